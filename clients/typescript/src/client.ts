@@ -1,4 +1,4 @@
-import { list, orNull, query, segment, started } from "./calls.js";
+import { list, orNull, query, segment, started } from "./call-helpers.js";
 import { UsherError } from "./errors.js";
 import { toEvent } from "./event-parser.js";
 import {
@@ -7,7 +7,7 @@ import {
   type SubscriptionClosedEvent,
   type SubscriptionPaymentEvent,
   type UsherEvent,
-} from "./events.js";
+} from "./event-types.js";
 import type { components } from "./generated/schemas.js";
 import type { CallOptions, Http } from "./http.js";
 import type { List } from "./list.js";
@@ -24,7 +24,7 @@ import {
 import { OperatorEndpoints } from "./operator-endpoints.js";
 import { httpOf, hubOf, type UsherOptions } from "./options.js";
 import type { Hub } from "./reading/hub.js";
-import type { ReadOptions } from "./reading/iterator.js";
+import type { ReadOptions } from "./reading/event-iterator.js";
 import { type Defaults, priced, withCurrency, withSubkeys } from "./request-defaults.js";
 
 type Schemas = components["schemas"];
@@ -201,6 +201,28 @@ export class Usher extends OperatorEndpoints {
       withSubkeys({ ...request, content: withCurrency(request.content) }),
       options,
     );
+  }
+
+  /** Lists the payments that the service received or made: its books. */
+  payments(
+    filter: { from?: number; to?: number; status?: string; after?: string; limit?: number } = {},
+    options?: CallOptions,
+  ): List<Schemas["PaymentList"], Schemas["BookedPayment"]> {
+    return list(this.#http, "/payments", filter, options, (page) => page.payments);
+  }
+
+  /** Pays a payment back, in full or in part. */
+  refund(
+    streamId: string,
+    request: Schemas["RefundRequest"] = {},
+    options?: CallOptions,
+  ): Promise<Schemas["RefundStarted"]> {
+    return this.#http.call("POST", `/payments/${segment(streamId)}/refund`, request, options);
+  }
+
+  /** The receipt of a payment that was paid. */
+  receipt(streamId: string, options?: CallOptions): Promise<Schemas["Receipt"]> {
+    return this.#http.call("GET", `/payments/${segment(streamId)}/receipt`, undefined, options);
   }
 
   // Subscribe

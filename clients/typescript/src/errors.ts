@@ -1,5 +1,5 @@
 import type { components } from "./generated/schemas.js";
-import type { UsherEvent } from "./events.js";
+import type { UsherEvent } from "./event-types.js";
 
 /**
  * What kind of error it is, for programs to branch on:

@@ -1,5 +1,5 @@
 import { UsherError } from "./errors.js";
-import type { UsherEvent } from "./events.js";
+import type { UsherEvent } from "./event-types.js";
 
 /**
  * An event as the service sent it; `type` is its name on the WebSocket, too.

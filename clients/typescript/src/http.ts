@@ -1,6 +1,6 @@
 import { randomId } from "./crypto.js";
 import { type Problem, UsherError, type UsherErrorCode } from "./errors.js";
-import { backoff, Deadline, sleep } from "./time.js";
+import { backoff, Deadline, sleep } from "./delays-and-deadlines.js";
 
 /** What every call takes. */
 export interface CallOptions {
@@ -26,6 +26,7 @@ const TEMPORARY: ReadonlySet<string> = new Set([
   "no_relay_connected",
   "no_active_instance",
   "deadline_exceeded",
+  "rate_unavailable",
   "mint_timeout",
 ]);
 const UNREACHABLE =

@@ -6,7 +6,7 @@
 export { Usher } from "./client.js";
 export { OperationError, UsherError, type Problem, type UsherErrorCode, type UsherErrorDetails } from "./errors.js";
 export * from "./event-parser.js";
-export * from "./events.js";
+export * from "./event-types.js";
 export type { components } from "./generated/schemas.js";
 export type { CallOptions } from "./http.js";
 export { JwtError, preimageMatches, verifyJwtLocally, type JwtClaims } from "./jwt.js";
@@ -24,7 +24,7 @@ export {
 } from "./operation.js";
 export type { UsherOptions } from "./options.js";
 export type { TransportName } from "./reading/hub.js";
-export type { ReadOptions } from "./reading/iterator.js";
+export type { ReadOptions } from "./reading/event-iterator.js";
 export type { WebSocketConstructor } from "./reading/socket.js";
 export { CLIENT_VERSION, type VersionCheck } from "./version.js";
 export {

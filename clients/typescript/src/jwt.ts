@@ -1,6 +1,6 @@
 import { equalInConstantTime, fromBase64Url, fromHex, sha256, toHex, utf8 } from "./crypto.js";
 import { UsherError } from "./errors.js";
-import { isPublicKey, verifyEcdsa } from "./secp256k1.js";
+import { isPublicKey, verifyEcdsa } from "./secp256k1-ecdsa.js";
 
 /** Seconds by which the issuer's clock may be ahead, as for `POST /jwt/verify`. */
 const LEEWAY = 30;

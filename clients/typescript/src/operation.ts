@@ -12,9 +12,9 @@ import {
   type TicketResult,
   type UsherEvent,
   type Failed,
-} from "./events.js";
+} from "./event-types.js";
 import type { Hub } from "./reading/hub.js";
-import { EventIterator, type ReadOptions } from "./reading/iterator.js";
+import { EventIterator, type ReadOptions } from "./reading/event-iterator.js";
 
 /** How long to wait for a result. */
 export type ResultOptions = Pick<ReadOptions, "signal" | "timeout">;

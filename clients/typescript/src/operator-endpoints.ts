@@ -1,4 +1,4 @@
-import { list, query, segment } from "./calls.js";
+import { list, query, segment } from "./call-helpers.js";
 import type { components } from "./generated/schemas.js";
 import type { CallOptions, Http } from "./http.js";
 import type { List } from "./list.js";
@@ -98,6 +98,11 @@ export class OperatorEndpoints {
   /** The service's Lightning backend and its balance. */
   walletInfo(options?: CallOptions): Promise<Schemas["WalletInfo"]> {
     return this.#http.call("GET", "/wallet/info", undefined, options);
+  }
+
+  /** The price of one bitcoin in a currency of `rates.currencies`. */
+  rate(currency: string, options?: CallOptions): Promise<Schemas["CurrencyRate"]> {
+    return this.#http.call("GET", `/rates/${segment(currency)}`, undefined, options);
   }
 
   /** The channels of the service's own Lightning node. */

@@ -1,7 +1,7 @@
 import { equalInConstantTime, fromBase64, fromHex, hmacSha256, toBase64, toHex, utf8 } from "./crypto.js";
 import { UsherError } from "./errors.js";
 import { toEvent } from "./event-parser.js";
-import type { UsherEvent } from "./events.js";
+import type { UsherEvent } from "./event-types.js";
 
 /** Headers as `fetch`, Node and frameworks have them. */
 export type HeadersLike = { get(name: string): string | null } | Record<string, string | readonly string[] | undefined>;

@@ -13,7 +13,7 @@ import {
   verifyJwtLocally,
   verifyWebhook,
 } from "../dist/esm/index.js";
-import { verifyEcdsa } from "../dist/esm/secp256k1.js";
+import { verifyEcdsa } from "../dist/esm/secp256k1-ecdsa.js";
 import { serve } from "./support/server.mjs";
 import { vectors } from "./support/vectors.mjs";
 

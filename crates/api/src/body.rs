@@ -105,10 +105,11 @@ impl<T: CheckedRequest> FromRequest<ApiState> for Checked<T> {
         if let Draft(Some(fields), errors) = &mut draft
             && !errors.is_empty()
         {
-            let mut found = FieldErrors::default();
+            // With those of form, on which some checks depend.
+            let mut found = errors.clone();
             // None when the store cannot tell.
             if T::check(fields, state.engine.checks(), &mut found).await.is_ok() {
-                errors.extend(found.finish::<()>(None).err().into_iter().flatten());
+                *errors = found;
             }
         }
         finish(draft).map(Self)

@@ -46,7 +46,8 @@ pub use problem::ErrorCode;
 pub use router::openapi;
 pub use server::{ServeOptions, serve};
 pub use service_status::{
-    Family, Measure, MintReadiness, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness,
+    Family, Measure, MintReadiness, RateReadiness, RateSourceReadiness, Readiness, RelaysReadiness, Sample,
+    ServiceStatus, WalletReadiness,
 };
 pub use standby::{StandbyParts, serve_standby};
 pub use state::{ApiParts, ApiState, DocsAccess, Limits};

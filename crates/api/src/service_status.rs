@@ -26,6 +26,30 @@ pub struct Readiness {
     pub wallet: WalletReadiness,
     /// The mints at which the ticket wallet has a balance or unfinished jobs.
     pub mints: Vec<MintReadiness>,
+    /// The exchange rate of each configured currency.
+    pub rates: Vec<RateReadiness>,
+}
+
+/// An exchange rate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateReadiness {
+    /// Of which currency.
+    pub currency: String,
+    /// Why there is none now.
+    pub problem: Option<String>,
+    /// The sources that may have it.
+    pub sources: Vec<RateSourceReadiness>,
+}
+
+/// A source of an exchange rate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateSourceReadiness {
+    /// Its name.
+    pub name: String,
+    /// How long ago its last price was read.
+    pub age_seconds: Option<u64>,
+    /// Why it could not be read last, or is left out.
+    pub problem: Option<String>,
 }
 
 /// A mint, as its last response shows it.

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::Engine;
-use usher_engine::ports::{Clock, Directory, OpenIdControl, Randomness, RelayControl};
+use usher_engine::ports::{Clock, Directory, OpenIdControl, Randomness, RelayRegistry};
 use usher_protocol::jwt::JwtIssuer;
 
 use crate::auth::ApiTokens;
@@ -114,7 +114,7 @@ pub struct ApiParts {
     /// Looks up profiles, and publishes the service's own.
     pub directory: Arc<dyn Directory>,
     /// Shows and changes the service's relays.
-    pub relays: Arc<dyn RelayControl>,
+    pub relays: Arc<dyn RelayRegistry>,
     /// The status of the service's other parts.
     pub status: Arc<dyn ServiceStatus>,
     /// The time.
@@ -151,7 +151,7 @@ pub struct Shared {
     pub(crate) stop: CancellationToken,
     pub(crate) pages: Router,
     pub(crate) directory: Arc<dyn Directory>,
-    pub(crate) relays: Arc<dyn RelayControl>,
+    pub(crate) relays: Arc<dyn RelayRegistry>,
     pub(crate) openid: Option<Arc<dyn OpenIdControl>>,
     pub(crate) status: Arc<dyn ServiceStatus>,
     pub(crate) metrics: HttpMetrics,

@@ -27,7 +27,7 @@ use crate::panic_flag::PanicGuard;
 use crate::payments::{Sent, prepare};
 use crate::rollback_guard::Generation;
 use crate::store::Store;
-use crate::{cleanup, connections, events, funding, overview};
+use crate::{connections, events, funding, overview, payment_cleanup};
 
 /// Threads of the node's runtime: it blocks some while it writes.
 const THREADS: usize = 4;
@@ -193,7 +193,7 @@ async fn run(
         runtime.spawn(funding::publish(Arc::clone(&inner), chain, stop.clone()));
     }
     runtime.spawn(overview::watch(Arc::clone(&inner), stop.clone()));
-    runtime.spawn(cleanup::run(Arc::clone(&inner), stop.clone()));
+    runtime.spawn(payment_cleanup::run(Arc::clone(&inner), stop.clone()));
     events::run(inner, notifications, stop).await;
 }
 

@@ -113,7 +113,7 @@ impl NodeContext {
     pub(crate) fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
         let payment = self.node().payment(&PaymentId(*hash.as_bytes()));
         let Some(payment) = payment.filter(|payment| payment.direction == PaymentDirection::Inbound) else {
-            // An unpaid one is removed from the library's memory when it is dead (`cleanup.rs`).
+            // An unpaid one is removed from the library's memory when it is dead (`payment_cleanup.rs`).
             return Ok(if self.is_dead(hash, self.now()) { InvoiceStatus::Dead } else { InvoiceStatus::Unknown });
         };
         if payment.status == PaymentStatus::Succeeded {

@@ -53,7 +53,6 @@
 
 mod backend;
 mod channels;
-mod cleanup;
 mod connections;
 mod draft_store;
 mod events;
@@ -69,6 +68,7 @@ mod operator_records;
 mod options;
 mod overview;
 mod panic_flag;
+mod payment_cleanup;
 mod payment_records;
 mod payments;
 mod rollback_guard;

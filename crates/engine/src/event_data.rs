@@ -2,6 +2,7 @@
 //!
 //! An operation makes one of these types; [`EventData::to_json`] is the one place where it becomes text.
 
+mod rate;
 mod tickets;
 
 use std::sync::Arc;
@@ -14,9 +15,11 @@ use utoipa::openapi::schema::AnyOfBuilder;
 use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+pub use self::rate::RateData;
 pub use self::tickets::{CashuResponseData, CashuStatusData};
 use crate::OperationOutcome;
 use crate::event_type::EventType;
+use crate::payment::price::Price;
 
 /// The data of an event. It has no `Debug`: it may hold session tokens, preimages and ecash.
 #[derive(Clone, Serialize)]
@@ -203,6 +206,18 @@ pub struct PaymentData {
     /// The subscription that the payment is for.
     #[schema(nullable = false)]
     pub subscription_id: Option<String>,
+    /// If requested in another currency than millisats: the amount, in the currency's minor unit.
+    #[schema(nullable = false)]
+    pub amount: Option<u64>,
+    /// If requested in another currency than millisats: the currency.
+    #[schema(nullable = false)]
+    pub currency: Option<String>,
+    /// If requested in another currency than millisats: what was asked for, in millisats.
+    #[schema(nullable = false)]
+    pub amount_millisats: Option<u64>,
+    /// If requested in another currency than millisats: at which rate.
+    #[schema(nullable = false)]
+    pub rate: Option<RateData>,
 }
 
 /// Data of `Subscription`: the user has agreed to a subscription.
@@ -217,7 +232,7 @@ pub struct SubscriptionData {
     /// Who pays.
     #[schema(pattern = "^[0-9a-f]{64}$", example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e")]
     pub main_key: String,
-    /// Millisats of each payment, as the user authorized: requests for more are refused.
+    /// The most of each payment in millisats, as the user authorized: requests for more are refused.
     #[schema(example = 10000)]
     pub authorized_amount: u64,
     /// `millisats`.
@@ -231,6 +246,18 @@ pub struct SubscriptionData {
     /// Your own reference.
     #[schema(nullable = false)]
     pub request_id: Option<String>,
+    /// If requested in another currency than millisats: the amount of each payment, in the currency's minor unit.
+    #[schema(nullable = false)]
+    pub amount: Option<u64>,
+    /// If requested in another currency than millisats: the currency.
+    #[schema(nullable = false)]
+    pub currency: Option<String>,
+    /// If requested in another currency than millisats: what the amount came to when you requested it, in millisats.
+    #[schema(nullable = false)]
+    pub amount_millisats: Option<u64>,
+    /// If requested in another currency than millisats: at which rate.
+    #[schema(nullable = false)]
+    pub rate: Option<RateData>,
 }
 
 /// Data of `SubscriptionPayment`, on the stream `subscriptions`: an automatic charge succeeded or failed.
@@ -251,9 +278,18 @@ pub struct SubscriptionPaymentData {
     /// The number of the attempt at this due date, from 1.
     #[schema(example = 1)]
     pub attempt: u64,
-    /// Millisats.
+    /// Millisats, or the minor unit of `currency`.
     #[schema(example = 10000)]
     pub amount: u64,
+    /// If requested in another currency than millisats: the currency.
+    #[schema(nullable = false)]
+    pub currency: Option<String>,
+    /// If requested in another currency than millisats: what the charge came to, in millisats; missing if there was no rate.
+    #[schema(nullable = false)]
+    pub amount_millisats: Option<u64>,
+    /// If requested in another currency than millisats: at which rate.
+    #[schema(nullable = false)]
+    pub rate: Option<RateData>,
     /// The outcome.
     #[schema(pattern = "^(paid|user_rejected|timeout|error)$", example = "paid")]
     pub status: String,
@@ -283,7 +319,7 @@ pub struct SubscriptionClosedData {
 }
 
 /// Data of `InvoiceResponse`: a verified invoice from a user's wallet.
-#[derive(Clone, Serialize, ToSchema)]
+#[derive(Clone, Default, Serialize, ToSchema)]
 pub struct InvoiceData {
     /// The invoice (BOLT 11).
     #[schema(example = "lnbc250n1…")]
@@ -291,9 +327,18 @@ pub struct InvoiceData {
     /// Its payment hash.
     #[schema(pattern = "^[0-9a-f]{64}$", example = "0001020304050607080900010203040506070809000102030405060708090102")]
     pub payment_hash: String,
-    /// Millisats, as you requested.
+    /// As you requested: millisats, or the minor unit of `currency`.
     #[schema(example = 25000)]
     pub amount: u64,
+    /// If requested in another currency than millisats: the currency.
+    #[schema(nullable = false)]
+    pub currency: Option<String>,
+    /// If requested in another currency than millisats: the amount of the invoice, in millisats.
+    #[schema(nullable = false)]
+    pub amount_millisats: Option<u64>,
+    /// If requested in another currency than millisats: at which rate.
+    #[schema(nullable = false)]
+    pub rate: Option<RateData>,
     /// Your own reference.
     #[schema(nullable = false)]
     pub request_id: Option<String>,
@@ -345,14 +390,46 @@ impl LoginData {
 }
 
 impl PaymentData {
+    /// The same, with the price.
+    #[must_use]
+    pub fn with_price(self, price: Option<&Price>) -> Self {
+        let Some(price) = price else { return self };
+        Self {
+            amount: Some(price.amount),
+            currency: Some(price.currency.to_string()),
+            amount_millisats: Some(price.amount_millisats),
+            rate: Some((&price.rate).into()),
+            ..self
+        }
+    }
+
     /// A request that has ended without what it asked for; `request_id` is the caller's own reference.
     pub fn failed(status: &str, reason: Option<&str>, request_id: Option<&str>) -> EventData {
-        EventData::Payment(Self {
+        Self::failed_at(None, status, reason, request_id)
+    }
+
+    /// As [`failed`](Self::failed), of a request with this price.
+    pub fn failed_at(price: Option<&Price>, status: &str, reason: Option<&str>, request_id: Option<&str>) -> EventData {
+        let data = Self {
             status: status.to_owned(),
             reason: reason.map(str::to_owned),
             request_id: request_id.map(str::to_owned),
             ..Self::default()
-        })
+        };
+        EventData::Payment(data.with_price(price))
+    }
+}
+
+impl InvoiceData {
+    /// The amount, and nothing else yet.
+    pub fn of_amount(millisats: u64, price: Option<&Price>) -> Self {
+        Self {
+            amount: price.map_or(millisats, |price| price.amount),
+            currency: price.map(|price| price.currency.to_string()),
+            amount_millisats: price.map(|price| price.amount_millisats),
+            rate: price.map(|price| (&price.rate).into()),
+            ..Self::default()
+        }
     }
 }
 
@@ -388,6 +465,10 @@ mod tests {
             authorized_recurrence: recurrence,
             auto_charge: false,
             request_id: None,
+            amount: None,
+            currency: None,
+            amount_millisats: None,
+            rate: None,
         });
         assert_eq!(data.event_type(), EventType::Subscription);
         assert_eq!(

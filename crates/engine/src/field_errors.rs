@@ -36,6 +36,11 @@ impl FieldErrors {
         None
     }
 
+    /// Whether this field was found to be invalid.
+    pub(crate) fn names(&self, pointer: &str) -> bool {
+        self.0.iter().any(|error| error.pointer == pointer)
+    }
+
     /// Whether all fields are valid so far.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

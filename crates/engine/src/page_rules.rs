@@ -27,6 +27,7 @@ pub struct PageRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyedPage {
     Payment,
+    Refund,
     Handshake,
 }
 
@@ -34,6 +35,7 @@ impl KeyedPage {
     const fn path(self) -> &'static str {
         match self {
             Self::Payment => "pay",
+            Self::Refund => "refund",
             Self::Handshake => "handshake",
         }
     }

@@ -1,14 +1,15 @@
 //! Fakes of the ports, one of each, for tests of every crate: a clock turned by hand, seeded randomness, a messenger that
 //! records its messages, a store in memory and one with faults, an app behind the webhook, a Lightning backend, a ticket
-//! wallet, a directory and a list of relays.
+//! wallet, a directory, exchange rates and a list of relays.
 
 // Tests, compiled as a library so that other crates can use them.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod fake_app;
 mod fake_directory;
+mod fake_exchange_rates;
 mod fake_lightning;
-mod fake_relay_control;
+mod fake_relay_registry;
 mod fake_ticket_wallet;
 mod faulty_store;
 mod intercepted_store;
@@ -28,8 +29,9 @@ use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
 
 pub use self::fake_app::{FakeApp, Post, Reply};
 pub use self::fake_directory::FakeDirectory;
+pub use self::fake_exchange_rates::FakeExchangeRates;
 pub use self::fake_lightning::{FakeLightning, invoice, invoice_on, preimage};
-pub use self::fake_relay_control::FakeRelayControl;
+pub use self::fake_relay_registry::FakeRelayRegistry;
 pub use self::fake_ticket_wallet::{FakeTicketWallet, MINT, OTHER_MINT, UNIT, token};
 pub use self::faulty_store::{COMMITS, CREATIONS, FaultyStore, Methods, StoreFaults};
 pub use self::intercepted_store::{InterceptedStore, Interceptor, Run, StoreCall};
@@ -61,6 +63,7 @@ pub fn options(main_key: PublicKey) -> EngineOptions {
             max_amount: 100_000_000_000,
             retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
             look_ups_per_second: 10,
+            records_kept: Duration::from_secs(3650 * 24 * 3600),
             spending: SpendingRules::default(),
         },
         verification: VerificationRules::default(),
@@ -99,6 +102,7 @@ pub fn commit(operation: StreamId, expected: Revision, at: UnixMillis) -> Commit
         user_relays: Vec::new(),
         user_signers: Vec::new(),
         passkeys: Vec::new(),
+        payment_record: None,
         deliver: false,
         delivery_queues: Vec::new(),
         idempotency_record: None,

@@ -125,7 +125,7 @@ async fn measure_one(tool: &Tool, what: Measurement) -> Result<Vec<Row>> {
         Measurement::All => Ok(Vec::new()),
         Measurement::Logins => measure::logins::measure(tool).await,
         Measurement::Starts | Measurement::Polls => measure::call_rate::measure(tool, what).await,
-        Measurement::Events => measure::events::measure(tool).await,
+        Measurement::Events => measure::event_delivery::measure(tool).await,
         Measurement::Payments => measure::payments::measure(tool).await,
         Measurement::Tickets => measure::tickets::measure(tool).await,
         Measurement::Memory => measure::memory::measure(tool).await,

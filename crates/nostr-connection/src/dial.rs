@@ -18,10 +18,10 @@ use url::{Host, Url};
 use crate::address_guard::{self, AddressSource, GuardError};
 use crate::connection::Connection;
 use crate::dialer::{ByteStream, Dialer};
+use crate::gated_stream::{GatedStream, WriteGate};
 use crate::read_meter::{Metered, ReadMeter};
 use crate::time_limits::Timing;
 use crate::tls::web_tls;
-use crate::write_gate::{GatedStream, WriteGate};
 
 /// Most addresses of one relay that are tried before a pause.
 const MAX_ATTEMPTS: usize = 4;

@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderValue};
 const PAGE_SCRIPT: &str = concat!(
     include_str!("../assets/wait.js"),
     include_str!("../assets/clock.js"),
-    include_str!("../assets/login.js"),
+    include_str!("../assets/extension_and_passkey.js"),
     include_str!("../assets/payment.js"),
 );
 const PASSKEY_SCRIPT: &str = include_str!("../assets/passkey.js");

@@ -58,11 +58,14 @@ pub(crate) async fn find<V: KeyedView>(
     match V::find(&pages.engine, id, secret).await {
         Ok(Some(view)) => Ok(Found { id, address: pages.address(V::FOLDER, id, secret), view }),
         Ok(None) => Err(not_found()),
-        Err(error) => {
-            tracing::error!(stream_id = %id, %error, "a page could not be shown");
-            Err(page::message(StatusCode::SERVICE_UNAVAILABLE, visit, &visit.texts.unavailable, Next::Nothing))
-        }
+        Err(error) => Err(unavailable(visit, id, &error)),
     }
+}
+
+/// What the page says while the store does not work.
+pub(crate) fn unavailable(visit: &Visit, id: StreamId, error: &StoreError) -> Response {
+    tracing::error!(stream_id = %id, %error, "a page could not be shown");
+    page::message(StatusCode::SERVICE_UNAVAILABLE, visit, &visit.texts.unavailable, Next::Nothing)
 }
 
 /// `GET /{FOLDER}/{id}/{secret}/events`

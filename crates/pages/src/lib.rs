@@ -14,6 +14,7 @@
 //! | `/login/{stream_id}/{secret}/passkey/options`, `…/wrapped-key` | what the script asks for (POST) |
 //! | `/login/{stream_id}/{secret}/decline` | the user does not want to log in (POST); leads to the page (GET) |
 //! | `/pay/{stream_id}/{secret}`, `…/events` | the page of a payment, and its state |
+//! | `/refund/{stream_id}/{secret}`, `…/events` | the page of a refund, to which the payer posts an invoice, and its state |
 //! | `/handshake/{stream_id}/{secret}`, `…/events` | the page of a key handshake, and its state |
 //! | `/verify/{session_id}/{secret}`, `…/events` | the page of a verification session, and its state |
 //! | `/verify/{session_id}/{secret}/start` | begins the check of a provider (POST) |
@@ -38,6 +39,7 @@ mod page;
 mod passkey;
 mod payment;
 mod qr;
+mod refund;
 mod signer;
 mod signer_app;
 mod texts;
@@ -53,7 +55,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use usher_engine::operations::LoginMethod;
 use usher_engine::ports::Directory;
-use usher_engine::{Engine, HandshakeView, PaymentView, StreamId, VerificationView};
+use usher_engine::{Engine, HandshakeView, PaymentView, RefundView, StreamId, VerificationView};
 use usher_page_layout::Site;
 
 use self::login_methods::OfferedMethods;
@@ -105,7 +107,7 @@ impl PagesState {
         self.rendering.acquire().await.ok()
     }
 
-    /// The path of a page of this kind: `login`, `pay`, `handshake` or `verify`.
+    /// The path of a page of this kind: `login`, `pay`, `refund`, `handshake` or `verify`.
     fn address(&self, folder: &str, id: StreamId, secret: &str) -> String {
         format!("{}/{folder}/{id}/{secret}", self.site.base())
     }
@@ -138,6 +140,8 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/login/{stream_id}/{secret}/decline", get(login::decline_again).post(login::decline))
         .route("/pay/{stream_id}/{secret}", get(payment::show))
         .route("/pay/{stream_id}/{secret}/events", get(keyed_page::events::<PaymentView>))
+        .route("/refund/{stream_id}/{secret}", get(refund::show).post(refund::take))
+        .route("/refund/{stream_id}/{secret}/events", get(keyed_page::events::<RefundView>))
         .route("/handshake/{stream_id}/{secret}", get(handshake::show))
         .route("/handshake/{stream_id}/{secret}/events", get(keyed_page::events::<HandshakeView>))
         .route("/verify/{session_id}/{secret}", get(age_verification::show))

@@ -42,7 +42,10 @@ struct PaymentPage<'a> {
     /// How it ended.
     heading: &'a str,
     service: &'a str,
+    /// What the payer thinks of: the price in a currency, or sats.
     amount: &'a str,
+    /// Also in sats, if that is another.
+    in_sats: Option<&'a str>,
     description: &'a str,
     /// The beginning of a description that would push the code off a phone's screen.
     summary: Option<String>,
@@ -175,6 +178,12 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
     let texts = visit.texts;
     let status = Status::of(view);
     let return_url = view.return_url.as_deref().filter(|_| status.is_over());
+    let mark = texts.payment.decimal_mark;
+    let in_sats = fill(texts.payment.amount, &[("amount", &sats(view.amount, mark))]);
+    let price = view.price.as_ref().map(|price| {
+        let amount = grouped(&price.major().to_string(), mark);
+        fill(texts.payment.price, &[("amount", &amount), ("currency", price.currency.as_str())])
+    });
     // Upper case: QR codes have a shorter form for it, and both schemes and invoices may be in either case.
     let qr = view.invoice.as_ref().and_then(|invoice| Qr::of(&format!("LIGHTNING:{}", invoice.to_uppercase())));
     visit.frame.render(
@@ -186,7 +195,8 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
             title: status.text(&texts.payment.titles),
             heading: status.text(&texts.payment.headings),
             service: visit.service(),
-            amount: &fill(texts.payment.amount, &[("amount", &sats(view.amount))]),
+            amount: price.as_deref().unwrap_or(&in_sats),
+            in_sats: price.is_some().then_some(&in_sats),
             description: &view.description,
             summary: summary(&view.description),
             number: &id.to_string(),
@@ -217,9 +227,16 @@ fn summary(text: &str) -> Option<String> {
     Some(format!("{}…", text.get(..end)?.trim_end_matches(|last: char| !last.is_alphanumeric())))
 }
 
-/// Millisats as sats, in groups of three digits with a narrow space between them.
-fn sats(millisats: u64) -> String {
-    let whole = (millisats / 1000).to_string();
+/// Millisats as sats.
+pub(crate) fn sats(millisats: u64, decimal_mark: &str) -> String {
+    let (whole, rest) = (millisats / 1000, millisats % 1000);
+    let number = format!("{whole}.{rest:03}");
+    grouped(if rest == 0 { number.trim_end_matches(".000") } else { number.trim_end_matches('0') }, decimal_mark)
+}
+
+/// A number with the whole in groups of three digits, with a narrow space between them.
+fn grouped(number: &str, decimal_mark: &str) -> String {
+    let (whole, places) = number.split_once('.').unwrap_or((number, ""));
     let mut grouped = String::new();
     for (position, digit) in whole.char_indices() {
         if position > 0 && (whole.len() - position).is_multiple_of(3) {
@@ -227,10 +244,7 @@ fn sats(millisats: u64) -> String {
         }
         grouped.push(digit);
     }
-    match millisats % 1000 {
-        0 => grouped,
-        rest => format!("{grouped}.{}", format!("{rest:03}").trim_end_matches('0')),
-    }
+    if places.is_empty() { grouped } else { format!("{grouped}{decimal_mark}{places}") }
 }
 
 #[cfg(test)]
@@ -247,7 +261,15 @@ mod tests {
             (1_000_000, "1\u{202f}000"),
             (2_100_000_000_000_000_000, "2\u{202f}100\u{202f}000\u{202f}000\u{202f}000\u{202f}000"),
         ] {
-            assert_eq!(sats(millisats), expected);
+            assert_eq!(sats(millisats, "."), expected);
         }
+        assert_eq!(sats(10_500, ","), "10,5");
+    }
+
+    #[test]
+    fn prices_have_the_marks_of_the_language() {
+        assert_eq!(grouped("1250.50", ","), "1\u{202f}250,50");
+        assert_eq!(grouped("0.05", "."), "0.05");
+        assert_eq!(grouped("700", "."), "700");
     }
 }

@@ -19,7 +19,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use crate::keys::{npub, parse_public_key};
 use crate::relay_url::is_relay_url;
-use crate::wire::MAX_ID_BYTES;
+use crate::serde_helpers::MAX_ID_BYTES;
 
 /// Longest URL that is looked at, in bytes: more than the largest QR code holds (4,296 alphanumerics).
 pub const MAX_URL_BYTES: usize = 4608;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::{keys, wire};
+use crate::{keys, serde_helpers};
 
 /// Longest token that is looked at, in bytes.
 pub const MAX_TOKEN_BYTES: usize = 8 * 1024;
@@ -112,7 +112,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
 
 #[derive(Debug, Serialize)]
 struct Target {
-    #[serde(with = "wire::public_key")]
+    #[serde(with = "serde_helpers::public_key")]
     target_key: PublicKey,
 }
 

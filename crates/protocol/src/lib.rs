@@ -16,9 +16,9 @@ pub mod login_proof;
 pub mod message;
 pub mod mint_url;
 pub mod relay_url;
+mod serde_helpers;
 pub mod subkey;
 pub mod text;
 pub mod ticket_unit;
-mod wire;
 
 pub use nostr::{Event, EventId, Keys, PublicKey, SecretKey};

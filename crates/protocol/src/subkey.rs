@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub use derivation::{DeriveError, derive_public, derive_secret};
 pub use permission::{Permission, Permissions};
 
-use crate::wire;
+use crate::serde_helpers;
 
 /// The only version of [`Metadata`] there is.
 pub const VERSION: u8 = 2;
@@ -21,16 +21,16 @@ pub const MAX_NAME_BYTES: usize = 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metadata {
     /// Name of the device, as its owner wrote it; [clean](crate::text::clean) it before you show it.
-    #[serde(deserialize_with = "wire::at_most::<_, MAX_NAME_BYTES>")]
+    #[serde(deserialize_with = "serde_helpers::at_most::<_, MAX_NAME_BYTES>")]
     pub name: String,
     /// Random bytes that make the subkey unlike any other.
-    #[serde(with = "wire::hex32")]
+    #[serde(with = "serde_helpers::hex32")]
     pub nonce: [u8; 32],
     /// Unix seconds from which the proof counts.
-    #[serde(with = "wire::timestamp")]
+    #[serde(with = "serde_helpers::timestamp")]
     pub valid_from: u64,
     /// Unix seconds from which the proof no longer counts.
-    #[serde(with = "wire::timestamp")]
+    #[serde(with = "serde_helpers::timestamp")]
     pub expires_at: u64,
     /// What the subkey may do.
     pub permissions: Permissions,
@@ -42,7 +42,7 @@ pub struct Metadata {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubkeyProof {
     /// The main key.
-    #[serde(with = "wire::public_key")]
+    #[serde(with = "serde_helpers::public_key")]
     pub main_key: PublicKey,
     /// What the subkey is derived by.
     pub metadata: Metadata,

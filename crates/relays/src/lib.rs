@@ -11,7 +11,7 @@
 //!
 //! The same connections also serve:
 //!
-//! - [`RelayManager`], the engine's [`RelayControl`](usher_engine::ports::RelayControl): relays added and removed at run
+//! - [`RelayManager`], the engine's [`RelayRegistry`](usher_engine::ports::RelayRegistry): relays added and removed at run
 //!   time, stored as the difference to the configuration ([`ServiceRelays`]);
 //! - [`ProfileDirectory`], the engine's [`Directory`](usher_engine::ports::Directory): profiles (short subscriptions on
 //!   existing connections, one-shot queries to other relays), NIP-05 identifiers (HTTPS), and the service's own profile.
@@ -37,17 +37,17 @@ mod publications;
 mod publisher;
 mod query;
 mod relay_address;
-mod relay_control;
 mod relay_handle;
+mod relay_manager;
 mod relay_pool;
 mod relay_status;
 mod relay_task;
 mod relays_in_use;
+mod runtime_relay_changes;
 mod seen_events;
 mod send_queue;
 mod send_rate;
 mod service_profile;
-mod service_relay_list;
 mod session;
 mod shared_state;
 
@@ -57,7 +57,7 @@ pub use options::{Limits, RelayOptions, Timing};
 pub use probe::{ProbeError, Probed, probe};
 pub use profile_directory::{DirectoryError, DirectoryOptions, ProfileDirectory, RelaysOfUser, check_profile};
 pub use relay_address::{AddressError, MAX_ADDRESS_BYTES, RelayAddress};
-pub use relay_control::{MAX_RELAYS, RelayManager};
+pub use relay_manager::{MAX_RELAYS, RelayManager};
 pub use relay_pool::RelayPool;
 pub use relay_status::{Origin, RelayState, RelayStatus};
-pub use service_relay_list::ServiceRelays;
+pub use runtime_relay_changes::ServiceRelays;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
-use usher_engine::ports::{IdempotencyKey, StoreError};
-use usher_engine::request_body::MillisatsWord;
+use usher_engine::ports::{CurrencyCode, IdempotencyKey, StoreError};
+use usher_engine::request_body::RequestedCurrency;
 use usher_engine::{
     AuthenticateKey, ClientNetwork, Engine, IdempotentRequest, InvoiceContent, KeyHandshakeRequest,
-    KeyHandshakeStarted, LoginRequest, LoginStarted, OpenedLogin, PayInvoiceRequest, RecurringPaymentRequest,
-    RenderedResponse, RequestInvoice, SinglePaymentRequest, StartError, StreamId, VisitError,
+    KeyHandshakeStarted, LoginRequest, LoginStarted, OpenedLogin, PayInvoiceRequest, PricedOperation,
+    RecurringPaymentRequest, RenderedResponse, RequestInvoice, SinglePaymentRequest, StartError, StreamId, VisitError,
 };
 use usher_protocol::PublicKey;
 use usher_protocol::calendar::Calendar;
@@ -78,6 +78,14 @@ pub async fn make(world: Arc<World>, engine: Arc<Engine>, call: Call) {
     world.queued.notify_one();
 }
 
+/// 5,000 millisats: every other call says it in euros ([`crate::daemon::EURO_RATE`]).
+fn price(call: &Call) -> (u64, RequestedCurrency) {
+    match CurrencyCode::parse("EUR").filter(|_| call.number.is_multiple_of(2)) {
+        Some(euro) => (100, RequestedCurrency::Iso(euro)),
+        None => (5_000, RequestedCurrency::Millisats),
+    }
+}
+
 fn user_key(world: &World, user: usize) -> PublicKey {
     let state = world.lock();
     state.users.get(user).map_or(state.service.public_key(), |user| user.keys.public_key())
@@ -86,6 +94,8 @@ fn user_key(world: &World, user: usize) -> PublicKey {
 async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId, Option<String>), StartError> {
     let secs = world.time.wall().secs();
     let stream = |id: &StreamId| id.to_string();
+    let (amount, currency) = price(call);
+    let priced = |started: &PricedOperation| started.stream_id.to_string();
     let started = match &call.what {
         AppRequest::Handshake(_) => {
             let answer = |started: &KeyHandshakeStarted| format!("{} {}", started.stream_id, token(&started.url));
@@ -104,17 +114,17 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
         }
         AppRequest::Payment { user, lives, subscription } => {
             let request = SinglePaymentRequest {
-                main_key: user_key(world, *user),
+                main_key: Some(user_key(world, *user)),
                 subkeys: Vec::new(),
                 description: "coffee".to_owned(),
-                amount: 5_000,
-                currency: MillisatsWord,
+                amount,
+                currency,
                 subscription_id: subscription.clone(),
                 reference: None,
                 expires_at: Some(secs + lives),
                 return_url: None,
             };
-            engine.payments().request(request, once(call, stream)).await?
+            engine.payments().request(request, once(call, priced)).await?.stream_id
         }
         AppRequest::Subscribe { user, first, yearly, charges } => {
             let calendar = if *yearly { Calendar::Yearly } else { Calendar::Minutely };
@@ -122,9 +132,10 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 main_key: user_key(world, *user),
                 subkeys: Vec::new(),
                 description: "membership".to_owned(),
-                amount: 5_000,
-                currency: MillisatsWord,
+                amount,
+                currency,
                 minimum_amount: None,
+                max_amount_millisats: None,
                 recurrence: Recurrence {
                     until: (!yearly).then_some(first.max(&secs) + 900),
                     calendar,
@@ -135,18 +146,13 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 reference: None,
                 auto_charge: true,
             };
-            engine.subscriptions().request(request, once(call, stream)).await?
+            engine.subscriptions().request(request, once(call, priced)).await?.stream_id
         }
         AppRequest::Invoice(user) => {
-            let content = InvoiceContent {
-                amount: 5_000,
-                currency: MillisatsWord,
-                description: None,
-                expires_at: Some(secs + 300),
-                reference: None,
-            };
+            let content =
+                InvoiceContent { amount, currency, description: None, expires_at: Some(secs + 300), reference: None };
             let request = RequestInvoice { main_key: user_key(world, *user), subkeys: Vec::new(), content };
-            engine.payments().request_invoice(request, once(call, stream)).await?
+            engine.payments().request_invoice(request, once(call, priced)).await?.stream_id
         }
         AppRequest::PayTheirs(user, Some(invoice)) => {
             let request = PayInvoiceRequest {

@@ -9,8 +9,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Randomness};
-use usher_engine::testing::{InterceptedStore, Interceptor};
-use usher_engine::{Engine, EngineParts, LightningBackend};
+use usher_engine::testing::{FakeExchangeRates, InterceptedStore, Interceptor};
+use usher_engine::{Engine, EngineParts, LightningBackend, UnixMillis};
 use usher_instance::{GatedLightning, GatedMessenger, GatedWebhook, LeaseGate};
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool};
@@ -22,6 +22,9 @@ use crate::ports::network::Network;
 use crate::ports::webhook::Webhook;
 use crate::world::World;
 use crate::world::instances::Seat;
+
+/// What a bitcoin costs: a euro is 5,000 millisats.
+pub const EURO_RATE: &str = "20000000";
 
 /// How long an orderly stop may take.
 const STOPPING: Duration = Duration::from_secs(60);
@@ -103,6 +106,8 @@ impl Service {
             NwcBackend::start(options, Arc::clone(&clock), &relays.tasks, relays.stop.clone())
                 .map_err(|error| error.to_string())?;
 
+        let rates = Arc::new(FakeExchangeRates::of(&["EUR"]));
+        rates.set("EUR", Some(EURO_RATE), UnixMillis(0));
         let parts = EngineParts {
             store: disk.clone(),
             idempotency: disk.clone(),
@@ -125,8 +130,10 @@ impl Service {
             }),
             lightning_notifications: Some(notifications),
             tickets: None,
+            payees: None,
             age_verifier: None,
             remote_signer: None,
+            rates: Some(rates),
         };
         let engine = Engine::start(
             usher_engine::testing::options(identity.main_key),

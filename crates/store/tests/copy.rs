@@ -9,9 +9,9 @@ use tempfile::TempDir;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
     Commit, CounterAdvance, DeliveryStore as _, NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord,
-    OpenIdRecordId, OpenIdStep, OpenIdStore as _, OutboxChange, Passkey, PasskeyChange, PasskeyCredential,
-    SettingStore as _, SignerSession, SignerSessionUpdate, Store as _, TicketCommit, TicketStore as _, UserRelays,
-    UserSigner,
+    OpenIdRecordId, OpenIdStep, OpenIdStore as _, OutboxChange, Passkey, PasskeyChange, PasskeyCredential, PaymentKind,
+    PaymentRecord, PaymentRecordStatus, SettingStore as _, SignerSession, SignerSessionUpdate, Store as _,
+    TicketCommit, TicketStore as _, UserRelays, UserSigner,
 };
 use usher_protocol::message::PaymentHash;
 use usher_store::conformance::{
@@ -103,6 +103,7 @@ async fn fill(store: &dyn FullStore) {
             user_relays: vec![UserRelays { main_key: public_key(n), relays: vec![format!("wss://{n}")] }],
             user_signers: if n % 2 == 0 { vec![signer] } else { Vec::new() },
             passkeys: vec![PasskeyChange::Add(Box::new(passkey(n)))],
+            payment_record: Some(payment(n)),
             deliver: true,
             watched: (n % 3 == 0).then(|| PaymentHash::from_bytes([7; 32])),
             wake_at: (n % 5 == 0).then_some(UnixMillis(n)),
@@ -170,6 +171,22 @@ fn passkey(number: u64) -> Passkey {
         wrapped_key: (number.is_multiple_of(2)).then(|| vec![0; 73]),
         created_at: UnixMillis(number),
         used_at: UnixMillis(number),
+    }
+}
+
+fn payment(number: u64) -> PaymentRecord {
+    let is_paid = number.is_multiple_of(2);
+    PaymentRecord {
+        kind: if is_paid { PaymentKind::Outgoing } else { PaymentKind::Requested },
+        status: if is_paid { PaymentRecordStatus::Paid } else { PaymentRecordStatus::Open },
+        amount: number,
+        settled: is_paid.then_some(number),
+        fee: is_paid.then_some(0),
+        description: "\u{1F511} \0".to_owned(),
+        reference: is_paid.then(|| "order".to_owned()),
+        payment_hash: is_paid.then(|| PaymentHash::from_bytes([7; 32])),
+        price: is_paid.then(|| "{}".to_owned()),
+        refund_of: is_paid.then(|| id(1)),
     }
 }
 
@@ -390,6 +407,10 @@ async fn inspection_reads_every_row() {
     for (table, damage) in [
         ("settings", "INSERT INTO settings VALUES ('broken', 'no JSON')"),
         ("openid_consents", "UPDATE openid_consents SET at = -1"),
+        (
+            "payment_records",
+            "UPDATE payment_records SET status = 'x' WHERE ctid = (SELECT min(ctid) FROM payment_records)",
+        ),
         ("passkeys", "UPDATE passkeys SET main_key = 'x' WHERE ctid = (SELECT min(ctid) FROM passkeys)"),
         ("openid_records", "UPDATE openid_records SET data = '{' WHERE seq = (SELECT min(seq) FROM openid_records)"),
         ("ticket_counters", "UPDATE ticket_counters SET next = -1 WHERE keyset = '1'"),

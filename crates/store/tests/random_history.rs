@@ -14,8 +14,8 @@ use proptest::prelude::*;
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
     Commit, Committed, CorrelationKey, CounterAdvance, DeliveryAttempt, DeliveryStatus, NewIdempotencyRecord,
-    OperationKind, OutboxChange, ProofId, Revision, State, Store, StoreError, TicketCommit, TicketCommitted,
-    TicketStore as _, UserRelays,
+    OperationKind, OutboxChange, PaymentKind, PaymentRecord, PaymentRecordStatus, ProofId, Revision, State, Store,
+    StoreError, TicketCommit, TicketCommitted, TicketStore as _, UserRelays,
 };
 use usher_engine::testing::MemoryStore;
 use usher_engine::{StreamId, UnixMillis};
@@ -65,6 +65,7 @@ enum Change {
 enum RemovedRows {
     Finished,
     Inbound,
+    PaymentRecords,
     UserRelays,
     Deliveries,
     Answers,
@@ -95,6 +96,9 @@ impl Change {
             Self::RemoveEvents(stream, before, limit) => store.remove_events(stream, before, limit).await,
             Self::Remove(RemovedRows::Finished, before, limit) => store.remove_finished(before, limit).await,
             Self::Remove(RemovedRows::Inbound, before, limit) => store.forget_inbound(before, limit).await,
+            Self::Remove(RemovedRows::PaymentRecords, before, limit) => {
+                store.forget_payment_records(before, limit).await
+            }
             Self::Remove(RemovedRows::UserRelays, before, limit) => store.forget_user_relays(before, limit).await,
             Self::Remove(RemovedRows::Deliveries, before, limit) => store.forget_deliveries(before, limit).await,
             Self::Remove(RemovedRows::Answers, before, limit) => store.remove_idempotency_records(before, limit).await,
@@ -139,6 +143,7 @@ fn change() -> impl Strategy<Value = Change> {
     let what = prop_oneof![
         Just(RemovedRows::Finished),
         Just(RemovedRows::Inbound),
+        Just(RemovedRows::PaymentRecords),
         Just(RemovedRows::UserRelays),
         Just(RemovedRows::Deliveries),
         Just(RemovedRows::Answers),
@@ -228,12 +233,29 @@ fn draft() -> impl Strategy<Value = Draft> {
                 .collect(),
             user_signers: Vec::new(),
             passkeys: Vec::new(),
+            payment_record: watched.map(payment),
             deliver,
             delivery_queues,
             idempotency_record: record,
         };
         Draft { stream, expects, commit }
     })
+}
+
+/// One of several that the same operation may have one after the other.
+fn payment(byte: u8) -> PaymentRecord {
+    PaymentRecord {
+        kind: PaymentKind::Charge,
+        status: PaymentRecordStatus::ALL[usize::from(byte) % PaymentRecordStatus::ALL.len()],
+        amount: 5,
+        settled: (byte == 1).then_some(5),
+        fee: None,
+        description: String::new(),
+        reference: None,
+        payment_hash: (byte > 0).then(|| PaymentHash::from_bytes([byte; 32])),
+        price: None,
+        refund_of: None,
+    }
 }
 
 fn ticket_draft() -> impl Strategy<Value = TicketDraft> {

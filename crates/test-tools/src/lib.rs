@@ -1,5 +1,5 @@
-//! Programs of others that tests drive, [how often](soak) tests repeat what they repeat, and a [server](TcpServer) that does
-//! with each connection what a test says.
+//! Programs of others that tests drive, [how often](soak) tests repeat what they repeat, a [server](TcpServer) that does
+//! with each connection what a test says, and a [server of prices](PriceServer).
 //!
 //! | module | is | installed by `scripts/test` |
 //! | --- | --- | --- |
@@ -28,6 +28,7 @@ mod extension;
 mod http_request;
 mod oidc_provider;
 mod postgres_server;
+mod price_server;
 mod relying_party;
 mod remote_signer;
 pub mod soak;
@@ -40,6 +41,7 @@ pub use chromium::Browser;
 pub use http_request::{Request, read_request};
 pub use oidc_provider::OidcProvider;
 pub use postgres_server::PostgresServer;
+pub use price_server::{PriceResponse, PriceServer};
 pub use relying_party::{Library, RelyingParty};
 pub use remote_signer::NdkSigner;
 pub use tcp_server::{TcpServer, self_signed, trusting};

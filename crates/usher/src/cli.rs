@@ -62,6 +62,11 @@ pub enum Command {
     /// All but `abandon` ask the running service of the data directory. Amounts are sats.
     #[command(subcommand)]
     Lightning(LightningCommand),
+    /// Shows the books: what the service received and paid.
+    ///
+    /// Asks the running service of the data directory.
+    #[command(subcommand)]
+    Payments(PaymentsCommand),
     /// Moves everything between SQLite and PostgreSQL.
     ///
     /// No service must run on either database.
@@ -388,6 +393,26 @@ pub enum OidcCommand {
         /// The key's id, from `usher oidc keys`.
         #[arg(value_name = "KEY_ID", allow_hyphen_values = true)]
         key: String,
+    },
+}
+
+/// `usher payments …`
+#[derive(Debug, Subcommand)]
+pub enum PaymentsCommand {
+    /// Prints payments as CSV, in the order in which they were requested. Amounts are millisats, times are UTC.
+    Export {
+        /// CSV; there is no other format.
+        #[arg(long)]
+        csv: bool,
+        /// Only those requested on this date or later: `2026-01-31`, or a time such as `2026-01-31T12:00:00Z`.
+        #[arg(long, value_name = "DATE")]
+        from: Option<String>,
+        /// Only those requested before this date.
+        #[arg(long, value_name = "DATE")]
+        to: Option<String>,
+        /// Only those with this status.
+        #[arg(long, value_parser = ["open", "paid", "not_paid", "unknown"])]
+        status: Option<String>,
     },
 }
 

@@ -14,7 +14,7 @@ mod openid;
 pub mod output;
 pub mod process;
 mod profile_directory;
-pub mod service;
+pub mod service_lifecycle;
 mod service_options;
 mod service_status;
 pub mod signals;
@@ -61,6 +61,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Lightning(lightning) => command::lightning::run(&lightning, cli.data_dir),
         Command::Listen(listen) => command::listen::run(&listen, cli.data_dir),
         Command::Oidc(oidc) => command::oidc::run(&oidc, cli.data_dir),
+        Command::Payments(payments) => command::payments::run(&payments, cli.data_dir),
         Command::Store(store) => command::store::run(&store, cli.data_dir),
         Command::Tickets(tickets) => command::tickets::run(&tickets, cli.data_dir),
         Command::Key(key) => command::key::run(key, cli.data_dir),

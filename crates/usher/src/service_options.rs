@@ -18,6 +18,7 @@ use usher_http_client::{Client, ClientOptions};
 use usher_page_layout::{PictureSource, Site, SiteOptions};
 use usher_pages::PagesOptions;
 use usher_protocol::mint_url;
+use usher_rates::RateOptions;
 use usher_relays::Identity;
 
 use crate::config::Config;
@@ -27,6 +28,9 @@ use crate::failure::Failure;
 
 /// How long a stop waits for calls that run. Container runtimes kill after ten seconds; two are for what follows.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
+
+/// How long one response of a source of exchange rates may take.
+const RATE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a fetch of the service's picture may take.
 const PICTURE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -61,6 +65,7 @@ pub(crate) fn engine_options(config: &Config, identity: &Identity, pages_url: &s
             max_amount: config.limits.max_amount_millisats.get(),
             retry_after: hours(config.subscriptions.retry_hours.get()),
             look_ups_per_second: config.wallet.lookups_per_second.get(),
+            records_kept: Duration::from_secs(config.payments.records_days.get() * 24 * 60 * 60),
             spending: SpendingRules {
                 daily_budget: config.wallet.daily_budget_millisats.map(BoundedInteger::get),
                 max_fee_percent: config.wallet.max_fee_percent.get(),
@@ -115,6 +120,21 @@ pub(crate) fn pages_url(config: &Config, listens_on: SocketAddr) -> String {
         };
         format!("http://{}", SocketAddr::new(ip, listens_on.port()))
     })
+}
+
+/// Which exchange rates are read, if any.
+///
+/// # Errors
+/// When TLS cannot be set up.
+pub(crate) fn rate_options(config: &Config) -> Result<Option<RateOptions>, Failure> {
+    let Some(sources) = &config.rates.sources else { return Ok(None) };
+    Ok(Some(RateOptions {
+        sources: sources.sources().to_vec(),
+        currencies: config.rates.currencies.codes().to_vec(),
+        refresh: Duration::from_secs(config.rates.refresh_seconds.get()),
+        timeout: RATE_TIMEOUT,
+        tls: usher_http_client::tls_config(Vec::new()).map_err(|_| Failure::said("TLS cannot be set up"))?,
+    }))
 }
 
 /// What all pages have in common. The picture is that of the profile as published last.

@@ -1,6 +1,7 @@
 //! What the parts of the service say of themselves: the interface's port, answered by engine, store and relays.
 
 mod lightning_node_metrics;
+mod rate_status;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use tracing::warn;
 use usher_api::{Family, Measure, MintReadiness, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness};
 use usher_engine::ports::{DeliveryStatus, NodeState, OperationKind, Table, TicketWallet as _};
 use usher_engine::{Engine, EngineMetrics, ScanLimit, ScanMetrics};
+use usher_rates::{CurrencyStatus, MedianRates};
 use usher_relays::{MetricsSnapshot, Origin, Refusal, RelayPool};
 use usher_store::{Database, HistogramValues, StoreMetrics};
 use usher_tickets::{CashuWallet, MintStatus};
@@ -33,6 +35,8 @@ pub(crate) struct Parts {
     pub(crate) relays: Arc<RelayPool>,
     /// Holds tickets.
     pub(crate) tickets: Arc<CashuWallet>,
+    /// Reads exchange rates, if any.
+    pub(crate) rates: Option<Arc<MedianRates>>,
 }
 
 #[async_trait]
@@ -56,7 +60,8 @@ impl ServiceStatus for Parts {
         let damaged = self.engine.damaged_rows();
         let mints = self.mints().await;
         let wallet = self.wallet().await;
-        Readiness { relays: RelaysReadiness { connected, total }, store, damaged, wallet, mints }
+        let rates = rate_status::readiness(self.rates());
+        Readiness { relays: RelaysReadiness { connected, total }, store, damaged, wallet, mints, rates }
     }
 
     async fn metrics(&self) -> Vec<Family> {
@@ -78,12 +83,17 @@ impl ServiceStatus for Parts {
         families.push(self.damaged());
         families.extend(relays(&self.relays));
         families.extend(messages(&self.relays.metrics()));
+        families.extend(rate_status::families(&self.rates()));
         families.extend(files());
         families
     }
 }
 
 impl Parts {
+    fn rates(&self) -> Vec<CurrencyStatus> {
+        self.rates.as_ref().map(|rates| rates.status()).unwrap_or_default()
+    }
+
     async fn wallet(&self) -> WalletReadiness {
         let (backend, connected) =
             self.engine.lightning_status().map_or(("none", true), |(backend, status)| (backend, status.connected));

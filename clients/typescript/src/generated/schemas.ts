@@ -48,6 +48,81 @@ export interface components {
             address: string;
         };
         /**
+         * @description A payment that the service received or made.
+         */
+        BookedPayment: {
+            /**
+             * Format: int64
+             * @description The price in the minor unit of `currency`. Missing, with `currency` and `rate`, if it was requested in millisats.
+             */
+            amount?: number;
+            /**
+             * Format: int64
+             * @description What was requested, in millisats.
+             */
+            amount_millisats: number;
+            /**
+             * Format: int64
+             * @description When it last changed, in Unix seconds; of a payment that is `paid`, when it was.
+             */
+            changed_at: number;
+            /**
+             * Format: int64
+             * @description When it was requested, in Unix seconds.
+             */
+            created_at: number;
+            /**
+             * @description The currency (ISO 4217).
+             */
+            currency?: string;
+            /**
+             * @description What it is for.
+             */
+            description: string;
+            /**
+             * @description `in`: to the service. `out`: by the service's Lightning backend.
+             */
+            direction: string;
+            /**
+             * Format: int64
+             * @description What the liquidity provider kept of a payment that arrived, or what routing cost. Missing if there is none, or it is not known.
+             */
+            fee_millisats?: number;
+            /**
+             * @description `payment`: `POST /payments/single`. `charge`: a due date of a subscription. `invoice`: an invoice that the Lightning backend pays, for `POST /invoices/pay` or for tickets. `refund`: `POST /payments/{stream_id}/refund`.
+             */
+            kind: string;
+            /**
+             * @description The payment hash of its invoice. Missing before there is one.
+             */
+            payment_hash?: string;
+            /** @description The rate at which it was priced. */
+            rate?: components["schemas"]["Rate"];
+            /**
+             * Format: uuid
+             * @description The stream of the payment that it pays back.
+             */
+            refund_of?: string;
+            /**
+             * @description Your own reference.
+             */
+            request_id?: string;
+            /**
+             * Format: int64
+             * @description What has arrived, or was paid without `fee_millisats`. Missing unless it is `paid`.
+             */
+            settled_millisats?: number;
+            /**
+             * @description `open`; `paid`; `not_paid`: it has ended, and may still become `paid` while money can arrive; `unknown`: it has ended, and nobody knows whether it was paid.
+             */
+            status: string;
+            /**
+             * Format: uuid
+             * @description Its stream.
+             */
+            stream_id: string;
+        };
+        /**
          * @description Redeems a ticket.
          */
         BurnTicketRequest: {
@@ -232,6 +307,28 @@ export interface components {
          */
         CreateAddressRequest: Record<string, never>;
         /**
+         * @description The price of one bitcoin.
+         */
+        CurrencyRate: {
+            /**
+             * Format: int64
+             * @description When it was read there, in Unix seconds; the oldest time of several.
+             */
+            at: number;
+            /**
+             * @description The code of the currency (ISO 4217).
+             */
+            currency: string;
+            /**
+             * @description Where it comes from.
+             */
+            source: string;
+            /**
+             * @description The price of one bitcoin in the currency's major unit: a decimal number as text, so that nothing rounds it.
+             */
+            value: string;
+        };
+        /**
          * @description A row of the database that cannot be read.
          */
         DamagedRow: {
@@ -248,7 +345,7 @@ export interface components {
          * @description The `code` of an error: stable, for programs to branch on.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "consent_not_found" | "signing_key_not_found" | "remote_signer_not_found" | "passkey_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "token_pending" | "session_decided" | "session_expired" | "login_code_invalid" | "login_code_redeemed" | "login_code_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "no_active_instance" | "wallet_not_configured" | "verification_not_configured" | "oidc_not_configured" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
+        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "consent_not_found" | "signing_key_not_found" | "remote_signer_not_found" | "passkey_not_found" | "receipt_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "token_pending" | "session_decided" | "session_expired" | "login_code_invalid" | "payment_not_paid" | "payment_refunded" | "login_code_redeemed" | "login_code_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "no_active_instance" | "wallet_not_configured" | "verification_not_configured" | "oidc_not_configured" | "rate_unavailable" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
         /**
          * @description An event of a stream; it never changes once it has been read.
          */
@@ -311,9 +408,16 @@ export interface components {
         InvoiceData: {
             /**
              * Format: int64
-             * @description Millisats, as you requested.
+             * @description As you requested: millisats, or the minor unit of `currency`.
              */
             amount: number;
+            /**
+             * Format: int64
+             * @description If requested in another currency than millisats: the amount of the invoice, in millisats.
+             */
+            amount_millisats?: number;
+            /** @description If requested in another currency than millisats: the currency. */
+            currency?: string;
             /**
              * @description The invoice (BOLT 11).
              */
@@ -322,6 +426,8 @@ export interface components {
              * @description Its payment hash.
              */
             payment_hash: string;
+            /** @description If requested in another currency than millisats: at which rate. */
+            rate?: components["schemas"]["Rate"];
             /** @description Your own reference. */
             request_id?: string;
         };
@@ -343,11 +449,12 @@ export interface components {
         InvoiceRequestContent: {
             /**
              * Format: millisats
-             * @description Millisats, at most `limits.max_amount_millisats`.
+             * @description In millisats, or in the minor unit of `currency`, such as cents. It may come to at most `limits.max_amount_millisats`.
              */
             amount: number;
             /**
-             * @description `millisats`, in either case.
+             * Format: currency
+             * @description `millisats`, or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What `amount` comes to in millisats is fixed now, and rounded up to a whole sat: the invoice must be for that.
              */
             currency: string;
             /**
@@ -903,9 +1010,21 @@ export interface components {
         PaymentData: {
             /**
              * Format: int64
+             * @description If requested in another currency than millisats: the amount, in the currency's minor unit.
+             */
+            amount?: number;
+            /**
+             * Format: int64
+             * @description If requested in another currency than millisats: what was asked for, in millisats.
+             */
+            amount_millisats?: number;
+            /**
+             * Format: int64
              * @description With `skimmed_fee`: millisats that the service received.
              */
             amount_received?: number;
+            /** @description If requested in another currency than millisats: the currency. */
+            currency?: string;
             /**
              * Format: int64
              * @description With `paid` by the Lightning backend: fees in millisats.
@@ -917,6 +1036,8 @@ export interface components {
              * @description With `paid`: the proof, whose hash is the payment hash of the invoice; if the Lightning backend tells it.
              */
             preimage?: string;
+            /** @description If requested in another currency than millisats: at which rate. */
+            rate?: components["schemas"]["Rate"];
             /** @description The reason; in the user's words with `user_rejected` and `user_failed`. */
             reason?: string;
             /** @description Your own reference. */
@@ -934,13 +1055,64 @@ export interface components {
             subscription_id?: string;
         };
         /**
+         * @description Payments.
+         */
+        PaymentList: {
+            /** @description The `after` for the next page; `null` if this is the last one. */
+            next?: string | null;
+            /** @description The payments, in the order in which they were requested. */
+            payments: components["schemas"]["BookedPayment"][];
+        };
+        /**
          * @description A payment that has started.
          */
         PaymentStarted: {
             /**
-             * @description A page for the user's browser, on which the invoice can be paid with any Lightning wallet. Anybody who has it can pay.
+             * Format: int64
+             * @description If requested in another currency than millisats: the amount, in the currency's minor unit.
+             */
+            amount?: number;
+            /**
+             * Format: int64
+             * @description If requested in another currency than millisats: what the invoice is for, in millisats.
+             */
+            amount_millisats?: number;
+            /**
+             * @description If requested in another currency than millisats: the currency.
+             */
+            currency?: string;
+            /**
+             * @description A page for the payer's browser, on which the invoice can be paid with any Lightning wallet. Anybody who has it can pay.
              */
             page_url: string;
+            /** @description If requested in another currency than millisats: at which rate. */
+            rate?: components["schemas"]["Rate"];
+            /**
+             * Format: uuid
+             * @description Where to read its events: `GET /events/{stream_id}`.
+             */
+            stream_id: string;
+        };
+        /**
+         * @description An operation that has started, with its price.
+         */
+        PricedStreamStarted: {
+            /**
+             * Format: int64
+             * @description If requested in another currency than millisats: the amount, in the currency's minor unit.
+             */
+            amount?: number;
+            /**
+             * Format: int64
+             * @description If requested in another currency than millisats: what it came to now, in millisats.
+             */
+            amount_millisats?: number;
+            /**
+             * @description If requested in another currency than millisats: the currency.
+             */
+            currency?: string;
+            /** @description If requested in another currency than millisats: at which rate. */
+            rate?: components["schemas"]["Rate"];
             /**
              * Format: uuid
              * @description Where to read its events: `GET /events/{stream_id}`.
@@ -1026,11 +1198,31 @@ export interface components {
             picture?: string | null;
         };
         /**
+         * @description The exchange rate at which an amount was fixed.
+         */
+        Rate: {
+            /**
+             * Format: int64
+             * @description When it was read there, in Unix seconds; the oldest time of several.
+             */
+            at: number;
+            /**
+             * @description Where it comes from.
+             */
+            source: string;
+            /**
+             * @description The price of one bitcoin in the currency's major unit: a decimal number as text, so that nothing rounds it.
+             */
+            value: string;
+        };
+        /**
          * @description Whether the service, and each of its parts, can work.
          */
         Ready: {
             /** @description `active`, or `standby` when another instance is active and has answered: docs/instances.md. */
             instance: string;
+            /** @description The exchange rates. Without one only requests with amounts in its currency fail, so they do not affect `ready` of the service. */
+            rates: components["schemas"]["ReadyRates"];
             /** @description Whether the service can work. */
             ready: boolean;
             /** @description The operator's relays: one connected relay is enough. */
@@ -1052,6 +1244,44 @@ export interface components {
             responds?: boolean | null;
             /** @description How many jobs (to mint, redeem, verify or withdraw) are not finished. They continue by themselves. */
             unfinished_jobs: number;
+        };
+        /**
+         * @description The exchange rate of a currency.
+         */
+        ReadyRate: {
+            /**
+             * @description The code of the currency.
+             */
+            currency: string;
+            /** @description Why there is no rate now. */
+            problem?: string | null;
+            /** @description The sources that may have it. */
+            sources: components["schemas"]["ReadyRateSource"][];
+        };
+        /**
+         * @description A source of an exchange rate. It is not asked for this response.
+         */
+        ReadyRateSource: {
+            /**
+             * Format: int64
+             * @description How many seconds ago its last price was read; `null` if it has had none since the start.
+             */
+            age_seconds?: number | null;
+            /**
+             * @description Its name: that of the preset, or the host.
+             */
+            name: string;
+            /** @description Why its last response was of no use, or why it is left out. */
+            problem?: string | null;
+        };
+        /**
+         * @description The exchange rates.
+         */
+        ReadyRates: {
+            /** @description The configured currencies (`rates.currencies`). */
+            currencies: components["schemas"]["ReadyRate"][];
+            /** @description Whether there is a rate of every configured currency. */
+            ready: boolean;
         };
         /** @description The operator's relays. */
         ReadyRelays: {
@@ -1083,6 +1313,47 @@ export interface components {
             ready: boolean;
             /** @description What its operator should know, if the service runs it itself: the codes of the `warnings` of `GET /wallet/info`. */
             warnings: string[];
+        };
+        /**
+         * @description The receipt of a payment.
+         */
+        Receipt: {
+            /**
+             * Format: int64
+             * @description The price in the minor unit of `currency`. Missing, with `currency`, if it was requested in millisats.
+             */
+            amount?: number;
+            /**
+             * Format: int64
+             * @description What was requested and paid, in millisats.
+             */
+            amount_millisats: number;
+            /**
+             * @description The currency (ISO 4217).
+             */
+            currency?: string;
+            /**
+             * @description What it was for.
+             */
+            description: string;
+            /**
+             * Format: int64
+             * @description When it was paid, in Unix seconds.
+             */
+            paid_at: number;
+            /**
+             * @description The payment hash of the invoice. The payer's wallet has its preimage as proof.
+             */
+            payment_hash?: string;
+            /**
+             * @description Your own reference.
+             */
+            request_id?: string;
+            /**
+             * Format: uuid
+             * @description The payment's stream: the number of the receipt.
+             */
+            stream_id: string;
         };
         /**
          * @description What it costs to receive a payment.
@@ -1145,7 +1416,7 @@ export interface components {
         RecurringPaymentRequest: {
             /**
              * Format: millisats
-             * @description Millisats of each payment, at most `limits.max_amount_millisats`.
+             * @description Of each payment: in millisats, or in the minor unit of `currency`, such as cents. It may come to at most `limits.max_amount_millisats`.
              */
             amount: number;
             /**
@@ -1154,7 +1425,8 @@ export interface components {
              */
             auto_charge?: boolean;
             /**
-             * @description `millisats`, in either case.
+             * Format: currency
+             * @description `millisats`, or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What `amount` comes to in millisats is then fixed anew for each payment, and rounded up to a whole sat.
              */
             currency: string;
             /**
@@ -1174,7 +1446,12 @@ export interface components {
             main_key: string;
             /**
              * Format: millisats
-             * @description The least that the user must authorize for each payment, in millisats; by default all of `amount`. A subscription for less is closed at once, and the stream gets `user_rejected` with the reason.
+             * @description Only with another `currency` than millisats: the most that each payment may come to, in millisats. This is what the user is asked to authorize; an automatic charge that comes to more fails. By default twice what `amount` comes to now.
+             */
+            max_amount_millisats?: number;
+            /**
+             * Format: millisats
+             * @description The least that the user must authorize for each payment, in millisats; by default what `amount` comes to now. A subscription for less is closed at once, and the stream gets `user_rejected` with the reason.
              */
             minimum_amount?: number;
             /** @description When, and how often, the user pays. */
@@ -1193,6 +1470,40 @@ export interface components {
         RedeemLoginRequest: {
             /** @description `code` in the query with which the login page has led the user's browser to your `return_url`. Any text may be sent; one that is not the code of this login is a 409. */
             code: string;
+        };
+        /**
+         * @description Pays a payment back.
+         */
+        RefundRequest: {
+            /**
+             * Format: millisats
+             * @description Millisats. By default all that was paid and is not refunded yet.
+             */
+            amount?: number;
+            /**
+             * Format: unix-time
+             * @description Unix seconds until which the payer can name an invoice: at most 30 days ahead, by default seven days.
+             */
+            expires_at?: number;
+            /**
+             * Format: identifier
+             * @description Your own reference, repeated in the events.
+             */
+            request_id?: string;
+        };
+        /**
+         * @description A refund that has started.
+         */
+        RefundStarted: {
+            /**
+             * @description A page for the payer's browser, on which they name an invoice. Anybody who has it can have the money paid to themselves.
+             */
+            page_url: string;
+            /**
+             * Format: uuid
+             * @description Where to read its events: `GET /events/{stream_id}`.
+             */
+            stream_id: string;
         };
         /**
          * @description A relay and the state of its connection.
@@ -1340,16 +1651,17 @@ export interface components {
             token: string;
         };
         /**
-         * @description Asks a user for a payment.
+         * @description Asks for a payment.
          */
         SinglePaymentRequest: {
             /**
              * Format: millisats
-             * @description Millisats, at most `limits.max_amount_millisats`.
+             * @description In millisats, or in the minor unit of `currency`, such as cents. It may come to at most `limits.max_amount_millisats`.
              */
             amount: number;
             /**
-             * @description `millisats`, in either case.
+             * Format: currency
+             * @description `millisats`, or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What `amount` comes to in millisats is fixed now, and rounded up to a whole sat.
              */
             currency: string;
             /**
@@ -1364,9 +1676,9 @@ export interface components {
             expires_at?: number;
             /**
              * Format: nostr-public-key
-             * @description Who pays: 64 hex characters.
+             * @description The user who is asked to pay: 64 hex characters. Without it no wallet is asked: whoever opens the page or has the invoice can pay.
              */
-            main_key: string;
+            main_key?: string;
             /**
              * Format: identifier
              * @description Your own reference, repeated in the events.
@@ -1377,8 +1689,8 @@ export interface components {
              * @description Where the payment page leads the user's browser at the end, with `stream_id` in the query. It must be under one of `pages.return_urls`.
              */
             return_url?: string;
-            /** @description Keys that may respond for it without a proof of delegation; usually none, at most 8. */
-            subkeys: string[];
+            /** @description Keys that may respond for `main_key` without a proof of delegation; usually none, at most 8. */
+            subkeys?: string[];
             /**
              * Format: identifier
              * @description An active subscription of the same `main_key`: the payment is checked against what the user authorized, and counted.
@@ -1427,7 +1739,17 @@ export interface components {
         SubscriptionData: {
             /**
              * Format: int64
-             * @description Millisats of each payment, as the user authorized: requests for more are refused.
+             * @description If requested in another currency than millisats: the amount of each payment, in the currency's minor unit.
+             */
+            amount?: number;
+            /**
+             * Format: int64
+             * @description If requested in another currency than millisats: what the amount came to when you requested it, in millisats.
+             */
+            amount_millisats?: number;
+            /**
+             * Format: int64
+             * @description The most of each payment in millisats, as the user authorized: requests for more are refused.
              */
             authorized_amount: number;
             /**
@@ -1440,10 +1762,14 @@ export interface components {
              * @description Whether the service asks for each due payment by itself.
              */
             auto_charge: boolean;
+            /** @description If requested in another currency than millisats: the currency. */
+            currency?: string;
             /**
              * @description Who pays.
              */
             main_key: string;
+            /** @description If requested in another currency than millisats: at which rate. */
+            rate?: components["schemas"]["Rate"];
             /** @description Your own reference. */
             request_id?: string;
             /**
@@ -1461,12 +1787,12 @@ export interface components {
         SubscriptionInfo: {
             /**
              * Format: int64
-             * @description Millisats of each payment, as you requested.
+             * @description Of each payment, as you requested: millisats, or the minor unit of `currency`.
              */
             amount: number;
             /**
              * Format: int64
-             * @description Millisats of each payment, as the user authorized: requests for more are refused.
+             * @description The most of each payment in millisats, as the user authorized: requests for more are refused.
              */
             authorized_amount: number;
             authorized_recurrence: components["schemas"]["AuthorizedRecurrence"];
@@ -1479,6 +1805,10 @@ export interface components {
              * @description When the user agreed, in Unix seconds.
              */
             created_at: number;
+            /**
+             * @description `millisats`, or the code of a currency (ISO 4217).
+             */
+            currency: string;
             /**
              * @description What it is for.
              */
@@ -1530,14 +1860,21 @@ export interface components {
         SubscriptionPaymentData: {
             /**
              * Format: int64
-             * @description Millisats.
+             * @description Millisats, or the minor unit of `currency`.
              */
             amount: number;
+            /**
+             * Format: int64
+             * @description If requested in another currency than millisats: what the charge came to, in millisats; missing if there was no rate.
+             */
+            amount_millisats?: number;
             /**
              * Format: int64
              * @description The number of the attempt at this due date, from 1.
              */
             attempt: number;
+            /** @description If requested in another currency than millisats: the currency. */
+            currency?: string;
             /**
              * Format: int64
              * @description The due date, in Unix seconds.
@@ -1559,6 +1896,8 @@ export interface components {
             number: number;
             /** @description With `paid`: the proof. */
             preimage?: string;
+            /** @description If requested in another currency than millisats: at which rate. */
+            rate?: components["schemas"]["Rate"];
             /** @description Why not. */
             reason?: string;
             /**

@@ -1,5 +1,5 @@
 import { UsherError } from "../errors.js";
-import type { UsherEvent } from "../events.js";
+import type { UsherEvent } from "../event-types.js";
 
 /** What becomes of the events that a {@link Cursor} passes on. */
 export interface Sink {

@@ -1,10 +1,10 @@
 import { UsherError } from "../errors.js";
 import { toEvent } from "../event-parser.js";
-import { meaningOf, type UsherEvent } from "../events.js";
+import { meaningOf, type UsherEvent } from "../event-types.js";
 import type { Http } from "../http.js";
-import { backoff, now, readerPause, sleep } from "../time.js";
+import { backoff, now, readerPause, sleep } from "../delays-and-deadlines.js";
 import { type Cursor, CursorTable, type Transport } from "./cursor.js";
-import { readPage } from "./page.js";
+import { readPage } from "./read-event-page.js";
 
 /** Milliseconds without a byte after which the feed is dead: the service sends a comment every 15 s. */
 const SILENCE = 45_000;

@@ -3,7 +3,7 @@ import type { Http } from "../http.js";
 import type { Cursor, Transport } from "./cursor.js";
 import { LiveFeed } from "./feed.js";
 import { LongPolls } from "./poll.js";
-import { now } from "../time.js";
+import { now } from "../delays-and-deadlines.js";
 import { SocketConnection, type SocketEnd, type WebSocketConstructor } from "./socket.js";
 
 /** How streams are read. `auto`: over one WebSocket; where there is none, by long polls while they are few, else over the live feed. */

@@ -1,8 +1,8 @@
 import { UsherError } from "../errors.js";
 import type { Http } from "../http.js";
-import { backoff, now, readerPause, sleep } from "../time.js";
+import { backoff, now, readerPause, sleep } from "../delays-and-deadlines.js";
 import type { Cursor, Transport } from "./cursor.js";
-import { readPage } from "./page.js";
+import { readPage } from "./read-event-page.js";
 
 /** Seconds that a long poll waits for an event. */
 const WAIT = 30;

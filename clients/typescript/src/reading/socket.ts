@@ -1,7 +1,7 @@
 import type { Problem } from "../errors.js";
 import { toEvent } from "../event-parser.js";
 import { type Http, problemError } from "../http.js";
-import { now, readerPause } from "../time.js";
+import { now, readerPause } from "../delays-and-deadlines.js";
 import { type Cursor, CursorTable, type Transport } from "./cursor.js";
 
 /** Streams that the service lets one connection watch. */

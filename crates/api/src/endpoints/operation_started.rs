@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::{Engine, IdempotentRequest, StartError, StreamId};
+use usher_engine::event_data::RateData;
+use usher_engine::{Engine, IdempotentRequest, PricedOperation, StartError, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -27,6 +28,62 @@ impl Started {
     fn on(stream: &StreamId) -> Self {
         Self { stream_id: stream.to_string() }
     }
+}
+
+/// An operation that has started, with its price.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PricedStreamStarted)]
+pub(crate) struct PricedStarted {
+    /// Where to read its events: `GET /events/{stream_id}`.
+    #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
+    stream_id: String,
+    /// If requested in another currency than millisats: the amount, in the currency's minor unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = 1250)]
+    amount: Option<u64>,
+    /// If requested in another currency than millisats: the currency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "EUR")]
+    currency: Option<String>,
+    /// If requested in another currency than millisats: what it came to now, in millisats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = 20000000)]
+    amount_millisats: Option<u64>,
+    /// If requested in another currency than millisats: at which rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    rate: Option<RateData>,
+}
+
+impl PricedStarted {
+    fn on(started: &PricedOperation) -> Self {
+        let price = started.price.as_ref();
+        Self {
+            stream_id: started.stream_id.to_string(),
+            amount: price.map(|price| price.amount),
+            currency: price.map(|price| price.currency.to_string()),
+            amount_millisats: price.map(|price| price.amount_millisats),
+            rate: price.map(|price| (&price.rate).into()),
+        }
+    }
+}
+
+/// As [`start_operation`], for an operation whose request has an amount in a currency.
+///
+/// # Errors
+/// [`Error`].
+pub(crate) async fn start_priced_operation<F>(
+    state: &ApiState,
+    idempotency: Option<Extension<IdempotencyContext>>,
+    start: impl FnOnce(Arc<Engine>, Option<IdempotentRequest<PricedOperation>>) -> F,
+) -> Result<Json<PricedStarted>, Error>
+where
+    F: Future<Output = Result<PricedOperation, StartError>> + Send + 'static,
+{
+    let once = idempotency.map(|Extension(idempotency)| idempotency.request(PricedStarted::on));
+    let started = detached_change::run_detached(state, start(Arc::clone(&state.engine), once)).await??;
+    request_log::record_stream_id(&started.stream_id);
+    Ok(Json(PricedStarted::on(&started)))
 }
 
 /// Starts an operation by calling `start`, on a task of its own, and responds with its stream.

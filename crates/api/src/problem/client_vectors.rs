@@ -26,6 +26,7 @@ fn is_temporary(code: ErrorCode) -> bool {
             | ErrorCode::NoRelayConnected
             | ErrorCode::NoActiveInstance
             | ErrorCode::DeadlineExceeded
+            | ErrorCode::RateUnavailable
             | ErrorCode::MintTimeout
     )
 }
@@ -40,6 +41,7 @@ fn problem(code: ErrorCode) -> Problem {
             .with_members(Map::from_iter([("first".to_owned(), json!(17))])),
         ErrorCode::RateLimited => Problem::new(code, "too many requests").retry_after(1),
         ErrorCode::NoActiveInstance => Problem::new(code, "no instance is active").retry_after(1),
+        ErrorCode::RateUnavailable => Problem::new(code, "the sources disagree").retry_after(60),
         ErrorCode::BudgetExhausted => Problem::new(code, "the budget is spent").retry_after(7200),
         ErrorCode::Overloaded => Problem::overloaded("too many open streams"),
         ErrorCode::StorageUnavailable | ErrorCode::NoRelayConnected | ErrorCode::DeadlineExceeded => {

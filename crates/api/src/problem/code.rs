@@ -45,6 +45,8 @@ pub enum ErrorCode {
     RemoteSignerNotFound,
     /// No passkey of this user is kept.
     PasskeyNotFound,
+    /// There is no payment with this stream that was paid.
+    ReceiptNotFound,
     /// The path exists, but not with this method; `Allow` lists those it has.
     MethodNotAllowed,
     /// The body did not arrive in time.
@@ -61,6 +63,10 @@ pub enum ErrorCode {
     SessionExpired,
     /// It is not the code of this login, or the login has none.
     LoginCodeInvalid,
+    /// The payment was not paid, so there is nothing to refund.
+    PaymentNotPaid,
+    /// All of the payment is refunded, or is being refunded.
+    PaymentRefunded,
     /// The code of the login was redeemed before.
     LoginCodeRedeemed,
     /// The code of the login was not redeemed in time.
@@ -95,6 +101,8 @@ pub enum ErrorCode {
     VerificationNotConfigured,
     /// The service is no OpenID Connect provider (`oidc.clients`), and the request needs one.
     OidcNotConfigured,
+    /// The amount is in a currency of which there is no exchange rate now; retry after `Retry-After`.
+    RateUnavailable,
     /// The service's Lightning wallet refused, or cannot be reached.
     WalletError,
     /// The service's Lightning backend did not reply in time.
@@ -109,7 +117,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 47] = [
+    pub const ALL: [Self; 51] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -128,11 +136,14 @@ impl ErrorCode {
         Self::SigningKeyNotFound,
         Self::RemoteSignerNotFound,
         Self::PasskeyNotFound,
+        Self::ReceiptNotFound,
         Self::MethodNotAllowed,
         Self::BodyTimeout,
         Self::IdempotencyKeyReused,
         Self::TokenAlreadySpent,
         Self::TokenPending,
+        Self::PaymentNotPaid,
+        Self::PaymentRefunded,
         Self::SessionDecided,
         Self::SessionExpired,
         Self::LoginCodeInvalid,
@@ -152,6 +163,7 @@ impl ErrorCode {
         Self::WalletNotConfigured,
         Self::VerificationNotConfigured,
         Self::OidcNotConfigured,
+        Self::RateUnavailable,
         Self::WalletError,
         Self::WalletTimeout,
         Self::MintError,
@@ -180,6 +192,9 @@ impl ErrorCode {
             Self::SigningKeyNotFound => "signing_key_not_found",
             Self::RemoteSignerNotFound => "remote_signer_not_found",
             Self::PasskeyNotFound => "passkey_not_found",
+            Self::ReceiptNotFound => "receipt_not_found",
+            Self::PaymentNotPaid => "payment_not_paid",
+            Self::PaymentRefunded => "payment_refunded",
             Self::SessionDecided => "session_decided",
             Self::SessionExpired => "session_expired",
             Self::LoginCodeInvalid => "login_code_invalid",
@@ -204,6 +219,7 @@ impl ErrorCode {
             Self::WalletNotConfigured => "wallet_not_configured",
             Self::VerificationNotConfigured => "verification_not_configured",
             Self::OidcNotConfigured => "oidc_not_configured",
+            Self::RateUnavailable => "rate_unavailable",
             Self::WalletError => "wallet_error",
             Self::WalletTimeout => "wallet_timeout",
             Self::MintError => "mint_error",
@@ -230,13 +246,16 @@ impl ErrorCode {
             | Self::ConsentNotFound
             | Self::SigningKeyNotFound
             | Self::RemoteSignerNotFound
-            | Self::PasskeyNotFound => StatusCode::NOT_FOUND,
+            | Self::PasskeyNotFound
+            | Self::ReceiptNotFound => StatusCode::NOT_FOUND,
             Self::EventsRemoved => StatusCode::GONE,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::IdempotencyKeyReused
             | Self::TokenAlreadySpent
             | Self::TokenPending
+            | Self::PaymentNotPaid
+            | Self::PaymentRefunded
             | Self::SessionDecided
             | Self::SessionExpired
             | Self::LoginCodeInvalid
@@ -257,6 +276,7 @@ impl ErrorCode {
             | Self::WalletNotConfigured
             | Self::VerificationNotConfigured
             | Self::OidcNotConfigured
+            | Self::RateUnavailable
             | Self::DeadlineExceeded => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -282,6 +302,9 @@ impl ErrorCode {
             Self::SigningKeyNotFound => "No such signing key",
             Self::RemoteSignerNotFound => "No such remote signer",
             Self::PasskeyNotFound => "No such passkey",
+            Self::ReceiptNotFound => "No receipt",
+            Self::PaymentNotPaid => "The payment is not paid",
+            Self::PaymentRefunded => "The payment is refunded",
             Self::SessionDecided => "The verification session is decided",
             Self::SessionExpired => "The verification session has expired",
             Self::LoginCodeInvalid => "The code of the login is wrong",
@@ -306,6 +329,7 @@ impl ErrorCode {
             Self::WalletNotConfigured => "No Lightning backend is configured",
             Self::VerificationNotConfigured => "No mint of proofs of age is configured",
             Self::OidcNotConfigured => "No OpenID Connect client is configured",
+            Self::RateUnavailable => "There is no exchange rate now",
             Self::WalletError => "The Lightning backend failed",
             Self::WalletTimeout => "The Lightning backend did not respond",
             Self::MintError => "The mint failed",

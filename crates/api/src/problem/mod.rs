@@ -218,6 +218,11 @@ impl From<StartError> for Problem {
                 "too little is left of wallet.daily_budget_millisats for this amount and its fee",
             )
             .retry_after(retry_after),
+            StartError::RateUnavailable(error) => {
+                // Rounded up: not before.
+                let seconds = error.retry_after.as_secs() + u64::from(error.retry_after.subsec_nanos() > 0);
+                Self::new(ErrorCode::RateUnavailable, error.to_string()).retry_after(seconds)
+            }
             StartError::Store(error) => error.into(),
         }
     }

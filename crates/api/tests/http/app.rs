@@ -21,7 +21,7 @@ use usher_engine::ports::{
     DeliveryStore, Inbound, OpenIdControl, OsRandomness, OutgoingMessage, SystemClock, Via, WebhookSender,
 };
 use usher_engine::testing::{
-    self, FakeDirectory, FakeRelayControl, FakeTicketWallet, FaultyStore, ManualClock, Methods, RecordingMessenger,
+    self, FakeDirectory, FakeRelayRegistry, FakeTicketWallet, FaultyStore, ManualClock, Methods, RecordingMessenger,
 };
 use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PageRules, UnixMillis, VerificationRules};
 use usher_protocol::jwt::JwtIssuer;
@@ -58,6 +58,7 @@ impl Default for PartsSay {
                 damaged: Vec::new(),
                 wallet: WalletReadiness { backend: "none", connected: true, warnings: Vec::new() },
                 mints: Vec::new(),
+                rates: Vec::new(),
             },
             Vec::new(),
         )))
@@ -174,8 +175,10 @@ impl Builder {
             lightning: self.lightning,
             lightning_notifications: None,
             tickets: Some(Arc::clone(&tickets) as _),
+            payees: None,
             age_verifier: None,
             remote_signer: None,
+            rates: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         let directory = FakeDirectory::of(key(SERVICE))
@@ -195,7 +198,7 @@ impl Builder {
             limits: self.limits,
             docs: self.docs,
             directory: Arc::clone(&directory) as _,
-            relays: Arc::new(FakeRelayControl::default()),
+            relays: Arc::new(FakeRelayRegistry::default()),
             status: Arc::clone(&parts_say) as _,
             clock: Arc::clone(&clock) as _,
             randomness: Arc::new(OsRandomness),

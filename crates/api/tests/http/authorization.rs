@@ -17,6 +17,7 @@ fn operations(document: &OpenApi) -> Vec<(&'static str, String, bool)> {
             .replace("{subscription_id}", "x")
             .replace("{session_id}", "x")
             .replace("{channel_id}", "ab")
+            .replace("{currency}", "x")
             .replace("{kid}", "x")
             .replace("{id}", "subscriptions:0");
         assert!(!path.contains('{'), "tell this test how to fill in {path}");

@@ -9,7 +9,7 @@ use usher_engine::ports::Clock as _;
 use usher_protocol::jwt;
 
 use crate::app::{SERVICE, TestApp, key, keys};
-use crate::python_checks;
+use crate::independent_programs;
 
 const HOUR: u64 = 3_600;
 
@@ -159,7 +159,7 @@ async fn signatures_of_an_independent_library_verify_with_either_s() {
     let now = app.now();
     let claims = json!({ "iat": now, "nbf": now, "exp": now + HOUR, "target_key": key(7).to_hex() });
     let case = json!({ "algorithm": "ES256K", "secret": keys(6).secret_key().to_secret_hex(), "claims": claims });
-    let answer = python_checks::run("independent_jwt.py", &json!({ "sign": vec![case; 40], "verify": [] }));
+    let answer = independent_programs::run("independent_jwt.py", &json!({ "sign": vec![case; 40], "verify": [] }));
     let (mut low, mut high) = (0, 0);
     for token in answer["signed"].as_array().unwrap() {
         let token = token.as_str().unwrap();
@@ -189,7 +189,7 @@ async fn issued_jwts_verify_with_an_independent_library() {
     let past = jwt::issue(&keys(SERVICE), key(7), now - 2 * HOUR, HOUR).unwrap();
     cases.push(json!({ "public": key(SERVICE).to_hex(), "token": past }));
     cases.push(json!({ "public": key(2).to_hex(), "token": token }));
-    let answer = python_checks::run("independent_jwt.py", &json!({ "sign": [], "verify": cases }));
+    let answer = independent_programs::run("independent_jwt.py", &json!({ "sign": [], "verify": cases }));
     let claims = json!({ "iat": now, "nbf": now, "exp": now + HOUR, "target_key": key(7).to_hex() });
     assert_eq!(answer["claims"], json!([claims, claims, claims, "ExpiredSignatureError", "InvalidSignatureError"]));
     let about = key(7).to_hex();
@@ -238,7 +238,7 @@ async fn es256k_jwts_of_an_independent_library_verify_and_others_do_not() {
         .iter()
         .map(|(algorithm, secret, claims, _)| json!({ "algorithm": algorithm, "secret": secret, "claims": claims }))
         .collect();
-    let answer = python_checks::run("independent_jwt.py", &json!({ "sign": sign, "verify": [] }));
+    let answer = independent_programs::run("independent_jwt.py", &json!({ "sign": sign, "verify": [] }));
     for (index, (algorithm, _, claims, expected)) in cases.iter().enumerate() {
         let token = answer["signed"][index].as_str().unwrap();
         assert_eq!(app.verify(6, token).await, *expected, "{algorithm} {claims}");

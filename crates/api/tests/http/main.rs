@@ -3,7 +3,7 @@
 #![allow(missing_docs, unreachable_pub)]
 
 mod app;
-mod python_checks;
+mod independent_programs;
 mod raw_client;
 
 mod authorization;

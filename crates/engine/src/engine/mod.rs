@@ -19,7 +19,7 @@ use crate::login::key_handshake::Handshakes;
 use crate::login::scan_limits::{ScanLimits, ScanMetrics};
 use crate::operations;
 use crate::payment::Payments;
-use crate::ports::{DamagedRow, LightningError, LightningInfo, LightningNode, LightningStatus};
+use crate::ports::{DamagedRow, ExchangeRates, LightningError, LightningInfo, LightningNode, LightningStatus};
 use crate::subscription::subscriptions::Subscriptions;
 use crate::ticket::tickets::Tickets;
 use crate::verification::Verification;
@@ -33,6 +33,7 @@ pub struct Engine {
     events: Arc<EventFeed>,
     watcher: Arc<InvoiceWatcher>,
     lightning: Option<LightningBackend>,
+    rates: Option<Arc<dyn ExchangeRates>>,
     lightning_calls: Arc<LightningMetrics>,
     idempotency: Arc<IdempotencyRecords>,
     checks: Arc<FieldChecks>,
@@ -115,6 +116,11 @@ impl Engine {
     /// How many invoices of the service are watched.
     pub fn watched_invoices(&self) -> usize {
         self.watcher.count()
+    }
+
+    /// Exchange rates; `None` without sources.
+    pub fn exchange_rates(&self) -> Option<&dyn ExchangeRates> {
+        self.rates.as_deref()
     }
 
     /// The metrics of operations now.

@@ -9,8 +9,8 @@ use crate::kernel::lightning_queue::LightningBackend;
 use crate::page_rules::PageRules;
 use crate::payment::rules::PaymentRules;
 use crate::ports::{
-    AgeVerifier, Clock, DeliveryStore, IdempotencyStore, Inbound, LightningNotifications, Messenger, Randomness,
-    RemoteSigner, Store, TicketWallet, WebhookSender,
+    AgeVerifier, Clock, DeliveryStore, ExchangeRates, IdempotencyStore, Inbound, LightningNotifications, Messenger,
+    Payees, Randomness, RemoteSigner, Store, TicketWallet, WebhookSender,
 };
 use crate::verification::start::VerificationRules;
 
@@ -69,6 +69,10 @@ pub struct EngineParts {
     pub tickets: Option<Arc<dyn TicketWallet>>,
     /// Verifies ages, if a provider is configured; otherwise staff do.
     pub age_verifier: Option<Arc<dyn AgeVerifier>>,
+    /// Asks Lightning addresses for invoices; without it, refunds are paid to invoices alone.
+    pub payees: Option<Arc<dyn Payees>>,
     /// Reaches users' remote signers; without it logins do not offer them.
     pub remote_signer: Option<Arc<dyn RemoteSigner>>,
+    /// Exchange rates, if sources are configured; without them all amounts are in millisats.
+    pub rates: Option<Arc<dyn ExchangeRates>>,
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{RwLock, Semaphore};
+use tokio::sync::{Mutex, RwLock, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -18,8 +18,8 @@ use crate::kernel::commit::{Committer, EffectDispatcher};
 use crate::kernel::core::Core;
 use crate::kernel::damaged_rows::DamagedRowReader;
 use crate::kernel::event_feed::EventFeed;
+use crate::kernel::id_generator::Ids;
 use crate::kernel::idempotency::IdempotencyRecords;
-use crate::kernel::ids::Ids;
 use crate::kernel::inbox::Inbox;
 use crate::kernel::input_queue::InputQueue;
 use crate::kernel::invoice_watcher::InvoiceWatcher;
@@ -28,9 +28,10 @@ use crate::kernel::lightning_notifications::NotificationHandler;
 use crate::kernel::lightning_queue::LightningQueue;
 use crate::kernel::observer::Observer;
 use crate::kernel::open_set::{Members, OpenSet};
+use crate::kernel::operation_workers::Workers;
 use crate::kernel::outbox::Outbox;
+use crate::kernel::remote_signer_queue::SignerQueue;
 use crate::kernel::restore::Restorer;
-use crate::kernel::signer_queue::SignerQueue;
 use crate::kernel::starter::Starter;
 use crate::kernel::tasks::Tasks;
 use crate::kernel::ticket_metrics::TicketMetrics;
@@ -38,17 +39,16 @@ use crate::kernel::ticket_queue::TicketQueue;
 use crate::kernel::timer_dispatcher::TimerDispatcher;
 use crate::kernel::timers::Timers;
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
-use crate::kernel::workers::Workers;
 use crate::login::Logins;
-use crate::login::browser_logins::BrowserLogins;
+use crate::login::child_logins::ChildLogins;
 use crate::login::handshake_urls::HandshakeUrls;
 use crate::login::key_handshake::Handshakes;
 use crate::login::linked_changes::LinkedLoginChanges;
 use crate::login::login_factory::NewLogins;
 use crate::login::open_login_tables::LoginTables;
 use crate::login::passkeys::Passkeys;
-use crate::login::reusable_logins::ReusableLogins;
 use crate::login::scan_limits::{ScanLimitParts, ScanLimits};
+use crate::login::unused_logins::UnusedLogins;
 use crate::operations::SubscriptionRules;
 use crate::payment::Payments;
 use crate::payment::spending_budget::SpendingBudget;
@@ -86,11 +86,11 @@ impl Engine {
         };
 
         let budget = Arc::new(SpendingBudget::new(options.payments.spending));
-        let browser_logins = BrowserLogins::of_clients(options.max_open_streams, core.clock.clone());
-        let reusable_logins = ReusableLogins::new(options.max_open_streams, core.clock.clone());
+        let browser_logins = UnusedLogins::of_clients(options.max_open_streams, core.clock.clone());
+        let child_logins = ChildLogins::new(options.max_open_streams, core.clock.clone());
         let login_tables = Arc::new(LoginTables {
             browser: browser_logins.clone(),
-            reusable: reusable_logins.clone(),
+            reusable: child_logins.clone(),
             index: core.index.clone(),
             store: core.store.clone(),
             tasks: core.tasks.clone(),
@@ -127,7 +127,7 @@ impl Engine {
         let webhooks = Arc::new(webhooks);
         let committer = Arc::new(Committer::new(
             core.clone(),
-            Arc::new(LinkedLoginChanges { new: new_logins.clone(), open: reusable_logins.clone() }),
+            Arc::new(LinkedLoginChanges { new: new_logins.clone(), open: child_logins.clone() }),
             EffectDispatcher {
                 core: core.clone(),
                 feed: feed.clone(),
@@ -156,6 +156,7 @@ impl Engine {
             core: core.clone(),
             rules: options.payments.clone(),
             tickets: parts.tickets.clone(),
+            rates: parts.rates.clone(),
         });
         let urls = Arc::new(HandshakeUrls {
             messenger: parts.messenger,
@@ -168,7 +169,7 @@ impl Engine {
             index: core.index.clone(),
             capacity: capacity.clone(),
             inputs: core.inputs.clone(),
-            logins: reusable_logins.clone(),
+            logins: child_logins.clone(),
             clock: core.clock.clone(),
             tasks: core.tasks.clone(),
         }));
@@ -182,7 +183,7 @@ impl Engine {
             retention: options.retention,
             open: reusable_handshakes.clone(),
             scans: scans.clone(),
-            logins: reusable_logins.clone(),
+            logins: child_logins.clone(),
         });
         let logins = Arc::new(Logins {
             core: core.clone(),
@@ -194,7 +195,7 @@ impl Engine {
             signer: parts.remote_signer,
             signers,
             browser_logins,
-            reusable_logins,
+            child_logins,
             scans: scans.clone(),
             passkeys: Passkeys::new(pages.passkeys.clone()),
         });
@@ -205,6 +206,8 @@ impl Engine {
             checks: checks.clone(),
             budget,
             starting: RwLock::default(),
+            refunding: Mutex::default(),
+            payees: parts.payees,
             pages: pages.clone(),
             network: options.payments.network,
             has_lightning,
@@ -247,6 +250,7 @@ impl Engine {
             lightning: lightning_queue.clone(),
             tickets: ticket_queue,
             capacity,
+            rates: parts.rates.clone(),
         });
         let timer_dispatcher = TimerDispatcher {
             timers: core.timers.clone(),
@@ -268,12 +272,14 @@ impl Engine {
             endless: reusable_handshakes,
             periodic_tasks: vec![login_tables, Arc::new(RelayKeeper { core: core.clone() })],
             retention: options.retention,
+            payment_records_kept: options.payments.records_kept,
         };
         let engine = Arc::new(Self {
             core: core.clone(),
             events: feed,
             watcher: watcher.clone(),
             lightning: parts.lightning,
+            rates: parts.rates,
             lightning_calls,
             idempotency,
             checks,

@@ -34,6 +34,7 @@ pub(crate) struct Cleanup {
     pub(crate) endless: Arc<OpenSet>,
     pub(crate) periodic_tasks: Vec<Arc<dyn PeriodicTask>>,
     pub(crate) retention: Duration,
+    pub(crate) payment_records_kept: Duration,
 }
 
 impl Cleanup {
@@ -68,6 +69,8 @@ impl Cleanup {
         self.remove_old_events(retained).await;
         remove("ids of Nostr events", || self.core.store.forget_inbound(now.minus(INBOUND_KEPT), BATCH)).await;
         remove("correlation keys", || self.core.store.forget_kept_keys(now, BATCH)).await;
+        let booked = now.minus(self.payment_records_kept);
+        remove("payments in the books", || self.core.store.forget_payment_records(booked, BATCH)).await;
         remove("relays of users", || self.core.store.forget_user_relays(now.minus(USER_RELAYS_KEPT), BATCH)).await;
     }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::damaged_rows::DamagedRowReader;
-use super::ids::Ids;
+use super::id_generator::Ids;
 use super::index::Index;
 use super::input_queue::InputQueue;
 use super::metrics::Metrics;

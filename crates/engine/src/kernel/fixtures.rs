@@ -11,7 +11,7 @@ use usher_protocol::PublicKey;
 
 use super::core::Core;
 use super::damaged_rows::DamagedRowReader;
-use super::ids::Ids;
+use super::id_generator::Ids;
 use super::index::Index;
 use super::input_queue::{InputQueue, Job};
 use super::tasks::Tasks;

@@ -1,6 +1,6 @@
 use crate::FieldError;
 use crate::kernel::commit::ModifyError;
-use crate::ports::{StoreError, TicketError};
+use crate::ports::{RateUnavailable, StoreError, TicketError};
 
 /// Why an operation did not start.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,9 @@ pub enum StartError {
         /// Seconds until there is room again, if nothing else is paid meanwhile.
         retry_after: u64,
     },
+    /// The amount is in a currency of which there is no exchange rate now.
+    #[error(transparent)]
+    RateUnavailable(#[from] RateUnavailable),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

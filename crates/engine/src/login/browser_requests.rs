@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Logins;
-use super::browser_logins::NoRoom;
 use super::page_view::{AskError, LoginPageError, LoginView, OpenedLogin, PageSigner, ProveError, VisitError};
 use super::passkeys::{PasskeyLoginError, PasskeyProof};
 use super::start::{BrowserLogin, BrowserLoginStarted, ChildLogin};
+use super::unused_logins::NoRoom;
 use crate::kernel::request_errors::StartError;
 use crate::ports::StoreError;
 use crate::{ClientNetwork, StreamId};

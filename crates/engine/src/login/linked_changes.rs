@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use usher_protocol::PublicKey;
 
+use super::child_logins::ChildLogins;
 use super::login_factory::NewLogins;
-use super::reusable_logins::ReusableLogins;
 use crate::kernel::observer::LinkedChanges;
 use crate::operations::{Effect, Operation};
 use crate::{StreamId, UnixMillis};
@@ -31,7 +31,7 @@ pub enum LinkedChange {
 
 pub(crate) struct LinkedLoginChanges {
     pub(crate) new: Arc<NewLogins>,
-    pub(crate) open: ReusableLogins,
+    pub(crate) open: ChildLogins,
 }
 
 impl LinkedChanges for LinkedLoginChanges {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use usher_protocol::PublicKey;
 use usher_protocol::subkey::SubkeyProof;
 
-use crate::kernel::ids::Ids;
+use crate::kernel::id_generator::Ids;
 use crate::operations::{Effect, Login, LoginOrigin, LoginTerms};
 use crate::ports::Clock;
 use crate::{StreamId, UnixMillis};

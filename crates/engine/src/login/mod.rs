@@ -1,8 +1,8 @@
 //! Logins: key handshakes, key authentications, and both as one operation with a page.
 
 pub(crate) mod authentication;
-pub(crate) mod browser_logins;
 pub(crate) mod browser_requests;
+pub(crate) mod child_logins;
 pub(crate) mod codes;
 pub(crate) mod handshake_urls;
 pub(crate) mod key_handshake;
@@ -14,22 +14,22 @@ pub(crate) mod operation;
 pub(crate) mod page_view;
 pub(crate) mod pages;
 pub(crate) mod passkeys;
-pub(crate) mod reusable_logins;
 pub(crate) mod scan_limits;
 pub(crate) mod signer_request;
 pub(crate) mod start;
+pub(crate) mod unused_logins;
 
 use std::sync::Arc;
 
-use self::browser_logins::BrowserLogins;
+use self::child_logins::ChildLogins;
 use self::handshake_urls::HandshakeUrls;
 use self::key_handshake::Handshakes;
 use self::login_factory::NewLogins;
 use self::passkeys::Passkeys;
-use self::reusable_logins::ReusableLogins;
 use self::scan_limits::ScanLimits;
+use self::unused_logins::UnusedLogins;
 use crate::kernel::core::Core;
-use crate::kernel::signer_queue::SignerQueue;
+use crate::kernel::remote_signer_queue::SignerQueue;
 use crate::kernel::starter::Starter;
 use crate::page_rules::PageRules;
 use crate::ports::RemoteSigner;
@@ -44,8 +44,8 @@ pub struct Logins {
     pub(crate) pages: Arc<PageRules>,
     pub(crate) signer: Option<Arc<dyn RemoteSigner>>,
     pub(crate) signers: Arc<SignerQueue>,
-    pub(crate) browser_logins: BrowserLogins,
-    pub(crate) reusable_logins: ReusableLogins,
+    pub(crate) browser_logins: UnusedLogins,
+    pub(crate) child_logins: ChildLogins,
     pub(crate) scans: Arc<ScanLimits>,
     pub(crate) passkeys: Passkeys,
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tracing::{debug, warn};
 
-use super::browser_logins::BrowserLogins;
-use super::reusable_logins::ReusableLogins;
+use super::child_logins::ChildLogins;
+use super::unused_logins::UnusedLogins;
 use crate::kernel::index::Index;
 use crate::kernel::observer::{CommittedStep, Observer, PeriodicTask};
 use crate::kernel::tasks::Tasks;
@@ -22,8 +22,8 @@ const EVENTLESS_LOGINS_KEPT: Duration = Duration::from_secs(3600);
 const BATCH: usize = 500;
 
 pub(crate) struct LoginTables {
-    pub(crate) browser: BrowserLogins,
-    pub(crate) reusable: ReusableLogins,
+    pub(crate) browser: UnusedLogins,
+    pub(crate) reusable: ChildLogins,
     pub(crate) index: Arc<Index>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) tasks: Tasks,

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! A login that anybody can begin ([`LoginOrigin::is_public`]) tells the app nothing before somebody has named a key.
-//! When it ends while it is waiting, there is no event, and `login/browser_logins.rs` may end it earlier to make room.
+//! When it ends while it is waiting, there is no event, and `login/unused_logins.rs` may end it earlier to make room.
 //!
 //! A login at a reusable login has no events of its own: it tells them to that one (`Signal::LoginEvent`), in the commit of
 //! its step. On that stream each `StatusUpdate` has `main_key` and `method`, and every key that was named gets one:

@@ -6,8 +6,8 @@ use usher_protocol::login_proof::LoginProofError;
 
 use crate::StreamId;
 use crate::kernel::commit::ModifyError;
-use crate::kernel::signer_queue::SignerWatch;
-use crate::login::browser_logins::{LoginWatch, NoRoom};
+use crate::kernel::remote_signer_queue::SignerWatch;
+use crate::login::unused_logins::{LoginWatch, NoRoom};
 use crate::operations::{AskSignerError, LoginOver, LoginState, SignerStatus};
 use crate::ports::{InvalidSignerAddress, RemoteSignerError, StoreError};
 

@@ -5,12 +5,12 @@ use usher_protocol::PublicKey;
 use usher_protocol::login_proof::LoginChallenge;
 
 use super::Logins;
-use super::browser_logins::NoRoom;
 use super::page_view::{
     AskError, AskLimit, LoginPageError, LoginPageWatch, LoginView, OpenedLogin, PageSigner, ProveError, ReusablePage,
     SignerView, VisitError,
 };
 use super::start::ChildLogin;
+use super::unused_logins::NoRoom;
 use crate::kernel::commit::{Cause, Change, Modified, ModifyError, Stored};
 use crate::kernel::request_errors::StartError;
 use crate::operations::{Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginState, Operation};
@@ -34,7 +34,7 @@ impl Logins {
 
     /// Makes room for another login of this network at a reusable login.
     pub(crate) async fn make_room_for_child_login(&self, network: ClientNetwork) -> Result<(), VisitError> {
-        let chosen = self.reusable_logins.unused().make_room(network)?;
+        let chosen = self.child_logins.unused().make_room(network)?;
         self.end_all_unused(chosen).await?;
         Ok(())
     }
@@ -46,7 +46,7 @@ impl Logins {
 
     /// The login of a network at a reusable login has begun, for which room was made.
     pub(crate) fn child_login_begun(&self, id: StreamId, network: ClientNetwork) {
-        self.reusable_logins.unused().begun_by(id, network);
+        self.child_logins.unused().begun_by(id, network);
     }
 
     async fn end_all_unused(&self, chosen: Vec<StreamId>) -> Result<Vec<String>, StoreError> {
@@ -78,7 +78,7 @@ impl Logins {
     /// is given up after those of logins whose pages do not wait.
     pub fn watch(&self, id: StreamId) -> LoginPageWatch {
         // It is in one of the two, if in any.
-        let child_logins = self.reusable_logins.unused();
+        let child_logins = self.child_logins.unused();
         let login = if child_logins.has(id) { child_logins.watch(id) } else { self.browser_logins.watch(id) };
         LoginPageWatch { _login: login, _signer: self.signers.watch(id) }
     }
@@ -102,7 +102,7 @@ impl Logins {
         reusable: StreamId,
         cookies: &[(StreamId, String)],
     ) -> Result<Option<ChildLogin>, StoreError> {
-        for (id, browser) in cookies.iter().filter(|(id, _)| self.reusable_logins.unused().has(*id)) {
+        for (id, browser) in cookies.iter().filter(|(id, _)| self.child_logins.unused().has(*id)) {
             let Some((_, _, login)) = self.find(*id).await? else { continue };
             let is_own = login.browser().is_some_and(|owner| is_same_secret(owner, browser));
             if is_own && login.reusable() == Some(reusable) && login.is_untouched() {
@@ -135,7 +135,7 @@ impl Logins {
                     return Ok(OpenedLogin::OtherBrowser { start_again: parent.and_then(Parent::open_page) });
                 }
                 self.browser_logins.seen(id);
-                self.reusable_logins.unused().seen(id);
+                self.child_logins.unused().seen(id);
                 self.signers.page_seen(id);
                 return Ok(self.page(id, &login, parent, None));
             }

@@ -15,7 +15,7 @@ use usher_protocol::message::WalletMessage;
 use usher_protocol::{EventId, PublicKey};
 use usher_token_bucket::{Rate, TokenBucket};
 
-use super::reusable_logins::ReusableLogins;
+use super::child_logins::ChildLogins;
 use crate::kernel::admission::Admission;
 use crate::kernel::bounded_cache::bounded;
 use crate::kernel::capacity::Capacity;
@@ -94,7 +94,7 @@ pub(crate) struct ScanLimitParts {
     pub(crate) index: Arc<Index>,
     pub(crate) capacity: Capacity,
     pub(crate) inputs: InputQueue,
-    pub(crate) logins: ReusableLogins,
+    pub(crate) logins: ChildLogins,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) tasks: Tasks,
 }

@@ -1,4 +1,4 @@
-//! What an operation keeps of its request to a user's remote signer (`kernel/signer_queue.rs`). After a restart the
+//! What an operation keeps of its request to a user's remote signer (`kernel/remote_signer_queue.rs`). After a restart the
 //! same request is made again in the same session.
 
 use std::fmt;

@@ -28,8 +28,9 @@ pub use crate::login::signer_request::{
     SignerCall, SignerFault, SignerReport, SignerRequest, SignerStatus, SignerUpdate,
 };
 pub use crate::payment::invoice_request::InvoiceRequest;
-pub use crate::payment::operation::{Charge, Payment, PaymentProgress, PaymentTerms, SubscriptionLink};
+pub use crate::payment::operation::{Charge, Payer, Payment, PaymentProgress, PaymentTerms, SubscriptionLink};
 pub use crate::payment::outgoing::OutgoingPayment;
+pub use crate::payment::refund::{Refund, RefundProgress};
 pub(crate) use crate::payment::spending::BUDGET_WINDOW;
 pub use crate::payment::spending::Spending;
 pub use crate::subscription::operation::{Subscription, SubscriptionRules, SubscriptionState, SubscriptionView};
@@ -46,9 +47,9 @@ use crate::UnixMillis;
 use crate::event::NewEvent;
 use crate::event_data::EventData;
 use crate::ports::{
-    AgeCheckResult, CompletedPayment, CorrelationKey, InvoiceStatus, LightningError, OutboxMessage, OutgoingMessage,
-    OutgoingPaymentStatus, PasskeyChange, PendingAgeCheck, Settlement, SignedPayment, State, UserRelays, UserSigner,
-    WantedInvoice,
+    AgeCheckResult, CompletedPayment, CorrelationKey, ExchangeRate, InvoiceStatus, LightningError, OutboxMessage,
+    OutgoingMessage, OutgoingPaymentStatus, PasskeyChange, PendingAgeCheck, RateUnavailable, Settlement, SignedPayment,
+    State, UserRelays, UserSigner, WantedInvoice,
 };
 
 /// How long a reply of the Lightning backend is awaited: longer than the time limits of adapters.
@@ -80,6 +81,8 @@ state_machine::operations! {
     VerificationSession(VerificationSession) = 11, "verification_session";
     /// A login: a handshake and an authentication, or the proof of another signer.
     Login(Login) = 12, "login";
+    /// A payment that is paid back.
+    Refund(Refund) = 13, "refund";
 }
 
 /// The inputs of an operation.
@@ -96,6 +99,8 @@ pub enum Input {
     },
     /// The time at which it is to be woken has passed.
     Timer,
+    /// The same, for an operation that then [charges in a currency](StateMachine::charges_in): with its rate.
+    TimerAtRate(Result<ExchangeRate, RateUnavailable>),
     /// The service has restarted: replies to requests of the last process will not come.
     Resumed,
     /// The reply to a request for an invoice.

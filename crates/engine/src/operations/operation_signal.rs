@@ -2,11 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
+use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::Preimage;
 use usher_protocol::subkey::SubkeyProof;
 
 use crate::event::NewEvent;
 use crate::payment::operation::Charge;
+use crate::payment::price::Price;
 
 /// A charge has ended, or was paid after it had.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +17,8 @@ pub struct Charged {
     pub charge: Charge,
     /// How it ended.
     pub end: ChargeEnd,
+    /// What it came to, if it was not agreed on in millisats.
+    pub price: Option<Price>,
 }
 
 /// How a charge ended.
@@ -65,6 +69,8 @@ pub enum Signal {
     Superseded,
     /// To a reusable login: this has happened in a login at it, and is an event of its stream.
     LoginEvent(NewEvent),
+    /// To a refund: the payer has named this invoice.
+    RefundTo(Invoice),
     /// To a payment: it is no longer owed.
     CancelPayment,
 }

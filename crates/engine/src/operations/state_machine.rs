@@ -4,7 +4,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::message::{PaymentHash, WalletMessage};
 
 use super::{Effect, Input, Spending, StepResult};
-use crate::ports::{CorrelationKey, OperationKind};
+use crate::ports::{CorrelationKey, CurrencyCode, OperationKind, PaymentRecord};
 use crate::{OperationOutcome, StreamId, UnixMillis};
 
 /// The state of an operation.
@@ -78,6 +78,12 @@ pub trait StateMachine {
         false
     }
 
+    /// The currency of the payment that this input makes it start: then it gets [`Input::TimerAtRate`] in place of
+    /// [`Input::Timer`].
+    fn charges_in(&self, _input: &Input) -> Option<CurrencyCode> {
+        None
+    }
+
     /// Whether the reply of a remote signer is of use.
     fn waits_for_signer(&self) -> bool {
         false
@@ -125,6 +131,11 @@ pub trait StateMachine {
 
     /// What it has spent, or may spend, of the Lightning backend's money.
     fn spending(&self) -> Option<Spending> {
+        None
+    }
+
+    /// What the books say about it.
+    fn payment_record(&self) -> Option<PaymentRecord> {
         None
     }
 

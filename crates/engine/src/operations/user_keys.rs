@@ -2,7 +2,8 @@
 //! a subkey that the operator named, or of a subkey whose proof leads to the requested main key (docs/protocol.md,
 //! Authentication).
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use usher_protocol::PublicKey;
 use usher_protocol::message::ServiceMessage;
 use usher_protocol::subkey::{Permission, SubkeyProof};
@@ -167,6 +168,19 @@ impl UserKeys {
             not_before: UnixMillis(0),
         }
     }
+}
+
+/// Reads the fields of a user's keys among those of an operation that need not have them: all of them, or none.
+///
+/// # Errors
+/// Some are missing or wrong: serde's own `Option` would say that there is no user.
+pub(crate) fn all_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UserKeys>, D::Error> {
+    let fields = serde_json::Map::deserialize(deserializer)?;
+    let names = ["asked", "main_key", "subkeys", "devices"];
+    if names.iter().all(|name| !fields.contains_key(*name)) {
+        return Ok(None);
+    }
+    serde_json::from_value(fields.into()).map(Some).map_err(D::Error::custom)
 }
 
 fn counts(proof: &SubkeyProof, author: &PublicKey, permission: Permission, now: UnixMillis) -> bool {

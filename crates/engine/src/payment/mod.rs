@@ -1,10 +1,13 @@
 //! Payments: requested from users, made by the service itself, and invoices requested from users.
 
-pub(crate) mod invoice_payment;
+pub(crate) mod books;
 pub(crate) mod invoice_request;
 pub(crate) mod operation;
 pub(crate) mod outgoing;
 pub(crate) mod page;
+pub(crate) mod pay_invoice;
+pub(crate) mod price;
+pub(crate) mod refund;
 pub(crate) mod rules;
 pub(crate) mod spending;
 pub(crate) mod spending_budget;
@@ -12,7 +15,7 @@ pub(crate) mod start;
 
 use std::sync::Arc;
 
-use tokio::sync::RwLock;
+use tokio::sync::{Mutex, RwLock};
 use usher_protocol::bolt11::Network;
 
 use self::spending_budget::SpendingBudget;
@@ -22,6 +25,7 @@ use crate::kernel::event_feed::EventFeed;
 use crate::kernel::request_errors::StartError;
 use crate::kernel::starter::Starter;
 use crate::page_rules::PageRules;
+use crate::ports::Payees;
 
 /// Payments, and invoices requested from users.
 pub struct Payments {
@@ -32,6 +36,9 @@ pub struct Payments {
     pub(crate) budget: Arc<SpendingBudget>,
     /// Held for reading from taking an allocation of the budget to the commit of its payment.
     pub(crate) starting: RwLock<()>,
+    /// Held from summing up what is refunded of a payment to the commit of a further refund.
+    pub(crate) refunding: Mutex<()>,
+    pub(crate) payees: Option<Arc<dyn Payees>>,
     pub(crate) pages: Arc<PageRules>,
     pub(crate) network: Network,
     pub(crate) has_lightning: bool,

@@ -1,7 +1,8 @@
-//! A payment requested from a user: of an invoice that the Lightning backend creates, or of somebody else's invoice.
+//! A payment that is requested: of an invoice that the Lightning backend creates, from a user or from whoever gets the invoice, or
+//! of somebody else's invoice, from a user.
 //!
 //! ```text
-//! making ──the Lightning backend made an invoice──▶ asking        the request is sent to the user
+//! making ──the Lightning backend made an invoice──▶ asking        the request is sent to the user, if there is one
 //! making ──it refuses, or gives none in time──▶ over   StatusUpdate {status: error, reason}
 //! asking ──approved──▶ asking                          StatusUpdate {status: user_approved}, once
 //! asking ──failed────▶ asking                          StatusUpdate {status: user_failed, reason?}
@@ -29,22 +30,25 @@
 mod end;
 mod invoice;
 mod payer;
+mod record;
 mod terms;
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::{PaymentHash, PaymentStatus, Preimage, WalletMessage};
-use usher_protocol::subkey::Permission;
+use usher_protocol::subkey::{Permission, SubkeyProof};
 
 use self::invoice::MAKING;
-pub use self::terms::{Charge, PaymentTerms, SubscriptionLink};
+pub use self::terms::{Charge, Payer, PaymentTerms, SubscriptionLink};
 use crate::UnixMillis;
-use crate::operations::user_keys::UserKeys;
+use crate::operations::user_keys::{self, UserKeys};
 use crate::operations::{Effect, Input, Signal, StateMachine, StepResult, lease, millis, optional_millis};
-use crate::ports::{CorrelationKey, OperationKind};
+use crate::payment::price::Price;
+use crate::ports::{CorrelationKey, OperationKind, PaymentRecord};
 
 /// How long the last look-up is retried before the time-out is reported anyway, also after downtime.
 const CLOSING: Duration = Duration::from_secs(60);
@@ -66,9 +70,9 @@ const WITHDRAWN: &str = "the payment is not owed any more";
 /// The state of a payment.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Payment {
-    #[serde(flatten)]
-    #[serde(rename = "conversation")]
-    user_keys: UserKeys,
+    /// `None`: anybody may pay, and no wallet is asked.
+    #[serde(flatten, deserialize_with = "user_keys::all_or_none")]
+    user_keys: Option<UserKeys>,
     request_id: String,
     reference: Option<String>,
     /// Millisats.
@@ -87,6 +91,9 @@ pub struct Payment {
     /// The wallet's last status: a repetition of it has no effect.
     last: Option<PaymentStatus>,
     paid: bool,
+    /// What the Lightning backend reported with the settlement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    received: Option<Received>,
     /// The preimage that the payer showed: reported with `paid` if the Lightning backend reports none.
     shown: Option<Preimage>,
     #[serde(with = "optional_millis")]
@@ -95,6 +102,9 @@ pub struct Payment {
     withdrawn: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     return_url: Option<String>,
+    /// If it was not requested in millisats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    price: Option<Price>,
 }
 
 /// How far a payment is.
@@ -122,10 +132,10 @@ enum InvoiceSource {
 }
 
 /// What arrived, and what the liquidity provider kept for opening a channel, in millisats.
-#[derive(Clone, Copy)]
-struct Skimmed {
-    received: u64,
-    fee: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Received {
+    amount: u64,
+    skimmed_fee: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -216,6 +226,10 @@ impl StateMachine for Payment {
     fn watched(&self) -> Option<PaymentHash> {
         Self::watched(self)
     }
+
+    fn payment_record(&self) -> Option<PaymentRecord> {
+        Self::payment_record(self)
+    }
 }
 
 impl Payment {
@@ -236,12 +250,12 @@ impl Payment {
         let request = invoice.clone();
         let payment = Self::new(terms, amount, InvoiceSource::Other { invoice }, Phase::Asking);
         let ask = payment.ask(&request);
-        (payment, vec![ask])
+        (payment, ask.into_iter().collect())
     }
 
     fn new(terms: PaymentTerms, amount: u64, source: InvoiceSource, phase: Phase) -> Self {
         Self {
-            user_keys: UserKeys::new(terms.main_key, &terms.subkeys),
+            user_keys: terms.payer.map(|payer| UserKeys::new(payer.main_key, &payer.subkeys)),
             request_id: terms.request_id,
             reference: terms.reference,
             amount,
@@ -255,10 +269,12 @@ impl Payment {
             failures: 0,
             last: None,
             paid: false,
+            received: None,
             shown: None,
             claimed_at: None,
             withdrawn: false,
             return_url: None,
+            price: None,
         }
     }
 
@@ -267,6 +283,23 @@ impl Payment {
     pub fn returning_to(mut self, return_url: Option<String>) -> Self {
         self.return_url = return_url;
         self
+    }
+
+    /// The user whose wallet is asked.
+    pub(crate) const fn user_keys(&self) -> Option<&UserKeys> {
+        self.user_keys.as_ref()
+    }
+
+    /// The same, of which the amount is what this price came to.
+    #[must_use]
+    pub fn priced(mut self, price: Option<Price>) -> Self {
+        self.price = price;
+        self
+    }
+
+    /// Its price, if it was not requested in millisats.
+    pub const fn price(&self) -> Option<&Price> {
+        self.price.as_ref()
     }
 
     /// How far it is.
@@ -370,16 +403,7 @@ impl Payment {
                 ..
             } => self.answered(author, response, now),
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. } => {
-                match (&self.phase, self.invoice().cloned()) {
-                    (Phase::Asking, Some(invoice))
-                        if !self.withdrawn && self.user_keys.prove(author, proof, Permission::Payment, now) =>
-                    {
-                        let device =
-                            self.signal_subscription(Signal::DeviceProven { key: *author, proof: proof.clone() });
-                        StepResult::Stepped(self.ask_too(author, &invoice).into_iter().chain(device).collect())
-                    }
-                    _ => StepResult::Ignored,
-                }
+                self.device_proven(author, proof, now)
             }
             Input::InvoiceMade(made) => self.made(made, now),
             Input::CorrelationTaken => self.fail("the wallet gave an invoice that it had given before", now),
@@ -388,6 +412,7 @@ impl Payment {
             Input::Signal(Signal::CancelPayment) => self.withdraw(),
             Input::Wallet { .. }
             | Input::Timer
+            | Input::TimerAtRate(_)
             | Input::Resumed
             | Input::PaymentPrepared(_)
             | Input::PaymentSent { .. }
@@ -403,9 +428,23 @@ impl Payment {
                 | Signal::DeviceProven { .. }
                 | Signal::Close
                 | Signal::Superseded
-                | Signal::LoginEvent(_),
+                | Signal::LoginEvent(_)
+                | Signal::RefundTo(_),
             ) => StepResult::Ignored,
         }
+    }
+
+    fn device_proven(&mut self, author: &PublicKey, proof: &SubkeyProof, now: UnixMillis) -> StepResult {
+        let (Phase::Asking, Some(invoice), Some(user_keys)) =
+            (&self.phase, self.invoice().cloned(), &mut self.user_keys)
+        else {
+            return StepResult::Ignored;
+        };
+        if self.withdrawn || !user_keys.prove(author, proof, Permission::Payment, now) {
+            return StepResult::Ignored;
+        }
+        let device = self.signal_subscription(Signal::DeviceProven { key: *author, proof: proof.clone() });
+        StepResult::Stepped(self.ask_too(author, &invoice).into_iter().chain(device).collect())
     }
 
     fn woken(&mut self, now: UnixMillis) -> StepResult {
@@ -443,5 +482,7 @@ impl Payment {
     }
 }
 
+#[cfg(test)]
+mod no_payer_tests;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::Payments;
+use super::price::Price;
 use crate::kernel::request_errors::EventsError;
 use crate::operations::{Operation, PaymentProgress};
 use crate::page_rules::KeyedPage;
@@ -21,6 +22,8 @@ pub struct PaymentView {
     pub end: Option<OperationOutcome>,
     /// Millisats.
     pub amount: u64,
+    /// The price, if it was not requested in millisats.
+    pub price: Option<Price>,
     /// What it is for.
     pub description: String,
     /// The invoice while it can be paid.
@@ -53,6 +56,7 @@ impl Payments {
             is_approved: statuses.iter().any(|status| status == "user_approved"),
             end: statuses.last().filter(|_| progress == PaymentProgress::Ended).map(|s| OperationOutcome::of_status(s)),
             amount: payment.amount(),
+            price: payment.price().cloned(),
             description: payment.description().to_owned(),
             invoice: payment.invoice().filter(|_| can_be_paid).map(|invoice| invoice.as_str().to_owned()),
             return_url: payment.return_url().map(str::to_owned),

@@ -15,6 +15,8 @@ pub struct PaymentRules {
     pub retry_after: Vec<Duration>,
     /// Most look-ups of open invoices a second that have no particular reason (`wallet.lookups_per_second`).
     pub look_ups_per_second: u64,
+    /// How long payments stay in the books after they were last changed (`payments.records_days`).
+    pub records_kept: Duration,
     /// What the Lightning backend may spend.
     pub spending: SpendingRules,
 }

@@ -8,7 +8,7 @@ use crate::UnixMillis;
 pub(crate) const BUDGET_WINDOW: Duration = Duration::from_secs(24 * 3600);
 
 /// What a payment has spent, or may spend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spending {
     /// Millisats without fees; 0 when it is certain that nothing was paid.
     pub amount: u64,

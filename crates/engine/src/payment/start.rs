@@ -1,24 +1,27 @@
-//! Starts a payment requested from a user.
+//! Starts a payment that is requested: from a user, or from whoever opens its page.
 
 use usher_protocol::PublicKey;
 
-use crate::field_value_checks::{CheckedRequest, FieldChecks, expiry};
+use crate::FieldErrors;
+use crate::field_value_checks::{CheckedRequest, FieldChecks, PRICE_FIELDS, expiry};
 use crate::kernel::commit::Change;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{
-    Input, Operation, Payment, PaymentTerms, RequestedPayment, Signal, StepResult, SubscriptionLink, SubscriptionState,
-    SubscriptionView,
+    Input, Operation, Payer, Payment, PaymentTerms, RequestedPayment, Signal, StepResult, SubscriptionLink,
+    SubscriptionState, SubscriptionView,
 };
 use crate::payment::Payments;
+use crate::payment::price::PricedOperation;
 use crate::ports::{Conflict, StoreError};
 use crate::request_body;
-use crate::request_body::{Description, Identifier, Key, Millisats, MillisatsWord, Subkeys, UnixSeconds, WebUrl};
+use crate::request_body::{
+    CurrencyName, Description, Identifier, Key, Millisats, OrDefault, Subkeys, UnixSeconds, WebUrl,
+};
 use crate::subscription::find_subscription::{self, OpenSubscription};
-use crate::{FieldErrors, StreamId};
 
 request_body! {
-    /// Asks a user for a payment.
+    /// Asks for a payment.
     #[derive(Clone, Debug)]
     pub struct SinglePaymentRequest, SinglePaymentDraft = "SinglePaymentRequest", example {
         "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
@@ -27,16 +30,18 @@ request_body! {
         "amount": 10000,
         "currency": "millisats",
     } {
-        /// Who pays: 64 hex characters.
-        main_key: Key,
-        /// Keys that may respond for it without a proof of delegation; usually none, at most 8.
-        subkeys: Subkeys,
+        /// The user who is asked to pay: 64 hex characters. Without it no wallet is asked: whoever opens the page or has the
+        /// invoice can pay.
+        main_key: Option<Key>,
+        /// Keys that may respond for `main_key` without a proof of delegation; usually none, at most 8.
+        subkeys: OrDefault<Subkeys>,
         /// What the payment is for; the invoice contains it. At most 639 bytes of UTF-8 (BOLT 11).
         description: Description,
-        /// Millisats, at most `limits.max_amount_millisats`.
+        /// In millisats, or in the minor unit of `currency`, such as cents. It may come to at most `limits.max_amount_millisats`.
         amount: Millisats,
-        /// `millisats`, in either case.
-        currency: MillisatsWord,
+        /// `millisats`, or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What `amount` comes to
+        /// in millisats is fixed now, and rounded up to a whole sat.
+        currency: CurrencyName,
         /// An active subscription of the same `main_key`: the payment is checked against what the user authorized, and
         /// counted.
         subscription_id: Option<Identifier>,
@@ -56,17 +61,32 @@ impl CheckedRequest for SinglePaymentRequest {
         checks: &FieldChecks,
         errors: &mut FieldErrors,
     ) -> Result<(), StoreError> {
-        checks.amount("/amount", draft.amount, errors);
+        check_payer(draft, errors);
+        let millisats = checks.price(PRICE_FIELDS, draft.amount, draft.currency, errors);
         checks.expiry("/expires_at", draft.expires_at, errors);
         if let (Some(id), Some(main_key)) = (&draft.subscription_id, &draft.main_key) {
             let found = find_subscription::find(&*checks.core.store, id).await?;
-            check_subscription(found.as_ref(), main_key, draft.amount, errors);
+            check_subscription(found.as_ref(), main_key, millisats, errors);
         }
         Ok(())
     }
 }
 
-/// A payment of a subscription: the subscription must be active and of this user, and the amount no more than authorized.
+/// What belongs to a user needs one.
+fn check_payer(draft: &SinglePaymentDraft, errors: &mut FieldErrors) {
+    const NEEDS: &str = "needs `main_key`: it belongs to a user";
+    if draft.main_key.is_none() && !errors.names("/main_key") {
+        if draft.subkeys.as_ref().is_some_and(|subkeys| !subkeys.is_empty()) {
+            errors.add("/subkeys", NEEDS);
+        }
+        if draft.subscription_id.is_some() {
+            errors.add("/subscription_id", NEEDS);
+        }
+    }
+}
+
+/// A payment of a subscription: the subscription must be active and of this user, and the amount in millisats no more than
+/// authorized.
 fn check_subscription(
     found: Option<&OpenSubscription>,
     main_key: &PublicKey,
@@ -88,39 +108,39 @@ fn check_subscription(
 }
 
 impl Payments {
-    /// Asks a user for a payment to the service. The invoice is made after the response.
+    /// Asks a user, or whoever opens the page, for a payment to the service. The invoice is made after the response.
     ///
     /// # Errors
     /// [`StartError`].
     pub async fn request(
         &self,
         request: SinglePaymentRequest,
-        once: Option<IdempotentRequest<StreamId>>,
-    ) -> Result<StreamId, StartError> {
+        once: Option<IdempotentRequest<PricedOperation>>,
+    ) -> Result<PricedOperation, StartError> {
         let now = self.core.clock.now();
         self.checks.check(&request).await?;
         self.need_lightning()?;
+        let (amount, price) = self.checks.fix_price(PRICE_FIELDS, request.amount, request.currency)?;
         let expires_at = expiry(request.expires_at, now);
         let stream_id = self.core.ids.stream_id();
         let return_url = self.pages.return_url(request.return_url.as_deref(), stream_id)?;
         let request_id = self.core.ids.token();
         loop {
-            let subscription = match &request.subscription_id {
-                Some(id) => self.payable_subscription(id, &request).await?,
-                None => None,
+            let subscription = match (&request.subscription_id, &request.main_key) {
+                (Some(id), Some(main_key)) => self.payable_subscription(id, main_key, amount).await?,
+                _ => None,
             };
             let link = |subscription_id| SubscriptionLink { subscription_id, charge: None };
             let terms = PaymentTerms {
-                main_key: request.main_key,
-                subkeys: request.subkeys.clone(),
+                payer: request.main_key.map(|main_key| Payer { main_key, subkeys: request.subkeys.clone() }),
                 request_id: request_id.clone(),
                 reference: request.reference.clone(),
                 description: request.description.clone(),
                 subscription: request.subscription_id.clone().map(link),
                 expires_at,
             };
-            let (payment, effects) = Payment::to_us(terms, request.amount, self.network, now);
-            let payment = payment.returning_to(return_url.clone());
+            let (payment, effects) = Payment::to_us(terms, amount, self.network, now);
+            let payment = payment.returning_to(return_url.clone()).priced(price.clone());
             let mut changes = vec![Change::start(stream_id, Operation::SinglePayment(payment), effects)];
             // In the same commit: if the subscription is closed at this moment, one of the two comes first.
             changes.extend(subscription.map(|mut found| {
@@ -134,9 +154,10 @@ impl Payments {
                 };
                 Change::step(found.stream_id, found.revision, Operation::Subscription(found.subscription), effects)
             }));
-            let record = once.as_ref().map(|once| once.record(&stream_id, now));
+            let started = PricedOperation { stream_id, price: price.clone() };
+            let record = once.as_ref().map(|once| once.record(&started, now));
             match self.starter.create_all(changes, record).await? {
-                None => return Ok(stream_id),
+                None => return Ok(started),
                 // The subscription was stepped meanwhile: read it again.
                 Some(Conflict::Revision) => {}
                 Some(Conflict::Correlation(_) | Conflict::InboundSeen | Conflict::AlreadyRequested) => {
@@ -150,11 +171,12 @@ impl Payments {
     async fn payable_subscription(
         &self,
         id: &str,
-        request: &SinglePaymentRequest,
+        main_key: &PublicKey,
+        amount: u64,
     ) -> Result<Option<OpenSubscription>, StartError> {
         let found = find_subscription::find(&*self.core.store, id).await?;
         let mut errors = FieldErrors::default();
-        check_subscription(found.as_ref(), &request.main_key, Some(request.amount), &mut errors);
+        check_subscription(found.as_ref(), main_key, Some(amount), &mut errors);
         errors.finish(Some(found)).map_err(StartError::Invalid)
     }
 }

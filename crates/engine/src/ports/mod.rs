@@ -6,6 +6,7 @@ mod correlation_key;
 mod damaged_row;
 mod deliveries;
 mod directory;
+mod exchange_rates;
 mod idempotency_store;
 mod lightning;
 mod lightning_node;
@@ -13,8 +14,10 @@ mod messenger;
 mod openid_control;
 mod openid_store;
 mod passkey;
+mod payees;
+mod payment_record;
 mod randomness;
-mod relay_control;
+mod relay_registry;
 mod remote_signer;
 mod settings;
 mod store;
@@ -32,6 +35,7 @@ pub use directory::{
     Directory, LookUpError, MAX_ABOUT_CHARS, MAX_DISPLAY_NAME_CHARS, MAX_NAME_CHARS, MAX_NIP05_BYTES,
     MAX_PICTURE_BYTES, Nip05, Nip05Answer, Nip05Error, Profile, ProfileChange, PublishError, WellKnown,
 };
+pub use exchange_rates::{CurrencyCode, ExchangeRate, ExchangeRates, RateUnavailable};
 pub use idempotency_store::{IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord};
 pub use lightning::{
     CompletedPayment, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification,
@@ -49,8 +53,10 @@ pub use openid_store::{
     OpenIdRecordId, OpenIdStep, OpenIdStepResult, OpenIdStore,
 };
 pub use passkey::{Passkey, PasskeyChange, PasskeyCount, PasskeyCredential};
+pub use payees::{PayeeError, Payees};
+pub use payment_record::{BookedPayment, PaymentFilter, PaymentKind, PaymentRecord, PaymentRecordStatus};
 pub use randomness::{OsRandomness, Randomness};
-pub use relay_control::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin};
+pub use relay_registry::{RelayChangeError, RelayInfo, RelayLinkState, RelayOrigin, RelayRegistry};
 pub use remote_signer::{
     InvalidSignerAddress, RemoteSigner, RemoteSignerError, SignedEvent, SignerProgress, SignerSession, SignerStage,
     WantedEvent,

@@ -4,7 +4,10 @@ use async_trait::async_trait;
 use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
-use super::{CorrelationKey, NewIdempotencyRecord, Passkey, PasskeyChange, PasskeyCount, SignerSession};
+use super::{
+    BookedPayment, CorrelationKey, NewIdempotencyRecord, Passkey, PasskeyChange, PasskeyCount, PaymentFilter,
+    PaymentRecord, SignerSession,
+};
 use crate::event::{Event, NewEvent};
 use crate::operations::OperationKind;
 use crate::{StreamId, UnixMillis};
@@ -68,6 +71,24 @@ pub trait Store: Send + Sync {
 
     /// Removes a user's passkeys; returns how many.
     async fn forget_passkeys(&self, main_key: &PublicKey) -> Result<usize, StoreError>;
+
+    /// Payments in the books, in the order in which they were requested, after this one, at most `limit`, without damaged ones.
+    async fn payment_records(
+        &self,
+        filter: PaymentFilter,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<BookedPayment>, StoreError>;
+
+    /// A payment in the books.
+    async fn payment_record(&self, id: StreamId) -> Result<Option<BookedPayment>, StoreError>;
+
+    /// How much of a payment is refunded, or is being refunded, in millisats: the amounts of the refunds that are not known to be
+    /// unpaid.
+    async fn refunded(&self, payment: StreamId) -> Result<u64, StoreError>;
+
+    /// Removes payments that were last changed before `before` and are not open from the books, at most `limit`; returns how many.
+    async fn forget_payment_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
     /// Removes operations finished before `finished_before` with all their data, at most `limit`; returns how many. One
     /// with pending deliveries stays until they are delivered or given up.
@@ -138,6 +159,8 @@ pub struct Commit {
     pub user_signers: Vec<UserSigner>,
     /// Passkeys that were registered or used.
     pub passkeys: Vec<PasskeyChange>,
+    /// What the books say about it from now on, if it is a payment.
+    pub payment_record: Option<PaymentRecord>,
     /// Whether the events are also delivered to the app's webhook: a pending delivery for each, due at once.
     pub deliver: bool,
     /// The queue of each delivery ([`Delivery::queue`](super::Delivery::queue)); the stream's own where one is missing.

@@ -17,7 +17,7 @@ use super::FieldType;
 use super::field_reader::{self, MAX_IDENTIFIER_BYTES, MAX_MILLISATS, MAX_TICKETS, MAX_UNIX_SECONDS};
 use crate::FieldErrors;
 use crate::operations::user_keys::MAX_SUBKEYS;
-use crate::ports::{MintAuthToken, Token};
+use crate::ports::{CurrencyCode, MintAuthToken, Token};
 
 /// A public key: 64 hex characters in either case, the x coordinate of a point on secp256k1 (BIP-340).
 pub struct Key;
@@ -34,6 +34,20 @@ pub struct Millisats;
 /// The currency; `millisats` is the only one.
 #[derive(Clone, Copy, Debug)]
 pub struct MillisatsWord;
+
+/// The currency of a price: `millisats`, or a code of ISO 4217 that the configuration lists.
+pub struct CurrencyName;
+
+/// What an amount counts, as a request says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestedCurrency {
+    /// Thousandths of a satoshi.
+    Millisats,
+    /// The minor unit of this currency.
+    Iso(CurrencyCode),
+    /// Something else.
+    Unknown,
+}
 
 /// 1 to 256 bytes without control characters.
 pub struct Identifier;
@@ -193,6 +207,23 @@ field_type!(
     MillisatsWord,
     field_reader::currency,
     string().pattern(Some("^[mM][iI][lL][lL][iI][sS][aA][tT][sS]$")).examples([json!("millisats")])
+);
+
+field_type!(
+    CurrencyName,
+    RequestedCurrency,
+    |pointer: &str, value: &Value, errors: &mut FieldErrors| {
+        let text = field_reader::text(pointer, value, errors)?;
+        Some(if text.eq_ignore_ascii_case("millisats") {
+            RequestedCurrency::Millisats
+        } else {
+            CurrencyCode::parse(&text).map_or(RequestedCurrency::Unknown, RequestedCurrency::Iso)
+        })
+    },
+    string()
+        .pattern(Some("^([mM][iI][lL][lL][iI][sS][aA][tT][sS]|[a-zA-Z]{3})$"))
+        .format(format("currency"))
+        .examples([json!("millisats"), json!("EUR")])
 );
 
 field_type!(

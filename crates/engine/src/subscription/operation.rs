@@ -23,6 +23,10 @@
 //! invoice of the previous attempt has expired. If that is paid nevertheless, or the subscription ends, the running
 //! charge is withdrawn.
 //!
+//! The price of a subscription in another currency than millisats is fixed anew at each charge: with the timer comes the rate
+//! ([`Input::TimerAtRate`]), and the payment that starts has the amount. A charge without a rate, or of more than the user
+//! agreed to, fails at once, and is retried as any other.
+//!
 //! | crash … | what resume does |
 //! | --- | --- |
 //! | before a charge is committed | the timer fires again: nothing was started |
@@ -42,8 +46,9 @@ use usher_protocol::PublicKey;
 use usher_protocol::message::{CloseSubscription, ServiceMessage, WalletMessage};
 use usher_protocol::subkey::Permission;
 
-pub(crate) use self::agreement::Agreement;
 pub use self::agreement::SubscriptionRules;
+use self::agreement::Unpayable;
+pub(crate) use self::agreement::{Agreement, RecurringPrice};
 use self::charge_schedule::{Dates, Failed};
 pub use self::view::{SubscriptionState, SubscriptionView};
 use crate::event::NewEvent;
@@ -51,8 +56,9 @@ use crate::event_data::{EventData, SubscriptionClosedData, SubscriptionPaymentDa
 use crate::operations::operation_signal::{ChargeEnd, Charged, RequestedPayment, Signal};
 use crate::operations::user_keys::UserKeys;
 use crate::operations::{Effect, Input, Operation, StateMachine, StepResult, millis};
-use crate::payment::operation::{Charge, Payment, PaymentTerms, SubscriptionLink};
-use crate::ports::{CorrelationKey, OperationKind};
+use crate::payment::operation::{Charge, Payer, Payment, PaymentTerms, SubscriptionLink};
+use crate::payment::price::Price;
+use crate::ports::{CorrelationKey, CurrencyCode, ExchangeRate, OperationKind, RateUnavailable};
 use crate::{StreamId, UnixMillis};
 
 /// How long the operator's close is repeated to the user's wallet; nothing acknowledges it.
@@ -106,6 +112,10 @@ impl StateMachine for Subscription {
 
     fn starts_payment(&self, input: &Input) -> bool {
         matches!(input, Input::Timer) && !Self::is_done(self)
+    }
+
+    fn charges_in(&self, input: &Input) -> Option<CurrencyCode> {
+        self.agreement.price.map(|price| price.currency).filter(|_| self.starts_payment(input))
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
@@ -180,7 +190,8 @@ impl Subscription {
 
     pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match input {
-            Input::Timer if self.wake_at().is_some_and(|at| now >= at) => self.woken(now),
+            Input::Timer if self.wake_at().is_some_and(|at| now >= at) => self.woken(None, now),
+            Input::TimerAtRate(rate) if self.wake_at().is_some_and(|at| now >= at) => self.woken(Some(rate), now),
             Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }
                 if close.subscription_id == self.agreement.subscription_id
                     && self.ended_at.is_none()
@@ -221,12 +232,18 @@ impl Subscription {
         }
     }
 
-    fn woken(&mut self, now: UnixMillis) -> StepResult {
+    fn woken(&mut self, rate: Option<&Result<ExchangeRate, RateUnavailable>>, now: UnixMillis) -> StepResult {
         if self.ended_at.is_some() {
             return StepResult::Stepped(vec![Effect::Finish]);
         }
         match self.dates.begin(&self.agreement, now.secs()) {
-            Some((charge, lives)) => StepResult::Stepped(vec![self.charge(charge, lives, now)]),
+            Some((charge, lives)) => match self.agreement.fix(rate) {
+                Ok(fixed) => StepResult::Stepped(vec![self.charge(charge, fixed, lives, now)]),
+                Err(Unpayable { reason, price }) => {
+                    let end = ChargeEnd::Failed { status: "error".to_owned(), reason: Some(reason) };
+                    self.charged(&Charged { charge, end, price }, now)
+                }
+            },
             None => {
                 self.finish(SubscriptionState::Ended, None, now);
                 StepResult::Stepped(Vec::new())
@@ -234,10 +251,9 @@ impl Subscription {
         }
     }
 
-    fn charge(&self, date: Charge, lives: Duration, now: UnixMillis) -> Effect {
+    fn charge(&self, date: Charge, (amount, price): (u64, Option<Price>), lives: Duration, now: UnixMillis) -> Effect {
         let terms = PaymentTerms {
-            main_key: self.user_keys.main_key(),
-            subkeys: self.user_keys.named(),
+            payer: Some(Payer { main_key: self.user_keys.main_key(), subkeys: self.user_keys.named() }),
             request_id: self.request_id(date),
             reference: self.agreement.reference.clone(),
             description: self.agreement.description.clone(),
@@ -247,9 +263,8 @@ impl Subscription {
             }),
             expires_at: now.plus(lives),
         };
-        let amount = self.agreement.amount.min(self.agreement.authorized_amount);
         let (payment, effects) = Payment::to_us(terms, amount, self.rules.network, now);
-        Effect::Start(Box::new(Operation::SinglePayment(payment)), effects)
+        Effect::Start(Box::new(Operation::SinglePayment(payment.priced(price))), effects)
     }
 
     /// Each attempt has its own id. It need not be secret: replies are validated by their author.
@@ -265,7 +280,7 @@ impl Subscription {
     }
 
     fn charged(&mut self, charged: &Charged, now: UnixMillis) -> StepResult {
-        let charge = charged.charge;
+        let (charge, price) = (charged.charge, charged.price.as_ref());
         match &charged.end {
             ChargeEnd::Paid(preimage) => {
                 self.payments_made = self.payments_made.saturating_add(1);
@@ -276,7 +291,7 @@ impl Subscription {
                 }
                 self.end_when_over(now);
                 let preimage = preimage.map(|preimage| preimage.to_hex());
-                let data = SubscriptionPaymentData { preimage, ..self.payment_data(charge, "paid") };
+                let data = SubscriptionPaymentData { preimage, ..self.payment_data(charge, price, "paid") };
                 StepResult::Stepped([announce_payment(data, now)].into_iter().chain(withdrawn).collect())
             }
             ChargeEnd::Failed { status, reason } => {
@@ -289,8 +304,8 @@ impl Subscription {
                 self.end_when_over(now);
                 let Failed::Untold(next) = failed else { return StepResult::Stepped(Vec::new()) };
                 let reason = reason.clone();
-                let data =
-                    SubscriptionPaymentData { reason, next_attempt_at: next, ..self.payment_data(charge, status) };
+                let told = self.payment_data(charge, price, status);
+                let data = SubscriptionPaymentData { reason, next_attempt_at: next, ..told };
                 StepResult::Stepped(vec![announce_payment(data, now)])
             }
         }
@@ -374,14 +389,18 @@ impl Subscription {
         })
     }
 
-    fn payment_data(&self, charge: Charge, status: &str) -> SubscriptionPaymentData {
+    fn payment_data(&self, charge: Charge, price: Option<&Price>, status: &str) -> SubscriptionPaymentData {
+        let agreement = &self.agreement;
         SubscriptionPaymentData {
             subscription_id: self.agreement.subscription_id.clone(),
             main_key: self.user_keys.main_key().to_hex(),
             number: charge.number.into(),
             due: charge.due,
             attempt: charge.attempt.saturating_add(1).into(),
-            amount: self.agreement.amount.min(self.agreement.authorized_amount),
+            amount: agreement.price.map_or(agreement.most(), |price| price.amount),
+            currency: agreement.price.map(|price| price.currency.to_string()),
+            amount_millisats: price.map(|price| price.amount_millisats),
+            rate: price.map(|price| (&price.rate).into()),
             status: status.to_owned(),
             preimage: None,
             reason: None,

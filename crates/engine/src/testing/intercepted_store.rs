@@ -8,11 +8,11 @@ use usher_protocol::PublicKey;
 
 use crate::event::Event;
 use crate::ports::{
-    AllCommitted, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore,
-    IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, OpenOperation, OperationKind,
-    OutboxMessage, Passkey, PasskeyCount, ProofId, Retried, Revision, SettingStore, SignerSession, Store, StoreError,
-    StoredOperation, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId,
-    TicketStore,
+    AllCommitted, BookedPayment, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus,
+    DeliveryStore, IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, OpenOperation,
+    OperationKind, OutboxMessage, Passkey, PasskeyCount, PaymentFilter, ProofId, Retried, Revision, SettingStore,
+    SignerSession, Store, StoreError, StoredOperation, StoredProof, StoredTicketJob, TicketBalance, TicketCommit,
+    TicketCommitted, TicketJobId, TicketStore,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -118,6 +118,10 @@ intercepted! {
         read passkey(credential_id: &[u8]) -> Option<Passkey>;
         read passkey_count(main_key: &PublicKey) -> PasskeyCount;
         write forget_passkeys(main_key: &PublicKey) -> usize;
+        read payment_records(filter: PaymentFilter, after: Option<StreamId>, limit: usize) -> Vec<BookedPayment>;
+        read payment_record(id: StreamId) -> Option<BookedPayment>;
+        read refunded(payment: StreamId) -> u64;
+        write forget_payment_records(before: UnixMillis, limit: usize) -> usize;
         write remove_finished(finished_before: UnixMillis, limit: usize) -> usize;
         write remove_without_events(ids: Vec<StreamId>) -> ();
         write remove_eventless(kind: OperationKind, finished_before: UnixMillis, limit: usize) -> usize;

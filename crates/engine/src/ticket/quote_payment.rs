@@ -12,7 +12,7 @@ use crate::StreamId;
 use crate::kernel::event_feed::EventFeed;
 use crate::kernel::request_errors::{EventsError, StartError, TicketCallError};
 use crate::payment::Payments;
-use crate::payment::invoice_payment::PayInvoiceRequest;
+use crate::payment::pay_invoice::PayInvoiceRequest;
 use crate::ports::{Clock, MintTerms, Minted, StoreError, TicketError, Token};
 
 const WAIT: Duration = Duration::from_secs(30);

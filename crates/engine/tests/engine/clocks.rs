@@ -38,7 +38,7 @@ async fn clock_set_back_does_not_delay_invoice_look_ups() {
     let wallet = Arc::new(FakeLightning::default());
     wallet.tells(true);
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
-    let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap().stream_id;
     next_message(&mut usher, "invoice", &[]).await;
     pass(&usher, 5).await;
     usher.clock.turn_back(HOURS);
@@ -87,7 +87,7 @@ async fn clock_set_back_does_not_delay_retries_of_invoice_creation() {
     let wallet = Arc::new(FakeLightning::default());
     wallet.hang(true);
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
-    let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap().stream_id;
     until("it is asked", || wallet.made().len() == 1).await;
     usher.clock.turn_back(HOURS);
     // All tries together may take a minute.
@@ -122,7 +122,7 @@ async fn clock_set_back_during_downtime_delays_nothing() {
 #[tokio::test]
 async fn times_set_by_the_right_clock_survive_a_correction() {
     let (mut usher, _) = Running::paying().await;
-    let stream = usher.engine.payments().request(payment(None, 20_000), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(None, 20_000), None).await.unwrap().stream_id;
     next_message(&mut usher, "invoice", &[]).await;
     usher.clock.turn_forward(HOURS);
     pass(&usher, 10).await;

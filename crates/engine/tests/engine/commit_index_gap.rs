@@ -133,7 +133,7 @@ async fn payment_started_while_its_subscription_closes_is_refused_or_withdrawn()
     usher.receive(1, &user(1), close("s")).await;
     announced(&usher, 1).await;
     store.work();
-    let stream = asking.await.unwrap().unwrap();
+    let stream = asking.await.unwrap().unwrap().stream_id;
     assert_eq!(statuses(&usher, stream, 1).await, ["error"], "it is not owed any more");
     let late = usher.engine.payments().request(payment(Some("s"), 3_600), None).await;
     assert!(matches!(late, Err(StartError::Invalid(_))), "{late:?}");

@@ -46,7 +46,7 @@ async fn payment_is_reported_although_its_subscription_is_damaged() {
     let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, false, NOW.secs() + 3_600).await;
-    let stream = usher.engine.payments().request(payment(Some("s"), 3_000), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(Some("s"), 3_000), None).await.unwrap().stream_id;
     next_message(&mut usher, "invoice", &[]).await;
     damage(dir.path(), "UPDATE operations SET state = '{}' WHERE kind = 8", &[]);
     wallet.settle(0);
@@ -94,7 +94,7 @@ async fn money_for_a_damaged_payment_is_reported_after_repair() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
-    let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap().stream_id;
     next_message(&mut usher, "invoice", &[]).await;
     let raw = Connection::open(dir.path().join("usher.sqlite")).unwrap();
     let state: String =

@@ -64,7 +64,8 @@ fn smallest_operation_is_named_only_where_docs_architecture_says() {
     let mut files: Vec<_> = sources(&folder)
         .into_iter()
         .filter(|(path, _)| !is_of_tests(path) && !path.starts_with(folder.join("payment/invoice_request")))
-        .map(|(path, code)| (path, code.replace("PayInvoiceRequest", "")))
+        // The message to a wallet is not the operation.
+        .map(|(path, code)| (path, code.replace("PayInvoiceRequest", "").replace("essage::InvoiceRequest", "")))
         .filter(|(_, code)| {
             ["InvoiceRequest", "invoice_request", "RequestInvoice"].iter().any(|name| code.contains(name))
         })

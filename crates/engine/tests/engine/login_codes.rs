@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use common::reusable::{approved, challenge_for, child, events, named, page_secret, request, scan, wallet_url};
+use common::reusable_logins::{approved, challenge_for, child, events, named, page_secret, request, scan, wallet_url};
 use common::{NOW, Running, approval, handshake, open, options, token, user};
 use serde_json::json;
 use usher_engine::operations::LoginState;

@@ -13,6 +13,7 @@ mod layout;
 mod login_codes;
 mod message_repetition;
 mod payments;
+mod prices;
 mod reusable_login_limits;
 mod reusable_logins;
 mod scans;

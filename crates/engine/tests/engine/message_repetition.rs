@@ -237,7 +237,7 @@ async fn approval_pauses_resending_even_after_a_restart() {
     let store = open(dir.path());
     let wallet = std::sync::Arc::new(FakeLightning::default());
     let mut usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
-    let stream = usher.engine.payments().request(payment(None, 3_600), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(None, 3_600), None).await.unwrap().stream_id;
     let (asked, _) = usher.next_message().await;
     let content = serde_json::from_str(&asked.content).unwrap();
     usher.receive(1, &user(1), says(&request_id(&content), PaymentStatus::Approved)).await;

@@ -59,7 +59,7 @@ async fn expired_invoices_do_not_delay_look_ups_of_open_ones() {
     let mut usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
     let mut over = Vec::new();
     for _ in 0..OVER {
-        over.push(usher.engine.payments().request(payment(None, 60), None).await.unwrap());
+        over.push(usher.engine.payments().request(payment(None, 60), None).await.unwrap().stream_id);
     }
     until("the invoices are made", || usher.engine.watched_invoices() == OVER).await;
     pass(&usher, 60).await;
@@ -69,7 +69,7 @@ async fn expired_invoices_do_not_delay_look_ups_of_open_ones() {
     // However late a slow machine was to look them up while they were open.
     pass(&usher, 60).await;
     for restarted in [false, true] {
-        let late = usher.engine.payments().request(payment(None, 80_000), None).await.unwrap();
+        let late = usher.engine.payments().request(payment(None, 80_000), None).await.unwrap().stream_id;
         until("the invoice is made", || usher.engine.watched_invoices() == OVER + 1).await;
         wallet.settle(wallet.made().len() - 1);
         if restarted {
@@ -93,7 +93,7 @@ async fn corrected_fast_clock_does_not_delay_look_ups() {
     usher.clock.turn(AHEAD);
     until("it is looked up", || wallet.look_ups() > 0).await;
     usher.clock.turn_back(AHEAD);
-    let stream = usher.engine.payments().request(payment(None, 80_000), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(None, 80_000), None).await.unwrap().stream_id;
     until("the invoice is made", || usher.engine.watched_invoices() == 2).await;
     wallet.settle(1);
     pass(&usher, 10).await;
@@ -109,7 +109,7 @@ async fn all_invoices_are_looked_up_after_a_reconnection() {
     let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     let mut streams = Vec::new();
     for n in 1..=20 {
-        streams.push(usher.engine.payments().request(payment(None, 80_000), None).await.unwrap());
+        streams.push(usher.engine.payments().request(payment(None, 80_000), None).await.unwrap().stream_id);
         until("the invoice is made", || usher.engine.watched_invoices() == n).await;
     }
     for n in 0..20 {
@@ -132,7 +132,7 @@ async fn restart_requests_the_invoice_again_and_shows_one() {
     let wallet = Arc::new(FakeLightning::default());
     wallet.hang(true);
     let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
-    let stream = usher.engine.payments().request(payment(None, 600), None).await.unwrap();
+    let stream = usher.engine.payments().request(payment(None, 600), None).await.unwrap().stream_id;
     until("the wallet makes one", || wallet.made().len() == 1).await;
     usher.stop().await;
     store.close().await;
@@ -278,7 +278,7 @@ async fn ended_payments_free_their_slots_and_late_money_is_reported() {
     let usher = Running::start_paying(store.clone(), &wallet, options.clone(), NOW, 1).await;
     let mut streams = Vec::new();
     for n in 1..=2 {
-        streams.push(usher.engine.payments().request(payment(None, 60), None).await.unwrap());
+        streams.push(usher.engine.payments().request(payment(None, 60), None).await.unwrap().stream_id);
         // In their order: the wallet makes invoices side by side.
         until("the invoices are made", || usher.engine.watched_invoices() == n).await;
     }
@@ -288,7 +288,7 @@ async fn ended_payments_free_their_slots_and_late_money_is_reported() {
         assert_eq!(statuses(&usher, *stream, 1).await, ["timeout"]);
     }
     assert_eq!(usher.engine.watched_invoices(), 2, "somebody may still pay");
-    let third = usher.engine.payments().request(payment(None, 600), None).await.unwrap();
+    let third = usher.engine.payments().request(payment(None, 600), None).await.unwrap().stream_id;
     until("the invoice is made", || usher.engine.watched_invoices() == 3).await;
     usher.stop().await;
     store.close().await;
@@ -314,7 +314,7 @@ async fn ended_payments_in_memory_are_limited() {
     let mut ended = Vec::new();
     for round in 1..=2 {
         for n in 1..=2 {
-            ended.push(usher.engine.payments().request(payment(None, 60 * round), None).await.unwrap());
+            ended.push(usher.engine.payments().request(payment(None, 60 * round), None).await.unwrap().stream_id);
             let invoices = ended.len();
             until("the invoice is made", || usher.engine.watched_invoices() == invoices && n <= 2).await;
         }
@@ -351,7 +351,7 @@ async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
     for n in 1..=3 {
         let now = usher_engine::ports::Clock::now(&*usher.clock).secs();
         let request = usher_engine::SinglePaymentRequest { expires_at: Some(now + 60), ..payment(None, 60) };
-        ended.push(usher.engine.payments().request(request, None).await.unwrap());
+        ended.push(usher.engine.payments().request(request, None).await.unwrap().stream_id);
         until("the invoice is made", || usher.engine.watched_invoices() == n).await;
         usher.clock.turn(Duration::from_secs(60));
         assert_eq!(statuses(&usher, ended[n - 1], 1).await, ["timeout"]);
@@ -386,7 +386,7 @@ async fn late_money_is_reported_however_long_look_ups_failed() {
     let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
     let mut streams = Vec::new();
     for n in 1..=2 {
-        streams.push(usher.engine.payments().request(payment(None, 60), None).await.unwrap());
+        streams.push(usher.engine.payments().request(payment(None, 60), None).await.unwrap().stream_id);
         until("the invoices are made", || usher.engine.watched_invoices() == n).await;
     }
     usher.clock.turn(Duration::from_secs(60));
@@ -417,7 +417,7 @@ async fn silent_backend_delays_nobody_and_the_app_gets_an_error() {
     // More than wait in line for the wallet.
     let mut streams = Vec::new();
     for _ in 0..4_500 {
-        streams.push(usher.engine.payments().request(payment(None, 600), None).await.unwrap());
+        streams.push(usher.engine.payments().request(payment(None, 600), None).await.unwrap().stream_id);
     }
     // Those that were turned away are tried again until it is too late; those in line too.
     for stream in streams {

@@ -5,7 +5,7 @@ use crate::common;
 use std::time::Duration;
 
 use common::paying::until;
-use common::reusable::{
+use common::reusable_logins::{
     approved, challenge_for, child, events, named, page_secret, poster, request, scan, sign, state, wallet_url,
 };
 use common::{NOW, Running, approval, handshake, open, options, token, user};

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use common::paying::until;
-use common::reusable::{
+use common::reusable_logins::{
     approved, challenge_for, child, ended, events, key, named, page_secret, poster, refusal, request, scan, sign,
     state, wallet_url,
 };

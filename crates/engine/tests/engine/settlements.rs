@@ -28,7 +28,7 @@ async fn is_refused(usher: &Running, wallet: &FakeLightning) {
 
 async fn ask(usher: &Running) -> StreamId {
     let request = usher_engine::SinglePaymentRequest { expires_at: None, ..payment(None, 0) };
-    usher.engine.payments().request(request, None).await.unwrap()
+    usher.engine.payments().request(request, None).await.unwrap().stream_id
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -10,7 +10,7 @@ use common::{FakeLightning, NOW, Running, open, options, user};
 use serde_json::json;
 use usher_engine::operations::SubscriptionState;
 use usher_engine::ports::{Clock as _, Inbound, LightningNotification, Via};
-use usher_engine::request_body::MillisatsWord;
+use usher_engine::request_body::RequestedCurrency;
 use usher_engine::testing::{COMMITS, FaultyStore};
 use usher_engine::{EngineOptions, RecurringPaymentRequest, SinglePaymentRequest, StreamId, SubscriptionFilter};
 use usher_protocol::EventId;
@@ -25,7 +25,7 @@ async fn concurrent_payments_of_one_subscription_are_all_counted() {
     subscribe(&mut usher, false, NOW.secs()).await;
     let mut streams = Vec::new();
     for _ in 0..40 {
-        streams.push(usher.engine.payments().request(payment(Some("s"), 80_000), None).await.unwrap());
+        streams.push(usher.engine.payments().request(payment(Some("s"), 80_000), None).await.unwrap().stream_id);
     }
     until("the invoices are made", || usher.engine.watched_invoices() == 40).await;
     for n in 0..40 {
@@ -107,8 +107,9 @@ async fn many_charges_due_at_once_delay_nobody_and_are_requested_once() {
             subkeys: Vec::new(),
             description: "Membership".to_owned(),
             amount: 5_000,
-            currency: MillisatsWord,
+            currency: RequestedCurrency::Millisats,
             minimum_amount: None,
+            max_amount_millisats: None,
             recurrence: recurrence.clone(),
             expires_at: NOW.secs() + 600,
             reference: None,
@@ -145,7 +146,7 @@ async fn many_charges_due_at_once_delay_nobody_and_are_requested_once() {
 
     // A user at a checkout can pay in the meantime, and the app can request payments.
     let request = SinglePaymentRequest { expires_at: None, ..payment(None, 0) };
-    let stream = usher.engine.payments().request(request, None).await.unwrap();
+    let stream = usher.engine.payments().request(request, None).await.unwrap().stream_id;
     let asked = next_message(&mut usher, "invoice", &[]).await;
     assert_eq!(asked["description"], "Coffee");
     let made = wallet.made().len();

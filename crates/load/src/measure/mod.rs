@@ -1,7 +1,7 @@
 //! What is measured.
 
 pub(crate) mod call_rate;
-pub(crate) mod events;
+pub(crate) mod event_delivery;
 pub(crate) mod logins;
 pub(crate) mod memory;
 pub(crate) mod payments;

@@ -2,7 +2,7 @@
 
 use super::{
     HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, SignerStatusTexts,
-    StatusTexts, Texts, passkey,
+    StatusTexts, Texts, passkey, refund,
 };
 
 /// English.
@@ -202,6 +202,8 @@ pub(crate) const ENGLISH: Texts = Texts {
     },
     payment: PaymentTexts {
         amount: "{amount} sats",
+        price: "{currency}\u{a0}{amount}",
+        decimal_mark: ".",
         status: PaymentStatusTexts {
             making: "Preparing your payment",
             waiting: "Waiting for your payment",
@@ -250,6 +252,7 @@ pub(crate) const ENGLISH: Texts = Texts {
             message: "The address is not complete, or the payment is long over.",
         },
     },
+    refund: refund::ENGLISH,
     handshake: HandshakeTexts {
         heading: "Connect your wallet",
         asks: "{service} asks for your public key.",

@@ -2,7 +2,7 @@
 
 use super::{
     HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, SignerStatusTexts,
-    StatusTexts, Texts, passkey,
+    StatusTexts, Texts, passkey, refund,
 };
 
 /// German.
@@ -220,6 +220,8 @@ pub(crate) const GERMAN: Texts = Texts {
     },
     payment: PaymentTexts {
         amount: "{amount} Sats",
+        price: "{amount}\u{a0}{currency}",
+        decimal_mark: ",",
         status: PaymentStatusTexts {
             making: "Die Zahlung wird vorbereitet",
             waiting: "Warten auf Ihre Zahlung",
@@ -269,6 +271,7 @@ pub(crate) const GERMAN: Texts = Texts {
             message: "Die Adresse ist unvollständig, oder die Zahlung ist abgelaufen.",
         },
     },
+    refund: refund::GERMAN,
     handshake: HandshakeTexts {
         heading: "Wallet verbinden",
         asks: "{service} bittet um Ihren öffentlichen Schlüssel.",

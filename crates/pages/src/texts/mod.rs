@@ -3,6 +3,7 @@
 mod english;
 mod german;
 mod passkey;
+mod refund;
 mod spanish;
 
 use std::time::Duration;
@@ -10,6 +11,7 @@ use std::time::Duration;
 pub(crate) use self::english::ENGLISH;
 pub(crate) use self::german::GERMAN;
 use self::passkey::PasskeyTexts;
+use self::refund::RefundTexts;
 pub(crate) use self::spanish::SPANISH;
 
 /// The texts of one language. In those that take values, `{…}` names where each goes.
@@ -64,6 +66,7 @@ pub(crate) struct Texts {
     pub(crate) help: &'static str,
     pub(crate) login: LoginTexts,
     pub(crate) payment: PaymentTexts,
+    pub(crate) refund: RefundTexts,
     pub(crate) handshake: HandshakeTexts,
 }
 
@@ -137,6 +140,9 @@ pub(crate) struct LoginTexts {
 /// The texts of the payment page.
 pub(crate) struct PaymentTexts {
     pub(crate) amount: &'static str,
+    pub(crate) price: &'static str,
+    /// What is between the whole of a number and its decimal places.
+    pub(crate) decimal_mark: &'static str,
     pub(crate) status: PaymentStatusTexts,
     /// The headings of payments that are over.
     pub(crate) headings: PaymentStatusTexts,

@@ -2,7 +2,7 @@
 
 use super::{
     HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, SignerStatusTexts,
-    StatusTexts, Texts, passkey,
+    StatusTexts, Texts, passkey, refund,
 };
 
 /// Spanish.
@@ -208,6 +208,8 @@ pub(crate) const SPANISH: Texts = Texts {
     },
     payment: PaymentTexts {
         amount: "{amount} sats",
+        price: "{amount}\u{a0}{currency}",
+        decimal_mark: ",",
         status: PaymentStatusTexts {
             making: "Preparando su pago",
             waiting: "Esperando su pago",
@@ -256,6 +258,7 @@ pub(crate) const SPANISH: Texts = Texts {
             message: "La dirección está incompleta o el pago terminó hace tiempo.",
         },
     },
+    refund: refund::SPANISH,
     handshake: HandshakeTexts {
         heading: "Conectar su cartera",
         asks: "{service} pide su clave pública.",

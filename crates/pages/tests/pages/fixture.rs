@@ -100,8 +100,10 @@ impl Pages {
             lightning: None,
             lightning_notifications: None,
             tickets: None,
+            payees: None,
             age_verifier,
             remote_signer: Some(Arc::new(signers.unwrap())),
+            rates: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         let options = PagesOptions {

@@ -9,7 +9,7 @@ mod crowds;
 mod fixture;
 mod handshake;
 mod login;
-mod login_codes;
+mod login_redemption;
 mod passkey;
 mod remote_signer;
 mod reusable_login;

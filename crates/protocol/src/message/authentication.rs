@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::sensitive::Hidden;
 use crate::subkey::SubkeyProof;
-use crate::{text, wire};
+use crate::{serde_helpers, text};
 
 /// Most permissions taken from a list of them; others are dropped, which can only grant less.
 pub const MAX_PERMISSIONS: usize = 32;
@@ -20,10 +20,10 @@ pub const MAX_SESSION_TOKEN_BYTES: usize = 8 * 1024;
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthChallenge {
     /// 32 random alphanumerics.
-    #[serde(deserialize_with = "wire::id")]
+    #[serde(deserialize_with = "serde_helpers::id")]
     pub challenge: String,
     /// Unix seconds until which a reply is valid.
-    #[serde(with = "wire::timestamp")]
+    #[serde(with = "serde_helpers::timestamp")]
     pub expires_at: u64,
     /// What the service would like to be allowed; the user may grant less.
     #[serde(default, deserialize_with = "permissions")]
@@ -37,10 +37,10 @@ pub struct AuthChallenge {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthResponse {
     /// The challenge that is answered.
-    #[serde(deserialize_with = "wire::id")]
+    #[serde(deserialize_with = "serde_helpers::id")]
     pub challenge: String,
     /// The author's proof, when the author is a subkey. One that cannot be read is left out: the reply is its author's.
-    #[serde(default, deserialize_with = "wire::if_readable")]
+    #[serde(default, deserialize_with = "serde_helpers::if_readable")]
     pub subkey_proof: Option<SubkeyProof>,
     /// The decision.
     pub status: AuthStatus,
@@ -62,20 +62,20 @@ pub enum AuthStatus {
     /// The user declined.
     Declined {
         /// Why, in the user's or wallet's words; at most [`text::MAX_REASON_CHARS`].
-        #[serde(default, deserialize_with = "wire::optional_words::<_, { text::MAX_REASON_CHARS }>")]
+        #[serde(default, deserialize_with = "serde_helpers::optional_words::<_, { text::MAX_REASON_CHARS }>")]
         reason: Option<String>,
     },
 }
 
 fn permissions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    wire::some_of(deserializer, MAX_PERMISSIONS, |name| wire::is_visible(name, MAX_PERMISSION_BYTES))
+    serde_helpers::some_of(deserializer, MAX_PERMISSIONS, |name| serde_helpers::is_visible(name, MAX_PERMISSION_BYTES))
 }
 
 /// An empty token is no token: some wallets cannot leave a field out.
 fn session_token<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     match Option::<String>::deserialize(deserializer)? {
         Some(token) if token.is_empty() => Ok(None),
-        Some(token) if !wire::is_visible(&token, MAX_SESSION_TOKEN_BYTES) => {
+        Some(token) if !serde_helpers::is_visible(&token, MAX_SESSION_TOKEN_BYTES) => {
             Err(serde::de::Error::custom("the session token is too long or not visible ASCII"))
         }
         token => Ok(token),

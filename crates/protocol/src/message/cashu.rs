@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Addressed, Sensitive};
-use crate::{text, wire};
+use crate::{serde_helpers, text};
 
 /// Longest address of a mint, in bytes.
 pub const MAX_MINT_URL_BYTES: usize = 512;
@@ -15,18 +15,18 @@ pub const MAX_UNIT_BYTES: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CashuRequest {
     /// Identifies the request in the reply.
-    #[serde(deserialize_with = "wire::id")]
+    #[serde(deserialize_with = "serde_helpers::id")]
     pub request_id: String,
     /// The mint the ecash must be of.
-    #[serde(deserialize_with = "wire::visible::<_, MAX_MINT_URL_BYTES>")]
+    #[serde(deserialize_with = "serde_helpers::visible::<_, MAX_MINT_URL_BYTES>")]
     pub mint_url: String,
     /// The unit it must be of.
-    #[serde(deserialize_with = "wire::visible::<_, MAX_UNIT_BYTES>")]
+    #[serde(deserialize_with = "serde_helpers::visible::<_, MAX_UNIT_BYTES>")]
     pub unit: String,
     /// How much, in [`Self::unit`].
     pub amount: u64,
     /// Unix seconds until which the request can be answered.
-    #[serde(with = "wire::timestamp")]
+    #[serde(with = "serde_helpers::timestamp")]
     pub expires_at: u64,
 }
 
@@ -53,7 +53,7 @@ pub enum CashuStatus {
     /// The user refused.
     Rejected {
         /// Why; at most [`text::MAX_REASON_CHARS`].
-        #[serde(default, deserialize_with = "wire::optional_words::<_, { text::MAX_REASON_CHARS }>")]
+        #[serde(default, deserialize_with = "serde_helpers::optional_words::<_, { text::MAX_REASON_CHARS }>")]
         reason: Option<String>,
     },
 }

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{text, wire};
+use crate::{serde_helpers, text};
 
 const MILLISATS: &str = "Millisats";
 
@@ -76,9 +76,9 @@ pub struct ExchangeRate {
     /// The rate, as its source gives it.
     pub rate: f64,
     /// The source of the rate.
-    #[serde(deserialize_with = "wire::words::<_, { text::MAX_LABEL_CHARS }>")]
+    #[serde(deserialize_with = "serde_helpers::words::<_, { text::MAX_LABEL_CHARS }>")]
     pub source: String,
     /// Unix seconds of the rate.
-    #[serde(with = "wire::timestamp")]
+    #[serde(with = "serde_helpers::timestamp")]
     pub time: u64,
 }

@@ -6,22 +6,22 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::sensitive::Hidden;
 use crate::relay_url::is_relay_url;
-use crate::{text, wire};
+use crate::{serde_helpers, text};
 
 /// Most relays taken from a user's handshake.
 pub const MAX_PREFERRED_RELAYS: usize = 16;
 
 /// Longest token that is taken from a handshake, in bytes: an identifier (256 bytes) of which every byte is percent-encoded.
-pub const MAX_SENT_TOKEN_BYTES: usize = 3 * wire::MAX_ID_BYTES;
+pub const MAX_SENT_TOKEN_BYTES: usize = 3 * serde_helpers::MAX_ID_BYTES;
 
 /// Kind 27010: a user scanned the handshake URL; the event's author is the user's main key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyHandshake {
     /// The token; some wallets send it percent-encoded ([`decode_token`](crate::handshake_url::decode_token)).
-    #[serde(deserialize_with = "wire::longer_id::<_, MAX_SENT_TOKEN_BYTES>")]
+    #[serde(deserialize_with = "serde_helpers::longer_id::<_, MAX_SENT_TOKEN_BYTES>")]
     pub token: String,
     /// The wallet the user has. What cannot be read is left out: nothing depends on it, and a login should not.
-    #[serde(default, deserialize_with = "wire::if_readable")]
+    #[serde(default, deserialize_with = "serde_helpers::if_readable")]
     pub client_info: Option<ClientInfo>,
     /// Where the user can be reached: the first [`MAX_PREFERRED_RELAYS`] [relay URLs](is_relay_url). Untrusted.
     #[serde(default, deserialize_with = "relays")]
@@ -40,11 +40,11 @@ pub struct ClientInfo {
 }
 
 fn relays<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    wire::some_of(deserializer, MAX_PREFERRED_RELAYS, is_relay_url)
+    serde_helpers::some_of(deserializer, MAX_PREFERRED_RELAYS, is_relay_url)
 }
 
 fn label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    Ok(wire::optional_words::<D, { text::MAX_LABEL_CHARS }>(deserializer)?.unwrap_or_default())
+    Ok(serde_helpers::optional_words::<D, { text::MAX_LABEL_CHARS }>(deserializer)?.unwrap_or_default())
 }
 
 impl fmt::Debug for KeyHandshake {

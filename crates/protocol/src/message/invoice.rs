@@ -4,7 +4,7 @@ use nostr::PublicKey;
 use serde::{Deserialize, Serialize};
 
 use super::{Currency, ExchangeRate, PaymentHash};
-use crate::{text, wire};
+use crate::{serde_helpers, text};
 
 /// Longest Lightning invoice, in bytes. Usual ones have 300; the field lengths of BOLT 11 allow for some thousand.
 pub const MAX_INVOICE_BYTES: usize = 8 * 1024;
@@ -13,7 +13,7 @@ pub const MAX_INVOICE_BYTES: usize = 8 * 1024;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InvoiceRequest {
     /// Identifies the request in the reply.
-    #[serde(deserialize_with = "wire::id")]
+    #[serde(deserialize_with = "serde_helpers::id")]
     pub request_id: String,
     /// How much, in [`Self::currency`].
     pub amount: u64,
@@ -23,13 +23,13 @@ pub struct InvoiceRequest {
     #[serde(default)]
     pub current_exchange_rate: Option<ExchangeRate>,
     /// Unix seconds until which the request can be answered.
-    #[serde(with = "wire::timestamp")]
+    #[serde(with = "serde_helpers::timestamp")]
     pub expires_at: u64,
     /// What the payment is for.
-    #[serde(default, deserialize_with = "wire::optional_words::<_, { text::MAX_DESCRIPTION_CHARS }>")]
+    #[serde(default, deserialize_with = "serde_helpers::optional_words::<_, { text::MAX_DESCRIPTION_CHARS }>")]
     pub description: Option<String>,
     /// The invoice whose payment this one gives back.
-    #[serde(default, deserialize_with = "wire::optional_visible::<_, MAX_INVOICE_BYTES>")]
+    #[serde(default, deserialize_with = "serde_helpers::optional_visible::<_, MAX_INVOICE_BYTES>")]
     pub refund_invoice: Option<String>,
 }
 
@@ -39,10 +39,10 @@ pub struct Addressed<T> {
     /// The request. The wallet's copy: nothing but its `request_id` may be relied on.
     pub inner: T,
     /// The main key of the user, by the wallet's word.
-    #[serde(with = "wire::public_key")]
+    #[serde(with = "serde_helpers::public_key")]
     pub main_key: PublicKey,
     /// The key the request was encrypted to, by the wallet's word.
-    #[serde(with = "wire::public_key")]
+    #[serde(with = "serde_helpers::public_key")]
     pub recipient: PublicKey,
 }
 
@@ -52,7 +52,7 @@ pub struct InvoiceResponse {
     /// The request that is answered.
     pub request: Addressed<InvoiceRequest>,
     /// The Lightning invoice; to be checked before anybody relies on it.
-    #[serde(deserialize_with = "wire::visible::<_, MAX_INVOICE_BYTES>")]
+    #[serde(deserialize_with = "serde_helpers::visible::<_, MAX_INVOICE_BYTES>")]
     pub invoice: String,
     /// Its payment hash, by the wallet's word.
     #[serde(default)]

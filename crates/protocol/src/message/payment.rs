@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::invoice::MAX_INVOICE_BYTES;
 use super::{Currency, ExchangeRate, Preimage, Sensitive};
-use crate::{text, wire};
+use crate::{serde_helpers, text};
 
 /// Kind 28000: asks the user to pay an invoice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,23 +18,23 @@ pub struct PaymentRequest {
     #[serde(default)]
     pub current_exchange_rate: Option<ExchangeRate>,
     /// The Lightning invoice to pay.
-    #[serde(deserialize_with = "wire::visible::<_, MAX_INVOICE_BYTES>")]
+    #[serde(deserialize_with = "serde_helpers::visible::<_, MAX_INVOICE_BYTES>")]
     pub invoice: String,
     /// Lets the wallet pay without asking; not used by this service.
     #[serde(default)]
     pub auth_token: Option<Sensitive>,
     /// Unix seconds until which the request can be answered.
-    #[serde(with = "wire::timestamp")]
+    #[serde(with = "serde_helpers::timestamp")]
     pub expires_at: u64,
     /// The subscription the payment belongs to.
-    #[serde(default, deserialize_with = "wire::optional_id")]
+    #[serde(default, deserialize_with = "serde_helpers::optional_id")]
     pub subscription_id: Option<String>,
     /// What the payment is for. Always a text on the wire, unlike the other requests' descriptions; `null` is read as
     /// an empty one.
     #[serde(default, deserialize_with = "description")]
     pub description: String,
     /// Identifies the request in the reply.
-    #[serde(deserialize_with = "wire::id")]
+    #[serde(deserialize_with = "serde_helpers::id")]
     pub request_id: String,
 }
 
@@ -42,7 +42,7 @@ pub struct PaymentRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaymentResponse {
     /// The request.
-    #[serde(deserialize_with = "wire::id")]
+    #[serde(deserialize_with = "serde_helpers::id")]
     pub request_id: String,
     /// How it stands.
     pub status: PaymentStatus,
@@ -63,17 +63,17 @@ pub enum PaymentStatus {
     /// The user refused.
     Rejected {
         /// Why; at most [`text::MAX_REASON_CHARS`].
-        #[serde(default, deserialize_with = "wire::optional_words::<_, { text::MAX_REASON_CHARS }>")]
+        #[serde(default, deserialize_with = "serde_helpers::optional_words::<_, { text::MAX_REASON_CHARS }>")]
         reason: Option<String>,
     },
     /// The wallet could not pay; it may try again.
     Failed {
         /// Why; at most [`text::MAX_REASON_CHARS`].
-        #[serde(default, deserialize_with = "wire::optional_words::<_, { text::MAX_REASON_CHARS }>")]
+        #[serde(default, deserialize_with = "serde_helpers::optional_words::<_, { text::MAX_REASON_CHARS }>")]
         reason: Option<String>,
     },
 }
 
 fn description<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    Ok(wire::optional_words::<D, { text::MAX_DESCRIPTION_CHARS }>(deserializer)?.unwrap_or_default())
+    Ok(serde_helpers::optional_words::<D, { text::MAX_DESCRIPTION_CHARS }>(deserializer)?.unwrap_or_default())
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Currency, ExchangeRate, Sensitive};
 use crate::calendar::Calendar;
-use crate::{text, wire};
+use crate::{serde_helpers, text};
 
 /// Kind 28005: asks the user to agree to a subscription.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,16 +20,16 @@ pub struct RecurringRequest {
     #[serde(default)]
     pub current_exchange_rate: Option<ExchangeRate>,
     /// Unix seconds until which the request can be answered.
-    #[serde(with = "wire::timestamp")]
+    #[serde(with = "serde_helpers::timestamp")]
     pub expires_at: u64,
     /// Lets the wallet agree without asking; not used by this service.
     #[serde(default)]
     pub auth_token: Option<Sensitive>,
     /// What the subscription is for.
-    #[serde(default, deserialize_with = "wire::optional_words::<_, { text::MAX_DESCRIPTION_CHARS }>")]
+    #[serde(default, deserialize_with = "serde_helpers::optional_words::<_, { text::MAX_DESCRIPTION_CHARS }>")]
     pub description: Option<String>,
     /// Identifies the request in the reply.
-    #[serde(deserialize_with = "wire::id")]
+    #[serde(deserialize_with = "serde_helpers::id")]
     pub request_id: String,
 }
 
@@ -37,7 +37,7 @@ pub struct RecurringRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recurrence {
     /// Unix seconds after which no payment falls due.
-    #[serde(default, with = "wire::optional_timestamp")]
+    #[serde(default, with = "serde_helpers::optional_timestamp")]
     pub until: Option<u64>,
     /// At which points in time.
     pub calendar: Calendar,
@@ -45,7 +45,7 @@ pub struct Recurrence {
     #[serde(default)]
     pub max_payments: Option<u32>,
     /// Unix seconds of the first payment.
-    #[serde(with = "wire::timestamp")]
+    #[serde(with = "serde_helpers::timestamp")]
     pub first_payment_due: u64,
 }
 
@@ -66,7 +66,7 @@ impl Recurrence {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecurringResponse {
     /// The request.
-    #[serde(deserialize_with = "wire::id")]
+    #[serde(deserialize_with = "serde_helpers::id")]
     pub request_id: String,
     /// The decision.
     pub status: RecurringStatus,
@@ -79,7 +79,7 @@ pub enum RecurringStatus {
     /// The user agreed.
     Confirmed {
         /// The subscription; the wallet chose it.
-        #[serde(deserialize_with = "wire::id")]
+        #[serde(deserialize_with = "serde_helpers::id")]
         subscription_id: String,
         /// How much each time; may be less than was asked.
         authorized_amount: u64,
@@ -91,7 +91,7 @@ pub enum RecurringStatus {
     /// The user refused.
     Rejected {
         /// Why; at most [`text::MAX_REASON_CHARS`].
-        #[serde(default, deserialize_with = "wire::optional_words::<_, { text::MAX_REASON_CHARS }>")]
+        #[serde(default, deserialize_with = "serde_helpers::optional_words::<_, { text::MAX_REASON_CHARS }>")]
         reason: Option<String>,
     },
 }
@@ -100,10 +100,10 @@ pub enum RecurringStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CloseSubscription {
     /// The subscription.
-    #[serde(deserialize_with = "wire::id")]
+    #[serde(deserialize_with = "serde_helpers::id")]
     pub subscription_id: String,
     /// Why; at most [`text::MAX_REASON_CHARS`].
-    #[serde(default, deserialize_with = "wire::optional_words::<_, { text::MAX_REASON_CHARS }>")]
+    #[serde(default, deserialize_with = "serde_helpers::optional_words::<_, { text::MAX_REASON_CHARS }>")]
     pub reason: Option<String>,
     /// Who ends it, by the author's own word: decide by who signed the event instead.
     pub by_service: bool,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::MAX_JSON_BYTES;
-use crate::wire;
+use crate::serde_helpers;
 
 /// Stands for a value in `Debug`.
 pub(super) struct Hidden;
@@ -48,14 +48,14 @@ impl fmt::Debug for Sensitive {
 
 impl<'de> Deserialize<'de> for Sensitive {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        wire::visible::<D, MAX_JSON_BYTES>(deserializer).map(Self)
+        serde_helpers::visible::<D, MAX_JSON_BYTES>(deserializer).map(Self)
     }
 }
 
 /// The preimage of a payment hash: only the payer and the payee know it after the payment.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Preimage(#[serde(with = "wire::hex32")] [u8; 32]);
+pub struct Preimage(#[serde(with = "serde_helpers::hex32")] [u8; 32]);
 
 impl Preimage {
     /// The preimage with these bytes.
@@ -88,7 +88,7 @@ impl fmt::Debug for Preimage {
 /// Identifies a Lightning payment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct PaymentHash(#[serde(with = "wire::hex32")] [u8; 32]);
+pub struct PaymentHash(#[serde(with = "serde_helpers::hex32")] [u8; 32]);
 
 impl PaymentHash {
     /// The payment hash with these bytes.

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::timeout;
 use usher_engine::ports::{
-    Messenger as _, OutgoingMessage, RelayChangeError, RelayControl as _, RelayLinkState, RelayOrigin,
+    Messenger as _, OutgoingMessage, RelayChangeError, RelayLinkState, RelayOrigin, RelayRegistry as _,
 };
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::kind;

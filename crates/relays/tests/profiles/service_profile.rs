@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use usher_engine::ports::{Directory as _, ProfileChange, PublishError, RelayControl as _};
+use usher_engine::ports::{Directory as _, ProfileChange, PublishError, RelayRegistry as _};
 use usher_faults::relay::{Quirks, QuirkyRelay, RelayMetrics};
 use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;

@@ -7,7 +7,9 @@ use nostr::EventId;
 use serde_json::Value;
 use usher_engine::StreamId;
 use usher_engine::event::{Event, EventType};
-use usher_engine::ports::{Commit, DeliveryAttempt, DeliveryStatus, OperationHead, OperationKind, OutgoingMessage};
+use usher_engine::ports::{
+    Commit, DeliveryAttempt, DeliveryStatus, OperationHead, OperationKind, OutgoingMessage, PaymentRecordStatus,
+};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::kind;
 use usher_protocol::message::PaymentHash;
@@ -206,6 +208,21 @@ impl State {
             for (index, event) in (first..).zip(&commit.events) {
                 self.emitted(commit.operation, event.clone().at_index(index));
             }
+            self.booked(commit);
+        }
+    }
+
+    /// The books say that a payment is paid from the moment on at which its stream does.
+    fn booked(&mut self, commit: &Commit) {
+        let Some(book) = self.invariants.streams.get(&commit.operation) else { return };
+        let told = matches!(book.kind, OperationKind::SinglePayment | OperationKind::OutgoingPayment)
+            && book.statuses.iter().any(|status| status == "paid");
+        let record = commit.payment_record.as_ref();
+        let booked = record.is_some_and(|record| record.status == PaymentRecordStatus::Paid);
+        let has_amount = record.is_some_and(|record| record.settled.is_some());
+        if booked != told || has_amount != told {
+            let what = format!("{}: the stream says {told}, the books {booked}", book.label);
+            self.violation("books-agree", &what);
         }
     }
 

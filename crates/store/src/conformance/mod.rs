@@ -23,6 +23,7 @@ pub mod open_operations;
 pub mod openid_records;
 pub mod operations;
 pub mod outbox;
+pub mod payment_records;
 pub mod retention;
 pub mod settings;
 pub mod stored_values;
@@ -260,6 +261,12 @@ macro_rules! store_conformance {
                 large_values_round_trip
                 unusual_text_round_trips
                 extreme_numbers_are_handled
+            }
+            payment_records {
+                a_payment_is_booked_once_and_outlives_its_operation
+                payments_are_listed_in_pages_by_time_and_status
+                old_payments_leave_the_books_unless_they_are_open
+                refunds_are_summed_up_unless_they_were_not_paid
             }
             durability {
                 everything_survives_reopening

@@ -2,8 +2,9 @@
 
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    CorrelationKey, Delivery, DeliveryCounts, DeliveryStatus, IdempotencyKey, IdempotencyRecord, OpenOperation,
-    OutboxMessage, ProofId, StoredOperation, StoredProof, StoredTicketJob, TicketBalance, TicketJobId,
+    BookedPayment, CorrelationKey, Delivery, DeliveryCounts, DeliveryStatus, IdempotencyKey, IdempotencyRecord,
+    OpenOperation, OutboxMessage, PaymentFilter, ProofId, StoredOperation, StoredProof, StoredTicketJob, TicketBalance,
+    TicketJobId,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -88,6 +89,7 @@ pub struct Snapshot {
     subscriptions: Vec<(StreamId, StoredOperation)>,
     with_keys: Vec<Option<(StreamId, StoredOperation)>>,
     relays: Vec<Vec<String>>,
+    payment_records: Vec<BookedPayment>,
     deliveries: Vec<Vec<Delivery>>,
     pending: Vec<(StreamId, UnixMillis)>,
     counts: DeliveryCounts,
@@ -135,6 +137,7 @@ impl Snapshot {
             subscriptions: store.subscriptions(None, usize::MAX).await.unwrap(),
             with_keys,
             relays,
+            payment_records: store.payment_records(PaymentFilter::default(), None, usize::MAX).await.unwrap(),
             deliveries,
             pending: store.pending_queues(None, usize::MAX).await.unwrap(),
             counts: store.count_deliveries().await.unwrap(),

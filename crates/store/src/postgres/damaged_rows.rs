@@ -10,7 +10,7 @@ use usher_engine::ports::{OpenIdRecordId, OperationKind, State, TicketJobId};
 
 use super::failure::PostgresFailure;
 use super::session::Session;
-use super::{columns, deliveries, idempotency_records, openid_records, passkeys, read, tickets};
+use super::{columns, deliveries, idempotency_records, openid_records, passkeys, payment_records, read, tickets};
 use crate::codec;
 use crate::damaged_row::{DamagedRow, KeyPart, StateCheck};
 
@@ -30,7 +30,7 @@ struct Check {
 }
 
 /// The tables, small ones first: what they hold concerns the whole service.
-const CHECKS: [Check; 16] = [
+const CHECKS: [Check; 17] = [
     Check { table: "settings", columns: "value", from: "settings", key: &["name"], read: |row| json(row, 0) },
     Check {
         table: "openid_consents",
@@ -60,6 +60,17 @@ const CHECKS: [Check; 16] = [
         read: |row| {
             passkeys::read(row)?;
             times(row, &[6, 7])
+        },
+    },
+    Check {
+        table: "payment_records",
+        columns: "stream, kind, status, amount, settled, fee, description, reference, payment_hash, created_at, changed_at, \
+            refund_of, price",
+        from: "payment_records",
+        key: &["stream"],
+        read: |row| {
+            payment_records::read(row)?;
+            times(row, &[9, 10])
         },
     },
     Check {

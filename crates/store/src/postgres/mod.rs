@@ -28,6 +28,7 @@ mod open_error;
 mod openid_records;
 mod options;
 mod passkeys;
+mod payment_records;
 mod pipeline;
 mod query;
 mod read;
@@ -50,8 +51,8 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Row;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount,
-    SignerSession, Store, StoreError, StoredOperation,
+    AllCommitted, BookedPayment, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxMessage, Passkey,
+    PasskeyCount, PaymentFilter, SignerSession, Store, StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -279,6 +280,33 @@ impl Store for PostgresStore {
 
     async fn forget_passkeys(&self, main_key: &PublicKey) -> Result<usize, StoreError> {
         self.change("remove a user's passkeys", passkeys::FORGET, params![main_key.as_bytes()]).await
+    }
+
+    async fn payment_records(
+        &self,
+        filter: PaymentFilter,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<BookedPayment>, StoreError> {
+        let selection = payment_records::selection(filter, after);
+        self.readable("read the books", payment_records::LIST, selection, limit, payment_records::read).await
+    }
+
+    async fn payment_record(&self, id: StreamId) -> Result<Option<BookedPayment>, StoreError> {
+        let found = self.read("read a payment in the books", payment_records::FIND, params![id.as_bytes()]).await?;
+        Ok(found.rows.first().map(payment_records::read).transpose()?)
+    }
+
+    async fn refunded(&self, payment: StreamId) -> Result<u64, StoreError> {
+        let summed =
+            self.read("sum up what is refunded", payment_records::REFUNDED, params![payment.as_bytes()]).await?;
+        let row = summed.rows.first().ok_or(PostgresFailure::Unreadable("what is refunded"))?;
+        Ok(columns::int(row, 0)?)
+    }
+
+    async fn forget_payment_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        let bounds = retention::bounds(before, limit);
+        self.change("remove old payments from the books", payment_records::FORGET, bounds).await
     }
 
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

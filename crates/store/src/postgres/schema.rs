@@ -18,11 +18,11 @@ const BASE: &str = include_str!("../../migrations/postgres/0000_base.sql");
 pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, sql: include_str!("../../migrations/postgres/0001_operations.sql") },
     Migration { version: 2, sql: include_str!("../../migrations/postgres/0002_deliveries.sql") },
-    Migration { version: 3, sql: include_str!("../../migrations/postgres/0003_answers.sql") },
+    Migration { version: 3, sql: include_str!("../../migrations/postgres/0003_idempotency_records.sql") },
     Migration { version: 4, sql: include_str!("../../migrations/postgres/0004_settings.sql") },
     Migration { version: 5, sql: include_str!("../../migrations/postgres/0005_payments.sql") },
     Migration { version: 6, sql: include_str!("../../migrations/postgres/0006_clocks.sql") },
-    Migration { version: 7, sql: include_str!("../../migrations/postgres/0007_kept_keys.sql") },
+    Migration { version: 7, sql: include_str!("../../migrations/postgres/0007_kept_correlation_keys.sql") },
     Migration { version: 8, sql: include_str!("../../migrations/postgres/0008_repeated_messages.sql") },
     Migration { version: 9, sql: include_str!("../../migrations/postgres/0009_settings_are_json.sql") },
     Migration { version: 10, sql: include_str!("../../migrations/postgres/0010_delivery_queues.sql") },
@@ -34,6 +34,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 16, sql: include_str!("../../migrations/postgres/0016_set_aside_tickets.sql") },
     Migration { version: 17, sql: include_str!("../../migrations/postgres/0017_eventless_operations.sql") },
     Migration { version: 18, sql: include_str!("../../migrations/postgres/0018_passkeys.sql") },
+    Migration { version: 19, sql: include_str!("../../migrations/postgres/0019_payment_records.sql") },
 ];
 
 /// The oldest version of PostgreSQL that is tested.

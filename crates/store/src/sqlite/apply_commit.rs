@@ -12,7 +12,7 @@ use usher_protocol::{EventId, PublicKey};
 
 use super::deliveries;
 use super::failure::{During as _, SqliteFailure};
-use super::{idempotency_records, passkeys};
+use super::{idempotency_records, passkeys, payment_records};
 use crate::codec;
 
 /// Applies all of `commits`, or says what one of them conflicts with and changes nothing.
@@ -82,6 +82,9 @@ fn write(connection: &Connection, commit: &Commit, before: Row) -> Result<Operat
     }
     for change in &commit.passkeys {
         passkeys::change(connection, change, commit.at)?;
+    }
+    if let Some(record) = &commit.payment_record {
+        payment_records::put(connection, commit.operation, record, commit.at)?;
     }
     if let Some(new) = &commit.idempotency_record {
         let changed = idempotency_records::add(connection, new)?;

@@ -6,7 +6,7 @@ use usher_engine::StreamId;
 use usher_engine::ports::{OpenIdRecordId, OperationKind, State, TicketJobId};
 
 use super::failure::{During as _, SqliteFailure};
-use super::{deliveries, idempotency_records, openid_records, passkeys, read, tickets};
+use super::{deliveries, idempotency_records, openid_records, passkeys, payment_records, read, tickets};
 use crate::codec;
 use crate::damaged_row::{DamagedRow, KeyPart};
 
@@ -26,7 +26,7 @@ struct Check {
 }
 
 /// The tables, small ones first: what they hold concerns the whole service.
-const CHECKS: [Check; 16] = [
+const CHECKS: [Check; 17] = [
     Check { table: "settings", columns: "value", from: "settings", key: &["name"], read: setting },
     Check {
         table: "openid_consents",
@@ -56,6 +56,16 @@ const CHECKS: [Check; 16] = [
         read: |row| {
             passkeys::passkey(row).during(DURING)?;
             times(row, &[6, 7])
+        },
+    },
+    Check {
+        table: "payment_records",
+        columns: payment_records::COLUMNS,
+        from: "payment_records",
+        key: &["stream"],
+        read: |row| {
+            payment_records::read(row)?;
+            times(row, &[9, 10])
         },
     },
     Check {

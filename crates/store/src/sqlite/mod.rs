@@ -7,7 +7,7 @@
 //! | `schema` | migrations |
 //! | `thread_job`, `writer`, `readers` | the threads and their jobs |
 //! | `inspect` | looking at a database without changing it |
-//! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `passkeys`, `settings`, `tickets`, `retention`, `damaged_rows` | the statements |
+//! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `passkeys`, `payment_records`, `settings`, `tickets`, `retention`, `damaged_rows` | the statements |
 //! | `copy` | reading and writing all rows, for `usher store copy` |
 //! | `disk_space` | whether there is enough disk space |
 
@@ -24,6 +24,7 @@ mod open;
 mod open_error;
 mod openid_records;
 mod passkeys;
+mod payment_records;
 mod read;
 mod readers;
 mod retention;
@@ -46,8 +47,8 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount,
-    SignerSession, Store, StoreError, StoredOperation,
+    AllCommitted, BookedPayment, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxMessage, Passkey,
+    PasskeyCount, PaymentFilter, SignerSession, Store, StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -319,6 +320,27 @@ impl Store for SqliteStore {
     async fn forget_passkeys(&self, main_key: &PublicKey) -> Result<usize, StoreError> {
         let main_key = *main_key;
         self.write(move |connection| passkeys::forget(connection, &main_key)).await
+    }
+
+    async fn payment_records(
+        &self,
+        filter: PaymentFilter,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<BookedPayment>, StoreError> {
+        self.read(move |connection| payment_records::list(connection, filter, after, limit)).await
+    }
+
+    async fn payment_record(&self, id: StreamId) -> Result<Option<BookedPayment>, StoreError> {
+        self.read(move |connection| payment_records::find(connection, id)).await
+    }
+
+    async fn refunded(&self, payment: StreamId) -> Result<u64, StoreError> {
+        self.read(move |connection| payment_records::refunded(connection, payment)).await
+    }
+
+    async fn forget_payment_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write(move |connection| payment_records::forget(connection, before, limit)).await
     }
 
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

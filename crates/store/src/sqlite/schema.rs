@@ -19,11 +19,11 @@ pub(crate) struct Migration {
 pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, sql: include_str!("../../migrations/sqlite/0001_operations.sql") },
     Migration { version: 2, sql: include_str!("../../migrations/sqlite/0002_deliveries.sql") },
-    Migration { version: 3, sql: include_str!("../../migrations/sqlite/0003_answers.sql") },
+    Migration { version: 3, sql: include_str!("../../migrations/sqlite/0003_idempotency_records.sql") },
     Migration { version: 4, sql: include_str!("../../migrations/sqlite/0004_settings.sql") },
     Migration { version: 5, sql: include_str!("../../migrations/sqlite/0005_payments.sql") },
     Migration { version: 6, sql: include_str!("../../migrations/sqlite/0006_clocks.sql") },
-    Migration { version: 7, sql: include_str!("../../migrations/sqlite/0007_kept_keys.sql") },
+    Migration { version: 7, sql: include_str!("../../migrations/sqlite/0007_kept_correlation_keys.sql") },
     Migration { version: 8, sql: include_str!("../../migrations/sqlite/0008_repeated_messages.sql") },
     Migration { version: 9, sql: include_str!("../../migrations/sqlite/0009_settings_are_json.sql") },
     Migration { version: 10, sql: include_str!("../../migrations/sqlite/0010_delivery_queues.sql") },
@@ -35,6 +35,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 16, sql: include_str!("../../migrations/sqlite/0016_set_aside_tickets.sql") },
     Migration { version: 17, sql: include_str!("../../migrations/sqlite/0017_eventless_operations.sql") },
     Migration { version: 18, sql: include_str!("../../migrations/sqlite/0018_passkeys.sql") },
+    Migration { version: 19, sql: include_str!("../../migrations/sqlite/0019_payment_records.sql") },
 ];
 
 /// The newest version that this program knows.
@@ -184,6 +185,7 @@ mod tests {
         "0af8b376fa02215d677dca3013c3057975f5dda6626a27a4c1002a357ccf682a",
         "13a42907e22c298266a3cdace5f2d0f3f2ef925e65cacac1cd1e075aebc96602",
         "0c6d9da4f8d1d41cdf56b598636100f5bcce5e444d72573c7151cfc0b49471fc",
+        "818fcbc428af16fbc6015fe1c3b3d86220c033ed1dfb9dd9db673bbd7af066ef",
     ];
 
     #[test]

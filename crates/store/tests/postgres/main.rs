@@ -3,12 +3,12 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
 
 mod damage;
-mod encryption;
 mod group_commit;
 mod lease;
 mod lost_answers;
 mod proxy;
-mod refusals;
+mod server_errors_and_restarts;
+mod tls;
 
 use std::sync::Arc;
 use std::time::Duration;

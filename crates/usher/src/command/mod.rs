@@ -10,6 +10,7 @@ pub mod key;
 pub mod lightning;
 pub mod listen;
 pub mod oidc;
+pub mod payments;
 mod reload;
 pub mod serve;
 mod service_client;

@@ -9,7 +9,7 @@ use super::environment::{READ_WITHIN, source, too_slow};
 use crate::config::{Config, Loaded, load};
 use crate::failure::Failure;
 use crate::logging::{LogControl, Precedence};
-use crate::service::Service;
+use crate::service_lifecycle::Service;
 
 /// What is taken without a restart.
 const RELOADED: [&str; 5] =

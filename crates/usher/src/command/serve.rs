@@ -21,7 +21,7 @@ use crate::config::{Config, Source, report};
 use crate::database::{SharedDatabase, open_sqlite, refusal};
 use crate::failure::{Failure, chain};
 use crate::logging::{self, Output};
-use crate::service::{Listeners, Service, identity, make_data_dir};
+use crate::service_lifecycle::{Listeners, Service, identity, make_data_dir};
 use crate::service_options::{forwarding_key, pages_url, serve_options, standby_site, tokens};
 use crate::signals::{Hangups, Signals};
 use crate::standby::{BecameActive, Forwarding, stand_by};

@@ -21,7 +21,7 @@ use crate::database::{SharedDatabase, hold};
 use crate::failure::Failure;
 use crate::logging::{self, Output};
 use crate::output::{confirm, tell, write};
-use crate::service::make_data_dir;
+use crate::service_lifecycle::make_data_dir;
 
 /// How often progress is reported.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);

@@ -17,7 +17,7 @@ use crate::database::CommandDatabase;
 use crate::failure::Failure;
 use crate::logging::{self, Output};
 use crate::output::{tell, write};
-use crate::service::{identity, make_data_dir};
+use crate::service_lifecycle::{identity, make_data_dir};
 use crate::ticket_wallet;
 
 /// Longest file with the token of a mint, in bytes.

@@ -9,7 +9,7 @@ use super::environment::source;
 use crate::config::setting::LogFormat;
 use crate::failure::Failure;
 use crate::logging::{self, Output};
-use crate::service::make_data_dir;
+use crate::service_lifecycle::make_data_dir;
 use crate::signals::Signals;
 
 /// What is logged when `RUST_LOG` asks for nothing.

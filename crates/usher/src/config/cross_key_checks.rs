@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::path::Path;
 
+use url::Url;
 use usher_engine::UnixMillis;
 use usher_engine::ports::ProfileChange;
 use usher_protocol::mint_url;
@@ -16,8 +17,8 @@ use super::keys::{self, Config};
 use super::passkey_checks;
 use super::reader::Reader;
 use super::setting::{
-    ApiToken, BoundedInteger, DatabaseUrl, HostPort, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Text,
-    VerificationProvider, WebUrl,
+    ApiToken, BoundedInteger, Currencies, DatabaseUrl, HostPort, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName,
+    RateSources, Text, VerificationProvider, WebUrl, crosses_network_in_clear,
 };
 
 /// Seconds in a day.
@@ -116,6 +117,11 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
     if reader.peek("wallet.ln_backend") == Some(LnBackend::Nwc) && address.is_some_and(|address| address.is_none()) {
         note("wallet.ln_backend", "needs wallet.nwc.url, which is not set".to_owned());
     }
+    let sources = reader.peek::<Option<RateSources>>("rates.sources").map(|sources| sources.is_some());
+    let currencies = reader.peek::<Currencies>("rates.currencies").map(|currencies| !currencies.codes().is_empty());
+    if (sources, currencies) == (Some(true), Some(false)) {
+        note("rates.currencies", "is required together with rates.sources: it lists the currencies to read".to_owned());
+    }
     embedded_lightning_checks::check(reader, &mut note);
 }
 
@@ -169,11 +175,41 @@ pub fn warnings(config: &Config, reader: &Reader<'_>, now: UnixMillis, warnings:
             "nostr.allow_private_relays is on: anybody can make this machine connect to its own network".to_owned(),
         );
     }
+    rates(config, warnings);
     if config.nwc.url.is_some() && config.wallet.ln_backend != LnBackend::Nwc {
         warnings.push("wallet.nwc.url is set but unused; wallet.ln_backend is not nwc".to_owned());
     }
     passkey_checks::warnings(config, warnings);
     embedded_lightning_checks::warnings(config, reader, warnings);
+}
+
+fn rates(config: &Config, warnings: &mut Vec<String>) {
+    let Some(sources) = &config.rates.sources else {
+        if !config.rates.currencies.codes().is_empty() {
+            warnings.push("rates.currencies is set but unused; rates.sources is not set".to_owned());
+        }
+        return;
+    };
+    for currency in config.rates.currencies.codes() {
+        let offering = sources.sources().iter().filter(|source| source.offers(*currency)).count();
+        match offering {
+            0 => warnings.push(format!("none of rates.sources has {currency}: there will be no rate")),
+            1 => warnings.push(format!(
+                "only one of rates.sources has {currency}: nothing notices when it is wrong; list at least three"
+            )),
+            _ => {}
+        }
+        let in_clear = sources
+            .sources()
+            .iter()
+            .filter(|source| Url::parse(&source.url(*currency)).is_ok_and(|url| crosses_network_in_clear(&url)));
+        warnings.extend(in_clear.map(|source| {
+            format!(
+                "rates.sources reads {currency} from {} without TLS: others on the way can change it",
+                source.name()
+            )
+        }));
+    }
 }
 
 /// Warns of files with secrets that others on this machine can read. `config_file` is the configuration itself.

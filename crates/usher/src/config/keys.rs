@@ -5,9 +5,10 @@ use std::net::IpAddr;
 use super::key::Key;
 use super::key_table_macro::configuration;
 use super::setting::{
-    ApiToken, BoundedInteger, DatabaseUrl, EmailDomain, HostName, HostPort, Hours, LnBackend, LogFilter, LogFormat,
-    LoginMethods, Mnemonic, Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName, ProxyNetworks,
-    Relays, ReturnUrls, RpId, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
+    ApiToken, BoundedInteger, Currencies, DatabaseUrl, EmailDomain, HostName, HostPort, Hours, LnBackend, LogFilter,
+    LogFormat, LoginMethods, Mnemonic, Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName,
+    ProxyNetworks, RateSources, Relays, ReturnUrls, RpId, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl,
+    WebhookSecret, WebhookUrl,
 };
 use usher_page_layout::AccentColor;
 use usher_protocol::bolt11::Network;
@@ -131,6 +132,19 @@ configuration! {
         rpc_password: Option<Secret>;
     }
 
+    /// Exchange rates, for amounts in other currencies than millisats. See docs/rates.md.
+    ["rates"] rates: Rates {
+        /// Where the price of a bitcoin is read; the rate is the median. List at least three of different operators: then one that
+        /// is wrong is noticed and left out. A table names any JSON document: `{ url = "…", pointer = "…" }`, where `{CURRENCY}`
+        /// stands for the code of the currency, and `{currency}` for the code in lower case. Without sources, all amounts are in
+        /// millisats.
+        sources: Option<RateSources>;
+        /// The currencies, such as EUR and USD. Required with `sources`.
+        currencies: Currencies = "[]";
+        /// How often the sources are read, in seconds. A price is used for ten minutes.
+        refresh_seconds: BoundedInteger<1, 300> = "60";
+    }
+
     /// Delivery of events by HTTP POST, in addition to polling.
     ["webhook"] webhook: Webhook {
         /// Where events are posted. Treated as a secret, because such URLs often contain one.
@@ -163,6 +177,12 @@ configuration! {
     ["streams"] streams: Streams {
         /// How many days the events of a finished operation stay readable, and each event of a stream that never ends.
         retention_days: BoundedInteger<1, 36500> = "30";
+    }
+
+    /// Payments.
+    ["payments"] payments: Payments {
+        /// How many days a payment stays in the books (`GET /payments`) after it has ended. They name no user.
+        records_days: BoundedInteger<31, 36500> = "3650";
     }
 
     /// Subscriptions that the service charges by itself.

@@ -17,7 +17,7 @@ pub fn given(value: &Spanned<DeValue<'_>>) -> RawValue {
             let numbers =
                 || items.iter().map(|item| item.get_ref().as_integer().and_then(whole)).collect::<Option<_>>();
             let tables = || {
-                let is_tables = items.iter().all(|item| item.get_ref().is_table());
+                let is_tables = items.iter().all(|item| item.get_ref().is_table() || item.get_ref().is_str());
                 is_tables.then(|| json(value.get_ref()))?.map(|json| json.to_string())
             };
             let list = texts.map(RawValue::List).or_else(|| numbers().map(RawValue::Numbers));

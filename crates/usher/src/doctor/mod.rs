@@ -13,6 +13,7 @@ mod inspection;
 mod lightning;
 mod mints;
 mod open_files;
+mod rates;
 mod relays;
 mod service;
 mod verification;
@@ -115,6 +116,7 @@ async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) 
     webhook::deliveries(service, database.as_ref(), findings).await;
     mints::check(config, database.as_ref(), findings).await;
     findings.push(verification::check(config).await);
+    rates::check(config, findings).await;
     findings.push(open_files::check(config, service).await);
 }
 

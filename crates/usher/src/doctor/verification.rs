@@ -8,7 +8,7 @@ use usher_engine::ports::{Clock, SystemClock};
 use super::finding::Finding;
 use crate::config::Config;
 use crate::config::setting::VerificationProvider;
-use crate::service::age_verifier;
+use crate::service_lifecycle::age_verifier;
 
 const CHECK: &str = "age checks";
 

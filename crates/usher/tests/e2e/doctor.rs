@@ -129,6 +129,8 @@ async fn what_is_wrong_is_said_with_what_to_do() {
         .set("WALLET__NWC__URL", format!("nostr+walletconnect://{key}?relay={dead}&secret={secret}"))
         .set("WEBHOOK__URL", nowhere)
         .set("VERIFICATION__MINT_URL", format!("http://127.0.0.1:{}", usher_loopback_port::free().unwrap()))
+        .set("RATES__SOURCES", json!([{ "url": format!("http://127.0.0.1:{}/s3cret", usher_loopback_port::free().unwrap()), "pointer": "" }]))
+        .set("RATES__CURRENCIES", "EUR")
         .set("VERIFICATION__PROVIDER", "oidc")
         .set("VERIFICATION__OIDC__ISSUER", format!("http://127.0.0.1:{}", usher_loopback_port::free().unwrap()))
         .set("VERIFICATION__OIDC__CLIENT_ID", "usher")
@@ -147,6 +149,9 @@ async fn what_is_wrong_is_said_with_what_to_do() {
         report.expect("webhook", "warn", "unsigned");
         report.expect("mints", "fail", "cannot be reached (verification.mint_url)");
         report.expect("age checks", "fail", "the age verifier cannot be reached");
+        report.expect("rates", "warn", "has no price in EUR: there is no connection");
+        report.expect("rates", "fail", "there is no exchange rate for EUR");
+        assert!(!report.text.contains("s3cret"), "{}", report.text);
         let needs_advice = |finding: &&Value| finding["state"] != "ok" && !finding["advice"].is_string();
         assert_eq!(report.findings.iter().find(needs_advice), None);
     }

@@ -1,12 +1,15 @@
 //! Payments and subscriptions: the real program, a Lightning wallet over NIP-47, and users who pay, or do otherwise.
 
-mod budget;
+mod books;
 mod crashes;
+mod daily_budget;
 mod fixture;
 mod idempotency;
+mod in_currencies;
 mod invalid_responses;
 mod on_the_page;
 mod outages;
+mod refunds;
 mod same_payment_hash;
 mod subscriptions;
 

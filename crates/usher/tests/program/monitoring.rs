@@ -18,7 +18,7 @@ const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
 /// The database of a release: with tickets, whose balance has a metric only if there is one.
 const DATABASE: &[u8] = include_bytes!("../../../store/tests/databases/0.1.0-schema-11.db");
 
-/// The metrics of a service that has everything that metrics tell of: a webhook, a Lightning node and tickets. The node waits
+/// The metrics of a service that has everything that metrics tell of: a webhook, a Lightning node, exchange rates and tickets. The node waits
 /// for its chain source.
 fn metrics() -> String {
     let folder = tempfile::tempdir().unwrap();
@@ -26,6 +26,8 @@ fn metrics() -> String {
     let mut command = configured(folder.path());
     command
         .env("SERVICE__WEBHOOK__URL", "http://127.0.0.1:9/")
+        .env("SERVICE__RATES__SOURCES", r#"[{"url":"http://127.0.0.1:9/","pointer":"/price"}]"#)
+        .env("SERVICE__RATES__CURRENCIES", "EUR")
         .env("SERVICE__WALLET__LN_BACKEND", "embedded")
         .env("SERVICE__WALLET__NETWORK", "regtest")
         .env("SERVICE__WALLET__EMBEDDED__API_KEY", "none")

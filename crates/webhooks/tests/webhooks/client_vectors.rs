@@ -110,6 +110,7 @@ fn payments() -> Vec<Value> {
         payment_hash: HASH.to_owned(),
         amount: 25_000,
         request_id: text("refund-1"),
+        ..InvoiceData::default()
     };
     vec![
         case("the user agreed", "payment", "progress", &EventData::Payment(payment("user_approved"))),
@@ -141,6 +142,10 @@ fn subscriptions() -> Vec<Value> {
         },
         auto_charge: true,
         request_id: None,
+        amount: None,
+        currency: None,
+        amount_millisats: None,
+        rate: None,
     };
     let charge = SubscriptionPaymentData {
         subscription_id: SUBSCRIPTION.to_owned(),
@@ -149,6 +154,9 @@ fn subscriptions() -> Vec<Value> {
         due: AT,
         attempt: 1,
         amount: 10_000,
+        currency: None,
+        amount_millisats: None,
+        rate: None,
         status: "paid".to_owned(),
         preimage: text(PREIMAGE),
         reason: None,

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::problem::{ErrorCode, Problem, RETRY_SECONDS};
-use crate::service_status::{MintReadiness, Readiness};
+use crate::service_status::{MintReadiness, RateReadiness, RateSourceReadiness, Readiness};
 
 /// The service cannot do its work.
 #[derive(Debug)]
@@ -43,6 +43,14 @@ impl IntoResponse for NotReady {
         "ready": true,
         "mints": [{ "mint_url": "https://mint.example", "responds": true, "unfinished_jobs": 0 }],
     },
+    "rates": {
+        "ready": true,
+        "currencies": [{
+            "currency": "EUR",
+            "problem": null,
+            "sources": [{ "name": "kraken", "age_seconds": 12, "problem": null }],
+        }],
+    },
 }))]
 pub(crate) struct Ready {
     /// Whether the service can work.
@@ -58,6 +66,9 @@ pub(crate) struct Ready {
     wallet: Wallet,
     /// The mints. A mint that is away holds up only its own tickets, so it does not affect `ready` of the service.
     tickets: Tickets,
+    /// The exchange rates. Without one only requests with amounts in its currency fail, so they do not affect `ready` of the
+    /// service.
+    rates: Rates,
 }
 
 /// The operator's relays.
@@ -132,6 +143,57 @@ pub(crate) struct Mint {
     unfinished_jobs: usize,
 }
 
+/// The exchange rates.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ReadyRates)]
+pub(crate) struct Rates {
+    /// Whether there is a rate of every configured currency.
+    ready: bool,
+    /// The configured currencies (`rates.currencies`).
+    currencies: Vec<RateState>,
+}
+
+/// The exchange rate of a currency.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ReadyRate)]
+pub(crate) struct RateState {
+    /// The code of the currency.
+    #[schema(example = "EUR")]
+    currency: String,
+    /// Why there is no rate now.
+    problem: Option<String>,
+    /// The sources that may have it.
+    sources: Vec<RateSource>,
+}
+
+/// A source of an exchange rate. It is not asked for this response.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ReadyRateSource)]
+pub(crate) struct RateSource {
+    /// Its name: that of the preset, or the host.
+    #[schema(example = "kraken")]
+    name: String,
+    /// How many seconds ago its last price was read; `null` if it has had none since the start.
+    age_seconds: Option<u64>,
+    /// Why its last response was of no use, or why it is left out.
+    problem: Option<String>,
+}
+
+impl From<Vec<RateReadiness>> for Rates {
+    fn from(rates: Vec<RateReadiness>) -> Self {
+        let source = |RateSourceReadiness { name, age_seconds, problem }| RateSource { name, age_seconds, problem };
+        let state = |RateReadiness { currency, problem, sources }| RateState {
+            currency,
+            problem,
+            sources: sources.into_iter().map(source).collect(),
+        };
+        Self {
+            ready: rates.iter().all(|rate| rate.problem.is_none()),
+            currencies: rates.into_iter().map(state).collect(),
+        }
+    }
+}
+
 impl From<Vec<MintReadiness>> for Tickets {
     fn from(mut mints: Vec<MintReadiness>) -> Self {
         mints.sort_by_key(|mint| mint.responds != Some(false));
@@ -145,7 +207,7 @@ impl From<Vec<MintReadiness>> for Tickets {
 }
 
 impl From<Readiness> for Ready {
-    fn from(Readiness { relays, store, damaged, wallet, mints }: Readiness) -> Self {
+    fn from(Readiness { relays, store, damaged, wallet, mints, rates }: Readiness) -> Self {
         let damaged_rows = damaged.len();
         let rows = damaged.into_iter().take(LISTED);
         let damaged = rows.map(|row| DamagedRow { table: row.table.as_str(), id: row.id }).collect();
@@ -157,6 +219,7 @@ impl From<Readiness> for Ready {
             store: Store { ready: store, damaged_rows, damaged },
             wallet: Wallet { ready: wallet.connected, backend: wallet.backend, warnings: wallet.warnings },
             tickets: mints.into(),
+            rates: rates.into(),
         }
     }
 }

@@ -1,7 +1,12 @@
 //! Pay: single Lightning payments, invoices in both directions, and the service's own Lightning backend.
 
+mod booked_payment;
+mod get_rate;
+mod get_receipt;
 mod get_wallet_info;
+mod list_payments;
 mod pay_invoice;
+mod refund_payment;
 mod request_invoice;
 mod request_payment;
 
@@ -14,5 +19,9 @@ pub(super) fn group() -> EndpointGroup {
         .endpoint(routes!(request_payment::request_payment))
         .endpoint(routes!(pay_invoice::pay_invoice))
         .endpoint(routes!(request_invoice::request_invoice))
+        .endpoint(routes!(list_payments::list_payments))
+        .endpoint(routes!(get_receipt::get_receipt))
+        .endpoint(routes!(refund_payment::refund_payment))
         .endpoint(routes!(get_wallet_info::get_wallet_info))
+        .endpoint(routes!(get_rate::get_rate))
 }

@@ -6,7 +6,7 @@ use usher_engine::RequestInvoice;
 
 use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Error, Started, start_operation};
+use crate::endpoints::operation_started::{Error, PricedStarted, start_priced_operation};
 use crate::idempotency::IdempotencyContext;
 
 /// Asks a user's wallet for an invoice.
@@ -14,13 +14,17 @@ use crate::idempotency::IdempotencyContext;
 /// The stream gets one event: `InvoiceResponse` `{invoice, payment_hash, amount}`, with a verified invoice (signature,
 /// amount, network, expiry), or `StatusUpdate` `{status: "timeout"}` or `{status: "error", reason}`. Pay the invoice
 /// with `POST /invoices/pay`.
+///
+/// An `amount` in another `currency` than millisats is converted now, rounded up to a whole sat, and the wallet is asked for an
+/// invoice of so many millisats. The response and each event have `amount`, `currency`, `amount_millisats` and `rate`.
 #[utoipa::path(
     post,
     path = "/invoices/request",
     request_body = RequestInvoice,
     responses(
-        (status = 200, description = "The operation is stored and has started.", body = Started),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
+        (status = 200, description = "The operation is stored and has started.", body = PricedStarted),
+        (status = 503, description = "`rate_unavailable`: There is no exchange rate for `currency` now.\n\n\
+            `storage_unavailable`: The database is unavailable.\n\n\
             `overloaded`: `limits.max_open_streams` is reached."),
     ),
 )]
@@ -28,8 +32,8 @@ pub(crate) async fn request_invoice(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<RequestInvoice>,
-) -> Result<Json<Started>, Error> {
-    start_operation(&state, idempotency, |engine, once| async move {
+) -> Result<Json<PricedStarted>, Error> {
+    start_priced_operation(&state, idempotency, |engine, once| async move {
         engine.payments().request_invoice(request, once).await
     })
     .await

@@ -3,7 +3,8 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::{Engine, SinglePaymentRequest, StreamId};
+use usher_engine::event_data::RateData;
+use usher_engine::{Engine, PricedOperation, SinglePaymentRequest};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -20,26 +21,54 @@ pub(crate) struct Started {
     /// Where to read its events: `GET /events/{stream_id}`.
     #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
     stream_id: String,
-    /// A page for the user's browser, on which the invoice can be paid with any Lightning wallet. Anybody who has it can pay.
+    /// A page for the payer's browser, on which the invoice can be paid with any Lightning wallet. Anybody who has it can pay.
     #[schema(example = "https://login.example/pay/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11/5b0c…")]
     page_url: String,
+    /// If requested in another currency than millisats: the amount, in the currency's minor unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = 1250)]
+    amount: Option<u64>,
+    /// If requested in another currency than millisats: the currency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "EUR")]
+    currency: Option<String>,
+    /// If requested in another currency than millisats: what the invoice is for, in millisats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = 20000000)]
+    amount_millisats: Option<u64>,
+    /// If requested in another currency than millisats: at which rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    rate: Option<RateData>,
 }
 
 impl Started {
-    fn on(engine: &Engine, stream: StreamId) -> Self {
-        Self { stream_id: stream.to_string(), page_url: engine.payments().page_url(stream) }
+    fn on(engine: &Engine, started: &PricedOperation) -> Self {
+        let (stream, price) = (started.stream_id, started.price.as_ref());
+        Self {
+            stream_id: stream.to_string(),
+            page_url: engine.payments().page_url(stream),
+            amount: price.map(|price| price.amount),
+            currency: price.map(|price| price.currency.to_string()),
+            amount_millisats: price.map(|price| price.amount_millisats),
+            rate: price.map(|price| (&price.rate).into()),
+        }
     }
 }
 
-/// Asks a user for a Lightning payment to the service.
+/// Asks for a Lightning payment to the service.
 ///
-/// The user's wallet is asked; any other Lightning wallet can pay on `page_url`, to which you can redirect the user's browser.
+/// With `main_key`, the user's wallet is asked; any other Lightning wallet can pay on `page_url`, to which you can redirect the
+/// user's browser. Without it, no wallet is asked: whoever opens `page_url` can pay.
 ///
-/// The response comes at once; the invoice is created and sent to the user's wallet afterwards. The stream gets
+/// The response comes at once; the invoice is created, and sent to the user's wallet, afterwards. The stream gets
 /// `StatusUpdate` events: `{status: "user_approved"}` and `{status: "user_failed", reason?}` while the payment is in
 /// progress, and finally one of `{status: "paid", preimage}`, `{status: "user_rejected", reason?}`, `{status:
 /// "timeout", reason}` and `{status: "error", reason}`. If the money arrives after that, a later `paid` reports it.
 /// Each event contains your `request_id`.
+///
+/// An `amount` in another `currency` than millisats is converted now, rounded up to a whole sat. The response and each event have
+/// `amount`, `currency`, `amount_millisats` and `rate`.
 #[utoipa::path(
     post,
     path = "/payments/single",
@@ -50,6 +79,16 @@ impl Started {
             "description": "One coffee",
             "amount": 10000,
             "currency": "millisats",
+        }))),
+        ("anybody" = (summary = "A payment by whoever opens its page", value = json!({
+            "description": "One coffee",
+            "amount": 10000,
+            "currency": "millisats",
+        }))),
+        ("euros" = (summary = "12.50 euros", value = json!({
+            "description": "One book",
+            "amount": 1250,
+            "currency": "EUR",
         }))),
         ("subscription" = (summary = "A payment of a subscription, with your own reference", value = json!({
             "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
@@ -64,6 +103,7 @@ impl Started {
     responses(
         (status = 200, description = "The operation is stored and has started.", body = Started),
         (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is `none`.\n\n\
+            `rate_unavailable`: There is no exchange rate for `currency` now.\n\n\
             `storage_unavailable`: The database is unavailable.\n\n`overloaded`: `limits.max_open_streams` is reached."),
     ),
 )]
@@ -75,10 +115,10 @@ pub(crate) async fn request_payment(
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| {
         let engine = state.engine.clone();
-        idempotency.request(move |stream: &StreamId| Started::on(&engine, *stream))
+        idempotency.request(move |started: &PricedOperation| Started::on(&engine, started))
     });
-    let started = async move { engine.payments().request(request, once).await };
-    let stream = detached_change::run_detached(&state, started).await??;
-    request_log::record_stream_id(&stream);
-    Ok(Json(Started::on(&state.engine, stream)))
+    let starting = async move { engine.payments().request(request, once).await };
+    let started = detached_change::run_detached(&state, starting).await??;
+    request_log::record_stream_id(&started.stream_id);
+    Ok(Json(Started::on(&state.engine, &started)))
 }

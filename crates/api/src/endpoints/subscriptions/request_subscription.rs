@@ -6,7 +6,7 @@ use usher_engine::RecurringPaymentRequest;
 
 use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Error, Started, start_operation};
+use crate::endpoints::operation_started::{Error, PricedStarted, start_priced_operation};
 use crate::idempotency::IdempotencyContext;
 
 /// Asks a user to agree to a subscription.
@@ -16,6 +16,9 @@ use crate::idempotency::IdempotencyContext;
 /// `{status: "timeout"}` or `{status: "error", reason}`. With `minimum_amount` the user may authorize less than
 /// `amount`: then request no more than what was authorized. With `auto_charge` the service requests each due payment
 /// by itself and reports it on the stream `subscriptions`.
+///
+/// An `amount` in another `currency` than millisats is converted anew for each payment, rounded up to a whole sat. The user is
+/// asked to authorize `max_amount_millisats`; a charge that comes to more, or for which there is no exchange rate, fails.
 #[utoipa::path(
     post,
     path = "/payments/recurring",
@@ -41,9 +44,9 @@ use crate::idempotency::IdempotencyContext;
         }))),
     )),
     responses(
-        (status = 200, description = "The operation is stored and has started.", body = Started),
+        (status = 200, description = "The operation is stored and has started.", body = PricedStarted),
         (status = 503, description = "`wallet_not_configured`: `auto_charge` needs a Lightning backend, and `wallet.ln_backend` is \
-            `none`.\n\n`storage_unavailable`: The database is unavailable.\n\n\
+            `none`.\n\n`rate_unavailable`: There is no exchange rate for `currency` now.\n\n`storage_unavailable`: The database is unavailable.\n\n\
             `overloaded`: `limits.max_open_streams` is reached."),
     ),
 )]
@@ -51,11 +54,9 @@ pub(crate) async fn request_subscription(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<RecurringPaymentRequest>,
-) -> Result<Json<Started>, Error> {
-    start_operation(
-        &state,
-        idempotency,
-        |engine, once| async move { engine.subscriptions().request(request, once).await },
-    )
+) -> Result<Json<PricedStarted>, Error> {
+    start_priced_operation(&state, idempotency, |engine, once| async move {
+        engine.subscriptions().request(request, once).await
+    })
     .await
 }

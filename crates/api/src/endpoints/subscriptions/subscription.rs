@@ -25,10 +25,13 @@ pub(crate) struct Subscription {
     /// What it is for.
     #[schema(example = "Membership")]
     description: String,
-    /// Millisats of each payment, as you requested.
+    /// Of each payment, as you requested: millisats, or the minor unit of `currency`.
     #[schema(example = 10000)]
     amount: u64,
-    /// Millisats of each payment, as the user authorized: requests for more are refused.
+    /// `millisats`, or the code of a currency (ISO 4217).
+    #[schema(example = "millisats")]
+    currency: String,
+    /// The most of each payment in millisats, as the user authorized: requests for more are refused.
     #[schema(example = 10000)]
     authorized_amount: u64,
     authorized_recurrence: AuthorizedRecurrence,
@@ -61,6 +64,7 @@ impl From<SubscriptionView> for Subscription {
             reason: view.reason,
             description: view.description,
             amount: view.amount,
+            currency: view.currency.map_or_else(|| "millisats".to_owned(), |currency| currency.to_string()),
             authorized_amount: view.authorized_amount,
             authorized_recurrence: (&view.recurrence).into(),
             auto_charge: view.auto_charge,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use usher_engine::BurnTicket;
 use utoipa::ToSchema;
 
-use super::ticket_error::{Error, wait_for_mint};
+use super::mint_timeout::{Error, wait_for_mint};
 use crate::ApiState;
 use crate::body;
 use crate::idempotency::IdempotencyContext;

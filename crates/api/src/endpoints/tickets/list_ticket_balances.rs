@@ -6,7 +6,7 @@ use serde::Serialize;
 use usher_engine::ports::TicketBalance;
 use utoipa::ToSchema;
 
-use super::ticket_error::Error;
+use super::mint_timeout::Error;
 use crate::ApiState;
 
 /// What the service's own ticket wallet holds.

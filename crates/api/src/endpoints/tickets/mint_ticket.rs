@@ -7,7 +7,7 @@ use usher_engine::MintTicket;
 use usher_engine::ports::Token;
 use utoipa::ToSchema;
 
-use super::ticket_error::{Error, wait_for_mint};
+use super::mint_timeout::{Error, wait_for_mint};
 use crate::ApiState;
 use crate::body;
 use crate::idempotency::IdempotencyContext;

@@ -4,10 +4,10 @@ mod burn_ticket;
 mod list_outgoing_tickets;
 mod list_ticket_balances;
 mod mint_ticket;
+mod mint_timeout;
 mod reclaim_ticket;
 mod request_ticket;
 mod send_ticket;
-mod ticket_error;
 mod withdraw_ticket;
 
 use utoipa_axum::routes;

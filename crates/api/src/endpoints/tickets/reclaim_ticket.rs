@@ -8,7 +8,7 @@ use usher_engine::request_body::{Aliased, MintAuth, StaticAuthToken};
 use usher_engine::{StreamId, TicketCallError};
 use utoipa::ToSchema;
 
-use super::ticket_error::{Error, wait_for_mint};
+use super::mint_timeout::{Error, wait_for_mint};
 use crate::ApiState;
 use crate::body;
 use crate::idempotency::IdempotencyContext;

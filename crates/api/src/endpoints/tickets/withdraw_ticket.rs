@@ -5,7 +5,7 @@ use axum::{Extension, Json};
 use usher_engine::WithdrawTicket;
 
 use super::mint_ticket::Ticket;
-use super::ticket_error::{Error, wait_for_mint};
+use super::mint_timeout::{Error, wait_for_mint};
 use crate::ApiState;
 use crate::body;
 use crate::idempotency::IdempotencyContext;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::app::{TOKEN, TestApp, key, within};
-use crate::python_checks;
+use crate::independent_programs;
 
 #[tokio::test]
 async fn independent_client_library_works() {
@@ -14,7 +14,7 @@ async fn independent_client_library_works() {
     }
     let url = format!("ws://{}/ws", app.address);
     let asked = json!({ "url": url, "token": TOKEN, "stream_id": stream, "last": 4 });
-    let client = tokio::task::spawn_blocking(move || python_checks::run("independent_ws.py", &asked));
+    let client = tokio::task::spawn_blocking(move || independent_programs::run("independent_ws.py", &asked));
     for user in 4..=5 {
         app.scan(&token, key(user)).await;
     }

@@ -11,7 +11,7 @@ use crate::kernel::invoice_watcher::InvoiceWatcher;
 use crate::kernel::lightning_queue::LightningQueue;
 use crate::kernel::observer::{CommittedStep, Observer};
 use crate::kernel::outbox::Outbox;
-use crate::kernel::signer_queue::SignerQueue;
+use crate::kernel::remote_signer_queue::SignerQueue;
 use crate::kernel::ticket_queue::TicketQueue;
 use crate::kernel::timers::TimerKind;
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;

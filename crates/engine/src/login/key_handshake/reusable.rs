@@ -10,8 +10,8 @@ use crate::kernel::commit::{Modified, ModifyError, Stored};
 use crate::kernel::core::Core;
 use crate::kernel::event_feed::EventFeed;
 use crate::kernel::open_set::OpenSet;
+use crate::login::child_logins::ChildLogins;
 use crate::login::handshake_urls::HandshakeUrls;
-use crate::login::reusable_logins::ReusableLogins;
 use crate::login::scan_limits::ScanLimits;
 use crate::operations::{Input, KeyHandshake, LoginUrl, Operation, Signal};
 use crate::ports::{OperationKind, StoreError};
@@ -27,7 +27,7 @@ pub struct Handshakes {
     pub(crate) retention: Duration,
     pub(crate) open: Arc<OpenSet>,
     pub(crate) scans: Arc<ScanLimits>,
-    pub(crate) logins: ReusableLogins,
+    pub(crate) logins: ChildLogins,
 }
 
 /// An open reusable handshake.

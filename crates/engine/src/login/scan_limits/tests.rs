@@ -18,7 +18,7 @@ fn limits(around: &Around) -> ScanLimits {
         index: Arc::clone(&around.index),
         capacity: Capacity::new(Arc::clone(&around.index), 10),
         inputs: around.inputs.clone(),
-        logins: ReusableLogins::new(10, around.clock.clone()),
+        logins: ChildLogins::new(10, around.clock.clone()),
         clock: around.clock.clone(),
         tasks: around.tasks.clone(),
     })

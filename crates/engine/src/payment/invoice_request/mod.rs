@@ -23,9 +23,10 @@ use crate::UnixMillis;
 use crate::event_data::{EventData, InvoiceData, PaymentData};
 use crate::operations::user_keys::UserKeys;
 use crate::operations::{Effect, Input, StateMachine, StepResult, emit, millis};
+use crate::payment::price::Price;
 use crate::ports::{CorrelationKey, OperationKind};
 use crate::request_body;
-use crate::request_body::{Description, Identifier, Key, Millisats, MillisatsWord, Subkeys, UnixSeconds};
+use crate::request_body::{CurrencyName, Description, Identifier, Key, Millisats, Subkeys, UnixSeconds};
 
 request_body! {
     /// Asks a user for an invoice.
@@ -48,10 +49,11 @@ request_body! {
     /// What the invoice is for.
     #[derive(Clone, Debug)]
     pub struct InvoiceContent, InvoiceContentDraft = "InvoiceRequestContent" {
-        /// Millisats, at most `limits.max_amount_millisats`.
+        /// In millisats, or in the minor unit of `currency`, such as cents. It may come to at most `limits.max_amount_millisats`.
         amount: Millisats,
-        /// `millisats`, in either case.
-        currency: MillisatsWord,
+        /// `millisats`, or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What `amount` comes to
+        /// in millisats is fixed now, and rounded up to a whole sat: the invoice must be for that.
+        currency: CurrencyName,
         /// At most 639 bytes of UTF-8.
         description: Option<Description>,
         /// Unix seconds until which the user can respond: at most 24 hours ahead, by default five minutes.
@@ -69,11 +71,15 @@ pub struct InvoiceRequest {
     user_keys: UserKeys,
     request_id: String,
     reference: Option<String>,
+    /// Millisats.
     amount: u64,
     description: Option<String>,
     #[serde(with = "millis")]
     expires_at: UnixMillis,
     network: Network,
+    /// If it was not requested in millisats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    price: Option<Price>,
 }
 
 impl fmt::Debug for InvoiceRequest {
@@ -110,16 +116,17 @@ impl StateMachine for InvoiceRequest {
 }
 
 impl InvoiceRequest {
-    /// Requests an invoice on `network`; `request_id` is our random id of the request.
+    /// Requests an invoice of this amount in millisats on `network`; `request_id` is our random id of the request.
     pub fn start(
         request: RequestInvoice,
+        (amount, price): (u64, Option<Price>),
         request_id: String,
         expires_at: UnixMillis,
         network: Network,
     ) -> (Self, Vec<Effect>) {
-        let InvoiceContent { amount, description, reference, .. } = request.content;
+        let InvoiceContent { description, reference, .. } = request.content;
         let user_keys = UserKeys::new(request.main_key, &request.subkeys);
-        let state = Self { user_keys, request_id, reference, amount, description, expires_at, network };
+        let state = Self { user_keys, request_id, reference, amount, description, expires_at, network, price };
         let ask = state.ask();
         (state, vec![ask])
     }
@@ -157,8 +164,8 @@ impl InvoiceRequest {
                 let data = EventData::Invoice(InvoiceData {
                     invoice: invoice.as_str().to_owned(),
                     payment_hash: invoice.payment_hash().to_string(),
-                    amount: self.amount,
                     request_id: self.reference.clone(),
+                    ..InvoiceData::of_amount(self.amount, self.price.as_ref())
                 });
                 StepResult::Stepped(vec![emit(data, now), Effect::Finish])
             }
@@ -185,7 +192,7 @@ impl InvoiceRequest {
     }
 
     fn end(&self, status: &str, reason: &str, now: UnixMillis) -> StepResult {
-        let data = PaymentData::failed(status, Some(reason), self.reference.as_deref());
+        let data = PaymentData::failed_at(self.price.as_ref(), status, Some(reason), self.reference.as_deref());
         StepResult::Stepped(vec![emit(data, now), Effect::Finish])
     }
 
@@ -198,6 +205,7 @@ impl InvoiceRequest {
         Effect::SendAlso(self.user_keys.message_to_proven(proven, &self.message(), self.expires_at))
     }
 
+    /// In millisats whatever the currency was: a wallet that converts by itself would make an invoice of another amount.
     fn message(&self) -> ServiceMessage {
         ServiceMessage::InvoiceRequest(message::InvoiceRequest {
             request_id: self.request_id.clone(),

@@ -1,13 +1,16 @@
 //! Starts a request for an invoice.
 
 use super::{RequestInvoice, RequestInvoiceDraft};
-use crate::field_value_checks::{CheckedRequest, FieldChecks, expiry};
+use crate::FieldErrors;
+use crate::field_value_checks::{CheckedRequest, FieldChecks, PriceFields, expiry};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{InvoiceRequest, Operation};
 use crate::payment::Payments;
+use crate::payment::price::PricedOperation;
 use crate::ports::StoreError;
-use crate::{FieldErrors, StreamId};
+
+const FIELDS: PriceFields = PriceFields { amount: "/content/amount", currency: "/content/currency" };
 
 impl CheckedRequest for RequestInvoice {
     async fn check(
@@ -16,7 +19,7 @@ impl CheckedRequest for RequestInvoice {
         errors: &mut FieldErrors,
     ) -> Result<(), StoreError> {
         if let Some(content) = &draft.content {
-            checks.amount("/content/amount", content.amount, errors);
+            checks.price(FIELDS, content.amount, content.currency, errors);
             checks.expiry("/content/expires_at", content.expires_at, errors);
         }
         Ok(())
@@ -31,14 +34,17 @@ impl Payments {
     pub async fn request_invoice(
         &self,
         request: RequestInvoice,
-        once: Option<IdempotentRequest<StreamId>>,
-    ) -> Result<StreamId, StartError> {
+        once: Option<IdempotentRequest<PricedOperation>>,
+    ) -> Result<PricedOperation, StartError> {
         let now = self.core.clock.now();
         self.checks.check(&request).await?;
         let expires_at = expiry(request.content.expires_at, now);
-        let (state, effects) = InvoiceRequest::start(request, self.core.ids.token(), expires_at, self.network);
-        let stream_id = self.core.ids.stream_id();
-        let record = once.map(|once| once.record(&stream_id, now));
-        self.starter.create_new(stream_id, Operation::InvoiceRequest(state), effects, record).await
+        let fixed = self.checks.fix_price(FIELDS, request.content.amount, request.content.currency)?;
+        let price = fixed.1.clone();
+        let (state, effects) = InvoiceRequest::start(request, fixed, self.core.ids.token(), expires_at, self.network);
+        let started = PricedOperation { stream_id: self.core.ids.stream_id(), price };
+        let record = once.map(|once| once.record(&started, now));
+        self.starter.create_new(started.stream_id, Operation::InvoiceRequest(state), effects, record).await?;
+        Ok(started)
     }
 }

@@ -6,6 +6,7 @@ use usher_protocol::message::{Addressed, PaymentHash, Preimage};
 use super::*;
 use crate::operations::fixtures::{NOW, cannot_read, device, effects, event, invoice, invoice_on, user};
 use crate::operations::{Effect, Input, Operation, StepResult};
+use crate::request_body::RequestedCurrency;
 
 const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
 const TTL: std::time::Duration = std::time::Duration::from_secs(600);
@@ -13,13 +14,14 @@ const TTL: std::time::Duration = std::time::Duration::from_secs(600);
 fn asked() -> InvoiceRequest {
     let content = InvoiceContent {
         amount: 5_000,
-        currency: MillisatsWord,
+        currency: RequestedCurrency::Millisats,
         description: Some("Prize".to_owned()),
         expires_at: None,
         reference: Some("prize-7".to_owned()),
     };
     let request = RequestInvoice { main_key: user(1).public_key(), subkeys: vec![user(2).public_key()], content };
-    let (state, effects) = InvoiceRequest::start(request, "r".to_owned(), NOW.plus(TTL), Network::Regtest);
+    let (state, effects) =
+        InvoiceRequest::start(request, (5_000, None), "r".to_owned(), NOW.plus(TTL), Network::Regtest);
     let [Effect::Send(message)] = &effects[..] else { panic!("{effects:?}") };
     let content: serde_json::Value = serde_json::from_str(&message.content).unwrap();
     assert_eq!(

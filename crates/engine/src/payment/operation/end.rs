@@ -5,7 +5,7 @@ use std::time::Duration;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::Preimage;
 
-use super::{InvoiceSource, LINGER, MAX_LINGER, Payment, Phase, Skimmed};
+use super::{InvoiceSource, LINGER, MAX_LINGER, Payment, Phase, Received};
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
 use crate::operations::{ChargeEnd, Charged, Effect, Signal, StepResult, emit};
@@ -15,23 +15,27 @@ impl Payment {
     pub(super) fn proven(
         &mut self,
         preimage: Option<&Preimage>,
-        skimmed: Option<Skimmed>,
+        received: Option<Received>,
         now: UnixMillis,
     ) -> StepResult {
         if self.paid {
             return StepResult::Ignored;
         }
         self.paid = true;
+        self.received = received;
+        let skimmed = received.filter(|received| received.skimmed_fee > 0);
         let data = PaymentData {
             preimage: preimage.map(Preimage::to_hex),
-            amount_received: skimmed.map(|skimmed| skimmed.received),
-            skimmed_fee: skimmed.map(|skimmed| skimmed.fee),
+            amount_received: skimmed.map(|skimmed| skimmed.amount),
+            skimmed_fee: skimmed.map(|skimmed| skimmed.skimmed_fee),
             ..self.data("paid")
         };
         let paid = emit(EventData::Payment(data), now);
         let mut effects = vec![paid, Effect::ClearOutbox];
         let signal = match self.charge() {
-            Some(charge) => Signal::Charged(Charged { charge, end: ChargeEnd::Paid(preimage.copied()) }),
+            Some(charge) => {
+                Signal::Charged(Charged { charge, end: ChargeEnd::Paid(preimage.copied()), price: self.price.clone() })
+            }
             None => Signal::Paid { request_id: self.request_id.clone() },
         };
         effects.extend(self.signal_subscription(signal));
@@ -67,7 +71,11 @@ impl Payment {
         let mut effects = vec![self.tell(status, reason, now), Effect::ClearOutbox];
         if let Some(charge) = self.charge() {
             let end = ChargeEnd::Failed { status: status.to_owned(), reason: reason.map(str::to_owned) };
-            effects.extend(self.signal_subscription(Signal::Charged(Charged { charge, end })));
+            effects.extend(self.signal_subscription(Signal::Charged(Charged {
+                charge,
+                end,
+                price: self.price.clone(),
+            })));
         }
         StepResult::Stepped(effects)
     }
@@ -103,5 +111,6 @@ impl Payment {
             subscription_id: self.subscription.as_ref().map(|link| link.subscription_id.clone()),
             ..PaymentData::default()
         }
+        .with_price(self.price.as_ref())
     }
 }

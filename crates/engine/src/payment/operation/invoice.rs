@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use usher_protocol::bolt11::{Invoice, Network};
 
-use super::{InvoiceSource, Payment, Phase, Skimmed, WITHDRAWN};
+use super::{InvoiceSource, Payment, Phase, Received, WITHDRAWN};
 use crate::UnixMillis;
 use crate::operations::{Effect, LightningRequest, StepResult, lease};
 use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
@@ -56,7 +56,7 @@ impl Payment {
         // The backend may have chosen a shorter expiry than requested.
         self.expires_at = self.expires_at.min(UnixMillis::from_secs(invoice.expires_at()));
         self.phase = Phase::Asking;
-        StepResult::Stepped(vec![self.ask(invoice)])
+        StepResult::Stepped(self.ask(invoice).into_iter().collect())
     }
 
     pub(super) fn fault_of(&self, invoice: &Invoice, network: Network, now: UnixMillis) -> Option<&'static str> {
@@ -106,9 +106,8 @@ impl Payment {
         let enough = settlement.amount.is_none_or(|amount| amount.saturating_add(settlement.skimmed_fee) >= whole);
         let fits = settlement.preimage.is_none_or(|preimage| preimage.payment_hash() == hash);
         let preimage = settlement.preimage.or(self.shown);
-        let skimmed = settlement.amount.filter(|_| settlement.skimmed_fee > 0);
-        let skimmed = skimmed.map(|received| Skimmed { received, fee: settlement.skimmed_fee });
-        if enough && fits { self.proven(preimage.as_ref(), skimmed, now) } else { StepResult::Ignored }
+        let received = settlement.amount.map(|amount| Received { amount, skimmed_fee: settlement.skimmed_fee });
+        if enough && fits { self.proven(preimage.as_ref(), received, now) } else { StepResult::Ignored }
     }
 }
 

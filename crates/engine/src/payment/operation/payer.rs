@@ -9,6 +9,7 @@ use usher_protocol::message::{Currency, PaymentRequest, PaymentResponse, Payment
 use super::{InvoiceSource, Payment, Phase};
 use crate::UnixMillis;
 use crate::operations::{Effect, StepResult};
+use crate::payment::price::Price;
 
 /// How long further claims of a payer to have paid are ignored: each claim causes a look-up by the Lightning backend.
 const CLAIMS: Duration = Duration::from_secs(5);
@@ -25,21 +26,28 @@ fn answered_pause(now: UnixMillis) -> Effect {
 }
 
 impl Payment {
-    pub(super) fn ask(&self, invoice: &Invoice) -> Effect {
-        Effect::Send(self.user_keys.message(&self.request(invoice), self.expires_at))
+    pub(super) fn ask(&self, invoice: &Invoice) -> Option<Effect> {
+        let user_keys = self.user_keys.as_ref()?;
+        Some(Effect::Send(user_keys.message(&self.request(invoice), self.expires_at)))
     }
 
     /// The same to a key that has just proven itself, unless the user has replied from another device.
     pub(super) fn ask_too(&self, proven: &PublicKey, invoice: &Invoice) -> Option<Effect> {
-        let message = self.user_keys.message_to_proven(proven, &self.request(invoice), self.expires_at);
+        let message = self.user_keys.as_ref()?.message_to_proven(proven, &self.request(invoice), self.expires_at);
         (!self.approved && self.last.is_none() && self.claimed_at.is_none()).then_some(Effect::SendAlso(message))
     }
 
     fn request(&self, invoice: &Invoice) -> ServiceMessage {
+        // A wallet compares the payments of a subscription with what the user authorized, which is in millisats.
+        let price = self.price.as_ref().filter(|_| self.subscription.is_none()).and_then(Price::to_wallet);
+        let (amount, currency, rate) = match price {
+            Some((amount, currency, rate)) => (amount, currency, Some(rate)),
+            None => (self.amount, Currency::Millisats, None),
+        };
         ServiceMessage::PaymentRequest(PaymentRequest {
-            amount: self.amount,
-            currency: Currency::Millisats,
-            current_exchange_rate: None,
+            amount,
+            currency,
+            current_exchange_rate: rate,
             invoice: invoice.as_str().to_owned(),
             auth_token: None,
             expires_at: self.expires_at.secs(),
@@ -50,7 +58,8 @@ impl Payment {
     }
 
     pub(super) fn answered(&mut self, author: &PublicKey, response: &PaymentResponse, now: UnixMillis) -> StepResult {
-        if response.request_id != self.request_id || !self.user_keys.may_pay(author, now) || self.paid {
+        let is_payer = self.user_keys.as_ref().is_some_and(|user_keys| user_keys.may_pay(author, now));
+        if response.request_id != self.request_id || !is_payer || self.paid {
             return StepResult::Ignored;
         }
         if let PaymentStatus::Success { preimage } = &response.status {

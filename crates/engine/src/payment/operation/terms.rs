@@ -1,17 +1,15 @@
-//! The terms of a payment requested from a user.
+//! The terms of a payment that is requested.
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 
 use crate::UnixMillis;
 
-/// The terms of a payment requested from a user.
+/// The terms of a payment that is requested.
 #[derive(Clone, Debug)]
 pub struct PaymentTerms {
-    /// The user's key.
-    pub main_key: PublicKey,
-    /// Keys that may reply for it without a proof.
-    pub subkeys: Vec<PublicKey>,
+    /// Whose wallet is asked; `None`: nobody's, and anybody may pay the invoice.
+    pub payer: Option<Payer>,
     /// Our random id of the request.
     pub request_id: String,
     /// The app's own reference, repeated in events.
@@ -22,6 +20,15 @@ pub struct PaymentTerms {
     pub subscription: Option<SubscriptionLink>,
     /// Until when it can be paid.
     pub expires_at: UnixMillis,
+}
+
+/// A user whose wallet is asked to pay.
+#[derive(Clone, Debug)]
+pub struct Payer {
+    /// The user's key.
+    pub main_key: PublicKey,
+    /// Keys that may reply for it without a proof.
+    pub subkeys: Vec<PublicKey>,
 }
 
 /// The subscription a payment belongs to.

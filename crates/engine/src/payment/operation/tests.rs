@@ -10,14 +10,13 @@ use crate::operations::fixtures::{NOW, cannot_read, device, effects, event, invo
 use crate::operations::{Effect, Input, LightningRequest, Operation, Signal, StepResult};
 use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
 
-const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
+pub(super) const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
 const WRONG: Preimage = Preimage::from_bytes([8; 32]);
 const END: UnixMillis = UnixMillis(NOW.0 + 300_000);
 
-fn terms() -> PaymentTerms {
+pub(super) fn terms() -> PaymentTerms {
     PaymentTerms {
-        main_key: user(1).public_key(),
-        subkeys: vec![user(2).public_key()],
+        payer: Some(Payer { main_key: user(1).public_key(), subkeys: vec![user(2).public_key()] }),
         request_id: "ours".to_owned(),
         reference: Some("theirs".to_owned()),
         description: "Coffee".to_owned(),
@@ -26,7 +25,7 @@ fn terms() -> PaymentTerms {
     }
 }
 
-fn making() -> Payment {
+pub(super) fn making() -> Payment {
     let (payment, effects) = Payment::to_us(terms(), 5_000, Network::Regtest, NOW);
     let wanted = WantedInvoice { amount: 5_000, description: "Coffee".to_owned(), expiry: 300 };
     assert_eq!(effects, [Effect::CallLightning(LightningRequest::MakeInvoice(wanted))]);
@@ -44,11 +43,11 @@ fn asking() -> Payment {
     payment
 }
 
-fn says(status: PaymentStatus) -> Input {
+pub(super) fn says(status: PaymentStatus) -> Input {
     payment_says(&user(1), "ours", status)
 }
 
-fn success(preimage: Option<Preimage>) -> Input {
+pub(super) fn success(preimage: Option<Preimage>) -> Input {
     says(PaymentStatus::Success { preimage })
 }
 
@@ -56,7 +55,7 @@ fn failed(reason: &str) -> Input {
     says(PaymentStatus::Failed { reason: Some(reason.to_owned()) })
 }
 
-fn settled(amount: u64, preimage: Option<Preimage>) -> Settlement {
+pub(super) fn settled(amount: u64, preimage: Option<Preimage>) -> Settlement {
     Settlement { amount: Some(amount), skimmed_fee: 0, preimage }
 }
 
@@ -390,8 +389,11 @@ fn subscription_is_notified_of_its_payments() {
             None => assert_eq!((rejected, paid), (vec![], vec![Signal::Paid { request_id: "ours".to_owned() }])),
             Some(charge) => {
                 let end = ChargeEnd::Failed { status: "user_rejected".to_owned(), reason: None };
-                assert_eq!(rejected, [Signal::Charged(Charged { charge, end })]);
-                assert_eq!(paid, [Signal::Charged(Charged { charge, end: ChargeEnd::Paid(Some(PREIMAGE)) })]);
+                assert_eq!(rejected, [Signal::Charged(Charged { charge, end, price: None })]);
+                assert_eq!(
+                    paid,
+                    [Signal::Charged(Charged { charge, end: ChargeEnd::Paid(Some(PREIMAGE)), price: None })]
+                );
             }
         }
     }

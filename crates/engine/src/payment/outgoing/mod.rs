@@ -37,6 +37,7 @@
 //! request and the write to the socket that follows it (microseconds, the connection being there), when the next start
 //! comes after the request's minute. No outage widens this window.
 
+mod record;
 mod replies;
 pub(crate) mod start;
 
@@ -51,7 +52,7 @@ use crate::event_data::{EventData, PaymentData};
 use crate::operations::{
     BUDGET_WINDOW, Effect, Input, LightningRequest, Spending, StateMachine, StepResult, emit, lease, millis,
 };
-use crate::ports::{CorrelationKey, LightningError, OperationKind, SignedPayment};
+use crate::ports::{CorrelationKey, LightningError, OperationKind, PaymentRecord, SignedPayment};
 
 /// The longest pause before the next wait for a connection; the adapter does the waiting, which takes most of the time.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
@@ -217,6 +218,10 @@ impl StateMachine for OutgoingPayment {
 
     fn spending(&self) -> Option<Spending> {
         Some(Self::spending(self))
+    }
+
+    fn payment_record(&self) -> Option<PaymentRecord> {
+        Some(Self::payment_record(self))
     }
 }
 

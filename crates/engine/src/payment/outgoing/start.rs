@@ -65,6 +65,6 @@ impl Payments {
 }
 
 /// Seconds, rounded up.
-fn whole_secs(duration: Duration) -> u64 {
+pub(crate) fn whole_secs(duration: Duration) -> u64 {
     duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
 }

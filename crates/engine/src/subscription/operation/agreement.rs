@@ -7,6 +7,9 @@ use usher_protocol::bolt11::Network;
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::Recurrence;
 
+use crate::payment::price::Price;
+use crate::ports::{CurrencyCode, ExchangeRate, RateUnavailable};
+
 /// How long a user may take to reply and still owe every due date since, in seconds.
 const TO_ANSWER: u64 = 300;
 
@@ -27,6 +30,17 @@ pub(crate) struct Agreement {
     pub(crate) asked_calendar: Option<Calendar>,
     pub(crate) reference: Option<String>,
     pub(crate) auto_charge: bool,
+    /// What each payment costs, if it is not `amount`; then `amount` is the most that it may come to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) price: Option<RecurringPrice>,
+}
+
+/// What each payment costs, in another currency than millisats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RecurringPrice {
+    /// In the currency's minor unit.
+    pub(crate) amount: u64,
+    pub(crate) currency: CurrencyCode,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +53,40 @@ pub(super) struct DueDate {
     asked_due: Option<u64>,
 }
 
+/// Why a charge cannot be made.
+pub(super) struct Unpayable {
+    pub(super) reason: String,
+    /// What it would have come to.
+    pub(super) price: Option<Price>,
+}
+
 impl Agreement {
+    /// The most that a payment may come to, in millisats.
+    pub(super) fn most(&self) -> u64 {
+        self.amount.min(self.authorized_amount)
+    }
+
+    /// What a payment comes to at this rate, in millisats.
+    pub(super) fn fix(
+        &self,
+        rate: Option<&Result<ExchangeRate, RateUnavailable>>,
+    ) -> Result<(u64, Option<Price>), Unpayable> {
+        let most = self.most();
+        let Some(RecurringPrice { amount, currency }) = self.price else { return Ok((most, None)) };
+        let rate = match rate {
+            Some(Ok(rate)) => rate.clone(),
+            Some(Err(unavailable)) => return Err(Unpayable { reason: unavailable.to_string(), price: None }),
+            None => return Err(Unpayable { reason: format!("there is no exchange rate for {currency}"), price: None }),
+        };
+        match Price::fix(amount, currency, rate) {
+            Some(price) if price.amount_millisats <= most => Ok((price.amount_millisats, Some(price))),
+            price => {
+                let reason = format!("the price comes to more than the {most} millisats that the user agreed to");
+                Err(Unpayable { reason, price })
+            }
+        }
+    }
+
     /// The first due date of an agreement made at `now` (Unix seconds); the latest one by then if agreeing took long.
     pub(super) fn first(&self, now: u64) -> Option<DueDate> {
         let (number, first) = self.recurrence.next_due(None)?;

@@ -62,6 +62,7 @@ impl World {
             recurrence,
             reference: None,
             auto_charge: true,
+            price: None,
         };
         let keep = Duration::from_secs(86_400);
         let rules = SubscriptionRules { network: Network::Regtest, retry_after: vec![HOUR, 3 * HOUR], keep };
@@ -94,7 +95,7 @@ impl World {
                 match (effect, payment) {
                     (Effect::Start(operation, _), None) => self.begin(*operation)?,
                     (Effect::Signal(key, signal), _) => {
-                        if let Signal::Charged(Charged { charge, end: ChargeEnd::Paid(_) }) = &signal {
+                        if let Signal::Charged(Charged { charge, end: ChargeEnd::Paid(_), .. }) = &signal {
                             self.made += 1;
                             self.paid.insert(charge.number);
                         }

@@ -35,6 +35,7 @@ fn subscription_at(recurrence: Recurrence, asked: Calendar, auto_charge: bool, n
         asked_calendar: Some(asked),
         reference: None,
         auto_charge,
+        price: None,
     };
     let rules = SubscriptionRules {
         network: Network::Regtest,
@@ -62,12 +63,12 @@ pub(super) fn started(effects: &[Effect]) -> Charge {
 }
 
 pub(super) fn paid(charge: Charge) -> Input {
-    Input::Signal(Signal::Charged(Charged { charge, end: ChargeEnd::Paid(Some(PREIMAGE)) }))
+    Input::Signal(Signal::Charged(Charged { charge, end: ChargeEnd::Paid(Some(PREIMAGE)), price: None }))
 }
 
 pub(super) fn failed(charge: Charge) -> Input {
     let end = ChargeEnd::Failed { status: "timeout".to_owned(), reason: None };
-    Input::Signal(Signal::Charged(Charged { charge, end }))
+    Input::Signal(Signal::Charged(Charged { charge, end, price: None }))
 }
 
 fn announced(effects: &[Effect]) -> serde_json::Value {

@@ -3,6 +3,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::message::Recurrence;
 
 use super::Subscription;
+use crate::ports::CurrencyCode;
 
 /// The state of a subscription (docs/subscriptions.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,9 +48,11 @@ pub struct SubscriptionView {
     pub state: SubscriptionState,
     /// Why it was closed.
     pub reason: Option<String>,
-    /// Millisats of each payment, as requested.
+    /// Of each payment, as requested: millisats, or the minor unit of `currency`.
     pub amount: u64,
-    /// Millisats of each payment, as authorized.
+    /// The currency, if it was not requested in millisats.
+    pub currency: Option<CurrencyCode>,
+    /// The most of each payment in millisats, as authorized.
     pub authorized_amount: u64,
     /// When and how often, as authorized.
     pub recurrence: Recurrence,
@@ -77,7 +80,8 @@ impl Subscription {
             main_key: self.user_keys.main_key(),
             state: self.state,
             reason: self.reason.clone(),
-            amount: self.agreement.amount,
+            amount: self.agreement.price.map_or(self.agreement.amount, |price| price.amount),
+            currency: self.agreement.price.map(|price| price.currency),
             authorized_amount: self.agreement.authorized_amount,
             recurrence: self.agreement.recurrence.clone(),
             description: self.agreement.description.clone(),

@@ -27,15 +27,16 @@ use usher_protocol::subkey::Permission;
 
 use self::close_before_agreement::EarlyCloses;
 use self::refused_agreement::RefusedAgreement;
-use super::operation::{Agreement, Subscription, SubscriptionRules};
+use super::operation::{Agreement, RecurringPrice, Subscription, SubscriptionRules};
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData, SubscriptionData};
 use crate::operations::user_keys::UserKeys;
 use crate::operations::{Effect, Input, Operation, StateMachine, StepResult, emit, millis};
+use crate::payment::price::Price;
 use crate::ports::{CorrelationKey, OperationKind};
 use crate::request_body;
 use crate::request_body::{
-    CalendarWord, Description, Flag, Identifier, Key, Millisats, MillisatsWord, OrDefault, PaymentCount, Subkeys,
+    CalendarWord, CurrencyName, Description, Flag, Identifier, Key, Millisats, OrDefault, PaymentCount, Subkeys,
     UnixSeconds,
 };
 
@@ -57,13 +58,18 @@ request_body! {
         subkeys: Subkeys,
         /// What the subscription is for. At most 639 bytes of UTF-8.
         description: Description,
-        /// Millisats of each payment, at most `limits.max_amount_millisats`.
+        /// Of each payment: in millisats, or in the minor unit of `currency`, such as cents. It may come to at most
+        /// `limits.max_amount_millisats`.
         amount: Millisats,
-        /// The least that the user must authorize for each payment, in millisats; by default all of `amount`. A subscription for
-        /// less is closed at once, and the stream gets `user_rejected` with the reason.
+        /// The least that the user must authorize for each payment, in millisats; by default what `amount` comes to now. A
+        /// subscription for less is closed at once, and the stream gets `user_rejected` with the reason.
         minimum_amount: Option<Millisats>,
-        /// `millisats`, in either case.
-        currency: MillisatsWord,
+        /// `millisats`, or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What `amount` comes to
+        /// in millisats is then fixed anew for each payment, and rounded up to a whole sat.
+        currency: CurrencyName,
+        /// Only with another `currency` than millisats: the most that each payment may come to, in millisats. This is what the
+        /// user is asked to authorize; an automatic charge that comes to more fails. By default twice what `amount` comes to now.
+        max_amount_millisats: Option<Millisats>,
         /// When, and how often, the user pays.
         recurrence: Recurrence,
         /// Unix seconds until which the user can respond: in the future, within a year, and not after `recurrence.until`.
@@ -98,6 +104,7 @@ pub struct RecurringRequest {
     user_keys: UserKeys,
     request_id: String,
     reference: Option<String>,
+    /// The most that a payment may come to, in millisats.
     amount: u64,
     #[serde(default)]
     minimum_amount: u64,
@@ -111,6 +118,9 @@ pub struct RecurringRequest {
     closed: EarlyCloses,
     #[serde(default)]
     refused: Option<RefusedAgreement>,
+    /// If it was not requested in millisats: at the rate of then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    price: Option<Price>,
 }
 
 impl fmt::Debug for RecurringRequest {
@@ -162,10 +172,11 @@ impl StateMachine for RecurringRequest {
 }
 
 impl RecurringRequest {
-    /// Sends the request; it expires no later than the subscription would end.
-    /// `request_id` is our random id of the request.
+    /// Sends the request; it expires no later than the subscription would end. `amount` is the most that a payment may come to,
+    /// in millisats, and `request_id` our random id of the request.
     pub fn start(
         request: RecurringPaymentRequest,
+        (amount, price): (u64, Option<Price>),
         request_id: String,
         rules: SubscriptionRules,
     ) -> (Self, Vec<Effect>) {
@@ -174,8 +185,10 @@ impl RecurringRequest {
             user_keys: UserKeys::new(request.main_key, &request.subkeys),
             request_id,
             reference: request.reference,
-            amount: request.amount,
-            minimum_amount: request.minimum_amount.unwrap_or(request.amount),
+            amount,
+            minimum_amount: request
+                .minimum_amount
+                .unwrap_or_else(|| price.as_ref().map_or(amount, |price| price.amount_millisats)),
             description: request.description,
             recurrence: request.recurrence,
             expires_at: UnixMillis::from_secs(until.min(request.expires_at)),
@@ -183,6 +196,7 @@ impl RecurringRequest {
             rules,
             closed: EarlyCloses::default(),
             refused: None,
+            price,
         };
         let ask = state.ask();
         (state, vec![ask])
@@ -272,6 +286,10 @@ impl RecurringRequest {
                     asked_calendar: Some(self.recurrence.calendar.clone()),
                     reference: self.reference.clone(),
                     auto_charge: self.auto_charge,
+                    price: self
+                        .price
+                        .as_ref()
+                        .map(|price| RecurringPrice { amount: price.amount, currency: price.currency }),
                 };
                 let mut subscription = Subscription::start(self.user_keys.clone(), agreement, self.rules.clone(), now);
                 let closed = self.closed.of(subscription_id).map(|reason| subscription.begin_closed(reason, now));
@@ -284,6 +302,10 @@ impl RecurringRequest {
                     authorized_recurrence: (&recurrence).into(),
                     auto_charge: self.auto_charge,
                     request_id: self.reference.clone(),
+                    amount: self.price.as_ref().map(|price| price.amount),
+                    currency: self.price.as_ref().map(|price| price.currency.to_string()),
+                    amount_millisats: self.price.as_ref().map(|price| price.amount_millisats),
+                    rate: self.price.as_ref().map(|price| (&price.rate).into()),
                 });
                 StepResult::Stepped(vec![
                     emit(data, now),
@@ -295,7 +317,7 @@ impl RecurringRequest {
     }
 
     fn end(&self, status: &str, reason: Option<&str>, now: UnixMillis) -> StepResult {
-        let data = PaymentData::failed(status, reason, self.reference.as_deref());
+        let data = PaymentData::failed_at(self.price.as_ref(), status, reason, self.reference.as_deref());
         StepResult::Stepped(vec![emit(data, now), Effect::Finish])
     }
 

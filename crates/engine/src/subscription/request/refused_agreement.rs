@@ -43,7 +43,7 @@ impl RefusedAgreement {
 impl RecurringRequest {
     /// Refuses what the wallet authorized: the wallet gets a close, and the app the reason.
     pub(super) fn refuse(&mut self, subscription_id: &str, status: &str, reason: &str, now: UnixMillis) -> StepResult {
-        let data = PaymentData::failed(status, Some(reason), self.reference.as_deref());
+        let data = PaymentData::failed_at(self.price.as_ref(), status, Some(reason), self.reference.as_deref());
         let refused = RefusedAgreement {
             subscription_id: subscription_id.to_owned(),
             reason: reason.to_owned(),

@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use super::{RecurringPaymentDraft, RecurringPaymentRequest};
-use crate::field_value_checks::{CheckedRequest, FieldChecks};
+use crate::field_value_checks::{CheckedRequest, FieldChecks, PRICE_FIELDS};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{Operation, RecurringRequest};
+use crate::payment::price::PricedOperation;
 use crate::ports::StoreError;
+use crate::request_body::RequestedCurrency;
 use crate::subscription::subscriptions::Subscriptions;
-use crate::{FieldErrors, StreamId, UnixMillis};
+use crate::{FieldErrors, UnixMillis};
 
 /// The longest that a user may take to agree to a subscription: the request is repeated during all of it.
 const MAX_AGREEMENT_TTL: Duration = Duration::from_secs(366 * 24 * 3600);
@@ -24,14 +26,7 @@ impl CheckedRequest for RecurringPaymentRequest {
         errors: &mut FieldErrors,
     ) -> Result<(), StoreError> {
         let now = checks.core.clock.now();
-        checks.amount("/amount", draft.amount, errors);
-        match (draft.minimum_amount, draft.amount) {
-            (Some(0), _) => errors.add("/minimum_amount", "must be more than zero"),
-            (Some(minimum), Some(amount)) if minimum > amount => {
-                errors.add("/minimum_amount", "must not be more than amount");
-            }
-            _ => {}
-        }
+        check_amounts(draft, checks, errors);
         match draft.expires_at.map(UnixMillis::from_secs) {
             Some(expires_at) if expires_at <= now => errors.add("/expires_at", "must be in the future"),
             Some(expires_at) if expires_at > now.plus(MAX_AGREEMENT_TTL) => {
@@ -55,6 +50,33 @@ impl CheckedRequest for RecurringPaymentRequest {
     }
 }
 
+fn check_amounts(draft: &RecurringPaymentDraft, checks: &FieldChecks, errors: &mut FieldErrors) {
+    let now = checks.price(PRICE_FIELDS, draft.amount, draft.currency, errors);
+    if draft.currency == Some(RequestedCurrency::Millisats) {
+        if draft.max_amount_millisats.is_some() {
+            errors.add("/max_amount_millisats", "is only for amounts in another currency than millisats");
+        }
+    } else {
+        checks.amount("/max_amount_millisats", draft.max_amount_millisats, errors);
+        if now.zip(draft.max_amount_millisats).is_some_and(|(now, most)| most < now) {
+            errors.add("/max_amount_millisats", "must be at least what amount comes to now");
+        }
+    }
+    let Some((currency, now)) = draft.currency.zip(now) else { return };
+    if draft.minimum_amount.is_some_and(|least| least > most(currency, now, draft.max_amount_millisats, checks)) {
+        let of = if currency == RequestedCurrency::Millisats { "amount" } else { "max_amount_millisats" };
+        errors.add("/minimum_amount", format!("must not be more than {of}"));
+    }
+}
+
+/// The most that a payment may come to, of one that comes to `now`, both in millisats.
+fn most(currency: RequestedCurrency, now: u64, given: Option<u64>, checks: &FieldChecks) -> u64 {
+    match currency {
+        RequestedCurrency::Millisats => now,
+        _ => given.unwrap_or_else(|| now.saturating_mul(2).min(checks.rules.max_amount)),
+    }
+}
+
 impl Subscriptions {
     /// Asks a user to agree to a subscription.
     ///
@@ -63,16 +85,20 @@ impl Subscriptions {
     pub async fn request(
         &self,
         request: RecurringPaymentRequest,
-        once: Option<IdempotentRequest<StreamId>>,
-    ) -> Result<StreamId, StartError> {
+        once: Option<IdempotentRequest<PricedOperation>>,
+    ) -> Result<PricedOperation, StartError> {
         let now = self.core.clock.now();
         self.checks.check(&request).await?;
         if request.auto_charge && !self.has_lightning {
             return Err(StartError::NoLightning);
         }
-        let (state, effects) = RecurringRequest::start(request, self.core.ids.token(), self.rules.clone());
-        let stream_id = self.core.ids.stream_id();
-        let record = once.map(|once| once.record(&stream_id, now));
-        self.starter.create_new(stream_id, Operation::RecurringRequest(state), effects, record).await
+        let (millisats, price) = self.checks.fix_price(PRICE_FIELDS, request.amount, request.currency)?;
+        let most = most(request.currency, millisats, request.max_amount_millisats, &self.checks);
+        let started = PricedOperation { stream_id: self.core.ids.stream_id(), price: price.clone() };
+        let (state, effects) =
+            RecurringRequest::start(request, (most, price), self.core.ids.token(), self.rules.clone());
+        let record = once.map(|once| once.record(&started, now));
+        self.starter.create_new(started.stream_id, Operation::RecurringRequest(state), effects, record).await?;
+        Ok(started)
     }
 }

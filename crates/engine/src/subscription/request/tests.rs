@@ -10,6 +10,7 @@ use super::*;
 use crate::event_data::AuthorizedRecurrence;
 use crate::operations::fixtures::{NOW, cannot_read, device, effects, event, user};
 use crate::operations::{Effect, Input, Operation, StepResult};
+use crate::request_body::RequestedCurrency;
 
 const TTL: Duration = Duration::from_secs(600);
 
@@ -24,7 +25,8 @@ fn wanted(auto_charge: bool) -> RecurringPaymentRequest {
         description: "Membership".to_owned(),
         amount: 5_000,
         minimum_amount: Some(4_000),
-        currency: MillisatsWord,
+        max_amount_millisats: None,
+        currency: RequestedCurrency::Millisats,
         recurrence: recurrence(),
         expires_at: NOW.plus(TTL).secs(),
         reference: Some("member-7".to_owned()),
@@ -34,7 +36,7 @@ fn wanted(auto_charge: bool) -> RecurringPaymentRequest {
 
 fn asked(auto_charge: bool) -> RecurringRequest {
     let rules = SubscriptionRules { network: Network::Regtest, retry_after: vec![TTL], keep: TTL };
-    let (state, effects) = RecurringRequest::start(wanted(auto_charge), "r".to_owned(), rules);
+    let (state, effects) = RecurringRequest::start(wanted(auto_charge), (5_000, None), "r".to_owned(), rules);
     let [Effect::Send(message)] = &effects[..] else { panic!("{effects:?}") };
     let content: Value = serde_json::from_str(&message.content).unwrap();
     assert_eq!(
@@ -381,7 +383,7 @@ fn agreement_after_the_recurrence_ended_is_an_error() {
         (None, NOW.plus(TTL)),
     ] {
         let wanted = RecurringPaymentRequest { recurrence: Recurrence { until, ..recurrence() }, ..wanted(false) };
-        let (request, got) = RecurringRequest::start(wanted, "r".to_owned(), rules.clone());
+        let (request, got) = RecurringRequest::start(wanted, (5_000, None), "r".to_owned(), rules.clone());
         let [Effect::Send(message)] = &got[..] else { panic!("{got:?}") };
         assert_eq!((request.wake_at(), message.until), (expires_at, expires_at), "{until:?}");
     }

@@ -6,6 +6,7 @@
 mod deliveries;
 mod idempotency_records;
 mod openid_records;
+mod payment_records;
 mod tickets;
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,9 +14,10 @@ use std::time::Duration;
 
 use crate::event::Event;
 use crate::ports::{
-    AllCommitted, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, IdempotencyKey, IdempotencyRecord,
-    OpenOperation, OperationHead, OperationKind, OutboxChange, OutboxMessage, Passkey, PasskeyChange, PasskeyCount,
-    Revision, SignerSession, SignerSessionUpdate, State, Store, StoreError, StoredOperation, UserSigner,
+    AllCommitted, BookedPayment, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, IdempotencyKey,
+    IdempotencyRecord, OpenOperation, OperationHead, OperationKind, OutboxChange, OutboxMessage, Passkey,
+    PasskeyChange, PasskeyCount, PaymentFilter, Revision, SignerSession, SignerSessionUpdate, State, Store, StoreError,
+    StoredOperation, UserSigner,
 };
 use crate::{StreamId, UnixMillis};
 use async_trait::async_trait;
@@ -24,6 +26,7 @@ use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
 use self::openid_records::OpenIdRows;
+use self::payment_records::PaymentRecords;
 use self::tickets::Tickets;
 
 /// Everything that a store keeps, in memory.
@@ -38,6 +41,7 @@ struct Rows {
     user_relays: HashMap<PublicKey, (UnixMillis, Vec<String>)>,
     user_signers: HashMap<PublicKey, SignerSession>,
     passkeys: HashMap<Vec<u8>, Passkey>,
+    payment_records: PaymentRecords,
     deliveries: BTreeMap<(StreamId, u64), Delivery>,
     idempotency_records: HashMap<IdempotencyKey, IdempotencyRecord>,
     settings: HashMap<String, String>,
@@ -238,6 +242,9 @@ impl Rows {
                 }
             }
         }
+        if let Some(record) = commit.payment_record {
+            self.payment_records.put(commit.operation, record, commit.at);
+        }
         if let Some(new) = commit.idempotency_record {
             self.idempotency_records.insert(new.record.key, new.record);
         }
@@ -352,6 +359,27 @@ impl Store for MemoryStore {
 
     async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
         Ok(self.rows.lock().user_relays.get(main_key).map_or_else(Vec::new, |(_, relays)| relays.clone()))
+    }
+
+    async fn payment_records(
+        &self,
+        filter: PaymentFilter,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<BookedPayment>, StoreError> {
+        Ok(self.rows.lock().payment_records.list(filter, after, limit))
+    }
+
+    async fn payment_record(&self, id: StreamId) -> Result<Option<BookedPayment>, StoreError> {
+        Ok(self.rows.lock().payment_records.find(id))
+    }
+
+    async fn refunded(&self, payment: StreamId) -> Result<u64, StoreError> {
+        Ok(self.rows.lock().payment_records.refunded(payment))
+    }
+
+    async fn forget_payment_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        Ok(self.rows.lock().payment_records.forget(before, limit))
     }
 
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

@@ -10,7 +10,7 @@
 )]
 
 pub mod paying;
-pub mod reusable;
+pub mod reusable_logins;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,9 +21,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{
-    Clock as _, DeliveryStore, Inbound, OutgoingMessage, Store, TicketWallet, Via, WebhookSender,
+    Clock as _, DeliveryStore, ExchangeRates, Inbound, OutgoingMessage, Store, TicketWallet, Via, WebhookSender,
 };
-use usher_engine::testing::{FaultyStore, ManualClock, RecordingMessenger, SeededRandomness, in_time};
+use usher_engine::testing::{
+    FakeExchangeRates, FaultyStore, ManualClock, RecordingMessenger, SeededRandomness, in_time,
+};
 use usher_engine::{Engine, EngineOptions, EngineParts, Event, EventPage, LightningBackend, StreamId, UnixMillis};
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
 use usher_protocol::{EventId, Keys};
@@ -102,7 +104,7 @@ impl Running {
         now: UnixMillis,
         seed: u64,
     ) -> Self {
-        Self::run(store, others.clone(), others, webhook, None, None, options, now, seed).await
+        Self::run(store, others.clone(), others, webhook, None, None, None, options, now, seed).await
     }
 
     /// With a store of deliveries that may fail, and a webhook.
@@ -111,7 +113,7 @@ impl Running {
         deliveries: Arc<dyn DeliveryStore>,
         webhook: Arc<dyn WebhookSender>,
     ) -> Self {
-        Self::run(store.clone(), store, deliveries, Some(webhook), None, None, options(), NOW, 1).await
+        Self::run(store.clone(), store, deliveries, Some(webhook), None, None, None, options(), NOW, 1).await
     }
 
     /// With a Lightning wallet, whose time is the engine's.
@@ -122,12 +124,24 @@ impl Running {
         now: UnixMillis,
         seed: u64,
     ) -> Self {
-        Self::run(store.clone(), store.clone(), store, None, Some(wallet), None, options, now, seed).await
+        Self::run(store.clone(), store.clone(), store, None, Some(wallet), None, None, options, now, seed).await
+    }
+
+    /// The same with exchange rates.
+    pub async fn start_priced(
+        store: Arc<SqliteStore>,
+        wallet: &Arc<FakeLightning>,
+        rates: &Arc<FakeExchangeRates>,
+        now: UnixMillis,
+        seed: u64,
+    ) -> Self {
+        Self::run(store.clone(), store.clone(), store, None, Some(wallet), None, Some(rates), options(), now, seed)
+            .await
     }
 
     /// With a store of operations that may fail, and a Lightning wallet.
     pub async fn start_paying_on(store: Arc<dyn Store>, others: Arc<SqliteStore>, wallet: &Arc<FakeLightning>) -> Self {
-        Self::run(store, others.clone(), others, None, Some(wallet), None, options(), NOW, 1).await
+        Self::run(store, others.clone(), others, None, Some(wallet), None, None, options(), NOW, 1).await
     }
 
     /// With a ticket wallet, and perhaps a Lightning wallet.
@@ -138,7 +152,7 @@ impl Running {
         now: UnixMillis,
         seed: u64,
     ) -> Self {
-        Self::run(store.clone(), store.clone(), store, None, wallet, Some(tickets), options(), now, seed).await
+        Self::run(store.clone(), store.clone(), store, None, wallet, Some(tickets), None, options(), now, seed).await
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -149,6 +163,7 @@ impl Running {
         webhook: Option<Arc<dyn WebhookSender>>,
         wallet: Option<&Arc<FakeLightning>>,
         tickets: Option<&Arc<FakeTicketWallet>>,
+        rates: Option<&Arc<FakeExchangeRates>>,
         options: EngineOptions,
         now: UnixMillis,
         seed: u64,
@@ -169,8 +184,10 @@ impl Running {
             lightning: wallet.map(|wallet| LightningBackend { adapter: wallet.clone(), name: "fake", node: None }),
             lightning_notifications: wallet.map(|wallet| wallet.begin(clock.clone())),
             tickets: tickets.map(|tickets| tickets.clone() as Arc<dyn TicketWallet>),
+            payees: None,
             age_verifier: None,
             remote_signer: None,
+            rates: rates.map(|rates| rates.clone() as Arc<dyn ExchangeRates>),
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         Self { engine, clock, inbox, messages, tasks, stop, dir: None }

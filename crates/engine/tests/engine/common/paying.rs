@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use usher_engine::request_body::MillisatsWord;
+use usher_engine::request_body::RequestedCurrency;
 use usher_engine::testing::{in_time, invoice};
 use usher_engine::{PayInvoiceRequest, RecurringPaymentRequest, SinglePaymentRequest, StreamId};
 use usher_protocol::calendar::Calendar;
@@ -17,11 +17,11 @@ pub const DAY: Duration = Duration::from_secs(24 * 3600);
 
 pub fn payment(subscription_id: Option<&str>, ttl: u64) -> SinglePaymentRequest {
     SinglePaymentRequest {
-        main_key: user(1).public_key(),
+        main_key: Some(user(1).public_key()),
         subkeys: Vec::new(),
         description: "Coffee".to_owned(),
         amount: 5_000,
-        currency: MillisatsWord,
+        currency: RequestedCurrency::Millisats,
         subscription_id: subscription_id.map(str::to_owned),
         reference: None,
         expires_at: Some(NOW.secs() + ttl),
@@ -117,14 +117,15 @@ pub async fn request_subscription(
         subkeys: Vec::new(),
         description: "Membership".to_owned(),
         amount: 5_000,
-        currency: MillisatsWord,
+        currency: RequestedCurrency::Millisats,
         minimum_amount: None,
+        max_amount_millisats: None,
         recurrence: recurrence.clone(),
         expires_at: NOW.secs() + 600,
         reference: None,
         auto_charge,
     };
-    let stream = usher.engine.subscriptions().request(request, None).await.unwrap();
+    let stream = usher.engine.subscriptions().request(request, None).await.unwrap().stream_id;
     let asked = next_message(usher, "recurrence", &[]).await;
     let status = RecurringStatus::Confirmed {
         subscription_id: id.to_owned(),

@@ -10,6 +10,7 @@ use usher_engine::ports::{
 use usher_protocol::PublicKey;
 
 use super::super::failure::PostgresFailure;
+use super::super::payment_records;
 use super::rows::{Operation, Rows, User, messages};
 use super::writes::Writes;
 use crate::codec;
@@ -126,6 +127,9 @@ fn write(rows: &mut Rows, writes: &mut Writes, commit: &Commit, before: Operatio
     }
     for signer in &commit.user_signers {
         change_signer(rows, writes, commit, signer);
+    }
+    if let Some(record) = &commit.payment_record {
+        payment_records::enter(&mut writes.payment_records, commit.operation, record, commit.at);
     }
     writes.passkeys.extend(commit.passkeys.iter().map(|change| (change.clone(), commit.at)));
     if let Some(new) = &commit.idempotency_record {

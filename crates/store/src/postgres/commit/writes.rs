@@ -7,6 +7,7 @@ use usher_engine::ports::{Commit, CorrelationKey, IdempotencyKey, IdempotencyRec
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
 
+use super::super::payment_records::{self, Entries};
 use super::super::query::{Query, list, params};
 use super::super::{deliveries, idempotency_records, passkeys};
 use super::rows::{Operation, Rows};
@@ -30,6 +31,7 @@ pub(super) struct Writes {
     pub(super) users: BTreeMap<[u8; 32], PublicKey>,
     /// With the times at which they happened.
     pub(super) passkeys: Vec<(PasskeyChange, UnixMillis)>,
+    pub(super) payment_records: Entries,
     pub(super) records: BTreeMap<IdempotencyKey, IdempotencyRecord>,
 }
 
@@ -122,6 +124,9 @@ impl Writes {
         }
         self.change_users(rows, &mut queries);
         passkeys::changes(&self.passkeys, &mut queries);
+        if !self.payment_records.is_empty() {
+            queries.push(payment_records::put(&self.payment_records));
+        }
         if !self.records.is_empty() {
             queries.push(idempotency_records::put(self.records.values()));
         }

@@ -9,7 +9,7 @@ use usher_engine::ports::{OsRandomness, Randomness};
 
 use crate::command::key;
 use crate::failure::Failure;
-use crate::service::make_data_dir;
+use crate::service_lifecycle::make_data_dir;
 
 /// The configuration in the folder.
 const CONFIG: &str = "config.toml";

@@ -15,7 +15,7 @@ use usher_engine::ports::{OsRandomness, Randomness as _};
 
 use super::data_dir::DataDir;
 use crate::output::tell;
-use crate::service::make_data_dir;
+use crate::service_lifecycle::make_data_dir;
 
 /// The mint's folder in the folder of `usher dev`.
 const FOLDER: &str = "mint";

@@ -46,7 +46,7 @@ use crate::failure::Failure;
 use crate::logging::{self, Output};
 use crate::output::{tell, write};
 use crate::process;
-use crate::service::{Listeners, Service};
+use crate::service_lifecycle::{Listeners, Service};
 use crate::signals::Signals;
 
 /// What is logged when `RUST_LOG` asks for nothing. The embedded relay calls it an error when a wallet hangs up.

@@ -3,12 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use usher_engine::ports::OsRandomness;
-use usher_engine::request_body::MillisatsWord;
+use usher_engine::request_body::RequestedCurrency;
 use usher_engine::{Engine, LoginRequest, SinglePaymentRequest, VerificationSessionRequest};
-use usher_protocol::Keys;
 
-use crate::command::key;
 use crate::failure::Failure;
 
 /// How long the payment waits for the Lightning backend. Asked before it runs, it makes an invoice as well, only later and
@@ -32,18 +29,17 @@ impl Pages {
         let _ = tokio::time::timeout(TIMEOUT, until_ready(engine)).await;
         let login = engine.logins().start(LoginRequest::default(), None).await?;
         let payment = SinglePaymentRequest {
-            // Nobody's: it is paid on the page, and the embedded wallet is not asked.
-            main_key: Keys::new(key::generate(&OsRandomness)).public_key(),
+            main_key: None,
             subkeys: Vec::new(),
             description: "Tea".to_owned(),
             amount,
-            currency: MillisatsWord,
+            currency: RequestedCurrency::Millisats,
             subscription_id: None,
             reference: None,
             expires_at: None,
             return_url: None,
         };
-        let payment = engine.payments().request(payment, None).await?;
+        let payment = engine.payments().request(payment, None).await?.stream_id;
         let session = engine.verification().start(VerificationSessionRequest::default(), None).await?;
         Ok(Self { login: login.page_url, payment: engine.payments().page_url(payment), age_check: session.session_url })
     }

@@ -23,7 +23,7 @@ use crate::config::setting::LnBackend;
 use crate::config::{ConfigError, Loaded, Origin, Source, load_text, load_text_and_environment, report};
 use crate::failure::Failure;
 use crate::output::{tell, write};
-use crate::service::make_data_dir;
+use crate::service_lifecycle::make_data_dir;
 
 const INTRODUCTION: &str = "\
 # Configuration of Usher, made by `usher init`. It lists all keys; a line with a `#` shows the default, or an example if

@@ -10,6 +10,7 @@ mod node_address;
 mod nostr;
 mod nwc;
 mod openid_clients;
+mod rates;
 mod return_urls;
 mod secret;
 mod trusted_proxies;
@@ -25,6 +26,7 @@ pub use node_address::{HostName, HostPort, NodeAddress, Port};
 pub use nostr::{PrivateKey, Relays, Scheme};
 pub use nwc::NwcUrl;
 pub use openid_clients::OpenIdClients;
+pub use rates::{Currencies, RateSources};
 pub use return_urls::ReturnUrls;
 pub use secret::{ApiToken, Mnemonic, Secret, WebhookSecret};
 pub use trusted_proxies::ProxyNetworks;
@@ -40,7 +42,7 @@ pub enum RawValue {
     Numbers(Vec<i128>),
     /// A whole number.
     Integer(i128),
-    /// A list of tables, as JSON text.
+    /// A list of tables, or of tables and texts, as JSON text.
     Tables(String),
     /// True or false.
     Flag(bool),

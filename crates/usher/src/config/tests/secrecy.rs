@@ -18,6 +18,11 @@ fn secrets() -> Vec<(&'static str, String, &'static str)> {
         ("wallet.embedded.api_key", "api-key-hunter23".to_owned(), "hunter23"),
         ("wallet.embedded.mnemonic", MNEMONIC.to_owned(), "sausage"),
         ("wallet.embedded.bitcoind.rpc_password", "hunter31".to_owned(), "hunter31"),
+        (
+            "rates.sources",
+            r#"[{"url":"https://rates.example/?key=hunter33","pointer":"/price"}]"#.to_owned(),
+            "hunter33",
+        ),
         ("webhook.url", "https://me:hunter24@example.com/hunter25".to_owned(), "hunter2"),
         ("webhook.secret", "hunter26".to_owned(), "hunter26"),
         ("webhook.previous_secret", "hunter27".to_owned(), "hunter27"),
@@ -41,7 +46,8 @@ fn the_list_of_secrets_is_complete() {
 
 #[test]
 fn debug_and_report_show_no_secret() {
-    let mut given = Fixture::nothing();
+    // Sources of rates need them.
+    let mut given = Fixture::nothing().variable("RATES__CURRENCIES", "EUR");
     for (name, value, _) in secrets() {
         // It would be refused in this version, and with it the configuration to look at.
         if name != "database.url" {

@@ -90,9 +90,16 @@ async fn a_payment_is_asked_for_once() {
     assert!((1..=2).contains(&invoices), "{invoices}");
     assert_eq!(fixture.shop.balance(), Fixture::SHOP + 7_000);
     // Also when all is over, and with another body it is another call.
-    assert_eq!(fixture.api().post_once("/payments/single", "order-7", &body).await.unwrap(), (answer, true));
+    assert_eq!(fixture.api().post_once("/payments/single", "order-7", &body).await.unwrap(), (answer.clone(), true));
     let other = fixture.api().post_once("/payments/single", "order-7", &json!({})).await;
     assert!(matches!(other, Err(CallError::Status(409, _))), "{other:?}");
+
+    // And paid back once.
+    let stream = answer["stream_id"].as_str().unwrap();
+    let all = json!({});
+    let (refund, replayed) = fixture.cut_off(&format!("/payments/{stream}/refund"), "refund-7", &all).await;
+    assert!(replayed && refund["stream_id"].is_string(), "{refund}");
+    assert_eq!(fixture.count("refund").await, 1);
     assert!(fixture.network.totals().add_up());
 }
 

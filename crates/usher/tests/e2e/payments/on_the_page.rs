@@ -75,6 +75,49 @@ async fn somebody_pays_with_another_wallet_and_returns_to_the_app() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payer_need_not_be_known() {
+    let mut fixture = service().await;
+    let body = json!({ "description": "Tea", "amount": 5_000, "currency": "millisats", "expires_at": now() + 300 });
+    let (started, _) = fixture.api().post_once("/payments/single", "tea-1", &body).await.unwrap();
+    assert_eq!(fixture.api().post_once("/payments/single", "tea-1", &body).await.unwrap(), (started.clone(), true));
+    let (stream, page_url) = (started["stream_id"].as_str().unwrap(), started["page_url"].as_str().unwrap());
+    fixture.crash().await;
+    let mut browser = Browser::start().await;
+    browser.open(page_url).await;
+    let invoice = invoice(&mut browser).await;
+    let somebody = fixture.network.open_account("somebody", 10_000_000);
+    somebody.pay(&invoice, None).unwrap();
+    browser.until(&state_is("paid")).await;
+    assert_eq!(fixture.later(stream, 1).await[0].status(), "paid");
+    assert_eq!(fixture.relay.metrics().events.get(&28_000), None, "no wallet is asked");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_belongs_to_a_user_needs_one() {
+    let fixture = service().await;
+    let plain = json!({ "description": "Tea", "amount": 5_000, "currency": "millisats" });
+    let with = |name: &str, value: Value| {
+        let mut body = plain.clone();
+        body[name] = value;
+        body
+    };
+    let key = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e";
+    for (body, wrong) in [
+        (with("subkeys", json!([key])), "/subkeys"),
+        (with("subscription_id", json!("any")), "/subscription_id"),
+        (with("main_key", json!("wrong")), "/main_key"),
+    ] {
+        let (status, problem) = fixture.refused("/payments/single", &body).await;
+        let pointers: Vec<&Value> =
+            problem["errors"].as_array().unwrap().iter().map(|error| &error["pointer"]).collect();
+        assert_eq!((status, pointers), (422, vec![&json!(wrong)]), "{problem}");
+    }
+    for body in [with("subkeys", json!([])), with("main_key", Value::Null), with("main_key", json!(key))] {
+        fixture.start("/payments/single", &body).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_page_says_that_it_is_too_late_and_that_money_has_come_all_the_same() {
     let fixture = service().await;
     let user = fixture.user(Policy::silent()).await;

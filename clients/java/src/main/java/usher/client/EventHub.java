@@ -23,8 +23,8 @@ import usher.client.model.Problem;
  * Reads all streams that somebody waits for over one WebSocket (one more for each further 1,000 streams), and over long
  * polls where no WebSocket passes. All of its state belongs to one thread, the loop.
  *
- * <p>A stream is read from the lowest index that one of its watchers wants, and each watcher takes exactly the index that it
- * wants next. So it does not matter what is sent again after a broken connection, or because of another watcher.
+ * <p>A stream is read from the lowest index that one of its readers wants, and each reader takes exactly the index that it
+ * wants next. So it does not matter what is sent again after a broken connection, or because of another reader.
  */
 final class EventHub implements EventSocket.Owner {
     /** How long a connection without streams is kept. */
@@ -41,10 +41,10 @@ final class EventHub implements EventSocket.Owner {
     private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
     private static final int POLLS = 64;
 
-    /** A stream and who watches it. */
+    /** A stream and who reads it. */
     static final class Stream {
         final String id;
-        final Set<Watcher> watchers = new LinkedHashSet<>();
+        final Set<StreamReader> readers = new LinkedHashSet<>();
         @Nullable EventSocket socket;
         @Nullable Call<EventPage> poll;
         /** The newest subscription, until it has a response: what comes before that is of an older one. */
@@ -59,13 +59,13 @@ final class EventHub implements EventSocket.Owner {
         }
 
         long next() {
-            return watchers.stream().mapToLong(Watcher::next).min().orElse(0);
+            return readers.stream().mapToLong(StreamReader::next).min().orElse(0);
         }
     }
 
     private final Transport transport;
     private final Duration patience;
-    private final Gate polls;
+    private final AsyncSemaphore polls;
     private final Map<String, Stream> streams = new HashMap<>();
     private final Set<EventSocket> sockets = new HashSet<>();
     private boolean polling;
@@ -77,22 +77,22 @@ final class EventHub implements EventSocket.Owner {
     EventHub(Transport transport, Duration patience) {
         this.transport = transport;
         this.patience = patience;
-        this.polls = new Gate(POLLS, transport.executor);
+        this.polls = new AsyncSemaphore(POLLS, transport.executor);
     }
 
     /** Starts to read. */
-    void watch(Watcher watcher) {
-        if (!onLoop(() -> add(watcher))) {
-            watcher.fail(Transport.closedError());
+    void watch(StreamReader reader) {
+        if (!onLoop(() -> add(reader))) {
+            reader.fail(Transport.closedError());
         }
     }
 
     /** Stops to read. */
-    void unwatch(Watcher watcher) {
-        onLoop(() -> remove(watcher));
+    void unwatch(StreamReader reader) {
+        onLoop(() -> remove(reader));
     }
 
-    /** Ends all: their watchers fail. The loop ends after it. */
+    /** Ends all: their readers fail. The loop ends after it. */
     void close(Runnable afterwards) {
         onLoop(() -> {
             closed = true;
@@ -113,19 +113,19 @@ final class EventHub implements EventSocket.Owner {
         }
     }
 
-    private void add(Watcher watcher) {
+    private void add(StreamReader reader) {
         if (closed) {
-            watcher.fail(Transport.closedError());
+            reader.fail(Transport.closedError());
             return;
         }
-        Stream stream = streams.computeIfAbsent(watcher.streamId, Stream::new);
-        stream.watchers.add(watcher);
+        Stream stream = streams.computeIfAbsent(reader.streamId, Stream::new);
+        stream.readers.add(reader);
         connect(stream);
     }
 
-    private void remove(Watcher watcher) {
-        Stream stream = streams.get(watcher.streamId);
-        if (stream != null && stream.watchers.remove(watcher) && stream.watchers.isEmpty()) {
+    private void remove(StreamReader reader) {
+        Stream stream = streams.get(reader.streamId);
+        if (stream != null && stream.readers.remove(reader) && stream.readers.isEmpty()) {
             EventSocket socket = stream.socket;
             if (socket != null && socket.isOpen()) {
                 socket.send("unsubscribe", Map.of("stream_id", stream.id));
@@ -165,7 +165,7 @@ final class EventHub implements EventSocket.Owner {
         }
     }
 
-    /** Has a stream read, from what its watchers want next. */
+    /** Has a stream read, from what its readers want next. */
     private void connect(Stream stream) {
         if (streams.get(stream.id) != stream) {
             return;
@@ -255,10 +255,10 @@ final class EventHub implements EventSocket.Owner {
         UsherException failure = new UsherException(
                 Code.NOT_CONNECTED, "no connection for " + patience.toSeconds() + " s: " + error.getMessage(), null, null, error);
         for (Stream stream : List.copyOf(streams.values())) {
-            for (Watcher watcher : List.copyOf(stream.watchers)) {
-                if (!watcher.patient) {
-                    remove(watcher);
-                    watcher.fail(failure);
+            for (StreamReader reader : List.copyOf(stream.readers)) {
+                if (!reader.patient) {
+                    remove(reader);
+                    reader.fail(failure);
                 }
             }
         }
@@ -356,7 +356,7 @@ final class EventHub implements EventSocket.Owner {
         stream.failures = 0;
         Long first = data.optionalInteger("first");
         if (first != null) {
-            List.copyOf(stream.watchers).forEach(watcher -> watcher.removedBefore(first));
+            List.copyOf(stream.readers).forEach(reader -> reader.removedBefore(first));
         }
     }
 
@@ -372,7 +372,7 @@ final class EventHub implements EventSocket.Owner {
         }
         Problem problem = error.problem();
         if (error.isProblem("events_removed") && problem != null && problem.extensions().get("first") instanceof Long first) {
-            List.copyOf(stream.watchers).forEach(watcher -> watcher.removedBefore(first));
+            List.copyOf(stream.readers).forEach(reader -> reader.removedBefore(first));
             connect(stream);
         } else if (error.code() == Code.AUTH_FAILED) {
             failAll(error);
@@ -394,19 +394,19 @@ final class EventHub implements EventSocket.Owner {
     }
 
     private static void deliver(Stream stream, Event event) {
-        List.copyOf(stream.watchers).forEach(watcher -> watcher.offer(event));
+        List.copyOf(stream.readers).forEach(reader -> reader.offer(event));
     }
 
     private void finish(Stream stream) {
-        List<Watcher> watchers = new ArrayList<>(stream.watchers);
+        List<StreamReader> readers = new ArrayList<>(stream.readers);
         forget(stream);
-        watchers.forEach(Watcher::done);
+        readers.forEach(StreamReader::done);
     }
 
     private void fail(Stream stream, UsherException error) {
-        List<Watcher> watchers = new ArrayList<>(stream.watchers);
+        List<StreamReader> readers = new ArrayList<>(stream.readers);
         forget(stream);
-        watchers.forEach(watcher -> watcher.fail(error));
+        readers.forEach(reader -> reader.fail(error));
     }
 
     private void failAll(UsherException error) {
@@ -463,7 +463,7 @@ final class EventHub implements EventSocket.Owner {
             return;
         }
         if (first != null) {
-            List.copyOf(stream.watchers).forEach(watcher -> watcher.removedBefore(first));
+            List.copyOf(stream.readers).forEach(reader -> reader.removedBefore(first));
         }
         page.events().forEach(event -> deliver(stream, event));
         if (streams.get(stream.id) != stream) {

@@ -32,6 +32,7 @@ final class Failures {
             "no_relay_connected",
             "no_active_instance",
             "deadline_exceeded",
+            "rate_unavailable",
             "mint_timeout");
 
     private Failures() {}

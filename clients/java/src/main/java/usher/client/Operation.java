@@ -69,7 +69,7 @@ public class Operation<R> {
      * Waits for the event that ends an operation. {@code timeout}, {@code error} and {@code user_rejected} count only when
      * no later event is there, which the end of the stream tells.
      */
-    static final class Result<R> implements Watcher.Sink {
+    static final class Result<R> implements StreamReader.Sink {
         private final Call<R> call;
         private final OperationKindReader<R> reader;
         private boolean begun;

@@ -38,7 +38,7 @@ final class Transport {
     final Executor executor;
     private final Duration timeout;
     private final int retries;
-    private final Gate requests;
+    private final AsyncSemaphore requests;
     private final Set<Call<?>> running = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
     private volatile @Nullable Runnable firstSuccess;
@@ -51,7 +51,7 @@ final class Transport {
         this.retries = options.retries;
         this.loop = loop;
         this.executor = executor;
-        this.requests = new Gate(options.connections, executor);
+        this.requests = new AsyncSemaphore(options.connections, executor);
     }
 
     /** Runs this once, after the first response that succeeds. */
@@ -69,9 +69,15 @@ final class Transport {
     }
 
     /** A request that the service keeps open. */
-    <T> Call<T> longPoll(Gate gate, Request request, Duration wait, Function<JsonObject, T> decode) {
+    <T> Call<T> longPoll(AsyncSemaphore semaphore, Request request, Duration wait, Function<JsonObject, T> decode) {
         CallOptions options = CallOptions.DEFAULT.withTimeout(ATTEMPT.plus(wait).plus(ATTEMPT));
-        return start(gate, request, options, ATTEMPT.plus(wait), true, bytes -> decode.apply(Json.object(bytes, "the page of events")));
+        return start(
+                semaphore,
+                request,
+                options,
+                ATTEMPT.plus(wait),
+                true,
+                bytes -> decode.apply(Json.object(bytes, "the page of events")));
     }
 
     URI uri(String path) {
@@ -91,8 +97,13 @@ final class Transport {
     }
 
     private <T> Call<T> start(
-            Gate gate, Request request, CallOptions options, Duration attempt, boolean json, Function<byte[], T> decode) {
-        Exchange<T> exchange = new Exchange<>(gate, request, options, attempt, json, decode);
+            AsyncSemaphore semaphore,
+            Request request,
+            CallOptions options,
+            Duration attempt,
+            boolean json,
+            Function<byte[], T> decode) {
+        Exchange<T> exchange = new Exchange<>(semaphore, request, options, attempt, json, decode);
         if (closed) {
             exchange.call.completeExceptionally(closedError());
         } else {
@@ -104,7 +115,7 @@ final class Transport {
     /** One call and its attempts. */
     private final class Exchange<T> {
         private final Call<T> call = new Call<>(executor);
-        private final Gate gate;
+        private final AsyncSemaphore semaphore;
         private final Request request;
         private final CallOptions options;
         private final Duration attemptTimeout;
@@ -118,13 +129,13 @@ final class Transport {
         private volatile @Nullable CompletableFuture<?> current;
 
         Exchange(
-                Gate gate,
+                AsyncSemaphore semaphore,
                 Request request,
                 CallOptions options,
                 Duration attemptTimeout,
                 boolean json,
                 Function<byte[], T> decode) {
-            this.gate = gate;
+            this.semaphore = semaphore;
             this.request = request;
             this.options = options;
             this.attemptTimeout = attemptTimeout;
@@ -148,7 +159,7 @@ final class Transport {
                     exchange.cancel(true);
                 }
             });
-            gate.enter(this::send);
+            semaphore.acquire(this::send);
         }
 
         private void timeOut() {
@@ -161,7 +172,7 @@ final class Transport {
 
         private void send() {
             if (call.isDone()) {
-                gate.leave();
+                semaphore.release();
                 return;
             }
             attempts++;
@@ -173,7 +184,7 @@ final class Transport {
             }
             current = sent;
             sent.whenComplete((response, error) -> {
-                gate.leave();
+                semaphore.release();
                 try {
                     received(response, error);
                 } catch (RuntimeException unexpected) {
@@ -253,7 +264,7 @@ final class Transport {
                 call.completeExceptionally(failure);
                 return;
             }
-            loop.schedule(() -> gate.enter(this::send), pause.toNanos(), TimeUnit.NANOSECONDS);
+            loop.schedule(() -> semaphore.acquire(this::send), pause.toNanos(), TimeUnit.NANOSECONDS);
         }
     }
 

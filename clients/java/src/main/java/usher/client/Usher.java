@@ -226,7 +226,7 @@ public final class Usher implements AutoCloseable {
      * @return the operation
      */
     public Call<Operation<InvoiceResult>> requestInvoice(InvoiceRequest request, CallOptions options) {
-        return operation(api.requestInvoice(request, options), OperationKind.INVOICE);
+        return priced(api.requestInvoice(request, options), OperationKind.INVOICE);
     }
 
     /**
@@ -247,7 +247,7 @@ public final class Usher implements AutoCloseable {
      * @return the operation
      */
     public Call<Operation<SubscriptionResult>> requestSubscription(RecurringPaymentRequest request, CallOptions options) {
-        return operation(api.requestSubscription(request, options), OperationKind.SUBSCRIPTION);
+        return priced(api.requestSubscription(request, options), OperationKind.SUBSCRIPTION);
     }
 
     /**
@@ -358,9 +358,9 @@ public final class Usher implements AutoCloseable {
      * @return closes the reading
      */
     public Watch watch(String streamId, long after, StreamListener listener) {
-        Delivery delivery = deliver(listener);
-        delivery.read(hub, streamId, after);
-        return delivery;
+        ListenerSubscription subscription = deliver(listener);
+        subscription.read(hub, streamId, after);
+        return subscription;
     }
 
     /**
@@ -373,9 +373,9 @@ public final class Usher implements AutoCloseable {
      */
     public Flow.Publisher<Event> events(String streamId, long after) {
         return subscriber -> {
-            Delivery delivery = deliver(subscriber);
-            subscriber.onSubscribe(delivery);
-            delivery.read(hub, streamId, after);
+            ListenerSubscription subscription = deliver(subscriber);
+            subscriber.onSubscribe(subscription);
+            subscription.read(hub, streamId, after);
         };
     }
 
@@ -438,25 +438,29 @@ public final class Usher implements AutoCloseable {
 
     private <R> Call<R> await(String streamId, Operation.OperationKindReader<R> reader) {
         Call<R> call = new Call<>(transport.executor, UsherException.Code.RESULT_TIMEOUT);
-        Watcher watcher = new Watcher(streamId, 0, false, new Operation.Result<>(call, reader));
-        call.whenComplete((result, error) -> hub.unwatch(watcher));
-        hub.watch(watcher);
+        StreamReader streamReader = new StreamReader(streamId, 0, false, new Operation.Result<>(call, reader));
+        call.whenComplete((result, error) -> hub.unwatch(streamReader));
+        hub.watch(streamReader);
         return call;
     }
 
     /** Hands everything to a listener. */
-    Delivery deliver(StreamListener listener) {
-        Delivery delivery = new Delivery(transport.executor, listener);
-        delivery.request(Long.MAX_VALUE);
-        return delivery;
+    ListenerSubscription deliver(StreamListener listener) {
+        ListenerSubscription subscription = new ListenerSubscription(transport.executor, listener);
+        subscription.request(Long.MAX_VALUE);
+        return subscription;
     }
 
     /** Hands to a subscriber what it requests. */
-    Delivery deliver(Flow.Subscriber<? super Event> subscriber) {
-        return new Delivery(transport.executor, Delivery.forSubscriber(subscriber));
+    ListenerSubscription deliver(Flow.Subscriber<? super Event> subscriber) {
+        return new ListenerSubscription(transport.executor, ListenerSubscription.forSubscriber(subscriber));
     }
 
     private <R> Call<Operation<R>> operation(Call<StreamStarted> call, OperationKind<R> kind) {
+        return change(call, started -> new Operation<>(this, started.streamId(), kind));
+    }
+
+    private <R> Call<Operation<R>> priced(Call<PricedStreamStarted> call, OperationKind<R> kind) {
         return change(call, started -> new Operation<>(this, started.streamId(), kind));
     }
 

@@ -402,11 +402,11 @@ public final class UsherApi {
     }
 
     /**
-     * Asks a user for a Lightning payment to the service.
+     * Asks for a Lightning payment to the service.
      *
      * <p>{@code POST /payments/single}
      *
-     * @param request Asks a user for a payment.
+     * @param request Asks for a payment.
      * @return the response; fails with {@link UsherException}
      */
     public Call<PaymentStarted> requestPayment(SinglePaymentRequest request) {
@@ -414,20 +414,24 @@ public final class UsherApi {
     }
 
     /**
-     * Asks a user for a Lightning payment to the service.
+     * Asks for a Lightning payment to the service.
      *
-     * <p>The user's wallet is asked; any other Lightning wallet can pay on {@code page_url}, to which you can redirect
-     * the user's browser.
+     * <p>With {@code main_key}, the user's wallet is asked; any other Lightning wallet can pay on {@code page_url}, to
+     * which you can redirect the user's browser. Without it, no wallet is asked: whoever opens {@code page_url} can
+     * pay.
      *
-     * <p>The response comes at once; the invoice is created and sent to the user's wallet afterwards. The stream gets
-     * {@code StatusUpdate} events: {@code {status: "user_approved"}} and {@code {status: "user_failed", reason?}}
+     * <p>The response comes at once; the invoice is created, and sent to the user's wallet, afterwards. The stream
+     * gets {@code StatusUpdate} events: {@code {status: "user_approved"}} and {@code {status: "user_failed", reason?}}
      * while the payment is in progress, and finally one of {@code {status: "paid", preimage}}, {@code {status:
      * "user_rejected", reason?}}, {@code {status: "timeout", reason}} and {@code {status: "error", reason}}. If the
      * money arrives after that, a later {@code paid} reports it. Each event contains your {@code request_id}.
      *
+     * <p>An {@code amount} in another {@code currency} than millisats is converted now, rounded up to a whole sat. The
+     * response and each event have {@code amount}, {@code currency}, {@code amount_millisats} and {@code rate}.
+     *
      * <p>{@code POST /payments/single}
      *
-     * @param request Asks a user for a payment.
+     * @param request Asks for a payment.
      * @param options how to call
      * @return the response; fails with {@link UsherException}
      */
@@ -482,7 +486,7 @@ public final class UsherApi {
      * @param request Asks a user for an invoice.
      * @return the response; fails with {@link UsherException}
      */
-    public Call<StreamStarted> requestInvoice(InvoiceRequest request) {
+    public Call<PricedStreamStarted> requestInvoice(InvoiceRequest request) {
         return requestInvoice(request, CallOptions.DEFAULT);
     }
 
@@ -493,15 +497,120 @@ public final class UsherApi {
      * invoice (signature, amount, network, expiry), or {@code StatusUpdate} {@code {status: "timeout"}} or {@code
      * {status: "error", reason}}. Pay the invoice with {@code POST /invoices/pay}.
      *
+     * <p>An {@code amount} in another {@code currency} than millisats is converted now, rounded up to a whole sat, and
+     * the wallet is asked for an invoice of so many millisats. The response and each event have {@code amount}, {@code
+     * currency}, {@code amount_millisats} and {@code rate}.
+     *
      * <p>{@code POST /invoices/request}
      *
      * @param request Asks a user for an invoice.
      * @param options how to call
      * @return the response; fails with {@link UsherException}
      */
-    public Call<StreamStarted> requestInvoice(InvoiceRequest request, CallOptions options) {
+    public Call<PricedStreamStarted> requestInvoice(InvoiceRequest request, CallOptions options) {
         return transport.call(Request.of("POST", "/invoices/request").body(Encoders.invoiceRequest(request)), options,
-                Decoders::streamStarted);
+                Decoders::pricedStreamStarted);
+    }
+
+    /**
+     * Lists the payments that the service received or made: its books.
+     *
+     * <p>{@code GET /payments}
+     *
+     * @param query which part of it
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<PaymentList> listPayments(ListPaymentsQuery query) {
+        return listPayments(query, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Lists the payments that the service received or made: its books.
+     *
+     * <p>They stay for {@code payments.records_days} after their end, longer than their streams, and name no user.
+     * Over any time in which no payment was {@code open} or {@code unknown}, the balance of the Lightning backend has
+     * changed by the {@code settled_millisats} of {@code in}, less {@code settled_millisats} and {@code fee_millisats}
+     * of {@code out}; what was paid from the same wallet in other ways, and the fees of channels, come on top.
+     * Invoices that users pay to others are not in it.
+     *
+     * <p>{@code GET /payments}
+     *
+     * @param query which part of it
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<PaymentList> listPayments(ListPaymentsQuery query, CallOptions options) {
+        return transport.call(Request.of("GET", "/payments").query(Encoders.listPaymentsQuery(query)), options,
+                Decoders::paymentList);
+    }
+
+    /**
+     * Shows the receipt of a payment.
+     *
+     * <p>{@code GET /payments/{stream_id}/receipt}
+     *
+     * @param streamId The payment's stream.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Receipt> getReceipt(String streamId) {
+        return getReceipt(streamId, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Shows the receipt of a payment.
+     *
+     * <p>There is one for each payment that was paid, for {@code payments.records_days}.
+     *
+     * <p>{@code GET /payments/{stream_id}/receipt}
+     *
+     * @param streamId The payment's stream.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Receipt> getReceipt(String streamId, CallOptions options) {
+        return transport.call(Request.of("GET", "/payments/{stream_id}/receipt", streamId), options, Decoders::receipt);
+    }
+
+    /**
+     * Pays a payment back, in full or in part.
+     *
+     * <p>{@code POST /payments/{stream_id}/refund}
+     *
+     * @param streamId The stream of the payment: of {@code POST /payments/single}, or as {@code GET /payments} lists
+     *     it.
+     * @param request Pays a payment back.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<RefundStarted> refundPayment(String streamId, RefundRequest request) {
+        return refundPayment(streamId, request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Pays a payment back, in full or in part.
+     *
+     * <p>The money goes to an invoice of the payer's. The wallet that was asked to pay is asked for one, and the payer
+     * can name one on {@code page_url}: send them there if they paid with another wallet. Give the address to nobody
+     * else. The service's Lightning backend pays the first invoice that fits, within {@code
+     * wallet.daily_budget_millisats}; the refund takes its share of the budget when it starts. All refunds of a
+     * payment together never exceed what was paid for it.
+     *
+     * <p>The stream gets {@code StatusUpdate} events: {@code {status: "user_failed", reason}} for an invoice that
+     * cannot be used, {@code {status: "user_approved"}} when there is one, and finally one of {@code {status: "paid",
+     * preimage}}, {@code {status: "timeout", reason}} and {@code {status: "error", reason, outcome}}, as for a payment
+     * by the Lightning backend. After {@code timeout}, and after {@code error} with the outcome {@code not_paid}, the
+     * payment can be refunded again.
+     *
+     * <p>{@code POST /payments/{stream_id}/refund}
+     *
+     * @param streamId The stream of the payment: of {@code POST /payments/single}, or as {@code GET /payments} lists
+     *     it.
+     * @param request Pays a payment back.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<RefundStarted> refundPayment(String streamId, RefundRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/payments/{stream_id}/refund",
+                streamId).body(Encoders.refundRequest(request)), options, Decoders::refundStarted);
     }
 
     /**
@@ -531,6 +640,34 @@ public final class UsherApi {
     }
 
     /**
+     * Returns the exchange rate of a currency.
+     *
+     * <p>{@code GET /rates/{currency}}
+     *
+     * @param currency One of {@code rates.currencies}, in either case.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<CurrencyRate> getRate(String currency) {
+        return getRate(currency, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Returns the exchange rate of a currency.
+     *
+     * <p>It is the rate at which a request that comes now is priced: the median of the configured sources ({@code
+     * rates.sources}), without those that are more than 2 % away from it.
+     *
+     * <p>{@code GET /rates/{currency}}
+     *
+     * @param currency One of {@code rates.currencies}, in either case.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<CurrencyRate> getRate(String currency, CallOptions options) {
+        return transport.call(Request.of("GET", "/rates/{currency}", currency), options, Decoders::currencyRate);
+    }
+
+    /**
      * Asks a user to agree to a subscription.
      *
      * <p>{@code POST /payments/recurring}
@@ -538,7 +675,7 @@ public final class UsherApi {
      * @param request Asks a user to agree to a subscription.
      * @return the response; fails with {@link UsherException}
      */
-    public Call<StreamStarted> requestSubscription(RecurringPaymentRequest request) {
+    public Call<PricedStreamStarted> requestSubscription(RecurringPaymentRequest request) {
         return requestSubscription(request, CallOptions.DEFAULT);
     }
 
@@ -552,16 +689,20 @@ public final class UsherApi {
      * With {@code auto_charge} the service requests each due payment by itself and reports it on the stream {@code
      * subscriptions}.
      *
+     * <p>An {@code amount} in another {@code currency} than millisats is converted anew for each payment, rounded up
+     * to a whole sat. The user is asked to authorize {@code max_amount_millisats}; a charge that comes to more, or for
+     * which there is no exchange rate, fails.
+     *
      * <p>{@code POST /payments/recurring}
      *
      * @param request Asks a user to agree to a subscription.
      * @param options how to call
      * @return the response; fails with {@link UsherException}
      */
-    public Call<StreamStarted> requestSubscription(RecurringPaymentRequest request, CallOptions options) {
+    public Call<PricedStreamStarted> requestSubscription(RecurringPaymentRequest request, CallOptions options) {
         return transport.call(Request.of("POST",
                 "/payments/recurring").body(Encoders.recurringPaymentRequest(request)), options,
-                Decoders::streamStarted);
+                Decoders::pricedStreamStarted);
     }
 
     /**

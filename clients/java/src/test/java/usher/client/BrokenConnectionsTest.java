@@ -23,14 +23,14 @@ import usher.client.model.KeyHandshakeRequest;
 import usher.client.model.SinglePaymentRequest;
 
 /** Waiting for events while connections break, the service is killed, or no WebSocket passes. */
-@EnabledIf(value = "usher.client.TestService#hasProgram", disabledReason = "no program: set USHER_BINARY")
+@EnabledIf(value = "usher.client.RunningUsher#hasProgram", disabledReason = "no program: set USHER_BINARY")
 @Timeout(240)
 class BrokenConnectionsTest {
-    private TestService service;
+    private RunningUsher service;
 
     @BeforeEach
     void start() throws Exception {
-        service = new TestService();
+        service = new RunningUsher();
     }
 
     @AfterEach
@@ -55,7 +55,7 @@ class BrokenConnectionsTest {
             assertEquals("done", RealServiceTest.take(events));
 
             Operation<PaymentResult> payment =
-                    usher.requestPayment(SinglePaymentRequest.of(approved.mainKey(), "Tea", 5_000)).await();
+                    usher.requestPayment(SinglePaymentRequest.of("Tea", 5_000).withMainKey(approved.mainKey())).await();
             Call<PaymentResult> paid = payment.result();
             service.kill();
             // A call that begins while the service is away is carried out when it is back.
@@ -126,7 +126,7 @@ class BrokenConnectionsTest {
     @Test
     void aThousandOperationsAreAwaitedOverOneConnection() throws Exception {
         service.close();
-        service = new TestService("challenge_ttl_seconds = 15");
+        service = new RunningUsher("challenge_ttl_seconds = 15");
         try (CountingProxy proxy = new CountingProxy(service.port(), true);
                 Usher usher = Usher.connect(proxy.url(), service.token)) {
             LoginOperation login = usher.login().await();

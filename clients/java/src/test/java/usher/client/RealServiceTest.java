@@ -34,13 +34,13 @@ import usher.client.webhook.WebhookHandler;
 import usher.client.webhook.WebhookVerifier;
 
 /** The client, the real service, and a user with the reference wallet. */
-@EnabledIf(value = "usher.client.TestService#hasProgram", disabledReason = "no program: set USHER_BINARY")
+@EnabledIf(value = "usher.client.RunningUsher#hasProgram", disabledReason = "no program: set USHER_BINARY")
 @Timeout(180)
 class RealServiceTest {
     private static final String SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     private static final Set<String> POSTED = ConcurrentHashMap.newKeySet();
     private static HttpServer receiver;
-    private static TestService service;
+    private static RunningUsher service;
     private static Usher usher;
     private static String user;
 
@@ -49,7 +49,7 @@ class RealServiceTest {
         receiver = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         receiver.createContext("/hook", new WebhookHandler(WebhookVerifier.of(SECRET), event -> POSTED.add(event.id())));
         receiver.start();
-        service = new TestService(
+        service = new RunningUsher(
                 "[webhook]",
                 "url = \"http://127.0.0.1:" + receiver.getAddress().getPort() + "/hook\"",
                 "secret = \"" + SECRET + "\"");
@@ -157,7 +157,7 @@ class RealServiceTest {
     @Test
     void aUserPaysAndTheProofIsRight() throws Exception {
         CallOptions order = CallOptions.DEFAULT.withIdempotencyKey("order-" + System.nanoTime());
-        SinglePaymentRequest coffee = SinglePaymentRequest.of(user, "One coffee", 10_000).withRequestId("order-1");
+        SinglePaymentRequest coffee = SinglePaymentRequest.of("One coffee", 10_000).withMainKey(user).withRequestId("order-1");
         Operation<PaymentResult> payment = usher.requestPayment(coffee, order).await();
         assertEquals(payment.streamId(), usher.requestPayment(coffee, order).await().streamId(), "one intention");
         service.wallet("approve");
@@ -194,7 +194,7 @@ class RealServiceTest {
                     .subscriptionId();
             assertEquals("active", usher.api().getSubscription(id).await().state());
             service.wallet("close", id, "--reason", "moving away");
-            SubscriptionClosedData data = closed.poll(TestService.LONG_SECONDS, TimeUnit.SECONDS);
+            SubscriptionClosedData data = closed.poll(RunningUsher.LONG_SECONDS, TimeUnit.SECONDS);
             assertNotNull(data);
             assertEquals(id, data.subscriptionId());
             assertEquals("moving away", data.reason());
@@ -309,7 +309,7 @@ class RealServiceTest {
     @Test
     void aCancelledWaitLeavesTheOperationAlone() throws Exception {
         Operation<PaymentResult> payment =
-                usher.requestPayment(SinglePaymentRequest.of(user, "Tea", 3_000)).await();
+                usher.requestPayment(SinglePaymentRequest.of("Tea", 3_000).withMainKey(user)).await();
         Call<PaymentResult> waiting = payment.result();
         assertTrue(waiting.cancel(true));
         assertThrows(CancellationException.class, waiting::await);
@@ -352,13 +352,13 @@ class RealServiceTest {
     }
 
     static Object take(BlockingQueue<?> queue) throws InterruptedException {
-        Object taken = queue.poll(TestService.LONG_SECONDS, TimeUnit.SECONDS);
+        Object taken = queue.poll(RunningUsher.LONG_SECONDS, TimeUnit.SECONDS);
         assertNotNull(taken, "nothing came");
         return taken;
     }
 
     static void until(java.util.function.BooleanSupplier condition) throws InterruptedException {
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(TestService.LONG_SECONDS);
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(RunningUsher.LONG_SECONDS);
         while (!condition.getAsBoolean()) {
             assertTrue(System.nanoTime() < end, "it did not happen");
             TimeUnit.MILLISECONDS.sleep(50);

@@ -20,6 +20,26 @@ public final class Decoders {
                 json.string("address"));
     }
 
+    public static BookedPayment bookedPayment(JsonObject json) {
+        return new BookedPayment(
+                json.string("stream_id"),
+                json.string("direction"),
+                json.string("kind"),
+                json.string("status"),
+                json.integer("amount_millisats"),
+                json.string("description"),
+                json.integer("created_at"),
+                json.integer("changed_at"),
+                json.optionalInteger("amount"),
+                json.optionalString("currency"),
+                json.optionalInteger("fee_millisats"),
+                json.optionalString("payment_hash"),
+                json.optionalObject("rate", Decoders::rate),
+                json.optionalString("refund_of"),
+                json.optionalString("request_id"),
+                json.optionalInteger("settled_millisats"));
+    }
+
     public static CalendarNextOccurrence calendarNextOccurrence(JsonObject json) {
         return new CalendarNextOccurrence(
                 json.optionalInteger("next_occurrence"));
@@ -66,6 +86,14 @@ public final class Decoders {
                 json.list("channels", Decoders::channel));
     }
 
+    public static CurrencyRate currencyRate(JsonObject json) {
+        return new CurrencyRate(
+                json.string("currency"),
+                json.string("value"),
+                json.string("source"),
+                json.integer("at"));
+    }
+
     public static DamagedRow damagedRow(JsonObject json) {
         return new DamagedRow(
                 json.string("table"),
@@ -77,6 +105,9 @@ public final class Decoders {
                 json.string("invoice"),
                 json.string("payment_hash"),
                 json.integer("amount"),
+                json.optionalInteger("amount_millisats"),
+                json.optionalString("currency"),
+                json.optionalObject("rate", Decoders::rate),
                 json.optionalString("request_id"));
     }
 
@@ -239,10 +270,29 @@ public final class Decoders {
                 json.integer("passkeys"));
     }
 
+    public static PaymentList paymentList(JsonObject json) {
+        return new PaymentList(
+                json.list("payments", Decoders::bookedPayment),
+                json.optionalString("next"));
+    }
+
     public static PaymentStarted paymentStarted(JsonObject json) {
         return new PaymentStarted(
                 json.string("stream_id"),
-                json.string("page_url"));
+                json.string("page_url"),
+                json.optionalInteger("amount"),
+                json.optionalInteger("amount_millisats"),
+                json.optionalString("currency"),
+                json.optionalObject("rate", Decoders::rate));
+    }
+
+    public static PricedStreamStarted pricedStreamStarted(JsonObject json) {
+        return new PricedStreamStarted(
+                json.string("stream_id"),
+                json.optionalInteger("amount"),
+                json.optionalInteger("amount_millisats"),
+                json.optionalString("currency"),
+                json.optionalObject("rate", Decoders::rate));
     }
 
     public static Profile profile(JsonObject json) {
@@ -256,6 +306,13 @@ public final class Decoders {
                 json.optionalString("nip05"));
     }
 
+    public static Rate rate(JsonObject json) {
+        return new Rate(
+                json.string("value"),
+                json.string("source"),
+                json.integer("at"));
+    }
+
     public static Ready ready(JsonObject json) {
         return new Ready(
                 json.flag("ready"),
@@ -263,7 +320,8 @@ public final class Decoders {
                 json.object("relays", Decoders::readyRelays),
                 json.object("store", Decoders::readyStore),
                 json.object("wallet", Decoders::readyWallet),
-                json.object("tickets", Decoders::readyTickets));
+                json.object("tickets", Decoders::readyTickets),
+                json.object("rates", Decoders::readyRates));
     }
 
     public static ReadyMint readyMint(JsonObject json) {
@@ -271,6 +329,26 @@ public final class Decoders {
                 json.string("mint_url"),
                 json.integer("unfinished_jobs"),
                 json.optionalFlag("responds"));
+    }
+
+    public static ReadyRate readyRate(JsonObject json) {
+        return new ReadyRate(
+                json.string("currency"),
+                json.list("sources", Decoders::readyRateSource),
+                json.optionalString("problem"));
+    }
+
+    public static ReadyRateSource readyRateSource(JsonObject json) {
+        return new ReadyRateSource(
+                json.string("name"),
+                json.optionalInteger("age_seconds"),
+                json.optionalString("problem"));
+    }
+
+    public static ReadyRates readyRates(JsonObject json) {
+        return new ReadyRates(
+                json.flag("ready"),
+                json.list("currencies", Decoders::readyRate));
     }
 
     public static ReadyRelays readyRelays(JsonObject json) {
@@ -300,10 +378,28 @@ public final class Decoders {
                 json.strings("warnings"));
     }
 
+    public static Receipt receipt(JsonObject json) {
+        return new Receipt(
+                json.string("stream_id"),
+                json.integer("amount_millisats"),
+                json.string("description"),
+                json.integer("paid_at"),
+                json.optionalInteger("amount"),
+                json.optionalString("currency"),
+                json.optionalString("payment_hash"),
+                json.optionalString("request_id"));
+    }
+
     public static ReceivingCost receivingCost(JsonObject json) {
         return new ReceivingCost(
                 json.flag("opens_channel"),
                 json.integer("opening_fee"));
+    }
+
+    public static RefundStarted refundStarted(JsonObject json) {
+        return new RefundStarted(
+                json.string("stream_id"),
+                json.string("page_url"));
     }
 
     public static Relay relay(JsonObject json) {
@@ -373,6 +469,10 @@ public final class Decoders {
                 json.string("authorized_currency"),
                 json.object("authorized_recurrence", Decoders::authorizedRecurrence),
                 json.flag("auto_charge"),
+                json.optionalInteger("amount"),
+                json.optionalInteger("amount_millisats"),
+                json.optionalString("currency"),
+                json.optionalObject("rate", Decoders::rate),
                 json.optionalString("request_id"));
     }
 
@@ -383,6 +483,7 @@ public final class Decoders {
                 json.string("state"),
                 json.string("description"),
                 json.integer("amount"),
+                json.string("currency"),
                 json.integer("authorized_amount"),
                 json.object("authorized_recurrence", Decoders::authorizedRecurrence),
                 json.flag("auto_charge"),
@@ -409,8 +510,11 @@ public final class Decoders {
                 json.integer("attempt"),
                 json.integer("amount"),
                 json.string("status"),
+                json.optionalInteger("amount_millisats"),
+                json.optionalString("currency"),
                 json.optionalInteger("next_attempt_at"),
                 json.optionalString("preimage"),
+                json.optionalObject("rate", Decoders::rate),
                 json.optionalString("reason"));
     }
 
@@ -517,10 +621,14 @@ public final class Decoders {
                 json.optionalString("method"),
                 json.optionalString("reason"),
                 json.optionalString("session_token"),
+                json.optionalInteger("amount"),
+                json.optionalInteger("amount_millisats"),
                 json.optionalInteger("amount_received"),
+                json.optionalString("currency"),
                 json.optionalInteger("fees_paid"),
                 json.optionalString("outcome"),
                 json.optionalString("preimage"),
+                json.optionalObject("rate", Decoders::rate),
                 json.optionalString("request_id"),
                 json.optionalInteger("skimmed_fee"),
                 json.optionalString("subscription_id"),

@@ -168,6 +168,7 @@ public final class Encoders {
         members.put("recurrence", recurrence(value.recurrence()));
         members.put("expires_at", value.expiresAt());
         members.put("auto_charge", value.autoCharge());
+        members.put("max_amount_millisats", value.maxAmountMillisats());
         members.put("minimum_amount", value.minimumAmount());
         members.put("request_id", value.requestId());
         return members.map();
@@ -176,6 +177,14 @@ public final class Encoders {
     public static Map<String, Object> redeemLoginRequest(RedeemLoginRequest value) {
         Members members = new Members();
         members.put("code", value.code());
+        return members.map();
+    }
+
+    public static Map<String, Object> refundRequest(RefundRequest value) {
+        Members members = new Members();
+        members.put("amount", value.amount());
+        members.put("expires_at", value.expiresAt());
+        members.put("request_id", value.requestId());
         return members.map();
     }
 
@@ -208,14 +217,14 @@ public final class Encoders {
 
     public static Map<String, Object> singlePaymentRequest(SinglePaymentRequest value) {
         Members members = new Members();
-        members.put("main_key", value.mainKey());
-        members.put("subkeys", value.subkeys());
         members.put("description", value.description());
         members.put("amount", value.amount());
         members.put("currency", value.currency());
         members.put("expires_at", value.expiresAt());
+        members.put("main_key", value.mainKey());
         members.put("request_id", value.requestId());
         members.put("return_url", value.returnUrl());
+        members.put("subkeys", value.subkeys());
         members.put("subscription_id", value.subscriptionId());
         return members.map();
     }
@@ -266,6 +275,16 @@ public final class Encoders {
 
     public static Map<String, Object> listKeyHandshakesQuery(ListKeyHandshakesQuery value) {
         Members members = new Members();
+        members.put("after", value.after());
+        members.put("limit", value.limit());
+        return members.map();
+    }
+
+    public static Map<String, Object> listPaymentsQuery(ListPaymentsQuery value) {
+        Members members = new Members();
+        members.put("from", value.from());
+        members.put("to", value.to());
+        members.put("status", value.status());
         members.put("after", value.after());
         members.put("limit", value.limit());
         return members.map();

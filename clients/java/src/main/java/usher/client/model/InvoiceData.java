@@ -8,11 +8,17 @@ import org.jspecify.annotations.Nullable;
  *
  * @param invoice The invoice (BOLT 11).
  * @param paymentHash Its payment hash.
- * @param amount Millisats, as you requested.
+ * @param amount As you requested: millisats, or the minor unit of {@code currency}.
+ * @param amountMillisats If requested in another currency than millisats: the amount of the invoice, in millisats.
+ * @param currency If requested in another currency than millisats: the currency.
+ * @param rate If requested in another currency than millisats: at which rate.
  * @param requestId Your own reference.
  */
 public record InvoiceData(
         String invoice,
         String paymentHash,
         long amount,
+        @Nullable Long amountMillisats,
+        @Nullable String currency,
+        @Nullable Rate rate,
         @Nullable String requestId) implements EventData {}

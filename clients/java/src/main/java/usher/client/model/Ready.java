@@ -13,6 +13,8 @@ package usher.client.model;
  *     service. {@code none} is always ready.
  * @param tickets The mints. A mint that is away holds up only its own tickets, so it does not affect {@code ready} of
  *     the service.
+ * @param rates The exchange rates. Without one only requests with amounts in its currency fail, so they do not affect
+ *     {@code ready} of the service.
  */
 public record Ready(
         boolean ready,
@@ -20,4 +22,5 @@ public record Ready(
         ReadyRelays relays,
         ReadyStore store,
         ReadyWallet wallet,
-        ReadyTickets tickets) {}
+        ReadyTickets tickets,
+        ReadyRates rates) {}

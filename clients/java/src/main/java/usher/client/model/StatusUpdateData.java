@@ -19,11 +19,15 @@ import org.jspecify.annotations.Nullable;
  * @param reason Why; in the user's words if the user refused.
  * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
  *     approved}.
+ * @param amount If requested in another currency than millisats: the amount, in the currency's minor unit.
+ * @param amountMillisats If requested in another currency than millisats: what was asked for, in millisats.
  * @param amountReceived With {@code skimmed_fee}: millisats that the service received.
+ * @param currency If requested in another currency than millisats: the currency.
  * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
  * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
  * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
  *     backend tells it.
+ * @param rate If requested in another currency than millisats: at which rate.
  * @param requestId Your own reference.
  * @param skimmedFee With {@code paid} through a channel that was opened for this payment: millisats that the liquidity
  *     provider kept of it. The user paid both.
@@ -38,10 +42,14 @@ public record StatusUpdateData(
         @Nullable String method,
         @Nullable String reason,
         @Nullable String sessionToken,
+        @Nullable Long amount,
+        @Nullable Long amountMillisats,
         @Nullable Long amountReceived,
+        @Nullable String currency,
         @Nullable Long feesPaid,
         @Nullable String outcome,
         @Nullable String preimage,
+        @Nullable Rate rate,
         @Nullable String requestId,
         @Nullable Long skimmedFee,
         @Nullable String subscriptionId,
@@ -61,11 +69,15 @@ public record StatusUpdateData(
      * @param reason Why; in the user's words if the user refused.
      * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
      *     approved}.
+     * @param amount If requested in another currency than millisats: the amount, in the currency's minor unit.
+     * @param amountMillisats If requested in another currency than millisats: what was asked for, in millisats.
      * @param amountReceived With {@code skimmed_fee}: millisats that the service received.
+     * @param currency If requested in another currency than millisats: the currency.
      * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
      * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
      * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
      *     backend tells it.
+     * @param rate If requested in another currency than millisats: at which rate.
      * @param requestId Your own reference.
      * @param skimmedFee With {@code paid} through a channel that was opened for this payment: millisats that the
      *     liquidity provider kept of it. The user paid both.
@@ -86,10 +98,14 @@ public record StatusUpdateData(
                 + ", method=" + method
                 + ", reason=" + reason
                 + ", sessionToken=…"
+                + ", amount=" + amount
+                + ", amountMillisats=" + amountMillisats
                 + ", amountReceived=" + amountReceived
+                + ", currency=" + currency
                 + ", feesPaid=" + feesPaid
                 + ", outcome=" + outcome
                 + ", preimage=…"
+                + ", rate=" + rate
                 + ", requestId=" + requestId
                 + ", skimmedFee=" + skimmedFee
                 + ", subscriptionId=" + subscriptionId

@@ -9,10 +9,17 @@ import org.jspecify.annotations.Nullable;
  * @param status {@code approved}.
  * @param subscriptionId Its id, chosen by the user's wallet.
  * @param mainKey Who pays.
- * @param authorizedAmount Millisats of each payment, as the user authorized: requests for more are refused.
+ * @param authorizedAmount The most of each payment in millisats, as the user authorized: requests for more are
+ *     refused.
  * @param authorizedCurrency {@code millisats}.
  * @param authorizedRecurrence When, and how often, it is paid.
  * @param autoCharge Whether the service asks for each due payment by itself.
+ * @param amount If requested in another currency than millisats: the amount of each payment, in the currency's minor
+ *     unit.
+ * @param amountMillisats If requested in another currency than millisats: what the amount came to when you requested
+ *     it, in millisats.
+ * @param currency If requested in another currency than millisats: the currency.
+ * @param rate If requested in another currency than millisats: at which rate.
  * @param requestId Your own reference.
  */
 public record SubscriptionData(
@@ -23,4 +30,8 @@ public record SubscriptionData(
         String authorizedCurrency,
         AuthorizedRecurrence authorizedRecurrence,
         boolean autoCharge,
+        @Nullable Long amount,
+        @Nullable Long amountMillisats,
+        @Nullable String currency,
+        @Nullable Rate rate,
         @Nullable String requestId) implements EventData {}

@@ -11,8 +11,10 @@ import org.jspecify.annotations.Nullable;
  * @param state {@code active}, {@code closed_by_user}, {@code closed_by_provider}, {@code completed} (all agreed
  *     payments were made) or {@code ended} (no further payment is due).
  * @param description What it is for.
- * @param amount Millisats of each payment, as you requested.
- * @param authorizedAmount Millisats of each payment, as the user authorized: requests for more are refused.
+ * @param amount Of each payment, as you requested: millisats, or the minor unit of {@code currency}.
+ * @param currency {@code millisats}, or the code of a currency (ISO 4217).
+ * @param authorizedAmount The most of each payment in millisats, as the user authorized: requests for more are
+ *     refused.
  * @param authorizedRecurrence See the type.
  * @param autoCharge Whether the service asks for each due payment by itself.
  * @param paymentsMade How many payments were made.
@@ -28,6 +30,7 @@ public record SubscriptionInfo(
         String state,
         String description,
         long amount,
+        String currency,
         long authorizedAmount,
         AuthorizedRecurrence authorizedRecurrence,
         boolean autoCharge,

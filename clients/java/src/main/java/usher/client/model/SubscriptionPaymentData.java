@@ -11,10 +11,14 @@ import org.jspecify.annotations.Nullable;
  * @param number The number of the due date, from 1.
  * @param due The due date, in Unix seconds.
  * @param attempt The number of the attempt at this due date, from 1.
- * @param amount Millisats.
+ * @param amount Millisats, or the minor unit of {@code currency}.
  * @param status The outcome.
+ * @param amountMillisats If requested in another currency than millisats: what the charge came to, in millisats;
+ *     missing if there was no rate.
+ * @param currency If requested in another currency than millisats: the currency.
  * @param nextAttemptAt When this due date is tried again, in Unix seconds; if missing, it is skipped.
  * @param preimage With {@code paid}: the proof.
+ * @param rate If requested in another currency than millisats: at which rate.
  * @param reason Why not.
  */
 public record SubscriptionPaymentData(
@@ -25,8 +29,11 @@ public record SubscriptionPaymentData(
         long attempt,
         long amount,
         String status,
+        @Nullable Long amountMillisats,
+        @Nullable String currency,
         @Nullable Long nextAttemptAt,
         @Nullable String preimage,
+        @Nullable Rate rate,
         @Nullable String reason) implements EventData {
     /** Leaves out what nobody may read in a log. */
     @Override
@@ -38,8 +45,11 @@ public record SubscriptionPaymentData(
                 + ", attempt=" + attempt
                 + ", amount=" + amount
                 + ", status=" + status
+                + ", amountMillisats=" + amountMillisats
+                + ", currency=" + currency
                 + ", nextAttemptAt=" + nextAttemptAt
                 + ", preimage=…"
+                + ", rate=" + rate
                 + ", reason=" + reason
                 + "]";
     }

@@ -87,7 +87,7 @@ public final class JwtVerifier {
             throw invalid("its algorithm must be ES256K, without critical extensions");
         }
         byte[] hash = sha256((parts[0] + "." + parts[1]).getBytes(StandardCharsets.US_ASCII));
-        if (!Secp256k1.verify(publicKey, hash, decode(parts[2]))) {
+        if (!Secp256k1Ecdsa.verify(publicKey, hash, decode(parts[2]))) {
             throw invalid("it is not signed by the key");
         }
         return claims(members(parts[1]));
@@ -100,7 +100,7 @@ public final class JwtVerifier {
         }
         if (!(claims.get("target_key") instanceof String targetKey)
                 || !targetKey.matches("[0-9a-fA-F]{64}")
-                || !Secp256k1.isPublicKey(targetKey)) {
+                || !Secp256k1Ecdsa.isPublicKey(targetKey)) {
             throw invalid("its target_key is no key");
         }
         // Either case is accepted, and answered in lower case.

@@ -60,7 +60,7 @@ class VerifyVectorsTest {
                 "ecdsa.json",
                 vector -> assertEquals(
                         vector.flag("valid"),
-                        Secp256k1.verify(
+                        Secp256k1Ecdsa.verify(
                                 hex.parseHex(vector.string("public_key")),
                                 hex.parseHex(vector.string("digest")),
                                 hex.parseHex(vector.string("signature")))));
@@ -73,25 +73,25 @@ class VerifyVectorsTest {
         X9ECParameters curve = CustomNamedCurves.getByName("secp256k1");
         ECDomainParameters domain = new ECDomainParameters(curve.getCurve(), curve.getG(), curve.getN(), curve.getH());
         for (int round = 0; round < 100; round++) {
-            BigInteger secret = new BigInteger(256, random).mod(Secp256k1.N.subtract(BigInteger.ONE)).add(BigInteger.ONE);
+            BigInteger secret = new BigInteger(256, random).mod(Secp256k1Ecdsa.N.subtract(BigInteger.ONE)).add(BigInteger.ONE);
             ECPoint point = curve.getG().multiply(secret).normalize();
             if (point.getAffineYCoord().testBitZero()) {
                 // BIP-340: the key stands for the point with even y.
-                secret = Secp256k1.N.subtract(secret);
+                secret = Secp256k1Ecdsa.N.subtract(secret);
             }
             byte[] hash = MessageDigest.getInstance("SHA-256").digest(bytes32(new BigInteger(200, random)));
             ECDSASigner signer = new ECDSASigner();
             signer.init(true, new ECPrivateKeyParameters(secret, domain));
             BigInteger[] signature = signer.generateSignature(hash);
-            BigInteger low = signature[1].min(Secp256k1.N.subtract(signature[1]));
+            BigInteger low = signature[1].min(Secp256k1Ecdsa.N.subtract(signature[1]));
             byte[] key = bytes32(point.getAffineXCoord().toBigInteger());
             String what = "seed " + seed + ", round " + round;
-            assertTrue(Secp256k1.verify(key, hash, both(signature[0], low)), what);
-            assertTrue(Secp256k1.verify(key, hash, both(signature[0], Secp256k1.N.subtract(low))), what + ": high S");
-            assertFalse(Secp256k1.verify(key, hash, both(low, signature[0])), what + ": swapped");
+            assertTrue(Secp256k1Ecdsa.verify(key, hash, both(signature[0], low)), what);
+            assertTrue(Secp256k1Ecdsa.verify(key, hash, both(signature[0], Secp256k1Ecdsa.N.subtract(low))), what + ": high S");
+            assertFalse(Secp256k1Ecdsa.verify(key, hash, both(low, signature[0])), what + ": swapped");
             byte[] other = hash.clone();
             other[random.nextInt(32)] ^= (byte) (1 << random.nextInt(8));
-            assertFalse(Secp256k1.verify(key, other, both(signature[0], low)), what + ": another message");
+            assertFalse(Secp256k1Ecdsa.verify(key, other, both(signature[0], low)), what + ": another message");
         }
     }
 
@@ -100,15 +100,15 @@ class VerifyVectorsTest {
         byte[] key = bytes32(new BigInteger("79BE667EF9DCBBAC55A06295CE870B07029BFCDB2DCE28D959F2815B16F81798", 16));
         byte[] hash = new byte[32];
         BigInteger one = BigInteger.ONE;
-        assertFalse(Secp256k1.verify(key, hash, both(BigInteger.ZERO, one)));
-        assertFalse(Secp256k1.verify(key, hash, both(one, BigInteger.ZERO)));
-        assertFalse(Secp256k1.verify(key, hash, both(Secp256k1.N, one)));
-        assertFalse(Secp256k1.verify(key, hash, new byte[63]));
+        assertFalse(Secp256k1Ecdsa.verify(key, hash, both(BigInteger.ZERO, one)));
+        assertFalse(Secp256k1Ecdsa.verify(key, hash, both(one, BigInteger.ZERO)));
+        assertFalse(Secp256k1Ecdsa.verify(key, hash, both(Secp256k1Ecdsa.N, one)));
+        assertFalse(Secp256k1Ecdsa.verify(key, hash, new byte[63]));
         byte[] beyond = new byte[32];
         Arrays.fill(beyond, (byte) 0xFF);
-        assertFalse(Secp256k1.verify(beyond, hash, both(one, one)));
+        assertFalse(Secp256k1Ecdsa.verify(beyond, hash, both(one, one)));
         // x = 5 is on no point.
-        assertFalse(Secp256k1.verify(bytes32(BigInteger.valueOf(5)), hash, both(one, one)));
+        assertFalse(Secp256k1Ecdsa.verify(bytes32(BigInteger.valueOf(5)), hash, both(one, one)));
         assertThrows(IllegalArgumentException.class, () -> JwtVerifier.of("00"));
     }
 

@@ -1,0 +1,106 @@
+//! `POST /payments/{stream_id}/refund`
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use serde::Serialize;
+use usher_engine::{Engine, RefundError, RefundRequest, StreamId};
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::body;
+use crate::detached_change::{self, TaskLost};
+use crate::idempotency::IdempotencyContext;
+use crate::path_parameter::PathParameter;
+use crate::problem::{ErrorCode, Problem};
+use crate::request_log;
+
+/// Why no refund has started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Refund(#[from] RefundError),
+    #[error(transparent)]
+    Lost(#[from] TaskLost),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let problem: Problem = match self {
+            Self::Refund(RefundError::NoPayment) => {
+                Problem::new(ErrorCode::StreamNotFound, "no payment to the service has this stream")
+            }
+            Self::Refund(RefundError::NotPaid) => Problem::new(ErrorCode::PaymentNotPaid, "the payment is not paid"),
+            Self::Refund(RefundError::NothingLeft) => {
+                Problem::new(ErrorCode::PaymentRefunded, "all of the payment is refunded, or is being refunded")
+            }
+            Self::Refund(RefundError::Start(error)) => error.into(),
+            Self::Lost(error) => error.into(),
+        };
+        problem.into_response()
+    }
+}
+
+/// A refund that has started.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = RefundStarted)]
+pub(crate) struct Started {
+    /// Where to read its events: `GET /events/{stream_id}`.
+    #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
+    stream_id: String,
+    /// A page for the payer's browser, on which they name an invoice. Anybody who has it can have the money paid to themselves.
+    #[schema(example = "https://login.example/refund/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11/5b0c…")]
+    page_url: String,
+}
+
+impl Started {
+    fn on(engine: &Engine, stream: StreamId) -> Self {
+        Self { stream_id: stream.to_string(), page_url: engine.payments().refund_page_url(stream) }
+    }
+}
+
+/// Pays a payment back, in full or in part.
+///
+/// The money goes to an invoice of the payer's. The wallet that was asked to pay is asked for one, and the payer can name one on
+/// `page_url`: send them there if they paid with another wallet. Give the address to nobody else. The service's Lightning backend
+/// pays the first invoice that fits, within `wallet.daily_budget_millisats`; the refund takes its share of the budget when it
+/// starts. All refunds of a payment together never exceed what was paid for it.
+///
+/// The stream gets `StatusUpdate` events: `{status: "user_failed", reason}` for an invoice that cannot be used, `{status:
+/// "user_approved"}` when there is one, and finally one of `{status: "paid", preimage}`, `{status: "timeout", reason}` and
+/// `{status: "error", reason, outcome}`, as for a payment by the Lightning backend. After `timeout`, and after `error` with the
+/// outcome `not_paid`, the payment can be refunded again.
+#[utoipa::path(
+    post,
+    path = "/payments/{stream_id}/refund",
+    params(("stream_id" = String, Path, description = "The stream of the payment: of `POST /payments/single`, or as `GET /payments` lists it.")),
+    request_body = RefundRequest,
+    responses(
+        (status = 200, description = "The refund is stored and has started.", body = Started),
+        (status = 404, description = "`stream_not_found`: No payment to the service has this stream, or it was removed after \
+            `payments.records_days`."),
+        (status = 409, description = "`payment_not_paid`: The payment is not paid.\n\n\
+            `payment_refunded`: All of it is refunded, or is being refunded."),
+        (status = 429, description = "`budget_exhausted`: Too little is left of `wallet.daily_budget_millisats`."),
+        (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is `none`.\n\n\
+            `storage_unavailable`: The database is unavailable.\n\n`overloaded`: `limits.max_open_streams` is reached."),
+    ),
+)]
+pub(crate) async fn refund_payment(
+    State(state): State<ApiState>,
+    idempotency: Option<Extension<IdempotencyContext>>,
+    PathParameter(payment): PathParameter,
+    body::OptionalJson(request): body::OptionalJson<RefundRequest>,
+) -> Result<Json<Started>, Error> {
+    // Text that is not a stream id names no stream.
+    let payment: StreamId = payment.and_then(|text| text.parse().ok()).ok_or(RefundError::NoPayment)?;
+    let engine = state.engine.clone();
+    let once = idempotency.map(|Extension(idempotency)| {
+        let engine = state.engine.clone();
+        idempotency.request(move |stream: &StreamId| Started::on(&engine, *stream))
+    });
+    let started = async move { engine.payments().refund(payment, request, once).await };
+    let stream = detached_change::run_detached(&state, started).await??;
+    request_log::record_stream_id(&stream);
+    Ok(Json(Started::on(&state.engine, stream)))
+}

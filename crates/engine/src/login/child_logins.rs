@@ -1,0 +1,259 @@
+//! The logins at reusable logins: which are open, and how many may be. Anybody can begin one. Unused ones make room for
+//! each other ([`UnusedLogins`]), apart from those of other protocols. Keys cost nothing either, so those in which a
+//! wallet is asked are bounded, too: the oldest makes room.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use usher_protocol::PublicKey;
+
+use super::unused_logins::UnusedLogins;
+use crate::StreamId;
+use crate::operations::Login;
+use crate::ports::Clock;
+
+/// How many of the operations that may be open may be logins in which a wallet is asked: one in so many.
+const SHARE: usize = 4;
+
+#[derive(Clone)]
+pub(crate) struct ChildLogins(Arc<Inner>);
+
+struct Inner {
+    unused: UnusedLogins,
+    open: Mutex<Open>,
+    most: usize,
+}
+
+/// All that are open: about 200 bytes each.
+#[derive(Default)]
+struct Open {
+    /// By the stream of their reusable login and their own: the key whose wallet is asked.
+    logins: BTreeMap<(StreamId, StreamId), Option<[u8; 32]>>,
+    reusable: HashMap<StreamId, StreamId>,
+    /// The stream of the reusable login, the key that is asked there, and the login's own stream.
+    by_user: BTreeSet<(StreamId, [u8; 32], StreamId)>,
+    /// Those of commits that are under way, and in how many of them.
+    starting: BTreeMap<(StreamId, [u8; 32], StreamId), usize>,
+    /// Those in which a wallet is asked, the oldest first.
+    asking: BTreeSet<StreamId>,
+}
+
+/// Logins of a commit that is under way; dropped when it is applied or has failed.
+pub(crate) struct Starting {
+    logins: ChildLogins,
+    users: Vec<(StreamId, [u8; 32], StreamId)>,
+}
+
+impl ChildLogins {
+    pub(crate) fn new(max_open: usize, clock: Arc<dyn Clock>) -> Self {
+        Self(Arc::new(Inner {
+            unused: UnusedLogins::at_reusable(max_open, clock),
+            open: Mutex::default(),
+            most: (max_open / SHARE).max(1),
+        }))
+    }
+
+    pub(crate) fn unused(&self) -> &UnusedLogins {
+        &self.0.unused
+    }
+
+    /// The login that makes room when another user names their key, if there are as many as there may be. Each is named once.
+    pub(crate) fn make_room(&self) -> Option<StreamId> {
+        let asking = &mut self.0.open.lock().asking;
+        if asking.len() < self.0.most { None } else { asking.pop_first() }
+    }
+
+    /// The reusable login that a login is at, if nobody has named a key there yet.
+    pub(crate) fn unused_at(&self, id: StreamId) -> Option<StreamId> {
+        if self.0.unused.has(id) { self.0.open.lock().reusable.get(&id).copied() } else { None }
+    }
+
+    pub(crate) fn stepped(&self, id: StreamId, reusable: StreamId, login: &Login, is_new: bool) {
+        if !login.is_unused() {
+            self.0.unused.remove(id);
+        } else if is_new {
+            self.0.unused.add(id);
+        }
+        self.0.open.lock().set(reusable, id, Some(login.requested_key().map(|key| key.to_bytes())));
+    }
+
+    /// It has ended. Returns whether nobody had named a key. One that makes room is not among them any more: who has chosen it
+    /// removes it.
+    pub(crate) fn ended(&self, id: StreamId, reusable: StreamId) -> bool {
+        self.0.open.lock().set(reusable, id, None);
+        self.0.unused.remove(id)
+    }
+
+    /// These logins are about to be committed. Each names its user on the stream of its reusable login, so of two commits for
+    /// one user the second finds the first in the store; it must find its login here, too, although it may not be applied yet.
+    pub(crate) fn starting<'a>(&self, steps: impl Iterator<Item = (StreamId, &'a Login)>) -> Option<Starting> {
+        let user = |(id, login): (StreamId, &Login)| Some((login.reusable()?, login.requested_key()?.to_bytes(), id));
+        let users: Vec<_> = steps.filter_map(user).collect();
+        if users.is_empty() {
+            return None;
+        }
+        let mut open = self.0.open.lock();
+        for user in &users {
+            *open.starting.entry(*user).or_default() += 1;
+        }
+        drop(open);
+        Some(Starting { logins: self.clone(), users })
+    }
+
+    /// The open logins of this user at a reusable login. Some may have ended a moment ago, or be in no store yet.
+    pub(crate) fn of_user(&self, reusable: StreamId, main_key: &PublicKey) -> Vec<StreamId> {
+        let (open, key) = (self.0.open.lock(), main_key.to_bytes());
+        let (first, last) = (StreamId::from_bytes([0; 16]), StreamId::from_bytes([0xff; 16]));
+        let range = (reusable, key, first)..=(reusable, key, last);
+        let starting = open.starting.range(range.clone()).map(|(login, _)| login);
+        starting.chain(open.by_user.range(range)).map(|(_, _, id)| *id).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    pub(crate) fn of(&self, reusable: StreamId) -> Vec<StreamId> {
+        let open = self.0.open.lock();
+        let (first, last) = (StreamId::from_bytes([0; 16]), StreamId::from_bytes([0xff; 16]));
+        open.logins.range((reusable, first)..=(reusable, last)).map(|((_, id), _)| *id).collect()
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        let mut open = self.logins.0.open.lock();
+        for user in &self.users {
+            if let Some(count) = open.starting.get_mut(user) {
+                *count -= 1;
+                if *count == 0 {
+                    open.starting.remove(user);
+                }
+            }
+        }
+    }
+}
+
+impl Open {
+    fn set(&mut self, reusable: StreamId, id: StreamId, asked: Option<Option<[u8; 32]>>) {
+        let before = match asked {
+            Some(asked) => self.logins.insert((reusable, id), asked),
+            None => self.logins.remove(&(reusable, id)),
+        };
+        let (before, now) = (before.flatten(), asked.flatten());
+        match asked {
+            Some(_) => self.reusable.insert(id, reusable),
+            None => self.reusable.remove(&id),
+        };
+        if before == now {
+            return;
+        }
+        if let Some(key) = before {
+            self.asking.remove(&id);
+            self.by_user.remove(&(reusable, key, id));
+        }
+        if let Some(key) = now {
+            self.asking.insert(id);
+            self.by_user.insert((reusable, key, id));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use usher_protocol::{Keys, SecretKey};
+
+    use super::*;
+    use crate::operations::{LoginOrigin, LoginTerms};
+    use crate::testing::ManualClock;
+    use crate::{ClientNetwork, UnixMillis};
+
+    const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+
+    fn logins() -> (ChildLogins, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock::at(NOW));
+        (ChildLogins::new(8, clock.clone()), clock)
+    }
+
+    fn id(n: u64) -> StreamId {
+        StreamId::from_parts(n, [0; 10])
+    }
+
+    fn login(reusable: StreamId) -> Login {
+        Login::start(terms(reusable))
+    }
+
+    fn terms(reusable: StreamId) -> LoginTerms {
+        LoginTerms {
+            token: "token".to_owned(),
+            wallet_challenge: "challenge".to_owned(),
+            signer_challenge: "other challenge".to_owned(),
+            page_secret: "secret".to_owned(),
+            browser: None,
+            origin: LoginOrigin::Reusable { stream: reusable },
+            return_url: None,
+            expires_at: NOW.plus(Duration::from_secs(600)),
+            challenge_ttl: Duration::from_secs(300),
+            service_proof: None,
+        }
+    }
+
+    fn asking(reusable: StreamId) -> Login {
+        let key = Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key();
+        Login::start_asking(terms(reusable), key, NOW).0
+    }
+
+    #[test]
+    fn oldest_login_in_which_a_wallet_is_asked_makes_room() {
+        let (logins, _) = logins();
+        let (poster, table) = (id(1), id(2));
+        for n in 10..20 {
+            logins.stepped(id(n), poster, &login(poster), true);
+        }
+        assert_eq!(logins.make_room(), None, "nobody has named a key");
+        logins.stepped(id(12), poster, &asking(poster), false);
+        assert_eq!(logins.make_room(), None);
+        logins.stepped(id(30), table, &asking(table), true);
+        logins.stepped(id(30), table, &asking(table), false);
+        assert_eq!(logins.make_room(), Some(id(12)));
+        assert_eq!(logins.make_room(), None, "it is named once");
+        logins.stepped(id(11), poster, &asking(poster), false);
+        assert!(!logins.ended(id(30), table) && !logins.ended(id(30), table));
+        assert_eq!(logins.make_room(), None, "it ends once");
+        logins.stepped(id(14), poster, &asking(poster), false);
+        assert_eq!(logins.make_room(), Some(id(11)));
+        assert_eq!((logins.of(poster).len(), logins.of(table).len()), (10, 0));
+        assert!(logins.ended(id(15), poster) && !logins.ended(id(15), poster), "nobody has named a key");
+    }
+
+    #[test]
+    fn users_of_commits_that_are_under_way_are_known() {
+        let (logins, _) = logins();
+        let (poster, key) = (id(1), Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key());
+        let terms = LoginTerms { expires_at: NOW, ..terms(poster) };
+        let (asking, _) = Login::start_asking(terms, key, NOW);
+        let waiting = login(poster);
+        let first = logins.starting([(id(10), &asking), (id(11), &waiting)].into_iter());
+        let again = logins.starting([(id(10), &asking), (id(12), &asking)].into_iter());
+        assert_eq!(logins.of_user(poster, &key), [id(10), id(12)]);
+        drop(first);
+        logins.stepped(id(10), poster, &asking, true);
+        assert_eq!(logins.of_user(poster, &key), [id(10), id(12)]);
+        drop(again);
+        assert_eq!(logins.of_user(poster, &key), [id(10)]);
+        assert!(logins.of_user(id(2), &key).is_empty() && logins.0.open.lock().starting.is_empty());
+    }
+
+    #[test]
+    fn logins_that_make_room_for_others_are_forgotten() {
+        let (logins, clock) = logins();
+        let poster = id(1);
+        for n in 10..12 {
+            assert_eq!(logins.unused().make_room(ClientNetwork::Loopback), Ok(Vec::new()));
+            logins.stepped(id(n), poster, &login(poster), true);
+        }
+        clock.turn(Duration::from_secs(90));
+        assert_eq!(logins.unused().make_room(ClientNetwork::Loopback), Ok(vec![id(10)]));
+        assert!(!logins.ended(id(10), poster), "who chose it removes it");
+        assert_eq!(logins.of(poster), [id(11)]);
+    }
+}

@@ -1,0 +1,150 @@
+//! Starts the payment of somebody else's invoice, by a user or by the service's own Lightning backend.
+
+use usher_protocol::bolt11::Invoice;
+
+use super::outgoing::start::ServicePaymentRequest;
+use crate::field_value_checks::{CheckedRequest, FieldChecks, expiry};
+use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::request_errors::StartError;
+use crate::operations::{Operation, Payer, Payment, PaymentTerms};
+use crate::payment::Payments;
+use crate::ports::{CorrelationKey, StoreError};
+use crate::request_body;
+use crate::request_body::{
+    Bolt11, Description, Identifier, Key, Millisats, MillisatsWord, OrDefault, Subkeys, UnixSeconds,
+};
+use crate::{FieldErrors, StreamId, UnixMillis};
+
+request_body! {
+    /// Has an invoice paid.
+    #[derive(Clone, Debug)]
+    pub struct PayInvoiceRequest, PayInvoiceDraft = "PayInvoiceRequest", example {
+        "invoice": "lnbc2500u1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdq5xysxxatsyp3k7enxv4jsxqzpu9qrsgquk0rl77nj30yxdy8j9vdx85fkpmdla2087ne0xh8nhedh8w27kyke0lp53ut353s06fv3qfegext0eh0ymjpf39tuven09sam30g4vgpfna3rh",
+    } {
+        /// The user who is asked to pay: 64 hex characters. Without it, the service's Lightning backend pays.
+        main_key: Option<Key>,
+        /// Keys that may respond for `main_key` without a proof of delegation; at most 8.
+        subkeys: OrDefault<Subkeys>,
+        /// A BOLT 11 invoice with an amount that has not expired and is for `wallet.network`.
+        invoice: Bolt11,
+        /// Millisats; must be the amount of the invoice.
+        amount: Option<Millisats>,
+        /// `millisats`, in either case.
+        currency: Option<MillisatsWord>,
+        /// What the payment is for, as the user sees it; by default the description in the invoice. At most 639 bytes of UTF-8.
+        description: Option<Description>,
+        /// Unix seconds until which the user can pay, or until which the Lightning backend is asked to: at most 24 hours ahead,
+        /// by default five minutes, and never later than the expiry of the invoice.
+        expires_at: Option<UnixSeconds>,
+        /// Your own reference, repeated in the events.
+        reference as "request_id": Option<Identifier>,
+    }
+}
+
+impl CheckedRequest for PayInvoiceRequest {
+    async fn check(draft: &PayInvoiceDraft, checks: &FieldChecks, errors: &mut FieldErrors) -> Result<(), StoreError> {
+        if let Some(invoice) = &draft.invoice {
+            check_invoice(invoice, draft.amount, checks, errors);
+        }
+        checks.expiry("/expires_at", draft.expires_at, errors);
+        Ok(())
+    }
+}
+
+fn check_invoice(invoice: &Invoice, amount: Option<u64>, checks: &FieldChecks, errors: &mut FieldErrors) {
+    let (theirs, ours) = (invoice.network(), checks.rules.network);
+    if theirs != ours {
+        errors.add("/invoice", format!("is for the network {theirs}; this service uses {ours}"));
+    }
+    if invoice.is_expired(checks.core.clock.now().secs()) {
+        errors.add("/invoice", "has expired");
+    }
+    match (invoice.amount(), amount) {
+        (None, _) => errors.add("/invoice", "names no amount"),
+        (Some(theirs), Some(given)) if theirs != given => {
+            errors.add("/amount", format!("is not the invoice's, which is {theirs}"));
+        }
+        (Some(amount), _) => checks.amount("/invoice", Some(amount), errors),
+    }
+}
+
+impl Payments {
+    /// Whether a payment of this invoice is under way, or has ended not long ago.
+    pub(crate) fn is_paying(&self, invoice: &Invoice) -> bool {
+        self.core.index.find(CorrelationKey::paying(invoice.payment_hash())).is_some()
+    }
+
+    /// Pays somebody else's invoice, from a user's wallet or from the service's own Lightning backend. An invoice is
+    /// never paid twice: a second request gets the first payment's stream.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn pay(
+        &self,
+        request: PayInvoiceRequest,
+        once: Option<IdempotentRequest<StreamId>>,
+    ) -> Result<StreamId, StartError> {
+        let now = self.core.clock.now();
+        let paying = CorrelationKey::paying(request.invoice.payment_hash());
+        if let Some(stream_id) = self.core.index.find(paying) {
+            self.check_same_invoice(stream_id, &request.invoice).await?;
+            return self.starter.respond(once, stream_id).await;
+        }
+        self.checks.check(&request).await?;
+        let invoice = &request.invoice;
+        let expires_at = expiry(request.expires_at, now);
+        let amount = invoice.amount().unwrap_or_default();
+        let stream_id = self.core.ids.stream_id();
+        let wanted = invoice.clone();
+        let record = once.as_ref().map(|once| once.record(&stream_id, now));
+        let owner = match request.main_key {
+            Some(main_key) => {
+                let description =
+                    request.description.or_else(|| invoice.description().map(str::to_owned)).unwrap_or_default();
+                let terms = PaymentTerms {
+                    payer: Some(Payer { main_key, subkeys: request.subkeys }),
+                    request_id: self.core.ids.token(),
+                    reference: request.reference,
+                    description,
+                    subscription: None,
+                    expires_at: expires_at.min(UnixMillis::from_secs(invoice.expires_at())),
+                };
+                let (payment, effects) = Payment::of_invoice(terms, amount, request.invoice);
+                self.starter.create(stream_id, Operation::InvoicePayment(payment), effects, record).await?
+            }
+            None => {
+                let PayInvoiceRequest { invoice, reference, .. } = request;
+                let payment = ServicePaymentRequest { invoice, reference, expires_at };
+                self.pay_from_backend(stream_id, payment, record).await?
+            }
+        };
+        match owner {
+            None => Ok(stream_id),
+            // A concurrent request with the same invoice was faster.
+            Some(owner) => {
+                self.check_same_invoice(owner, &wanted).await?;
+                self.starter.respond(once, owner).await
+            }
+        }
+    }
+
+    /// Refuses another invoice with the payment hash of the one that this operation pays: it is not paid by that payment, and
+    /// paying a hash twice may lose the money (BOLT 11).
+    async fn check_same_invoice(&self, owner: StreamId, invoice: &Invoice) -> Result<(), StartError> {
+        let stored = self.core.store.operation(owner).await?;
+        let operation = stored.and_then(|stored| Operation::from_state(&stored.state).ok());
+        let paid = match &operation {
+            Some(Operation::InvoicePayment(payment)) => payment.invoice(),
+            Some(Operation::OutgoingPayment(payment)) => Some(payment.invoice()),
+            // Removed meanwhile, or damaged: nothing says that it is another.
+            _ => None,
+        };
+        match paid {
+            Some(paid) if paid != invoice => Err(StartError::invalid(
+                "/invoice",
+                "has the payment hash of another invoice that is or was paid: ask the payee for an invoice with a new one",
+            )),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Prices in currencies, and what they come to in millisats.
+
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive as _;
+use serde::{Deserialize, Serialize};
+use usher_protocol::message::{self, Currency};
+
+use crate::StreamId;
+use crate::ports::{CurrencyCode, ExchangeRate};
+
+/// Sats of one bitcoin, as a power of ten.
+const BITCOIN: u32 = 8;
+
+/// Millisats of a sat.
+const SAT: u64 = 1_000;
+
+/// A price in a currency, with the amount in millisats that was fixed at a rate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Price {
+    /// In the currency's minor unit.
+    pub amount: u64,
+    /// The currency.
+    pub currency: CurrencyCode,
+    /// What it came to, in millisats: whole sats, rounded up.
+    pub amount_millisats: u64,
+    /// At which rate.
+    pub rate: ExchangeRate,
+}
+
+/// An operation that has started, with its price if the request was not in millisats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PricedOperation {
+    /// Its stream.
+    pub stream_id: StreamId,
+    /// Its price.
+    pub price: Option<Price>,
+}
+
+impl Price {
+    /// Fixes what an amount in the minor unit of a currency comes to; `None` if that is more than can be counted.
+    pub fn fix(amount: u64, currency: CurrencyCode, rate: ExchangeRate) -> Option<Self> {
+        let amount_millisats = millisats(amount, currency, rate.value)?;
+        Some(Self { amount, currency, amount_millisats, rate })
+    }
+
+    /// The amount in the currency's major unit, with all its decimal places.
+    pub fn major(&self) -> Decimal {
+        let major = Decimal::try_from_i128_with_scale(i128::from(self.amount), self.currency.decimals());
+        major.unwrap_or_default()
+    }
+
+    /// As wallets are told of it. Only here is a rate a floating-point number, because the wallet protocol has it so.
+    pub(crate) fn to_wallet(&self) -> Option<(u64, Currency, message::ExchangeRate)> {
+        let rate = message::ExchangeRate {
+            rate: self.rate.value.to_f64()?,
+            source: self.rate.source.clone(),
+            time: self.rate.at.secs(),
+        };
+        Some((self.amount, self.currency.as_str().parse().ok()?, rate))
+    }
+}
+
+/// Exact, in integers: the amount over the price of a bitcoin, in whole sats, rounded up.
+fn millisats(amount: u64, currency: CurrencyCode, rate: Decimal) -> Option<u64> {
+    let rate = rate.normalize();
+    let price = u128::try_from(rate.mantissa()).ok()?.checked_mul(power_of_ten(currency.decimals())?)?;
+    let bought = u128::from(amount).checked_mul(power_of_ten(BITCOIN + rate.scale())?)?;
+    let sats = bought.checked_add(price.checked_sub(1)?)?.checked_div(price)?;
+    u64::try_from(sats).ok()?.checked_mul(SAT)
+}
+
+const fn power_of_ten(exponent: u32) -> Option<u128> {
+    10_u128.checked_pow(exponent)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::UnixMillis;
+    use crate::request_body::field_reader::MAX_MILLISATS;
+
+    fn code(text: &str) -> CurrencyCode {
+        CurrencyCode::parse(text).unwrap()
+    }
+
+    fn rate(value: Decimal) -> ExchangeRate {
+        ExchangeRate { value, source: "a".to_owned(), at: UnixMillis(0) }
+    }
+
+    fn fixed(amount: u64, currency: &str, value: &str) -> Option<u64> {
+        Price::fix(amount, code(currency), rate(value.parse().unwrap())).map(|price| price.amount_millisats)
+    }
+
+    #[test]
+    fn amounts_are_rounded_up_to_a_whole_sat() {
+        for (amount, currency, value, millisats) in [
+            (1_250, "EUR", "62500", 20_000_000),
+            (1, "EUR", "62500", 16_000),
+            (1, "EUR", "64000.1", 16_000),
+            (1, "USD", "1000000000000000", 1_000),
+            (1, "JPY", "10000000", 10_000),
+            (1, "KWD", "20000", 5_000),
+            (100, "USD", "100000000.01", 1_000),
+            (100, "USD", "99999999.99", 2_000),
+        ] {
+            assert_eq!(fixed(amount, currency, value), Some(millisats), "{amount} {currency} at {value}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_counted_has_no_price() {
+        for value in ["0", "-1", "0.0000000000000000000000000001"] {
+            assert_eq!(fixed(MAX_MILLISATS, "EUR", value), None, "{value}");
+        }
+        assert_eq!(fixed(u64::MAX, "JPY", "1"), None);
+    }
+
+    #[test]
+    fn major_units_have_all_decimal_places() {
+        for (amount, currency, text) in
+            [(1_250, "EUR", "12.50"), (5, "USD", "0.05"), (700, "JPY", "700"), (1, "KWD", "0.001")]
+        {
+            let price = Price::fix(amount, code(currency), rate(Decimal::from(50_000))).unwrap();
+            assert_eq!(price.major().to_string(), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn prices_are_fixed_exactly(
+            amount in 1..=MAX_MILLISATS,
+            // A rate as sources have them, and halfway between two.
+            mantissa in 1_i64..=i64::MAX,
+            scale in 0_u32..=9,
+            currency in prop_oneof![Just("EUR"), Just("JPY"), Just("KWD")],
+        ) {
+            let currency = code(currency);
+            let value = Decimal::new(mantissa, scale);
+            let Some(price) = Price::fix(amount, currency, rate(value)) else { return Ok(()) };
+            let millisats = price.amount_millisats;
+            prop_assert!(millisats >= SAT && millisats % SAT == 0);
+            // sats × rate × 10^decimals ≥ amount × 10^8 > (sats - 1) × …, with the decimal places of the rate multiplied away.
+            let worth = |sats: u64| {
+                u128::from(sats) * u128::from(mantissa.unsigned_abs()) * 10_u128.pow(currency.decimals())
+            };
+            if let Some(owed) = u128::from(amount).checked_mul(10_u128.pow(BITCOIN + scale)) {
+                prop_assert!(worth(millisats / SAT) >= owed && worth(millisats / SAT - 1) < owed);
+            }
+            if let Some(more) = Price::fix(amount.saturating_add(1), currency, price.rate.clone()) {
+                prop_assert!(more.amount_millisats >= millisats);
+            }
+            let dearer = rate(value + Decimal::ONE);
+            prop_assert!(Price::fix(amount, currency, dearer).is_none_or(|dearer| dearer.amount_millisats <= millisats));
+        }
+    }
+}

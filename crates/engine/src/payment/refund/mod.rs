@@ -1,0 +1,343 @@
+//! A refund: the service's Lightning backend pays back a payment, in full or in part, to an invoice that the payer gives.
+//!
+//! ```text
+//! asking ──the payer's wallet sends an invoice──▶ paying   StatusUpdate {status: user_approved}
+//! asking ──the payer names one on the page──────▶ paying   StatusUpdate {status: user_approved}
+//! asking ──an invoice that cannot be used───────▶ asking   StatusUpdate {status: user_failed, reason}
+//! asking ──expired──────────────────────────────▶ finished StatusUpdate {status: timeout}
+//! paying ──as a payment by the backend──────────▶ over     StatusUpdate {status: paid, preimage} or {status: error, outcome}
+//! ```
+//!
+//! While it asks, it holds its share of the budget. It is paid once: from the commit of its first invoice on, it is the payment of
+//! that invoice ([`OutgoingPayment`], with its crash table), and takes no other. A crash before that commit loses the invoice and
+//! nothing else: nothing was sent, and the payer is still asked.
+
+pub(crate) mod page;
+pub(crate) mod start;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
+use usher_protocol::bolt11::{Invoice, Network};
+use usher_protocol::message::{self, Currency, InvoiceResponse, ServiceMessage, WalletMessage};
+use usher_protocol::subkey::Permission;
+
+use crate::event_data::PaymentData;
+use crate::operations::user_keys::{self, UserKeys};
+use crate::operations::{Effect, Input, OutgoingPayment, Signal, Spending, StateMachine, StepResult, emit, millis};
+use crate::ports::{CorrelationKey, OperationKind, PaymentKind, PaymentRecord, PaymentRecordStatus};
+use crate::{StreamId, UnixMillis};
+
+/// How long after the payer has named an invoice attempts to pay it may begin.
+const PAYING: Duration = Duration::from_secs(300);
+
+/// The most unusable invoices that are reported.
+const MAX_FAILURES: u8 = 20;
+
+/// What a refund is of.
+#[derive(Clone, Debug)]
+pub(crate) struct RefundTerms {
+    /// The payment.
+    pub(crate) payment: StreamId,
+    /// Its invoice, for the payer's wallet.
+    pub(crate) refunded_invoice: Option<String>,
+    /// Millisats.
+    pub(crate) amount: u64,
+    /// What it is for.
+    pub(crate) description: String,
+    /// The app's own reference, repeated in events.
+    pub(crate) reference: Option<String>,
+    /// Whose wallet is asked for an invoice; `None`: only the page asks.
+    pub(crate) payer: Option<(PublicKey, Vec<PublicKey>)>,
+    /// Our random id of the request.
+    pub(crate) request_id: String,
+    /// Until when an invoice can be named.
+    pub(crate) expires_at: UnixMillis,
+    /// The largest fee in millisats.
+    pub(crate) fees_allowed: u64,
+    /// The network of invoices.
+    pub(crate) network: Network,
+}
+
+/// The state of a refund.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refund {
+    refund_of: StreamId,
+    refunded_invoice: Option<String>,
+    amount: u64,
+    description: String,
+    reference: Option<String>,
+    #[serde(flatten, deserialize_with = "user_keys::all_or_none")]
+    user_keys: Option<UserKeys>,
+    request_id: String,
+    #[serde(with = "millis")]
+    expires_at: UnixMillis,
+    fees_allowed: u64,
+    network: Network,
+    failures: u8,
+    phase: Phase,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "snake_case")]
+enum Phase {
+    /// For an invoice.
+    Asking,
+    /// Paying it, or having paid it.
+    Paying { payment: Box<OutgoingPayment> },
+    /// Nobody has named an invoice in time.
+    Expired,
+}
+
+/// How a refund stands, for its page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefundProgress {
+    /// The payer is asked for an invoice.
+    Asking,
+    /// It is being paid.
+    Paying,
+    /// It was paid.
+    Paid,
+    /// It was not paid, and will not be.
+    NotPaid,
+    /// It has ended, and nobody knows whether it was paid.
+    Unknown,
+    /// Nobody has named an invoice in time.
+    Expired,
+}
+
+impl fmt::Debug for Refund {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Refund")
+            .field("refund_of", &self.refund_of)
+            .field("amount", &self.amount)
+            .finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for Refund {
+    fn kind(&self) -> OperationKind {
+        OperationKind::Refund
+    }
+
+    fn resumes() -> bool {
+        true
+    }
+
+    fn is_read_at_start() -> bool {
+        true
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        match &mut self.phase {
+            Phase::Asking => self.ask_step(input, now),
+            Phase::Paying { payment } => payment.step(input, now),
+            Phase::Expired => StepResult::Ignored,
+        }
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        match &self.phase {
+            Phase::Paying { payment } => Some(payment.wake_at()),
+            Phase::Asking | Phase::Expired => Some(self.expires_at),
+        }
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        let paying = match &self.phase {
+            Phase::Paying { payment } => Some(payment.correlation()),
+            Phase::Asking | Phase::Expired => None,
+        };
+        [CorrelationKey::request(&self.request_id)].into_iter().chain(paying).collect()
+    }
+
+    fn is_done(&self) -> bool {
+        match &self.phase {
+            Phase::Asking => false,
+            Phase::Paying { payment } => payment.is_done(),
+            Phase::Expired => true,
+        }
+    }
+
+    fn is_by_wall_clock(&self, input: &Input) -> bool {
+        matches!(input, Input::PaymentStatus(_))
+    }
+
+    fn lingers(&self) -> bool {
+        true
+    }
+
+    fn spending(&self) -> Option<Spending> {
+        let (amount, fees_allowed, until) = match &self.phase {
+            Phase::Asking => (self.amount, self.fees_allowed, None),
+            Phase::Paying { payment } => return Some(payment.spending()),
+            Phase::Expired => (0, 0, Some(self.expires_at)),
+        };
+        Some(Spending { amount, fees_allowed, fees_paid: None, until })
+    }
+
+    fn payment_record(&self) -> Option<PaymentRecord> {
+        let (status, settled, fee, payment_hash) = match &self.phase {
+            Phase::Asking => (PaymentRecordStatus::Open, None, None, None),
+            Phase::Paying { payment } => {
+                let PaymentRecord { status, settled, fee, payment_hash, .. } = payment.payment_record();
+                (status, settled, fee, payment_hash)
+            }
+            Phase::Expired => (PaymentRecordStatus::NotPaid, None, None, None),
+        };
+        Some(PaymentRecord {
+            kind: PaymentKind::Refund,
+            status,
+            amount: self.amount,
+            settled,
+            fee,
+            description: self.description.clone(),
+            reference: self.reference.clone(),
+            payment_hash,
+            price: None,
+            refund_of: Some(self.refund_of),
+        })
+    }
+}
+
+impl Refund {
+    pub(crate) fn start(terms: RefundTerms) -> (Self, Vec<Effect>) {
+        let refund = Self {
+            refund_of: terms.payment,
+            refunded_invoice: terms.refunded_invoice,
+            amount: terms.amount,
+            description: terms.description,
+            reference: terms.reference,
+            user_keys: terms.payer.map(|(main_key, subkeys)| UserKeys::new(main_key, &subkeys)),
+            request_id: terms.request_id,
+            expires_at: terms.expires_at,
+            fees_allowed: terms.fees_allowed,
+            network: terms.network,
+            failures: 0,
+            phase: Phase::Asking,
+        };
+        let ask =
+            refund.user_keys.as_ref().map(|keys| Effect::Send(keys.message(&refund.request(), refund.expires_at)));
+        (refund, ask.into_iter().collect())
+    }
+
+    /// How it stands.
+    pub(crate) fn progress(&self) -> RefundProgress {
+        match &self.phase {
+            Phase::Asking => RefundProgress::Asking,
+            Phase::Expired => RefundProgress::Expired,
+            Phase::Paying { payment } => match payment.payment_record().status {
+                PaymentRecordStatus::Open => RefundProgress::Paying,
+                PaymentRecordStatus::Paid => RefundProgress::Paid,
+                PaymentRecordStatus::NotPaid => RefundProgress::NotPaid,
+                PaymentRecordStatus::Unknown => RefundProgress::Unknown,
+            },
+        }
+    }
+
+    /// What is wrong with an invoice for it.
+    pub(crate) fn fault_of(&self, invoice: &Invoice, now: UnixMillis) -> Option<RefundInvoiceFault> {
+        if invoice.network() != self.network {
+            Some(RefundInvoiceFault::Network)
+        } else if invoice.amount() != Some(self.amount) {
+            Some(RefundInvoiceFault::Amount)
+        } else if invoice.is_expired(now.secs()) {
+            Some(RefundInvoiceFault::Expired)
+        } else {
+            None
+        }
+    }
+
+    fn ask_step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        match input {
+            Input::Timer if now >= self.expires_at => {
+                self.phase = Phase::Expired;
+                let late = self.told("timeout", Some("the payer named no invoice in time"), now);
+                StepResult::Stepped(vec![late, Effect::ClearOutbox, Effect::Finish])
+            }
+            _ if now >= self.expires_at => StepResult::Ignored,
+            Input::Wallet { author, message: WalletMessage::InvoiceResponse(response), .. } => {
+                self.answered(author, response, now)
+            }
+            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. } => {
+                let request = self.request();
+                let Some(keys) = &mut self.user_keys else { return StepResult::Ignored };
+                if !keys.prove(author, proof, Permission::Payment, now) {
+                    return StepResult::Ignored;
+                }
+                StepResult::Stepped(vec![Effect::SendAlso(keys.message_to_proven(author, &request, self.expires_at))])
+            }
+            Input::Signal(Signal::RefundTo(invoice)) => self.pay(invoice, now),
+            Input::CorrelationTaken => self.failed("the invoice is or was paid by another payment", now),
+            _ => StepResult::Ignored,
+        }
+    }
+
+    fn answered(&mut self, author: &PublicKey, response: &InvoiceResponse, now: UnixMillis) -> StepResult {
+        let is_payer = self.user_keys.as_ref().is_some_and(|keys| keys.may_pay(author, now));
+        if response.request.inner.request_id != self.request_id || !is_payer {
+            return StepResult::Ignored;
+        }
+        match response.invoice.parse::<Invoice>() {
+            Ok(invoice) if response.payment_hash.is_some_and(|hash| hash != invoice.payment_hash()) => {
+                self.failed("the invoice has another payment hash than the wallet says", now)
+            }
+            Ok(invoice) => self.pay(&invoice, now),
+            Err(error) => self.failed(&format!("the wallet's invoice cannot be read: {error}"), now),
+        }
+    }
+
+    fn pay(&mut self, invoice: &Invoice, now: UnixMillis) -> StepResult {
+        if let Some(fault) = self.fault_of(invoice, now) {
+            return self.failed(&fault.to_string(), now);
+        }
+        let (payment, effects) =
+            OutgoingPayment::start(invoice.clone(), self.reference.clone(), now.plus(PAYING), self.fees_allowed, now);
+        self.phase = Phase::Paying { payment: Box::new(payment) };
+        let told = [self.told("user_approved", None, now), Effect::ClearOutbox];
+        StepResult::Stepped(told.into_iter().chain(effects).collect())
+    }
+
+    fn failed(&mut self, reason: &str, now: UnixMillis) -> StepResult {
+        if self.failures >= MAX_FAILURES {
+            return StepResult::Ignored;
+        }
+        self.failures += 1;
+        StepResult::Stepped(vec![self.told("user_failed", Some(reason), now)])
+    }
+
+    fn told(&self, status: &str, reason: Option<&str>, now: UnixMillis) -> Effect {
+        emit(PaymentData::failed(status, reason, self.reference.as_deref()), now)
+    }
+
+    fn request(&self) -> ServiceMessage {
+        ServiceMessage::InvoiceRequest(message::InvoiceRequest {
+            request_id: self.request_id.clone(),
+            amount: self.amount,
+            currency: Currency::Millisats,
+            current_exchange_rate: None,
+            expires_at: self.expires_at.secs(),
+            description: Some(self.description.clone()),
+            refund_invoice: self.refunded_invoice.clone(),
+        })
+    }
+}
+
+/// What is wrong with an invoice that a payer names for a refund.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RefundInvoiceFault {
+    /// It is of another network.
+    #[error("the invoice is for another network")]
+    Network,
+    /// It is for another amount, or for none.
+    #[error("the invoice is for another amount")]
+    Amount,
+    /// It has expired.
+    #[error("the invoice has expired")]
+    Expired,
+}
+
+#[cfg(test)]
+mod tests;

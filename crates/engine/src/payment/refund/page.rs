@@ -1,0 +1,109 @@
+//! The page of a refund, on which the payer names an invoice.
+
+use std::time::Duration;
+
+use usher_protocol::bolt11::Invoice;
+
+use super::{Refund, RefundInvoiceFault, RefundProgress};
+use crate::StreamId;
+use crate::operations::{Input, Operation, Signal};
+use crate::page_rules::KeyedPage;
+use crate::payment::Payments;
+use crate::ports::{PayeeError, StoreError};
+
+/// A refund as its page shows it.
+#[derive(Clone)]
+pub struct RefundView {
+    /// How it stands.
+    pub progress: RefundProgress,
+    /// Millisats.
+    pub amount: u64,
+    /// What the payment was for.
+    pub description: String,
+    /// Whether the payer's wallet is asked as well.
+    pub asks_wallet: bool,
+    /// How long an invoice can still be named.
+    pub time_left: Duration,
+}
+
+/// Why a refund does not take an invoice.
+#[derive(Debug, thiserror::Error)]
+pub enum RefundInvoiceError {
+    /// There is no such refund, or the secret is another.
+    #[error("there is no such refund")]
+    NotFound,
+    /// It asks for no invoice any more.
+    #[error("the refund has an invoice, or has ended")]
+    Over,
+    /// The text is neither an invoice nor a Lightning address.
+    #[error("it is neither a Lightning invoice nor a Lightning address")]
+    NoPayee,
+    /// The Lightning address gives no invoice for this amount.
+    #[error(transparent)]
+    Address(PayeeError),
+    /// The invoice does not fit.
+    #[error(transparent)]
+    Fault(#[from] RefundInvoiceFault),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Payments {
+    /// The page of a refund. Whoever has its address can have it paid to themselves.
+    pub fn refund_page_url(&self, id: StreamId) -> String {
+        self.pages.page_url(KeyedPage::Refund, id)
+    }
+
+    /// A refund for its page; `None` when there is none, or the secret is another.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn refund_page(&self, id: StreamId, secret: &str) -> Result<Option<RefundView>, StoreError> {
+        let Some(refund) = self.find_refund(id, secret).await? else { return Ok(None) };
+        Ok(Some(RefundView {
+            progress: refund.progress(),
+            amount: refund.amount,
+            asks_wallet: refund.user_keys.is_some(),
+            time_left: refund.expires_at.since(self.core.clock.now()),
+            description: refund.description,
+        }))
+    }
+
+    /// Pays a refund to this invoice, or to one of this Lightning address. The refund's page says what becomes of it: of two invoices at once, the first counts.
+    ///
+    /// # Errors
+    /// [`RefundInvoiceError`].
+    pub async fn refund_to(&self, id: StreamId, secret: &str, payee: &str) -> Result<(), RefundInvoiceError> {
+        let refund = self.find_refund(id, secret).await?.ok_or(RefundInvoiceError::NotFound)?;
+        let now = self.core.clock.now();
+        if refund.progress() != RefundProgress::Asking || now >= refund.expires_at {
+            return Err(RefundInvoiceError::Over);
+        }
+        let invoice = match &self.payees {
+            Some(payees) if payee.contains('@') => {
+                payees.invoice(payee, refund.amount).await.map_err(|error| match error {
+                    PayeeError::NoAddress => RefundInvoiceError::NoPayee,
+                    error => RefundInvoiceError::Address(error),
+                })?
+            }
+            _ => payee.to_owned(),
+        };
+        let invoice: Invoice = invoice.parse().map_err(|_| RefundInvoiceError::NoPayee)?;
+        if let Some(fault) = refund.fault_of(&invoice, now) {
+            return Err(fault.into());
+        }
+        self.core.inputs.put(id, Input::Signal(Signal::RefundTo(invoice))).await;
+        Ok(())
+    }
+
+    async fn find_refund(&self, id: StreamId, secret: &str) -> Result<Option<Refund>, StoreError> {
+        if !self.pages.is_secret(KeyedPage::Refund, id, secret) {
+            return Ok(None);
+        }
+        match self.core.damaged_rows.readable(id).await? {
+            Some((_, Operation::Refund(refund))) => Ok(Some(refund)),
+            _ => Ok(None),
+        }
+    }
+}

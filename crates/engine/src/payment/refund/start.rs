@@ -1,0 +1,157 @@
+//! Starts a refund: never more than was paid, whatever is asked at once.
+
+use usher_protocol::bolt11::Invoice;
+
+use super::{Refund, RefundTerms};
+use crate::field_value_checks::refund_expiry;
+use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::request_errors::StartError;
+use crate::operations::Operation;
+use crate::payment::Payments;
+use crate::payment::spending_budget::BudgetError;
+use crate::ports::{BookedPayment, PaymentKind, PaymentRecord, PaymentRecordStatus, StoreError};
+use crate::request_body;
+use crate::request_body::{Identifier, Millisats, UnixSeconds};
+use crate::{StreamId, UnixMillis};
+
+request_body! {
+    /// Pays a payment back.
+    #[derive(Clone, Debug)]
+    pub struct RefundRequest, RefundDraft = "RefundRequest", example { "amount": 5000 } {
+        /// Millisats. By default all that was paid and is not refunded yet.
+        amount: Option<Millisats>,
+        /// Unix seconds until which the payer can name an invoice: at most 30 days ahead, by default seven days.
+        expires_at: Option<UnixSeconds>,
+        /// Your own reference, repeated in the events.
+        reference as "request_id": Option<Identifier>,
+    }
+}
+
+/// Why a payment is not refunded.
+#[derive(Debug, thiserror::Error)]
+pub enum RefundError {
+    /// No payment to the service has this stream.
+    #[error("no payment to the service has this stream")]
+    NoPayment,
+    /// It was not paid.
+    #[error("the payment was not paid")]
+    NotPaid,
+    /// All of it is refunded, or is being refunded.
+    #[error("all of the payment is refunded, or is being refunded")]
+    NothingLeft,
+    /// The request is refused, or the store failed.
+    #[error(transparent)]
+    Start(#[from] StartError),
+}
+
+impl From<StoreError> for RefundError {
+    fn from(error: StoreError) -> Self {
+        Self::Start(error.into())
+    }
+}
+
+impl Payments {
+    /// Asks the payer of a payment for an invoice, and pays it. The amount, and the largest fee, are taken from the budget at once.
+    ///
+    /// # Errors
+    /// [`RefundError`].
+    pub async fn refund(
+        &self,
+        payment: StreamId,
+        request: RefundRequest,
+        once: Option<IdempotentRequest<StreamId>>,
+    ) -> Result<StreamId, RefundError> {
+        let now = self.core.clock.now();
+        let expires_at = refund_expiry(request.expires_at, now)?;
+        self.need_lightning()?;
+        // What is refunded is summed up and committed by one request at a time, so that none sees less than there is.
+        let _only = self.refunding.lock().await;
+        let booked = self.core.store.payment_record(payment).await?.ok_or(RefundError::NoPayment)?;
+        let left = self.left_to_refund(&booked).await?;
+        let amount = match request.amount {
+            Some(0) => return Err(StartError::invalid("/amount", "must be more than zero").into()),
+            Some(amount) if amount > left => {
+                let detail = format!("is more than is left to refund, which is {left} millisats");
+                return Err(StartError::invalid("/amount", detail).into());
+            }
+            Some(amount) => amount,
+            None => left,
+        };
+        let (payer, refunded_invoice) = self.payer_of(payment).await?;
+        let fees_allowed = self.budget.largest_fee(amount);
+        let terms = RefundTerms {
+            payment,
+            refunded_invoice,
+            amount,
+            description: booked.record.description,
+            reference: request.reference,
+            payer,
+            request_id: self.core.ids.token(),
+            expires_at,
+            fees_allowed,
+            network: self.network,
+        };
+        self.commit_refund(terms, once, now).await
+    }
+
+    /// Millisats.
+    async fn left_to_refund(&self, booked: &BookedPayment) -> Result<u64, RefundError> {
+        let PaymentRecord { kind, status, settled, fee, .. } = &booked.record;
+        match kind {
+            PaymentKind::Requested | PaymentKind::Charge => {}
+            PaymentKind::Outgoing | PaymentKind::Refund => return Err(RefundError::NoPayment),
+        }
+        if *status != PaymentRecordStatus::Paid {
+            return Err(RefundError::NotPaid);
+        }
+        // What the liquidity provider kept was paid, too.
+        let paid = settled.unwrap_or_default().saturating_add(fee.unwrap_or_default());
+        let refunded = self.core.store.refunded(booked.stream_id).await?;
+        paid.checked_sub(refunded).filter(|left| *left > 0).ok_or(RefundError::NothingLeft)
+    }
+
+    /// The keys of the user whose wallet was asked to pay, and the invoice, while the payment itself is kept.
+    async fn payer_of(&self, payment: StreamId) -> Result<(Option<Keys>, Option<String>), StoreError> {
+        match self.core.damaged_rows.readable(payment).await? {
+            Some((_, Operation::SinglePayment(payment))) => {
+                let invoice = payment.invoice().map(Invoice::as_str).map(str::to_owned);
+                Ok((payment.user_keys().map(|keys| (keys.main_key(), keys.named())), invoice))
+            }
+            _ => Ok((None, None)),
+        }
+    }
+
+    async fn commit_refund(
+        &self,
+        terms: RefundTerms,
+        once: Option<IdempotentRequest<StreamId>>,
+        now: UnixMillis,
+    ) -> Result<StreamId, RefundError> {
+        let id = self.core.ids.stream_id();
+        let (refund, effects) = Refund::start(terms);
+        let operation = Operation::Refund(refund);
+        let spending = operation.spending().unwrap_or_default();
+        let starting = self.starting.read().await;
+        let allocation = self.budget.reserve(id, &spending, now).map_err(|error| match error {
+            BudgetError::TooLarge { budget, fee } => StartError::invalid(
+                "/amount",
+                format!(
+                    "is more than wallet.daily_budget_millisats ({budget}) allows for a whole day, with a fee of up to {fee} \
+                     millisats"
+                ),
+            ),
+            BudgetError::Exhausted { retry_after } => {
+                StartError::BudgetExhausted { retry_after: super::super::outgoing::start::whole_secs(retry_after) }
+            }
+        })?;
+        let record = once.as_ref().map(|once| once.record(&id, now));
+        let created = self.starter.create_new(id, operation, effects, record).await;
+        drop(starting);
+        if matches!(created, Err(StartError::TooManyOpen | StartError::TooManyEnded | StartError::Repeated)) {
+            allocation.release();
+        }
+        Ok(created?)
+    }
+}
+
+type Keys = (usher_protocol::PublicKey, Vec<usher_protocol::PublicKey>);

@@ -1,0 +1,126 @@
+//! Servers of addresses that lie, stall and flood.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use usher_engine::ports::{PayeeError, Payees as _};
+use usher_test_tools::TcpServer;
+
+use super::*;
+
+/// Answers each path by this script.
+async fn server(script: impl Fn(&str, u16) -> String + Send + Sync + 'static) -> TcpServer {
+    let script = Arc::new(script);
+    TcpServer::start(move |stream| {
+        let script = Arc::clone(&script);
+        async move { answer(stream, &*script).await }
+    })
+    .await
+}
+
+async fn answer(mut stream: TcpStream, script: &(dyn Fn(&str, u16) -> String + Send + Sync)) {
+    let mut head = Vec::new();
+    let mut byte = [0; 1];
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut byte).await {
+            Ok(1) => head.extend_from_slice(&byte),
+            _ => return,
+        }
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let path = head.split(' ').nth(1).unwrap_or_default();
+    let port = stream.local_addr().unwrap().port();
+    let _ = stream.write_all(script(path, port).as_bytes()).await;
+}
+
+fn ok(body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+}
+
+fn offer(callback: &str) -> String {
+    ok(&format!(
+        "{{\"tag\":\"payRequest\",\"callback\":\"{callback}\",\"minSendable\":1000,\"maxSendable\":5000,\"metadata\":\"[]\"}}"
+    ))
+}
+
+fn payees(allow_private: bool) -> LnurlPayees {
+    LnurlPayees::new(PayeeOptions { tls: usher_http_client::tls_config(Vec::new()).unwrap(), allow_private })
+}
+
+async fn ask(server: &TcpServer, amount: u64) -> Result<String, PayeeError> {
+    payees(true).invoice(&format!("bob@127.0.0.1:{}", server.port()), amount).await
+}
+
+#[tokio::test]
+async fn an_address_gives_an_invoice_for_the_amount() {
+    let server = server(|path, port| match path {
+        "/.well-known/lnurlp/bob" => offer(&format!("http://127.0.0.1:{port}/pay?for=bob")),
+        "/pay?for=bob&amount=1000" | "/pay?for=bob&amount=5000" => ok("{\"pr\":\"lnbcrt…\",\"routes\":[]}"),
+        other => panic!("{other}"),
+    })
+    .await;
+    for amount in [1_000, 5_000] {
+        assert_eq!(ask(&server, amount).await.as_deref(), Ok("lnbcrt…"));
+    }
+    for amount in [0, 999, 5_001, u64::MAX] {
+        assert_eq!(ask(&server, amount).await, Err(PayeeError::Amount), "{amount}");
+    }
+}
+
+#[tokio::test]
+async fn no_server_makes_anything_else_of_it() {
+    let huge = "x".repeat(MAX_BODY + 1);
+    let wrong: Vec<String> = vec![
+        ok("{\"status\":\"ERROR\",\"reason\":\"no such user\"}"),
+        ok("[]"),
+        ok("not JSON"),
+        ok(&huge),
+        ok("{\"tag\":\"withdrawRequest\",\"callback\":\"http://127.0.0.1:1/\",\"minSendable\":1,\"maxSendable\":9999}"),
+        ok("{\"tag\":\"payRequest\",\"callback\":\"http://127.0.0.1:1/\",\"minSendable\":-1,\"maxSendable\":1e40}"),
+        offer("file:///etc/passwd"),
+        offer("nonsense"),
+        offer("http://127.0.0.1:1/nobody-listens"),
+        "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n".to_owned(),
+        "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{".to_owned(),
+        String::new(),
+    ];
+    for response in wrong {
+        let said = response.clone();
+        let server = server(move |_, _| said.clone()).await;
+        assert_eq!(
+            ask(&server, 2_000).await,
+            Err(PayeeError::Unavailable),
+            "{}",
+            response.get(..80).unwrap_or(&response)
+        );
+    }
+}
+
+#[tokio::test]
+async fn private_networks_are_not_asked_and_text_is_no_address() {
+    let server = server(|_, port| offer(&format!("http://127.0.0.1:{port}/"))).await;
+    let address = format!("bob@127.0.0.1:{}", server.port());
+    assert_eq!(payees(false).invoice(&address, 2_000).await, Err(PayeeError::Unavailable));
+    assert_eq!(server.connections(), 0);
+    assert_eq!(payees(true).invoice("bob", 2_000).await, Err(PayeeError::NoAddress));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_stalls_costs_a_bounded_time_and_place() {
+    let server = TcpServer::start(|stream| async move {
+        let _open = stream;
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let payees = payees(true);
+    let address = format!("bob@127.0.0.1:{}", server.port());
+    let stalled = futures_util::future::join_all((0..AT_ONCE).map(|_| payees.invoice(&address, 2_000)));
+    let one_more = async {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(payees.invoice(&address, 2_000).await, Err(PayeeError::Unavailable), "there is no room");
+    };
+    let (stalled, ()) = tokio::join!(stalled, one_more);
+    assert!(stalled.iter().all(|outcome| *outcome == Err(PayeeError::Unavailable)));
+}

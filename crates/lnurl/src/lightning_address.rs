@@ -1,0 +1,81 @@
+//! Lightning addresses: `name@domain` (LUD-16).
+
+use url::{Host, Url};
+
+/// Longest address, as of e-mail.
+const MAX_BYTES: usize = 254;
+
+/// Where the server of an address says what it accepts; `None` for what is no address. For development, with `allow_http`, an address
+/// on 127.0.0.1 is asked over HTTP.
+pub(crate) fn url(address: &str, allow_http: bool) -> Option<Url> {
+    let address = address.trim();
+    let (name, domain) = address.strip_prefix("lightning:").unwrap_or(address).split_once('@')?;
+    // Upper case means the same.
+    let (name, domain) = (name.to_ascii_lowercase(), domain.to_ascii_lowercase());
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.+".contains(&byte);
+    if name.is_empty() || !name.bytes().all(fits) || address.len() > MAX_BYTES {
+        return None;
+    }
+    let mut url = Url::parse(&format!("https://{domain}/")).ok()?;
+    // The domain is a domain and nothing else: no user, path or query.
+    let authority = url.as_str().strip_prefix("https://")?.strip_suffix('/')?;
+    if authority != domain || domain.contains(['/', '?', '#', '\\', '@']) {
+        return None;
+    }
+    let is_here = match url.host()? {
+        Host::Domain(domain) if domain.contains('.') || domain == "localhost" => false,
+        Host::Domain(_) => return None,
+        Host::Ipv4(ip) => ip.is_loopback(),
+        Host::Ipv6(_) => false,
+    };
+    url.set_path(&format!(".well-known/lnurlp/{name}"));
+    if allow_http && is_here {
+        url.set_scheme("http").ok()?;
+    }
+    Some(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_a_path_at_its_domain() {
+        for (address, expected) in [
+            ("bob@pay.example", "https://pay.example/.well-known/lnurlp/bob"),
+            (" LIGHTNING@Pay.Example ", "https://pay.example/.well-known/lnurlp/lightning"),
+            ("lightning:bob+tips@pay.example:8443", "https://pay.example:8443/.well-known/lnurlp/bob+tips"),
+            ("a.b-c_d@127.0.0.1:4000", "https://127.0.0.1:4000/.well-known/lnurlp/a.b-c_d"),
+        ] {
+            assert_eq!(url(address, false).unwrap().as_str(), expected, "{address}");
+        }
+        assert_eq!(url("bob@127.0.0.1:4000", true).unwrap().as_str(), "http://127.0.0.1:4000/.well-known/lnurlp/bob");
+        assert_eq!(url("bob@pay.example", true).unwrap().scheme(), "https");
+    }
+
+    #[test]
+    fn what_is_no_address_names_nothing() {
+        let long = format!("{}@pay.example", "a".repeat(300));
+        for wrong in [
+            "",
+            "bob",
+            "@pay.example",
+            "bob@",
+            "bob@x",
+            "bob@a@pay.example",
+            "bob@user:pw@pay.example",
+            "bob@pay.example/x",
+            "bob@pay.example?x=1",
+            "bob@pay.example#x",
+            "b/../ob@pay.example",
+            "bob@pay.example\\evil.example",
+            "bob@pay .example",
+            "bob@0x7f000001",
+            "bob@127.1",
+            "böb@pay.example",
+            &long,
+        ] {
+            assert_eq!(url(wrong, true), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The page of a refund: the payer names the invoice to which it is paid.
+//!
+//! Whoever has the address can have the money paid to themselves: the app gives it to the payer alone.
+
+use std::time::Duration;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use usher_engine::operations::RefundProgress;
+use usher_engine::ports::{PayeeError, StoreError};
+use usher_engine::{Engine, RefundInvoiceError, RefundInvoiceFault, RefundView, StreamId};
+use usher_page_layout::Frame;
+
+use crate::PagesState;
+use crate::keyed_page::{self, Address, Found, KeyedView};
+use crate::login_page_request::other_type;
+use crate::page::{self, Tone};
+use crate::payment::sats;
+use crate::texts::{Message, Texts, fill};
+use crate::visit::Visit;
+use crate::waiting_page::Shown;
+
+/// How often the page looks whether a payment whose outcome is not known was made after all.
+const LATE_EVERY: Duration = Duration::from_secs(30);
+
+#[derive(Template)]
+#[template(path = "refund.html")]
+struct RefundPage<'a> {
+    frame: &'a Frame,
+    texts: &'a Texts,
+    /// The page's own path.
+    address: &'a str,
+    heading: &'a str,
+    asks: &'a str,
+    amount: &'a str,
+    description: &'a str,
+    how: &'a str,
+    /// What names the refund.
+    number: &'a str,
+    status: &'a str,
+    tone: Tone,
+    /// The state in one word.
+    state: &'a str,
+    asks_for_invoice: bool,
+    /// What the payer has typed, and what is wrong with it.
+    typed: &'a str,
+    refused: Option<&'a str>,
+    /// Whether the state may change.
+    live: bool,
+    /// Whether the page reloads by itself without JavaScript: not while the payer types.
+    reloads: bool,
+    seconds_left: u64,
+    time_left: &'a str,
+    /// It leads nowhere.
+    return_now: Option<&'a str>,
+}
+
+impl KeyedView for RefundView {
+    const FOLDER: &'static str = "refund";
+
+    fn find(
+        engine: &Engine,
+        id: StreamId,
+        secret: &str,
+    ) -> impl Future<Output = Result<Option<Self>, StoreError>> + Send {
+        engine.payments().refund_page(id, secret)
+    }
+
+    fn shown(&self) -> Shown {
+        Shown {
+            word: word(self.progress).to_owned(),
+            is_final: self.progress == RefundProgress::Paid,
+            check_after: match self.progress {
+                RefundProgress::NotPaid | RefundProgress::Unknown => Some(LATE_EVERY),
+                _ => None,
+            },
+        }
+    }
+
+    fn not_found(texts: &Texts) -> &Message {
+        &texts.refund.not_found
+    }
+}
+
+/// `GET /refund/{stream_id}/{secret}`
+pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Address, visit: Visit) -> Response {
+    match keyed_page::find::<RefundView>(&pages, &visit, &id, &secret).await {
+        Ok(found) => {
+            let _turn = pages.turn().await;
+            show_refund(StatusCode::OK, &visit, &found, "", None)
+        }
+        Err(response) => response,
+    }
+}
+
+/// `POST /refund/{stream_id}/{secret}`: the form has the payer's invoice or Lightning address, as `payee`.
+pub(crate) async fn take(
+    State(pages): State<PagesState>,
+    Path((id, secret)): Address,
+    visit: Visit,
+    headers: HeaderMap,
+    form: String,
+) -> Response {
+    if let Some(refused) = other_type(&headers, "application/x-www-form-urlencoded") {
+        return refused;
+    }
+    let found = match keyed_page::find::<RefundView>(&pages, &visit, &id, &secret).await {
+        Ok(found) => found,
+        Err(response) => return response,
+    };
+    let mut fields = url::form_urlencoded::parse(form.as_bytes());
+    let typed = fields.find(|(name, _)| name == "payee").map(|(_, value)| value.into_owned()).unwrap_or_default();
+    // Wallets copy invoices with the scheme as well.
+    let invoice = typed.trim();
+    let invoice = match invoice.get(..10) {
+        Some(scheme) if scheme.eq_ignore_ascii_case("lightning:") => invoice.get(10..).unwrap_or_default(),
+        _ => invoice,
+    };
+    let texts = &visit.texts.refund;
+    let amount =
+        fill(visit.texts.payment.amount, &[("amount", &sats(found.view.amount, visit.texts.payment.decimal_mark))]);
+    let refused = match pages.engine.payments().refund_to(found.id, &secret, invoice).await {
+        // The page shows what becomes of it; it may have an invoice already.
+        Ok(()) | Err(RefundInvoiceError::Over) => return page::see_other(&found.address),
+        Err(RefundInvoiceError::NoPayee | RefundInvoiceError::NotFound) => texts.no_payee.to_owned(),
+        Err(RefundInvoiceError::Address(PayeeError::Amount)) => fill(texts.address_amount, &[("amount", &amount)]),
+        Err(RefundInvoiceError::Address(_)) => texts.address_unavailable.to_owned(),
+        Err(RefundInvoiceError::Fault(RefundInvoiceFault::Amount)) => fill(texts.other_amount, &[("amount", &amount)]),
+        Err(RefundInvoiceError::Fault(RefundInvoiceFault::Network)) => texts.other_network.to_owned(),
+        Err(RefundInvoiceError::Fault(RefundInvoiceFault::Expired)) => texts.has_expired.to_owned(),
+        Err(RefundInvoiceError::Store(error)) => return keyed_page::unavailable(&visit, found.id, &error),
+    };
+    let _turn = pages.turn().await;
+    show_refund(StatusCode::UNPROCESSABLE_ENTITY, &visit, &found, &typed, Some(&refused))
+}
+
+fn show_refund(
+    status: StatusCode,
+    visit: &Visit,
+    found: &Found<RefundView>,
+    typed: &str,
+    refused: Option<&str>,
+) -> Response {
+    let Found { id, address, view } = found;
+    let texts = visit.texts;
+    let amount = fill(texts.payment.amount, &[("amount", &sats(view.amount, texts.payment.decimal_mark))]);
+    let asks_for_invoice = view.progress == RefundProgress::Asking;
+    let of = &texts.refund;
+    let (heading, said, tone) = match view.progress {
+        RefundProgress::Asking if view.asks_wallet => (of.heading, of.waiting_wallet, Tone::Waiting),
+        RefundProgress::Asking => (of.heading, of.waiting, Tone::Waiting),
+        RefundProgress::Paying => (of.heading, of.paying, Tone::Waiting),
+        RefundProgress::Paid => (of.paid_heading, of.paid, Tone::Passed),
+        RefundProgress::NotPaid => (of.failed_heading, of.failed, Tone::Failed),
+        RefundProgress::Unknown => (of.unknown_heading, of.unknown, Tone::Waiting),
+        RefundProgress::Expired => (of.expired_heading, of.expired, Tone::Failed),
+    };
+    visit.frame.render(
+        status,
+        &RefundPage {
+            frame: &visit.frame,
+            texts,
+            address,
+            heading,
+            asks: &fill(of.asks, &[("service", visit.service())]),
+            amount: &amount,
+            description: &view.description,
+            how: &fill(of.how, &[("amount", &amount)]),
+            number: &id.to_string(),
+            status: said,
+            tone,
+            state: word(view.progress),
+            asks_for_invoice,
+            typed,
+            refused,
+            live: !matches!(view.progress, RefundProgress::Paid | RefundProgress::Expired),
+            reloads: view.progress == RefundProgress::Paying,
+            seconds_left: view.time_left.as_secs(),
+            time_left: &texts.time_left(view.time_left),
+            return_now: None,
+        },
+    )
+}
+
+/// The state in one word.
+const fn word(progress: RefundProgress) -> &'static str {
+    match progress {
+        RefundProgress::Asking => "waiting",
+        RefundProgress::Paying => "paying",
+        RefundProgress::Paid => "paid",
+        RefundProgress::NotPaid => "failed",
+        RefundProgress::Unknown => "unknown",
+        RefundProgress::Expired => "expired",
+    }
+}

@@ -1,0 +1,200 @@
+//! Rates from servers that tell the truth, lie, stall and break off.
+#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_engine::UnixMillis;
+use usher_engine::ports::{Clock as _, CurrencyCode, ExchangeRates as _};
+use usher_engine::testing::{ManualClock, in_time};
+use usher_http_client::tls_config;
+use usher_rates::{MedianRates, RateOptions, RateSource};
+use usher_test_tools::{PriceResponse, PriceServer};
+
+const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn code(code: &str) -> CurrencyCode {
+    CurrencyCode::parse(code).unwrap()
+}
+
+fn source(server: &PriceServer) -> RateSource {
+    RateSource::new(&server.url("/price?in={CURRENCY}&key=s3cret"), "/price").unwrap()
+}
+
+fn options(sources: Vec<RateSource>, currencies: &[&str]) -> RateOptions {
+    RateOptions {
+        sources,
+        currencies: currencies.iter().map(|currency| code(currency)).collect(),
+        refresh: MINUTE,
+        timeout: MINUTE,
+        tls: tls_config(Vec::new()).unwrap(),
+    }
+}
+
+/// Rates of these servers in euros, read once.
+async fn read(servers: &[&PriceServer]) -> (MedianRates, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::at(NOW));
+    let sources = servers.iter().map(|server| source(server)).collect();
+    let rates = MedianRates::new(options(sources, &["EUR"]), clock.clone());
+    rates.read().await;
+    (rates, clock)
+}
+
+/// The rate, or why there is none.
+fn rate(rates: &MedianRates) -> Result<String, String> {
+    let rate = rates.rate(code("EUR")).map_err(|unavailable| unavailable.reason)?;
+    Ok(rate.value.to_string())
+}
+
+fn price(price: &str) -> PriceResponse {
+    PriceResponse::json(&format!("{{\"price\":{price}}}"))
+}
+
+#[tokio::test]
+async fn rate_is_the_median_and_liars_are_left_out() {
+    let (honest, string, liar) = (
+        PriceServer::start(price("64000.5")).await,
+        PriceServer::start(price("\"64100.5\"")).await,
+        PriceServer::start(price("1")).await,
+    );
+    let (rates, _) = read(&[&honest, &liar, &string]).await;
+    let found = rates.rate(code("EUR")).unwrap();
+    assert_eq!((found.value.to_string().as_str(), found.at), ("64050.5", NOW));
+    assert_eq!(found.source, format!("median of {}, {}", honest.name(), string.name()));
+    let status = rates.status();
+    let left_out: Vec<_> = status[0].sources.iter().map(|source| source.is_left_out).collect();
+    assert_eq!(left_out, [false, true, false]);
+}
+
+#[tokio::test]
+async fn two_that_differ_are_no_rate() {
+    let (one, other) = (PriceServer::start(price("100")).await, PriceServer::start(price("103")).await);
+    let (rates, _) = read(&[&one, &other]).await;
+    assert_eq!(rate(&rates), Err("the sources differ by more than 2 %".to_owned()));
+    other.says(price("101.5"));
+    rates.read().await;
+    assert_eq!(rate(&rates), Ok("100.75".to_owned()));
+}
+
+#[tokio::test]
+async fn prices_are_used_for_ten_minutes() {
+    let server = PriceServer::start(price("64000")).await;
+    let (rates, clock) = read(&[&server]).await;
+    server.says(PriceResponse::status(500));
+    clock.turn(9 * MINUTE);
+    rates.read().await;
+    assert_eq!(rate(&rates), Ok("64000".to_owned()));
+    assert_eq!(rates.rate(code("EUR")).unwrap().at, NOW, "when it was read, not when it was asked for");
+    clock.turn(MINUTE);
+    assert!(rate(&rates).unwrap_err().contains("ten minutes"));
+    server.says(price("65000"));
+    rates.read().await;
+    assert_eq!(rate(&rates), Ok("65000".to_owned()));
+    // As after a suspend of the machine, during which the monotonic clock stood still; and when the wall clock is set back.
+    clock.turn_forward(10 * MINUTE);
+    assert!(rate(&rates).is_err());
+    clock.turn_back(10 * MINUTE);
+    assert_eq!(rate(&rates), Ok("65000".to_owned()));
+    clock.turn_back(60 * MINUTE);
+    clock.turn(10 * MINUTE);
+    assert!(rate(&rates).is_err());
+}
+
+#[tokio::test]
+async fn what_is_no_price_is_not_used_and_does_not_leak() {
+    let server = PriceServer::start(price("64000")).await;
+    let (rates, _) = read(&[&server]).await;
+    for (response, failure) in [
+        (price("-64000"), "not more than zero"),
+        (price("0"), "not more than zero"),
+        (price("1e99"), "more digits than any price"),
+        (price("99999999999999999999"), "larger than any price"),
+        (price("\"s3cret\""), "not a number"),
+        (price("null"), "not a number"),
+        (PriceResponse::json("{\"cost\":1}"), "no value at the pointer"),
+        (PriceResponse::json("<html>s3cret"), "not JSON"),
+        (PriceResponse::json(&format!("{{\"price\":64001,\"more\":\"{}\"}}", "x".repeat(300_000))), "too large"),
+        (PriceResponse::status(429), "status 429"),
+        (PriceResponse::redirect(&server.url("/elsewhere")), "redirects"),
+        (PriceResponse::BreakOff, "broke off"),
+        (PriceResponse::Close, ""),
+    ] {
+        server.says(response);
+        rates.read().await;
+        let status = rates.status();
+        let source = &status[0].sources[0];
+        let said = source.failure.as_ref().unwrap_or_else(|| panic!("{failure}")).to_string();
+        assert!(said.contains(failure) && !said.contains("s3cret") && !said.contains("127.0.0.1"), "{said}");
+        assert_eq!(rate(&rates), Ok("64000".to_owned()), "the last price is used: {failure}");
+    }
+    assert!(server.paths().iter().all(|path| path == "/price?in=EUR&key=s3cret"), "no redirect is followed");
+}
+
+#[tokio::test]
+async fn slow_source_ends_and_holds_up_no_other() {
+    let (quick, slow) = (PriceServer::start(price("64000")).await, PriceServer::start(PriceResponse::Endless).await);
+    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+    let clock = Arc::new(ManualClock::at(NOW));
+    let sources = vec![source(&slow), source(&quick)];
+    let options = RateOptions { timeout: Duration::from_secs(2), ..options(sources, &["EUR"]) };
+    let rates = MedianRates::start(options, clock.clone(), &tasks, stop.clone());
+    let quick_is_read = async {
+        while rates.status()[0].sources[1].price.is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    in_time("the quick source is read", quick_is_read).await;
+    assert!(
+        rate(&rates).unwrap_err().contains("since the start"),
+        "one alone does not decide before the other has had its time"
+    );
+    let slow_is_given_up = async {
+        while rates.status()[0].sources[0].failure.is_none() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    in_time("the slow source is given up", slow_is_given_up).await;
+    assert_eq!(rate(&rates), Ok("64000".to_owned()));
+    stop.cancel();
+    tasks.close();
+    in_time("it stops", tasks.wait()).await;
+}
+
+#[tokio::test]
+async fn sources_are_read_again_and_again() {
+    let server = PriceServer::start(price("64000")).await;
+    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+    let clock = Arc::new(ManualClock::at(NOW));
+    let rates = MedianRates::start(options(vec![source(&server)], &["EUR"]), clock.clone(), &tasks, stop.clone());
+    for round in 0..3 {
+        let expected = format!("{}", 64_000 + round);
+        let is_read = async {
+            while rate(&rates) != Ok(expected.clone()) {
+                clock.turn(MINUTE);
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        in_time("it is read", is_read).await;
+        server.says(price(&format!("{}", 64_001 + round)));
+    }
+    assert!(clock.now() > NOW);
+    stop.cancel();
+    tasks.close();
+    in_time("it stops", tasks.wait()).await;
+}
+
+#[tokio::test]
+async fn document_with_several_currencies_is_fetched_once() {
+    let server = PriceServer::start(PriceResponse::json("{\"EUR\":64000,\"USD\":70000}")).await;
+    let source = RateSource::new(&server.url("/all"), "/{CURRENCY}").unwrap();
+    let rates = MedianRates::new(options(vec![source], &["EUR", "USD", "CHF"]), Arc::new(ManualClock::at(NOW)));
+    rates.read().await;
+    assert_eq!(rate(&rates), Ok("64000".to_owned()));
+    assert_eq!(rates.rate(code("USD")).unwrap().value.to_string(), "70000");
+    assert!(rates.rate(code("CHF")).unwrap_err().reason.contains("no source has had a price"));
+    assert!(rates.rate(code("JPY")).unwrap_err().reason.contains("rates.currencies does not list it"));
+    assert_eq!(server.paths(), ["/all"]);
+}

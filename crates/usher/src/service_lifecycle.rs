@@ -1,0 +1,409 @@
+//! The service: its parts, put together, started and stopped in the right order.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use usher_age_verifiers::{OidcOptions, OidcVerifier, VerificationServiceClient, VerificationServiceOptions};
+use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, ServeOptions, Surface};
+use usher_engine::ports::{
+    AgeVerifier, Clock, OsRandomness, Payees, Randomness, RemoteSigner, SystemClock, WebhookSender,
+};
+use usher_engine::{Engine, EngineParts, LightningBackend};
+use usher_instance::{GatedLightning, GatedMessenger, GatedWebhook, LeaseGate};
+use usher_lnurl::{LnurlPayees, PayeeOptions};
+use usher_openid_provider::{OpenIdParts, OpenIdProvider};
+use usher_protocol::jwt::JwtIssuer;
+use usher_rates::MedianRates;
+use usher_relays::{
+    DirectoryOptions, Identity, ProfileDirectory, RelayManager, RelayOptions, RelayPool, ServiceRelays,
+};
+use usher_remote_signer::{NostrRemoteSigner, RemoteSignerOptions};
+use usher_store::Database;
+use usher_tickets::CashuWallet;
+use usher_webhooks::{HttpWebhookSender, WebhookOptions};
+
+use crate::config::Config;
+use crate::config::setting::VerificationProvider;
+use crate::failure::Failure;
+use crate::lightning_backend::{self, EmbeddedNode};
+use crate::openid::{self, EngineLogins};
+use crate::profile_directory;
+use crate::service_options::{
+    derived_key, engine_options, limits, pages, pages_url, previous_token, rate_options, serve_options, service_name,
+    site, tokens, webhook_secrets,
+};
+use crate::service_status::Parts;
+use crate::task_group::TaskGroup;
+use crate::{ticket_wallet, version};
+
+/// Wallets' messages that wait for the engine: at 500 logins per second (two messages each) four seconds' worth. When it
+/// is full, the relays wait.
+const INBOX: usize = 4096;
+
+/// The service while it runs.
+pub struct Service {
+    address: SocketAddr,
+    pages_address: Option<SocketAddr>,
+    engine: Arc<Engine>,
+    http: TaskGroup,
+    operations: TaskGroup,
+    relays: TaskGroup,
+    store: Arc<dyn Database>,
+    tickets: Arc<CashuWallet>,
+    tokens: ApiTokens,
+    webhook: Option<Arc<HttpWebhookSender>>,
+    node: EmbeddedNode,
+}
+
+impl Service {
+    /// Starts everything; when it returns, requests are answered. Does not wait for relays, nor for the chain.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or the configured keys cannot be used.
+    pub async fn start(
+        config: &Config,
+        data_dir: &Path,
+        docs: DocsAccess,
+        store: Arc<dyn Database>,
+        listeners: Listeners,
+        gate: LeaseGate,
+    ) -> Result<Self, Failure> {
+        let Listeners { api: listener, pages: pages_listener } = listeners;
+        let address = listener.local_addr()?;
+        let pages_address = pages_listener.as_ref().map(TcpListener::local_addr).transpose()?;
+        let pages_url = pages_url(config, pages_address.unwrap_or(address));
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let randomness: Arc<dyn Randomness> = Arc::new(OsRandomness);
+        let identity = identity(config)?;
+        let (http, operations, relays) = (TaskGroup::default(), TaskGroup::default(), TaskGroup::default());
+
+        let roster = ServiceRelays::load(&*store, config.nostr.relays.addresses()).await?;
+        let mut options = RelayOptions::new(identity.clone(), roster.relays());
+        options.allow_private = config.nostr.allow_private_relays;
+        options.gate = gate.of_connections();
+        let (to_engine, inbox) = mpsc::channel(INBOX);
+        let pool = RelayPool::start(options, to_engine, Arc::clone(&clock), &relays.tasks, relays.stop.clone());
+
+        let (node, lightning) = lightning_backend::start(config, data_dir, &store, &clock, &relays, &gate).await?;
+        let (lightning, lightning_notifications) = lightning.unzip();
+        let lightning = lightning.map(|backend| LightningBackend {
+            adapter: Arc::new(GatedLightning { backend: backend.adapter, gate: gate.clone() }),
+            ..backend
+        });
+        let webhook = receiver(config)?;
+        let tickets = Arc::new(ticket_wallet::open(config, &identity.keys, store.clone(), Arc::clone(&clock))?);
+        let rates = rate_options(config)?;
+        let rates =
+            rates.map(|options| MedianRates::start(options, Arc::clone(&clock), &relays.tasks, relays.stop.clone()));
+        let parts = EngineParts {
+            store: store.clone(),
+            idempotency: store.clone(),
+            deliveries: store.clone(),
+            webhook: webhook
+                .clone()
+                .map(|webhook| Arc::new(GatedWebhook { webhook, gate: gate.clone() }) as Arc<dyn WebhookSender>),
+            messenger: Arc::new(GatedMessenger { messenger: pool.clone(), gate: gate.clone() }),
+            clock: Arc::clone(&clock),
+            randomness: Arc::clone(&randomness),
+            inbox,
+            lightning,
+            lightning_notifications,
+            tickets: Some(Arc::clone(&tickets) as _),
+            payees: Some(payees(config)?),
+            age_verifier: age_verifier(config, &clock)?,
+            remote_signer: Some(remote_signer(config, &identity, &pages_url, &relays, &clock, &gate)?),
+            rates: rates.clone().map(|rates| rates as _),
+        };
+        let engine = Engine::start(
+            engine_options(config, &identity, &pages_url),
+            parts,
+            &operations.tasks,
+            operations.stop.clone(),
+        )
+        .await?;
+        let resumed = tickets.start().await?;
+        if resumed > 0 {
+            tracing::info!(resumed, "unfinished ticket jobs continue");
+        }
+
+        let directory = ProfileDirectory::start(
+            DirectoryOptions { profile: profile_directory::configured(config), ..DirectoryOptions::default() },
+            Arc::clone(&pool),
+            store.clone(),
+            profile_directory::relays_of_users(store.clone()),
+            &relays.tasks,
+            relays.stop.clone(),
+        )
+        .await
+        .map_err(profile_directory::failed)?;
+        let site = site(config, pages_url.clone(), directory.clone(), http.tasks.clone())?;
+        let options = pages(config, site.clone(), directory.clone(), http.stop.clone());
+        let mut pages = usher_pages::router(Arc::clone(&engine), options);
+        let mut provider = None;
+        if let Some(options) =
+            openid::options(config, &pages_url, &site, &derived_key(&identity, "usher: addresses of visitors"))
+        {
+            let logins = Arc::new(EngineLogins { engine: Arc::clone(&engine), pages_url });
+            let parts = OpenIdParts {
+                store: store.clone(),
+                logins,
+                directory: directory.clone(),
+                clock: Arc::clone(&clock),
+                randomness: Arc::clone(&randomness),
+            };
+            let (tasks, stop) = (&operations.tasks, operations.stop.clone());
+            let started = OpenIdProvider::start(options, parts, tasks, stop).await;
+            let started = started.map_err(|error| Failure::said(format!("oidc.clients cannot be served: {error}")))?;
+            pages = pages.merge(started.router());
+            provider = Some(Arc::new(started) as _);
+        }
+        let tokens = tokens(config);
+        let state = ApiState::new(ApiParts {
+            engine: Arc::clone(&engine),
+            tokens: tokens.clone(),
+            version: version::VERSION.to_owned(),
+            commit: version::COMMIT.to_owned(),
+            jwt: JwtIssuer::new(identity.keys.clone()),
+            limits: limits(config),
+            docs,
+            directory,
+            relays: Arc::new(RelayManager::new(Arc::clone(&pool), roster, store.clone())),
+            status: Arc::new(Parts {
+                engine: Arc::clone(&engine),
+                store: Arc::clone(&store),
+                relays: pool,
+                tickets: Arc::clone(&tickets),
+                rates,
+            }),
+            clock,
+            randomness,
+            tasks: http.tasks.clone(),
+            stop: http.stop.clone(),
+            openid: provider,
+            pages,
+        });
+        let serve = |listener, surface| {
+            let options = ServeOptions { surface, ..serve_options(config, &identity) };
+            http.tasks.spawn(usher_api::serve(listener, state.clone(), options, http.tasks.clone(), http.stop.clone()));
+        };
+        match pages_listener {
+            Some(pages) => {
+                serve(listener, Surface::Api);
+                serve(pages, Surface::Pages);
+            }
+            None => serve(listener, Surface::Everything),
+        }
+        Ok(Self { address, pages_address, engine, http, operations, relays, store, tickets, tokens, webhook, node })
+    }
+
+    /// Where it listens for the pages, if they have a listener of their own.
+    pub const fn pages_address(&self) -> Option<SocketAddr> {
+        self.pages_address
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns when a part without which it is not whole has failed: the process should end and be started anew, which
+    /// loses nothing.
+    pub fn failed(&self) -> impl Future<Output = ()> + use<> {
+        let (engine, store) = (Arc::clone(&self.engine), Arc::clone(&self.store));
+        async move {
+            tokio::select! {
+                () = engine.failed() => {}
+                () = store.failed() => {}
+            }
+        }
+    }
+
+    /// Takes the API tokens and the webhook's secrets of `config`, without a restart. All else of it is left alone.
+    ///
+    /// # Errors
+    /// When the webhook's secrets cannot be used; then nothing has changed.
+    pub fn reload(&self, config: &Config) -> Result<(), Failure> {
+        if let Some(webhook) = &self.webhook {
+            webhook.set_secrets(&webhook_secrets(config))?;
+        }
+        self.tokens.replace(config.auth.auth_token.secret(), previous_token(config));
+        Ok(())
+    }
+
+    /// What runs the operations.
+    pub const fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Stops everything: takes no more requests and finishes those that run, and the ticket wallet's jobs as far as they
+    /// get within a few seconds; then takes no more from wallets and finishes those steps, then sends what is queued and
+    /// stops the Lightning node, then closes the store.
+    pub async fn stop(self) {
+        // Together, because requests may wait for jobs.
+        tokio::join!(self.http.close(), self.tickets.close());
+        self.operations.close().await;
+        tokio::join!(self.relays.close(), self.node.stop());
+        self.store.close().await;
+    }
+}
+
+/// Where the service is reached.
+pub struct Listeners {
+    /// For the API, and the pages unless they have one of their own.
+    pub api: TcpListener,
+    /// For the pages alone.
+    pub pages: Option<TcpListener>,
+}
+
+impl Listeners {
+    /// Takes the configured addresses and ports.
+    ///
+    /// # Errors
+    /// When one cannot be had; the message says which.
+    pub async fn bind(config: &Config) -> Result<Self, Failure> {
+        let api = bind(SocketAddr::new(config.info.listen_address, config.info.port())).await?;
+        Self::beside(api, config).await
+    }
+
+    /// The configured listener of the pages beside this one for the API.
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind).
+    pub async fn beside(api: TcpListener, config: &Config) -> Result<Self, Failure> {
+        Ok(Self { api, pages: listen_for_pages(config).await? })
+    }
+}
+
+/// Takes the port of the pages, if they have one of their own.
+async fn listen_for_pages(config: &Config) -> Result<Option<TcpListener>, Failure> {
+    let Some(port) = config.pages.listen_port else { return Ok(None) };
+    let port = u16::try_from(port.get()).unwrap_or_default();
+    bind(SocketAddr::new(config.info.listen_address, port)).await.map(Some)
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::AddrInUse => " (does another instance run?)",
+            io::ErrorKind::AddrNotAvailable => " (info.listen_address is not an address of this machine)",
+            _ => "",
+        };
+        Failure::said(format!("cannot listen on {address}: {error}{hint}"))
+    })
+}
+
+/// Makes the data directory when it is not there; only its owner may look into it.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_data_dir(path: &Path) -> Result<(), Failure> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(|error| {
+        let path = path.display();
+        match error.kind() {
+            // Also a link that leads nowhere.
+            io::ErrorKind::AlreadyExists => Failure::said(format!("the data directory {path} is not a folder")),
+            _ => Failure::said(format!("cannot make the data directory {path}: {error}")),
+        }
+    })
+}
+
+/// Who the service is on Nostr.
+///
+/// # Errors
+/// When the configured key cannot be used.
+pub(crate) fn identity(config: &Config) -> Result<Identity, Failure> {
+    let nostr = &config.nostr;
+    let keys = nostr.private_key.keys().ok_or_else(|| Failure::said("nostr.private_key cannot be used"))?;
+    Ok(match &nostr.subkey_proof {
+        None => Identity::of_main_key(keys),
+        Some(proof) => Identity { keys, main_key: proof.main_key, subkey_proof: Some(proof.clone()) },
+    })
+}
+
+/// The app's webhook, if one is configured.
+fn receiver(config: &Config) -> Result<Option<Arc<HttpWebhookSender>>, Failure> {
+    let Some(url) = &config.webhook.url else { return Ok(None) };
+    let unusable = |reason: String| Failure::said(format!("webhook.url cannot be used: {reason}"));
+    let url = url.expose().parse().map_err(|_| unusable("it is no URL".to_owned()))?;
+    let mut options = WebhookOptions::new(url);
+    options.secrets = webhook_secrets(config);
+    let receiver = HttpWebhookSender::new(options).map_err(|error| unusable(error.to_string()))?;
+    Ok(Some(Arc::new(receiver)))
+}
+
+/// Users' remote signers, reached over the configured relays.
+fn remote_signer(
+    config: &Config,
+    identity: &Identity,
+    pages_url: &str,
+    floor: &TaskGroup,
+    clock: &Arc<dyn Clock>,
+    gate: &LeaseGate,
+) -> Result<Arc<dyn RemoteSigner>, Failure> {
+    let relays = config.nostr.relays.addresses().iter().map(ToString::to_string).collect();
+    let options = RemoteSignerOptions {
+        allow_private: config.nostr.allow_private_relays,
+        name: service_name(config).map(str::to_owned).unwrap_or_default(),
+        url: pages_url.to_owned(),
+        gate: gate.of_connections(),
+        ..RemoteSignerOptions::new(relays)
+    };
+    let (key, clock, tasks) = (identity.keys.secret_key(), Arc::clone(clock), floor.tasks.clone());
+    let signer = NostrRemoteSigner::new(options, key, clock, Arc::new(OsRandomness), tasks, floor.stop.clone());
+    Ok(Arc::new(signer.map_err(|error| Failure::said(format!("remote signers cannot be reached: {error}")))?))
+}
+
+/// Who asks the Lightning addresses that payers name for invoices. Sends nothing yet.
+fn payees(config: &Config) -> Result<Arc<dyn Payees>, Failure> {
+    let tls = usher_http_client::tls_config(Vec::new()).map_err(|_| Failure::said("TLS cannot be set up"))?;
+    Ok(Arc::new(LnurlPayees::new(PayeeOptions { tls, allow_private: config.nostr.allow_private_relays })))
+}
+
+/// Who verifies ages in the place of staff, if anybody is configured. Sends nothing yet.
+///
+/// # Errors
+/// When the configuration of the provider cannot be used.
+pub(crate) fn age_verifier(config: &Config, clock: &Arc<dyn Clock>) -> Result<Option<Arc<dyn AgeVerifier>>, Failure> {
+    let unusable = |key: &str| Failure::said(format!("{key} cannot be used"));
+    let tls = || usher_http_client::tls_config(Vec::new()).map_err(|_| Failure::said("TLS cannot be set up"));
+    Ok(match config.verification.provider {
+        VerificationProvider::Manual => None,
+        VerificationProvider::Oidc => {
+            let oidc = &config.oidc;
+            let issuer = oidc.issuer.as_ref().ok_or_else(|| unusable("verification.oidc.issuer"))?;
+            let client_id = oidc.client_id.as_ref().ok_or_else(|| unusable("verification.oidc.client_id"))?;
+            let options = OidcOptions {
+                issuer: issuer.url().clone(),
+                client_id: client_id.as_str().to_owned(),
+                client_secret: oidc.client_secret.as_ref().map(|secret| secret.secret().clone()),
+                claim: oidc.claim.as_ref().map(|claim| claim.as_str().to_owned()),
+                // `openid` is always asked for.
+                scopes: oidc
+                    .scopes
+                    .as_str()
+                    .split_whitespace()
+                    .filter(|scope| *scope != "openid")
+                    .map(str::to_owned)
+                    .collect(),
+            };
+            let verifier = OidcVerifier::new(options, tls()?, Arc::clone(clock));
+            Some(Arc::new(verifier.map_err(|_| unusable("verification.oidc.issuer"))?))
+        }
+        VerificationProvider::Remote => {
+            let remote = &config.remote;
+            let url = remote.url.as_ref().ok_or_else(|| unusable("verification.remote.url"))?;
+            let api_key = remote.api_key.as_ref().map(|key| key.secret().clone());
+            let verifier =
+                VerificationServiceClient::new(&VerificationServiceOptions { url: url.url().clone(), api_key }, tls()?);
+            Some(Arc::new(verifier.map_err(|_| unusable("verification.remote.api_key"))?))
+        }
+    })
+}
