@@ -5,8 +5,8 @@ use url::{Host, Url};
 /// Longest address, as of e-mail.
 const MAX_BYTES: usize = 254;
 
-/// Where the server of an address says what it accepts; `None` for what is no address. For development, with `allow_http`, an address
-/// on 127.0.0.1 is asked over HTTP.
+/// The URL of an address's LNURL-pay offer; `None` for text that is not an address. For development, with `allow_http`, an address on
+/// 127.0.0.1 is asked over HTTP.
 pub(crate) fn url(address: &str, allow_http: bool) -> Option<Url> {
     let address = address.trim();
     let (name, domain) = address.strip_prefix("lightning:").unwrap_or(address).split_once('@')?;

@@ -49,7 +49,7 @@ impl Price {
         major.unwrap_or_default()
     }
 
-    /// As wallets are told of it. Only here is a rate a floating-point number, because the wallet protocol has it so.
+    /// The amount, currency and rate in a message to a wallet. The wallet protocol has the rate as a floating-point number.
     pub(crate) fn to_wallet(&self) -> Option<(u64, Currency, message::ExchangeRate)> {
         let rate = message::ExchangeRate {
             rate: self.rate.value.to_f64()?,

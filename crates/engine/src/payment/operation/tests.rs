@@ -1,5 +1,4 @@
-use crate::operations::ChargeEnd;
-use crate::operations::Charged;
+use crate::operations::{ChargeEnd, Charged};
 use lightning_invoice::Currency as Coin;
 use proptest::prelude::*;
 use serde_json::json;

@@ -50,7 +50,7 @@ pub enum RefundInvoiceError {
 }
 
 impl Payments {
-    /// The page of a refund. Whoever has its address can have it paid to themselves.
+    /// The page of a refund. Anybody with its address can receive the money.
     pub fn refund_page_url(&self, id: StreamId) -> String {
         self.pages.page_url(KeyedPage::Refund, id)
     }
