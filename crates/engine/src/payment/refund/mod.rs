@@ -26,7 +26,9 @@ use usher_protocol::subkey::Permission;
 
 use crate::event_data::PaymentData;
 use crate::operations::user_keys::{self, UserKeys};
-use crate::operations::{Effect, Input, OutgoingPayment, Signal, Spending, StateMachine, StepResult, emit, millis};
+use crate::operations::{
+    Effect, Input, OutgoingPayment, Payer, Signal, Spending, StateMachine, StepResult, emit, millis,
+};
 use crate::ports::{CorrelationKey, OperationKind, PaymentKind, PaymentRecord, PaymentRecordStatus};
 use crate::{StreamId, UnixMillis};
 
@@ -50,7 +52,7 @@ pub(crate) struct RefundTerms {
     /// The app's own reference, repeated in events.
     pub(crate) reference: Option<String>,
     /// Whose wallet is asked for an invoice; `None`: only the page asks.
-    pub(crate) payer: Option<(PublicKey, Vec<PublicKey>)>,
+    pub(crate) payer: Option<Payer>,
     /// Our random id of the request.
     pub(crate) request_id: String,
     /// Until when an invoice can be named.
@@ -210,7 +212,7 @@ impl Refund {
             amount: terms.amount,
             description: terms.description,
             reference: terms.reference,
-            user_keys: terms.payer.map(|(main_key, subkeys)| UserKeys::new(main_key, &subkeys)),
+            user_keys: terms.payer.map(|payer| UserKeys::new(payer.main_key, &payer.subkeys)),
             request_id: terms.request_id,
             expires_at: terms.expires_at,
             fees_allowed: terms.fees_allowed,

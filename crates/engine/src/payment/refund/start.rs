@@ -6,8 +6,9 @@ use super::{Refund, RefundTerms};
 use crate::field_value_checks::refund_expiry;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
-use crate::operations::Operation;
+use crate::operations::{Operation, Payer};
 use crate::payment::Payments;
+use crate::payment::outgoing::start::whole_secs;
 use crate::payment::spending_budget::BudgetError;
 use crate::ports::{BookedPayment, PaymentKind, PaymentRecord, PaymentRecordStatus, StoreError};
 use crate::request_body;
@@ -111,11 +112,12 @@ impl Payments {
     }
 
     /// The keys of the user whose wallet was asked to pay, and the invoice, while the payment itself is kept.
-    async fn payer_of(&self, payment: StreamId) -> Result<(Option<Keys>, Option<String>), StoreError> {
+    async fn payer_of(&self, payment: StreamId) -> Result<(Option<Payer>, Option<String>), StoreError> {
         match self.core.damaged_rows.readable(payment).await? {
             Some((_, Operation::SinglePayment(payment))) => {
                 let invoice = payment.invoice().map(Invoice::as_str).map(str::to_owned);
-                Ok((payment.user_keys().map(|keys| (keys.main_key(), keys.named())), invoice))
+                let payer = payment.user_keys().map(|keys| Payer { main_key: keys.main_key(), subkeys: keys.named() });
+                Ok((payer, invoice))
             }
             _ => Ok((None, None)),
         }
@@ -141,7 +143,7 @@ impl Payments {
                 ),
             ),
             BudgetError::Exhausted { retry_after } => {
-                StartError::BudgetExhausted { retry_after: super::super::outgoing::start::whole_secs(retry_after) }
+                StartError::BudgetExhausted { retry_after: whole_secs(retry_after) }
             }
         })?;
         let record = once.as_ref().map(|once| once.record(&id, now));
@@ -153,5 +155,3 @@ impl Payments {
         Ok(created?)
     }
 }
-
-type Keys = (usher_protocol::PublicKey, Vec<usher_protocol::PublicKey>);
