@@ -59,14 +59,22 @@ struct Proxy {
     calls: Mutex<VecDeque<MintCall>>,
 }
 
+#[derive(Debug)]
+struct Held {
+    secret: String,
+    state: &'static str,
+    /// Whether state checks say so, and not only swaps.
+    is_told: bool,
+}
+
 #[derive(Debug, Default)]
 struct Faults {
     /// For requests of a route from now on.
     lasting: BTreeMap<MintRoute, Fault>,
     /// For the next requests of a route, one after the other; `None` lets one through.
     next: BTreeMap<MintRoute, VecDeque<Option<Fault>>>,
-    /// Proofs with a false state: secrets by their points Y in hex.
-    held: HashMap<String, (String, &'static str)>,
+    /// Proofs with a false state, by their points Y in hex.
+    held: HashMap<String, Held>,
 }
 
 impl Faults {
@@ -77,11 +85,17 @@ impl Faults {
         }
     }
 
-    /// Whether a request swaps one of the proofs with a false state; their state.
-    fn held_input(&self, body: &Value) -> Option<&'static str> {
+    /// Whether a request swaps some of the proofs with a false state; their state. State checks tell it from now on.
+    fn held_input(&mut self, body: &Value) -> Option<&'static str> {
         let inputs = body["inputs"].as_array()?;
-        let is_input = |secret: &str| inputs.iter().any(|input| input["secret"] == secret);
-        self.held.values().find(|(secret, _)| is_input(secret)).map(|(_, state)| *state)
+        let mut state = None;
+        for held in self.held.values_mut() {
+            if inputs.iter().any(|input| input["secret"] == held.secret) {
+                held.is_told = true;
+                state = Some(held.state);
+            }
+        }
+        state
     }
 }
 
@@ -136,7 +150,16 @@ impl FaultyMint {
     /// These proofs, each with its point Y in hex and its secret, have this state (NUT-07) from now on, and swaps of them are
     /// refused. `PENDING`: as if somebody paid an invoice with them that nobody settles. `SPENT`: a lie.
     pub fn hold(&self, proofs: impl IntoIterator<Item = (String, String)>, state: &'static str) {
-        let held = proofs.into_iter().map(|(y, secret)| (y, (secret, state)));
+        self.hold_as(proofs, state, true);
+    }
+
+    /// The same with `PENDING`, but state checks tell the truth until a swap of the proofs was refused.
+    pub fn hold_from_swap(&self, proofs: impl IntoIterator<Item = (String, String)>) {
+        self.hold_as(proofs, "PENDING", false);
+    }
+
+    fn hold_as(&self, proofs: impl IntoIterator<Item = (String, String)>, state: &'static str, is_told: bool) {
+        let held = proofs.into_iter().map(|(y, secret)| (y, Held { secret, state, is_told }));
         self.proxy.faults.lock().held.extend(held);
     }
 
@@ -233,9 +256,10 @@ impl Proxy {
     ) -> io::Result<Response<Body>> {
         let request = serde_json::from_slice(body).unwrap_or(Value::Null);
         let (held, states) = {
-            let faults = self.faults.lock();
-            let states: HashMap<_, _> = faults.held.iter().map(|(y, (_, state))| (y.clone(), *state)).collect();
-            (faults.held_input(&request), states)
+            let mut faults = self.faults.lock();
+            let held = if route == MintRoute::Swap { faults.held_input(&request) } else { None };
+            let told = faults.held.iter().filter(|(_, held)| held.is_told);
+            (held, told.map(|(y, held)| (y.clone(), held.state)).collect::<HashMap<_, _>>())
         };
         match held {
             Some("PENDING") => Ok(refusal(400, 11002, "Token is pending")),

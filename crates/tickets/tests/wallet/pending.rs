@@ -148,8 +148,7 @@ async fn refused_jobs_with_pending_inputs_make_room_for_others() {
     settled(&first).await;
     // Unspent when they are looked at first, pending when they are swapped.
     for token in &stuck {
-        proxy.once(MintRoute::CheckState, Fault::Delay(Duration::ZERO));
-        proxy.hold(points(token), "PENDING");
+        proxy.hold_from_swap(points(token));
         let redeemed = first.redeem(id(), &world.receive_terms(token, "multi", 0)).await;
         assert!(
             matches!(redeemed, Err(TicketError::Pending | TicketError::Token(TokenFault::Pending))),
