@@ -71,6 +71,8 @@ pub struct EventPage {
     pub next: u64,
     /// With `after` 0: the index of the first event that is left, if earlier ones were removed after their retention.
     pub first: Option<u64>,
-    /// Nothing more is expected: the operation is finished, and this page reaches the last event.
+    /// Nothing more is expected: the operation has ended, and this page reaches the last event.
     pub done: bool,
+    /// If it is done: until when a `paid` event may still follow, because money may still arrive; `None` if none can.
+    pub paid_late_until: Option<UnixMillis>,
 }

@@ -200,6 +200,9 @@ pub struct PaymentData {
     /// With `error` of the Lightning backend: whether it is certain that nothing was paid.
     #[schema(nullable = false, pattern = "^(not_paid|unknown)$")]
     pub outcome: Option<String>,
+    /// If `paid` may still follow, because money may still arrive: until when, in Unix seconds.
+    #[schema(nullable = false)]
+    pub paid_late_until: Option<u64>,
     /// Your own reference.
     #[schema(nullable = false)]
     pub request_id: Option<String>,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
-use url::Url;
+use url::{Host, Url};
 use usher_passkey::RelyingParty;
 
 use crate::StreamId;
@@ -124,7 +124,12 @@ impl PageRules {
             return Err(refused(&format!("must have no `{name}` in its query: the page adds it")));
         }
         if !self.return_urls.iter().any(|allowed| is_under(&url, allowed)) {
-            return Err(refused("must be under one of pages.return_urls (same origin, and the same path or below it)"));
+            let detail = if self.return_urls.is_empty() {
+                "must be under one of pages.return_urls, which is empty: add the address of your app to this setting"
+            } else {
+                "must be under one of pages.return_urls (same origin, and the same path or below it)"
+            };
+            return Err(refused(detail));
         }
         url.query_pairs_mut().append_pair("stream_id", &stream_id.to_string());
         Ok(Some(url.into()))
@@ -149,7 +154,22 @@ fn is_under(url: &Url, allowed: &Url) -> bool {
         rest.is_empty() || prefix.ends_with('/') || rest.starts_with('/')
     });
     // Origins without a host (`data:`, `javascript:`) equal none.
-    url.origin() == allowed.origin() && is_below
+    is_below && (url.origin() == allowed.origin() || is_any_loopback_port(allowed) && is_same_host(url, allowed))
+}
+
+/// An address on loopback that names no port allows all of them: apps in development listen on any (RFC 8252 section 7.3).
+fn is_any_loopback_port(allowed: &Url) -> bool {
+    let is_loopback = match allowed.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    allowed.scheme() == "http" && allowed.port().is_none() && is_loopback
+}
+
+fn is_same_host(url: &Url, allowed: &Url) -> bool {
+    url.scheme() == allowed.scheme() && url.host() == allowed.host()
 }
 
 #[cfg(test)]
@@ -200,6 +220,25 @@ mod tests {
             assert_eq!(returned(given), Some(expected), "{given}");
         }
         assert_eq!(PageRules::default().return_url(None, stream).unwrap(), None);
+    }
+
+    #[test]
+    fn loopback_without_a_port_allows_each_port() {
+        let allowed: Url = "http://localhost/app".parse().unwrap();
+        let is_allowed = |given: &str| is_under(&given.parse().unwrap(), &allowed);
+        for given in ["http://localhost/app", "http://localhost:8080/app", "http://localhost:1/app/a?b"] {
+            assert!(is_allowed(given), "{given}");
+        }
+        for given in [
+            "https://localhost:8080/app",
+            "http://localhost:8080/",
+            "http://127.0.0.1:8080/app",
+            "http://localhost.example:8080/app",
+        ] {
+            assert!(!is_allowed(given), "{given}");
+        }
+        let far: Url = "http://app.example/".parse().unwrap();
+        assert!(!is_under(&"http://app.example:8080/".parse().unwrap(), &far));
     }
 
     #[test]

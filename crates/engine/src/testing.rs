@@ -53,6 +53,7 @@ pub fn options(main_key: PublicKey) -> EngineOptions {
         subkey: None,
         subkey_proof: None,
         url_scheme: "nostr+walletconnect".to_owned(),
+        other_url_schemes: vec!["portal".to_owned()],
         handshake_ttl: Duration::from_secs(600),
         challenge_ttl: Duration::from_secs(300),
         max_open_streams: 1000,

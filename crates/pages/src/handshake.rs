@@ -14,7 +14,7 @@ use usher_page_layout::Frame;
 
 use crate::PagesState;
 use crate::keyed_page::{self, Address, KeyedView};
-use crate::page::{CodePanel, Tone};
+use crate::page::{CodePanel, OtherLink, Tone};
 use crate::qr::Qr;
 use crate::texts::{Message, Texts, fill};
 use crate::visit::Visit;
@@ -41,6 +41,7 @@ struct HandshakePage<'a> {
     /// Whether the page reloads by itself without JavaScript.
     reloads: bool,
     url: &'a str,
+    other_links: Vec<OtherLink<'a>>,
     code: Option<CodePanel<'a>>,
     /// In seconds, and as a text.
     time_left: Option<(u64, &'a str)>,
@@ -113,6 +114,7 @@ fn show_handshake(visit: &Visit, address: &str, view: &HandshakeView) -> Respons
             live,
             reloads: live,
             url: &view.url,
+            other_links: OtherLink::of_all(&view.other_urls),
             code: Qr::of(&view.url).filter(|_| live).map(|qr| CodePanel {
                 qr,
                 label: texts.handshake.qr,

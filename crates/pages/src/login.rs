@@ -26,7 +26,7 @@ use crate::browser::{
 };
 use crate::login_methods::Ways;
 use crate::login_page_request::{AtLogin, other_type};
-use crate::page::{self, CodePanel, Next, Tone};
+use crate::page::{self, CodePanel, Next, OtherLink, Tone};
 use crate::passkey::PasskeyPart;
 use crate::qr::Qr;
 use crate::signer::{self, SignerPart};
@@ -54,6 +54,7 @@ struct LoginPage<'a> {
     /// Whether the page reloads by itself without JavaScript.
     reloads: bool,
     wallet_url: &'a str,
+    other_links: Vec<OtherLink<'a>>,
     /// The code for a wallet, where it is not in front.
     wallet_qr: Option<Qr>,
     /// The code in front.
@@ -338,6 +339,7 @@ async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Respo
             live: open,
             reloads: open,
             wallet_url: &view.wallet_url,
+            other_links: OtherLink::of_all(&view.other_wallet_urls),
             wallet_qr,
             code,
             unsigned_proof: &view.unsigned_proof,

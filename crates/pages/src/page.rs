@@ -27,6 +27,22 @@ pub(crate) enum Tone {
     Failed,
 }
 
+/// A link and a code of what the page asks for, for wallets that open another scheme.
+pub(crate) struct OtherLink<'a> {
+    /// With `://`.
+    pub(crate) scheme: &'a str,
+    pub(crate) url: &'a str,
+    pub(crate) qr: Option<Qr>,
+}
+
+impl<'a> OtherLink<'a> {
+    /// Those of these URLs.
+    pub(crate) fn of_all(urls: &'a [String]) -> Vec<Self> {
+        let scheme = |url: &'a str| url.find("://").and_then(|end| url.get(..end + 3)).unwrap_or(url);
+        urls.iter().map(|url| Self { scheme: scheme(url), url, qr: Qr::of(url) }).collect()
+    }
+}
+
 /// A code beside the actions, or behind a line where it is not likely to be scanned.
 pub(crate) struct CodePanel<'a> {
     pub(crate) qr: Qr,

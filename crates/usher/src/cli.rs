@@ -119,6 +119,9 @@ pub struct InitCommand {
     /// How users' browsers reach the service, such as `https://login.example.com`.
     #[arg(long, value_name = "URL")]
     pub public_url: Option<String>,
+    /// An address of your app, to which pages lead browsers back; several times for several addresses.
+    #[arg(long, value_name = "URL")]
+    pub return_url: Vec<String>,
     /// A port for what users' browsers open, without the API, so that a proxy can pass everything to it.
     #[arg(long, value_name = "PORT")]
     pub pages_port: Option<u16>,

@@ -183,6 +183,10 @@ export interface components {
              * @description The mint.
              */
             mint_url?: string;
+            /**
+             * @description Of a verification session: whether the user has passed, also when no proof could be issued.
+             */
+            passed?: boolean;
             /** @description The reason; in the user's words with `rejected`. */
             reason?: string;
             /** @description Your own reference. */
@@ -388,6 +392,11 @@ export interface components {
              * @description The `after` for the next request.
              */
             next: number;
+            /**
+             * Format: int64
+             * @description With `done`, if `paid` may still follow because money may still arrive: until when, in Unix seconds. While the Lightning backend cannot be reached, it may follow later.
+             */
+            paid_late_until?: number;
         };
         /**
          * @description An invalid field of a request.
@@ -1032,6 +1041,11 @@ export interface components {
             fees_paid?: number;
             /** @description With `error` of the Lightning backend: whether it is certain that nothing was paid. */
             outcome?: string;
+            /**
+             * Format: int64
+             * @description If `paid` may still follow, because money may still arrive: until when, in Unix seconds.
+             */
+            paid_late_until?: number;
             /**
              * @description With `paid`: the proof, whose hash is the payment hash of the invoice; if the Lightning backend tells it.
              */

@@ -56,13 +56,13 @@ async fn staff_can_decide_only_once() {
         (
             json!({"decision": "reject", "reason": "too young"}),
             "rejected",
-            json!({"status": "rejected", "reason": "too young"}),
+            json!({"status": "rejected", "passed": false, "reason": "too young"}),
         ),
-        (json!({"decision": "reject"}), "rejected", json!({"status": "rejected"})),
+        (json!({"decision": "reject"}), "rejected", json!({"status": "rejected", "passed": false})),
         (
             json!({"decision": "approve"}),
             "approved",
-            json!({"status": "insufficient_funds", "reason": "no mint is configured (verification.mint_url)"}),
+            json!({"status": "insufficient_funds", "passed": true, "reason": "no mint is configured (verification.mint_url)"}),
         ),
     ] {
         let session = open(&app).await;

@@ -23,8 +23,10 @@ pub struct EngineOptions {
     pub subkey: Option<PublicKey>,
     /// The proof of the service's subkey, if it runs on one; it goes into challenges.
     pub subkey_proof: Option<SubkeyProof>,
-    /// Scheme of handshake URLs (`nostr.url_scheme`).
+    /// Scheme of handshake URLs: the first of `nostr.url_scheme`.
     pub url_scheme: String,
+    /// The others: pages have a link and a code for each.
+    pub other_url_schemes: Vec<String>,
     /// How long a single-use handshake URL is valid (`handshake.ttl_seconds`).
     pub handshake_ttl: Duration,
     /// How long an authentication challenge is valid (`auth.challenge_ttl_seconds`).

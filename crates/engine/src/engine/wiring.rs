@@ -161,6 +161,7 @@ impl Engine {
         let urls = Arc::new(HandshakeUrls {
             messenger: parts.messenger,
             scheme: options.url_scheme,
+            other_schemes: options.other_url_schemes,
             main_key: options.main_key,
             subkey: options.subkey,
         });

@@ -8,6 +8,9 @@ pub struct CashuResponseData {
     /// says that it is spent.
     #[schema(pattern = "^(success|insufficient_funds|rejected)$", example = "success")]
     pub status: String,
+    /// Of a verification session: whether the user has passed, also when no proof could be issued.
+    #[schema(nullable = false, example = true)]
+    pub passed: Option<bool>,
     /// With `success` of a request without `redeem`, and of a verification: the token (NUT-00). Whoever has it can spend
     /// it: redeem it at once.
     #[schema(nullable = false)]

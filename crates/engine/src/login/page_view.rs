@@ -18,6 +18,8 @@ pub struct LoginView {
     pub state: LoginState,
     /// The URL for a wallet.
     pub wallet_url: String,
+    /// The same for wallets that open other schemes.
+    pub other_wallet_urls: Vec<String>,
     /// The event for another signer to sign now: JSON text.
     pub unsigned_proof: String,
     /// Who asks for the login, if it is not the service itself.

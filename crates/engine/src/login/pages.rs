@@ -336,6 +336,7 @@ impl Logins {
         LoginView {
             state: if is_cut_off { LoginState::Expired } else { login.state() },
             wallet_url: self.urls.url(login.token(), false),
+            other_wallet_urls: self.urls.others(login.token(), false),
             unsigned_proof: self.challenge(id, login).template(now.secs()),
             client_name: match login.origin() {
                 LoginOrigin::Client { name } => Some(name.clone()),

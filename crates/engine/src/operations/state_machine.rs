@@ -47,6 +47,11 @@ pub trait StateMachine {
         false
     }
 
+    /// Once it is done: until when a `paid` event may still follow, if it may.
+    fn paid_late_until(&self) -> Option<UnixMillis> {
+        None
+    }
+
     /// Whether it stays open after its end, because money may still arrive or it must not be done twice.
     fn lingers(&self) -> bool {
         false

@@ -215,6 +215,10 @@ impl StateMachine for Payment {
         Self::is_done(self)
     }
 
+    fn paid_late_until(&self) -> Option<UnixMillis> {
+        Self::paid_late_until(self)
+    }
+
     fn lingers(&self) -> bool {
         true
     }
@@ -351,6 +355,14 @@ impl Payment {
 
     pub(crate) const fn is_done(&self) -> bool {
         matches!(self.phase, Phase::Ended { .. } | Phase::Leaving { .. })
+    }
+
+    /// Until when money may still arrive after the end. Without an invoice, or once it was paid, none can.
+    fn paid_late_until(&self) -> Option<UnixMillis> {
+        match self.phase {
+            Phase::Ended { until } | Phase::Leaving { give_up: until } if !self.paid => self.invoice().map(|_| until),
+            _ => None,
+        }
     }
 
     pub(crate) const fn is_charge(&self) -> bool {

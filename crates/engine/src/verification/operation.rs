@@ -5,7 +5,7 @@
 //! open ─────a provider begins a check───────▶ open       its result is a decision; the check may be begun again
 //! open ─────nobody decides in time──────────▶ over       StatusUpdate {status: timeout}
 //! open ─────approved, a mint is configured──▶ minting    the proof is a job of the ticket wallet
-//! open ─────approved, no mint───────────────▶ over       CashuResponse {status: insufficient_funds, reason}
+//! open ─────approved, no mint───────────────▶ over       CashuResponse {status: insufficient_funds, passed: true, reason}
 //! open ─────rejected────────────────────────▶ replying
 //! minting ──the proof───────────────────────▶ replying
 //! minting ──the mint refuses, or is away────▶ giving up  the ticket wallet gives the job up
@@ -377,6 +377,7 @@ impl VerificationSession {
         let proof = self.proof.as_ref();
         let data = CashuResponseData {
             status: String::new(),
+            passed: None,
             token: None,
             amount: None,
             unit: proof.map(|proof| proof.unit.clone()),
@@ -388,14 +389,15 @@ impl VerificationSession {
             SessionResult::Passed { token } => {
                 let amount = proof.map(|proof| proof.amount);
                 let status = "success".to_owned();
-                (End::Passed, CashuResponseData { status, token: Some(token.0), amount, ..data })
+                (End::Passed, CashuResponseData { status, passed: Some(true), token: Some(token.0), amount, ..data })
             }
             SessionResult::Rejected { reason } => {
-                (End::Rejected, CashuResponseData { status: "rejected".to_owned(), reason, ..data })
+                let status = "rejected".to_owned();
+                (End::Rejected, CashuResponseData { status, passed: Some(false), reason, ..data })
             }
             SessionResult::NotIssued { reason } => {
                 let status = "insufficient_funds".to_owned();
-                (End::NotIssued, CashuResponseData { status, reason: Some(reason), ..data })
+                (End::NotIssued, CashuResponseData { status, passed: Some(true), reason: Some(reason), ..data })
             }
         };
         self.close(end, EventData::CashuResponse(data), now)

@@ -288,6 +288,10 @@ async fn ended_payments_free_their_slots_and_late_money_is_reported() {
         assert_eq!(statuses(&usher, *stream, 1).await, ["timeout"]);
     }
     assert_eq!(usher.engine.watched_invoices(), 2, "somebody may still pay");
+    let ended = usher.engine.events().read(streams[0], 0, 1000).await.unwrap();
+    let a_day_later = NOW.plus(Duration::from_secs(60 + 24 * 3600));
+    assert_eq!((ended.done, ended.paid_late_until), (true, Some(a_day_later)));
+    assert_eq!(data(&ended, 0)["paid_late_until"], a_day_later.secs());
     let third = usher.engine.payments().request(payment(None, 600), None).await.unwrap().stream_id;
     until("the invoice is made", || usher.engine.watched_invoices() == 3).await;
     usher.stop().await;
@@ -301,6 +305,10 @@ async fn ended_payments_free_their_slots_and_late_money_is_reported() {
     wallet.settle(0);
     wallet.tell(LightningNotification::Reconnected).await;
     assert_eq!(usher.passing(Duration::from_secs(1), statuses(&usher, streams[0], 2)).await, ["timeout", "paid"]);
+    let paid = usher.engine.events().read(streams[0], 1, 1000).await.unwrap();
+    assert_eq!((paid.events.len(), paid.done, paid.paid_late_until), (1, true, None));
+    let polled = usher.engine.events().read(streams[1], 1, 1000).await.unwrap();
+    assert!(polled.done && polled.paid_late_until.is_some_and(|until| until >= a_day_later), "{polled:?}");
     assert_eq!(statuses(&usher, third, 0).await, [""; 0]);
     usher.stop().await;
 }

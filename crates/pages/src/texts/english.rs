@@ -24,6 +24,7 @@ pub(crate) const ENGLISH: Texts = Texts {
     countdown: "Time left: {time}",
     left_when_loaded: "Time left when this page was loaded: {time}",
     connection_lost: "The connection is lost. Connecting again …",
+    other_scheme: "Link and code for other wallets:",
     reload: "Check again",
     start: "Start the check",
     start_again: "Start the check again",

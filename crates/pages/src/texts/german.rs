@@ -24,6 +24,7 @@ pub(crate) const GERMAN: Texts = Texts {
     countdown: "Noch {time}",
     left_when_loaded: "Verbleibende Zeit beim Laden dieser Seite: {time}",
     connection_lost: "Die Verbindung ist unterbrochen und wird wiederhergestellt …",
+    other_scheme: "Link und Code für andere Wallets:",
     reload: "Erneut nachsehen",
     start: "Prüfung beginnen",
     start_again: "Prüfung neu beginnen",

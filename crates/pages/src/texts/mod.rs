@@ -35,6 +35,8 @@ pub(crate) struct Texts {
     pub(crate) left_when_loaded: &'static str,
     /// While the page's script does not reach the service.
     pub(crate) connection_lost: &'static str,
+    /// Before the scheme of another link for wallets.
+    pub(crate) other_scheme: &'static str,
     pub(crate) reload: &'static str,
     pub(crate) start: &'static str,
     pub(crate) start_again: &'static str,

@@ -24,6 +24,7 @@ pub(crate) const SPANISH: Texts = Texts {
     countdown: "Quedan {time}",
     left_when_loaded: "Tiempo restante al cargar esta página: {time}",
     connection_lost: "Se ha perdido la conexión. Conectando de nuevo…",
+    other_scheme: "Enlace y código para otras carteras:",
     reload: "Comprobar de nuevo",
     start: "Empezar la comprobación",
     start_again: "Empezar de nuevo la comprobación",

@@ -217,7 +217,7 @@ async fn a_provider_that_can_be_asked_is_asked_until_it_knows() {
     }
     let page = pages.engine.events().wait(session.session_id, 0, 1, Duration::from_secs(20)).await.unwrap();
     let data: &str = &page.events[0].data;
-    assert_eq!(data, r#"{"reason":"the age verifier did not confirm the age","status":"rejected"}"#);
+    assert_eq!(data, r#"{"passed":false,"reason":"the age verifier did not confirm the age","status":"rejected"}"#);
     pages.stop().await;
 }
 

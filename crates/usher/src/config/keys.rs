@@ -7,7 +7,7 @@ use super::key_table_macro::configuration;
 use super::setting::{
     ApiToken, BoundedInteger, Currencies, DatabaseUrl, EmailDomain, HostName, HostPort, Hours, LnBackend, LogFilter,
     LogFormat, LoginMethods, Mnemonic, Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName,
-    ProxyNetworks, RateSources, Relays, ReturnUrls, RpId, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl,
+    ProxyNetworks, RateSources, Relays, ReturnUrls, RpId, Secret, Text, Unit, UrlSchemes, VerificationProvider, WebUrl,
     WebhookSecret, WebhookUrl,
 };
 use usher_page_layout::AccentColor;
@@ -46,8 +46,9 @@ configuration! {
         /// If `private_key` is a subkey: the JSON text of the proof that it belongs to a main key. Users then know the
         /// service by the main key.
         subkey_proof: Option<SubkeyProof>;
-        /// The scheme of handshake URLs. Use `portal` for wallets that open no other.
-        url_scheme: Scheme = "\"nostr+walletconnect\"";
+        /// The schemes of handshake URLs. URLs that the API returns have the first; pages show a link and a code for each,
+        /// because some wallets open only `portal`.
+        url_scheme: UrlSchemes = "[\"nostr+walletconnect\", \"portal\"]";
         /// Whether relay URLs supplied by *users* may lead to private, loopback or link-local addresses. Use it for
         /// development only: it lets anybody make this machine connect to its own network.
         allow_private_relays: bool = "false";
@@ -280,7 +281,7 @@ configuration! {
         /// is https with a domain name, or http://localhost.
         passkey_rp_id: Option<RpId>;
         /// Where pages may lead a browser at the end: the `return_url` of a request must have the same scheme, host and port
-        /// as one of these, and the same path or one below it.
+        /// as one of these, and the same path or one below it. `http://localhost` without a port allows every port, for development.
         return_urls: ReturnUrls = "[]";
         /// The colour of buttons and links. White text on it must be readable (WCAG 2.2: a contrast of at least 4.5 to 1). Dark
         /// pages have a lighter tint of it.

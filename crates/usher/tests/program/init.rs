@@ -99,7 +99,16 @@ fn init_makes_a_configuration_with_which_the_service_starts_and_is_healthy() {
 #[test]
 fn init_again_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = ["--webhook-url", "https://app.example.com/events", "--public-url", "https://login.example.com"];
+    let arguments = [
+        "--webhook-url",
+        "https://app.example.com/events",
+        "--public-url",
+        "https://login.example.com",
+        "--return-url",
+        "https://app.example.com/login",
+        "--return-url",
+        "http://localhost",
+    ];
     let first = init(folder.path(), &arguments);
     assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
     let made = files(folder.path());
@@ -313,8 +322,7 @@ fn on_a_terminal_it_asks_and_asks_again_after_a_wrong_answer() {
     assert_eq!(ended.status.code(), Some(1), "{}", stdout(&ended));
     assert!(!data_dir.exists(), "{}", stdout(&ended));
 
-    let answers =
-        "http://wrong\nwss://one.example.com, wss://two.example.com\nlnd\n\nhttps://login.example.com\n65536\n3001\n\n";
+    let answers = "http://wrong\nwss://one.example.com, wss://two.example.com\nlnd\n\nhttps://login.example.com\napp\nhttps://app.example.com/\n65536\n3001\n\n";
     let output = run(answers);
     let said = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
@@ -328,6 +336,7 @@ fn on_a_terminal_it_asks_and_asks_again_after_a_wrong_answer() {
     for line in [
         "nostr.relays = [\"wss://one.example.com\", \"wss://two.example.com\"]",
         "pages.public_url = \"https://login.example.com/\"",
+        "pages.return_urls = [\"https://app.example.com/\"]",
         "pages.listen_port = 3001",
         "wallet.ln_backend = \"none\"",
         "webhook.url = not set",

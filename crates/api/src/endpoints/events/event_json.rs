@@ -40,6 +40,10 @@ pub(crate) struct PageSchema {
     /// There will be no more events: these are the last.
     #[schema(example = true)]
     done: bool,
+    /// With `done`, if `paid` may still follow because money may still arrive: until when, in Unix seconds. While the Lightning
+    /// backend cannot be reached, it may follow later.
+    #[schema(nullable = false)]
+    paid_late_until: Option<u64>,
 }
 
 /// The largest index: what JSON carries exactly everywhere (RFC 8259 section 6).
@@ -66,7 +70,11 @@ pub(crate) fn write(page: &EventPage) -> String {
     if let Some(first) = page.first {
         let _ = write!(out, ",\"first\":{first}");
     }
-    let _ = write!(out, ",\"done\":{}}}", page.done);
+    let _ = write!(out, ",\"done\":{}", page.done);
+    if let Some(until) = page.paid_late_until {
+        let _ = write!(out, ",\"paid_late_until\":{}", until.secs());
+    }
+    out.push('}');
     out
 }
 
@@ -79,7 +87,7 @@ pub(crate) fn write_event(out: &mut String, event: &Event) {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use usher_engine::EventType;
+    use usher_engine::{EventType, UnixMillis};
 
     use super::*;
 
@@ -89,7 +97,7 @@ mod tests {
             |index, data: &str| Event { index, event_type: EventType::StatusUpdate, timestamp: 9, data: data.into() };
         for (page, expected) in [
             (
-                EventPage { events: Vec::new(), next: u64::MAX, first: None, done: false },
+                EventPage { events: Vec::new(), next: u64::MAX, first: None, done: false, paid_late_until: None },
                 json!({ "events": [], "next": u64::MAX, "done": false }),
             ),
             (
@@ -98,6 +106,7 @@ mod tests {
                     next: 6,
                     first: Some(4),
                     done: true,
+                    paid_late_until: Some(UnixMillis(86_400_999)),
                 },
                 json!({
                     "events": [
@@ -107,6 +116,7 @@ mod tests {
                     "next": 6,
                     "first": 4,
                     "done": true,
+                    "paid_late_until": 86_400,
                 }),
             ),
         ] {

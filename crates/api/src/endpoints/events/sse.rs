@@ -118,7 +118,7 @@ mod tests {
             |index, data: &str| Event { index, event_type: EventType::StatusUpdate, timestamp: 9, data: data.into() };
         // Line breaks between values are JSON; each line is a field of its own then.
         let events = vec![event(0, "{}"), event(1, "{\"a\":\r\n 1,\n\"b\\n\":2}")];
-        let page = EventPage { events, next: 2, first: None, done: false };
+        let page = EventPage { events, next: 2, first: None, done: false, paid_late_until: None };
         insta::assert_snapshot!(write(&page), @r#"
         id: 0
         event: StatusUpdate
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn removed_events_are_announced_first() {
         let event = Event { index: 7, event_type: EventType::StatusUpdate, timestamp: 9, data: "{}".into() };
-        insta::assert_snapshot!(write(&EventPage { events: vec![event], next: 8, first: Some(7), done: false }), @r#"
+        insta::assert_snapshot!(write(&EventPage { events: vec![event], next: 8, first: Some(7), done: false, paid_late_until: None }), @r#"
         event: removed
         data: {"first":7}
 

@@ -49,8 +49,8 @@ impl Session {
 /// Opens an age verification session.
 ///
 /// Redirect the user to `session_url`. The stream gets one event: `CashuResponse` with `status` `success` and the proof as
-/// `token`, `rejected` with a `reason`, or `insufficient_funds` when the user has passed but no proof could be issued; or
-/// `StatusUpdate` `{status: "timeout"}` when nobody decides before `expires_at`. Redeem the proof at once with
+/// `token`, `rejected` with a `reason`, or `insufficient_funds` when the user has passed but no proof could be issued (`passed`
+/// is true or false in each); or `StatusUpdate` `{status: "timeout"}` when nobody decides before `expires_at`. Redeem the proof at once with
 /// `POST /cashu/burn`, so that nobody can use it again.
 ///
 /// With `return_url` the page leads the user's browser back to your app at the end. It only says that the user is back: read the

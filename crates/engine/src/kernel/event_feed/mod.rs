@@ -14,6 +14,7 @@ use self::waiters::Waiters;
 use super::request_errors::EventsError;
 use crate::event::{Event, NewEvent};
 use crate::kernel::core::Core;
+use crate::operations::Operation;
 use crate::ports::{StoreError, Table};
 use crate::{EventPage, StreamId};
 
@@ -58,12 +59,10 @@ impl EventFeed {
     /// first event that was not removed after its retention, and says so; any other value before that is an error.
     pub async fn read(&self, stream: StreamId, after: u64, limit: usize) -> Result<EventPage, EventsError> {
         if let Some(open) = self.core.index.get(stream) {
-            if after >= open.next_index || limit == 0 {
-                let done = open.done && after >= open.next_index;
-                return Ok(EventPage { events: Vec::new(), next: after, first: None, done });
-            }
-            let events = self.read_events(stream, after, limit).await?;
-            return Ok(page(events, after, open.done.then_some(open.next_index)));
+            let is_new = after < open.next_index && limit > 0;
+            let events = if is_new { self.read_events(stream, after, limit).await? } else { Vec::new() };
+            let page = page(events, after, open.done.then_some(open.next_index));
+            return if page.done { self.with_late_payment(stream, page).await } else { Ok(page) };
         }
         if let Some(events) = self.finished.get(stream) {
             let end = events.len() as u64;
@@ -89,6 +88,20 @@ impl EventFeed {
             self.finished.put(stream, &events);
         }
         Ok(page(events, after, end))
+    }
+
+    /// The page that reaches the end of an operation that is still open, because it waits for late money.
+    async fn with_late_payment(&self, stream: StreamId, page: EventPage) -> Result<EventPage, EventsError> {
+        let stored = match self.core.store.operation(stream).await {
+            Ok(Some(stored)) => stored,
+            // Removed or damaged: no more events come.
+            Ok(None) | Err(StoreError::Unreadable(_)) => return Ok(page),
+            Err(failure) => return Err(failure.into()),
+        };
+        // If it was paid since the index was read, the next request has the event.
+        let done = stored.next_index <= page.next;
+        let late_until = Operation::from_state(&stored.state).ok().and_then(|operation| operation.paid_late_until());
+        Ok(EventPage { done, paid_late_until: late_until.filter(|_| done), ..page })
     }
 
     /// The events up to the first damaged one; an error when that is the first of all.
@@ -144,5 +157,5 @@ impl EventFeed {
 fn page(events: Vec<Event>, after: u64, end: Option<u64>) -> EventPage {
     let next = events.last().map_or(after, |event| event.index + 1);
     let first = events.first().map(|event| event.index).filter(|first| *first > after);
-    EventPage { events, next, first, done: end.is_some_and(|end| next >= end) }
+    EventPage { events, next, first, done: end.is_some_and(|end| next >= end), paid_late_until: None }
 }

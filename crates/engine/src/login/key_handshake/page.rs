@@ -13,6 +13,8 @@ pub struct HandshakeView {
     pub state: HandshakeState,
     /// Its URL.
     pub url: String,
+    /// The same for wallets that open other schemes.
+    pub other_urls: Vec<String>,
     /// Where the page leads to at the end.
     pub return_url: Option<String>,
     /// How long it can still be completed; `None` when it is reusable.
@@ -50,6 +52,7 @@ impl Handshakes {
         Ok(Some(HandshakeView {
             state,
             url: self.urls.url(handshake.token(), handshake.no_request()),
+            other_urls: self.urls.others(handshake.token(), handshake.no_request()),
             return_url: handshake.return_url().map(str::to_owned),
             time_left: handshake.expires_at().map(|at| at.since(now)),
         }))

@@ -100,7 +100,11 @@ impl Payment {
     }
 
     pub(super) fn tell(&self, status: &str, reason: Option<&str>, now: UnixMillis) -> Effect {
-        let data = PaymentData { reason: reason.map(str::to_owned), ..self.data(status) };
+        let data = PaymentData {
+            reason: reason.map(str::to_owned),
+            paid_late_until: self.paid_late_until().map(UnixMillis::secs),
+            ..self.data(status)
+        };
         emit(EventData::Payment(data), now)
     }
 

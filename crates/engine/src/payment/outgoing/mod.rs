@@ -212,6 +212,10 @@ impl StateMachine for OutgoingPayment {
         matches!(input, Input::PaymentStatus(_))
     }
 
+    fn paid_late_until(&self) -> Option<UnixMillis> {
+        Self::paid_late_until(self)
+    }
+
     fn lingers(&self) -> bool {
         true
     }
@@ -288,6 +292,16 @@ impl OutgoingPayment {
 
     pub(crate) const fn is_done(&self) -> bool {
         matches!(self.phase, Phase::Ended { .. })
+    }
+
+    /// Until when it is looked up after the end, if the backend could not tell whether it paid.
+    pub(crate) fn paid_late_until(&self) -> Option<UnixMillis> {
+        match self.phase {
+            Phase::Ended { at, .. } if self.unknown && !self.paid => {
+                AFTER_THE_END.last().map(|secs| at.plus(Duration::from_secs(*secs)))
+            }
+            _ => None,
+        }
     }
 
     pub(crate) fn correlation(&self) -> CorrelationKey {
@@ -473,6 +487,7 @@ impl OutgoingPayment {
         let data = PaymentData {
             status: "error".to_owned(),
             outcome: Some(outcome.to_owned()),
+            paid_late_until: self.paid_late_until().map(UnixMillis::secs),
             reason: Some(reason.to_owned()),
             request_id: self.reference.clone(),
             ..PaymentData::default()

@@ -163,6 +163,13 @@ impl StateMachine for Refund {
         }
     }
 
+    fn paid_late_until(&self) -> Option<UnixMillis> {
+        match &self.phase {
+            Phase::Paying { payment } => payment.paid_late_until(),
+            Phase::Asking | Phase::Expired => None,
+        }
+    }
+
     fn is_by_wall_clock(&self, input: &Input) -> bool {
         matches!(input, Input::PaymentStatus(_))
     }

@@ -384,6 +384,7 @@ impl TicketDelivery {
         self.phase = Phase::Spent;
         let data = EventData::CashuResponse(CashuResponseData {
             status: "success".to_owned(),
+            passed: None,
             token: None,
             amount: Some(self.amount),
             unit: Some(self.unit.clone()),

@@ -330,6 +330,7 @@ impl TicketRequest {
     fn response(&self, status: &str) -> CashuResponseData {
         CashuResponseData {
             status: status.to_owned(),
+            passed: None,
             token: None,
             amount: None,
             unit: Some(self.unit.clone()),

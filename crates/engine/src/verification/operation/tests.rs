@@ -103,7 +103,7 @@ fn a_pass_is_minted_and_the_sessions_key_replies_before_the_app_has_the_proof() 
     assert_eq!(says["request"]["inner"]["request_id"], "r");
     assert_eq!(session.state(), VerificationState::Issuing, "not passed before the app knows");
     let done = effects(session.step(&arrives(reply), NOW));
-    let data = json!({"status": "success", "token": "cashuBproof", "amount": 1, "unit": "multi", "mint_url": MINT});
+    let data = json!({"status": "success", "passed": true, "token": "cashuBproof", "amount": 1, "unit": "multi", "mint_url": MINT});
     ends_with(&done, "CashuResponse", data);
     assert_eq!(session.state(), VerificationState::Passed);
 }
@@ -143,7 +143,8 @@ fn a_rejection_is_the_apps_with_its_reason_and_mints_nothing() {
     let (reply, says) = outgoing(&sent);
     assert_eq!(says["status"], json!({"status": "rejected", "reason": "no document"}));
     assert_eq!(session.state(), VerificationState::Rejected);
-    let data = json!({"status": "rejected", "reason": "no document", "unit": "multi", "mint_url": MINT});
+    let data =
+        json!({"status": "rejected", "passed": false, "reason": "no document", "unit": "multi", "mint_url": MINT});
     ends_with(&effects(session.step(&arrives(reply), NOW)), "CashuResponse", data);
 }
 
@@ -152,11 +153,11 @@ fn without_a_mint_a_session_ends_at_the_decision() {
     let mut session = opened(None).0;
     let reason = "no mint is configured (verification.mint_url)";
     let done = session.decide(&AgeDecision::Approved, NOW).unwrap();
-    ends_with(&done, "CashuResponse", json!({"status": "insufficient_funds", "reason": reason}));
+    ends_with(&done, "CashuResponse", json!({"status": "insufficient_funds", "passed": true, "reason": reason}));
     assert_eq!(session.state(), VerificationState::NotIssued);
     let mut session = opened(None).0;
     let done = session.decide(&AgeDecision::Rejected { reason: None }, NOW).unwrap();
-    ends_with(&done, "CashuResponse", json!({"status": "rejected"}));
+    ends_with(&done, "CashuResponse", json!({"status": "rejected", "passed": false}));
 }
 
 #[test]

@@ -126,6 +126,9 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
             variables.push(("SERVICE__PAGES__LISTEN_PORT", port));
         }
     }
+    if !given.is_set("pages.return_urls") {
+        variables.push(("SERVICE__PAGES__RETURN_URLS", "http://localhost, http://127.0.0.1"));
+    }
     // The mint is on loopback.
     variables.push(("SERVICE__CASHU__ALLOW_PRIVATE_MINTS", "true"));
     // A mint that the folder names may be the one to try things with.

@@ -9,7 +9,7 @@ use crate::cli::{InitBackend, InitCommand};
 use crate::config::keys;
 use crate::config::reference::Assignment;
 use crate::config::setting::{
-    LnBackend, NodeAddress, NwcUrl, Port, RawValue, Relays, Secret, Setting, WebUrl, WebhookUrl,
+    LnBackend, NodeAddress, NwcUrl, Port, RawValue, Relays, ReturnUrls, Secret, Setting, WebUrl, WebhookUrl,
 };
 use crate::config::text_file::read_file;
 use crate::failure::Failure;
@@ -31,6 +31,8 @@ pub(super) struct Choices {
     pub(super) lightning_api_key: Option<SecretString>,
     /// How users' browsers reach the service.
     pub(super) public_url: Option<String>,
+    /// Where pages lead browsers back to.
+    pub(super) return_urls: Option<Vec<String>>,
     /// The port of the pages' own listener.
     pub(super) pages_port: Option<u16>,
     /// Where events are posted.
@@ -60,6 +62,7 @@ impl Choices {
             liquidity_provider: options.liquidity_provider.clone(),
             lightning_api_key,
             public_url: options.public_url.clone(),
+            return_urls: (!options.return_url.is_empty()).then(|| options.return_url.clone()),
             pages_port: options.pages_port,
             webhook_url: options.webhook_url.clone().map(SecretString::from),
         })
@@ -75,6 +78,7 @@ impl Choices {
             ("wallet.embedded.liquidity_provider", self.liquidity_provider.is_some()),
             ("wallet.embedded.api_key", self.lightning_api_key.is_some()),
             ("pages.public_url", self.public_url.is_some()),
+            ("pages.return_urls", self.return_urls.is_some()),
             ("pages.listen_port", self.pages_port.is_some()),
             ("webhook.url", self.webhook_url.is_some()),
         ];
@@ -85,8 +89,9 @@ impl Choices {
     pub(super) fn assignments(&self) -> Vec<Assignment> {
         let plain = |key, value| Assignment { key, is_file: false, value };
         let mut settings = Vec::new();
-        if let Some(relays) = &self.relays {
-            settings.push(plain("nostr.relays", toml::Value::from(relays.clone()).to_string()));
+        let lists = [("nostr.relays", &self.relays), ("pages.return_urls", &self.return_urls)];
+        for (key, list) in lists {
+            settings.extend(list.clone().map(|list| plain(key, toml::Value::from(list).to_string())));
         }
         if let Some(backend) = self.backend {
             settings.push(plain("wallet.ln_backend", quoted(backend.word())));
@@ -120,7 +125,7 @@ pub(super) fn complete(mut choices: Choices, non_interactive: bool) -> Result<Ch
         let default = default_relays();
         let shown = format!("Relays, separated by commas [{default}]: ");
         let answer = ask::<Relays>(&shown)?.unwrap_or(default);
-        choices.relays = Some(answer.split(',').map(|relay| relay.trim().to_owned()).collect());
+        choices.relays = Some(parts(&answer));
     }
     if choices.backend.is_none() {
         let question = "Lightning backend: none, nwc (a wallet with Nostr Wallet Connect), or embedded (a node inside \
@@ -138,6 +143,10 @@ pub(super) fn complete(mut choices: Choices, non_interactive: bool) -> Result<Ch
     if choices.public_url.is_none() {
         let question = "Public URL for pages in users' browsers, https://… [none: only browsers on this machine]: ";
         choices.public_url = ask::<WebUrl>(question)?;
+    }
+    if choices.return_urls.is_none() && choices.public_url.is_some() {
+        let question = "Address of your app, to which these pages lead back, https://… [none: they lead nowhere]: ";
+        choices.return_urls = ask::<ReturnUrls>(question)?.map(|answer| parts(&answer));
     }
     if choices.pages_port.is_none() && choices.public_url.is_some() {
         let question = "Port for these pages alone, to which a proxy can pass everything [none: the port of the API]: ";
@@ -170,6 +179,10 @@ fn ask_of_node(choices: &mut Choices) -> Result<(), Failure> {
 fn default_relays() -> String {
     let default = keys::find("nostr.relays").and_then(|key| key.default).unwrap_or_default();
     default.replace(['[', ']', '"', ' '], "")
+}
+
+fn parts(list: &str) -> Vec<String> {
+    list.split(',').map(|part| part.trim().to_owned()).collect()
 }
 
 /// Asks until the answer is a `T`; `None` for an empty one.

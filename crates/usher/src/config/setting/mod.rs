@@ -23,7 +23,7 @@ pub use hours::Hours;
 pub use log_filter::{FilterError, LogFilter, parse_filter};
 pub use login_methods::LoginMethods;
 pub use node_address::{HostName, HostPort, NodeAddress, Port};
-pub use nostr::{PrivateKey, Relays, Scheme};
+pub use nostr::{PrivateKey, Relays, UrlSchemes};
 pub use nwc::NwcUrl;
 pub use openid_clients::OpenIdClients;
 pub use rates::{Currencies, RateSources};

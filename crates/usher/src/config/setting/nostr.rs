@@ -7,7 +7,7 @@ use usher_protocol::subkey::SubkeyProof;
 use usher_protocol::{Keys, PublicKey};
 use usher_relays::RelayAddress;
 
-use super::{RawValue, SET, Setting, empty, quoted, text, unfit};
+use super::{RawValue, SET, Setting, empty, text, unfit};
 
 /// The service's private key.
 #[derive(Clone, Debug)]
@@ -98,33 +98,67 @@ impl Setting for Relays {
     }
 }
 
-/// The scheme of a URL (RFC 3986 section 3.1).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scheme(String);
+/// The most schemes.
+const MAX_SCHEMES: usize = 4;
 
-impl Scheme {
-    /// The scheme, without `://`.
-    pub fn as_str(&self) -> &str {
-        &self.0
+/// Schemes of URLs (RFC 3986 section 3.1): at least one, none twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UrlSchemes {
+    first: String,
+    others: Vec<String>,
+}
+
+impl UrlSchemes {
+    /// The first, without `://`.
+    pub fn first(&self) -> &str {
+        &self.first
+    }
+
+    /// The others, without `://`.
+    pub fn others(&self) -> &[String] {
+        &self.others
     }
 }
 
-impl Setting for Scheme {
+impl Setting for UrlSchemes {
     fn expected() -> String {
-        "the scheme of a URL, such as nostr+walletconnect or portal, without ://".to_owned()
+        format!(
+            "a list of at most {MAX_SCHEMES} schemes of URLs, such as nostr+walletconnect or portal, without ://, separated by commas"
+        )
     }
 
     fn read(given: &RawValue) -> Result<Self, String> {
-        let text = text::<Self>(given)?;
-        let fits = text.len() <= 64
-            && text.starts_with(|first: char| first.is_ascii_lowercase())
-            && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'+' | b'-' | b'.'));
-        if fits { Ok(Self(text.to_owned())) } else { Err(unfit::<Self>()) }
+        let list: Vec<&str> = match given {
+            RawValue::Text(text) => text.split(',').map(str::trim).collect(),
+            RawValue::List(list) => list.iter().map(String::as_str).collect(),
+            _ => return Err(unfit::<Self>()),
+        };
+        let mut schemes: Vec<String> = Vec::new();
+        for scheme in list {
+            if !is_scheme(scheme) || schemes.iter().any(|earlier| earlier == scheme) {
+                return Err(unfit::<Self>());
+            }
+            schemes.push(scheme.to_owned());
+        }
+        if schemes.is_empty() || schemes.len() > MAX_SCHEMES {
+            return Err(unfit::<Self>());
+        }
+        let others = schemes.split_off(1);
+        Ok(Self { first: schemes.concat(), others })
     }
 
     fn show(&self) -> String {
-        quoted(&self.0)
+        let all: Vec<&str> = [self.first()].into_iter().chain(self.others.iter().map(String::as_str)).collect();
+        toml::Value::from(all).to_string()
     }
+}
+
+/// Not one that runs a script in a link.
+fn is_scheme(text: &str) -> bool {
+    text.len() <= 64
+        && text.starts_with(|first: char| first.is_ascii_lowercase())
+        && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'+' | b'-' | b'.'))
+        && !matches!(text, "javascript" | "data" | "vbscript")
 }
 
 impl Setting for SubkeyProof {

@@ -20,7 +20,10 @@ fn defaults_are_the_documented_ones() {
     assert_eq!(config.nostr.relays.addresses().len(), 3);
     assert!(config.nostr.relays.addresses().iter().all(|relay| relay.as_str().starts_with("wss://")));
     assert!(config.nostr.subkey_proof.is_none());
-    assert_eq!(config.nostr.url_scheme.as_str(), "nostr+walletconnect");
+    assert_eq!(
+        (config.nostr.url_scheme.first(), config.nostr.url_scheme.others()),
+        ("nostr+walletconnect", &["portal".to_owned()][..])
+    );
     assert!(!config.nostr.allow_private_relays);
     assert_eq!(config.database.path.as_str(), "usher.db");
     assert_eq!(config.wallet.ln_backend, LnBackend::None);

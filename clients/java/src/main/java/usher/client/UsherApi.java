@@ -1087,9 +1087,9 @@ public final class UsherApi {
      *
      * <p>Redirect the user to {@code session_url}. The stream gets one event: {@code CashuResponse} with {@code
      * status} {@code success} and the proof as {@code token}, {@code rejected} with a {@code reason}, or {@code
-     * insufficient_funds} when the user has passed but no proof could be issued; or {@code StatusUpdate} {@code
-     * {status: "timeout"}} when nobody decides before {@code expires_at}. Redeem the proof at once with {@code POST
-     * /cashu/burn}, so that nobody can use it again.
+     * insufficient_funds} when the user has passed but no proof could be issued ({@code passed} is true or false in
+     * each); or {@code StatusUpdate} {@code {status: "timeout"}} when nobody decides before {@code expires_at}. Redeem
+     * the proof at once with {@code POST /cashu/burn}, so that nobody can use it again.
      *
      * <p>With {@code return_url} the page leads the user's browser back to your app at the end. It only says that the
      * user is back: read the result from the stream.

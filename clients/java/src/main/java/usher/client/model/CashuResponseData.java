@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param amount With {@code success}: the token's value in {@code unit}. With {@code redeem} it is what was received,
  *     without the mint's fee.
  * @param mintUrl The mint.
+ * @param passed Of a verification session: whether the user has passed, also when no proof could be issued.
  * @param reason The reason; in the user's words with {@code rejected}.
  * @param requestId Your own reference.
  * @param token With {@code success} of a request without {@code redeem}, and of a verification: the token (NUT-00).
@@ -21,6 +22,7 @@ public record CashuResponseData(
         String status,
         @Nullable Long amount,
         @Nullable String mintUrl,
+        @Nullable Boolean passed,
         @Nullable String reason,
         @Nullable String requestId,
         @Nullable String token,
@@ -31,6 +33,7 @@ public record CashuResponseData(
         return "CashuResponseData[status=" + status
                 + ", amount=" + amount
                 + ", mintUrl=" + mintUrl
+                + ", passed=" + passed
                 + ", reason=" + reason
                 + ", requestId=" + requestId
                 + ", token=…"

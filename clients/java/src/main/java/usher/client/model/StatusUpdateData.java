@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param currency If requested in another currency than millisats: the currency.
  * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
  * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
+ * @param paidLateUntil If {@code paid} may still follow, because money may still arrive: until when, in Unix seconds.
  * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
  *     backend tells it.
  * @param rate If requested in another currency than millisats: at which rate.
@@ -48,6 +49,7 @@ public record StatusUpdateData(
         @Nullable String currency,
         @Nullable Long feesPaid,
         @Nullable String outcome,
+        @Nullable Long paidLateUntil,
         @Nullable String preimage,
         @Nullable Rate rate,
         @Nullable String requestId,
@@ -75,6 +77,8 @@ public record StatusUpdateData(
      * @param currency If requested in another currency than millisats: the currency.
      * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
      * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
+     * @param paidLateUntil If {@code paid} may still follow, because money may still arrive: until when, in Unix
+     *     seconds.
      * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
      *     backend tells it.
      * @param rate If requested in another currency than millisats: at which rate.
@@ -104,6 +108,7 @@ public record StatusUpdateData(
                 + ", currency=" + currency
                 + ", feesPaid=" + feesPaid
                 + ", outcome=" + outcome
+                + ", paidLateUntil=" + paidLateUntil
                 + ", preimage=…"
                 + ", rate=" + rate
                 + ", requestId=" + requestId
