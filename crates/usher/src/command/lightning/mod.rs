@@ -2,6 +2,7 @@
 
 mod funding_fee;
 mod refused_data;
+mod send;
 mod status;
 
 use std::path::PathBuf;
@@ -55,6 +56,9 @@ pub fn run(command: &LightningCommand, data_dir: Option<PathBuf>) -> Result<(), 
                 open(&service, config, *amount, peer.as_deref(), *yes).await
             }
             LightningCommand::Close { channel, force, yes } => close(&service, channel, *force, *yes).await,
+            LightningCommand::Send { address, amount, fee_rate, yes } => {
+                send::run(&service, address, amount, *fee_rate, *yes).await
+            }
             LightningCommand::Backup => backup(&service).await,
             LightningCommand::Abandon { .. } | LightningCommand::Adopt { .. } => Ok(String::new()),
         }
