@@ -53,6 +53,7 @@ impl NodeContext {
     /// What it would cost now to send money on chain. Blocks.
     pub(crate) fn price_on_chain(&self, wish: &OnChainWish) -> Result<OnChainPrice, NodeError> {
         let payee = self.payee(&wish.address)?;
+        self.check_coins_seen()?;
         let fee_rate = self.on_chain_fee_rate(wish.fee_rate)?;
         let draft = self.draft(&mut self.wallet().map_err(storage)?, &payee, wish.amount, fee_rate)?;
         Ok(OnChainPrice { amount: draft.amount * 1000, fee: draft.fee * 1000, fee_rate })
@@ -65,13 +66,7 @@ impl NodeContext {
         if let Some(known) = self.look_up_on_chain(order.id)? {
             return Ok(known);
         }
-        if self.spends_coins_unseen() {
-            return Err(NodeError::Refused(
-                "the node has not seen the funding transaction of a channel on the chain yet, and could spend the same coins \
-                 again: repeat the request in a minute"
-                    .to_owned(),
-            ));
-        }
+        self.check_coins_seen()?;
         let payee = self.payee(&order.address)?;
         let mut wallet = self.wallet().map_err(storage)?;
         let Draft { psbt, amount, fee } = self.draft(&mut wallet, &payee, order.amount, order.fee_rate)?;
@@ -213,6 +208,17 @@ impl NodeContext {
             return Err(too_little(Some(fee)));
         }
         Ok(Draft { psbt, amount, fee })
+    }
+
+    fn check_coins_seen(&self) -> Result<(), NodeError> {
+        if self.spends_coins_unseen() {
+            return Err(NodeError::Refused(
+                "the node has not seen the funding transaction of a channel on the chain yet, and could spend the same coins \
+                 again: repeat the request in a minute"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
     }
 
     /// Sats per 1,000 weight units.

@@ -37,7 +37,8 @@ use crate::idempotency::IdempotencyContext;
             Nothing was sent."),
         (status = 429, description = "`budget_exhausted`: too little is left of `wallet.daily_budget_millisats`. There is \
             room again after `Retry-After` seconds, if nothing else is paid until then."),
-        (status = 502, description = "`wallet_error`: The node does not run. Nothing was sent."),
+        (status = 502, description = "`wallet_error`: The node does not run, or has not seen the funding transaction of a channel \
+            on the chain yet: then repeat the request in a minute. Nothing was sent."),
         (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is not `embedded`.\n\n\
             `storage_unavailable`: The database is unavailable.\n\n`overloaded`: `limits.max_open_streams` is reached."),
     ),

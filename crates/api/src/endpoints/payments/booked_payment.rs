@@ -17,8 +17,9 @@ pub(crate) struct Payment {
     #[schema(pattern = "^(in|out)$", example = "in")]
     direction: &'static str,
     /// `payment`: `POST /payments/single`. `charge`: a due date of a subscription. `invoice`: an invoice that the Lightning
-    /// backend pays, for `POST /invoices/pay` or for tickets. `refund`: `POST /payments/{stream_id}/refund`.
-    #[schema(pattern = "^(payment|charge|invoice|refund)$", example = "payment")]
+    /// backend pays, for `POST /invoices/pay` or for tickets. `refund`: `POST /payments/{stream_id}/refund`. `on_chain`:
+    /// `POST /wallet/send`.
+    #[schema(pattern = "^(payment|charge|invoice|refund|on_chain)$", example = "payment")]
     kind: &'static str,
     /// `open`; `paid`; `not_paid`: it has ended, and may still become `paid` while money can arrive; `unknown`: it has ended, and
     /// nobody knows whether it was paid.
@@ -43,12 +44,12 @@ pub(crate) struct Payment {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = 10000)]
     settled_millisats: Option<u64>,
-    /// What the liquidity provider kept of a payment that arrived, or what routing cost. Missing if there is none, or it is not
+    /// What the liquidity provider kept of a payment that arrived, or what routing or the miners cost. Missing if there is none, or it is not
     /// known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = 12)]
     fee_millisats: Option<u64>,
-    /// What it is for.
+    /// What it is for; of a payment on chain the address.
     #[schema(example = "One coffee")]
     description: String,
     /// Your own reference.

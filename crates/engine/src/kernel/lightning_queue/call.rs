@@ -31,8 +31,8 @@ impl LightningQueue {
             Input::PaymentSent { result: Err(failure), .. } => {
                 warn!(stream_id = %id, %failure, "the Lightning backend did not confirm a payment");
             }
-            Input::OnChain(Err(failure)) => {
-                warn!(stream_id = %id, %failure, "the Lightning node did not send money on chain, or cannot be asked");
+            Input::OnChain(Err(failure)) if !matches!(failure, NodeError::Unavailable(_)) => {
+                warn!(stream_id = %id, %failure, "the Lightning node did not send money on chain");
             }
             Input::InvoiceStatus(Err(failure))
             | Input::PaymentStatus(Err(failure))

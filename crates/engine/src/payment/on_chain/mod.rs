@@ -5,7 +5,7 @@
 //! ordering ───the node refuses──────────────────────────────▶ finished    StatusUpdate {status: error, reason, outcome: not_paid}
 //! publishing ─it is in a block──────────────────────────────▶ paid        StatusUpdate {status: paid, txid, …}
 //! publishing ─another has spent its coins, six blocks deep──▶ finished    StatusUpdate {status: error, reason, outcome: not_paid}
-//! paid ───────six confirmations, and a day──────────────────▶ finished
+//! paid ───────a day later───────────────────────────────────▶ finished
 //! ```
 //!
 //! The node carries out an order once, and its id is that of the stream: a repeated order gets the transaction of the first. Once
@@ -39,7 +39,7 @@ const SOON: Duration = Duration::from_secs(600);
 const OFTEN: Duration = Duration::from_secs(5);
 const SELDOM: Duration = Duration::from_secs(60);
 
-/// How many confirmations make a transaction final.
+/// How many confirmations make a transaction final: then it is not asked for any more.
 const FINAL: u32 = 6;
 
 /// The state of a payment on chain.
@@ -124,8 +124,9 @@ impl StateMachine for OnChainPayment {
     fn wake_at(&self) -> Option<UnixMillis> {
         Some(match self.phase {
             Phase::Paid { at, is_final: true, .. } => at.plus(BUDGET_WINDOW),
+            Phase::Paid { at, .. } => self.next.min(at.plus(BUDGET_WINDOW)),
             Phase::Failed { at } => at,
-            Phase::Ordering | Phase::Publishing { .. } | Phase::Paid { .. } => self.next,
+            Phase::Ordering | Phase::Publishing { .. } => self.next,
         })
     }
 
@@ -211,9 +212,7 @@ impl OnChainPayment {
     fn woken(&mut self, now: UnixMillis) -> StepResult {
         match self.phase {
             Phase::Failed { .. } => StepResult::Stepped(vec![Effect::Finish]),
-            Phase::Paid { at, is_final: true, .. } if now >= at.plus(BUDGET_WINDOW) => {
-                StepResult::Stepped(vec![Effect::Finish])
-            }
+            Phase::Paid { at, .. } if now >= at.plus(BUDGET_WINDOW) => StepResult::Stepped(vec![Effect::Finish]),
             Phase::Paid { is_final: true, .. } => StepResult::Ignored,
             Phase::Ordering | Phase::Publishing { .. } | Phase::Paid { .. } => {
                 self.next = lease(now);

@@ -12,9 +12,8 @@ const WAIT: u32 = 30;
 
 pub(super) async fn run(
     service: &ServiceClient,
-    address: &str,
-    amount: &str,
-    fee_rate: Option<u64>,
+    (address, amount, fee_rate): (&str, &str, Option<u64>),
+    fee: &str,
     yes: bool,
 ) -> Result<String, Failure> {
     let wanted = match amount {
@@ -28,9 +27,8 @@ pub(super) async fn run(
     let reserved = status::sats(on_chain["reserved"].as_u64().unwrap_or(0));
     let words = if amount == "all" { "all that the node can spend".to_owned() } else { format!("{amount} sat") };
     tell(&format!("usher: sends {words} to {address}; this cannot be taken back"));
-    tell(&format!(
-        "usher: the node can spend {spendable}, less the miner fee; {reserved} are kept for closing channels"
-    ));
+    tell(&format!("usher: {fee}"));
+    tell(&format!("usher: the node can spend {spendable}, less that fee; {reserved} are kept for closing channels"));
     confirm(yes)?;
     let mut body = json!({ "address": address, "amount": wanted });
     if let Some(rate) = fee_rate {
