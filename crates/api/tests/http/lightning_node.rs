@@ -252,6 +252,7 @@ async fn money_is_sent_on_chain_once_for_each_key() {
     assert_eq!((sent[0].fee_rate, sent[0].most, sent[0].amount), (1_000, 332_000, OnChainAmount::Exactly(50_000)));
     let (_, books) = app.ask("/payments").await;
     let booked = &books["payments"][0];
+    assert!(booked["txid"] == "ab".repeat(32) && booked["payment_hash"].is_null(), "{books}");
     assert_eq!(
         (&booked["kind"], &booked["direction"], &booked["status"], &booked["amount_millisats"]),
         (&json!("on_chain"), &json!("out"), &json!("open"), &json!(50_000)),

@@ -21,7 +21,7 @@ pub struct PaymentRecord {
     pub description: String,
     /// The app's own reference.
     pub reference: Option<String>,
-    /// The payment hash of its invoice, once there is one.
+    /// The payment hash of its invoice, once there is one; of a payment on chain, its transaction's id as it is shown.
     pub payment_hash: Option<PaymentHash>,
     /// Its price as JSON, if it was not requested in millisats.
     pub price: Option<String>,

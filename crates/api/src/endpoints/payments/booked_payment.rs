@@ -3,7 +3,7 @@
 use serde::Serialize;
 use usher_engine::Price;
 use usher_engine::event_data::RateData;
-use usher_engine::ports::{BookedPayment, PaymentRecord};
+use usher_engine::ports::{BookedPayment, PaymentKind, PaymentRecord};
 use utoipa::ToSchema;
 
 /// A payment that the service received or made.
@@ -64,6 +64,14 @@ pub(crate) struct Payment {
         example = "0001020304050607080900010203040506070809000102030405060708090102"
     )]
     payment_hash: Option<String>,
+    /// The id of the transaction of a payment on chain. Missing before there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(
+        nullable = false,
+        pattern = "^[0-9a-f]{64}$",
+        example = "0001020304050607080900010203040506070809000102030405060708090102"
+    )]
+    txid: Option<String>,
     /// The stream of the payment that it pays back.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
@@ -90,6 +98,8 @@ impl From<BookedPayment> for Payment {
             price,
             refund_of,
         } = record;
+        let hash = payment_hash.map(|hash| hash.to_string());
+        let (payment_hash, txid) = if kind == PaymentKind::OnChain { (None, hash) } else { (hash, None) };
         let price: Option<Price> = price.and_then(|price| serde_json::from_str(&price).ok());
         Self {
             stream_id: stream_id.to_string(),
@@ -104,7 +114,8 @@ impl From<BookedPayment> for Payment {
             fee_millisats: fee,
             description,
             request_id: reference,
-            payment_hash: payment_hash.map(|hash| hash.to_string()),
+            payment_hash,
+            txid,
             refund_of: refund_of.map(|payment| payment.to_string()),
             created_at: created_at.secs(),
             changed_at: changed_at.secs(),

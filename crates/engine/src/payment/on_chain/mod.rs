@@ -160,24 +160,21 @@ impl StateMachine for OnChainPayment {
     }
 
     fn payment_record(&self) -> Option<PaymentRecord> {
-        let (status, paid) = match &self.phase {
-            Phase::Ordering | Phase::Publishing { .. } => (PaymentRecordStatus::Open, None),
-            Phase::Paid { transaction, .. } => (PaymentRecordStatus::Paid, Some(transaction)),
-            Phase::Failed { .. } => (PaymentRecordStatus::NotPaid, None),
-        };
-        let amount = match &self.phase {
-            Phase::Publishing { transaction } | Phase::Paid { transaction, .. } => transaction.amount,
-            Phase::Ordering | Phase::Failed { .. } => self.amount,
+        let (status, made, paid) = match &self.phase {
+            Phase::Ordering => (PaymentRecordStatus::Open, None, None),
+            Phase::Publishing { transaction } => (PaymentRecordStatus::Open, Some(transaction), None),
+            Phase::Paid { transaction, .. } => (PaymentRecordStatus::Paid, Some(transaction), Some(transaction)),
+            Phase::Failed { .. } => (PaymentRecordStatus::NotPaid, None, None),
         };
         Some(PaymentRecord {
             kind: PaymentKind::OnChain,
             status,
-            amount,
+            amount: self.amount,
             settled: paid.map(|made| made.amount),
             fee: paid.map(|made| made.fee),
             description: self.order.address.clone(),
             reference: self.reference.clone(),
-            payment_hash: None,
+            payment_hash: made.and_then(|made| serde_json::from_value(made.id.clone().into()).ok()),
             price: None,
             refund_of: None,
         })

@@ -50,7 +50,9 @@ fn it_is_ordered_until_the_node_tells_of_a_transaction_and_then_only_looked_up()
     });
     assert_eq!(event(&told).1, sending);
     assert_eq!(payment.spending().unwrap().allocation(), 50_141);
-    assert_eq!(payment.payment_record().unwrap().status, PaymentRecordStatus::Open);
+    let record = payment.payment_record().unwrap();
+    assert_eq!(record.status, PaymentRecordStatus::Open);
+    assert_eq!(record.payment_hash.unwrap().to_string(), "ab".repeat(32));
     let mut payment = stored(&payment);
     let looked_up = [Effect::CallLightning(LightningRequest::LookUpOnChain(order().id))];
     assert_eq!(effects(payment.step(&Input::Resumed, NOW)), looked_up);

@@ -119,6 +119,8 @@ async fn an_amount_and_then_all_of_it_are_sent_and_told() {
     let events = ended(&fixture, &stream).await;
     assert_eq!(events.iter().map(Event::status).collect::<Vec<_>>(), ["sending", "paid"]);
     assert_eq!(events[1].data["txid"], sending["txid"]);
+    let booked = fixture.api().get("/payments").await.unwrap()["payments"][0].clone();
+    assert_eq!((&booked["kind"], &booked["txid"]), (&json!("on_chain"), &sending["txid"]));
     assert_sums(&fixture, before).await;
 
     let mut command = fixture.usher.command(&["lightning", "send", PAYEE, "all", "--fee-rate", "1"]);
