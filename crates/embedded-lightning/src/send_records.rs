@@ -46,6 +46,8 @@ impl Store {
     /// Records a transaction before anybody gets it. An order has one.
     pub(crate) fn begin_send(&self, id: StreamId, send: &Send, now: u64) -> io::Result<()> {
         let raw = serialize(&send.transaction);
+        // A copy of the data without it is recognised as old (`rollback_guard.rs`).
+        self.advance_stamp(0)?;
         self.change(|connection| {
             connection.prepare_cached("INSERT INTO sends VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(params![
                 id.to_string(),

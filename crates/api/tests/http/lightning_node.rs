@@ -100,11 +100,12 @@ impl LightningNode for ScriptedNode {
 
     async fn send_on_chain(&self, order: &OnChainOrder) -> Result<OnChainStatus, NodeError> {
         self.respond(())?;
-        let mut sent = self.sent.lock();
-        if !sent.contains(order) {
-            sent.push(order.clone());
+        {
+            let mut sent = self.sent.lock();
+            if !sent.contains(order) {
+                sent.push(order.clone());
+            }
         }
-        drop(sent);
         Ok(self.look_up_on_chain(order.id).await?.expect("it was sent"))
     }
 
