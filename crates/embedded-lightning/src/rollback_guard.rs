@@ -1,8 +1,8 @@
 //! Guards against starting with a copy of the node's data that is older than what this service had: a peer may take all
 //! the money of a channel whose old state is published.
 //!
-//! Each write of a channel's state stamps the data with the next number, in the same transaction, and so does each start and
-//! stop. The service's database follows at once. Data with a smaller number than the database's were restored from a
+//! Each write of a channel's state stamps the data with the next number, in the same transaction, and so does each start,
+//! stop and transaction that sends money on chain. The service's database follows at once. Data with a smaller number than the database's were restored from a
 //! backup, or are missing. A copy of *everything* that is restored together cannot be told from the original.
 
 use std::sync::Arc;

@@ -76,7 +76,7 @@ export interface components {
              */
             currency?: string;
             /**
-             * @description What it is for.
+             * @description What it is for; of a payment on chain the address.
              */
             description: string;
             /**
@@ -85,11 +85,11 @@ export interface components {
             direction: string;
             /**
              * Format: int64
-             * @description What the liquidity provider kept of a payment that arrived, or what routing cost. Missing if there is none, or it is not known.
+             * @description What the liquidity provider kept of a payment that arrived, or what routing or the miners cost. Missing if there is none, or it is not known.
              */
             fee_millisats?: number;
             /**
-             * @description `payment`: `POST /payments/single`. `charge`: a due date of a subscription. `invoice`: an invoice that the Lightning backend pays, for `POST /invoices/pay` or for tickets. `refund`: `POST /payments/{stream_id}/refund`.
+             * @description `payment`: `POST /payments/single`. `charge`: a due date of a subscription. `invoice`: an invoice that the Lightning backend pays, for `POST /invoices/pay` or for tickets. `refund`: `POST /payments/{stream_id}/refund`. `on_chain`: `POST /wallet/send`.
              */
             kind: string;
             /**
@@ -121,6 +121,10 @@ export interface components {
              * @description Its stream.
              */
             stream_id: string;
+            /**
+             * @description The id of the transaction of a payment on chain. Missing before there is one.
+             */
+            txid?: string;
         };
         /**
          * @description Redeems a ticket.
@@ -711,6 +715,11 @@ export interface components {
              * @description How many payments by the service are under way.
              */
             payments: number;
+            /**
+             * Format: int64
+             * @description Millisats, fees included, that are sent on chain by transactions in no block yet: no part of the balance any more.
+             */
+            sending: number;
         };
         /**
          * @description What the operator should know.
@@ -1024,7 +1033,7 @@ export interface components {
             amount?: number;
             /**
              * Format: int64
-             * @description If requested in another currency than millisats: what was asked for, in millisats.
+             * @description If requested in another currency than millisats: what was asked for, in millisats. With `txid`: what the payee gets.
              */
             amount_millisats?: number;
             /**
@@ -1036,7 +1045,7 @@ export interface components {
             currency?: string;
             /**
              * Format: int64
-             * @description With `paid` by the Lightning backend: fees in millisats.
+             * @description With `paid` by the Lightning backend, and with `sending`: fees in millisats.
              */
             fees_paid?: number;
             /** @description With `error` of the Lightning backend: whether it is certain that nothing was paid. */
@@ -1062,11 +1071,15 @@ export interface components {
              */
             skimmed_fee?: number;
             /**
-             * @description `user_approved` and `user_failed` are intermediate, the others final; `paid` may still follow them.
+             * @description `user_approved`, `user_failed` and `sending` are intermediate, the others final; `paid` may still follow them.
              */
             status: string;
             /** @description The subscription that the payment is for. */
             subscription_id?: string;
+            /**
+             * @description With `sending` and `paid` on chain: the transaction's id.
+             */
+            txid?: string;
         };
         /**
          * @description Payments.
@@ -1637,6 +1650,28 @@ export interface components {
          * @description Has no fields.
          */
         RotateOidcKeysRequest: Record<string, never>;
+        /**
+         * @description Sends money on chain.
+         */
+        SendOnChainRequest: {
+            /**
+             * Format: one-line
+             * @description A Bitcoin address on `wallet.network`.
+             */
+            address: string;
+            /** @description Millisats that arrive there, a multiple of 1,000; the miner fee comes on top. Or `all`: all that the node can spend, less the fee. */
+            amount: number | string;
+            /**
+             * Format: int64
+             * @description Sats per virtual byte. By default what the chain source names for a block within an hour.
+             */
+            fee_rate?: number;
+            /**
+             * Format: identifier
+             * @description Your own reference, repeated in the events.
+             */
+            request_id?: string;
+        };
         /**
          * @description Sends a ticket to a user.
          */

@@ -184,6 +184,9 @@ fn bounded(document: &Value, schema: &Value, at: &str) -> usize {
     if let Some(reference) = schema["$ref"].as_str() {
         return bounded(document, document.pointer(reference.strip_prefix('#').unwrap()).unwrap(), at);
     }
+    if let Some(forms) = schema["oneOf"].as_array() {
+        return forms.iter().map(|form| bounded(document, form, at)).sum();
+    }
     let says = |words: &[&str]| words.iter().any(|word| schema.get(word).is_some());
     let types = schema["type"].as_array().map_or(std::slice::from_ref(&schema["type"]), Vec::as_slice);
     match types.iter().filter_map(Value::as_str).find(|name| *name != "null") {

@@ -430,6 +430,7 @@ impl Payment {
             | Input::PaymentSent { .. }
             | Input::Paid(_)
             | Input::PaymentStatus(_)
+            | Input::OnChain(_)
             | Input::Ticket(_)
             | Input::AgeChecked { .. }
             | Input::Signer(_)

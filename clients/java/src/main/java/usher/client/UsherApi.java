@@ -1865,4 +1865,42 @@ public final class UsherApi {
                 "/wallet/receiving-cost").body(Encoders.receivingCostRequest(request)), options,
                 Decoders::receivingCost);
     }
+
+    /**
+     * Sends money of the node's on-chain balance to a Bitcoin address.
+     *
+     * <p>{@code POST /wallet/send}
+     *
+     * @param request Sends money on chain.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> sendOnChain(SendOnChainRequest request) {
+        return sendOnChain(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Sends money of the node's on-chain balance to a Bitcoin address.
+     *
+     * <p>The stream gets {@code {status: "sending", txid, amount_millisats, fees_paid}} when the transaction is made
+     * and stored, and {@code {status: "paid", …}} with the same members when it is in a block. Until then the service
+     * publishes it again every 30 seconds. {@code {status: "error", reason, outcome: "not_paid"}}: nothing was sent.
+     *
+     * <p>A transaction cannot be taken back. Send an {@code Idempotency-Key}: the same request with the same key sends
+     * once, whatever happens. Coins of earlier transactions are not spent again. The node keeps 25,000 sat for each
+     * channel with a peer other than the liquidity provider ({@code reserved} in {@code GET /wallet/info}), also when
+     * {@code amount} is {@code all}.
+     *
+     * <p>The amount and twice the expected fee (with {@code all}: the fee) must fit into what is left of {@code
+     * wallet.daily_budget_millisats}.
+     *
+     * <p>{@code POST /wallet/send}
+     *
+     * @param request Sends money on chain.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> sendOnChain(SendOnChainRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/wallet/send").body(Encoders.sendOnChainRequest(request)), options,
+                Decoders::streamStarted);
+    }
 }

@@ -37,7 +37,8 @@ public final class Decoders {
                 json.optionalObject("rate", Decoders::rate),
                 json.optionalString("refund_of"),
                 json.optionalString("request_id"),
-                json.optionalInteger("settled_millisats"));
+                json.optionalInteger("settled_millisats"),
+                json.optionalString("txid"));
     }
 
     public static CalendarNextOccurrence calendarNextOccurrence(JsonObject json) {
@@ -185,7 +186,8 @@ public final class Decoders {
     public static LightningNodePending lightningNodePending(JsonObject json) {
         return new LightningNodePending(
                 json.integer("payments"),
-                json.integer("closing"));
+                json.integer("closing"),
+                json.integer("sending"));
     }
 
     public static LightningNodeWarning lightningNodeWarning(JsonObject json) {
@@ -634,6 +636,7 @@ public final class Decoders {
                 json.optionalString("request_id"),
                 json.optionalInteger("skimmed_fee"),
                 json.optionalString("subscription_id"),
+                json.optionalString("txid"),
                 json.optionalString("token"));
     }
 

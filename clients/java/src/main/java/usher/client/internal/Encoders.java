@@ -206,6 +206,15 @@ public final class Encoders {
         return members.map();
     }
 
+    public static Map<String, Object> sendOnChainRequest(SendOnChainRequest value) {
+        Members members = new Members();
+        members.put("address", value.address());
+        members.put("amount", value.amount());
+        members.put("fee_rate", value.feeRate());
+        members.put("request_id", value.requestId());
+        return members.map();
+    }
+
     public static Map<String, Object> sendTicketRequest(SendTicketRequest value) {
         Members members = new Members();
         members.put("main_key", value.mainKey());

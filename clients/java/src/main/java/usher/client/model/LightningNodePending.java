@@ -6,5 +6,7 @@ package usher.client.model;
  *
  * @param payments How many payments by the service are under way.
  * @param closing Millisats on their way from closed channels to the chain.
+ * @param sending Millisats, fees included, that are sent on chain by transactions in no block yet: no part of the
+ *     balance any more.
  */
-public record LightningNodePending(long payments, long closing) {}
+public record LightningNodePending(long payments, long closing, long sending) {}

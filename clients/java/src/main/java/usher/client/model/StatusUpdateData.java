@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
  * Data of {@code StatusUpdate}: how an operation goes on, or ends without a result of its own.
  *
  * @param status What happened: on a login {@code approved}, {@code declined}, {@code timeout} or {@code error}; on a
- *     payment {@code user_approved}, {@code user_failed}, {@code paid}, {@code user_rejected}, {@code timeout} or
- *     {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
+ *     payment {@code user_approved}, {@code user_failed}, {@code sending}, {@code paid}, {@code user_rejected}, {@code
+ *     timeout} or {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
  * @param grantedPermissions The permissions that the wallet grants, in its own words; with {@code approved}.
  * @param mainKey On a login: the key that responded, itself or through a subkey; with {@code approved} and {@code
  *     declined}.
@@ -20,10 +20,11 @@ import org.jspecify.annotations.Nullable;
  * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
  *     approved}.
  * @param amount If requested in another currency than millisats: the amount, in the currency's minor unit.
- * @param amountMillisats If requested in another currency than millisats: what was asked for, in millisats.
+ * @param amountMillisats If requested in another currency than millisats: what was asked for, in millisats. With
+ *     {@code txid}: what the payee gets.
  * @param amountReceived With {@code skimmed_fee}: millisats that the service received.
  * @param currency If requested in another currency than millisats: the currency.
- * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
+ * @param feesPaid With {@code paid} by the Lightning backend, and with {@code sending}: fees in millisats.
  * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
  * @param paidLateUntil If {@code paid} may still follow, because money may still arrive: until when, in Unix seconds.
  * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
@@ -33,6 +34,7 @@ import org.jspecify.annotations.Nullable;
  * @param skimmedFee With {@code paid} through a channel that was opened for this payment: millisats that the liquidity
  *     provider kept of it. The user paid both.
  * @param subscriptionId The subscription that the payment is for.
+ * @param txid With {@code sending} and {@code paid} on chain: the transaction's id.
  * @param token On a ticket request, with {@code error}: a token that the user has given away, that was not confirmed,
  *     and that may be worth something.
  */
@@ -55,13 +57,14 @@ public record StatusUpdateData(
         @Nullable String requestId,
         @Nullable Long skimmedFee,
         @Nullable String subscriptionId,
+        @Nullable String txid,
         @Nullable String token) implements EventData {
     /**
      * Keeps unchangeable copies of lists.
      *
      * @param status What happened: on a login {@code approved}, {@code declined}, {@code timeout} or {@code error}; on
-     *     a payment {@code user_approved}, {@code user_failed}, {@code paid}, {@code user_rejected}, {@code timeout}
-     *     or {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
+     *     a payment {@code user_approved}, {@code user_failed}, {@code sending}, {@code paid}, {@code user_rejected},
+     *     {@code timeout} or {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
      * @param grantedPermissions The permissions that the wallet grants, in its own words; with {@code approved}.
      * @param mainKey On a login: the key that responded, itself or through a subkey; with {@code approved} and {@code
      *     declined}.
@@ -72,10 +75,11 @@ public record StatusUpdateData(
      * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
      *     approved}.
      * @param amount If requested in another currency than millisats: the amount, in the currency's minor unit.
-     * @param amountMillisats If requested in another currency than millisats: what was asked for, in millisats.
+     * @param amountMillisats If requested in another currency than millisats: what was asked for, in millisats. With
+     *     {@code txid}: what the payee gets.
      * @param amountReceived With {@code skimmed_fee}: millisats that the service received.
      * @param currency If requested in another currency than millisats: the currency.
-     * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
+     * @param feesPaid With {@code paid} by the Lightning backend, and with {@code sending}: fees in millisats.
      * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
      * @param paidLateUntil If {@code paid} may still follow, because money may still arrive: until when, in Unix
      *     seconds.
@@ -86,6 +90,7 @@ public record StatusUpdateData(
      * @param skimmedFee With {@code paid} through a channel that was opened for this payment: millisats that the
      *     liquidity provider kept of it. The user paid both.
      * @param subscriptionId The subscription that the payment is for.
+     * @param txid With {@code sending} and {@code paid} on chain: the transaction's id.
      * @param token On a ticket request, with {@code error}: a token that the user has given away, that was not
      *     confirmed, and that may be worth something.
      */
@@ -114,6 +119,7 @@ public record StatusUpdateData(
                 + ", requestId=" + requestId
                 + ", skimmedFee=" + skimmedFee
                 + ", subscriptionId=" + subscriptionId
+                + ", txid=" + txid
                 + ", token=…"
                 + "]";
     }
