@@ -8,7 +8,7 @@ pub struct CashuResponseData {
     /// says that it is spent.
     #[schema(pattern = "^(success|insufficient_funds|rejected)$", example = "success")]
     pub status: String,
-    /// With `success` of a request without `redeem`, and of a verification: the token (NUT-00). Whoever has it can spend
+    /// With `success` of a request without `redeem`, and of a verification: the token (NUT-00). Anybody who has it can spend
     /// it: redeem it at once.
     #[schema(nullable = false)]
     pub token: Option<String>,
