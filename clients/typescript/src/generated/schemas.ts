@@ -373,7 +373,7 @@ export interface components {
          */
         EventPage: {
             /**
-             * @description There will be no more events: these are the last.
+             * @description The operation has ended, and these are its last events. Only a payment that ended unpaid may get one more, a late `paid`.
              */
             done: boolean;
             /** @description The events, oldest first. */

@@ -1190,15 +1190,15 @@ public final class UsherApi {
      * Reads the events of a stream.
      *
      * <p>Returns the events with {@code index >= after}, oldest first. In the next request, set {@code after} to
-     * {@code next} of the response; stop when {@code done} is true. Events never change, so a request can be repeated
-     * freely.
+     * {@code next} of the response; stop when {@code done} is true. (A payment that ended unpaid may get one late
+     * {@code paid} after that.) Events never change, so a request can be repeated freely.
      *
      * <p>There are three ways to get the same events. A plain request returns at once. With {@code wait}, the request
      * stays open until an event arrives (long polling). With {@code Accept: text/event-stream}, events are sent as
      * they happen: {@code id} is the index, {@code event} the type, {@code data} the event as JSON; comments keep the
      * connection alive, and the response ends when the stream is done. To resume, send {@code Last-Event-ID}, which
-     * takes precedence over {@code after}; 204 means that there will be no more events, and that an {@code
-     * EventSource} must not reconnect.
+     * takes precedence over {@code after}; 204 means that the stream is done and you have its events, so that an
+     * {@code EventSource} must not reconnect.
      *
      * <p>{@code GET /events/{stream_id}}
      *
