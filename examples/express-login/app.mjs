@@ -1,5 +1,5 @@
 // A site with a login by Nostr key, and an article that costs 10 sats. `npm install`, set USHER_TOKEN, `node app.mjs`.
-// Usher leads users back here: start it with SERVICE__PAGES__RETURN_URLS=http://127.0.0.1:8080/
+// Usher leads users back here: set pages.return_urls = ["http://127.0.0.1:8080/"] in its config.toml
 import { randomUUID } from "node:crypto";
 import express from "express";
 import { expressWebhookHandler, Usher } from "usher-client";
@@ -11,7 +11,7 @@ const ARTICLE = { amount: 10_000, description: "Article: How to bake bread" };
 
 // A real app keeps these in its database.
 const sessions = new Map(); // session cookie → main_key, the user's id
-const payments = new Map(); // main_key → the status of the payment that is under way
+const payments = new Map(); // main_key → the page of the payment that is under way
 const readers = new Set(); // main_keys that have paid
 
 const app = express();
@@ -54,27 +54,29 @@ app.get("/login/done", async (request, response) => {
   response.clearCookie("login", options).cookie("session", session, options).redirect("/");
 });
 
-/** Asks the user for the payment, and waits for its end. */
-async function buy(main_key) {
+/** Waits for the end of a payment. With a webhook it is enough to wait there. */
+async function watch(payment, main_key) {
   try {
-    const payment = await usher.requestPayment({ main_key, request_id: `article:${main_key}`, ...ARTICLE });
-    const event = await payment.result();
-    deliver(event);
-    return event.data.status;
+    deliver(await payment.result());
   } catch (error) {
-    return error.status ?? "failed"; // `timeout`: the user did not answer.
+    console.error(error.message); // `timeout`: nobody paid.
   } finally {
     payments.delete(main_key);
   }
 }
 
-// 3. The user buys the article: their wallet asks them.
+// 3. The user buys the article. On the payment page any Lightning wallet can pay; the user's own one is asked as well.
 app.post("/buy", async (request, response) => {
   const main_key = user(request);
   if (!main_key) return response.sendStatus(401);
-  if (readers.has(main_key)) return response.json({ status: "paid" });
-  if (!payments.has(main_key)) payments.set(main_key, buy(main_key));
-  response.json({ status: await payments.get(main_key) });
+  if (readers.has(main_key)) return response.json({ page_url: "/article" });
+  if (!payments.has(main_key)) {
+    const asked = { main_key, request_id: `article:${main_key}`, return_url: `http://127.0.0.1:${PORT}/`, ...ARTICLE };
+    const payment = await usher.requestPayment(asked);
+    payments.set(main_key, payment.pageUrl);
+    watch(payment, main_key);
+  }
+  response.json({ page_url: payments.get(main_key) });
 });
 
 app.get("/article", (request, response) => {

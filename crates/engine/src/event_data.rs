@@ -250,7 +250,7 @@ pub struct SubscriptionData {
     pub authorized_currency: String,
     /// When, and how often, it is paid.
     pub authorized_recurrence: AuthorizedRecurrence,
-    /// Whether the service asks for each due payment by itself.
+    /// Whether the service asks for each due payment.
     #[schema(example = false)]
     pub auto_charge: bool,
     /// Your own reference.

@@ -199,7 +199,7 @@ export interface components {
              * @description `success` is reported only for a token that the mint has confirmed, or, for a ticket that was sent, when the mint says that it is spent.
              */
             status: string;
-            /** @description With `success` of a request without `redeem`, and of a verification: the token (NUT-00). Whoever has it can spend it: redeem it at once. */
+            /** @description With `success` of a request without `redeem`, and of a verification: the token (NUT-00). Anybody who has it can spend it: redeem it at once. */
             token?: string;
             /**
              * @description The unit.
@@ -381,7 +381,7 @@ export interface components {
          */
         EventPage: {
             /**
-             * @description There will be no more events: these are the last.
+             * @description The operation has ended, and these are its last events. Only a payment that ended unpaid may get one more, a late `paid`.
              */
             done: boolean;
             /** @description The events, oldest first. */
@@ -1269,7 +1269,7 @@ export interface components {
             mint_url: string;
             /** @description Whether it responded to the last request, other than with a server error; `null` when none was sent since the start. */
             responds?: boolean | null;
-            /** @description How many jobs (to mint, redeem, verify or withdraw) are not finished. They continue by themselves. */
+            /** @description How many jobs (to mint, redeem, verify or withdraw) are not finished. They continue on their own. */
             unfinished_jobs: number;
         };
         /**
@@ -1447,7 +1447,7 @@ export interface components {
              */
             amount: number;
             /**
-             * @description Whether the service asks for each due payment by itself, from `first_payment_due` on, or from the last due date before the user agreed. It reports each on the stream `subscriptions`. Needs a Lightning backend.
+             * @description Whether the service asks for each due payment, from `first_payment_due` on, or from the last due date before the user agreed. It reports each on the stream `subscriptions`. Needs a Lightning backend.
              * @default false
              */
             auto_charge?: boolean;
@@ -1725,7 +1725,7 @@ export interface components {
             expires_at?: number;
             /**
              * Format: nostr-public-key
-             * @description The user who is asked to pay: 64 hex characters. Without it no wallet is asked: whoever opens the page or has the invoice can pay.
+             * @description The user who is asked to pay: 64 hex characters. Without it no wallet is asked: anybody who opens the page or has the invoice can pay.
              */
             main_key?: string;
             /**
@@ -1808,7 +1808,7 @@ export interface components {
             /** @description When, and how often, it is paid. */
             authorized_recurrence: components["schemas"]["AuthorizedRecurrence"];
             /**
-             * @description Whether the service asks for each due payment by itself.
+             * @description Whether the service asks for each due payment.
              */
             auto_charge: boolean;
             /** @description If requested in another currency than millisats: the currency. */
@@ -1846,7 +1846,7 @@ export interface components {
             authorized_amount: number;
             authorized_recurrence: components["schemas"]["AuthorizedRecurrence"];
             /**
-             * @description Whether the service asks for each due payment by itself.
+             * @description Whether the service asks for each due payment.
              */
             auto_charge: boolean;
             /**
@@ -1963,7 +1963,7 @@ export interface components {
          */
         Ticket: {
             /**
-             * @description A Cashu token (NUT-00, version 4). Whoever has it can spend it.
+             * @description A Cashu token (NUT-00, version 4). Anybody who has it can spend it.
              */
             token: string;
         };

@@ -78,9 +78,9 @@ fn info() -> utoipa::openapi::Info {
         .description(Some(
             "Usher logs users in with their Nostr key, asks them for Lightning payments, mints and redeems tickets, and \
              tells your app what happened.\n\n\
-             Start with [`POST /key-handshake`](#/Login/createKeyHandshake): show its URL to a user, and read what happens \
-             with [`GET /events/{stream_id}`](#/Events/readEvents). `docs/api.md` in the repository explains what all \
-             endpoints have in common: authentication, errors, idempotency and events.",
+             Start with [`POST /login`](#/Login/startLogin): redirect the user's browser to its `page_url`, and read what \
+             happens with [`GET /events/{stream_id}`](#/Events/readEvents). `docs/api.md` in the repository explains what \
+             all endpoints have in common: authentication, errors, idempotency and events.",
         ))
         .version(env!("CARGO_PKG_VERSION"))
         .license(Some(LicenseBuilder::new().name("MIT OR Apache-2.0").identifier(Some("MIT OR Apache-2.0")).build()))

@@ -109,7 +109,7 @@ pub enum ErrorCode {
     WalletTimeout,
     /// The Cashu mint refused, cannot be reached, or its response is invalid.
     MintError,
-    /// The Cashu mint did not respond in time. The work goes on: repeat the request with its `Idempotency-Key`.
+    /// The Cashu mint did not respond in time. The work continues: repeat the request with its `Idempotency-Key`.
     MintTimeout,
     /// The request took longer than the time limit. It may still be processed.
     DeadlineExceeded,

@@ -11,7 +11,7 @@ pub struct CashuResponseData {
     /// Of a verification session: whether the user has passed, also when no proof could be issued.
     #[schema(nullable = false, example = true)]
     pub passed: Option<bool>,
-    /// With `success` of a request without `redeem`, and of a verification: the token (NUT-00). Whoever has it can spend
+    /// With `success` of a request without `redeem`, and of a verification: the token (NUT-00). Anybody who has it can spend
     /// it: redeem it at once.
     #[schema(nullable = false)]
     pub token: Option<String>,

@@ -52,7 +52,7 @@ impl DamagedRowReader {
             error!(
                 table = table.as_str(),
                 id = row.id,
-                "a row of the database is damaged and was set aside; everything else goes on. See docs/operations.md"
+                "a row of the database is damaged and was set aside; everything else goes on. See docs/backup.md"
             );
         }
     }

@@ -30,7 +30,7 @@ request_body! {
         "amount": 10000,
         "currency": "millisats",
     } {
-        /// The user who is asked to pay: 64 hex characters. Without it no wallet is asked: whoever opens the page or has the
+        /// The user who is asked to pay: 64 hex characters. Without it no wallet is asked: anybody who opens the page or has the
         /// invoice can pay.
         main_key: Option<Key>,
         /// Keys that may respond for `main_key` without a proof of delegation; usually none, at most 8.

@@ -155,7 +155,7 @@ pub(crate) const ENGLISH: Texts = Texts {
         },
         signer_unreachable: Message {
             heading: "Remote signers cannot be reached",
-            message: "Please log in in another way.",
+            message: "Please use another way to log in.",
         },
         too_often: Message {
             heading: "Too many logins",
@@ -164,7 +164,7 @@ pub(crate) const ENGLISH: Texts = Texts {
         },
         signer_too_often: Message {
             heading: "Too many remote signers",
-            message: "This login has asked too many signers. Log in in another way, or return to the app to start a new one.",
+            message: "This login has asked too many signers. Use another way to log in, or return to the app to start a new one.",
         },
         done_elsewhere: "You have logged in in another tab. You can close this page, or log in here too.",
         cancel: "Do not log in",

@@ -69,7 +69,7 @@ pub enum CopyError {
         known: u32,
     },
     /// The SQLite file is damaged.
-    #[error("{} is damaged ({problem}): restore a backup, or recover it (docs/operations.md, Damage)", path.display())]
+    #[error("{} is damaged ({problem}): restore a backup, or recover it (docs/backup.md, Damage)", path.display())]
     DamagedFile {
         /// The file.
         path: PathBuf,
@@ -78,7 +78,7 @@ pub enum CopyError {
     },
     /// Rows cannot be read.
     #[error(
-        "{} damaged rows, such as {} of the table {}: restore them from a backup (docs/operations.md, Damage); `usher doctor` \
+        "{} damaged rows, such as {} of the table {}: restore them from a backup (docs/backup.md, Damage); `usher doctor` \
          lists them",
         rows.len(),
         rows.first().map_or("?", |row| &row.id),

@@ -243,7 +243,7 @@ impl SqliteStore {
         {
             tracing::error!(
                 "the database file is corrupt: stop the service, keep a copy of the file, and restore a backup or recover it \
-                 (docs/operations.md)"
+                 (docs/backup.md)"
             );
         }
         result

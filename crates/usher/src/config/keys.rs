@@ -64,7 +64,7 @@ configuration! {
         /// fails. The connection is encrypted and the server's certificate verified, unless the URL ends with
         /// `?sslmode=disable`. Not together with `wallet.ln_backend = "embedded"`.
         url: Option<DatabaseUrl>;
-        /// A PEM file with certificates that the connection to PostgreSQL trusts beside the public authorities'.
+        /// A PEM file with certificates that the connection to PostgreSQL trusts besides the public authorities'.
         trusted_certificates: Option<Text>;
         /// `host:port` at which the other instances reach this one, over a private network: their requests are not encrypted.
         /// By default `info.listen_address` and the port.
@@ -96,7 +96,7 @@ configuration! {
 
     /// For `wallet.ln_backend = "nwc"`.
     ["wallet.nwc"] nwc: Nwc {
-        /// The connection URL from the wallet. Whoever has it can spend: give the connection a budget.
+        /// The connection URL from the wallet. Anybody who has it can spend: give the connection a budget.
         url: Option<NwcUrl>;
     }
 
@@ -106,7 +106,7 @@ configuration! {
         /// The token by which the liquidity provider knows you. It is also sent to the server of `chain_url`, as bearer
         /// token. `none` if neither wants one.
         api_key: Option<Secret>;
-        /// The seed: an English BIP-39 mnemonic. Whoever has it has the money. Never use it in another wallet or node.
+        /// The seed: an English BIP-39 mnemonic. Anybody who has it has the money. Never use it in another wallet or node.
         mnemonic: Option<Mnemonic>;
         /// Where the node learns of blocks: the URL of an Esplora server.
         chain_url: Option<WebUrl>;
@@ -186,7 +186,7 @@ configuration! {
         records_days: BoundedInteger<31, 36500> = "3650";
     }
 
-    /// Subscriptions that the service charges by itself.
+    /// Subscriptions that the service charges.
     ["subscriptions"] subscriptions: Subscriptions {
         /// After how many hours a failed automatic charge is retried: the first number counts from the first failure, each
         /// further one from the failure before it. An empty list: no retries.
@@ -257,7 +257,7 @@ configuration! {
         /// The claim that tells the age: `true` or `false`, a date of birth, or an age in years. Default: `birthdate` or
         /// `age_over_<minimum_age>`.
         claim: Option<Text>;
-        /// The scopes that are asked for beside `openid`, separated by spaces.
+        /// The scopes that are asked for besides `openid`, separated by spaces.
         scopes: Text = "\"profile\"";
     }
 
@@ -291,7 +291,7 @@ configuration! {
         /// The ways to log in that login pages offer, in this order: `extension` (a browser extension), `passkey` (the key
         /// is made of a passkey of the device), `wallet` (a code to scan, or a link), `signer` (a remote signer). By default all of
         /// them, the one first that this browser is likely to use.
-        /// Whoever has a login's `url` can log in with a wallet all the same.
+        /// A wallet that opens a login's `url` can log in whatever this says.
         login_methods: Option<LoginMethods>;
         /// A port for the pages, OpenID Connect and `/.well-known/nostr.json` alone, at `info.listen_address`. Nothing of the
         /// API is there, so a proxy can pass everything to it; the pages are then no longer at `info.listen_port`. 0 uses any

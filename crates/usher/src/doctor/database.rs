@@ -23,7 +23,7 @@ const MAX_CHECK_TIME: Duration = Duration::from_secs(60);
 const LITTLE_ROOM: u64 = 64 * 1024 * 1024;
 
 /// What to do about a damaged file.
-const RESTORE: &str = "stop the service, keep a copy of the file, and restore a backup (docs/operations.md, Back up)";
+const RESTORE: &str = "stop the service, keep a copy of the file, and restore a backup (docs/backup.md)";
 
 /// What to do about a PostgreSQL database that cannot be read.
 const RESTORE_SHARED: &str = "look at the server's log; restore a backup of the database if it is damaged";
@@ -203,7 +203,7 @@ fn rows(is_old: bool, (open, damaged): (u64, Vec<DamagedRow>), findings: &mut Ve
 /// A row that cannot be read. The same words whoever has found it: it is listed once.
 fn damaged_row(table: &str, id: &str) -> Finding {
     let message = format!("the row {id} of the table {table} is damaged and is set aside; everything else goes on");
-    Finding::fail(CHECK, message, "restore it from a backup while the service is stopped (docs/operations.md, Damage)")
+    Finding::fail(CHECK, message, "restore it from a backup while the service is stopped (docs/backup.md, Damage)")
 }
 
 /// Whether the running service can read and write it.

@@ -83,7 +83,7 @@ fn judge(config: &Config, info: &Info) -> Vec<Finding> {
             findings.push(Finding::fail(
                 CHECK,
                 format!("the connection does not permit {}: no payment works", missing.join(" and ")),
-                "make a new connection in the wallet that permits it (docs/operations.md, Lightning backend)",
+                "make a new connection in the wallet that permits it (docs/backends.md)",
             ));
         }
         if !methods.iter().any(|known| known == "pay_invoice") {

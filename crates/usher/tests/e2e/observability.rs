@@ -77,13 +77,13 @@ impl Metrics {
             "table",
             "type",
         ];
-        let listed = include_str!("../../../../docs/operations.md");
+        let listed = include_str!("../../../../docs/monitoring.md");
         let names: BTreeSet<_> = self.families.iter().map(|family| &family.name).collect();
         assert_eq!(names.len(), self.families.len(), "each name once");
         for Family { name, r#type, help, samples } in &self.families {
             // The library has the name of a counter without its ending.
             let whole = if r#type == "counter" { format!("{name}_total") } else { name.clone() };
-            assert!(listed.contains(&format!("`{whole}`")), "docs/operations.md does not list {whole}");
+            assert!(listed.contains(&format!("`{whole}`")), "docs/monitoring.md does not list {whole}");
             // Those of any process have the names that Prometheus' own libraries give them.
             let prefix = ["usher_", "process_"].iter().any(|prefix| name.starts_with(prefix));
             assert!(prefix && !name.ends_with("_total"), "{name}");
@@ -100,7 +100,7 @@ impl Metrics {
                     let said = |value: &String| listed.contains(&format!("`{value}`"));
                     assert!(
                         sample.labels.get(label).is_none_or(said),
-                        "docs/operations.md: {name}, {:?}",
+                        "docs/monitoring.md: {name}, {:?}",
                         sample.labels
                     );
                 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 const DASHBOARD: &str = include_str!("../../../../packaging/grafana/usher.json");
 const ALARMS: &str = include_str!("../../../../packaging/prometheus/usher.rules.yml");
-const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
+const OPERATIONS: &str = include_str!("../../../../docs/monitoring.md");
 
 /// The database of a release: with tickets, whose balance has a metric only if there is one.
 const DATABASE: &[u8] = include_bytes!("../../../store/tests/databases/0.1.0-schema-11.db");
@@ -110,6 +110,6 @@ fn operations_explains_every_alarm() {
     let alarms: Vec<_> = ALARMS.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
     assert!(alarms.len() > 5);
     for alarm in alarms {
-        assert!(OPERATIONS.contains(&format!("| `{alarm}` |")), "docs/operations.md does not explain {alarm}");
+        assert!(OPERATIONS.contains(&format!("| `{alarm}` |")), "docs/monitoring.md does not explain {alarm}");
     }
 }

@@ -37,7 +37,8 @@ pub(crate) struct PageSchema {
     /// is 0.
     #[schema(nullable = false, example = 0)]
     first: Option<u64>,
-    /// There will be no more events: these are the last.
+    /// The operation has ended, and these are its last events. Only a payment that ended unpaid may get one more, a
+    /// late `paid`.
     #[schema(example = true)]
     done: bool,
     /// With `done`, if `paid` may still follow because money may still arrive: until when, in Unix seconds. While the Lightning

@@ -53,13 +53,14 @@ impl Parameters {
 /// Reads the events of a stream.
 ///
 /// Returns the events with `index >= after`, oldest first. In the next request, set `after` to `next` of the response;
-/// stop when `done` is true. Events never change, so a request can be repeated freely.
+/// stop when `done` is true. (A payment that ended unpaid may get one late `paid` after that.) Events never change, so a
+/// request can be repeated freely.
 ///
 /// There are three ways to get the same events. A plain request returns at once. With `wait`, the request stays open
 /// until an event arrives (long polling). With `Accept: text/event-stream`, events are sent as they happen: `id` is
 /// the index, `event` the type, `data` the event as JSON; comments keep the connection alive, and the response ends
-/// when the stream is done. To resume, send `Last-Event-ID`, which takes precedence over `after`; 204 means that there
-/// will be no more events, and that an `EventSource` must not reconnect.
+/// when the stream is done. To resume, send `Last-Event-ID`, which takes precedence over `after`; 204 means that the
+/// stream is done and you have its events, so that an `EventSource` must not reconnect.
 #[utoipa::path(
     get,
     path = "/events/{stream_id}",

@@ -40,7 +40,7 @@ pub(crate) struct Opening {
 
 /// Opens a channel with money of the node's on-chain balance.
 ///
-/// For payments by the service: users' payments open channels by themselves, for a fee that
+/// For payments by the service: users' payments open channels without this request, for a fee that
 /// `POST /wallet/receiving-cost` tells. The miner fee of the funding transaction comes on top of the amount: the
 /// transaction has about 153 virtual bytes, and 68 more for each coin that is spent beyond the first. Send an
 /// `Idempotency-Key`: the same request with the same key opens one channel, also after a crash. Waits for the

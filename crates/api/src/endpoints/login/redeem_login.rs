@@ -74,7 +74,7 @@ impl Redeemed {
 #[utoipa::path(
     post,
     path = "/login/{stream_id}/redeem",
-    params(("stream_id" = String, Path, description = "The `stream_id` of `POST /login`, which is in the query beside the code.")),
+    params(("stream_id" = String, Path, description = "The `stream_id` of `POST /login`, which is in the query next to the code.")),
     request_body = Body,
     responses(
         (status = 200, description = "The user is logged in.", body = Redeemed),

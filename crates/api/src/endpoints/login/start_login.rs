@@ -40,7 +40,7 @@ impl Started {
 /// Redirect the user's browser to `page_url`, or show `url` as a QR code yourself. On the page the user logs in with a wallet,
 /// with a browser extension (NIP-07), with a remote signer (NIP-46) or with a passkey (WebAuthn). The stream gets a `KeyHandshake` event
 /// `{main_key, preferred_relays}` and then a `StatusUpdate` `{status: "approved", main_key, method}`, or `declined`, or
-/// `timeout`. Grant access only on `approved`. A wallet that opens `url` gets its challenge by itself.
+/// `timeout`. Grant access only on `approved`. A wallet that opens `url` is challenged at once.
 ///
 /// With `return_url`, `approved` follows only when your app redeems the code that the page gives to the user's browser
 /// (`POST /login/{stream_id}/redeem`); before that the stream has `user_approved` without a key. Use it for sessions in browsers:

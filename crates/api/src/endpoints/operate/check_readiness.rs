@@ -139,7 +139,7 @@ pub(crate) struct Mint {
     /// Whether it responded to the last request, other than with a server error; `null` when none was sent since the
     /// start.
     responds: Option<bool>,
-    /// How many jobs (to mint, redeem, verify or withdraw) are not finished. They continue by themselves.
+    /// How many jobs (to mint, redeem, verify or withdraw) are not finished. They continue on their own.
     unfinished_jobs: usize,
 }
 
@@ -227,7 +227,7 @@ impl From<Readiness> for Ready {
 /// Checks whether the service can work.
 ///
 /// It can if it can read and write its database and at least one of its relays is connected. A service that is not
-/// ready recovers by itself once the cause is gone. So use this for a load balancer, a start-up check or monitoring,
+/// ready recovers once the cause is gone. So use this for a load balancer, a start-up check or monitoring,
 /// and `GET /health` for a supervisor that restarts the service.
 #[utoipa::path(
     get,

@@ -28,7 +28,7 @@ impl IntoResponse for Error {
 /// Returns metrics for Prometheus.
 ///
 /// The text format, version 0.0.4. Names begin with `usher_`, units are base units, and counters end in `_total` and
-/// start at 0 with the process. No label contains a key, a token, a stream or an address. `docs/operations.md` lists
+/// start at 0 with the process. No label contains a key, a token, a stream or an address. `docs/monitoring.md` lists
 /// the metrics.
 #[utoipa::path(
     get,

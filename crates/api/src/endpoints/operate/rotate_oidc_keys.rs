@@ -18,7 +18,7 @@ request_body! {
 /// Rotates the keys that sign ID tokens.
 ///
 /// The new keys are durable and sign before the response. The last ones are published for another day, because apps hold
-/// ID tokens that they have signed. The service rotates keys by itself after 90 days.
+/// ID tokens that they have signed. The service rotates keys after 90 days.
 #[utoipa::path(
     post,
     path = "/oidc/keys",

@@ -59,7 +59,7 @@ impl Started {
 /// Asks for a Lightning payment to the service.
 ///
 /// With `main_key`, the user's wallet is asked; any other Lightning wallet can pay on `page_url`, to which you can redirect the
-/// user's browser. Without it, no wallet is asked: whoever opens `page_url` can pay.
+/// user's browser. Without it, no wallet is asked: anybody who opens `page_url` can pay.
 ///
 /// The response comes at once; the invoice is created, and sent to the user's wallet, afterwards. The stream gets
 /// `StatusUpdate` events: `{status: "user_approved"}` and `{status: "user_failed", reason?}` while the payment is in
@@ -80,7 +80,7 @@ impl Started {
             "amount": 10000,
             "currency": "millisats",
         }))),
-        ("anybody" = (summary = "A payment by whoever opens its page", value = json!({
+        ("anybody" = (summary = "A payment by anybody who opens its page", value = json!({
             "description": "One coffee",
             "amount": 10000,
             "currency": "millisats",

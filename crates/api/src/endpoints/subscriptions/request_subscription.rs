@@ -15,9 +15,9 @@ use crate::idempotency::IdempotencyContext;
 /// authorized_recurrence, …}` if the user agrees, otherwise `StatusUpdate` `{status: "user_rejected", reason?}`,
 /// `{status: "timeout"}` or `{status: "error", reason}`. With `minimum_amount` the user may authorize less than
 /// `amount`: then request no more than what was authorized. With `auto_charge` the service requests each due payment
-/// by itself and reports it on the stream `subscriptions`.
+/// and reports it on the stream `subscriptions`.
 ///
-/// An `amount` in another `currency` than millisats is converted anew for each payment, rounded up to a whole sat. The user is
+/// An `amount` in another `currency` than millisats is converted again for each payment, rounded up to a whole sat. The user is
 /// asked to authorize `max_amount_millisats`; a charge that comes to more, or for which there is no exchange rate, fails.
 #[utoipa::path(
     post,
@@ -32,7 +32,7 @@ use crate::idempotency::IdempotencyContext;
             "recurrence": { "calendar": "monthly", "first_payment_due": 4102444800_u64, "max_payments": 12 },
             "expires_at": 4102444800_u64,
         }))),
-        ("with auto_charge" = (summary = "Monthly payments that the service asks for by itself", value = json!({
+        ("with auto_charge" = (summary = "Monthly payments that the service asks for", value = json!({
             "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
             "subkeys": [],
             "description": "Membership",

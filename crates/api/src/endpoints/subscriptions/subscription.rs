@@ -35,7 +35,7 @@ pub(crate) struct Subscription {
     #[schema(example = 10000)]
     authorized_amount: u64,
     authorized_recurrence: AuthorizedRecurrence,
-    /// Whether the service asks for each due payment by itself.
+    /// Whether the service asks for each due payment.
     #[schema(example = true)]
     auto_charge: bool,
     /// How many payments were made.

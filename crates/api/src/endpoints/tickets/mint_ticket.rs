@@ -16,7 +16,7 @@ use crate::idempotency::IdempotencyContext;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Ticket)]
 pub(crate) struct Ticket {
-    /// A Cashu token (NUT-00, version 4). Whoever has it can spend it.
+    /// A Cashu token (NUT-00, version 4). Anybody who has it can spend it.
     #[schema(example = "cashuBo2FteBtodHRwczovL21pbnQuZXhhbXBsZS5jb21hdWVtdWx0aWF0gaJhaUgArSaLR8qGYGFwgaNhYQFhc3hA…")]
     token: String,
 }

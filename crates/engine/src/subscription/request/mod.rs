@@ -76,7 +76,7 @@ request_body! {
         expires_at: UnixSeconds,
         /// Your own reference, repeated in the events.
         reference as "request_id": Option<Identifier>,
-        /// Whether the service asks for each due payment by itself, from `first_payment_due` on, or from the last due date
+        /// Whether the service asks for each due payment, from `first_payment_due` on, or from the last due date
         /// before the user agreed. It reports each on the stream `subscriptions`. Needs a Lightning backend.
         auto_charge: OrDefault<Flag>,
     }

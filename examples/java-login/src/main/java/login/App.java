@@ -1,5 +1,5 @@
 // A site with a login. `mvn compile`, set USHER_URL and USHER_TOKEN, `java -cp 'target/classes:target/lib/*' login.App`.
-// Usher leads users back here: start it with SERVICE__PAGES__RETURN_URLS=http://127.0.0.1:8080/
+// Usher leads users back here: set pages.return_urls = ["http://127.0.0.1:8080/"] in its config.toml
 package login;
 
 import com.sun.net.httpserver.*;

@@ -39,7 +39,7 @@ public final class UsherApi {
      * user logs in with a wallet, with a browser extension (NIP-07), with a remote signer (NIP-46) or with a passkey
      * (WebAuthn). The stream gets a {@code KeyHandshake} event {@code {main_key, preferred_relays}} and then a {@code
      * StatusUpdate} {@code {status: "approved", main_key, method}}, or {@code declined}, or {@code timeout}. Grant
-     * access only on {@code approved}. A wallet that opens {@code url} gets its challenge by itself.
+     * access only on {@code approved}. A wallet that opens {@code url} is challenged at once.
      *
      * <p>With {@code return_url}, {@code approved} follows only when your app redeems the code that the page gives to
      * the user's browser ({@code POST /login/{stream_id}/redeem}); before that the stream has {@code user_approved}
@@ -68,7 +68,7 @@ public final class UsherApi {
      *
      * <p>{@code POST /login/{stream_id}/redeem}
      *
-     * @param streamId The {@code stream_id} of {@code POST /login}, which is in the query beside the code.
+     * @param streamId The {@code stream_id} of {@code POST /login}, which is in the query next to the code.
      * @param request Redeems the code of a login.
      * @return the response; fails with {@link UsherException}
      */
@@ -87,7 +87,7 @@ public final class UsherApi {
      *
      * <p>{@code POST /login/{stream_id}/redeem}
      *
-     * @param streamId The {@code stream_id} of {@code POST /login}, which is in the query beside the code.
+     * @param streamId The {@code stream_id} of {@code POST /login}, which is in the query next to the code.
      * @param request Redeems the code of a login.
      * @param options how to call
      * @return the response; fails with {@link UsherException}
@@ -417,8 +417,8 @@ public final class UsherApi {
      * Asks for a Lightning payment to the service.
      *
      * <p>With {@code main_key}, the user's wallet is asked; any other Lightning wallet can pay on {@code page_url}, to
-     * which you can redirect the user's browser. Without it, no wallet is asked: whoever opens {@code page_url} can
-     * pay.
+     * which you can redirect the user's browser. Without it, no wallet is asked: anybody who opens {@code page_url}
+     * can pay.
      *
      * <p>The response comes at once; the invoice is created, and sent to the user's wallet, afterwards. The stream
      * gets {@code StatusUpdate} events: {@code {status: "user_approved"}} and {@code {status: "user_failed", reason?}}
@@ -686,10 +686,10 @@ public final class UsherApi {
      * authorized_amount, authorized_recurrence, …}} if the user agrees, otherwise {@code StatusUpdate} {@code {status:
      * "user_rejected", reason?}}, {@code {status: "timeout"}} or {@code {status: "error", reason}}. With {@code
      * minimum_amount} the user may authorize less than {@code amount}: then request no more than what was authorized.
-     * With {@code auto_charge} the service requests each due payment by itself and reports it on the stream {@code
+     * With {@code auto_charge} the service requests each due payment and reports it on the stream {@code
      * subscriptions}.
      *
-     * <p>An {@code amount} in another {@code currency} than millisats is converted anew for each payment, rounded up
+     * <p>An {@code amount} in another {@code currency} than millisats is converted again for each payment, rounded up
      * to a whole sat. The user is asked to authorize {@code max_amount_millisats}; a charge that comes to more, or for
      * which there is no exchange rate, fails.
      *
@@ -1190,15 +1190,15 @@ public final class UsherApi {
      * Reads the events of a stream.
      *
      * <p>Returns the events with {@code index >= after}, oldest first. In the next request, set {@code after} to
-     * {@code next} of the response; stop when {@code done} is true. Events never change, so a request can be repeated
-     * freely.
+     * {@code next} of the response; stop when {@code done} is true. (A payment that ended unpaid may get one late
+     * {@code paid} after that.) Events never change, so a request can be repeated freely.
      *
      * <p>There are three ways to get the same events. A plain request returns at once. With {@code wait}, the request
      * stays open until an event arrives (long polling). With {@code Accept: text/event-stream}, events are sent as
      * they happen: {@code id} is the index, {@code event} the type, {@code data} the event as JSON; comments keep the
      * connection alive, and the response ends when the stream is done. To resume, send {@code Last-Event-ID}, which
-     * takes precedence over {@code after}; 204 means that there will be no more events, and that an {@code
-     * EventSource} must not reconnect.
+     * takes precedence over {@code after}; 204 means that the stream is done and you have its events, so that an
+     * {@code EventSource} must not reconnect.
      *
      * <p>{@code GET /events/{stream_id}}
      *
@@ -1315,8 +1315,8 @@ public final class UsherApi {
      * Checks whether the service can work.
      *
      * <p>It can if it can read and write its database and at least one of its relays is connected. A service that is
-     * not ready recovers by itself once the cause is gone. So use this for a load balancer, a start-up check or
-     * monitoring, and {@code GET /health} for a supervisor that restarts the service.
+     * not ready recovers once the cause is gone. So use this for a load balancer, a start-up check or monitoring, and
+     * {@code GET /health} for a supervisor that restarts the service.
      *
      * <p>{@code GET /health/ready}
      *
@@ -1343,7 +1343,7 @@ public final class UsherApi {
      *
      * <p>The text format, version 0.0.4. Names begin with {@code usher_}, units are base units, and counters end in
      * {@code _total} and start at 0 with the process. No label contains a key, a token, a stream or an address. {@code
-     * docs/operations.md} lists the metrics.
+     * docs/monitoring.md} lists the metrics.
      *
      * <p>{@code GET /metrics}
      *
@@ -1571,7 +1571,7 @@ public final class UsherApi {
      * Rotates the keys that sign ID tokens.
      *
      * <p>The new keys are durable and sign before the response. The last ones are published for another day, because
-     * apps hold ID tokens that they have signed. The service rotates keys by itself after 90 days.
+     * apps hold ID tokens that they have signed. The service rotates keys after 90 days.
      *
      * <p>{@code POST /oidc/keys}
      *
@@ -1760,7 +1760,7 @@ public final class UsherApi {
     /**
      * Opens a channel with money of the node's on-chain balance.
      *
-     * <p>For payments by the service: users' payments open channels by themselves, for a fee that {@code POST
+     * <p>For payments by the service: users' payments open channels without this request, for a fee that {@code POST
      * /wallet/receiving-cost} tells. The miner fee of the funding transaction comes on top of the amount: the
      * transaction has about 153 virtual bytes, and 68 more for each coin that is spent beyond the first. Send an
      * {@code Idempotency-Key}: the same request with the same key opens one channel, also after a crash. Waits for the

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param reason The reason; in the user's words with {@code rejected}.
  * @param requestId Your own reference.
  * @param token With {@code success} of a request without {@code redeem}, and of a verification: the token (NUT-00).
- *     Whoever has it can spend it: redeem it at once.
+ *     Anybody who has it can spend it: redeem it at once.
  * @param unit The unit.
  */
 public record CashuResponseData(

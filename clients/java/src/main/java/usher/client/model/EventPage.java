@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param events the events, oldest first
  * @param next the {@code after} for the next request
- * @param done whether there will be no more events
+ * @param done whether the operation has ended; a payment that ended unpaid may still get a late {@code paid}
  * @param first the first index that is left, if earlier events were removed; only where {@code after} was 0
  */
 public record EventPage(List<Event> events, long next, boolean done, @Nullable Long first) {
@@ -17,7 +17,7 @@ public record EventPage(List<Event> events, long next, boolean done, @Nullable L
      *
      * @param events the events, oldest first
      * @param next the {@code after} for the next request
-     * @param done whether there will be no more events
+     * @param done whether the operation has ended; a payment that ended unpaid may still get a late {@code paid}
      * @param first the first index that is left, if earlier events were removed; only where {@code after} was 0
      */
     public EventPage {

@@ -18,9 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param recurrence When, and how often, the user pays.
  * @param expiresAt Unix seconds until which the user can respond: in the future, within a year, and not after {@code
  *     recurrence.until}.
- * @param autoCharge Whether the service asks for each due payment by itself, from {@code first_payment_due} on, or
- *     from the last due date before the user agreed. It reports each on the stream {@code subscriptions}. Needs a
- *     Lightning backend.
+ * @param autoCharge Whether the service asks for each due payment, from {@code first_payment_due} on, or from the last
+ *     due date before the user agreed. It reports each on the stream {@code subscriptions}. Needs a Lightning backend.
  * @param maxAmountMillisats Only with another {@code currency} than millisats: the most that each payment may come to,
  *     in millisats. This is what the user is asked to authorize; an automatic charge that comes to more fails. By
  *     default twice what {@code amount} comes to now.
@@ -55,9 +54,9 @@ public record RecurringPaymentRequest(
      * @param recurrence When, and how often, the user pays.
      * @param expiresAt Unix seconds until which the user can respond: in the future, within a year, and not after
      *     {@code recurrence.until}.
-     * @param autoCharge Whether the service asks for each due payment by itself, from {@code first_payment_due} on, or
-     *     from the last due date before the user agreed. It reports each on the stream {@code subscriptions}. Needs a
-     *     Lightning backend.
+     * @param autoCharge Whether the service asks for each due payment, from {@code first_payment_due} on, or from the
+     *     last due date before the user agreed. It reports each on the stream {@code subscriptions}. Needs a Lightning
+     *     backend.
      * @param maxAmountMillisats Only with another {@code currency} than millisats: the most that each payment may come
      *     to, in millisats. This is what the user is asked to authorize; an automatic charge that comes to more fails.
      *     By default twice what {@code amount} comes to now.
@@ -115,9 +114,9 @@ public record RecurringPaymentRequest(
     /**
      * Returns a copy with another {@code autoCharge}.
      *
-     * @param autoCharge Whether the service asks for each due payment by itself, from {@code first_payment_due} on, or
-     *     from the last due date before the user agreed. It reports each on the stream {@code subscriptions}. Needs a
-     *     Lightning backend.
+     * @param autoCharge Whether the service asks for each due payment, from {@code first_payment_due} on, or from the
+     *     last due date before the user agreed. It reports each on the stream {@code subscriptions}. Needs a Lightning
+     *     backend.
      * @return the copy
      */
     public RecurringPaymentRequest withAutoCharge(@Nullable Boolean autoCharge) {

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param currency {@code millisats}, or the code of a currency (ISO 4217) that {@code rates.currencies} lists; in
  *     either case. What {@code amount} comes to in millisats is fixed now, and rounded up to a whole sat.
  * @param expiresAt Unix seconds until which the user can pay: at most 24 hours ahead, by default five minutes.
- * @param mainKey The user who is asked to pay: 64 hex characters. Without it no wallet is asked: whoever opens the
+ * @param mainKey The user who is asked to pay: 64 hex characters. Without it no wallet is asked: anybody who opens the
  *     page or has the invoice can pay.
  * @param requestId Your own reference, repeated in the events.
  * @param returnUrl Where the payment page leads the user's browser at the end, with {@code stream_id} in the query. It
@@ -41,8 +41,8 @@ public record SinglePaymentRequest(
      * @param currency {@code millisats}, or the code of a currency (ISO 4217) that {@code rates.currencies} lists; in
      *     either case. What {@code amount} comes to in millisats is fixed now, and rounded up to a whole sat.
      * @param expiresAt Unix seconds until which the user can pay: at most 24 hours ahead, by default five minutes.
-     * @param mainKey The user who is asked to pay: 64 hex characters. Without it no wallet is asked: whoever opens the
-     *     page or has the invoice can pay.
+     * @param mainKey The user who is asked to pay: 64 hex characters. Without it no wallet is asked: anybody who opens
+     *     the page or has the invoice can pay.
      * @param requestId Your own reference, repeated in the events.
      * @param returnUrl Where the payment page leads the user's browser at the end, with {@code stream_id} in the
      *     query. It must be under one of {@code pages.return_urls}.
@@ -93,8 +93,8 @@ public record SinglePaymentRequest(
     /**
      * Returns a copy with another {@code mainKey}.
      *
-     * @param mainKey The user who is asked to pay: 64 hex characters. Without it no wallet is asked: whoever opens the
-     *     page or has the invoice can pay.
+     * @param mainKey The user who is asked to pay: 64 hex characters. Without it no wallet is asked: anybody who opens
+     *     the page or has the invoice can pay.
      * @return the copy
      */
     public SinglePaymentRequest withMainKey(@Nullable String mainKey) {

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  *     refused.
  * @param authorizedCurrency {@code millisats}.
  * @param authorizedRecurrence When, and how often, it is paid.
- * @param autoCharge Whether the service asks for each due payment by itself.
+ * @param autoCharge Whether the service asks for each due payment.
  * @param amount If requested in another currency than millisats: the amount of each payment, in the currency's minor
  *     unit.
  * @param amountMillisats If requested in another currency than millisats: what the amount came to when you requested

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param authorizedAmount The most of each payment in millisats, as the user authorized: requests for more are
  *     refused.
  * @param authorizedRecurrence See the type.
- * @param autoCharge Whether the service asks for each due payment by itself.
+ * @param autoCharge Whether the service asks for each due payment.
  * @param paymentsMade How many payments were made.
  * @param createdAt When the user agreed, in Unix seconds.
  * @param endedAt When it ended, in Unix seconds.

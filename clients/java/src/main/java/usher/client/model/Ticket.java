@@ -4,7 +4,7 @@ package usher.client.model;
 /**
  * A new ticket.
  *
- * @param token A Cashu token (NUT-00, version 4). Whoever has it can spend it.
+ * @param token A Cashu token (NUT-00, version 4). Anybody who has it can spend it.
  */
 public record Ticket(String token) {
     /** Leaves out what nobody may read in a log. */
