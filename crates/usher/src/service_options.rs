@@ -184,6 +184,7 @@ pub(crate) fn pages(
         site,
         directory: Some(directory),
         login_methods: config.pages.login_methods.as_ref().map(|chosen| chosen.methods().to_vec()),
+        has_lightning_address: config.payments.lightning_address,
         stop,
     }
 }

@@ -102,12 +102,8 @@ impl Engine {
         let reusable_handshakes = Arc::new(OpenSet::new(endless, core.index.clone()));
         let deliveries = Arc::new(OpenSet::new(Members::All(OperationKind::TicketDelivery), core.index.clone()));
         let links = Arc::new(OpenSet::new(Members::All(OperationKind::PaymentLink), core.index.clone()));
-        let link_payments = OpenPayments::new(
-            options.max_open_streams,
-            core.clock.clone(),
-            core.store.clone(),
-            core.tasks.clone(),
-        );
+        let link_payments =
+            OpenPayments::new(options.max_open_streams, core.clock.clone(), core.store.clone(), core.tasks.clone());
         let observers: Vec<Arc<dyn Observer>> = vec![
             budget.clone(),
             login_tables.clone(),

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use lightning_invoice::{
-    Bolt11InvoiceDescription, Currency, Description, InvoiceBuilder, PaymentSecret, Sha256,
-};
+use lightning_invoice::{Bolt11InvoiceDescription, Currency, Description, InvoiceBuilder, PaymentSecret, Sha256};
 use nostr::hashes::{Hash as _, sha256};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};

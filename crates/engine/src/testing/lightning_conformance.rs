@@ -204,7 +204,8 @@ async fn an_expired_invoice_is_not_settled_and_stays_known(harness: &mut dyn Lig
 }
 
 async fn make_invoice(backend: &dyn Lightning, amount: u64) -> Invoice {
-    let wanted = WantedInvoice { amount, description: "two teas, très chaud".to_owned(), is_hashed: false, expiry: 600 };
+    let wanted =
+        WantedInvoice { amount, description: "two teas, très chaud".to_owned(), is_hashed: false, expiry: 600 };
     backend.make_invoice(&wanted).await.unwrap()
 }
 

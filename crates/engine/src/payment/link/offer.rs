@@ -23,9 +23,7 @@ pub(crate) struct RecentRates(Mutex<Vec<(CurrencyCode, ExchangeRate, Duration)>>
 impl RecentRates {
     fn remember(&self, currency: CurrencyCode, rate: &ExchangeRate, now: Duration) {
         let mut rates = self.0.lock();
-        rates.retain(|(known, old, at)| {
-            now.saturating_sub(*at) < REMEMBERED && !(*known == currency && old == rate)
-        });
+        rates.retain(|(known, old, at)| now.saturating_sub(*at) < REMEMBERED && !(*known == currency && old == rate));
         if rates.len() >= MOST {
             rates.remove(0);
         }

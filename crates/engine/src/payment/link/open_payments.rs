@@ -80,12 +80,7 @@ pub(super) struct NewPlace {
 }
 
 impl OpenPayments {
-    pub(crate) fn new(
-        max_open: usize,
-        clock: Arc<dyn Clock>,
-        store: Arc<dyn Store>,
-        tasks: Tasks,
-    ) -> Self {
+    pub(crate) fn new(max_open: usize, clock: Arc<dyn Clock>, store: Arc<dyn Store>, tasks: Tasks) -> Self {
         let table = Table {
             places: HashMap::new(),
             by_link: HashMap::new(),

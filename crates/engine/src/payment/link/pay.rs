@@ -193,9 +193,10 @@ impl PaymentLinks {
         network: ClientNetwork,
     ) -> Result<(StreamId, oneshot::Receiver<Invoice>), LinkError> {
         let links = Arc::clone(self);
-        let started = self.core.tasks.run_to_end(async move {
-            links.start_now(terms, fixed, (comment, metadata), network).await
-        });
+        let started = self
+            .core
+            .tasks
+            .run_to_end(async move { links.start_now(terms, fixed, (comment, metadata), network).await });
         started.await.unwrap_or(Err(StoreError::Unexpected("a payment at a link does not start").into()))
     }
 

@@ -56,11 +56,7 @@ request_body! {
 }
 
 impl CheckedRequest for PaymentLinkRequest {
-    async fn check(
-        draft: &PaymentLinkDraft,
-        checks: &FieldChecks,
-        errors: &mut FieldErrors,
-    ) -> Result<(), StoreError> {
+    async fn check(draft: &PaymentLinkDraft, checks: &FieldChecks, errors: &mut FieldErrors) -> Result<(), StoreError> {
         let currency = Some(draft.currency.unwrap_or(RequestedCurrency::Millisats));
         let fields = |amount| PriceFields { amount, currency: "/currency" };
         let read = |pointer: &str, value: Option<u64>, errors: &FieldErrors| value.is_some() || errors.names(pointer);
