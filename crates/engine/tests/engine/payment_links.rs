@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::task::JoinSet;
 use usher_engine::ports::{Clock as _, CurrencyCode, PaymentFilter};
 use usher_engine::request_body::RequestedCurrency;
 use usher_engine::testing::{FakeExchangeRates, preimage};
@@ -198,8 +199,15 @@ async fn a_wallet_that_does_not_respond_holds_up_nobody_for_long() {
     let (usher, wallet) = Running::paying().await;
     let link = create(&usher, coffee()).await;
     wallet.stall(true);
-    let asked: Vec<_> = (0..100).map(|_| ask(&usher, &link, 5_000, None)).collect();
-    let answers = usher.passing(Duration::from_secs(1), futures(asked)).await;
+    let mut asking = JoinSet::new();
+    for _ in 0..100 {
+        let (links, link) = (Arc::clone(usher.engine.payment_links()), link.clone());
+        asking.spawn(async move {
+            let network = ClientNetwork::Loopback;
+            links.invoice(link.stream_id, secret(&link.lnurl_url), 5_000, None, None, network).await
+        });
+    }
+    let answers = usher.passing(Duration::from_secs(1), asking.join_all()).await;
     let busy = answers.iter().filter(|answer| matches!(answer, Err(LinkError::Busy { .. }))).count();
     let none = answers.iter().filter(|answer| matches!(answer, Err(LinkError::NoInvoice))).count();
     assert_eq!((busy, none), (36, 64));
@@ -216,24 +224,6 @@ async fn a_wallet_that_does_not_respond_holds_up_nobody_for_long() {
     });
     assert_eq!(made.await.invoice.amount(), Some(5_000));
     usher.stop().await;
-}
-
-async fn futures<T>(all: Vec<impl Future<Output = T>>) -> Vec<T> {
-    let mut waiting: Vec<_> = all.into_iter().map(Box::pin).collect();
-    let mut done = Vec::new();
-    std::future::poll_fn(|context| {
-        let mut left = Vec::new();
-        for mut future in std::mem::take(&mut waiting) {
-            match future.as_mut().poll(context) {
-                std::task::Poll::Ready(output) => done.push(output),
-                std::task::Poll::Pending => left.push(future),
-            }
-        }
-        waiting = left;
-        if waiting.is_empty() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
-    })
-    .await;
-    done
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
