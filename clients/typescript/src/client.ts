@@ -225,6 +225,27 @@ export class Usher extends OperatorEndpoints {
     return this.#http.call("GET", `/payments/${segment(streamId)}/receipt`, undefined, options);
   }
 
+  /** Creates a payment link: a page, and a code for wallets, at which many people can pay. */
+  createPaymentLink(
+    request: Schemas["PaymentLinkRequest"],
+    options?: CallOptions,
+  ): Promise<Schemas["PaymentLinkCreated"]> {
+    return this.#http.call("POST", "/payment-links", request, options);
+  }
+
+  /** Lists payment links. */
+  paymentLinks(
+    filter: { after?: string; limit?: number } = {},
+    options?: CallOptions,
+  ): List<Schemas["PaymentLinkList"], Schemas["PaymentLink"]> {
+    return list(this.#http, "/payment-links", filter, options, (page) => page.links);
+  }
+
+  /** Closes a payment link: it gives out no more invoices. */
+  closePaymentLink(streamId: string, options?: CallOptions): Promise<Schemas["PaymentLinkClosed"]> {
+    return this.#http.call("DELETE", `/payment-links/${segment(streamId)}`, undefined, options);
+  }
+
   // Subscribe
 
   /** Asks a user to agree to a subscription. */

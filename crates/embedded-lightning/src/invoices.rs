@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use ldk_node::NodeError;
+use ldk_node::bitcoin::hashes::{Hash as _, sha256};
 use ldk_node::lightning::ln::channelmanager::PaymentId;
-use ldk_node::lightning_invoice::{Bolt11Invoice, Bolt11InvoiceDescription, Description};
+use ldk_node::lightning_invoice::{Bolt11Invoice, Bolt11InvoiceDescription, Description, Sha256};
 use ldk_node::payment::{PaymentDirection, PaymentKind, PaymentStatus};
 use usher_engine::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
 use usher_protocol::bolt11::Invoice;
@@ -21,9 +22,13 @@ impl NodeContext {
     /// Makes an invoice that can be paid now: over a channel there is, or over one that the provider opens for it. Blocks.
     pub(crate) fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
         self.check_sync()?;
-        let description = Description::new(wanted.description.clone())
-            .map_err(|_| definite("the description is too long for an invoice"))?;
-        let description = Bolt11InvoiceDescription::Direct(description);
+        let description = if wanted.is_hashed {
+            Bolt11InvoiceDescription::Hash(Sha256(sha256::Hash::hash(wanted.description.as_bytes())))
+        } else {
+            let description = Description::new(wanted.description.clone())
+                .map_err(|_| definite("the description is too long for an invoice"))?;
+            Bolt11InvoiceDescription::Direct(description)
+        };
         if let Some(invoice) = self.make_plain(wanted, &description, |free| free.at_once)? {
             return Ok(invoice);
         }

@@ -201,6 +201,12 @@ pub struct PaymentData {
     /// user paid both.
     #[schema(nullable = false)]
     pub skimmed_fee: Option<u64>,
+    /// On the stream of a payment link: the payment, as `GET /payments` lists it.
+    #[schema(nullable = false, format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
+    pub payment_id: Option<String>,
+    /// On the stream of a payment link: what the payer wrote.
+    #[schema(nullable = false, example = "For the dog")]
+    pub comment: Option<String>,
     /// The reason; in the user's words with `user_rejected` and `user_failed`.
     #[schema(nullable = false)]
     pub reason: Option<String>,
@@ -216,13 +222,14 @@ pub struct PaymentData {
     /// The subscription that the payment is for.
     #[schema(nullable = false)]
     pub subscription_id: Option<String>,
-    /// If requested in another currency than millisats: the amount, in the currency's minor unit.
+    /// If requested in another currency than millisats, or at a payment link: the amount, in the currency's minor unit.
     #[schema(nullable = false)]
     pub amount: Option<u64>,
-    /// If requested in another currency than millisats: the currency.
+    /// If requested in another currency than millisats, or at a payment link: the currency.
     #[schema(nullable = false)]
     pub currency: Option<String>,
-    /// If requested in another currency than millisats: what was asked for, in millisats. With `txid`: what the payee gets.
+    /// If requested in another currency than millisats, or at a payment link: what was asked for, in millisats. With `txid`: what
+    /// the payee gets.
     #[schema(nullable = false)]
     pub amount_millisats: Option<u64>,
     /// If requested in another currency than millisats: at which rate.
@@ -486,6 +493,7 @@ mod tests {
             r#"{"authorized_amount":10000,"authorized_currency":"millisats","authorized_recurrence":{"calendar":"monthly","first_payment_due":1732137600},"auto_charge":false,"main_key":"k","status":"approved","subscription_id":"s"}"#
         );
     }
+
     #[test]
     fn outcome_follows_from_the_event_status() {
         for (status, outcome) in [

@@ -29,6 +29,10 @@ pub(crate) enum KeyedPage {
     Payment,
     Refund,
     Handshake,
+    /// Of a payment link.
+    Link,
+    /// Where wallets ask what they may pay at a payment link.
+    Lnurl,
 }
 
 impl KeyedPage {
@@ -37,6 +41,8 @@ impl KeyedPage {
             Self::Payment => "pay",
             Self::Refund => "refund",
             Self::Handshake => "handshake",
+            Self::Link => "link",
+            Self::Lnurl => "lnurlp",
         }
     }
 }
@@ -55,7 +61,11 @@ impl Default for PageRules {
 
 impl PageRules {
     pub(crate) fn page_url(&self, page: KeyedPage, stream_id: StreamId) -> String {
-        format!("{}/{}/{stream_id}/{}", self.url, page.path(), self.secret(page.path(), stream_id))
+        format!("{}/{}/{stream_id}/{}", self.url, page.path(), self.page_secret(page, stream_id))
+    }
+
+    pub(crate) fn page_secret(&self, page: KeyedPage, stream_id: StreamId) -> String {
+        self.secret(page.path(), stream_id)
     }
 
     pub(crate) fn is_secret(&self, page: KeyedPage, stream_id: StreamId, given: &str) -> bool {
@@ -81,6 +91,15 @@ impl PageRules {
     /// The field `return_url` of a request: where the page leads to, with `stream_id` in its query.
     pub(crate) fn return_url(&self, given: Option<&str>, stream_id: StreamId) -> Result<Option<String>, StartError> {
         self.with_stream_id(given, stream_id, &["stream_id"])
+    }
+
+    /// The same for a payment link, to which each of its payments adds `payment_id`.
+    pub(crate) fn link_return_url(
+        &self,
+        given: Option<&str>,
+        stream_id: StreamId,
+    ) -> Result<Option<String>, StartError> {
+        self.with_stream_id(given, stream_id, &["stream_id", "payment_id"])
     }
 
     /// The same for a login, whose page also adds `code`.

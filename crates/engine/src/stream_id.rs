@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::UnixMillis;
 
-/// Identifies an operation and its stream of events: a UUIDv7, or the reserved name `subscriptions`.
+/// Identifies an operation and its stream of events: a UUIDv7, or a reserved name: `subscriptions` or `lightning-address`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(Uuid);
 
@@ -21,6 +21,9 @@ pub struct NotAStreamId;
 impl StreamId {
     /// The reserved stream with the events of all subscriptions; it always exists.
     pub const SUBSCRIPTIONS: Self = Self(Uuid::nil());
+
+    /// The stream of payments to the service's Lightning address, if it has one.
+    pub const LIGHTNING_ADDRESS: Self = Self(Uuid::from_u128(1));
 
     /// A new identifier from a time in Unix milliseconds and 10 random bytes.
     pub fn from_parts(unix_millis: u64, random: [u8; 10]) -> Self {
@@ -55,7 +58,11 @@ impl StreamId {
 
 impl fmt::Display for StreamId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == Self::SUBSCRIPTIONS { f.write_str("subscriptions") } else { self.0.hyphenated().fmt(f) }
+        match *self {
+            Self::SUBSCRIPTIONS => f.write_str("subscriptions"),
+            Self::LIGHTNING_ADDRESS => f.write_str("lightning-address"),
+            Self(id) => id.hyphenated().fmt(f),
+        }
     }
 }
 
@@ -81,15 +88,17 @@ impl FromStr for StreamId {
     type Err = NotAStreamId;
 
     fn from_str(text: &str) -> Result<Self, NotAStreamId> {
-        if text == "subscriptions" {
-            return Ok(Self::SUBSCRIPTIONS);
+        match text {
+            "subscriptions" => return Ok(Self::SUBSCRIPTIONS),
+            "lightning-address" => return Ok(Self::LIGHTNING_ADDRESS),
+            _ => {}
         }
         // Only the form that we send: a UUID has several spellings, and a stream should have one name.
         if text.len() != 36 {
             return Err(NotAStreamId);
         }
         match Uuid::try_parse(text) {
-            Ok(id) if !id.is_nil() => Ok(Self(id)),
+            Ok(id) if ![Self::SUBSCRIPTIONS, Self::LIGHTNING_ADDRESS].contains(&Self(id)) => Ok(Self(id)),
             _ => Err(NotAStreamId),
         }
     }

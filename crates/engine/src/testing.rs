@@ -30,7 +30,7 @@ use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
 pub use self::fake_app::{FakeApp, Post, Reply};
 pub use self::fake_directory::FakeDirectory;
 pub use self::fake_exchange_rates::FakeExchangeRates;
-pub use self::fake_lightning::{FakeLightning, invoice, invoice_on, preimage};
+pub use self::fake_lightning::{FakeLightning, hashed_invoice, invoice, invoice_on, preimage};
 pub use self::fake_relay_registry::FakeRelayRegistry;
 pub use self::fake_ticket_wallet::{FakeTicketWallet, MINT, OTHER_MINT, UNIT, token};
 pub use self::faulty_store::{COMMITS, CREATIONS, FaultyStore, Methods, StoreFaults};
@@ -65,6 +65,7 @@ pub fn options(main_key: PublicKey) -> EngineOptions {
             retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
             look_ups_per_second: 10,
             records_kept: Duration::from_secs(3650 * 24 * 3600),
+            has_lightning_address: false,
             spending: SpendingRules::default(),
         },
         verification: VerificationRules::default(),

@@ -15,6 +15,9 @@
 //! | `/login/{stream_id}/{secret}/decline` | the user does not want to log in (POST); leads to the page (GET) |
 //! | `/pay/{stream_id}/{secret}`, `…/events` | the page of a payment, and its state |
 //! | `/refund/{stream_id}/{secret}`, `…/events` | the page of a refund, to which the payer posts an invoice, and its state |
+//! | `/link/{stream_id}/{secret}` | the page of a payment link; a POST asks for an invoice, and leads to the payment's page |
+//! | `/lnurlp/{stream_id}/{secret}`, `…/invoice` | the same link for wallets (LNURL-pay) |
+//! | `/.well-known/lnurlp/{name}` | what can be paid to the service's Lightning address |
 //! | `/handshake/{stream_id}/{secret}`, `…/events` | the page of a key handshake, and its state |
 //! | `/verify/{session_id}/{secret}`, `…/events` | the page of a verification session, and its state |
 //! | `/verify/{session_id}/{secret}/start` | begins the check of a provider (POST) |
@@ -32,6 +35,8 @@ mod assets;
 mod browser;
 mod handshake;
 mod keyed_page;
+mod link;
+mod lnurl_pay;
 mod login;
 mod login_methods;
 mod login_page_request;
@@ -76,6 +81,8 @@ pub struct PagesOptions {
     /// The ways to log in that the login page offers, in this order (`pages.login_methods`); `None` offers all, the likely one
     /// first.
     pub login_methods: Option<Vec<LoginMethod>>,
+    /// Whether the service's NIP-05 name is a Lightning address (`payments.lightning_address`).
+    pub has_lightning_address: bool,
     /// Cancelled when the service stops: then pages that wait end their responses.
     pub stop: CancellationToken,
 }
@@ -89,6 +96,7 @@ struct Shared {
     site: Site,
     directory: Option<Arc<dyn Directory>>,
     login_methods: OfferedMethods,
+    has_lightning_address: bool,
     stop: CancellationToken,
     /// Pages that are rendered at a time.
     rendering: Semaphore,
@@ -107,7 +115,7 @@ impl PagesState {
         self.rendering.acquire().await.ok()
     }
 
-    /// The path of a page of this kind: `login`, `pay`, `refund`, `handshake` or `verify`.
+    /// The path of a page of this kind: `login`, `pay`, `link`, `refund`, `handshake` or `verify`.
     fn address(&self, folder: &str, id: StreamId, secret: &str) -> String {
         format!("{}/{folder}/{id}/{secret}", self.site.base())
     }
@@ -123,11 +131,12 @@ impl std::ops::Deref for PagesState {
 
 /// All pages.
 pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
-    let PagesOptions { site, directory, login_methods, stop } = options;
+    let PagesOptions { site, directory, login_methods, has_lightning_address, stop } = options;
     let login_methods = OfferedMethods::new(login_methods);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let rendering = Semaphore::new((processors / 2).max(1));
-    let state = PagesState(Arc::new(Shared { engine, site, directory, login_methods, stop, rendering }));
+    let state =
+        PagesState(Arc::new(Shared { engine, site, directory, login_methods, has_lightning_address, stop, rendering }));
     Router::new()
         .route("/login/{stream_id}/{secret}", get(login::show).post(login::enter))
         .route("/login/{stream_id}/{secret}/events", get(login::events))
@@ -142,6 +151,10 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/pay/{stream_id}/{secret}/events", get(keyed_page::events::<PaymentView>))
         .route("/refund/{stream_id}/{secret}", get(refund::show).post(refund::take))
         .route("/refund/{stream_id}/{secret}/events", get(keyed_page::events::<RefundView>))
+        .route("/link/{stream_id}/{secret}", get(link::show).post(link::pay))
+        .route("/lnurlp/{stream_id}/{secret}", get(lnurl_pay::offer))
+        .route("/lnurlp/{stream_id}/{secret}/invoice", get(lnurl_pay::invoice))
+        .route("/.well-known/lnurlp/{name}", get(lnurl_pay::address))
         .route("/handshake/{stream_id}/{secret}", get(handshake::show))
         .route("/handshake/{stream_id}/{secret}/events", get(keyed_page::events::<HandshakeView>))
         .route("/verify/{session_id}/{secret}", get(age_verification::show))

@@ -222,7 +222,7 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
 }
 
 /// The beginning of a long text; `None` when it is short.
-fn summary(text: &str) -> Option<String> {
+pub(crate) fn summary(text: &str) -> Option<String> {
     let (end, _) = text.char_indices().nth(SUMMARY_CHARS)?;
     Some(format!("{}…", text.get(..end)?.trim_end_matches(|last: char| !last.is_alphanumeric())))
 }
@@ -235,7 +235,7 @@ pub(crate) fn sats(millisats: u64, decimal_mark: &str) -> String {
 }
 
 /// A number with the whole in groups of three digits, with a narrow space between them.
-fn grouped(number: &str, decimal_mark: &str) -> String {
+pub(crate) fn grouped(number: &str, decimal_mark: &str) -> String {
     let (whole, places) = number.split_once('.').unwrap_or((number, ""));
     let mut grouped = String::new();
     for (position, digit) in whole.char_indices() {

@@ -55,7 +55,13 @@ pub struct Invoice {
     created_at: u64,
     expires_at: u64,
     network: Network,
-    description: Option<String>,
+    description: Description,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Description {
+    Text(String),
+    Hash([u8; 32]),
 }
 
 /// A text is not a usable invoice.
@@ -110,7 +116,18 @@ impl Invoice {
 
     /// What the payee wrote; `None` when there is only a hash of it.
     pub fn description(&self) -> Option<&str> {
-        self.description.as_deref()
+        match &self.description {
+            Description::Text(text) => Some(text),
+            Description::Hash(_) => None,
+        }
+    }
+
+    /// The SHA-256 of what the payee wrote, when there is only that.
+    pub const fn description_hash(&self) -> Option<&[u8; 32]> {
+        match &self.description {
+            Description::Text(_) => None,
+            Description::Hash(hash) => Some(hash),
+        }
     }
 }
 
@@ -137,8 +154,8 @@ impl FromStr for Invoice {
             Currency::Simnet => return Err(InvoiceError::UnknownNetwork),
         };
         let description = match parsed.description() {
-            Bolt11InvoiceDescriptionRef::Direct(text) => Some(text.to_string()),
-            Bolt11InvoiceDescriptionRef::Hash(_) => None,
+            Bolt11InvoiceDescriptionRef::Direct(text) => Description::Text(text.to_string()),
+            Bolt11InvoiceDescriptionRef::Hash(hash) => Description::Hash(*hash.0.as_ref()),
         };
         let created_at = parsed.duration_since_epoch().as_secs();
         Ok(Self {

@@ -12,6 +12,7 @@ pub mod handshake_url;
 pub mod jwt;
 pub mod keys;
 pub mod kind;
+pub mod lnurl;
 pub mod login_proof;
 pub mod message;
 pub mod mint_url;

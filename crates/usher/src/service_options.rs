@@ -67,6 +67,7 @@ pub(crate) fn engine_options(config: &Config, identity: &Identity, pages_url: &s
             retry_after: hours(config.subscriptions.retry_hours.get()),
             look_ups_per_second: config.wallet.lookups_per_second.get(),
             records_kept: Duration::from_secs(config.payments.records_days.get() * 24 * 60 * 60),
+            has_lightning_address: config.payments.lightning_address,
             spending: SpendingRules {
                 daily_budget: config.wallet.daily_budget_millisats.map(BoundedInteger::get),
                 max_fee_percent: config.wallet.max_fee_percent.get(),
@@ -184,6 +185,7 @@ pub(crate) fn pages(
         site,
         directory: Some(directory),
         login_methods: config.pages.login_methods.as_ref().map(|chosen| chosen.methods().to_vec()),
+        has_lightning_address: config.payments.lightning_address,
         stop,
     }
 }

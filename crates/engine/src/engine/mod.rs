@@ -19,6 +19,7 @@ use crate::login::key_handshake::Handshakes;
 use crate::login::scan_limits::{ScanLimits, ScanMetrics};
 use crate::operations;
 use crate::payment::Payments;
+use crate::payment::link::start::PaymentLinks;
 use crate::ports::{DamagedRow, ExchangeRates, LightningError, LightningInfo, LightningNode, LightningStatus};
 use crate::subscription::subscriptions::Subscriptions;
 use crate::ticket::tickets::Tickets;
@@ -41,6 +42,7 @@ pub struct Engine {
     handshakes: Arc<Handshakes>,
     logins: Arc<Logins>,
     payments: Arc<Payments>,
+    payment_links: Arc<PaymentLinks>,
     subscriptions: Subscriptions,
     tickets: Arc<Tickets>,
     verification: Arc<Verification>,
@@ -61,6 +63,11 @@ impl Engine {
     /// Payments, and invoices requested from users.
     pub fn payments(&self) -> &Payments {
         &self.payments
+    }
+
+    /// Payment links.
+    pub const fn payment_links(&self) -> &Arc<PaymentLinks> {
+        &self.payment_links
     }
 
     /// Subscriptions.

@@ -51,6 +51,9 @@ use crate::login::scan_limits::{ScanLimitParts, ScanLimits};
 use crate::login::unused_logins::UnusedLogins;
 use crate::operations::SubscriptionRules;
 use crate::payment::Payments;
+use crate::payment::link::offer::RecentRates;
+use crate::payment::link::open_payments::OpenPayments;
+use crate::payment::link::start::PaymentLinks;
 use crate::payment::spending_budget::SpendingBudget;
 use crate::ports::{OperationKind, StoreError};
 use crate::subscription::relay_keeper::RelayKeeper;
@@ -98,8 +101,17 @@ impl Engine {
         let endless = Members::Endless(OperationKind::KeyHandshake);
         let reusable_handshakes = Arc::new(OpenSet::new(endless, core.index.clone()));
         let deliveries = Arc::new(OpenSet::new(Members::All(OperationKind::TicketDelivery), core.index.clone()));
-        let observers: Vec<Arc<dyn Observer>> =
-            vec![budget.clone(), login_tables.clone(), reusable_handshakes.clone(), deliveries.clone()];
+        let links = Arc::new(OpenSet::new(Members::All(OperationKind::PaymentLink), core.index.clone()));
+        let link_payments =
+            OpenPayments::new(options.max_open_streams, core.clock.clone(), core.store.clone(), core.tasks.clone());
+        let observers: Vec<Arc<dyn Observer>> = vec![
+            budget.clone(),
+            login_tables.clone(),
+            reusable_handshakes.clone(),
+            deliveries.clone(),
+            links.clone(),
+            Arc::new(link_payments.clone()),
+        ];
         let new_logins = Arc::new(NewLogins {
             ids: core.ids.clone(),
             clock: core.clock.clone(),
@@ -216,6 +228,18 @@ impl Engine {
             has_lightning,
             node: node.clone(),
         });
+        let payment_links = Arc::new(PaymentLinks {
+            core: core.clone(),
+            starter: starter.clone(),
+            feed: feed.clone(),
+            checks: checks.clone(),
+            pages: pages.clone(),
+            network: options.payments.network,
+            has_lightning,
+            open: links.clone(),
+            payments: link_payments,
+            rates: RecentRates::default(),
+        });
         let subscriptions = Subscriptions {
             core: core.clone(),
             starter: starter.clone(),
@@ -273,7 +297,7 @@ impl Engine {
             webhooks: webhooks.clone(),
             idempotency: idempotency.clone(),
             feed: feed.clone(),
-            endless: reusable_handshakes,
+            endless: vec![reusable_handshakes, links],
             periodic_tasks: vec![login_tables, Arc::new(RelayKeeper { core: core.clone() })],
             retention: options.retention,
             payment_records_kept: options.payments.records_kept,
@@ -291,6 +315,7 @@ impl Engine {
             handshakes,
             logins,
             payments,
+            payment_links: payment_links.clone(),
             subscriptions,
             tickets,
             verification,
@@ -299,6 +324,9 @@ impl Engine {
 
         let restored = restorer.restore(core.clock.now()).await?;
         webhooks.load().await?;
+        if options.payments.has_lightning_address {
+            payment_links.open_lightning_address().await?;
+        }
         let tasks = &core.tasks;
         for jobs in jobs {
             tasks.spawn_vital(workers.clone().run(jobs));

@@ -31,7 +31,8 @@ pub(crate) struct Cleanup {
     pub(crate) webhooks: Arc<WebhookDispatcher>,
     pub(crate) idempotency: Arc<IdempotencyRecords>,
     pub(crate) feed: Arc<EventFeed>,
-    pub(crate) endless: Arc<OpenSet>,
+    /// Those whose streams do not end by themselves.
+    pub(crate) endless: Vec<Arc<OpenSet>>,
     pub(crate) periodic_tasks: Vec<Arc<dyn PeriodicTask>>,
     pub(crate) retention: Duration,
     pub(crate) payment_records_kept: Duration,
@@ -77,18 +78,24 @@ impl Cleanup {
     /// Removes events from before `retained` of streams that do not end by themselves. The first event that is left has
     /// a delivery that is still kept, is not so old, or is the newest.
     async fn remove_old_events(&self, retained: UnixMillis) {
-        let mut streams = vec![StreamId::SUBSCRIPTIONS];
-        while let Some(last) = streams.last().copied() {
-            for stream in streams {
-                // Most have nothing to remove: that costs no transaction.
-                match self.has_events_before(stream, retained).await {
-                    Ok(false) => {}
-                    Ok(true) => remove("events", || self.core.store.remove_events(stream, retained, BATCH)).await,
-                    Err(failure) => failed("events", &failure),
+        self.remove_old_events_of(StreamId::SUBSCRIPTIONS, retained).await;
+        for endless in &self.endless {
+            let mut streams = endless.after(None, BATCH);
+            while let Some(last) = streams.last().copied() {
+                for stream in streams {
+                    self.remove_old_events_of(stream, retained).await;
                 }
+                streams = endless.after(Some(last), BATCH);
             }
-            // The reserved stream has the smallest id of all.
-            streams = self.endless.after(Some(last), BATCH);
+        }
+    }
+
+    /// Most have nothing to remove: that costs no transaction.
+    async fn remove_old_events_of(&self, stream: StreamId, retained: UnixMillis) {
+        match self.has_events_before(stream, retained).await {
+            Ok(false) => {}
+            Ok(true) => remove("events", || self.core.store.remove_events(stream, retained, BATCH)).await,
+            Err(failure) => failed("events", &failure),
         }
     }
 

@@ -28,8 +28,11 @@ pub use crate::login::signer_request::{
     SignerCall, SignerFault, SignerReport, SignerRequest, SignerStatus, SignerUpdate,
 };
 pub use crate::payment::invoice_request::InvoiceRequest;
+pub use crate::payment::link::{LinkAmount, LinkState, LinkTerms, PaymentLink};
 pub use crate::payment::on_chain::OnChainPayment;
-pub use crate::payment::operation::{Charge, Payer, Payment, PaymentProgress, PaymentTerms, SubscriptionLink};
+pub use crate::payment::operation::{
+    Charge, Payer, Payment, PaymentOfLink, PaymentProgress, PaymentTerms, SubscriptionLink,
+};
 pub use crate::payment::outgoing::OutgoingPayment;
 pub use crate::payment::refund::{Refund, RefundProgress};
 pub(crate) use crate::payment::spending::BUDGET_WINDOW;
@@ -84,8 +87,12 @@ state_machine::operations! {
     Login(Login) = 12, "login";
     /// A payment that is paid back.
     Refund(Refund) = 13, "refund";
+    /// A page at which many people can pay.
+    PaymentLink(PaymentLink) = 14, "payment_link";
+    /// A payment at such a page.
+    LinkPayment(Payment) = 15, "link_payment";
     /// Money that the service's Lightning node sends on chain.
-    OnChainPayment(OnChainPayment) = 15, "on_chain_payment";
+    OnChainPayment(OnChainPayment) = 16, "on_chain_payment";
 }
 
 /// The inputs of an operation.

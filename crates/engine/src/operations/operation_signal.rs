@@ -69,6 +69,8 @@ pub enum Signal {
     Superseded,
     /// To a reusable login: this has happened in a login at it, and is an event of its stream.
     LoginEvent(NewEvent),
+    /// To a payment link: a payment at it was made, and this is the event of that.
+    LinkPaid(NewEvent),
     /// To a refund: the payer has named this invoice.
     RefundTo(Invoice),
     /// To a payment: it is no longer owed.

@@ -2,6 +2,7 @@
 
 pub(crate) mod books;
 pub(crate) mod invoice_request;
+pub(crate) mod link;
 pub(crate) mod on_chain;
 pub(crate) mod operation;
 pub(crate) mod outgoing;

@@ -29,6 +29,7 @@
 
 mod end;
 mod invoice;
+mod link;
 mod payer;
 mod record;
 mod terms;
@@ -37,18 +38,17 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::{PaymentHash, PaymentStatus, Preimage, WalletMessage};
-use usher_protocol::subkey::{Permission, SubkeyProof};
 
 use self::invoice::MAKING;
+pub use self::link::PaymentOfLink;
 pub use self::terms::{Charge, Payer, PaymentTerms, SubscriptionLink};
-use crate::UnixMillis;
 use crate::operations::user_keys::{self, UserKeys};
 use crate::operations::{Effect, Input, Signal, StateMachine, StepResult, lease, millis, optional_millis};
 use crate::payment::price::Price;
 use crate::ports::{CorrelationKey, OperationKind, PaymentRecord};
+use crate::{OperationOutcome, UnixMillis};
 
 /// How long the last look-up is retried before the time-out is reported anyway, also after downtime.
 const CLOSING: Duration = Duration::from_secs(60);
@@ -58,6 +58,9 @@ const CLOSING_CHARGE: Duration = Duration::from_secs(600);
 
 /// How long after the end the invoice is still watched: a day covers any restart of a wallet.
 const LINGER: Duration = Duration::from_secs(24 * 3600);
+
+/// The same at a payment link, where strangers can have many invoices made: longer than any request to a wallet takes.
+const LINGER_AT_LINK: Duration = Duration::from_secs(3600);
 
 /// The longest, for invoices that the Lightning backend keeps valid longer than requested.
 const MAX_LINGER: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -105,6 +108,9 @@ pub struct Payment {
     /// If it was not requested in millisats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     price: Option<Price>,
+    /// If a payer has asked for it at a payment link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of_link: Option<PaymentOfLink>,
 }
 
 /// How far a payment is.
@@ -234,6 +240,10 @@ impl StateMachine for Payment {
     fn payment_record(&self) -> Option<PaymentRecord> {
         Self::payment_record(self)
     }
+
+    fn silent_outcome(&self) -> OperationOutcome {
+        self.outcome()
+    }
 }
 
 impl Payment {
@@ -279,6 +289,7 @@ impl Payment {
             withdrawn: false,
             return_url: None,
             price: None,
+            of_link: terms.of_link,
         }
     }
 
@@ -339,6 +350,7 @@ impl Payment {
 
     pub(crate) const fn kind(&self) -> OperationKind {
         match self.source {
+            InvoiceSource::Own { .. } if self.of_link.is_some() => OperationKind::LinkPayment,
             InvoiceSource::Own { .. } => OperationKind::SinglePayment,
             InvoiceSource::Other { .. } => OperationKind::InvoicePayment,
         }
@@ -442,22 +454,10 @@ impl Payment {
                 | Signal::Close
                 | Signal::Superseded
                 | Signal::LoginEvent(_)
+                | Signal::LinkPaid(_)
                 | Signal::RefundTo(_),
             ) => StepResult::Ignored,
         }
-    }
-
-    fn device_proven(&mut self, author: &PublicKey, proof: &SubkeyProof, now: UnixMillis) -> StepResult {
-        let (Phase::Asking, Some(invoice), Some(user_keys)) =
-            (&self.phase, self.invoice().cloned(), &mut self.user_keys)
-        else {
-            return StepResult::Ignored;
-        };
-        if self.withdrawn || !user_keys.prove(author, proof, Permission::Payment, now) {
-            return StepResult::Ignored;
-        }
-        let device = self.signal_subscription(Signal::DeviceProven { key: *author, proof: proof.clone() });
-        StepResult::Stepped(self.ask_too(author, &invoice).into_iter().chain(device).collect())
     }
 
     fn woken(&mut self, now: UnixMillis) -> StepResult {

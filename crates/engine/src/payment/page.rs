@@ -45,7 +45,9 @@ impl Payments {
         if !self.pages.is_secret(KeyedPage::Payment, id, secret) {
             return Ok(None);
         }
-        let Some((_, Operation::SinglePayment(payment))) = self.core.damaged_rows.readable(id).await? else {
+        let Some((_, Operation::SinglePayment(payment) | Operation::LinkPayment(payment))) =
+            self.core.damaged_rows.readable(id).await?
+        else {
             return Ok(None);
         };
         let statuses = self.statuses(id).await?;
@@ -54,7 +56,9 @@ impl Payments {
         Ok(Some(PaymentView {
             progress,
             is_approved: statuses.iter().any(|status| status == "user_approved"),
-            end: statuses.last().filter(|_| progress == PaymentProgress::Ended).map(|s| OperationOutcome::of_status(s)),
+            end: payment.end_at_link().or_else(|| {
+                statuses.last().filter(|_| progress == PaymentProgress::Ended).map(|s| OperationOutcome::of_status(s))
+            }),
             amount: payment.amount(),
             price: payment.price().cloned(),
             description: payment.description().to_owned(),

@@ -107,6 +107,7 @@ impl Payments {
                     reference: request.reference,
                     description,
                     subscription: None,
+                    of_link: None,
                     expires_at: expires_at.min(UnixMillis::from_secs(invoice.expires_at())),
                 };
                 let (payment, effects) = Payment::of_invoice(terms, amount, request.invoice);

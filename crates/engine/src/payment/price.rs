@@ -43,6 +43,14 @@ impl Price {
         Some(Self { amount, currency, amount_millisats, rate })
     }
 
+    /// What millisats are worth in the minor unit of a currency, rounded down; `None` if that cannot be counted.
+    pub(crate) fn worth(millisats: u64, currency: CurrencyCode, rate: Decimal) -> Option<u64> {
+        let rate = rate.normalize();
+        let price = u128::try_from(rate.mantissa()).ok()?.checked_mul(power_of_ten(currency.decimals())?)?;
+        let worth = u128::from(millisats / SAT).checked_mul(price)?;
+        u64::try_from(worth.checked_div(power_of_ten(BITCOIN + rate.scale())?)?).ok()
+    }
+
     /// The amount in the currency's major unit, with all its decimal places.
     pub fn major(&self) -> Decimal {
         let major = Decimal::try_from_i128_with_scale(i128::from(self.amount), self.currency.decimals());

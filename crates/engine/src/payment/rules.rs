@@ -17,6 +17,8 @@ pub struct PaymentRules {
     pub look_ups_per_second: u64,
     /// How long payments stay in the books after they were last changed (`payments.records_days`).
     pub records_kept: Duration,
+    /// Whether the service has a Lightning address (`payments.lightning_address`).
+    pub has_lightning_address: bool,
     /// What the Lightning backend may spend.
     pub spending: SpendingRules,
 }

@@ -137,6 +137,7 @@ impl Payments {
                 reference: request.reference.clone(),
                 description: request.description.clone(),
                 subscription: request.subscription_id.clone().map(link),
+                of_link: None,
                 expires_at,
             };
             let (payment, effects) = Payment::to_us(terms, amount, self.network, now);

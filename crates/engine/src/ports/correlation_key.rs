@@ -31,6 +31,11 @@ impl CorrelationKey {
         Self::hash("reusable login", &stream.to_string())
     }
 
+    /// A payment link, by its stream: the payments at it report to it.
+    pub fn payment_link(stream: StreamId) -> Self {
+        Self::hash("payment link", &stream.to_string())
+    }
+
     /// An authentication's challenge.
     pub fn challenge(challenge: &str) -> Self {
         Self::hash("challenge", challenge)

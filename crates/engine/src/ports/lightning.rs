@@ -79,8 +79,11 @@ pub enum LightningNotification {
 pub struct WantedInvoice {
     /// Millisats.
     pub amount: u64,
-    /// What it is for: at most [`MAX_DESCRIPTION_BYTES`](usher_protocol::bolt11::MAX_DESCRIPTION_BYTES).
+    /// What it is for: at most [`MAX_DESCRIPTION_BYTES`](usher_protocol::bolt11::MAX_DESCRIPTION_BYTES), unless only its hash is in
+    /// the invoice.
     pub description: String,
+    /// Whether the invoice has the SHA-256 of the description in its place, as LNURL-pay wants it (LUD-06).
+    pub is_hashed: bool,
     /// For how many seconds it can be paid.
     pub expiry: u32,
 }

@@ -261,6 +261,7 @@ impl Subscription {
                 subscription_id: self.agreement.subscription_id.clone(),
                 charge: Some(date),
             }),
+            of_link: None,
             expires_at: now.plus(lives),
         };
         let (payment, effects) = Payment::to_us(terms, amount, self.rules.network, now);

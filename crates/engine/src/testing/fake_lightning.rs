@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use lightning_invoice::{Currency, InvoiceBuilder, PaymentSecret};
+use lightning_invoice::{Bolt11InvoiceDescription, Currency, Description, InvoiceBuilder, PaymentSecret, Sha256};
 use nostr::hashes::{Hash as _, sha256};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
@@ -44,6 +44,7 @@ struct Books {
     away: bool,
     refuses: bool,
     prepared: u32,
+    knows_no_hashes: bool,
 }
 
 /// The preimage of the `n`th invoice.
@@ -65,9 +66,28 @@ pub fn invoice(node: u8, n: usize, amount: u64, now: u64, expiry: u64) -> Invoic
 
 /// An invoice of a node, made at this Unix time.
 pub fn invoice_on(network: Currency, node: u8, preimage: Preimage, amount: u64, now: u64, expiry: u64) -> Invoice {
+    let description = Bolt11InvoiceDescription::Direct(Description::new("test".to_owned()).unwrap());
+    signed(network, description, node, preimage, amount, now, expiry)
+}
+
+/// As [`invoice_on`] regtest, with the SHA-256 of this text in place of a description.
+pub fn hashed_invoice(text: &str, preimage: Preimage, amount: u64, now: u64, expiry: u64) -> Invoice {
+    let description = Bolt11InvoiceDescription::Hash(Sha256(sha256::Hash::hash(text.as_bytes())));
+    signed(Currency::Regtest, description, 77, preimage, amount, now, expiry)
+}
+
+fn signed(
+    network: Currency,
+    description: Bolt11InvoiceDescription,
+    node: u8,
+    preimage: Preimage,
+    amount: u64,
+    now: u64,
+    expiry: u64,
+) -> Invoice {
     let key = user(node).secret_key().clone();
     InvoiceBuilder::new(network)
-        .description("test".to_owned())
+        .invoice_description(description)
         .payment_hash(sha256::Hash::from_byte_array(*preimage.payment_hash().as_bytes()))
         .payment_secret(PaymentSecret([9; 32]))
         .duration_since_epoch(Duration::from_secs(now))
@@ -119,6 +139,11 @@ impl FakeLightning {
     /// From now on it refuses to pay, or does not.
     pub fn refuse(&self, refuses: bool) {
         self.books.lock().refuses = refuses;
+    }
+
+    /// From now on its invoices have descriptions, whatever is wanted.
+    pub fn ignore_hashes(&self) {
+        self.books.lock().knows_no_hashes = true;
     }
 
     /// How often a request to pay was to be signed.
@@ -206,7 +231,12 @@ impl Lightning for FakeLightning {
             if let Some(again) = books.again {
                 return Ok(books.made[again].clone());
             }
-            let made = invoice(77, books.made.len(), wanted.amount, now, u64::from(wanted.expiry));
+            let (preimage, expiry) = (preimage(books.made.len()), u64::from(wanted.expiry));
+            let made = if wanted.is_hashed && !books.knows_no_hashes {
+                hashed_invoice(&wanted.description, preimage, wanted.amount, now, expiry)
+            } else {
+                invoice_on(Currency::Regtest, 77, preimage, wanted.amount, now, expiry)
+            };
             books.made.push(made.clone());
             made
         };

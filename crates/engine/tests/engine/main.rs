@@ -12,6 +12,7 @@ mod delivery;
 mod layout;
 mod login_codes;
 mod message_repetition;
+mod payment_links;
 mod payments;
 mod prices;
 mod reusable_login_limits;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use nostr::hashes::{Hash as _, sha256};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -14,7 +15,7 @@ use usher_engine::ports::{
     LightningStatus, OutgoingPaymentStatus, SettingStore, SignedPayment, WantedInvoice,
 };
 use usher_nostr_connection::{Dialer, WriteGate};
-use usher_protocol::bolt11::Invoice;
+use usher_protocol::bolt11::{Invoice, MAX_DESCRIPTION_BYTES};
 use usher_protocol::message::PaymentHash;
 
 use super::client::{Client, LOOK_UP, Request};
@@ -179,7 +180,20 @@ impl NwcBackend {
 #[async_trait]
 impl Lightning for NwcBackend {
     async fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
-        let params = json!({ "amount": wanted.amount, "description": wanted.description, "expiry": wanted.expiry });
+        let WantedInvoice { amount, description, is_hashed, expiry } = wanted;
+        let params = if *is_hashed {
+            // With the text as well where it fits: some wallets compute the hash from it, and others know no hashes.
+            let text = Some(description).filter(|text| text.len() <= MAX_DESCRIPTION_BYTES);
+            let hash = sha256::Hash::hash(description.as_bytes()).to_string();
+            match text {
+                Some(text) => {
+                    json!({ "amount": amount, "description": text, "description_hash": hash, "expiry": expiry })
+                }
+                None => json!({ "amount": amount, "description_hash": hash, "expiry": expiry }),
+            }
+        } else {
+            json!({ "amount": amount, "description": description, "expiry": expiry })
+        };
         // A user waits for it, and it is sent as soon as there is a connection.
         let request = Request { reach: REACH_FOR_INVOICE.min(self.patience), ..self.request("make_invoice", params) };
         self.client.call(&request).await?.invoice()

@@ -2,7 +2,7 @@
 
 use super::{
     HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, SignerStatusTexts,
-    StatusTexts, Texts, passkey, refund,
+    StatusTexts, Texts, link, passkey, refund,
 };
 
 /// English.
@@ -253,6 +253,7 @@ pub(crate) const ENGLISH: Texts = Texts {
             message: "The address is not complete, or the payment is long over.",
         },
     },
+    link: link::ENGLISH,
     refund: refund::ENGLISH,
     handshake: HandshakeTexts {
         heading: "Connect your wallet",

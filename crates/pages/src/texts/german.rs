@@ -2,7 +2,7 @@
 
 use super::{
     HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, SignerStatusTexts,
-    StatusTexts, Texts, passkey, refund,
+    StatusTexts, Texts, link, passkey, refund,
 };
 
 /// German.
@@ -272,6 +272,7 @@ pub(crate) const GERMAN: Texts = Texts {
             message: "Die Adresse ist unvollständig, oder die Zahlung ist abgelaufen.",
         },
     },
+    link: link::GERMAN,
     refund: refund::GERMAN,
     handshake: HandshakeTexts {
         heading: "Wallet verbinden",

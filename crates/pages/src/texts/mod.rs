@@ -2,6 +2,7 @@
 
 mod english;
 mod german;
+mod link;
 mod passkey;
 mod refund;
 mod spanish;
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 pub(crate) use self::english::ENGLISH;
 pub(crate) use self::german::GERMAN;
+pub(crate) use self::link::LinkTexts;
 use self::passkey::PasskeyTexts;
 use self::refund::RefundTexts;
 pub(crate) use self::spanish::SPANISH;
@@ -68,6 +70,7 @@ pub(crate) struct Texts {
     pub(crate) help: &'static str,
     pub(crate) login: LoginTexts,
     pub(crate) payment: PaymentTexts,
+    pub(crate) link: LinkTexts,
     pub(crate) refund: RefundTexts,
     pub(crate) handshake: HandshakeTexts,
 }

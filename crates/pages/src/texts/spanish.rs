@@ -2,7 +2,7 @@
 
 use super::{
     HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, SignerStatusTexts,
-    StatusTexts, Texts, passkey, refund,
+    StatusTexts, Texts, link, passkey, refund,
 };
 
 /// Spanish.
@@ -259,6 +259,7 @@ pub(crate) const SPANISH: Texts = Texts {
             message: "La dirección está incompleta o el pago terminó hace tiempo.",
         },
     },
+    link: link::SPANISH,
     refund: refund::SPANISH,
     handshake: HandshakeTexts {
         heading: "Conectar su cartera",

@@ -114,6 +114,7 @@ impl Pages {
             }),
             directory: None,
             login_methods,
+            has_lightning_address: true,
             stop: stop.clone(),
         };
         let router = usher_pages::router(Arc::clone(&engine), options);

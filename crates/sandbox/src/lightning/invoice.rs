@@ -37,10 +37,14 @@ pub(super) fn signed(
     if terms.description.len() > MAX_DESCRIPTION_BYTES {
         return Err(MakeError::DescriptionTooLong);
     }
+    let builder = InvoiceBuilder::new(currency(terms.network));
+    let builder = match terms.description_hash {
+        Some(hash) => builder.description_hash(sha256::Hash::from_byte_array(hash)),
+        None => builder.description(terms.description.clone()),
+    };
     let mut secret = [0; 32];
     rand::rng().fill_bytes(&mut secret);
-    let mut builder = InvoiceBuilder::new(currency(terms.network))
-        .description(terms.description.clone())
+    let mut builder = builder
         .payment_hash(sha256::Hash::from_byte_array(*hash.as_bytes()))
         .payment_secret(PaymentSecret(secret))
         .duration_since_epoch(Duration::from_secs(created_at))

@@ -8,6 +8,8 @@ pub struct InvoiceTerms {
     pub amount: Option<u64>,
     /// What it is for, at most 639 bytes.
     pub description: String,
+    /// The SHA-256 of what it is for, in place of the description.
+    pub description_hash: Option<[u8; 32]>,
     /// For how many seconds it can be paid.
     pub expiry: u64,
     /// When it is made, in Unix seconds; now by default. Earlier makes an invoice that is expired already.
@@ -24,7 +26,14 @@ impl InvoiceTerms {
 
     /// An invoice whose payer decides the amount, which can be paid for an hour.
     pub fn open() -> Self {
-        Self { amount: None, description: String::new(), expiry: 3_600, created_at: None, network: Network::Regtest }
+        Self {
+            amount: None,
+            description: String::new(),
+            description_hash: None,
+            expiry: 3_600,
+            created_at: None,
+            network: Network::Regtest,
+        }
     }
 
     /// The same with this description.

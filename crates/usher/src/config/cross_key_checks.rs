@@ -122,7 +122,23 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
     if (sources, currencies) == (Some(true), Some(false)) {
         note("rates.currencies", "is required together with rates.sources: it lists the currencies to read".to_owned());
     }
+    lightning_address(reader, &mut note);
     embedded_lightning_checks::check(reader, &mut note);
+}
+
+/// A Lightning address needs a name and domain, a public address and a wallet.
+fn lightning_address(reader: &Reader<'_>, note: &mut impl FnMut(&str, String)) {
+    if reader.peek::<bool>("payments.lightning_address") != Some(true) {
+        return;
+    }
+    let missing = [
+        ("profile.nip05", reader.peek::<Option<Nip05>>("profile.nip05").is_some_and(|name| name.is_none())),
+        ("pages.public_url", reader.peek::<Option<WebUrl>>("pages.public_url").is_some_and(|url| url.is_none())),
+        ("wallet.ln_backend", reader.peek("wallet.ln_backend") == Some(LnBackend::None)),
+    ];
+    for (name, _) in missing.into_iter().filter(|(_, is_missing)| *is_missing) {
+        note("payments.lightning_address", format!("needs {name}, which is not set"));
+    }
 }
 
 /// The profile, as far as its keys are right for themselves.

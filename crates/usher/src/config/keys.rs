@@ -184,6 +184,9 @@ configuration! {
     ["payments"] payments: Payments {
         /// How many days a payment stays in the books (`GET /payments`) after it has ended. They name no user.
         records_days: BoundedInteger<31, 36500> = "3650";
+        /// Whether the service's NIP-05 name (`profile.nip05`) is a Lightning address, too: wallets can pay to it. Its domain must
+        /// pass `/.well-known/lnurlp/` on to this service, and `pages.public_url` must be set.
+        lightning_address: bool = "false";
     }
 
     /// Subscriptions that the service charges.

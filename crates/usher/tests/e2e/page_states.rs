@@ -203,6 +203,26 @@ async fn passkeys(look: &Look) {
     assert_eq!(browser.complaints(), [] as [&Value; 0]);
 }
 
+async fn payment_links(look: &Look, fixture: &Fixture) {
+    let mut browser = look.browser().await;
+    let coffee = json!({ "amount": 12_345_000, "description": "Two flat whites and a slice of carrot cake" });
+    let link = fixture.post("/payment-links", &coffee).await;
+    open(&mut browser, &link.page, "open").await;
+    look.at(&mut browser, "link", true).await;
+    let donation = json!({ "min": 1_000, "max": 100_000_000, "description": "For the animal shelter ".repeat(20) });
+    let chosen = fixture.post("/payment-links", &donation).await;
+    open(&mut browser, &chosen.page, "open").await;
+    look.at(&mut browser, "link-chosen", true).await;
+    browser.evaluate("document.getElementById('amount').value = '0,5'; document.querySelector('form').submit()").await;
+    browser.until("!!document.getElementById('refused')").await;
+    look.at(&mut browser, "link-refused", false).await;
+    fixture.api.delete(&format!("/payment-links/{}", link.stream)).await.unwrap();
+    browser.open(&link.page).await;
+    look.at(&mut browser, "link-closed", true).await;
+    browser.open(&format!("{}x", link.page)).await;
+    look.at(&mut browser, "link-not-found", true).await;
+}
+
 async fn payments(look: &Look, fixture: &Fixture) {
     let mut browser = look.browser().await;
     let payment = fixture.payment("Two flat whites and a slice of carrot cake", 600).await;
@@ -313,6 +333,7 @@ async fn walk(look: &Look) {
     logins(look, &fixture).await;
     passkeys(look).await;
     payments(look, &fixture).await;
+    payment_links(look, &fixture).await;
     age_checks(look, &fixture).await;
     other_ends(look).await;
     openid(look, &fixture).await;

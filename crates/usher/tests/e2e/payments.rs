@@ -7,6 +7,7 @@ mod fixture;
 mod idempotency;
 mod in_currencies;
 mod invalid_responses;
+mod links;
 mod on_the_page;
 mod outages;
 mod refunds;

@@ -49,6 +49,9 @@ impl EffectDispatcher {
         for ((step, head), current) in steps.into_iter().zip(heads).zip(current) {
             let id = step.id;
             self.publish(id, head.next_index, &step.events, &[id]);
+            if step.events.is_empty() && step.operation.is_done() {
+                self.feed.end(id);
+            }
             let sends = current && step.sends();
             for user in step.unstored_relays {
                 self.outbox.remember_user(user);

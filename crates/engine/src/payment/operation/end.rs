@@ -5,10 +5,10 @@ use std::time::Duration;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::Preimage;
 
-use super::{InvoiceSource, LINGER, MAX_LINGER, Payment, Phase, Received};
+use super::{InvoiceSource, LINGER, LINGER_AT_LINK, MAX_LINGER, Payment, Phase, Received};
 use crate::UnixMillis;
-use crate::event_data::{EventData, PaymentData};
-use crate::operations::{ChargeEnd, Charged, Effect, Signal, StepResult, emit};
+use crate::event_data::PaymentData;
+use crate::operations::{ChargeEnd, Charged, Effect, Signal, StepResult};
 use crate::ports::CorrelationKey;
 
 impl Payment {
@@ -30,8 +30,7 @@ impl Payment {
             skimmed_fee: skimmed.map(|skimmed| skimmed.skimmed_fee),
             ..self.data("paid")
         };
-        let paid = emit(EventData::Payment(data), now);
-        let mut effects = vec![paid, Effect::ClearOutbox];
+        let mut effects: Vec<_> = self.report(data, now).into_iter().chain([Effect::ClearOutbox]).collect();
         let signal = match self.charge() {
             Some(charge) => {
                 Signal::Charged(Charged { charge, end: ChargeEnd::Paid(preimage.copied()), price: self.price.clone() })
@@ -58,6 +57,8 @@ impl Payment {
         let Phase::Making { .. } = self.phase else { return StepResult::Ignored };
         let outcome = self.end("error", Some(reason), now);
         match outcome {
+            // The payer's page says so for as long as after other ends.
+            StepResult::Stepped(effects) if self.of_link.is_some() => StepResult::Stepped(effects),
             StepResult::Stepped(mut effects) => {
                 effects.push(Effect::Finish);
                 StepResult::Stepped(effects)
@@ -68,7 +69,7 @@ impl Payment {
 
     pub(super) fn end(&mut self, status: &'static str, reason: Option<&str>, now: UnixMillis) -> StepResult {
         self.phase = Phase::Ended { until: self.over_until(now) };
-        let mut effects = vec![self.tell(status, reason, now), Effect::ClearOutbox];
+        let mut effects: Vec<_> = self.tell(status, reason, now).into_iter().chain([Effect::ClearOutbox]).collect();
         if let Some(charge) = self.charge() {
             let end = ChargeEnd::Failed { status: status.to_owned(), reason: reason.map(str::to_owned) };
             effects.extend(self.signal_subscription(Signal::Charged(Charged {
@@ -82,7 +83,7 @@ impl Payment {
 
     /// Until when money may arrive; somebody else's invoice is remembered until no request can name it again.
     pub(super) fn over_until(&self, now: UnixMillis) -> UnixMillis {
-        let linger = now.plus(LINGER);
+        let linger = now.plus(if self.of_link.is_some() { LINGER_AT_LINK } else { LINGER });
         let expired = |invoice: &Invoice| UnixMillis::from_secs(invoice.expires_at()).plus(Duration::from_secs(60));
         match &self.source {
             // A Lightning backend may create invoices that are valid longer than requested.
@@ -99,13 +100,13 @@ impl Payment {
         Some(Effect::Signal(CorrelationKey::subscription(&link.subscription_id), signal))
     }
 
-    pub(super) fn tell(&self, status: &str, reason: Option<&str>, now: UnixMillis) -> Effect {
+    pub(super) fn tell(&self, status: &str, reason: Option<&str>, now: UnixMillis) -> Option<Effect> {
         let data = PaymentData {
             reason: reason.map(str::to_owned),
             paid_late_until: self.paid_late_until().map(UnixMillis::secs),
             ..self.data(status)
         };
-        emit(EventData::Payment(data), now)
+        self.report(data, now)
     }
 
     pub(super) fn data(&self, status: &str) -> PaymentData {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sha2::{Digest as _, Sha256};
 use usher_protocol::bolt11::{Invoice, Network};
 
 use super::{InvoiceSource, Payment, Phase, Received, WITHDRAWN};
@@ -21,7 +22,8 @@ impl Payment {
         let expiry = self.expires_at.secs().saturating_sub(now.secs()).max(1);
         Effect::CallLightning(LightningRequest::MakeInvoice(WantedInvoice {
             amount: self.amount,
-            description: self.description.clone(),
+            description: self.hashed_text().unwrap_or(&self.description).to_owned(),
+            is_hashed: self.hashed_text().is_some(),
             expiry: u32::try_from(expiry).unwrap_or(u32::MAX),
         }))
     }
@@ -65,6 +67,8 @@ impl Payment {
             Some("another amount")
         } else if invoice.network() != network {
             Some("another network")
+        } else if self.has_other_hash(invoice) {
+            Some("the hash of another description")
         } else if invoice.is_expired(now.secs()) {
             Some("expired")
         } else if self.asked_at.is_some_and(|asked_at| made_at < asked_at) {
@@ -72,6 +76,12 @@ impl Payment {
         } else {
             None
         }
+    }
+
+    /// An invoice with a description in place of the hash can be paid all the same, though not with every wallet.
+    fn has_other_hash(&self, invoice: &Invoice) -> bool {
+        let wanted = self.hashed_text().map(|text| <[u8; 32]>::from(Sha256::digest(text)));
+        wanted.zip(invoice.description_hash()).is_some_and(|(wanted, made)| wanted != *made)
     }
 
     pub(super) fn close(&mut self, give_up: UnixMillis, now: UnixMillis) -> StepResult {

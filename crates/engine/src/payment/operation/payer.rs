@@ -5,10 +5,11 @@ use std::time::Duration;
 use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{Currency, PaymentRequest, PaymentResponse, PaymentStatus, Preimage, ServiceMessage};
+use usher_protocol::subkey::{Permission, SubkeyProof};
 
 use super::{InvoiceSource, Payment, Phase};
 use crate::UnixMillis;
-use crate::operations::{Effect, StepResult};
+use crate::operations::{Effect, Signal, StepResult};
 use crate::payment::price::Price;
 
 /// How long further claims of a payer to have paid are ignored: each claim causes a look-up by the Lightning backend.
@@ -35,6 +36,19 @@ impl Payment {
     pub(super) fn ask_too(&self, proven: &PublicKey, invoice: &Invoice) -> Option<Effect> {
         let message = self.user_keys.as_ref()?.message_to_proven(proven, &self.request(invoice), self.expires_at);
         (!self.approved && self.last.is_none() && self.claimed_at.is_none()).then_some(Effect::SendAlso(message))
+    }
+
+    pub(super) fn device_proven(&mut self, author: &PublicKey, proof: &SubkeyProof, now: UnixMillis) -> StepResult {
+        let (Phase::Asking, Some(invoice), Some(user_keys)) =
+            (&self.phase, self.invoice().cloned(), &mut self.user_keys)
+        else {
+            return StepResult::Ignored;
+        };
+        if self.withdrawn || !user_keys.prove(author, proof, Permission::Payment, now) {
+            return StepResult::Ignored;
+        }
+        let device = self.signal_subscription(Signal::DeviceProven { key: *author, proof: proof.clone() });
+        StepResult::Stepped(self.ask_too(author, &invoice).into_iter().chain(device).collect())
     }
 
     fn request(&self, invoice: &Invoice) -> ServiceMessage {
@@ -76,12 +90,14 @@ impl Payment {
             PaymentStatus::Approved if !self.approved => {
                 self.approved = true;
                 self.last = Some(response.status.clone());
-                StepResult::Stepped(vec![self.tell("user_approved", None, now), answered_pause(now)])
+                let told = self.tell("user_approved", None, now);
+                StepResult::Stepped(told.into_iter().chain([answered_pause(now)]).collect())
             }
             PaymentStatus::Failed { reason } if self.failures < MAX_FAILURES => {
                 self.failures += 1;
                 self.last = Some(response.status.clone());
-                StepResult::Stepped(vec![self.tell("user_failed", reason.as_deref(), now), answered_pause(now)])
+                let told = self.tell("user_failed", reason.as_deref(), now);
+                StepResult::Stepped(told.into_iter().chain([answered_pause(now)]).collect())
             }
             PaymentStatus::Rejected { reason } => self.end("user_rejected", reason.as_deref(), now),
             // Nothing to report and nothing to store: a wallet that repeats its reply costs no write.

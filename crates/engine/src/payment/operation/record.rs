@@ -9,6 +9,10 @@ impl Payment {
     /// Nothing about somebody else's invoice: the service neither receives nor pays anything.
     pub(super) fn payment_record(&self) -> Option<PaymentRecord> {
         let InvoiceSource::Own { invoice, .. } = &self.source else { return None };
+        // At a payment link, strangers can have any number of invoices made.
+        if self.of_link.is_some() && !self.paid {
+            return None;
+        }
         let status = match self.progress() {
             PaymentProgress::Making | PaymentProgress::Asking | PaymentProgress::Closing => PaymentRecordStatus::Open,
             PaymentProgress::Paid => PaymentRecordStatus::Paid,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 
+use super::link::PaymentOfLink;
 use crate::UnixMillis;
 
 /// The terms of a payment that is requested.
@@ -18,6 +19,8 @@ pub struct PaymentTerms {
     pub description: String,
     /// The subscription it belongs to.
     pub subscription: Option<SubscriptionLink>,
+    /// The payment link at which the payer has asked for it.
+    pub of_link: Option<PaymentOfLink>,
     /// Until when it can be paid.
     pub expires_at: UnixMillis,
 }

@@ -20,13 +20,14 @@ pub(super) fn terms() -> PaymentTerms {
         reference: Some("theirs".to_owned()),
         description: "Coffee".to_owned(),
         subscription: None,
+        of_link: None,
         expires_at: END,
     }
 }
 
 pub(super) fn making() -> Payment {
     let (payment, effects) = Payment::to_us(terms(), 5_000, Network::Regtest, NOW);
-    let wanted = WantedInvoice { amount: 5_000, description: "Coffee".to_owned(), expiry: 300 };
+    let wanted = WantedInvoice { amount: 5_000, description: "Coffee".to_owned(), is_hashed: false, expiry: 300 };
     assert_eq!(effects, [Effect::CallLightning(LightningRequest::MakeInvoice(wanted))]);
     payment
 }

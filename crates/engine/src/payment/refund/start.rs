@@ -114,7 +114,7 @@ impl Payments {
     /// The keys of the user whose wallet was asked to pay, and the invoice, while the payment itself is kept.
     async fn payer_of(&self, payment: StreamId) -> Result<(Option<Payer>, Option<String>), StoreError> {
         match self.core.damaged_rows.readable(payment).await? {
-            Some((_, Operation::SinglePayment(payment))) => {
+            Some((_, Operation::SinglePayment(payment) | Operation::LinkPayment(payment))) => {
                 let invoice = payment.invoice().map(Invoice::as_str).map(str::to_owned);
                 let payer = payment.user_keys().map(|keys| Payer { main_key: keys.main_key(), subkeys: keys.named() });
                 Ok((payer, invoice))

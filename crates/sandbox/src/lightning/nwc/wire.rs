@@ -39,6 +39,9 @@ pub struct MakeParams {
     /// What the payment is for.
     #[serde(default)]
     pub description: Option<String>,
+    /// The SHA-256 of what the payment is for, in place of the description: 64 hexadecimal characters.
+    #[serde(default)]
+    pub description_hash: Option<PaymentHash>,
     /// Seconds for which the invoice can be paid.
     #[serde(default)]
     pub expiry: Option<u64>,
@@ -47,7 +50,8 @@ pub struct MakeParams {
 impl MakeParams {
     /// The terms of the invoice.
     pub fn into_terms(self) -> InvoiceTerms {
-        InvoiceTerms::of(self.amount)
+        let description_hash = self.description_hash.map(|hash| *hash.as_bytes());
+        InvoiceTerms { description_hash, ..InvoiceTerms::of(self.amount) }
             .described(self.description.unwrap_or_default())
             .for_seconds(self.expiry.unwrap_or(DEFAULT_EXPIRY))
     }

@@ -292,6 +292,19 @@ fn postgresql_needs_addresses_and_no_embedded_node() {
 }
 
 #[test]
+fn a_lightning_address_needs_a_name_pages_and_a_wallet() {
+    let given = Fixture::required().variable("PAYMENTS__LIGHTNING_ADDRESS", "true");
+    insta::assert_snapshot!(given.errors(), @r"
+    SERVICE__PAYMENTS__LIGHTNING_ADDRESS: payments.lightning_address needs profile.nip05, which is not set
+    SERVICE__PAYMENTS__LIGHTNING_ADDRESS: payments.lightning_address needs pages.public_url, which is not set
+    SERVICE__PAYMENTS__LIGHTNING_ADDRESS: payments.lightning_address needs wallet.ln_backend, which is not set
+    ");
+    let given = given.variable("PROFILE__NIP05", "shop@pay.example").variable("PAGES__PUBLIC_URL", "https://pay.example");
+    let given = given.variable("WALLET__LN_BACKEND", "nwc").variable("WALLET__NWC__URL", &nwc());
+    insta::assert_snapshot!(given.errors(), @"");
+}
+
+#[test]
 fn passkeys_need_a_domain_of_the_pages() {
     let given = |url: &str, rp_id: &str| {
         let given = Fixture::required().variable("PAGES__PUBLIC_URL", url);

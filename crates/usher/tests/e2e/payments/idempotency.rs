@@ -137,6 +137,7 @@ async fn each_operation_is_started_once() {
         ("/authenticate-key", "authentication", asked),
         ("/payments/recurring", "recurring_request", recurring),
         ("/invoices/request", "invoice_request", wanted),
+        ("/payment-links", "payment_link", json!({"amount": 5_000, "description": "Coffee"})),
         ("/invoices/pay", "own_payment", json!({"invoice": invoice.as_str()})),
     ] {
         let before = fixture.count(kind).await;

@@ -1,0 +1,75 @@
+//! `DELETE /payment-links/{stream_id}`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use usher_engine::{CloseLinkError, StreamId};
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::detached_change::{self, TaskLost};
+use crate::path_parameter::PathParameter;
+use crate::problem::{ErrorCode, Problem};
+use crate::request_log;
+
+/// Why a payment link was not closed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Close(#[from] CloseLinkError),
+    #[error(transparent)]
+    Lost(#[from] TaskLost),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let problem: Problem = match self {
+            Self::Close(CloseLinkError::NotFound) => {
+                Problem::new(ErrorCode::StreamNotFound, "there is no payment link with this stream")
+            }
+            Self::Close(CloseLinkError::Store(error)) => error.into(),
+            Self::Lost(error) => error.into(),
+        };
+        problem.into_response()
+    }
+}
+
+/// A closed payment link.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PaymentLinkClosed)]
+pub(crate) struct Closed {
+    #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
+    stream_id: String,
+    /// `closed`.
+    #[schema(pattern = "^closed$", example = "closed")]
+    status: &'static str,
+}
+
+/// Closes a payment link.
+///
+/// It gives out no more invoices, and its stream is done; there is no event for this. An invoice that was given out before can still
+/// be paid, and the payment is an event as any other. A link that is already closed gets the same response.
+#[utoipa::path(
+    delete,
+    path = "/payment-links/{stream_id}",
+    params(("stream_id" = String, Path, description = "The `stream_id` of `POST /payment-links`.")),
+    responses(
+        (status = 200, description = "The link is closed.", body = Closed),
+        (status = 404, description = "`stream_not_found`: There is no payment link with this stream, or it was removed \
+            after `streams.retention_days`."),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+    ),
+)]
+pub(crate) async fn close_payment_link(
+    State(state): State<ApiState>,
+    PathParameter(stream): PathParameter,
+) -> Result<Json<Closed>, Error> {
+    // Text that is not a stream id names no stream.
+    let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
+    let stream = stream.ok_or(CloseLinkError::NotFound)?;
+    request_log::record_stream_id(&stream);
+    let engine = state.engine.clone();
+    detached_change::run_detached(&state, async move { engine.payment_links().close(stream).await }).await??;
+    Ok(Json(Closed { stream_id: stream.to_string(), status: "closed" }))
+}

@@ -1,0 +1,107 @@
+//! Payment links as the app sees them: listed and closed.
+
+use super::start::{PaymentLinkCreated, PaymentLinks};
+use super::{LinkState, LinkTerms, PaymentLink};
+use crate::StreamId;
+use crate::kernel::commit::{Modified, ModifyError, Stored};
+use crate::operations::Operation;
+use crate::ports::{OperationKind, StoreError};
+
+/// A payment link in a list.
+#[derive(Clone)]
+pub struct ListedLink {
+    /// Its stream and its addresses.
+    pub link: PaymentLinkCreated,
+    /// How it stands.
+    pub state: LinkState,
+    /// What it is for.
+    pub terms: LinkTerms,
+    /// How many payments were made at it.
+    pub payments: u64,
+}
+
+/// Some payment links, oldest first.
+pub struct LinkPage {
+    /// The links.
+    pub links: Vec<ListedLink>,
+    /// The `after` of the next page; `None` when there are no more.
+    pub next: Option<StreamId>,
+}
+
+/// Why a payment link was not closed.
+#[derive(Debug, thiserror::Error)]
+pub enum CloseLinkError {
+    /// The stream is not one of a payment link, or was removed after retention.
+    #[error("no such payment link")]
+    NotFound,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ModifyError for CloseLinkError {}
+
+impl PaymentLinks {
+    /// Up to `limit` payment links, after the one that `after` names: those that are open, and those at which invoices that were
+    /// given out may still be paid. A page may be short and have a next one.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list(&self, after: Option<StreamId>, limit: usize) -> Result<LinkPage, StoreError> {
+        // The link of the Lightning address is not the app's: it has the smallest id of all.
+        let after = after.unwrap_or(StreamId::LIGHTNING_ADDRESS).max(StreamId::LIGHTNING_ADDRESS);
+        let ids = self.open.after(Some(after), limit);
+        let next = ids.last().copied().filter(|_| ids.len() == limit);
+        let now = self.core.clock.now();
+        let mut links = Vec::with_capacity(ids.len());
+        for stream_id in ids {
+            let Some((stored, Operation::PaymentLink(link))) = self.core.damaged_rows.readable(stream_id).await? else {
+                continue;
+            };
+            if stored.finished_at.is_none() {
+                links.push(ListedLink {
+                    link: self.created(stream_id),
+                    state: link.state(now),
+                    payments: link.payments(),
+                    terms: link.terms().clone(),
+                });
+            }
+        }
+        Ok(LinkPage { links, next })
+    }
+
+    /// Closes a payment link: from now on it gives out no invoices. One that is closed already stays as it is.
+    ///
+    /// # Errors
+    /// [`CloseLinkError`].
+    pub async fn close(&self, stream_id: StreamId) -> Result<(), CloseLinkError> {
+        let closed = self.starter.committer.modify(
+            Operation::PaymentLink,
+            || self.find(stream_id),
+            |link, now| {
+                let was_open = link.close(now);
+                Ok(if was_open { Modified::changed(Vec::new(), ()) } else { Modified::Unchanged(()) })
+            },
+        );
+        closed.await?;
+        self.feed.end(stream_id);
+        Ok(())
+    }
+
+    async fn find(&self, stream_id: StreamId) -> Result<Option<Stored<PaymentLink>>, CloseLinkError> {
+        // That of the Lightning address is open as long as the configuration says so.
+        if stream_id == StreamId::LIGHTNING_ADDRESS {
+            return Err(CloseLinkError::NotFound);
+        }
+        let stored = self.core.store.operation(stream_id).await?;
+        let stored = stored.filter(|stored| stored.kind == OperationKind::PaymentLink);
+        let stored = stored.ok_or(CloseLinkError::NotFound)?;
+        if stored.finished_at.is_some() {
+            return Ok(None);
+        }
+        match Operation::from_state(&stored.state) {
+            Ok(Operation::PaymentLink(link)) => Ok(Some((stream_id, stored.revision, link))),
+            Ok(_) | Err(_) => Err(StoreError::Unreadable("a payment link's state").into()),
+        }
+    }
+}

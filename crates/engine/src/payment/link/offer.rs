@@ -1,0 +1,127 @@
+//! What a payment link asks for, in millisats: as it is, or at the exchange rate of now.
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::pay::LinkError;
+use super::start::PaymentLinks;
+use super::{LinkAmount, LinkTerms};
+use crate::payment::price::Price;
+use crate::ports::{CurrencyCode, ExchangeRate};
+
+/// How long a wallet may ask for an invoice at a rate of which it was told: a person reads and confirms in between.
+const REMEMBERED: Duration = Duration::from_secs(600);
+
+/// Most rates that are remembered: with a new one each minute, those of a hundred currencies.
+const MOST: usize = 1_000;
+
+/// The rates at which wallets were told an amount, and when that was, by the monotonic clock.
+#[derive(Default)]
+pub(crate) struct RecentRates(Mutex<Vec<(CurrencyCode, ExchangeRate, Duration)>>);
+
+impl RecentRates {
+    fn remember(&self, currency: CurrencyCode, rate: &ExchangeRate, now: Duration) {
+        let mut rates = self.0.lock();
+        rates.retain(|(known, old, at)| now.saturating_sub(*at) < REMEMBERED && !(*known == currency && old == rate));
+        if rates.len() >= MOST {
+            rates.remove(0);
+        }
+        rates.push((currency, rate.clone(), now));
+    }
+
+    /// The latest first.
+    fn of(&self, currency: CurrencyCode, now: Duration) -> Vec<ExchangeRate> {
+        let rates = self.0.lock();
+        let recent = |at: Duration| now.saturating_sub(at) < REMEMBERED;
+        let of = rates.iter().rev().filter(|(known, _, at)| *known == currency && recent(*at));
+        of.map(|(_, rate, _)| rate.clone()).collect()
+    }
+}
+
+/// An amount in millisats, with its price if it was fixed at a rate.
+pub(super) type Fixed = (u64, Option<Price>);
+
+impl PaymentLinks {
+    /// The least and the most that a wallet may pay now, in millisats.
+    pub(super) fn offered(&self, terms: &LinkTerms) -> Result<(u64, u64), LinkError> {
+        let Some(currency) = terms.currency else { return Ok(self.capped(bounds(terms.amount))) };
+        let rate = self.rate(currency)?;
+        let bounds = millisats_at(terms.amount, currency, &rate).filter(|(least, _)| *least <= self.max_amount());
+        let bounds = bounds.ok_or(LinkError::TooMuch)?;
+        self.rates.remember(currency, &rate, self.core.clock.monotonic());
+        Ok(self.capped(bounds))
+    }
+
+    /// What a wallet wants to pay, in millisats, of what it was offered now or a moment ago.
+    pub(super) fn accepted(&self, terms: &LinkTerms, millisats: u64) -> Result<Fixed, LinkError> {
+        let fits = |(least, most): (u64, u64)| (least..=most).contains(&millisats);
+        if millisats > self.max_amount() {
+            return Err(LinkError::TooMuch);
+        }
+        let Some(currency) = terms.currency else {
+            let bounds = self.capped(bounds(terms.amount));
+            return if fits(bounds) { Ok((millisats, None)) } else { Err(LinkError::outside(bounds)) };
+        };
+        let now = self.rate(currency);
+        let recent = self.rates.of(currency, self.core.clock.monotonic());
+        for rate in now.iter().chain(&recent) {
+            let Some(bounds) = millisats_at(terms.amount, currency, rate) else { continue };
+            if fits(self.capped(bounds)) {
+                let amount = match terms.amount {
+                    LinkAmount::Fixed { amount } => Some(amount),
+                    LinkAmount::Chosen { min, max } => {
+                        Price::worth(millisats, currency, rate.value).map(|worth| worth.clamp(min, max))
+                    }
+                };
+                let amount = amount.ok_or(LinkError::TooMuch)?;
+                let price = Price { amount, currency, amount_millisats: millisats, rate: rate.clone() };
+                return Ok((millisats, Some(price)));
+            }
+        }
+        let bounds = millisats_at(terms.amount, currency, &now?).ok_or(LinkError::TooMuch)?;
+        Err(LinkError::outside(self.capped(bounds)))
+    }
+
+    /// What a person wants to pay, as the link counts; `None` if it says itself how much.
+    pub(super) fn chosen(&self, terms: &LinkTerms, chosen: Option<u64>) -> Result<Fixed, LinkError> {
+        let amount = match (terms.amount, chosen) {
+            (LinkAmount::Fixed { amount }, _) => amount,
+            (LinkAmount::Chosen { min, max }, Some(amount)) if (min..=max).contains(&amount) => amount,
+            (LinkAmount::Chosen { min, max }, _) => return Err(LinkError::outside((min, max))),
+        };
+        let Some(currency) = terms.currency else {
+            return if amount <= self.max_amount() { Ok((amount, None)) } else { Err(LinkError::TooMuch) };
+        };
+        let price = Price::fix(amount, currency, self.rate(currency)?);
+        let price = price.filter(|price| price.amount_millisats <= self.max_amount()).ok_or(LinkError::TooMuch)?;
+        Ok((price.amount_millisats, Some(price)))
+    }
+
+    pub(super) fn rate(&self, currency: CurrencyCode) -> Result<ExchangeRate, LinkError> {
+        // The configuration may have changed since the link was created.
+        let rates = self.checks.rates.as_deref().filter(|rates| rates.currencies().contains(&currency));
+        rates.ok_or(LinkError::NoRate(currency))?.rate(currency).map_err(|_| LinkError::NoRate(currency))
+    }
+
+    fn capped(&self, (least, most): (u64, u64)) -> (u64, u64) {
+        (least, most.min(self.max_amount()).max(least))
+    }
+
+    fn max_amount(&self) -> u64 {
+        self.checks.rules.max_amount
+    }
+}
+
+const fn bounds(amount: LinkAmount) -> (u64, u64) {
+    match amount {
+        LinkAmount::Fixed { amount } => (amount, amount),
+        LinkAmount::Chosen { min, max } => (min, max),
+    }
+}
+
+fn millisats_at(amount: LinkAmount, currency: CurrencyCode, rate: &ExchangeRate) -> Option<(u64, u64)> {
+    let (least, most) = bounds(amount);
+    let fix = |amount| Price::fix(amount, currency, rate.clone()).map(|price| price.amount_millisats);
+    Some((fix(least)?, fix(most)?))
+}

@@ -1,0 +1,74 @@
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::*;
+use crate::testing::{ManualClock, MemoryStore};
+
+const MOST: usize = 64 * 40;
+
+fn open_payments() -> (OpenPayments, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::at(UnixMillis(1_800_000_000_000)));
+    let tasks = Tasks::new(TaskTracker::new(), CancellationToken::new());
+    (OpenPayments::new(MOST * SHARE, clock.clone(), Arc::new(MemoryStore::default()), tasks), clock)
+}
+
+fn id(n: usize) -> StreamId {
+    StreamId::from_parts(n as u64, [0; 10])
+}
+
+fn network(n: u32) -> ClientNetwork {
+    ClientNetwork::Network(n.to_be_bytes().into())
+}
+
+/// Whether a payment with this number begins; its invoice is made at once.
+fn begin(open: &OpenPayments, link: usize, n: usize, network: ClientNetwork) -> bool {
+    let begun = open.begin(id(link), id(1_000_000 + n), network);
+    let Ok((place, _)) = begun else { return false };
+    place.keep();
+    open.0.table.lock().is_made(id(1_000_000 + n));
+    true
+}
+
+#[test]
+fn a_crowd_of_one_network_leaves_room_for_others() {
+    let (open, clock) = open_payments();
+    let begun = (0..10_000).filter(|n| begin(&open, 1, *n, network(1))).count();
+    assert_eq!(begun, 60, "a burst");
+    clock.turn(Duration::from_secs(30));
+    let begun = (10_000..20_000).filter(|n| begin(&open, 1, *n, network(1))).count();
+    assert_eq!(begun, 10, "one in three seconds");
+    clock.turn(Duration::from_secs(3600));
+    let begun = (20_000..30_000).filter(|n| begin(&open, 1, *n, network(1))).count();
+    assert_eq!(begun, MOST / NETWORK_SHARE - 70, "and no more than its share in all");
+    assert!(begin(&open, 1, 30_000, network(2)));
+}
+
+#[test]
+fn a_flood_at_one_link_leaves_room_for_others() {
+    let (open, _) = open_payments();
+    let begun = (0..10_000_usize).filter(|n| begin(&open, 1, *n, network(u32::try_from(*n).unwrap()))).count();
+    assert_eq!(begun, MOST / LINK_SHARE);
+    let begun = (10_000..20_000_usize).filter(|n| begin(&open, 2, *n, network(u32::try_from(*n).unwrap()))).count();
+    assert_eq!(begun, MOST / LINK_SHARE);
+    assert!(!begin(&open, 3, 30_000, network(7)), "all are taken");
+    open.0.table.lock().remove(id(1_000_000));
+    assert!(begin(&open, 3, 30_000, network(7)));
+}
+
+#[test]
+fn a_wallet_that_does_not_respond_holds_up_few() {
+    let (open, _) = open_payments();
+    let mut places = Vec::new();
+    for n in 0..1_000 {
+        places.extend(open.begin(id(1), id(n), ClientNetwork::Loopback).map(|(place, _)| place));
+    }
+    assert_eq!(places.len(), MAKING);
+    // Those that do not start are free again.
+    places.clear();
+    let table = open.0.table.lock();
+    assert!(table.places.is_empty() && table.by_link.is_empty() && table.by_network.is_empty());
+    assert!(table.making == 0 && table.making_by_network.is_empty());
+    drop(table);
+    let of_one = (0..50).filter(|n| open.begin(id(1), id(*n), network(1)).map(|(place, _)| place.keep()).is_ok());
+    assert_eq!(of_one.count(), MAKING / 8);
+}

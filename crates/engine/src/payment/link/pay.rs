@@ -1,0 +1,261 @@
+//! A payer asks for an invoice: on the page, or with a wallet (LNURL-pay, LUD-06).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::oneshot;
+use url::Url;
+use usher_protocol::bolt11::Invoice;
+
+use super::offer::Fixed;
+use super::start::PaymentLinks;
+use super::{LinkState, LinkTerms};
+use crate::field_value_checks::expiry;
+use crate::kernel::request_errors::StartError;
+use crate::operations::{Input, Operation, Payment, PaymentOfLink, PaymentTerms, Signal};
+use crate::page_rules::KeyedPage;
+use crate::ports::{CurrencyCode, StoreError};
+use crate::{ClientNetwork, StreamId};
+
+/// How long a wallet waits for its invoice: they give up after ten seconds or more.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// Longest comment of a payer, in characters (LUD-12). They fit into the URL that the comment is part of.
+pub const MAX_COMMENT_CHARS: usize = 255;
+
+/// Why a payer gets no invoice.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// There is no such link, or the secret is another.
+    #[error("there is no such payment link")]
+    NotFound,
+    /// It gives out no invoices any more.
+    #[error("the payment link is {}", .0.as_str())]
+    Over(LinkState),
+    /// The amount is not between these, in what the payer counts.
+    #[error("the amount must be from {least} to {most}")]
+    Outside {
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// It comes to more than the service takes.
+    #[error("the amount comes to more than limits.max_amount_millisats")]
+    TooMuch,
+    /// There is no exchange rate that can be relied on now.
+    #[error("there is no exchange rate for {0} now")]
+    NoRate(CurrencyCode),
+    /// The comment is too long, or has control characters.
+    #[error("the comment must have at most 255 characters and no control characters")]
+    Comment,
+    /// Too many invoices are asked for, or open.
+    #[error("too many invoices are asked for")]
+    Busy {
+        /// After how long there may be room.
+        retry_after: Duration,
+    },
+    /// The Lightning backend made none, or not in time.
+    #[error("the Lightning backend makes no invoice")]
+    NoInvoice,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl LinkError {
+    pub(super) const fn outside((least, most): (u64, u64)) -> Self {
+        Self::Outside { least, most }
+    }
+}
+
+/// A payment that a payer has asked for.
+#[derive(Clone, Debug)]
+pub struct LinkPaymentStarted {
+    /// Its stream.
+    pub payment: StreamId,
+    /// The secret in the address of its page.
+    pub page_secret: String,
+}
+
+/// What a wallet may pay at a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LnurlOffer {
+    /// The least, in millisats.
+    pub least: u64,
+    /// The most, in millisats.
+    pub most: u64,
+    /// What it is for (LUD-06): the text of a JSON array.
+    pub metadata: String,
+    /// Where the wallet asks for the invoice.
+    pub url: String,
+}
+
+/// An invoice for a wallet.
+#[derive(Clone, Debug)]
+pub struct LnurlInvoice {
+    /// The invoice.
+    pub invoice: Invoice,
+    /// The page of the payment, with its receipt.
+    pub page_url: String,
+}
+
+impl PaymentLinks {
+    /// Starts a payment for a person who has the link's page. If the link leaves the amount to them, `amount` is it, as the link
+    /// counts. The invoice is made afterwards, and is on the payment's page.
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub async fn pay(
+        self: &Arc<Self>,
+        id: StreamId,
+        secret: &str,
+        amount: Option<u64>,
+        network: ClientNetwork,
+    ) -> Result<LinkPaymentStarted, LinkError> {
+        let terms = self.payable(KeyedPage::Link, id, secret).await?;
+        let fixed = self.chosen(&terms, amount)?;
+        let (payment, _) = self.start(terms, fixed, (None, None), network).await?;
+        Ok(LinkPaymentStarted { payment, page_secret: self.pages.page_secret(KeyedPage::Payment, payment) })
+    }
+
+    /// What a wallet may pay. `identifier` is the service's Lightning address, for which that link is.
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub async fn offer(&self, id: StreamId, secret: &str, identifier: Option<&str>) -> Result<LnurlOffer, LinkError> {
+        let terms = self.payable(KeyedPage::Lnurl, id, secret).await?;
+        let (least, most) = self.offered(&terms)?;
+        let url = format!("{}/invoice", self.pages.page_url(KeyedPage::Lnurl, id));
+        Ok(LnurlOffer { least, most, metadata: metadata(&terms, identifier)?, url })
+    }
+
+    /// The offer of the service's Lightning address, as [`offer`](Self::offer).
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub async fn address_offer(&self, identifier: &str) -> Result<LnurlOffer, LinkError> {
+        let id = StreamId::LIGHTNING_ADDRESS;
+        self.offer(id, &self.pages.page_secret(KeyedPage::Lnurl, id), Some(identifier)).await
+    }
+
+    /// An invoice for a wallet that pays so many millisats.
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub async fn invoice(
+        self: &Arc<Self>,
+        id: StreamId,
+        secret: &str,
+        millisats: u64,
+        comment: Option<&str>,
+        identifier: Option<&str>,
+        network: ClientNetwork,
+    ) -> Result<LnurlInvoice, LinkError> {
+        let mut terms = self.payable(KeyedPage::Lnurl, id, secret).await?;
+        let fixed = self.accepted(&terms, millisats)?;
+        let comment = comment.map(clean_comment).transpose()?.filter(|comment| !comment.is_empty());
+        let metadata = metadata(&terms, identifier)?;
+        if terms.description.is_empty() {
+            terms.description = identifier.unwrap_or_default().to_owned();
+        }
+        let (payment, invoice) = self.start(terms, fixed, (comment, Some(metadata)), network).await?;
+        let made = tokio::select! {
+            made = invoice => made.ok(),
+            () = self.core.clock.sleep(PATIENCE) => None,
+        };
+        let Some(invoice) = made else {
+            // Nobody would see one that is made later.
+            self.core.inputs.put(payment, Input::Signal(Signal::CancelPayment)).await;
+            return Err(LinkError::NoInvoice);
+        };
+        Ok(LnurlInvoice { invoice, page_url: self.pages.page_url(KeyedPage::Payment, payment) })
+    }
+
+    /// The terms of a link that gives out invoices.
+    async fn payable(&self, page: KeyedPage, id: StreamId, secret: &str) -> Result<LinkTerms, LinkError> {
+        let link = self.find_link(page, id, secret).await?.ok_or(LinkError::NotFound)?;
+        match link.state(self.core.clock.now()) {
+            LinkState::Open if self.has_lightning => Ok(link.terms().clone()),
+            LinkState::Open => Err(LinkError::NoInvoice),
+            over => Err(LinkError::Over(over)),
+        }
+    }
+
+    /// Starts a payment, with the payer's comment and the metadata whose hash is in the invoice, on a task that a payer who leaves
+    /// does not interrupt.
+    async fn start(
+        self: &Arc<Self>,
+        terms: LinkTerms,
+        fixed: Fixed,
+        (comment, metadata): (Option<String>, Option<String>),
+        network: ClientNetwork,
+    ) -> Result<(StreamId, oneshot::Receiver<Invoice>), LinkError> {
+        let links = Arc::clone(self);
+        let started = self
+            .core
+            .tasks
+            .run_to_end(async move { links.start_now(terms, fixed, (comment, metadata), network).await });
+        started.await.unwrap_or(Err(StoreError::Unexpected("a payment at a link does not start").into()))
+    }
+
+    async fn start_now(
+        &self,
+        terms: LinkTerms,
+        (millisats, price): Fixed,
+        (comment, metadata): (Option<String>, Option<String>),
+        network: ClientNetwork,
+    ) -> Result<(StreamId, oneshot::Receiver<Invoice>), LinkError> {
+        let (now, payment) = (self.core.clock.now(), self.core.ids.stream_id());
+        let (place, invoice) = self.payments.begin(terms.stream, payment, network)?;
+        let return_url = terms.return_url.as_deref().and_then(|url| with_payment(url, payment));
+        let of_link = PaymentOfLink { link: terms.stream, payment, comment, metadata };
+        let terms = PaymentTerms {
+            payer: None,
+            request_id: self.core.ids.token(),
+            reference: terms.reference,
+            description: terms.description,
+            subscription: None,
+            of_link: Some(of_link),
+            expires_at: expiry(None, now),
+        };
+        let (state, effects) = Payment::to_us(terms, millisats, self.network, now);
+        let state = state.returning_to(return_url).priced(price);
+        match self.starter.create_new(payment, Operation::LinkPayment(state), effects, None).await {
+            Ok(_) => {
+                place.keep();
+                Ok((payment, invoice))
+            }
+            Err(StartError::TooManyOpen | StartError::TooManyEnded) => {
+                Err(LinkError::Busy { retry_after: Duration::from_secs(60) })
+            }
+            Err(StartError::Store(error)) => Err(error.into()),
+            Err(_) => Err(StoreError::Unexpected("a payment at a link does not start").into()),
+        }
+    }
+}
+
+/// What a wallet shows, and what the invoice has the hash of: the same text for the same link, so that both agree.
+fn metadata(terms: &LinkTerms, identifier: Option<&str>) -> Result<String, LinkError> {
+    if terms.stream != StreamId::LIGHTNING_ADDRESS {
+        return Ok(json!([["text/plain", terms.description]]).to_string());
+    }
+    // Without a name there is no Lightning address.
+    let identifier = identifier.ok_or(LinkError::NotFound)?;
+    Ok(json!([["text/plain", identifier], ["text/identifier", identifier]]).to_string())
+}
+
+/// A comment on one line.
+fn clean_comment(comment: &str) -> Result<String, LinkError> {
+    let line: String =
+        comment.trim().chars().map(|char| if matches!(char, '\n' | '\r' | '\t') { ' ' } else { char }).collect();
+    let is_fine = line.chars().count() <= MAX_COMMENT_CHARS && !line.chars().any(char::is_control);
+    if is_fine { Ok(line) } else { Err(LinkError::Comment) }
+}
+
+fn with_payment(return_url: &str, payment: StreamId) -> Option<String> {
+    let mut url = Url::parse(return_url).ok()?;
+    url.query_pairs_mut().append_pair("payment_id", &payment.to_string());
+    Some(url.into())
+}

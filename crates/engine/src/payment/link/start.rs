@@ -1,0 +1,193 @@
+//! Creates a payment link.
+
+use std::sync::Arc;
+
+use usher_protocol::bolt11::Network;
+
+use super::offer::RecentRates;
+use super::open_payments::OpenPayments;
+use super::{LinkAmount, LinkTerms, PaymentLink};
+use crate::field_value_checks::{CheckedRequest, FieldChecks, PriceFields};
+use crate::kernel::core::Core;
+use crate::kernel::event_feed::EventFeed;
+use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::open_set::OpenSet;
+use crate::kernel::request_errors::StartError;
+use crate::kernel::starter::Starter;
+use crate::operations::Operation;
+use crate::page_rules::{KeyedPage, PageRules};
+use crate::ports::StoreError;
+use crate::request_body;
+use crate::request_body::field_reader::MAX_MILLISATS;
+use crate::request_body::{
+    CurrencyName, Description, Identifier, Millisats, PaymentCount, RequestedCurrency, UnixSeconds, WebUrl,
+};
+use crate::{FieldErrors, StreamId, UnixMillis};
+
+request_body! {
+    /// Creates a payment link: either with `amount`, or with `min` and `max`.
+    #[derive(Clone, Debug)]
+    pub struct PaymentLinkRequest, PaymentLinkDraft = "PaymentLinkRequest", example {
+        "amount": 10000,
+        "description": "One coffee",
+    } {
+        /// What each payer pays, in millisats or in the minor unit of `currency`, such as cents.
+        amount: Option<Millisats>,
+        /// The least that a payer may choose, as `amount` counts; with `max`.
+        min: Option<Millisats>,
+        /// The most that a payer may choose, as `amount` counts; with `min`. A payment may come to at most
+        /// `limits.max_amount_millisats`.
+        max: Option<Millisats>,
+        /// `millisats` (default), or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What a payment
+        /// comes to in millisats is fixed when its payer asks for the invoice, and rounded up to a whole sat.
+        currency: Option<CurrencyName>,
+        /// What the payments are for; payers and their wallets show it. At most 639 bytes of UTF-8 (BOLT 11).
+        description: Description,
+        /// Your own reference, repeated in the events.
+        reference as "request_id": Option<Identifier>,
+        /// Unix seconds from which no more invoices are given out. By default, the link is open until it is closed.
+        expires_at: Option<UnixSeconds>,
+        /// After how many payments no more invoices are given out.
+        max_payments: Option<PaymentCount>,
+        /// Where the page of a payment leads the payer's browser at the end, with the link's `stream_id` and the payment's
+        /// `payment_id` in the query. It must be under one of `pages.return_urls`.
+        return_url: Option<WebUrl>,
+    }
+}
+
+impl CheckedRequest for PaymentLinkRequest {
+    async fn check(draft: &PaymentLinkDraft, checks: &FieldChecks, errors: &mut FieldErrors) -> Result<(), StoreError> {
+        let currency = Some(draft.currency.unwrap_or(RequestedCurrency::Millisats));
+        let fields = |amount| PriceFields { amount, currency: "/currency" };
+        let read = |pointer: &str, value: Option<u64>, errors: &FieldErrors| value.is_some() || errors.names(pointer);
+        let has = ["/amount", "/min", "/max"];
+        let [amount, min, max] = [draft.amount, draft.min, draft.max];
+        let [has_amount, has_min, has_max] =
+            [read(has[0], amount, errors), read(has[1], min, errors), read(has[2], max, errors)];
+        match (has_amount, has_min, has_max) {
+            (true, false, false) => {
+                checks.price(fields("/amount"), amount, currency, errors);
+            }
+            (true, _, _) => errors.add("/amount", "cannot be together with min and max"),
+            (false, false, false) => errors.add("/amount", "is required, unless there are min and max"),
+            (false, true, false) => errors.add("/max", "is required together with min"),
+            (false, false, true) => errors.add("/min", "is required together with max"),
+            (false, true, true) => {
+                checks.price(fields("/max"), max, currency, errors);
+                if min == Some(0) {
+                    errors.add("/min", "must be more than zero");
+                } else if min.zip(max).is_some_and(|(min, max)| min > max) {
+                    errors.add("/min", "must not be more than max");
+                }
+            }
+        }
+        if draft.expires_at.is_some_and(|at| UnixMillis::from_secs(at) <= checks.core.clock.now()) {
+            errors.add("/expires_at", "must be in the future");
+        }
+        Ok(())
+    }
+}
+
+/// What can be paid to the Lightning address at least, in millisats: many wallets count whole sats.
+const LEAST_AT_ADDRESS: u64 = 1_000;
+
+/// Payment links.
+pub struct PaymentLinks {
+    pub(crate) core: Core,
+    pub(crate) starter: Arc<Starter>,
+    pub(crate) feed: Arc<EventFeed>,
+    pub(crate) checks: Arc<FieldChecks>,
+    pub(crate) pages: Arc<PageRules>,
+    pub(crate) network: Network,
+    pub(crate) has_lightning: bool,
+    pub(crate) open: Arc<OpenSet>,
+    pub(crate) payments: OpenPayments,
+    pub(crate) rates: RecentRates,
+}
+
+/// A payment link that was created.
+#[derive(Clone, Debug)]
+pub struct PaymentLinkCreated {
+    /// Its stream.
+    pub stream_id: StreamId,
+    /// Its page.
+    pub page_url: String,
+    /// The URL at which wallets ask for what they may pay.
+    pub lnurl_url: String,
+}
+
+impl PaymentLinks {
+    /// Creates a payment link.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn create(
+        &self,
+        request: PaymentLinkRequest,
+        once: Option<IdempotentRequest<PaymentLinkCreated>>,
+    ) -> Result<PaymentLinkCreated, StartError> {
+        self.checks.check(&request).await?;
+        if !self.has_lightning {
+            return Err(StartError::NoLightning);
+        }
+        let stream_id = self.core.ids.stream_id();
+        let amount = match (request.amount, request.min, request.max) {
+            (Some(amount), _, _) => LinkAmount::Fixed { amount },
+            (None, Some(min), Some(max)) => LinkAmount::Chosen { min, max },
+            (None, _, _) => return Err(StartError::invalid("/amount", "is required, unless there are min and max")),
+        };
+        let terms = LinkTerms {
+            stream: stream_id,
+            amount,
+            currency: match request.currency {
+                Some(RequestedCurrency::Iso(currency)) => Some(currency),
+                Some(RequestedCurrency::Millisats | RequestedCurrency::Unknown) | None => None,
+            },
+            description: request.description,
+            reference: request.reference,
+            return_url: self.pages.link_return_url(request.return_url.as_deref(), stream_id)?,
+            expires_at: request.expires_at.map(UnixMillis::from_secs),
+            max_payments: request.max_payments,
+        };
+        let created = self.created(stream_id);
+        let record = once.map(|once| once.record(&created, self.core.clock.now()));
+        let operation = Operation::PaymentLink(PaymentLink::new(terms));
+        self.starter.create_new(stream_id, operation, Vec::new(), record).await?;
+        Ok(created)
+    }
+
+    /// Opens the link of the service's Lightning address, if it has none yet: for any amount that the service takes.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(crate) async fn open_lightning_address(&self) -> Result<(), StoreError> {
+        let stream = StreamId::LIGHTNING_ADDRESS;
+        if self.core.store.operation(stream).await?.is_some() {
+            return Ok(());
+        }
+        let terms = LinkTerms {
+            stream,
+            amount: LinkAmount::Chosen { min: LEAST_AT_ADDRESS, max: MAX_MILLISATS },
+            currency: None,
+            description: String::new(),
+            reference: None,
+            return_url: None,
+            expires_at: None,
+            max_payments: None,
+        };
+        let operation = Operation::PaymentLink(PaymentLink::new(terms));
+        match self.starter.create_new(stream, operation, Vec::new(), None).await {
+            Ok(_) => Ok(()),
+            Err(StartError::Store(error)) => Err(error),
+            Err(_) => Err(StoreError::Unexpected("the stream lightning-address could not be opened")),
+        }
+    }
+
+    pub(super) fn created(&self, stream_id: StreamId) -> PaymentLinkCreated {
+        PaymentLinkCreated {
+            stream_id,
+            page_url: self.pages.page_url(KeyedPage::Link, stream_id),
+            lnurl_url: self.pages.page_url(KeyedPage::Lnurl, stream_id),
+        }
+    }
+}

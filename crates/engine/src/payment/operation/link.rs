@@ -1,0 +1,76 @@
+//! A payment that a payer has asked for at a payment link. Its stream has no events: the link's stream tells that it was paid.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Payment, PaymentProgress};
+use crate::event::NewEvent;
+use crate::event_data::{EventData, PaymentData};
+use crate::operations::{Effect, Signal, emit};
+use crate::ports::CorrelationKey;
+use crate::{OperationOutcome, StreamId, UnixMillis};
+
+/// Where a payment belongs that a payer has asked for at a payment link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PaymentOfLink {
+    /// The link's stream.
+    pub link: StreamId,
+    /// The payment's own stream.
+    pub payment: StreamId,
+    /// What the payer has written to the payee (LUD-12).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// The metadata whose hash is in the invoice (LUD-06); `None`: the invoice has the description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<String>,
+}
+
+impl Payment {
+    /// The text whose hash the invoice has in place of a description.
+    pub(super) fn hashed_text(&self) -> Option<&str> {
+        self.of_link.as_ref()?.metadata.as_deref()
+    }
+
+    /// Tells the app how the payment stands. Of one at a link it learns only that it was paid, on the link's stream.
+    pub(super) fn report(&self, data: PaymentData, now: UnixMillis) -> Option<Effect> {
+        let Some(of) = &self.of_link else { return Some(emit(EventData::Payment(data), now)) };
+        self.paid.then(|| {
+            let data = PaymentData {
+                payment_id: Some(of.payment.to_string()),
+                comment: of.comment.clone(),
+                amount: Some(self.price.as_ref().map_or(self.amount, |price| price.amount)),
+                currency: Some(
+                    self.price.as_ref().map_or_else(|| "millisats".to_owned(), |price| price.currency.to_string()),
+                ),
+                amount_millisats: Some(self.amount),
+                ..data
+            };
+            let event = NewEvent::new(&EventData::Payment(data), now);
+            Effect::Signal(CorrelationKey::payment_link(of.link), Signal::LinkPaid(event))
+        })
+    }
+
+    /// How it has ended, when no event of its own says so.
+    pub(super) const fn outcome(&self) -> OperationOutcome {
+        match self.progress() {
+            PaymentProgress::Paid => OperationOutcome::Paid,
+            // Without an invoice, none could be made.
+            _ if self.invoice().is_none() => OperationOutcome::Error,
+            _ => OperationOutcome::Timeout,
+        }
+    }
+
+    /// Whether it was paid.
+    pub(crate) const fn is_paid(&self) -> bool {
+        self.paid
+    }
+
+    /// Whether no invoice is made for it any more.
+    pub(crate) const fn is_over(&self) -> bool {
+        self.is_done()
+    }
+
+    /// How a payment at a link has ended without being paid; `None` if its own events say so.
+    pub(crate) fn end_at_link(&self) -> Option<OperationOutcome> {
+        self.of_link.as_ref().filter(|_| self.is_done() && !self.paid).map(|_| self.outcome())
+    }
+}

@@ -1,0 +1,331 @@
+//! Payment links: each payer gets an invoice of their own, and each payment is an event once, whatever happens in between.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::task::JoinSet;
+use usher_engine::ports::{Clock as _, CurrencyCode, PaymentFilter};
+use usher_engine::request_body::RequestedCurrency;
+use usher_engine::testing::{FakeExchangeRates, preimage};
+use usher_engine::{
+    ClientNetwork, EngineOptions, LinkError, LnurlInvoice, PaymentLinkCreated, PaymentLinkRequest, StartError, StreamId,
+};
+
+use crate::common::paying::{DAY, statuses, until};
+use crate::common::{FakeLightning, NOW, Running, data_of, open, options};
+
+fn coffee() -> PaymentLinkRequest {
+    PaymentLinkRequest {
+        amount: Some(5_000),
+        min: None,
+        max: None,
+        currency: None,
+        description: "Coffee".to_owned(),
+        reference: Some("table-7".to_owned()),
+        expires_at: None,
+        max_payments: None,
+        return_url: None,
+    }
+}
+
+fn donation() -> PaymentLinkRequest {
+    PaymentLinkRequest { amount: None, min: Some(1_000), max: Some(50_000), ..coffee() }
+}
+
+fn euros(request: PaymentLinkRequest) -> PaymentLinkRequest {
+    PaymentLinkRequest { currency: CurrencyCode::parse("EUR").map(RequestedCurrency::Iso), ..request }
+}
+
+async fn create(usher: &Running, request: PaymentLinkRequest) -> PaymentLinkCreated {
+    usher.engine.payment_links().create(request, None).await.unwrap()
+}
+
+fn secret(url: &str) -> &str {
+    url.rsplit('/').next().unwrap()
+}
+
+async fn press(usher: &Running, link: &PaymentLinkCreated, amount: Option<u64>) -> Result<StreamId, LinkError> {
+    let links = usher.engine.payment_links();
+    let pressed = links.pay(link.stream_id, secret(&link.page_url), amount, ClientNetwork::Loopback).await;
+    pressed.map(|started| started.payment)
+}
+
+async fn ask(
+    usher: &Running,
+    link: &PaymentLinkCreated,
+    millisats: u64,
+    comment: Option<&str>,
+) -> Result<LnurlInvoice, LinkError> {
+    let links = usher.engine.payment_links();
+    let network = ClientNetwork::Loopback;
+    links.invoice(link.stream_id, secret(&link.lnurl_url), millisats, comment, None, network).await
+}
+
+async fn offered(usher: &Running, link: &PaymentLinkCreated) -> (u64, u64) {
+    let offer = usher.engine.payment_links().offer(link.stream_id, secret(&link.lnurl_url), None).await.unwrap();
+    (offer.least, offer.most)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_payers_are_two_events_across_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeLightning::default());
+    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    let link = create(&usher, coffee()).await;
+    assert!(wallet.made().is_empty(), "nobody has asked");
+    let first = press(&usher, &link, None).await.unwrap();
+    until("an invoice", || usher.engine.watched_invoices() == 1).await;
+    let second = press(&usher, &link, None).await.unwrap();
+    until("an invoice", || usher.engine.watched_invoices() == 2).await;
+    wallet.settle(1);
+    let paid = usher.passing(Duration::from_secs(1), usher.events(link.stream_id, 1)).await;
+    assert_eq!(
+        data_of(&paid[0]),
+        json!({
+            "status": "paid", "payment_id": second.to_string(), "preimage": preimage(1).to_hex(), "request_id": "table-7",
+            "amount": 5_000, "currency": "millisats", "amount_millisats": 5_000,
+        })
+    );
+    let now = usher.clock.now();
+    usher.stop().await;
+
+    let usher = Running::start_paying(open(dir.path()), &wallet, options(), now, 2).await;
+    wallet.settle(0);
+    let paid = usher.passing(Duration::from_secs(1), usher.events(link.stream_id, 2)).await;
+    assert_eq!(data_of(&paid[1])["payment_id"], json!(first.to_string()));
+    // Of their own they have no events, and the books have both.
+    for payment in [first, second] {
+        let page = usher.engine.events().read(payment, 0, 10).await.unwrap();
+        assert!(page.events.is_empty() && page.done);
+    }
+    let books = usher.engine.payments().list(PaymentFilter::default(), None, 10).await.unwrap();
+    assert_eq!(books.payments.len(), 2);
+    let listed = usher.engine.payment_links().list(None, 10).await.unwrap();
+    assert_eq!((listed.links.len(), listed.links[0].payments, listed.next), (1, 2, None));
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nobody_pays_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, wallet) = (open(dir.path()), Arc::new(FakeLightning::default()));
+    let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
+    let link = create(&usher, coffee()).await;
+    let payment = press(&usher, &link, None).await.unwrap();
+    until("an invoice", || usher.engine.watched_invoices() == 1).await;
+    usher.until(Duration::from_secs(60), "it is forgotten", async || usher.engine.watched_invoices() == 0).await;
+    usher
+        .until(Duration::from_secs(1), "its row is gone", async || {
+            usher.engine.events().read(payment, 0, 1).await.is_err()
+        })
+        .await;
+    assert!(usher.engine.payments().list(PaymentFilter::default(), None, 10).await.unwrap().payments.is_empty());
+    assert!(usher.engine.events().read(link.stream_id, 0, 10).await.unwrap().events.is_empty());
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_invoice_given_out_before_the_end_is_paid_after_it() {
+    let (usher, wallet) = Running::paying().await;
+    let link = create(&usher, PaymentLinkRequest { max_payments: Some(1), ..coffee() }).await;
+    for invoices in 1..=3 {
+        press(&usher, &link, None).await.unwrap();
+        until("an invoice", || usher.engine.watched_invoices() == invoices).await;
+    }
+    wallet.settle(0);
+    usher.passing(Duration::from_secs(1), usher.events(link.stream_id, 1)).await;
+    assert!(matches!(press(&usher, &link, None).await, Err(LinkError::Over(_))));
+    assert!(matches!(ask(&usher, &link, 5_000, None).await, Err(LinkError::Over(_))));
+    assert!(usher.engine.events().read(link.stream_id, 1, 10).await.unwrap().done);
+    usher.engine.payment_links().close(link.stream_id).await.unwrap();
+    usher.engine.payment_links().close(link.stream_id).await.unwrap();
+    wallet.settle(1);
+    wallet.settle(2);
+    let told = usher.passing(Duration::from_secs(1), statuses(&usher, link.stream_id, 3)).await;
+    assert_eq!(told, ["paid", "paid", "paid"]);
+    let none = StreamId::from_parts(1, [9; 10]);
+    assert!(usher.engine.payment_links().close(none).await.is_err());
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_expire() {
+    let (usher, _) = Running::paying().await;
+    let link = create(&usher, PaymentLinkRequest { expires_at: Some(NOW.secs() + 60), ..coffee() }).await;
+    usher.clock.turn(Duration::from_secs(61));
+    assert!(matches!(press(&usher, &link, None).await, Err(LinkError::Over(_))));
+    let past = PaymentLinkRequest { expires_at: Some(NOW.secs()), ..coffee() };
+    let refused = usher.engine.payment_links().create(past, None).await;
+    assert!(matches!(refused, Err(StartError::Invalid(errors)) if errors[0].pointer == "/expires_at"));
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wallet_gets_an_invoice_with_the_hash_of_what_it_was_told() {
+    let (usher, wallet) = Running::paying().await;
+    let link = create(&usher, donation()).await;
+    assert_eq!(offered(&usher, &link).await, (1_000, 50_000));
+    let made = usher
+        .passing(Duration::from_millis(10), ask(&usher, &link, 1_234, Some(" For\nthe <b>dog</b> ")))
+        .await
+        .unwrap();
+    assert_eq!(made.invoice.amount(), Some(1_234));
+    let hash = usher_engine::testing::hashed_invoice("[[\"text/plain\",\"Coffee\"]]", preimage(0), 1, 1, 1);
+    assert_eq!(made.invoice.description_hash(), hash.description_hash());
+    wallet.settle(0);
+    let paid = usher.passing(Duration::from_secs(1), usher.events(link.stream_id, 1)).await;
+    assert_eq!(data_of(&paid[0])["comment"], json!("For the <b>dog</b>"));
+    for wrong in [0, 999, 50_001, u64::MAX] {
+        assert!(matches!(ask(&usher, &link, wrong, None).await, Err(LinkError::Outside { .. } | LinkError::TooMuch)));
+        assert!(matches!(press(&usher, &link, Some(wrong)).await, Err(LinkError::Outside { .. })), "{wrong}");
+    }
+    assert!(matches!(press(&usher, &link, None).await, Err(LinkError::Outside { .. })));
+    for wrong in ["é".repeat(256), "a\u{7}b".to_owned(), "\u{85}".to_owned() + "x\0"] {
+        assert!(matches!(ask(&usher, &link, 2_000, Some(&wrong)).await, Err(LinkError::Comment)));
+    }
+    assert_eq!(wallet.made().len(), 1);
+    // A wallet that makes another invoice than was asked for.
+    wallet.ignore_hashes();
+    let longest = "é".repeat(255);
+    let made =
+        usher.passing(Duration::from_millis(10), ask(&usher, &link, 2_000, Some(&longest))).await.unwrap().invoice;
+    assert_eq!((made.description(), made.description_hash()), (Some("test"), None));
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wallet_that_does_not_respond_holds_up_nobody_for_long() {
+    let (usher, wallet) = Running::paying().await;
+    let link = create(&usher, coffee()).await;
+    wallet.stall(true);
+    let mut asking = JoinSet::new();
+    for _ in 0..100 {
+        let (links, link) = (Arc::clone(usher.engine.payment_links()), link.clone());
+        asking.spawn(async move {
+            let network = ClientNetwork::Loopback;
+            links.invoice(link.stream_id, secret(&link.lnurl_url), 5_000, None, None, network).await
+        });
+    }
+    let answers = usher.passing(Duration::from_secs(1), asking.join_all()).await;
+    let busy = answers.iter().filter(|answer| matches!(answer, Err(LinkError::Busy { .. }))).count();
+    let none = answers.iter().filter(|answer| matches!(answer, Err(LinkError::NoInvoice))).count();
+    assert_eq!((busy, none), (36, 64));
+    wallet.stall(false);
+    // Nobody sees invoices that were made too late, so nobody pays them.
+    usher.until(Duration::from_secs(1), "they end", async || usher.engine.watched_invoices() == 0).await;
+    let made = usher.passing(Duration::from_millis(10), async {
+        loop {
+            match ask(&usher, &link, 5_000, None).await {
+                Ok(made) => break made,
+                Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    });
+    assert_eq!(made.await.invoice.amount(), Some(5_000));
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn prices_are_fixed_when_the_payer_asks_and_an_offer_holds_for_minutes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (wallet, rates) = (Arc::new(FakeLightning::default()), Arc::new(FakeExchangeRates::of(&["EUR"])));
+    rates.set("EUR", Some("62500"), NOW);
+    let usher = Running::start_priced(open(dir.path()), &wallet, &rates, NOW, 1).await;
+    let book = create(&usher, euros(PaymentLinkRequest { amount: Some(1_250), ..coffee() })).await;
+    let gift = create(&usher, euros(PaymentLinkRequest { min: Some(100), max: Some(10_000), ..donation() })).await;
+    assert_eq!(offered(&usher, &book).await, (20_000_000, 20_000_000));
+    assert_eq!(offered(&usher, &gift).await, (1_600_000, 160_000_000));
+    // The rate changes while the payer reads.
+    rates.set("EUR", Some("50000"), NOW);
+    assert_eq!(offered(&usher, &book).await, (25_000_000, 25_000_000));
+    let quick = Duration::from_millis(10);
+    for (millisats, rate) in [(20_000_000, "62500"), (25_000_000, "50000")] {
+        let made = usher.passing(quick, ask(&usher, &book, millisats, None)).await.unwrap();
+        assert_eq!(made.invoice.amount(), Some(millisats));
+        wallet.settle(wallet.made().len() - 1);
+        let events = usher.passing(Duration::from_secs(1), usher.events(book.stream_id, wallet.made().len())).await;
+        let told = data_of(events.last().unwrap());
+        assert_eq!((&told["amount"], &told["currency"]), (&json!(1_250), &json!("EUR")));
+        assert_eq!((&told["amount_millisats"], &told["rate"]["value"]), (&json!(millisats), &json!(rate)));
+    }
+    assert!(matches!(ask(&usher, &book, 22_000_000, None).await, Err(LinkError::Outside { .. })));
+    // What a payer chooses in sats is told in the currency, rounded down.
+    usher.passing(quick, ask(&usher, &gift, 2_345_000, None)).await.unwrap();
+    wallet.settle(2);
+    let events = usher.passing(Duration::from_secs(1), usher.events(gift.stream_id, 1)).await;
+    assert_eq!((&data_of(&events[0])["amount"], &data_of(&events[0])["currency"]), (&json!(117), &json!("EUR")));
+    // On the page they choose in the currency.
+    press(&usher, &gift, Some(100)).await.unwrap();
+    until("an invoice", || wallet.made().len() == 4).await;
+    assert_eq!(wallet.made()[3].amount(), Some(2_000_000));
+    assert!(matches!(press(&usher, &gift, Some(99)).await, Err(LinkError::Outside { .. })));
+    // Without a rate, an offer of a moment ago holds, and nothing else is sold.
+    rates.set("EUR", None, NOW);
+    assert!(matches!(press(&usher, &book, None).await, Err(LinkError::NoRate(_))));
+    let page = usher.engine.payment_links().page(book.stream_id, secret(&book.page_url)).await.unwrap().unwrap();
+    assert_eq!(page.millisats, None);
+    usher.passing(quick, ask(&usher, &book, 25_000_000, None)).await.unwrap();
+    usher.clock.turn(Duration::from_secs(601));
+    assert!(matches!(ask(&usher, &book, 25_000_000, None).await, Err(LinkError::NoRate(_))));
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn invalid_requests_name_what_is_wrong() {
+    let (usher, _) = Running::paying().await;
+    let both = PaymentLinkRequest { min: Some(1), max: Some(2), ..coffee() };
+    let neither = PaymentLinkRequest { amount: None, ..coffee() };
+    for (request, wrong) in [
+        (both, "/amount"),
+        (neither, "/amount"),
+        (PaymentLinkRequest { max: None, ..donation() }, "/max"),
+        (PaymentLinkRequest { min: None, ..donation() }, "/min"),
+        (PaymentLinkRequest { min: Some(50_001), ..donation() }, "/min"),
+        (PaymentLinkRequest { min: Some(0), ..donation() }, "/min"),
+        (PaymentLinkRequest { amount: Some(0), ..coffee() }, "/amount"),
+        (PaymentLinkRequest { amount: Some(u64::MAX), ..coffee() }, "/amount"),
+        (PaymentLinkRequest { max: Some(u64::MAX), ..donation() }, "/max"),
+        (euros(coffee()), "/currency"),
+        (PaymentLinkRequest { return_url: Some("https://evil.example".to_owned()), ..coffee() }, "/return_url"),
+    ] {
+        match usher.engine.payment_links().create(request, None).await {
+            Err(StartError::Invalid(errors)) => {
+                assert_eq!(errors.iter().map(|error| error.pointer.as_str()).collect::<Vec<_>>(), [wrong]);
+            }
+            other => panic!("{wrong}: {other:?}"),
+        }
+    }
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_lightning_address_has_a_stream_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeLightning::default());
+    let mut with_address: EngineOptions = options();
+    with_address.payments.has_lightning_address = true;
+    let usher = Running::start_paying(open(dir.path()), &wallet, with_address.clone(), NOW, 1).await;
+    let (stream, name) = (StreamId::LIGHTNING_ADDRESS, "shop@pay.example");
+    assert_eq!((stream.to_string().as_str(), "lightning-address".parse()), ("lightning-address", Ok(stream)));
+    assert!("00000000-0000-0000-0000-000000000001".parse::<StreamId>().is_err(), "a stream has one name");
+    let links = usher.engine.payment_links();
+    let offer = links.address_offer(name).await.unwrap();
+    assert_eq!((offer.least, offer.most), (1_000, 100_000_000_000));
+    assert_eq!(offer.metadata, format!("[[\"text/plain\",\"{name}\"],[\"text/identifier\",\"{name}\"]]"));
+    let secret = offer.url.rsplit('/').nth(1).unwrap();
+    let network = ClientNetwork::Loopback;
+    let asked = links.invoice(stream, secret, 21_000, None, Some(name), network);
+    usher.passing(Duration::from_millis(10), asked).await.unwrap();
+    wallet.settle(0);
+    assert_eq!(usher.passing(Duration::from_secs(1), statuses(&usher, stream, 1)).await, ["paid"]);
+    // It is the configuration's, not the app's.
+    assert!(links.list(None, 10).await.unwrap().links.is_empty());
+    assert!(links.close(stream).await.is_err());
+    let now = usher.clock.now();
+    usher.stop().await;
+    let usher = Running::start_paying(open(dir.path()), &wallet, with_address, now, 2).await;
+    assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
+    usher.clock.turn(DAY);
+    usher.stop().await;
+}
