@@ -60,7 +60,7 @@ impl Ticket {
         (status = 503, description = "`wallet_not_configured`: The mint wants its quote paid, and `wallet.ln_backend` is \
             `none`.\n\n`storage_unavailable`: The database is unavailable.\n\n\
             `overloaded`: Too many requests wait for mints."),
-        (status = 504, description = "`mint_timeout`: The mint did not respond in time. The work goes on: repeat the \
+        (status = 504, description = "`mint_timeout`: The mint did not respond in time. The work continues: repeat the \
             request with the same `Idempotency-Key`."),
     ),
 )]

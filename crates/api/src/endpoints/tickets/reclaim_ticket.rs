@@ -66,7 +66,7 @@ impl Reclaimed {
         (status = 502, description = "`mint_error`: The mint refuses, cannot be reached, or its response is invalid."),
         (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
             `overloaded`: Too many tickets wait for their mints."),
-        (status = 504, description = "`mint_timeout`: The mint did not respond in time. The work goes on: repeat the \
+        (status = 504, description = "`mint_timeout`: The mint did not respond in time. The work continues: repeat the \
             request."),
     ),
 )]

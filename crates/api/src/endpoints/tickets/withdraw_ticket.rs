@@ -24,11 +24,11 @@ use crate::idempotency::IdempotencyContext;
         (status = 422, description = "`invalid_request`: Some fields are wrong, or the balance does not cover `amount` and \
             the mint's fee (`/amount`)."),
         (status = 409, description = "`token_pending`: The mint holds tickets of the balance that are to be spent as pending. \
-            The work goes on: repeat the request with the same `Idempotency-Key`."),
+            The work continues: repeat the request with the same `Idempotency-Key`."),
         (status = 502, description = "`mint_error`: The mint refuses, cannot be reached, or its response is invalid."),
         (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
             `overloaded`: Too many requests wait for mints."),
-        (status = 504, description = "`mint_timeout`: The mint did not respond in time. The work goes on: repeat the \
+        (status = 504, description = "`mint_timeout`: The mint did not respond in time. The work continues: repeat the \
             request with the same `Idempotency-Key`."),
     ),
 )]
