@@ -3,6 +3,7 @@ use lightning_invoice::Currency as Coin;
 use proptest::prelude::*;
 use serde_json::json;
 use usher_protocol::message::Preimage;
+use usher_protocol::subkey::Permission;
 
 use super::*;
 use crate::operations::fixtures::{NOW, cannot_read, device, effects, event, invoice, invoice_on, payment_says, user};
