@@ -201,6 +201,17 @@ pub struct DevCommand {
     /// A liquidity provider opens a channel for the first payment. The chain is new at each start, so nothing is kept.
     #[arg(long)]
     pub embedded: bool,
+    /// Something else than starting it.
+    #[command(subcommand)]
+    pub action: Option<DevAction>,
+}
+
+/// `usher dev …`
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum DevAction {
+    /// Prints variables and functions for a shell that uses the instance which runs on the folder `--data-dir`:
+    /// `eval "$(usher --data-dir <folder> dev env)"`.
+    Env,
 }
 
 /// `usher doctor …`

@@ -81,7 +81,11 @@ impl Fixture {
             adapted = adapted.replace(&format!("{host}:3000"), &format!("127.0.0.1:{}", self.port));
             adapted = adapted.replace(&format!("{host}:7777"), &format!("127.0.0.1:{}", self.relay_port));
         }
-        let dev = format!("usher dev --port {} --relay-port {}", self.port, self.relay_port);
-        adapted.replace("scripts/dev", "usher dev").replace("usher dev", &dev)
+        let dev = format!("dev --port {} --relay-port {}", self.port, self.relay_port);
+        adapted
+            .replace("scripts/dev --embedded", "usher dev --embedded")
+            .replace("scripts/dev", "usher --data-dir target/dev dev")
+            .replace("usher dev", &format!("usher {dev}"))
+            .replace("target/dev dev", &format!("target/dev {dev}"))
     }
 }

@@ -10,7 +10,8 @@
 //! | `text output`, `json output` | after a `sh` fence: each line must be in what that fence wrote; `…` stands for anything |
 //! | another language | is not run |
 //!
-//! Each document has a folder of its own that looks like this repository with a built `target/debug/usher`, a home of its
+//! Documents that start `scripts/dev` share one instance and one shell, one after the other, as for a reader who follows them all. Each
+//! other document has a folder of its own that looks like this repository with a built `target/debug/usher`, a home of its
 //! own, and ports of its own in the place of 3000 and 7777. The environment holds a key, a token and a relay address (see
 //! `environment`), so that examples of commands need not repeat the configuration. What cannot be run is on a list, with
 //! the reason.
@@ -70,15 +71,22 @@ fn documents() -> Vec<PathBuf> {
 fn every_shell_example_works() {
     let mut examples = 0;
     let mut failures = Vec::new();
-    std::thread::scope(|scope| {
-        let mut running = Vec::new();
-        for path in documents() {
-            let name = path.strip_prefix(repository()).unwrap().display().to_string();
-            let text = std::fs::read_to_string(&path).expect("a document");
-            let script = Script::read(&name, &text, &NOT_RUN);
-            examples += script.len();
-            running.push(scope.spawn(move || shell::run(&script)));
+    let mut scripts = Vec::new();
+    let mut tour = Script { name: "the pages that share an instance".to_owned(), examples: Vec::new() };
+    for path in documents() {
+        let name = path.strip_prefix(repository()).unwrap().display().to_string();
+        let text = std::fs::read_to_string(&path).expect("a document");
+        let script = Script::read(&name, &text, &NOT_RUN);
+        examples += script.len();
+        if script.examples.iter().any(runnable_examples::Example::starts_the_instance) {
+            tour.append(script);
+        } else {
+            scripts.push(script);
         }
+    }
+    scripts.push(tour);
+    std::thread::scope(|scope| {
+        let running: Vec<_> = scripts.iter().map(|script| scope.spawn(|| shell::run(script))).collect();
         for outcome in running {
             failures.extend(outcome.join().expect("a shell").err());
         }
@@ -110,7 +118,7 @@ fn links_and_paths_exist() {
 fn what_stands_for_something_else_still_does() {
     // `scripts/dev` is run as `usher dev`: it must do nothing else but build it.
     let script = std::fs::read_to_string(repository().join("scripts/dev")).unwrap();
-    assert_eq!(script.lines().last(), Some(r#"exec "${CARGO_TARGET_DIR:-target}/debug/usher" dev "$@""#));
+    assert_eq!(script.lines().last(), Some(r#"exec "$usher" "${folder[@]}" dev "$@""#));
     for (command, why) in NOT_RUN {
         let used = documents().iter().any(|path| std::fs::read_to_string(path).unwrap().contains(command));
         assert!(used, "no document has {command} ({why}): take it off the list");

@@ -31,7 +31,21 @@ pub(crate) struct Output {
     lines: String,
 }
 
+impl Example {
+    /// Whether it starts the instance that the pages share.
+    pub(crate) fn starts_the_instance(&self) -> bool {
+        self.background && self.commands == "scripts/dev\n"
+    }
+}
+
 impl Script {
+    /// Adds the examples of a document. The instance runs already, unless these are the first.
+    pub(crate) fn append(&mut self, mut next: Self) {
+        let is_running = self.examples.iter().any(Example::starts_the_instance);
+        next.examples.retain(|example| !is_running || !example.starts_the_instance());
+        self.examples.append(&mut next.examples);
+    }
+
     /// Reads a document; lines that begin with a command of `not_run` are left out.
     ///
     /// # Panics

@@ -11,8 +11,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::fixture::Fixture;
 use crate::runnable_examples::Script;
 
-/// A document may take so long; the README's tour takes five seconds.
-const TIME_LIMIT: Duration = Duration::from_secs(180);
+/// What runs in one shell may take so long; the README's tour takes five seconds.
+const TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// Stands before what an example writes: a character that no program writes.
 const MARK: char = '\u{1e}';

@@ -10,6 +10,7 @@ mod lan;
 mod mint;
 mod network;
 mod sample_pages;
+mod shell_environment;
 mod started_parts;
 mod tickets;
 mod tour;
@@ -35,9 +36,10 @@ use self::data_dir::DataDir;
 use self::mint::DevMint;
 use self::network::DevNetwork;
 use self::sample_pages::Pages;
+use self::shell_environment::EnvironmentFile;
 use self::started_parts::Setup;
 use self::wallet_console::{Prompt, Reply};
-use crate::cli::DevCommand;
+use crate::cli::{DevAction, DevCommand};
 use crate::command::serve::stop;
 use crate::config::setting::LogFilter;
 use crate::config::{Config, Loaded, Source, load, report};
@@ -71,6 +73,9 @@ const STATIC_TOKEN: &str = "usher-dev";
 /// # Errors
 /// When something cannot start, for example as a port that was asked for is taken.
 pub fn run(command: &DevCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    if let Some(DevAction::Env) = command.action {
+        return shell_environment::print(data_dir.as_deref());
+    }
     if command.embedded && data_dir.is_some() {
         return Err(Failure::usage(
             "--embedded cannot be used with --data-dir: its Bitcoin chain is new at each start, and a Lightning node cannot \
@@ -170,6 +175,7 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
         auto_approve: command.auto_approve,
         embedded: command.embedded,
     };
+    let _environment = EnvironmentFile::create(&setup)?;
     write(&banner(&setup))?;
 
     let prompt = Prompt::new(&wallet, &setup);

@@ -2,10 +2,7 @@
 //!
 //! A block of commands follows a paragraph that ends with a colon, and ends at an empty line. Tests paste the blocks.
 
-use std::path::Path;
-
-use secrecy::ExposeSecret as _;
-
+use super::shell_environment::{quoted, shell_environment};
 use super::started_parts::Setup;
 
 /// The payment that is asked for, in millisats.
@@ -22,14 +19,9 @@ pub(super) const fn amount(embedded: bool) -> u64 {
 /// The commands, from the first login to an age check.
 pub(super) fn tour(setup: &Setup<'_>) -> String {
     let (program, base) = (program(), setup.base());
-    let wallet_file = quoted(setup.wallet_file);
     let folder = quoted(setup.folder.path());
-    let token = setup.token.expose_secret();
-    let user = setup.user.to_hex();
     let stream = setup.handshake.stream_id;
-    let mint = setup
-        .mint
-        .map_or_else(String::new, |mint| format!("MINT={}\nMINT_TOKEN={}\n", mint.url(), mint.token().expose_secret()));
+    let environment = shell_environment(setup);
     let (approve, how) = if setup.auto_approve {
         ("", " (the wallet approves automatically)")
     } else {
@@ -41,14 +33,7 @@ pub(super) fn tour(setup: &Setup<'_>) -> String {
         "
 Paste these blocks into another terminal. First, once for each terminal:
 
-BASE={base}
-TOKEN={token}
-USER_KEY={user}
-{mint}call() {{ curl -sS -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \"$@\"; echo; }}
-field() {{ sed \"s/.*\\\"$1\\\":\\\"\\([^\\\"]*\\)\\\".*/\\1/\"; }}
-events() {{ until call \"$BASE/events/$1?after=0&wait=5\" | grep '\"done\":true'; do sleep 0.2; done; }}
-wallet() {{ {program} wallet --wallet {wallet_file} \"$@\"; }}
-
+{environment}
 1. Show who logged in, after you typed  scan  here:
 
 call \"$BASE/events/{stream}?after=0&wait=30\"
@@ -113,11 +98,4 @@ call -X POST $BASE/cashu/burn -d \"{{\\\"mint_url\\\":\\\"$MINT\\\",\\\"unit\\\"
 /// How this program is called.
 fn program() -> String {
     std::env::current_exe().map_or_else(|_| "usher".to_owned(), |path| quoted(&path))
-}
-
-/// A path as a shell reads it.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte));
-    if plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

@@ -1,0 +1,95 @@
+//! What a terminal needs to use a running `usher dev`: variables and functions of the shell. The folder of the instance has them
+//! in a file while it runs, and `usher dev env` prints that.
+
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use secrecy::ExposeSecret as _;
+
+use super::started_parts::Setup;
+use crate::failure::Failure;
+use crate::output::write;
+
+const FILE: &str = "env.sh";
+
+/// How long the service may take to accept a connection.
+const WITHIN: Duration = Duration::from_secs(2);
+
+/// The variables and functions.
+pub(super) fn shell_environment(setup: &Setup<'_>) -> String {
+    let mint = setup.mint.map_or_else(String::new, |mint| {
+        format!("export MINT={}\nexport MINT_TOKEN={}\n", mint.url(), mint.token().expose_secret())
+    });
+    let programs = std::env::current_exe().ok().and_then(|path| path.parent().map(quoted)).unwrap_or_default();
+    format!(
+        "\
+export BASE={base}
+export TOKEN={token}
+export USER_KEY={user}
+export USHER_WALLET={wallet}
+{mint}export PATH={programs}:$PATH
+call() {{ curl -sS --fail-with-body -w '\\n' -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \"$@\"; }}
+field() {{ sed \"s/.*\\\"$1\\\":\\\"\\([^\\\"]*\\)\\\".*/\\1/\"; }}
+events() {{ until call \"$BASE/events/$1?after=0&wait=5\" | grep '\"done\":true'; do sleep 0.2; done; }}
+wallet() {{ usher wallet \"$@\"; }}
+",
+        base = setup.base(),
+        token = setup.token.expose_secret(),
+        user = setup.user.to_hex(),
+        wallet = quoted(setup.wallet_file),
+    )
+}
+
+/// The file, which goes with the instance.
+pub(super) struct EnvironmentFile(PathBuf);
+
+impl EnvironmentFile {
+    /// Writes it, for its owner alone.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn create(setup: &Setup<'_>) -> Result<Self, Failure> {
+        let (folder, path) = (setup.folder.path(), setup.folder.path().join(FILE));
+        let mut file = tempfile::Builder::new().prefix(".env-").tempfile_in(folder)?;
+        file.write_all(format!("# {}\n{}", setup.service, shell_environment(setup)).as_bytes())?;
+        file.persist(&path).map_err(|refused| refused.error)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for EnvironmentFile {
+    fn drop(&mut self) {
+        // One that stays names an instance that does not answer.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Prints what the instance on this folder has written.
+///
+/// # Errors
+/// When none runs there.
+pub(super) fn print(folder: Option<&Path>) -> Result<(), Failure> {
+    let Some(folder) = folder else {
+        return Err(Failure::usage("name the folder of the running instance: usher --data-dir <folder> dev env"));
+    };
+    let text = std::fs::read_to_string(folder.join(FILE)).unwrap_or_default();
+    let (service, environment) = text.split_once('\n').unwrap_or_default();
+    let address: Option<SocketAddr> = service.strip_prefix("# ").and_then(|address| address.parse().ok());
+    let is_running = address.is_some_and(|address| TcpStream::connect_timeout(&address, WITHIN).is_ok());
+    if !is_running {
+        let folder = folder.display();
+        return Err(Failure::said(format!(
+            "no `usher dev` runs on {folder}: start it with `usher --data-dir {folder} dev`"
+        )));
+    }
+    write(environment)
+}
+
+/// A path as a shell reads it.
+pub(super) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte));
+    if plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
