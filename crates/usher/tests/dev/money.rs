@@ -16,7 +16,7 @@ fn mint_info(tour: &Tour) -> Value {
 
 /// The mint's address and token, as the tour has them.
 fn mint_variables(tour: &Tour) -> Vec<String> {
-    tour.0[0].lines().filter(|line| line.starts_with("MINT")).map(ToOwned::to_owned).collect()
+    tour.0[0].lines().filter(|line| line.starts_with("export MINT")).map(ToOwned::to_owned).collect()
 }
 
 #[test]

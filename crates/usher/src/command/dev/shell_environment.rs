@@ -84,7 +84,7 @@ pub(super) fn print(folder: Option<&Path>) -> Result<(), Failure> {
             "no `usher dev` runs on {folder}: start it with `usher --data-dir {folder} dev`"
         )));
     }
-    write(environment)
+    Ok(write(environment)?)
 }
 
 /// A path as a shell reads it.
