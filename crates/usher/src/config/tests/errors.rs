@@ -299,7 +299,8 @@ fn a_lightning_address_needs_a_name_pages_and_a_wallet() {
     SERVICE__PAYMENTS__LIGHTNING_ADDRESS: payments.lightning_address needs pages.public_url, which is not set
     SERVICE__PAYMENTS__LIGHTNING_ADDRESS: payments.lightning_address needs wallet.ln_backend, which is not set
     ");
-    let given = given.variable("PROFILE__NIP05", "shop@pay.example").variable("PAGES__PUBLIC_URL", "https://pay.example");
+    let given =
+        given.variable("PROFILE__NIP05", "shop@pay.example").variable("PAGES__PUBLIC_URL", "https://pay.example");
     let given = given.variable("WALLET__LN_BACKEND", "nwc").variable("WALLET__NWC__URL", &nwc());
     insta::assert_snapshot!(given.errors(), @"");
 }

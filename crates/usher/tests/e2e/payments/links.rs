@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
-use usher_faults::lightning::CallBehaviour;
 use usher_engine::ports::Payees as _;
+use usher_faults::lightning::CallBehaviour;
 use usher_lnurl::{LnurlPayees, PayeeOptions};
 use usher_protocol::bolt11::Invoice;
 use usher_sandbox::lightning::{Account, Method};
@@ -144,7 +144,10 @@ async fn a_wallet_pays_by_lnurl_with_a_comment() {
     let offer = get(&fixture, &url_in(&link.lnurl.to_uppercase())).await;
     let metadata = offer["metadata"].as_str().unwrap();
     assert_eq!(metadata, "[[\"text/plain\",\"One <b>coffee</b>\"]]");
-    assert_eq!((&offer["tag"], &offer["minSendable"], &offer["maxSendable"]), (&json!("payRequest"), &json!(5_000), &json!(5_000)));
+    assert_eq!(
+        (&offer["tag"], &offer["minSendable"], &offer["maxSendable"]),
+        (&json!("payRequest"), &json!(5_000), &json!(5_000))
+    );
     assert_eq!(offer["commentAllowed"], 255);
     let made = ask(&fixture, &link, "amount=5000&comment=For%20%3Cb%3Eyou%3C%2Fb%3E").await;
     let invoice: Invoice = made["pr"].as_str().unwrap().parse().unwrap();
@@ -261,7 +264,10 @@ async fn a_link_ends_and_what_was_given_out_before_is_still_paid() {
         assert_eq!(press(&link.page, None).await.0, 410);
     }
     let listed = fixture.api().get("/payment-links?limit=1").await.unwrap();
-    assert_eq!((&listed["links"][0]["stream_id"], &listed["links"][0]["status"]), (&json!(once.stream), &json!("completed")));
+    assert_eq!(
+        (&listed["links"][0]["stream_id"], &listed["links"][0]["status"]),
+        (&json!(once.stream), &json!("completed"))
+    );
     let next = listed["next"].as_str().unwrap();
     let listed = fixture.api().get(&format!("/payment-links?after={next}")).await.unwrap();
     assert_eq!((&listed["links"][0]["lnurl"], &listed["links"][0]["status"]), (&json!(closed.lnurl), &json!("closed")));
