@@ -1010,12 +1010,12 @@ export interface components {
         PaymentData: {
             /**
              * Format: int64
-             * @description If requested in another currency than millisats: the amount, in the currency's minor unit.
+             * @description If requested in another currency than millisats, or at a payment link: the amount, in the currency's minor unit.
              */
             amount?: number;
             /**
              * Format: int64
-             * @description If requested in another currency than millisats: what was asked for, in millisats.
+             * @description If requested in another currency than millisats, or at a payment link: what was asked for, in millisats.
              */
             amount_millisats?: number;
             /**
@@ -1023,7 +1023,11 @@ export interface components {
              * @description With `skimmed_fee`: millisats that the service received.
              */
             amount_received?: number;
-            /** @description If requested in another currency than millisats: the currency. */
+            /**
+             * @description On the stream of a payment link: what the payer wrote.
+             */
+            comment?: string;
+            /** @description If requested in another currency than millisats, or at a payment link: the currency. */
             currency?: string;
             /**
              * Format: int64
@@ -1032,6 +1036,11 @@ export interface components {
             fees_paid?: number;
             /** @description With `error` of the Lightning backend: whether it is certain that nothing was paid. */
             outcome?: string;
+            /**
+             * Format: uuid
+             * @description On the stream of a payment link: the payment, as `GET /payments` lists it.
+             */
+            payment_id?: string;
             /**
              * @description With `paid`: the proof, whose hash is the payment hash of the invoice; if the Lightning backend tells it.
              */
@@ -1044,7 +1053,7 @@ export interface components {
             request_id?: string;
             /**
              * Format: int64
-             * @description With `paid` through a channel that was opened for this payment: millisats that the liquidity provider kept of it. The user paid both.
+             * @description With `paid` through a channel opened for it: millisats that the liquidity provider kept. The user paid both.
              */
             skimmed_fee?: number;
             /**
@@ -1053,6 +1062,165 @@ export interface components {
             status: string;
             /** @description The subscription that the payment is for. */
             subscription_id?: string;
+        };
+        /**
+         * @description A payment link.
+         */
+        PaymentLink: {
+            /**
+             * Format: int64
+             * @description What each payer pays, in millisats or in the minor unit of `currency`.
+             */
+            amount?: number;
+            /**
+             * Format: int64
+             * @description When it was created, in Unix seconds.
+             */
+            created_at: number;
+            /**
+             * @description `millisats`, or the currency.
+             */
+            currency: string;
+            /**
+             * @description What the payments are for.
+             */
+            description: string;
+            /**
+             * Format: int64
+             * @description Unix seconds from which no more invoices are given out.
+             */
+            expires_at?: number;
+            /**
+             * @description The same for wallets (LNURL-pay).
+             */
+            lnurl: string;
+            /**
+             * Format: int64
+             * @description The most that a payer may choose.
+             */
+            max?: number;
+            /**
+             * Format: int32
+             * @description After how many payments no more invoices are given out.
+             */
+            max_payments?: number;
+            /**
+             * Format: int64
+             * @description The least that a payer may choose.
+             */
+            min?: number;
+            /**
+             * @description Its page.
+             */
+            page_url: string;
+            /**
+             * Format: int64
+             * @description How many payments were made.
+             */
+            payments: number;
+            /**
+             * @description Your own reference.
+             */
+            request_id?: string;
+            /**
+             * @description `open`, `closed`, `expired` (`expires_at`) or `completed` (`max_payments`).
+             */
+            status: string;
+            /**
+             * Format: uuid
+             * @description Where to read its events: `GET /events/{stream_id}`.
+             */
+            stream_id: string;
+        };
+        /**
+         * @description A closed payment link.
+         */
+        PaymentLinkClosed: {
+            /**
+             * @description `closed`.
+             */
+            status: string;
+            /**
+             * Format: uuid
+             */
+            stream_id: string;
+        };
+        /**
+         * @description A payment link.
+         */
+        PaymentLinkCreated: {
+            /**
+             * @description The same for wallets (LNURL-pay), for a QR code: in upper case the code is smaller.
+             */
+            lnurl: string;
+            /**
+             * @description A page at which anybody who has its address can pay, as often as they like.
+             */
+            page_url: string;
+            /**
+             * Format: uuid
+             * @description Where to read its events: `GET /events/{stream_id}`.
+             */
+            stream_id: string;
+        };
+        /**
+         * @description Payment links.
+         */
+        PaymentLinkList: {
+            /** @description The links, oldest first. */
+            links: components["schemas"]["PaymentLink"][];
+            /** @description The `after` for the next page; `null` if this is the last one. A page may have fewer entries than `limit`, even none, and still have a `next`. */
+            next?: string | null;
+        };
+        /**
+         * @description Creates a payment link: either with `amount`, or with `min` and `max`.
+         */
+        PaymentLinkRequest: {
+            /**
+             * Format: millisats
+             * @description What each payer pays, in millisats or in the minor unit of `currency`, such as cents.
+             */
+            amount?: number;
+            /**
+             * Format: currency
+             * @description `millisats` (default), or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What a payment comes to in millisats is fixed when its payer asks for the invoice, and rounded up to a whole sat.
+             */
+            currency?: string;
+            /**
+             * Format: text
+             * @description What the payments are for; payers and their wallets show it. At most 639 bytes of UTF-8 (BOLT 11).
+             */
+            description: string;
+            /**
+             * Format: unix-time
+             * @description Unix seconds from which no more invoices are given out. By default, the link is open until it is closed.
+             */
+            expires_at?: number;
+            /**
+             * Format: millisats
+             * @description The most that a payer may choose, as `amount` counts; with `min`. A payment may come to at most `limits.max_amount_millisats`.
+             */
+            max?: number;
+            /**
+             * Format: int64
+             * @description After how many payments no more invoices are given out.
+             */
+            max_payments?: number;
+            /**
+             * Format: millisats
+             * @description The least that a payer may choose, as `amount` counts; with `max`.
+             */
+            min?: number;
+            /**
+             * Format: identifier
+             * @description Your own reference, repeated in the events.
+             */
+            request_id?: string;
+            /**
+             * Format: web-url
+             * @description Where the page of a payment leads the payer's browser at the end, with the link's `stream_id` and the payment's `payment_id` in the query. It must be under one of `pages.return_urls`.
+             */
+            return_url?: string;
         };
         /**
          * @description Payments.

@@ -270,6 +270,43 @@ public final class Decoders {
                 json.integer("passkeys"));
     }
 
+    public static PaymentLink paymentLink(JsonObject json) {
+        return new PaymentLink(
+                json.string("stream_id"),
+                json.string("status"),
+                json.string("currency"),
+                json.string("description"),
+                json.integer("payments"),
+                json.string("page_url"),
+                json.string("lnurl"),
+                json.integer("created_at"),
+                json.optionalInteger("amount"),
+                json.optionalInteger("expires_at"),
+                json.optionalInteger("max"),
+                json.optionalInteger("max_payments"),
+                json.optionalInteger("min"),
+                json.optionalString("request_id"));
+    }
+
+    public static PaymentLinkClosed paymentLinkClosed(JsonObject json) {
+        return new PaymentLinkClosed(
+                json.string("stream_id"),
+                json.string("status"));
+    }
+
+    public static PaymentLinkCreated paymentLinkCreated(JsonObject json) {
+        return new PaymentLinkCreated(
+                json.string("stream_id"),
+                json.string("page_url"),
+                json.string("lnurl"));
+    }
+
+    public static PaymentLinkList paymentLinkList(JsonObject json) {
+        return new PaymentLinkList(
+                json.list("links", Decoders::paymentLink),
+                json.optionalString("next"));
+    }
+
     public static PaymentList paymentList(JsonObject json) {
         return new PaymentList(
                 json.list("payments", Decoders::bookedPayment),
@@ -624,9 +661,11 @@ public final class Decoders {
                 json.optionalInteger("amount"),
                 json.optionalInteger("amount_millisats"),
                 json.optionalInteger("amount_received"),
+                json.optionalString("comment"),
                 json.optionalString("currency"),
                 json.optionalInteger("fees_paid"),
                 json.optionalString("outcome"),
+                json.optionalString("payment_id"),
                 json.optionalString("preimage"),
                 json.optionalObject("rate", Decoders::rate),
                 json.optionalString("request_id"),

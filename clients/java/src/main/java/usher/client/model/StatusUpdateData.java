@@ -19,18 +19,22 @@ import org.jspecify.annotations.Nullable;
  * @param reason Why; in the user's words if the user refused.
  * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
  *     approved}.
- * @param amount If requested in another currency than millisats: the amount, in the currency's minor unit.
- * @param amountMillisats If requested in another currency than millisats: what was asked for, in millisats.
+ * @param amount If requested in another currency than millisats, or at a payment link: the amount, in the currency's
+ *     minor unit.
+ * @param amountMillisats If requested in another currency than millisats, or at a payment link: what was asked for, in
+ *     millisats.
  * @param amountReceived With {@code skimmed_fee}: millisats that the service received.
- * @param currency If requested in another currency than millisats: the currency.
+ * @param comment On the stream of a payment link: what the payer wrote.
+ * @param currency If requested in another currency than millisats, or at a payment link: the currency.
  * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
  * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
+ * @param paymentId On the stream of a payment link: the payment, as {@code GET /payments} lists it.
  * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
  *     backend tells it.
  * @param rate If requested in another currency than millisats: at which rate.
  * @param requestId Your own reference.
- * @param skimmedFee With {@code paid} through a channel that was opened for this payment: millisats that the liquidity
- *     provider kept of it. The user paid both.
+ * @param skimmedFee With {@code paid} through a channel opened for it: millisats that the liquidity provider kept. The
+ *     user paid both.
  * @param subscriptionId The subscription that the payment is for.
  * @param token On a ticket request, with {@code error}: a token that the user has given away, that was not confirmed,
  *     and that may be worth something.
@@ -45,9 +49,11 @@ public record StatusUpdateData(
         @Nullable Long amount,
         @Nullable Long amountMillisats,
         @Nullable Long amountReceived,
+        @Nullable String comment,
         @Nullable String currency,
         @Nullable Long feesPaid,
         @Nullable String outcome,
+        @Nullable String paymentId,
         @Nullable String preimage,
         @Nullable Rate rate,
         @Nullable String requestId,
@@ -69,18 +75,22 @@ public record StatusUpdateData(
      * @param reason Why; in the user's words if the user refused.
      * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
      *     approved}.
-     * @param amount If requested in another currency than millisats: the amount, in the currency's minor unit.
-     * @param amountMillisats If requested in another currency than millisats: what was asked for, in millisats.
+     * @param amount If requested in another currency than millisats, or at a payment link: the amount, in the
+     *     currency's minor unit.
+     * @param amountMillisats If requested in another currency than millisats, or at a payment link: what was asked
+     *     for, in millisats.
      * @param amountReceived With {@code skimmed_fee}: millisats that the service received.
-     * @param currency If requested in another currency than millisats: the currency.
+     * @param comment On the stream of a payment link: what the payer wrote.
+     * @param currency If requested in another currency than millisats, or at a payment link: the currency.
      * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
      * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
+     * @param paymentId On the stream of a payment link: the payment, as {@code GET /payments} lists it.
      * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
      *     backend tells it.
      * @param rate If requested in another currency than millisats: at which rate.
      * @param requestId Your own reference.
-     * @param skimmedFee With {@code paid} through a channel that was opened for this payment: millisats that the
-     *     liquidity provider kept of it. The user paid both.
+     * @param skimmedFee With {@code paid} through a channel opened for it: millisats that the liquidity provider kept.
+     *     The user paid both.
      * @param subscriptionId The subscription that the payment is for.
      * @param token On a ticket request, with {@code error}: a token that the user has given away, that was not
      *     confirmed, and that may be worth something.
@@ -101,9 +111,11 @@ public record StatusUpdateData(
                 + ", amount=" + amount
                 + ", amountMillisats=" + amountMillisats
                 + ", amountReceived=" + amountReceived
+                + ", comment=" + comment
                 + ", currency=" + currency
                 + ", feesPaid=" + feesPaid
                 + ", outcome=" + outcome
+                + ", paymentId=" + paymentId
                 + ", preimage=…"
                 + ", rate=" + rate
                 + ", requestId=" + requestId
