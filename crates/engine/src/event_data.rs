@@ -197,8 +197,7 @@ pub struct PaymentData {
     /// With `skimmed_fee`: millisats that the service received.
     #[schema(nullable = false)]
     pub amount_received: Option<u64>,
-    /// With `paid` through a channel that was opened for this payment: millisats that the liquidity provider kept of it. The
-    /// user paid both.
+    /// With `paid` through a channel opened for it: millisats that the liquidity provider kept. The user paid both.
     #[schema(nullable = false)]
     pub skimmed_fee: Option<u64>,
     /// On the stream of a payment link: the payment, as `GET /payments` lists it.
@@ -493,7 +492,6 @@ mod tests {
             r#"{"authorized_amount":10000,"authorized_currency":"millisats","authorized_recurrence":{"calendar":"monthly","first_payment_due":1732137600},"auto_charge":false,"main_key":"k","status":"approved","subscription_id":"s"}"#
         );
     }
-
     #[test]
     fn outcome_follows_from_the_event_status() {
         for (status, outcome) in [

@@ -36,7 +36,7 @@ struct LinkPage<'a> {
     texts: &'a Texts,
     /// The page's own path.
     address: &'a str,
-    /// The amount, or who is paid when the visitor chooses it.
+    /// The amount, or the question for it.
     title: &'a str,
     /// About how much it is in sats, if it is in a currency.
     in_sats: Option<&'a str>,
@@ -167,9 +167,7 @@ fn show_link(status: StatusCode, visit: &Visit, found: &Found, typed: &str, refu
     let unit = Unit::of(view, texts);
     let (title, range) = match view.amount {
         LinkAmount::Fixed { amount } => (unit.shown(amount), String::new()),
-        LinkAmount::Chosen { .. } => {
-            (fill(texts.link.pays, &[("service", visit.service())]), outside(texts.link.range, view, &unit))
-        }
+        LinkAmount::Chosen { .. } => (texts.link.how_much.to_owned(), outside(texts.link.range, view, &unit)),
     };
     let in_sats = match (view.currency, view.amount, view.millisats) {
         (Some(_), LinkAmount::Fixed { .. }, Some((millisats, _))) => {

@@ -76,7 +76,7 @@ export interface components {
              */
             currency?: string;
             /**
-             * @description What it is for; of a payment on chain the address.
+             * @description What it is for.
              */
             description: string;
             /**
@@ -85,11 +85,11 @@ export interface components {
             direction: string;
             /**
              * Format: int64
-             * @description What the liquidity provider kept of a payment that arrived, or what routing or the miners cost. Missing if there is none, or it is not known.
+             * @description What the liquidity provider kept of a payment that arrived, or what routing cost. Missing if there is none, or it is not known.
              */
             fee_millisats?: number;
             /**
-             * @description `payment`: `POST /payments/single`. `charge`: a due date of a subscription. `invoice`: an invoice that the Lightning backend pays, for `POST /invoices/pay` or for tickets. `refund`: `POST /payments/{stream_id}/refund`. `on_chain`: `POST /wallet/send`.
+             * @description `payment`: `POST /payments/single`. `charge`: a due date of a subscription. `invoice`: an invoice that the Lightning backend pays, for `POST /invoices/pay` or for tickets. `refund`: `POST /payments/{stream_id}/refund`.
              */
             kind: string;
             /**
@@ -121,10 +121,6 @@ export interface components {
              * @description Its stream.
              */
             stream_id: string;
-            /**
-             * @description The id of the transaction of a payment on chain. Missing before there is one.
-             */
-            txid?: string;
         };
         /**
          * @description Redeems a ticket.
@@ -187,10 +183,6 @@ export interface components {
              * @description The mint.
              */
             mint_url?: string;
-            /**
-             * @description Of a verification session: whether the user has passed, also when no proof could be issued.
-             */
-            passed?: boolean;
             /** @description The reason; in the user's words with `rejected`. */
             reason?: string;
             /** @description Your own reference. */
@@ -199,7 +191,7 @@ export interface components {
              * @description `success` is reported only for a token that the mint has confirmed, or, for a ticket that was sent, when the mint says that it is spent.
              */
             status: string;
-            /** @description With `success` of a request without `redeem`, and of a verification: the token (NUT-00). Anybody who has it can spend it: redeem it at once. */
+            /** @description With `success` of a request without `redeem`, and of a verification: the token (NUT-00). Whoever has it can spend it: redeem it at once. */
             token?: string;
             /**
              * @description The unit.
@@ -381,7 +373,7 @@ export interface components {
          */
         EventPage: {
             /**
-             * @description The operation has ended, and these are its last events. Only a payment that ended unpaid may get one more, a late `paid`.
+             * @description There will be no more events: these are the last.
              */
             done: boolean;
             /** @description The events, oldest first. */
@@ -396,11 +388,6 @@ export interface components {
              * @description The `after` for the next request.
              */
             next: number;
-            /**
-             * Format: int64
-             * @description With `done`, if `paid` may still follow because money may still arrive: until when, in Unix seconds. While the Lightning backend cannot be reached, it may follow later.
-             */
-            paid_late_until?: number;
         };
         /**
          * @description An invalid field of a request.
@@ -715,11 +702,6 @@ export interface components {
              * @description How many payments by the service are under way.
              */
             payments: number;
-            /**
-             * Format: int64
-             * @description Millisats, fees included, that are sent on chain by transactions in no block yet: no part of the balance any more.
-             */
-            sending: number;
         };
         /**
          * @description What the operator should know.
@@ -1028,12 +1010,12 @@ export interface components {
         PaymentData: {
             /**
              * Format: int64
-             * @description If requested in another currency than millisats: the amount, in the currency's minor unit.
+             * @description If requested in another currency than millisats, or at a payment link: the amount, in the currency's minor unit.
              */
             amount?: number;
             /**
              * Format: int64
-             * @description If requested in another currency than millisats: what was asked for, in millisats. With `txid`: what the payee gets.
+             * @description If requested in another currency than millisats, or at a payment link: what was asked for, in millisats.
              */
             amount_millisats?: number;
             /**
@@ -1041,20 +1023,24 @@ export interface components {
              * @description With `skimmed_fee`: millisats that the service received.
              */
             amount_received?: number;
-            /** @description If requested in another currency than millisats: the currency. */
+            /**
+             * @description On the stream of a payment link: what the payer wrote.
+             */
+            comment?: string;
+            /** @description If requested in another currency than millisats, or at a payment link: the currency. */
             currency?: string;
             /**
              * Format: int64
-             * @description With `paid` by the Lightning backend, and with `sending`: fees in millisats.
+             * @description With `paid` by the Lightning backend: fees in millisats.
              */
             fees_paid?: number;
             /** @description With `error` of the Lightning backend: whether it is certain that nothing was paid. */
             outcome?: string;
             /**
-             * Format: int64
-             * @description If `paid` may still follow, because money may still arrive: until when, in Unix seconds.
+             * Format: uuid
+             * @description On the stream of a payment link: the payment, as `GET /payments` lists it.
              */
-            paid_late_until?: number;
+            payment_id?: string;
             /**
              * @description With `paid`: the proof, whose hash is the payment hash of the invoice; if the Lightning backend tells it.
              */
@@ -1067,19 +1053,174 @@ export interface components {
             request_id?: string;
             /**
              * Format: int64
-             * @description With `paid` through a channel that was opened for this payment: millisats that the liquidity provider kept of it. The user paid both.
+             * @description With `paid` through a channel opened for it: millisats that the liquidity provider kept. The user paid both.
              */
             skimmed_fee?: number;
             /**
-             * @description `user_approved`, `user_failed` and `sending` are intermediate, the others final; `paid` may still follow them.
+             * @description `user_approved` and `user_failed` are intermediate, the others final; `paid` may still follow them.
              */
             status: string;
             /** @description The subscription that the payment is for. */
             subscription_id?: string;
+        };
+        /**
+         * @description A payment link.
+         */
+        PaymentLink: {
             /**
-             * @description With `sending` and `paid` on chain: the transaction's id.
+             * Format: int64
+             * @description What each payer pays, in millisats or in the minor unit of `currency`.
              */
-            txid?: string;
+            amount?: number;
+            /**
+             * Format: int64
+             * @description When it was created, in Unix seconds.
+             */
+            created_at: number;
+            /**
+             * @description `millisats`, or the currency.
+             */
+            currency: string;
+            /**
+             * @description What the payments are for.
+             */
+            description: string;
+            /**
+             * Format: int64
+             * @description Unix seconds from which no more invoices are given out.
+             */
+            expires_at?: number;
+            /**
+             * @description The same for wallets (LNURL-pay).
+             */
+            lnurl: string;
+            /**
+             * Format: int64
+             * @description The most that a payer may choose.
+             */
+            max?: number;
+            /**
+             * Format: int32
+             * @description After how many payments no more invoices are given out.
+             */
+            max_payments?: number;
+            /**
+             * Format: int64
+             * @description The least that a payer may choose.
+             */
+            min?: number;
+            /**
+             * @description Its page.
+             */
+            page_url: string;
+            /**
+             * Format: int64
+             * @description How many payments were made.
+             */
+            payments: number;
+            /**
+             * @description Your own reference.
+             */
+            request_id?: string;
+            /**
+             * @description `open`, `closed`, `expired` (`expires_at`) or `completed` (`max_payments`).
+             */
+            status: string;
+            /**
+             * Format: uuid
+             * @description Where to read its events: `GET /events/{stream_id}`.
+             */
+            stream_id: string;
+        };
+        /**
+         * @description A closed payment link.
+         */
+        PaymentLinkClosed: {
+            /**
+             * @description `closed`.
+             */
+            status: string;
+            /**
+             * Format: uuid
+             */
+            stream_id: string;
+        };
+        /**
+         * @description A payment link.
+         */
+        PaymentLinkCreated: {
+            /**
+             * @description The same for wallets (LNURL-pay), for a QR code: in upper case the code is smaller.
+             */
+            lnurl: string;
+            /**
+             * @description A page at which anybody who has its address can pay, as often as they like.
+             */
+            page_url: string;
+            /**
+             * Format: uuid
+             * @description Where to read its events: `GET /events/{stream_id}`.
+             */
+            stream_id: string;
+        };
+        /**
+         * @description Payment links.
+         */
+        PaymentLinkList: {
+            /** @description The links, oldest first. */
+            links: components["schemas"]["PaymentLink"][];
+            /** @description The `after` for the next page; `null` if this is the last one. A page may have fewer entries than `limit`, even none, and still have a `next`. */
+            next?: string | null;
+        };
+        /**
+         * @description Creates a payment link: either with `amount`, or with `min` and `max`.
+         */
+        PaymentLinkRequest: {
+            /**
+             * Format: millisats
+             * @description What each payer pays, in millisats or in the minor unit of `currency`, such as cents.
+             */
+            amount?: number;
+            /**
+             * Format: currency
+             * @description `millisats` (default), or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What a payment comes to in millisats is fixed when its payer asks for the invoice, and rounded up to a whole sat.
+             */
+            currency?: string;
+            /**
+             * Format: text
+             * @description What the payments are for; payers and their wallets show it. At most 639 bytes of UTF-8 (BOLT 11).
+             */
+            description: string;
+            /**
+             * Format: unix-time
+             * @description Unix seconds from which no more invoices are given out. By default, the link is open until it is closed.
+             */
+            expires_at?: number;
+            /**
+             * Format: millisats
+             * @description The most that a payer may choose, as `amount` counts; with `min`. A payment may come to at most `limits.max_amount_millisats`.
+             */
+            max?: number;
+            /**
+             * Format: int64
+             * @description After how many payments no more invoices are given out.
+             */
+            max_payments?: number;
+            /**
+             * Format: millisats
+             * @description The least that a payer may choose, as `amount` counts; with `max`.
+             */
+            min?: number;
+            /**
+             * Format: identifier
+             * @description Your own reference, repeated in the events.
+             */
+            request_id?: string;
+            /**
+             * Format: web-url
+             * @description Where the page of a payment leads the payer's browser at the end, with the link's `stream_id` and the payment's `payment_id` in the query. It must be under one of `pages.return_urls`.
+             */
+            return_url?: string;
         };
         /**
          * @description Payments.
@@ -1269,7 +1410,7 @@ export interface components {
             mint_url: string;
             /** @description Whether it responded to the last request, other than with a server error; `null` when none was sent since the start. */
             responds?: boolean | null;
-            /** @description How many jobs (to mint, redeem, verify or withdraw) are not finished. They continue on their own. */
+            /** @description How many jobs (to mint, redeem, verify or withdraw) are not finished. They continue by themselves. */
             unfinished_jobs: number;
         };
         /**
@@ -1447,7 +1588,7 @@ export interface components {
              */
             amount: number;
             /**
-             * @description Whether the service asks for each due payment, from `first_payment_due` on, or from the last due date before the user agreed. It reports each on the stream `subscriptions`. Needs a Lightning backend.
+             * @description Whether the service asks for each due payment by itself, from `first_payment_due` on, or from the last due date before the user agreed. It reports each on the stream `subscriptions`. Needs a Lightning backend.
              * @default false
              */
             auto_charge?: boolean;
@@ -1651,28 +1792,6 @@ export interface components {
          */
         RotateOidcKeysRequest: Record<string, never>;
         /**
-         * @description Sends money on chain.
-         */
-        SendOnChainRequest: {
-            /**
-             * Format: one-line
-             * @description A Bitcoin address on `wallet.network`.
-             */
-            address: string;
-            /** @description Millisats that arrive there, a multiple of 1,000; the miner fee comes on top. Or `all`: all that the node can spend, less the fee. */
-            amount: number | string;
-            /**
-             * Format: int64
-             * @description Sats per virtual byte. By default what the chain source names for a block within an hour.
-             */
-            fee_rate?: number;
-            /**
-             * Format: identifier
-             * @description Your own reference, repeated in the events.
-             */
-            request_id?: string;
-        };
-        /**
          * @description Sends a ticket to a user.
          */
         SendTicketRequest: {
@@ -1725,7 +1844,7 @@ export interface components {
             expires_at?: number;
             /**
              * Format: nostr-public-key
-             * @description The user who is asked to pay: 64 hex characters. Without it no wallet is asked: anybody who opens the page or has the invoice can pay.
+             * @description The user who is asked to pay: 64 hex characters. Without it no wallet is asked: whoever opens the page or has the invoice can pay.
              */
             main_key?: string;
             /**
@@ -1808,7 +1927,7 @@ export interface components {
             /** @description When, and how often, it is paid. */
             authorized_recurrence: components["schemas"]["AuthorizedRecurrence"];
             /**
-             * @description Whether the service asks for each due payment.
+             * @description Whether the service asks for each due payment by itself.
              */
             auto_charge: boolean;
             /** @description If requested in another currency than millisats: the currency. */
@@ -1846,7 +1965,7 @@ export interface components {
             authorized_amount: number;
             authorized_recurrence: components["schemas"]["AuthorizedRecurrence"];
             /**
-             * @description Whether the service asks for each due payment.
+             * @description Whether the service asks for each due payment by itself.
              */
             auto_charge: boolean;
             /**
@@ -1963,7 +2082,7 @@ export interface components {
          */
         Ticket: {
             /**
-             * @description A Cashu token (NUT-00, version 4). Anybody who has it can spend it.
+             * @description A Cashu token (NUT-00, version 4). Whoever has it can spend it.
              */
             token: string;
         };

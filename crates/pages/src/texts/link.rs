@@ -4,8 +4,8 @@ use super::Message;
 
 /// The texts of the page of a payment link.
 pub(crate) struct LinkTexts {
-    /// `{service}` is who is paid.
-    pub(crate) pays: &'static str,
+    /// When the visitor chooses the amount.
+    pub(crate) how_much: &'static str,
     /// From `{least}` to `{most}`.
     pub(crate) range: &'static str,
     /// With `{unit}`: `sats`, or a currency.
@@ -33,7 +33,7 @@ pub(crate) struct LinkTexts {
 }
 
 pub(super) const ENGLISH: LinkTexts = LinkTexts {
-    pays: "You pay {service}",
+    how_much: "How much would you like to pay?",
     range: "From {least} to {most}",
     label: "Amount in {unit}",
     about: "About {amount} at the moment",
@@ -71,7 +71,7 @@ pub(super) const ENGLISH: LinkTexts = LinkTexts {
 };
 
 pub(super) const GERMAN: LinkTexts = LinkTexts {
-    pays: "Sie zahlen an {service}",
+    how_much: "Wie viel möchten Sie zahlen?",
     range: "Von {least} bis {most}",
     label: "Betrag in {unit}",
     about: "Derzeit etwa {amount}",
@@ -113,7 +113,7 @@ pub(super) const GERMAN: LinkTexts = LinkTexts {
 };
 
 pub(super) const SPANISH: LinkTexts = LinkTexts {
-    pays: "Usted paga a {service}",
+    how_much: "¿Cuánto quiere pagar?",
     range: "De {least} a {most}",
     label: "Importe en {unit}",
     about: "Unos {amount} en este momento",

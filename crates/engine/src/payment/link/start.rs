@@ -179,7 +179,10 @@ impl PaymentLinks {
         match self.starter.create_new(stream, operation, Vec::new(), None).await {
             Ok(_) => Ok(()),
             Err(StartError::Store(error)) => Err(error),
-            Err(_) => Err(StoreError::Unexpected("the stream lightning-address could not be opened")),
+            Err(refusal) => {
+                tracing::warn!(%refusal, "the Lightning address does not work until the next start");
+                Ok(())
+            }
         }
     }
 

@@ -1,4 +1,3 @@
-use crate::operations::{ChargeEnd, Charged};
 use lightning_invoice::Currency as Coin;
 use proptest::prelude::*;
 use serde_json::json;
@@ -7,7 +6,7 @@ use usher_protocol::subkey::Permission;
 
 use super::*;
 use crate::operations::fixtures::{NOW, cannot_read, device, effects, event, invoice, invoice_on, payment_says, user};
-use crate::operations::{Effect, Input, LightningRequest, Operation, Signal, StepResult};
+use crate::operations::{ChargeEnd, Charged, Effect, Input, LightningRequest, Operation, Signal, StepResult};
 use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
 
 pub(super) const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);

@@ -37,8 +37,7 @@ public final class Decoders {
                 json.optionalObject("rate", Decoders::rate),
                 json.optionalString("refund_of"),
                 json.optionalString("request_id"),
-                json.optionalInteger("settled_millisats"),
-                json.optionalString("txid"));
+                json.optionalInteger("settled_millisats"));
     }
 
     public static CalendarNextOccurrence calendarNextOccurrence(JsonObject json) {
@@ -51,7 +50,6 @@ public final class Decoders {
                 json.string("status"),
                 json.optionalInteger("amount"),
                 json.optionalString("mint_url"),
-                json.optionalFlag("passed"),
                 json.optionalString("reason"),
                 json.optionalString("request_id"),
                 json.optionalString("token"),
@@ -186,8 +184,7 @@ public final class Decoders {
     public static LightningNodePending lightningNodePending(JsonObject json) {
         return new LightningNodePending(
                 json.integer("payments"),
-                json.integer("closing"),
-                json.integer("sending"));
+                json.integer("closing"));
     }
 
     public static LightningNodeWarning lightningNodeWarning(JsonObject json) {
@@ -271,6 +268,43 @@ public final class Decoders {
                 json.string("main_key"),
                 json.string("status"),
                 json.integer("passkeys"));
+    }
+
+    public static PaymentLink paymentLink(JsonObject json) {
+        return new PaymentLink(
+                json.string("stream_id"),
+                json.string("status"),
+                json.string("currency"),
+                json.string("description"),
+                json.integer("payments"),
+                json.string("page_url"),
+                json.string("lnurl"),
+                json.integer("created_at"),
+                json.optionalInteger("amount"),
+                json.optionalInteger("expires_at"),
+                json.optionalInteger("max"),
+                json.optionalInteger("max_payments"),
+                json.optionalInteger("min"),
+                json.optionalString("request_id"));
+    }
+
+    public static PaymentLinkClosed paymentLinkClosed(JsonObject json) {
+        return new PaymentLinkClosed(
+                json.string("stream_id"),
+                json.string("status"));
+    }
+
+    public static PaymentLinkCreated paymentLinkCreated(JsonObject json) {
+        return new PaymentLinkCreated(
+                json.string("stream_id"),
+                json.string("page_url"),
+                json.string("lnurl"));
+    }
+
+    public static PaymentLinkList paymentLinkList(JsonObject json) {
+        return new PaymentLinkList(
+                json.list("links", Decoders::paymentLink),
+                json.optionalString("next"));
     }
 
     public static PaymentList paymentList(JsonObject json) {
@@ -627,16 +661,16 @@ public final class Decoders {
                 json.optionalInteger("amount"),
                 json.optionalInteger("amount_millisats"),
                 json.optionalInteger("amount_received"),
+                json.optionalString("comment"),
                 json.optionalString("currency"),
                 json.optionalInteger("fees_paid"),
                 json.optionalString("outcome"),
-                json.optionalInteger("paid_late_until"),
+                json.optionalString("payment_id"),
                 json.optionalString("preimage"),
                 json.optionalObject("rate", Decoders::rate),
                 json.optionalString("request_id"),
                 json.optionalInteger("skimmed_fee"),
                 json.optionalString("subscription_id"),
-                json.optionalString("txid"),
                 json.optionalString("token"));
     }
 

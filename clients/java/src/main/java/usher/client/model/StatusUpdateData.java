@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
  * Data of {@code StatusUpdate}: how an operation goes on, or ends without a result of its own.
  *
  * @param status What happened: on a login {@code approved}, {@code declined}, {@code timeout} or {@code error}; on a
- *     payment {@code user_approved}, {@code user_failed}, {@code sending}, {@code paid}, {@code user_rejected}, {@code
- *     timeout} or {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
+ *     payment {@code user_approved}, {@code user_failed}, {@code paid}, {@code user_rejected}, {@code timeout} or
+ *     {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
  * @param grantedPermissions The permissions that the wallet grants, in its own words; with {@code approved}.
  * @param mainKey On a login: the key that responded, itself or through a subkey; with {@code approved} and {@code
  *     declined}.
@@ -19,22 +19,23 @@ import org.jspecify.annotations.Nullable;
  * @param reason Why; in the user's words if the user refused.
  * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
  *     approved}.
- * @param amount If requested in another currency than millisats: the amount, in the currency's minor unit.
- * @param amountMillisats If requested in another currency than millisats: what was asked for, in millisats. With
- *     {@code txid}: what the payee gets.
+ * @param amount If requested in another currency than millisats, or at a payment link: the amount, in the currency's
+ *     minor unit.
+ * @param amountMillisats If requested in another currency than millisats, or at a payment link: what was asked for, in
+ *     millisats.
  * @param amountReceived With {@code skimmed_fee}: millisats that the service received.
- * @param currency If requested in another currency than millisats: the currency.
- * @param feesPaid With {@code paid} by the Lightning backend, and with {@code sending}: fees in millisats.
+ * @param comment On the stream of a payment link: what the payer wrote.
+ * @param currency If requested in another currency than millisats, or at a payment link: the currency.
+ * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
  * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
- * @param paidLateUntil If {@code paid} may still follow, because money may still arrive: until when, in Unix seconds.
+ * @param paymentId On the stream of a payment link: the payment, as {@code GET /payments} lists it.
  * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
  *     backend tells it.
  * @param rate If requested in another currency than millisats: at which rate.
  * @param requestId Your own reference.
- * @param skimmedFee With {@code paid} through a channel that was opened for this payment: millisats that the liquidity
- *     provider kept of it. The user paid both.
+ * @param skimmedFee With {@code paid} through a channel opened for it: millisats that the liquidity provider kept. The
+ *     user paid both.
  * @param subscriptionId The subscription that the payment is for.
- * @param txid With {@code sending} and {@code paid} on chain: the transaction's id.
  * @param token On a ticket request, with {@code error}: a token that the user has given away, that was not confirmed,
  *     and that may be worth something.
  */
@@ -48,23 +49,23 @@ public record StatusUpdateData(
         @Nullable Long amount,
         @Nullable Long amountMillisats,
         @Nullable Long amountReceived,
+        @Nullable String comment,
         @Nullable String currency,
         @Nullable Long feesPaid,
         @Nullable String outcome,
-        @Nullable Long paidLateUntil,
+        @Nullable String paymentId,
         @Nullable String preimage,
         @Nullable Rate rate,
         @Nullable String requestId,
         @Nullable Long skimmedFee,
         @Nullable String subscriptionId,
-        @Nullable String txid,
         @Nullable String token) implements EventData {
     /**
      * Keeps unchangeable copies of lists.
      *
      * @param status What happened: on a login {@code approved}, {@code declined}, {@code timeout} or {@code error}; on
-     *     a payment {@code user_approved}, {@code user_failed}, {@code sending}, {@code paid}, {@code user_rejected},
-     *     {@code timeout} or {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
+     *     a payment {@code user_approved}, {@code user_failed}, {@code paid}, {@code user_rejected}, {@code timeout}
+     *     or {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
      * @param grantedPermissions The permissions that the wallet grants, in its own words; with {@code approved}.
      * @param mainKey On a login: the key that responded, itself or through a subkey; with {@code approved} and {@code
      *     declined}.
@@ -74,23 +75,23 @@ public record StatusUpdateData(
      * @param reason Why; in the user's words if the user refused.
      * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
      *     approved}.
-     * @param amount If requested in another currency than millisats: the amount, in the currency's minor unit.
-     * @param amountMillisats If requested in another currency than millisats: what was asked for, in millisats. With
-     *     {@code txid}: what the payee gets.
+     * @param amount If requested in another currency than millisats, or at a payment link: the amount, in the
+     *     currency's minor unit.
+     * @param amountMillisats If requested in another currency than millisats, or at a payment link: what was asked
+     *     for, in millisats.
      * @param amountReceived With {@code skimmed_fee}: millisats that the service received.
-     * @param currency If requested in another currency than millisats: the currency.
-     * @param feesPaid With {@code paid} by the Lightning backend, and with {@code sending}: fees in millisats.
+     * @param comment On the stream of a payment link: what the payer wrote.
+     * @param currency If requested in another currency than millisats, or at a payment link: the currency.
+     * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
      * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
-     * @param paidLateUntil If {@code paid} may still follow, because money may still arrive: until when, in Unix
-     *     seconds.
+     * @param paymentId On the stream of a payment link: the payment, as {@code GET /payments} lists it.
      * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
      *     backend tells it.
      * @param rate If requested in another currency than millisats: at which rate.
      * @param requestId Your own reference.
-     * @param skimmedFee With {@code paid} through a channel that was opened for this payment: millisats that the
-     *     liquidity provider kept of it. The user paid both.
+     * @param skimmedFee With {@code paid} through a channel opened for it: millisats that the liquidity provider kept.
+     *     The user paid both.
      * @param subscriptionId The subscription that the payment is for.
-     * @param txid With {@code sending} and {@code paid} on chain: the transaction's id.
      * @param token On a ticket request, with {@code error}: a token that the user has given away, that was not
      *     confirmed, and that may be worth something.
      */
@@ -110,16 +111,16 @@ public record StatusUpdateData(
                 + ", amount=" + amount
                 + ", amountMillisats=" + amountMillisats
                 + ", amountReceived=" + amountReceived
+                + ", comment=" + comment
                 + ", currency=" + currency
                 + ", feesPaid=" + feesPaid
                 + ", outcome=" + outcome
-                + ", paidLateUntil=" + paidLateUntil
+                + ", paymentId=" + paymentId
                 + ", preimage=…"
                 + ", rate=" + rate
                 + ", requestId=" + requestId
                 + ", skimmedFee=" + skimmedFee
                 + ", subscriptionId=" + subscriptionId
-                + ", txid=" + txid
                 + ", token=…"
                 + "]";
     }
