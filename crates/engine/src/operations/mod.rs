@@ -85,7 +85,7 @@ state_machine::operations! {
     /// A payment that is paid back.
     Refund(Refund) = 13, "refund";
     /// Money that the service's Lightning node sends on chain.
-    OnChainPayment(OnChainPayment) = 15, "on_chain_payment";
+    OnChainPayment(OnChainPayment) = 16, "on_chain_payment";
 }
 
 /// The inputs of an operation.
