@@ -4,6 +4,8 @@
 //! it: after a kill nobody knows whether it was sent. So the adapter makes transactions itself (`sends.rs`), from a copy of
 //! the wallet that is read anew each time and never stored. The wallet is BDK's; its keys are those of BIP 84.
 
+#![allow(clippy::drop_non_drop, reason = "the library's macros do that")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;

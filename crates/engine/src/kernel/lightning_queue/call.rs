@@ -94,15 +94,10 @@ impl LightningQueue {
                 fail::fail_point!("after-look-up-payment");
                 Input::PaymentStatus(status)
             }
-            LightningRequest::SendOnChain(order) => {
-                fail::fail_point!("before-send-on-chain");
-                let sent = match &self.node {
-                    Some(node) => node.send_on_chain(&order).await,
-                    None => Err(no_node()),
-                };
-                fail::fail_point!("after-send-on-chain");
-                Input::OnChain(sent.map(Some))
-            }
+            LightningRequest::SendOnChain(order) => Input::OnChain(match &self.node {
+                Some(node) => node.send_on_chain(&order).await.map(Some),
+                None => Err(no_node()),
+            }),
             LightningRequest::LookUpOnChain(order) => Input::OnChain(match &self.node {
                 Some(node) => node.look_up_on_chain(order).await,
                 None => Err(no_node()),

@@ -172,13 +172,7 @@ async fn a_hundred_requests_at_once_stay_within_the_budget_and_the_balance() {
 async fn kills_around_the_transaction_send_it_once() {
     let mut fixture = with_coins(8, None).await;
     let before = spendable(&fixture).await;
-    let points = [
-        "before-answer",
-        "before-send-on-chain",
-        "before-on-chain-record",
-        "after-on-chain-record",
-        "after-send-on-chain",
-    ];
+    let points = ["before-answer", "before-on-chain-record", "after-on-chain-record"];
     for (number, point) in (1_u64..).zip(points) {
         let (key, request) = (format!("key-{number}"), body(&json!(AMOUNT + number * 1000)));
         fixture.usher.die_at(Some(point));
