@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::kernel::core::Core;
 use crate::kernel::request_errors::StartError;
+use crate::payment::configured_rules::PaymentRules;
 use crate::payment::price::Price;
-use crate::payment::rules::PaymentRules;
 use crate::ports::{CurrencyCode, ExchangeRates, StoreError, TicketWallet};
 use crate::request_body::{RequestBody, RequestedCurrency};
 use crate::{FieldErrors, UnixMillis};

@@ -10,8 +10,8 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{self, Message, Utf8Bytes};
 
 use crate::dialer::ByteStream;
+use crate::overhead_limits::{Abuse, ReadMeter};
 use crate::printable::printable;
-use crate::read_meter::{Abuse, ReadMeter};
 use crate::time_limits::Timing;
 
 /// The WebSocket over a metered stream.

@@ -19,7 +19,7 @@ use crate::address_guard::{self, AddressSource, GuardError};
 use crate::connection::Connection;
 use crate::dialer::{ByteStream, Dialer};
 use crate::gated_stream::{GatedStream, WriteGate};
-use crate::read_meter::{Metered, ReadMeter};
+use crate::overhead_limits::{Metered, ReadMeter};
 use crate::time_limits::Timing;
 use crate::tls::web_tls;
 

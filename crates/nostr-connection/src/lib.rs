@@ -15,8 +15,8 @@ mod connection;
 mod dial;
 mod dialer;
 mod gated_stream;
+mod overhead_limits;
 mod printable;
-mod read_meter;
 mod reconnection;
 mod relay_message;
 mod session;
@@ -29,8 +29,8 @@ pub use connection::{Activity, Connection, ConnectionError, Interest, wait_until
 pub use dial::{DialError, DialOptions, dial, open};
 pub use dialer::{ByteStream, Dialer};
 pub use gated_stream::WriteGate;
+pub use overhead_limits::Abuse;
 pub use printable::printable;
-pub use read_meter::Abuse;
 pub use reconnection::{Pause, Quality, Reconnection};
 pub use relay_message::{EventHead, Prefix, RelayMessage};
 pub use session::{

@@ -7,7 +7,7 @@ use usher_protocol::subkey::SubkeyProof;
 
 use crate::kernel::lightning_queue::LightningBackend;
 use crate::page_rules::PageRules;
-use crate::payment::rules::PaymentRules;
+use crate::payment::configured_rules::PaymentRules;
 use crate::ports::{
     AgeVerifier, Clock, DeliveryStore, ExchangeRates, IdempotencyStore, Inbound, LightningNotifications, Messenger,
     Payees, Randomness, RemoteSigner, Store, TicketWallet, WebhookSender,

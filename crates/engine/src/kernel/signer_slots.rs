@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::network_quota::quota;
+use super::per_network_limit::quota;
 use crate::ports::SignerStage;
 use crate::{ClientNetwork, StreamId};
 

@@ -9,7 +9,7 @@ use usher_token_bucket::{Rate, TokenBucket};
 
 use crate::ClientNetwork;
 use crate::kernel::bounded_cache::bounded;
-use crate::kernel::network_quota::quota;
+use crate::kernel::per_network_limit::quota;
 
 /// Logins that one network may begin: a hundred people who are shown a code in the same minute are all in after 8 s.
 const RATE: Rate = Rate::every(60, Duration::from_millis(200));

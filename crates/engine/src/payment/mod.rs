@@ -1,6 +1,7 @@
 //! Payments: requested from users, made by the service itself, and invoices requested from users.
 
 pub(crate) mod books;
+pub(crate) mod configured_rules;
 pub(crate) mod invoice_request;
 pub(crate) mod link;
 pub(crate) mod on_chain;
@@ -10,7 +11,6 @@ pub(crate) mod page;
 pub(crate) mod pay_invoice;
 pub(crate) mod price;
 pub(crate) mod refund;
-pub(crate) mod rules;
 pub(crate) mod spending;
 pub(crate) mod spending_budget;
 pub(crate) mod start;

@@ -8,7 +8,7 @@ use usher_engine::testing::lightning_conformance::{LightningHarness, run};
 use usher_protocol::bolt11::Invoice;
 use usher_sandbox::lightning::{InvoiceTerms, LightningNetwork};
 
-use crate::backend_handle::BackendHandle;
+use crate::backend_under_test::BackendHandle;
 use crate::fixture::Fixture;
 
 /// More than the rules move, in millisats.

@@ -5,7 +5,7 @@ use usher_faults::lightning::CallBehaviour;
 use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::{ErrorCode, Method};
 
-use crate::backend_handle::wanted;
+use crate::backend_under_test::wanted;
 use crate::fixture::Fixture;
 
 /// What each code means for the engine: `Some(again)` for a definite refusal, `None` when it may have been done

@@ -3,7 +3,7 @@
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
 
-use crate::backend_handle::{BackendHandle, LONG};
+use crate::backend_under_test::{BackendHandle, LONG};
 use crate::scripted_wallet::ScriptedWallet;
 
 /// Continuation frames without end and without content never become a message, so only the connection's limits end them.

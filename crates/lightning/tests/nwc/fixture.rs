@@ -6,7 +6,7 @@ use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::bolt11::Invoice;
 use usher_sandbox::lightning::{Account, InvoiceTerms, LightningNetwork, Method, NwcKeys};
 
-use crate::backend_handle::{BackendHandle, LONG, within};
+use crate::backend_under_test::{BackendHandle, LONG, within};
 
 /// Seconds within which a wallet service acts on a request on any machine; and how long to wait for a response that
 /// does not come.

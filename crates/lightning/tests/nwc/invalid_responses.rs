@@ -6,7 +6,7 @@ use usher_faults::lightning::{CallBehaviour, InvoiceLie, LookupLie, PayLie};
 use usher_protocol::bolt11::Network;
 use usher_sandbox::lightning::Method;
 
-use crate::backend_handle::wanted;
+use crate::backend_under_test::wanted;
 use crate::fixture::{Fixture, SOON};
 
 async fn made(lie: InvoiceLie) -> Result<usher_protocol::bolt11::Invoice, LightningError> {
@@ -29,7 +29,7 @@ async fn invoices_that_differ_from_the_request_are_passed_on_unchanged() {
     assert_eq!(made(InvoiceLie::MoreAmount).await.unwrap().amount(), Some(1_001));
     assert_eq!(made(InvoiceLie::NoAmount).await.unwrap().amount(), None);
     assert_eq!(made(InvoiceLie::OtherNetwork).await.unwrap().network(), Network::Bitcoin);
-    assert!(made(InvoiceLie::Expired).await.unwrap().is_expired(crate::backend_handle::within(0)));
+    assert!(made(InvoiceLie::Expired).await.unwrap().is_expired(crate::backend_under_test::within(0)));
 }
 
 #[tokio::test]

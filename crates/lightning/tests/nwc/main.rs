@@ -2,7 +2,7 @@
 //! lies; and unauthenticated peers that send whatever they like.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
-mod backend_handle;
+mod backend_under_test;
 mod conformance;
 mod error_codes;
 mod expensive_relay;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use usher_engine::ports::{Lightning as _, LightningError, Settlement};
 use usher_protocol::message::{PaymentHash, Preimage};
 
-use crate::backend_handle::{BackendHandle, LONG, wanted, within};
+use crate::backend_under_test::{BackendHandle, LONG, wanted, within};
 use crate::scripted_wallet::{ANSWER, NOTIFICATION, NOTIFICATION_NIP04, ScriptedWallet, Wire};
 
 fn hash() -> PaymentHash {

@@ -14,7 +14,7 @@ use usher_sandbox::clock::UnixClock;
 use usher_sandbox::lightning::{Encryptions, LightningNetwork, Method};
 use usher_sandbox::relay::EmbeddedRelay;
 
-use crate::backend_handle::{BackendHandle, LONG, wanted, within};
+use crate::backend_under_test::{BackendHandle, LONG, wanted, within};
 use crate::fixture::Fixture;
 
 const REQUEST: u16 = 23_194;

@@ -14,7 +14,7 @@ use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::{InvoiceTerms, LightningNetwork, Method};
 
-use crate::backend_handle::{BackendHandle, LONG, QUIET, wanted, within};
+use crate::backend_under_test::{BackendHandle, LONG, QUIET, wanted, within};
 use crate::fixture::{Fixture, SOON};
 use crate::scripted_wallet::{NOTIFICATION, ScriptedWallet};
 

@@ -13,7 +13,7 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::{ErrorCode, InvoiceTerms, LightningNetwork, Method, NwcKeys};
 
-use crate::backend_handle::{BackendHandle, LONG, QUIET, wanted, within};
+use crate::backend_under_test::{BackendHandle, LONG, QUIET, wanted, within};
 use crate::fixture::{Fixture, SOON};
 use crate::scripted_wallet::ScriptedWallet;
 

@@ -7,7 +7,7 @@ use usher_faults::lightning::{CallBehaviour, FaultyNwcService};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_sandbox::lightning::{LightningNetwork, Method};
 
-use crate::backend_handle::{BackendHandle, LONG};
+use crate::backend_under_test::{BackendHandle, LONG};
 use crate::fixture::Fixture;
 
 /// An invoice is made, paid, and reported.
@@ -101,9 +101,9 @@ async fn a_closed_subscription_is_requested_again() {
     fixture.client.until(true).await;
     fixture.relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are back");
     while let Ok(Some(LightningNotification::Reconnected)) =
-        tokio::time::timeout(crate::backend_handle::QUIET, async { Some(fixture.client.notification().await) }).await
-    {
-    }
+        tokio::time::timeout(crate::backend_under_test::QUIET, async { Some(fixture.client.notification().await) })
+            .await
+    {}
     works(&mut fixture).await;
 }
 
@@ -118,7 +118,7 @@ async fn a_dropped_connection_is_made_again() {
     fixture.relay.set(|quirks| quirks.drop_every = None);
     fixture.client.until(true).await;
     fixture.relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are back");
-    while tokio::time::timeout(crate::backend_handle::QUIET, fixture.client.notification()).await.is_ok() {}
+    while tokio::time::timeout(crate::backend_under_test::QUIET, fixture.client.notification()).await.is_ok() {}
     works(&mut fixture).await;
 }
 

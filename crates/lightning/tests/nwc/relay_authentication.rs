@@ -10,7 +10,7 @@ use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::{PaymentHash, Preimage};
 use usher_sandbox::lightning::{InvoiceTerms, LightningNetwork};
 
-use crate::backend_handle::{BackendHandle, LONG, within};
+use crate::backend_under_test::{BackendHandle, LONG, within};
 use crate::scripted_wallet::{ScriptedWallet, Wire};
 
 fn hash() -> PaymentHash {

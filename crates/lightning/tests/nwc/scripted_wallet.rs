@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::backend_handle::LONG;
+use crate::backend_under_test::LONG;
 
 pub(crate) const ANSWER: u16 = 23_195;
 pub(crate) const NOTIFICATION: u16 = 23_197;

@@ -17,7 +17,7 @@ use usher_lightning::nwc::{
 use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::Method;
 
-use crate::backend_handle::BackendHandle;
+use crate::backend_under_test::BackendHandle;
 use crate::fixture::Fixture;
 use crate::scripted_wallet::ScriptedWallet;
 

@@ -8,7 +8,7 @@ use usher_faults::proxy::BreakableProxy;
 use usher_faults::relay::{LieOk, Quirks, QuirkyRelay};
 use usher_sandbox::lightning::{InvoiceTerms, LightningNetwork, Method};
 
-use crate::backend_handle::{BackendHandle, LONG, within};
+use crate::backend_under_test::{BackendHandle, LONG, within};
 
 /// Everything a shop needs, with this first relay, where the wallet service may be missing, and a good second one.
 async fn works_with(first: &str) {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotification, Settlement};
 use usher_protocol::message::{PaymentHash, Preimage};
 
-use crate::backend_handle::{BackendHandle, LONG};
+use crate::backend_under_test::{BackendHandle, LONG};
 use crate::scripted_wallet::{ANSWER, NOTIFICATION, NOTIFICATION_NIP04, Request, ScriptedWallet, Wire};
 
 fn hash() -> PaymentHash {

@@ -15,8 +15,8 @@ use usher_token_bucket::{Rate, TokenBucket};
 
 use super::pay::LinkError;
 use crate::kernel::bounded_cache::bounded;
-use crate::kernel::network_quota::quota;
 use crate::kernel::observer::{CommittedStep, Observer};
+use crate::kernel::per_network_limit::quota;
 use crate::kernel::tasks::Tasks;
 use crate::operations::{Operation, Payment};
 use crate::ports::{Clock, OpenOperation, OperationKind, Store};

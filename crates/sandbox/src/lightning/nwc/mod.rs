@@ -15,7 +15,7 @@ mod metrics;
 mod node_handler;
 mod notification;
 mod payment_notifier;
-mod request;
+mod received_request;
 mod request_handler;
 mod service;
 mod service_context;

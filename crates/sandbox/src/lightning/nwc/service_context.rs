@@ -20,7 +20,7 @@ use super::executor;
 use super::keys::NwcKeys;
 use super::metrics::NwcMetrics;
 use super::notification;
-use super::request::NwcRequest;
+use super::received_request::NwcRequest;
 use super::wire::{Call, REQUEST, RESPONSE, Response};
 use super::{ErrorCode, Method};
 use crate::lightning::Account;

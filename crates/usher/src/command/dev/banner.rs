@@ -2,7 +2,7 @@
 
 use secrecy::ExposeSecret as _;
 
-use super::started_parts::Setup;
+use super::setup::Setup;
 
 /// What is running, where, and what to type next.
 pub(super) fn banner(setup: &Setup<'_>) -> String {

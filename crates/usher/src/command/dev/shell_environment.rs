@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 
-use super::started_parts::Setup;
+use super::setup::Setup;
 use crate::failure::Failure;
 use crate::output::write;
 

@@ -2,8 +2,8 @@
 //!
 //! A block of commands follows a paragraph that ends with a colon, and ends at an empty line. Tests paste the blocks.
 
+use super::setup::Setup;
 use super::shell_environment::{quoted, shell_environment};
-use super::started_parts::Setup;
 
 /// The payment that is asked for, in millisats.
 const AMOUNT: u64 = 10_000;

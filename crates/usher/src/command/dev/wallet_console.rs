@@ -8,8 +8,8 @@ use usher_sandbox::amounts::{self, amount, millisats};
 use usher_sandbox::wallet::{FileError, Fulfilled, Request, Subscription, Verdict, Wallet, WalletFile};
 
 use super::sample_pages::Pages;
-use super::started_parts::Setup;
-use super::tickets;
+use super::setup::Setup;
+use super::ticket_commands;
 use super::tour::{self, tour};
 
 /// How long to wait for the relay when a handshake URL is opened.

@@ -11,7 +11,7 @@ import usher.client.model.Event;
  * Hands the events of a stream to a listener: one after the other, on the client's threads, as many as it wants. One that
  * is slow stops only its own reading: the stream is read again later, from where it is.
  */
-final class ListenerSubscription implements StreamReader.Sink, Flow.Subscription, Watch {
+final class ListenerSubscription implements StreamReader.Sink, Flow.Subscription, WatchHandle {
     /** Events that wait for the listener before the reading stops. */
     private static final int MOST = 1000;
 

@@ -61,7 +61,7 @@ public class Operation<R> {
      * @param listener gets the events
      * @return closes the reading
      */
-    public Watch onEvent(StreamListener listener) {
+    public WatchHandle onEvent(StreamListener listener) {
         return usher.watch(streamId, 0, listener);
     }
 

@@ -49,7 +49,7 @@ public final class ReusableLogin {
      * @param listener gets the events
      * @return closes the reading
      */
-    public Watch watch(long after, StreamListener listener) {
+    public WatchHandle watch(long after, StreamListener listener) {
         return usher.watch(streamId(), after, listener);
     }
 }

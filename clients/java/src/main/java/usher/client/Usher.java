@@ -357,7 +357,7 @@ public final class Usher implements AutoCloseable {
      * @param listener gets the events
      * @return closes the reading
      */
-    public Watch watch(String streamId, long after, StreamListener listener) {
+    public WatchHandle watch(String streamId, long after, StreamListener listener) {
         ListenerSubscription subscription = deliver(listener);
         subscription.read(hub, streamId, after);
         return subscription;
@@ -387,7 +387,7 @@ public final class Usher implements AutoCloseable {
      * @param listener gets the event, whose index to remember, and its data
      * @return closes the reading
      */
-    public Watch onSubscriptionClosed(long after, BiConsumer<Event, SubscriptionClosedData> listener) {
+    public WatchHandle onSubscriptionClosed(long after, BiConsumer<Event, SubscriptionClosedData> listener) {
         return watch("subscriptions", after, event -> {
             if (event.data() instanceof SubscriptionClosedData data) {
                 listener.accept(event, data);
@@ -402,8 +402,8 @@ public final class Usher implements AutoCloseable {
      * @param listener gets the events
      * @return closes the feed
      */
-    public Watch streamAllEvents(LiveListener listener) {
-        return new LiveFeed(transport, listener);
+    public WatchHandle streamAllEvents(LiveListener listener) {
+        return new ServerSentEvents(transport, listener);
     }
 
     /**

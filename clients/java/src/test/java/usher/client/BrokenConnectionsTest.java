@@ -88,7 +88,7 @@ class BrokenConnectionsTest {
                     .streamId();
             String url = usher.api().createKeyHandshake(KeyHandshakeRequest.of().withStaticToken("door")).await().url();
             BlockingQueue<Object> all = new LinkedBlockingQueue<>();
-            Watch watch = usher.watch(stream, 0, new RealServiceTest.Recording(all));
+            WatchHandle watch = usher.watch(stream, 0, new RealServiceTest.Recording(all));
             service.wallet("open", url);
             assertEquals(0, ((Event) RealServiceTest.take(all)).index());
             proxy.breakAll();

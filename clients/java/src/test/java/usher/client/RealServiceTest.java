@@ -79,7 +79,7 @@ class RealServiceTest {
     void aUserLogsInAndAnotherCallOfTheSameLoginAsksNobodyAgain() throws Exception {
         LoginOperation login = usher.login().await();
         BlockingQueue<Object> heard = new LinkedBlockingQueue<>();
-        Watch watch = login.onEvent(new Recording(heard));
+        WatchHandle watch = login.onEvent(new Recording(heard));
         BlockingQueue<Object> published = new LinkedBlockingQueue<>();
         login.events().subscribe(new OneByOne(published));
         Call<LoginResult> first = login.result();
@@ -127,7 +127,7 @@ class RealServiceTest {
         ReusableLogin again = usher.reusableLogin(request, CallOptions.DEFAULT).await();
         assertEquals(List.of(door.streamId(), door.url(), door.pageUrl()), List.of(again.streamId(), again.url(), again.pageUrl()));
         BlockingQueue<Object> heard = new LinkedBlockingQueue<>();
-        Watch watch = door.watch(0, new Recording(heard));
+        WatchHandle watch = door.watch(0, new Recording(heard));
         service.wallet("login", door.url());
         assertEquals(user, assertInstanceOf(KeyHandshakeData.class, ((Event) take(heard)).data()).mainKey());
         StatusUpdateData outcome = assertInstanceOf(StatusUpdateData.class, ((Event) take(heard)).data());
@@ -182,7 +182,7 @@ class RealServiceTest {
     @Test
     void aUserAgreesToASubscriptionAndClosesIt() throws Exception {
         BlockingQueue<SubscriptionClosedData> closed = new LinkedBlockingQueue<>();
-        try (Watch watch = usher.onSubscriptionClosed(0, (event, data) -> closed.add(data))) {
+        try (WatchHandle watch = usher.onSubscriptionClosed(0, (event, data) -> closed.add(data))) {
             assertNotNull(watch);
             long soon = Instant.now().getEpochSecond() + 600;
             Operation<SubscriptionResult> asked = usher.requestSubscription(
@@ -284,7 +284,7 @@ class RealServiceTest {
     @Test
     void theLiveFeedShowsTheEventsOfAllStreams() throws Exception {
         BlockingQueue<WebhookEvent> live = new LinkedBlockingQueue<>();
-        try (Watch feed = usher.streamAllEvents(live::add)) {
+        try (WatchHandle feed = usher.streamAllEvents(live::add)) {
             assertNotNull(feed);
             // The feed begins at some time; a login after it is in it.
             for (int attempt = 0; live.isEmpty() && attempt < 20; attempt++) {

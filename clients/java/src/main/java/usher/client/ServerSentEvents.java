@@ -12,13 +12,13 @@ import usher.client.internal.Request;
 import usher.client.model.WebhookEvent;
 
 /** Reads the server-sent events of {@code GET /events}. */
-final class LiveFeed implements Watch {
+final class ServerSentEvents implements WatchHandle {
     private final LiveListener listener;
     private final CompletableFuture<HttpResponse<Void>> exchange;
     private volatile boolean closed;
     private volatile Runnable stop = () -> {};
 
-    LiveFeed(Transport transport, LiveListener listener) {
+    ServerSentEvents(Transport transport, LiveListener listener) {
         this.listener = listener;
         HttpRequest request = HttpRequest.newBuilder(transport.uri("/events"))
                 .header("Authorization", transport.authorization)
