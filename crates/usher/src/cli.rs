@@ -193,6 +193,10 @@ pub struct DevCommand {
     /// token, its documentation and the mint stay on this machine.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true)]
     pub lan: Option<Option<Ipv4Addr>>,
+    /// In a container: API, pages and relay listen at all of its addresses, at their own ports only, which the container publishes at
+    /// 127.0.0.1 of the machine.
+    #[arg(long, conflicts_with = "lan")]
+    pub container: bool,
     /// The wallet says yes to everything by itself.
     #[arg(long)]
     pub auto_approve: bool,

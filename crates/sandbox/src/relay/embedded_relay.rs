@@ -1,5 +1,5 @@
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use nostr_relay_builder::builder::{RateLimit, RelayBuilder};
 use nostr_relay_builder::local::LocalRelay;
@@ -31,7 +31,7 @@ impl EmbeddedRelay {
         Self::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await
     }
 
-    /// Starts a relay at this address; port 0 takes a free one.
+    /// Starts a relay at this address; port 0 takes a free one. One at all addresses is named by 127.0.0.1.
     ///
     /// # Errors
     /// When the address cannot be listened on, for example as its port is taken.
@@ -53,7 +53,9 @@ impl EmbeddedRelay {
         let tasks = TaskTracker::new();
         let stop = CancellationToken::new();
         tasks.spawn(stop.clone().run_until_cancelled_owned(accept(listener, relay, tasks.clone(), stop.clone())));
-        Ok(Self { address, url: format!("ws://{address}"), tasks, stop })
+        let host = if address.ip().is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { address.ip() };
+        let url = format!("ws://{}", SocketAddr::new(host, address.port()));
+        Ok(Self { address, url, tasks, stop })
     }
 
     /// Its address, such as `ws://127.0.0.1:<port>`.

@@ -103,8 +103,9 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     let port = command.port.or_else(|| given.is_set("info.listen_port").then(|| own.info.port()));
     tell_ignored(&given);
     let network = if command.embedded { Some(DevNetwork::start().await?) } else { None };
-    let relay_at = |port| SocketAddr::from((lan.unwrap_or(Ipv4Addr::LOCALHOST), port));
-    let world = match command.relay_port {
+    let listens_at = if command.container { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
+    let relay_at = |port| SocketAddr::from((lan.unwrap_or(listens_at), port));
+    let world = match command.relay_port.or_else(|| command.container.then_some(RELAY_PORT)) {
         Some(port) => surround(network.as_ref(), folder, relay_at(port)).await?,
         None => match surround(network.as_ref(), folder, relay_at(RELAY_PORT)).await {
             Err(DevError::Relay { .. }) => surround(network.as_ref(), folder, relay_at(0)).await?,
@@ -149,7 +150,8 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     process::raise_file_limit(0);
     process::log_panics();
 
-    let (docs, listener) = (DocsAccess::WithTokenOrLocal, listen(port).await?);
+    let port = port.or_else(|| command.container.then_some(PORT));
+    let (docs, listener) = (DocsAccess::WithTokenOrLocal, listen(listens_at, port).await?);
     let listeners = Listeners::beside(listener, config).await?;
     let service = Service::start(config, folder.path(), docs, store, listeners, LeaseGate::default()).await?;
     let request =
@@ -282,12 +284,12 @@ fn tell_ignored(given: &Loaded) {
     }
 }
 
-async fn listen(port: Option<u16>) -> Result<TcpListener, Failure> {
+async fn listen(address: Ipv4Addr, port: Option<u16>) -> Result<TcpListener, Failure> {
     match port {
-        Some(port) => TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|error| port_taken(port, &error)),
-        None => match TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).await {
+        Some(port) => TcpListener::bind((address, port)).await.map_err(|error| port_taken(port, &error)),
+        None => match TcpListener::bind((address, PORT)).await {
             Ok(listener) => Ok(listener),
-            Err(_) => Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?),
+            Err(_) => Ok(TcpListener::bind((address, 0)).await?),
         },
     }
 }

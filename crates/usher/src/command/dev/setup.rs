@@ -44,6 +44,11 @@ pub(super) struct Setup<'a> {
 impl Setup<'_> {
     /// The service's base URL.
     pub(super) fn base(&self) -> String {
-        format!("http://{}", self.service)
+        format!("http://{}", reached_at(self.service))
     }
+}
+
+/// Where programs of the machine reach what listens there: a container's ports are published at 127.0.0.1.
+fn reached_at(address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() { SocketAddr::from((Ipv4Addr::LOCALHOST, address.port())) } else { address }
 }
