@@ -8,10 +8,11 @@ use std::time::Duration;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use chrono::DateTime;
 use http::StatusCode;
 use usher_engine::operations::PaymentProgress;
 use usher_engine::ports::StoreError;
-use usher_engine::{Engine, OperationOutcome, PaymentView, StreamId};
+use usher_engine::{Engine, OperationOutcome, PaymentView, StreamId, UnixMillis};
 use usher_page_layout::Frame;
 
 use crate::PagesState;
@@ -49,6 +50,8 @@ struct PaymentPage<'a> {
     description: &'a str,
     /// The beginning of a description that would push the code off a phone's screen.
     summary: Option<String>,
+    /// When it was paid, in UTC: the same in each language.
+    paid_at: Option<String>,
     /// What names the payment.
     number: &'a str,
     status: &'a str,
@@ -199,6 +202,7 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
             in_sats: price.is_some().then_some(&in_sats),
             description: &view.description,
             summary: summary(&view.description),
+            paid_at: view.paid_at.and_then(date),
             number: &id.to_string(),
             is_over: status.is_over(),
             status: status.text(&texts.payment.status),
@@ -219,6 +223,11 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
             return_now: return_url.filter(|_| status == Status::Paid),
         },
     )
+}
+
+fn date(at: UnixMillis) -> Option<String> {
+    let at = DateTime::from_timestamp(i64::try_from(at.secs()).ok()?, 0)?;
+    Some(at.format("%Y-%m-%d %H:%M UTC").to_string())
 }
 
 /// The beginning of a long text; `None` when it is short.

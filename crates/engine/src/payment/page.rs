@@ -6,7 +6,7 @@ use crate::kernel::request_errors::EventsError;
 use crate::operations::{Operation, PaymentProgress};
 use crate::page_rules::KeyedPage;
 use crate::ports::StoreError;
-use crate::{OperationOutcome, StreamId};
+use crate::{OperationOutcome, StreamId, UnixMillis};
 
 /// Most events of a payment: its statuses, once each, and failures.
 const MAX_EVENTS: usize = 1_000;
@@ -22,6 +22,8 @@ pub struct PaymentView {
     pub end: Option<OperationOutcome>,
     /// Millisats.
     pub amount: u64,
+    /// When it was paid; `None` also if the books do not say so any more.
+    pub paid_at: Option<UnixMillis>,
     /// The price, if it was not requested in millisats.
     pub price: Option<Price>,
     /// What it is for.
@@ -53,6 +55,7 @@ impl Payments {
         let statuses = self.statuses(id).await?;
         let progress = payment.progress();
         let can_be_paid = matches!(progress, PaymentProgress::Asking);
+        let booked = if progress == PaymentProgress::Paid { self.booked(id).await? } else { None };
         Ok(Some(PaymentView {
             progress,
             is_approved: statuses.iter().any(|status| status == "user_approved"),
@@ -60,6 +63,7 @@ impl Payments {
                 statuses.last().filter(|_| progress == PaymentProgress::Ended).map(|s| OperationOutcome::of_status(s))
             }),
             amount: payment.amount(),
+            paid_at: booked.map(|payment| payment.changed_at),
             price: payment.price().cloned(),
             description: payment.description().to_owned(),
             invoice: payment.invoice().filter(|_| can_be_paid).map(|invoice| invoice.as_str().to_owned()),

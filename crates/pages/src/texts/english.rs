@@ -247,6 +247,7 @@ pub(crate) const ENGLISH: Texts = Texts {
         receipt_amount: "Amount",
         receipt_for: "For",
         receipt_to: "To",
+        receipt_date: "Paid",
         receipt_number: "Payment",
         not_found: Message {
             heading: "There is no such payment",

@@ -266,6 +266,7 @@ pub(crate) const GERMAN: Texts = Texts {
         receipt_amount: "Betrag",
         receipt_for: "Verwendungszweck",
         receipt_to: "Empfänger",
+        receipt_date: "Bezahlt am",
         receipt_number: "Zahlungsnummer",
         not_found: Message {
             heading: "Diese Zahlung gibt es nicht",

@@ -164,6 +164,7 @@ pub(crate) struct PaymentTexts {
     pub(crate) receipt_amount: &'static str,
     pub(crate) receipt_for: &'static str,
     pub(crate) receipt_to: &'static str,
+    pub(crate) receipt_date: &'static str,
     pub(crate) receipt_number: &'static str,
     pub(crate) not_found: Message,
 }

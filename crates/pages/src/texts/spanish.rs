@@ -253,6 +253,7 @@ pub(crate) const SPANISH: Texts = Texts {
         receipt_amount: "Importe",
         receipt_for: "Concepto",
         receipt_to: "Destinatario",
+        receipt_date: "Pagado el",
         receipt_number: "Número de pago",
         not_found: Message {
             heading: "Este pago no existe",
