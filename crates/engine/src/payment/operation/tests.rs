@@ -1,7 +1,6 @@
 use lightning_invoice::Currency as Coin;
 use proptest::prelude::*;
 use serde_json::json;
-use usher_protocol::message::Preimage;
 use usher_protocol::subkey::Permission;
 
 use super::*;
