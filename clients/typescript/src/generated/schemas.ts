@@ -76,7 +76,7 @@ export interface components {
              */
             currency?: string;
             /**
-             * @description What it is for.
+             * @description What it is for; of a payment on chain the address.
              */
             description: string;
             /**
@@ -85,11 +85,11 @@ export interface components {
             direction: string;
             /**
              * Format: int64
-             * @description What the liquidity provider kept of a payment that arrived, or what routing cost. Missing if there is none, or it is not known.
+             * @description What the liquidity provider kept of a payment that arrived, or what routing or the miners cost. Missing if there is none, or it is not known.
              */
             fee_millisats?: number;
             /**
-             * @description `payment`: `POST /payments/single`. `charge`: a due date of a subscription. `invoice`: an invoice that the Lightning backend pays, for `POST /invoices/pay` or for tickets. `refund`: `POST /payments/{stream_id}/refund`.
+             * @description `payment`: `POST /payments/single`. `charge`: a due date of a subscription. `invoice`: an invoice that the Lightning backend pays, for `POST /invoices/pay` or for tickets. `refund`: `POST /payments/{stream_id}/refund`. `on_chain`: `POST /wallet/send`.
              */
             kind: string;
             /**
@@ -121,6 +121,10 @@ export interface components {
              * @description Its stream.
              */
             stream_id: string;
+            /**
+             * @description The id of the transaction of a payment on chain. Missing before there is one.
+             */
+            txid?: string;
         };
         /**
          * @description Redeems a ticket.
@@ -183,6 +187,10 @@ export interface components {
              * @description The mint.
              */
             mint_url?: string;
+            /**
+             * @description Of a verification session: whether the user has passed, also when no proof could be issued.
+             */
+            passed?: boolean;
             /** @description The reason; in the user's words with `rejected`. */
             reason?: string;
             /** @description Your own reference. */
@@ -191,7 +199,7 @@ export interface components {
              * @description `success` is reported only for a token that the mint has confirmed, or, for a ticket that was sent, when the mint says that it is spent.
              */
             status: string;
-            /** @description With `success` of a request without `redeem`, and of a verification: the token (NUT-00). Whoever has it can spend it: redeem it at once. */
+            /** @description With `success` of a request without `redeem`, and of a verification: the token (NUT-00). Anybody who has it can spend it: redeem it at once. */
             token?: string;
             /**
              * @description The unit.
@@ -373,7 +381,7 @@ export interface components {
          */
         EventPage: {
             /**
-             * @description There will be no more events: these are the last.
+             * @description The operation has ended, and these are its last events. Only a payment that ended unpaid may get one more, a late `paid`.
              */
             done: boolean;
             /** @description The events, oldest first. */
@@ -388,6 +396,11 @@ export interface components {
              * @description The `after` for the next request.
              */
             next: number;
+            /**
+             * Format: int64
+             * @description With `done`, if `paid` may still follow because money may still arrive: until when, in Unix seconds. While the Lightning backend cannot be reached, it may follow later.
+             */
+            paid_late_until?: number;
         };
         /**
          * @description An invalid field of a request.
@@ -702,6 +715,11 @@ export interface components {
              * @description How many payments by the service are under way.
              */
             payments: number;
+            /**
+             * Format: int64
+             * @description Millisats, fees included, that are sent on chain by transactions in no block yet: no part of the balance any more.
+             */
+            sending: number;
         };
         /**
          * @description What the operator should know.
@@ -1015,7 +1033,7 @@ export interface components {
             amount?: number;
             /**
              * Format: int64
-             * @description If requested in another currency than millisats, or at a payment link: what was asked for, in millisats.
+             * @description If requested in another currency than millisats, or at a payment link: what was asked for, in millisats. With `txid`: what the payee gets.
              */
             amount_millisats?: number;
             /**
@@ -1031,11 +1049,16 @@ export interface components {
             currency?: string;
             /**
              * Format: int64
-             * @description With `paid` by the Lightning backend: fees in millisats.
+             * @description With `paid` by the Lightning backend, and with `sending`: fees in millisats.
              */
             fees_paid?: number;
             /** @description With `error` of the Lightning backend: whether it is certain that nothing was paid. */
             outcome?: string;
+            /**
+             * Format: int64
+             * @description If `paid` may still follow, because money may still arrive: until when, in Unix seconds.
+             */
+            paid_late_until?: number;
             /**
              * Format: uuid
              * @description On the stream of a payment link: the payment, as `GET /payments` lists it.
@@ -1057,11 +1080,15 @@ export interface components {
              */
             skimmed_fee?: number;
             /**
-             * @description `user_approved` and `user_failed` are intermediate, the others final; `paid` may still follow them.
+             * @description `user_approved`, `user_failed` and `sending` are intermediate, the others final; `paid` may still follow them.
              */
             status: string;
             /** @description The subscription that the payment is for. */
             subscription_id?: string;
+            /**
+             * @description With `sending` and `paid` on chain: the transaction's id.
+             */
+            txid?: string;
         };
         /**
          * @description A payment link.
@@ -1410,7 +1437,7 @@ export interface components {
             mint_url: string;
             /** @description Whether it responded to the last request, other than with a server error; `null` when none was sent since the start. */
             responds?: boolean | null;
-            /** @description How many jobs (to mint, redeem, verify or withdraw) are not finished. They continue by themselves. */
+            /** @description How many jobs (to mint, redeem, verify or withdraw) are not finished. They continue on their own. */
             unfinished_jobs: number;
         };
         /**
@@ -1588,7 +1615,7 @@ export interface components {
              */
             amount: number;
             /**
-             * @description Whether the service asks for each due payment by itself, from `first_payment_due` on, or from the last due date before the user agreed. It reports each on the stream `subscriptions`. Needs a Lightning backend.
+             * @description Whether the service asks for each due payment, from `first_payment_due` on, or from the last due date before the user agreed. It reports each on the stream `subscriptions`. Needs a Lightning backend.
              * @default false
              */
             auto_charge?: boolean;
@@ -1792,6 +1819,28 @@ export interface components {
          */
         RotateOidcKeysRequest: Record<string, never>;
         /**
+         * @description Sends money on chain.
+         */
+        SendOnChainRequest: {
+            /**
+             * Format: one-line
+             * @description A Bitcoin address on `wallet.network`.
+             */
+            address: string;
+            /** @description Millisats that arrive there, a multiple of 1,000; the miner fee comes on top. Or `all`: all that the node can spend, less the fee. */
+            amount: number | string;
+            /**
+             * Format: int64
+             * @description Sats per virtual byte. By default what the chain source names for a block within an hour.
+             */
+            fee_rate?: number;
+            /**
+             * Format: identifier
+             * @description Your own reference, repeated in the events.
+             */
+            request_id?: string;
+        };
+        /**
          * @description Sends a ticket to a user.
          */
         SendTicketRequest: {
@@ -1844,7 +1893,7 @@ export interface components {
             expires_at?: number;
             /**
              * Format: nostr-public-key
-             * @description The user who is asked to pay: 64 hex characters. Without it no wallet is asked: whoever opens the page or has the invoice can pay.
+             * @description The user who is asked to pay: 64 hex characters. Without it no wallet is asked: anybody who opens the page or has the invoice can pay.
              */
             main_key?: string;
             /**
@@ -1927,7 +1976,7 @@ export interface components {
             /** @description When, and how often, it is paid. */
             authorized_recurrence: components["schemas"]["AuthorizedRecurrence"];
             /**
-             * @description Whether the service asks for each due payment by itself.
+             * @description Whether the service asks for each due payment.
              */
             auto_charge: boolean;
             /** @description If requested in another currency than millisats: the currency. */
@@ -1965,7 +2014,7 @@ export interface components {
             authorized_amount: number;
             authorized_recurrence: components["schemas"]["AuthorizedRecurrence"];
             /**
-             * @description Whether the service asks for each due payment by itself.
+             * @description Whether the service asks for each due payment.
              */
             auto_charge: boolean;
             /**
@@ -2082,7 +2131,7 @@ export interface components {
          */
         Ticket: {
             /**
-             * @description A Cashu token (NUT-00, version 4). Whoever has it can spend it.
+             * @description A Cashu token (NUT-00, version 4). Anybody who has it can spend it.
              */
             token: string;
         };

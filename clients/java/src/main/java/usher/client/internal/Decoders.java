@@ -37,7 +37,8 @@ public final class Decoders {
                 json.optionalObject("rate", Decoders::rate),
                 json.optionalString("refund_of"),
                 json.optionalString("request_id"),
-                json.optionalInteger("settled_millisats"));
+                json.optionalInteger("settled_millisats"),
+                json.optionalString("txid"));
     }
 
     public static CalendarNextOccurrence calendarNextOccurrence(JsonObject json) {
@@ -50,6 +51,7 @@ public final class Decoders {
                 json.string("status"),
                 json.optionalInteger("amount"),
                 json.optionalString("mint_url"),
+                json.optionalFlag("passed"),
                 json.optionalString("reason"),
                 json.optionalString("request_id"),
                 json.optionalString("token"),
@@ -184,7 +186,8 @@ public final class Decoders {
     public static LightningNodePending lightningNodePending(JsonObject json) {
         return new LightningNodePending(
                 json.integer("payments"),
-                json.integer("closing"));
+                json.integer("closing"),
+                json.integer("sending"));
     }
 
     public static LightningNodeWarning lightningNodeWarning(JsonObject json) {
@@ -665,12 +668,14 @@ public final class Decoders {
                 json.optionalString("currency"),
                 json.optionalInteger("fees_paid"),
                 json.optionalString("outcome"),
+                json.optionalInteger("paid_late_until"),
                 json.optionalString("payment_id"),
                 json.optionalString("preimage"),
                 json.optionalObject("rate", Decoders::rate),
                 json.optionalString("request_id"),
                 json.optionalInteger("skimmed_fee"),
                 json.optionalString("subscription_id"),
+                json.optionalString("txid"),
                 json.optionalString("token"));
     }
 

@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
  * Data of {@code StatusUpdate}: how an operation goes on, or ends without a result of its own.
  *
  * @param status What happened: on a login {@code approved}, {@code declined}, {@code timeout} or {@code error}; on a
- *     payment {@code user_approved}, {@code user_failed}, {@code paid}, {@code user_rejected}, {@code timeout} or
- *     {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
+ *     payment {@code user_approved}, {@code user_failed}, {@code sending}, {@code paid}, {@code user_rejected}, {@code
+ *     timeout} or {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
  * @param grantedPermissions The permissions that the wallet grants, in its own words; with {@code approved}.
  * @param mainKey On a login: the key that responded, itself or through a subkey; with {@code approved} and {@code
  *     declined}.
@@ -22,12 +22,13 @@ import org.jspecify.annotations.Nullable;
  * @param amount If requested in another currency than millisats, or at a payment link: the amount, in the currency's
  *     minor unit.
  * @param amountMillisats If requested in another currency than millisats, or at a payment link: what was asked for, in
- *     millisats.
+ *     millisats. With {@code txid}: what the payee gets.
  * @param amountReceived With {@code skimmed_fee}: millisats that the service received.
  * @param comment On the stream of a payment link: what the payer wrote.
  * @param currency If requested in another currency than millisats, or at a payment link: the currency.
- * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
+ * @param feesPaid With {@code paid} by the Lightning backend, and with {@code sending}: fees in millisats.
  * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
+ * @param paidLateUntil If {@code paid} may still follow, because money may still arrive: until when, in Unix seconds.
  * @param paymentId On the stream of a payment link: the payment, as {@code GET /payments} lists it.
  * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
  *     backend tells it.
@@ -36,6 +37,7 @@ import org.jspecify.annotations.Nullable;
  * @param skimmedFee With {@code paid} through a channel opened for it: millisats that the liquidity provider kept. The
  *     user paid both.
  * @param subscriptionId The subscription that the payment is for.
+ * @param txid With {@code sending} and {@code paid} on chain: the transaction's id.
  * @param token On a ticket request, with {@code error}: a token that the user has given away, that was not confirmed,
  *     and that may be worth something.
  */
@@ -53,19 +55,21 @@ public record StatusUpdateData(
         @Nullable String currency,
         @Nullable Long feesPaid,
         @Nullable String outcome,
+        @Nullable Long paidLateUntil,
         @Nullable String paymentId,
         @Nullable String preimage,
         @Nullable Rate rate,
         @Nullable String requestId,
         @Nullable Long skimmedFee,
         @Nullable String subscriptionId,
+        @Nullable String txid,
         @Nullable String token) implements EventData {
     /**
      * Keeps unchangeable copies of lists.
      *
      * @param status What happened: on a login {@code approved}, {@code declined}, {@code timeout} or {@code error}; on
-     *     a payment {@code user_approved}, {@code user_failed}, {@code paid}, {@code user_rejected}, {@code timeout}
-     *     or {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
+     *     a payment {@code user_approved}, {@code user_failed}, {@code sending}, {@code paid}, {@code user_rejected},
+     *     {@code timeout} or {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
      * @param grantedPermissions The permissions that the wallet grants, in its own words; with {@code approved}.
      * @param mainKey On a login: the key that responded, itself or through a subkey; with {@code approved} and {@code
      *     declined}.
@@ -78,12 +82,14 @@ public record StatusUpdateData(
      * @param amount If requested in another currency than millisats, or at a payment link: the amount, in the
      *     currency's minor unit.
      * @param amountMillisats If requested in another currency than millisats, or at a payment link: what was asked
-     *     for, in millisats.
+     *     for, in millisats. With {@code txid}: what the payee gets.
      * @param amountReceived With {@code skimmed_fee}: millisats that the service received.
      * @param comment On the stream of a payment link: what the payer wrote.
      * @param currency If requested in another currency than millisats, or at a payment link: the currency.
-     * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
+     * @param feesPaid With {@code paid} by the Lightning backend, and with {@code sending}: fees in millisats.
      * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
+     * @param paidLateUntil If {@code paid} may still follow, because money may still arrive: until when, in Unix
+     *     seconds.
      * @param paymentId On the stream of a payment link: the payment, as {@code GET /payments} lists it.
      * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
      *     backend tells it.
@@ -92,6 +98,7 @@ public record StatusUpdateData(
      * @param skimmedFee With {@code paid} through a channel opened for it: millisats that the liquidity provider kept.
      *     The user paid both.
      * @param subscriptionId The subscription that the payment is for.
+     * @param txid With {@code sending} and {@code paid} on chain: the transaction's id.
      * @param token On a ticket request, with {@code error}: a token that the user has given away, that was not
      *     confirmed, and that may be worth something.
      */
@@ -115,12 +122,14 @@ public record StatusUpdateData(
                 + ", currency=" + currency
                 + ", feesPaid=" + feesPaid
                 + ", outcome=" + outcome
+                + ", paidLateUntil=" + paidLateUntil
                 + ", paymentId=" + paymentId
                 + ", preimage=…"
                 + ", rate=" + rate
                 + ", requestId=" + requestId
                 + ", skimmedFee=" + skimmedFee
                 + ", subscriptionId=" + subscriptionId
+                + ", txid=" + txid
                 + ", token=…"
                 + "]";
     }
