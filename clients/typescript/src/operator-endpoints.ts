@@ -134,6 +134,11 @@ export class OperatorEndpoints {
     return this.#http.call("POST", "/wallet/receiving-cost", { amount }, options);
   }
 
+  /** Sends money of the service's own Lightning node to a Bitcoin address. Give the call an idempotency key. */
+  sendOnChain(request: Schemas["SendOnChainRequest"], options?: CallOptions): Promise<Schemas["StreamStarted"]> {
+    return this.#http.call("POST", "/wallet/send", request, options);
+  }
+
   /** Lists webhook deliveries: by default those that failed. */
   webhookDeliveries(
     filter: { status?: "failed" | "pending" | "delivered"; after?: string; limit?: number } = {},

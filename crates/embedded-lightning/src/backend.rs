@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Runtime;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use usher_engine::ports::{
     Clock, CompletedPayment, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification,
@@ -18,6 +18,7 @@ use usher_engine::ports::{
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
+use crate::fee_rate::FeeRateEstimate;
 use crate::invoices::blocking;
 use crate::liquidity::sendable;
 use crate::node::{MAX_PAUSE, MIN_PAUSE, StartError, build, check_owner, draft, start, until_chain};
@@ -27,7 +28,7 @@ use crate::panic_flag::PanicGuard;
 use crate::payments::{Sent, prepare};
 use crate::rollback_guard::Generation;
 use crate::store::Store;
-use crate::{connections, events, funding, overview, payment_cleanup};
+use crate::{connections, events, fee_rate, funding, overview, payment_cleanup};
 
 /// Threads of the node's runtime: it blocks some while it writes.
 const THREADS: usize = 4;
@@ -190,6 +191,7 @@ async fn run(
     inner.started.store(true, Ordering::Release);
     runtime.spawn(connections::keep(node, provider, stop.clone()));
     if let Some(chain) = options.chain_access.clone() {
+        runtime.spawn(fee_rate::follow(Arc::clone(&inner), Arc::clone(&chain), stop.clone()));
         runtime.spawn(funding::publish(Arc::clone(&inner), chain, stop.clone()));
     }
     runtime.spawn(overview::watch(Arc::clone(&inner), stop.clone()));
@@ -230,7 +232,10 @@ async fn open(
         provider: options.provider.clone(),
         closes_alone,
         building: Mutex::new(()),
-        opening: Mutex::new(()),
+        spending: Mutex::new(()),
+        root: options.root()?,
+        fee_rate: FeeRateEstimate::default(),
+        to_publish: Notify::new(),
         started: AtomicBool::new(false),
         reserving: Mutex::new(()),
         outcomes: watch::Sender::new(0),

@@ -90,7 +90,7 @@ impl NodeContext {
         let (peer, address) = self.peer(wanted.peer.as_deref())?;
         let amount = wanted.amount / 1000;
         // One at a time, so that none is taken for another.
-        let _opening = self.opening.lock();
+        let _opening = self.spending.lock();
         if let Some(key) = &wanted.key {
             match self.store.opening(key).map_err(storage)? {
                 Some(known) if known.peer != peer.to_string() || known.amount != amount => {
@@ -122,6 +122,12 @@ impl NodeContext {
             return Err(NodeError::Refused(
                 "the node has not seen the funding transaction of another channel on the chain yet, and could spend the same \
                  coins again: repeat the request in a minute (a channel that stays unready can be closed by force)"
+                    .to_owned(),
+            ));
+        }
+        if self.sends_coins_unseen().map_err(storage)? {
+            return Err(NodeError::Refused(
+                "the node has not seen the transaction on the chain yet that sends money away, and could spend the same coins again:                  repeat the request in a minute"
                     .to_owned(),
             ));
         }
@@ -178,7 +184,7 @@ impl NodeContext {
 
     /// Whether a channel is being opened with coins that the on-chain wallet still takes for unspent: it learns of the
     /// funding transaction from the chain source, as of any other.
-    fn spends_coins_unseen(&self) -> bool {
+    pub(crate) fn spends_coins_unseen(&self) -> bool {
         let node = self.node();
         let is_seen = |channel: &ChannelDetails| {
             channel.funding_txo.is_some_and(|output| node.payment(&PaymentId(output.txid.to_byte_array())).is_some())

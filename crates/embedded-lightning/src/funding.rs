@@ -1,4 +1,5 @@
-//! Publishes funding transactions again. The library hands one to the chain source once, and expects that it reaches a block
+//! Publishes transactions again and again until they are in a block: those that fund channels, and those that send money on
+//! chain (`sends.rs`), which nobody else publishes. The library hands a funding transaction to the chain source once, and expects that it reaches a block
 //! (LDK's `BroadcasterInterface`). It may not: the process is killed at that moment, the chain source does not answer, or
 //! drops it for others that pay more. The channel would never open.
 
@@ -6,21 +7,21 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ldk_node::bitcoin::consensus::encode::deserialize_partial;
+use ldk_node::bitcoin::consensus::encode::{deserialize_partial, serialize};
 use ldk_node::bitcoin::{OutPoint, Transaction, Txid};
 use tokio_util::sync::CancellationToken;
 
 use crate::node_context::NodeContext;
 use crate::options::ChainAccess;
 
-/// How often funding transactions that are in no block are published.
+/// How often transactions that are in no block are published.
 const INTERVAL: Duration = Duration::from_secs(30);
 
 /// What a transaction begins with after its version: three zero bytes of that, and marker and flag of one with witnesses
 /// (BIP 144).
 const START: [u8; 5] = [0, 0, 0, 0, 1];
 
-/// Publishes the funding transactions that are in no block, at once and then again and again, until `stop`.
+/// Publishes the transactions that are in no block, at once and then again and again, until `stop`.
 pub(crate) async fn publish(inner: Arc<NodeContext>, chain: Arc<dyn ChainAccess>, stop: CancellationToken) {
     let mut due = tokio::time::interval(INTERVAL);
     let mut refusals: HashMap<Txid, String> = HashMap::new();
@@ -28,13 +29,14 @@ pub(crate) async fn publish(inner: Arc<NodeContext>, chain: Arc<dyn ChainAccess>
         tokio::select! {
             () = stop.cancelled() => return,
             _ = due.tick() => {}
+            () = inner.to_publish.notified() => {}
         }
         let looking = Arc::clone(&inner);
-        let found = tokio::task::spawn_blocking(move || looking.unconfirmed_fundings()).await;
+        let found = tokio::task::spawn_blocking(move || looking.unconfirmed()).await;
         // The library broke; there is nothing to publish.
         let Ok(found) = found else { return };
         let found = found.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the funding transactions of channels cannot be read");
+            tracing::warn!(%error, "the transactions to publish cannot be read");
             Vec::new()
         });
         refusals.retain(|id, _| found.iter().any(|(known, _)| known == id));
@@ -47,7 +49,7 @@ pub(crate) async fn publish(inner: Arc<NodeContext>, chain: Arc<dyn ChainAccess>
                 Ok(()) => _ = refusals.remove(&id),
                 Err(problem) if refusals.get(&id) == Some(&problem) => {}
                 Err(problem) => {
-                    tracing::warn!(transaction = %id, problem, "the chain source does not take a channel's funding transaction");
+                    tracing::warn!(transaction = %id, problem, "the chain source does not take a transaction of the node");
                     refusals.insert(id, problem);
                 }
             }
@@ -56,6 +58,14 @@ pub(crate) async fn publish(inner: Arc<NodeContext>, chain: Arc<dyn ChainAccess>
 }
 
 impl NodeContext {
+    /// The transactions to publish. Blocks.
+    fn unconfirmed(&self) -> std::io::Result<Vec<(Txid, Vec<u8>)>> {
+        let mut found = self.unconfirmed_fundings()?;
+        let sends = self.store.publishing()?.into_iter();
+        found.extend(sends.map(|send| (send.transaction.compute_txid(), serialize(&send.transaction))));
+        Ok(found)
+    }
+
     /// The funding transactions that are in no block, of channels that this node opened. Blocks.
     ///
     /// They are taken from what is stored, and only with the channel's monitor: the peer has signed how the money returns then.
@@ -107,7 +117,6 @@ fn transactions(stored: &[u8], wanted: &HashSet<Txid>) -> Vec<(Txid, Vec<u8>)> {
 #[cfg(test)]
 mod tests {
     use ldk_node::bitcoin::absolute::LockTime;
-    use ldk_node::bitcoin::consensus::serialize;
     use ldk_node::bitcoin::hashes::Hash as _;
     use ldk_node::bitcoin::transaction::Version;
     use ldk_node::bitcoin::{Amount, ScriptBuf, Sequence, TxIn, TxOut, Witness};

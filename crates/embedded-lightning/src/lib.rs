@@ -36,6 +36,9 @@
 //! that before it publishes the funding transaction, and closes the channel if it was killed before it stored the rest.
 //! The library publishes a funding transaction once; the adapter repeats that until it is in a block (`funding.rs`).
 //!
+//! Money leaves on chain by transactions that the adapter makes and stores before it publishes them (`sends.rs`), from a copy of
+//! the library's wallet (`stored_wallet.rs`).
+//!
 //! # Who publishes a closing transaction
 //!
 //! Publishing it costs miner fees. Without an on-chain balance the node leaves it to the provider: a new operator has none, and
@@ -56,6 +59,7 @@ mod channels;
 mod connections;
 mod draft_store;
 mod events;
+mod fee_rate;
 mod funding;
 mod invoices;
 mod liquidity;
@@ -72,7 +76,10 @@ mod payment_cleanup;
 mod payment_records;
 mod payments;
 mod rollback_guard;
+mod send_records;
+mod sends;
 mod store;
+mod stored_wallet;
 #[cfg(test)]
 mod testing;
 

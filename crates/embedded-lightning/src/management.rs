@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use usher_engine::ports::{Channel, ChannelOpening, LightningNode, NodeError, NodeState, ReceivingCost, WantedChannel};
+use usher_engine::StreamId;
+use usher_engine::ports::{
+    Channel, ChannelOpening, LightningNode, NodeError, NodeState, OnChainOrder, OnChainPrice, OnChainStatus,
+    OnChainWish, ReceivingCost, WantedChannel,
+};
 
 use crate::backend::{EmbeddedLightning, PROVIDER_TIME};
 use crate::node_context::NodeContext;
@@ -67,6 +71,20 @@ impl LightningNode for EmbeddedLightning {
     async fn close_channel(&self, id: &str, force: bool) -> Result<(), NodeError> {
         let id = id.to_owned();
         self.manage_running(move |inner| inner.close_channel(&id, force)).await
+    }
+
+    async fn price_on_chain(&self, wish: &OnChainWish) -> Result<OnChainPrice, NodeError> {
+        let wish = wish.clone();
+        self.manage_running(move |inner| inner.price_on_chain(&wish)).await
+    }
+
+    async fn send_on_chain(&self, order: &OnChainOrder) -> Result<OnChainStatus, NodeError> {
+        let order = order.clone();
+        self.manage_running(move |inner| inner.send_on_chain(&order)).await
+    }
+
+    async fn look_up_on_chain(&self, order: StreamId) -> Result<Option<OnChainStatus>, NodeError> {
+        self.manage(move |inner| inner.look_up_on_chain(order)).await
     }
 }
 

@@ -12,7 +12,7 @@ use usher_protocol::bolt11::Network;
 
 use crate::draft_store::DraftStore;
 use crate::log_bridge::LogBridge;
-use crate::options::{ChainSource, InvalidOption, Options};
+use crate::options::{ChainSource, InvalidOption, Options, bitcoin_network};
 use crate::store::{OpenError, Store};
 
 /// The pause after the first attempt to start the node.
@@ -205,12 +205,7 @@ fn set_chain_source(builder: &mut Builder, chain: &ChainSource) {
 fn builder(options: &Options, runtime: &tokio::runtime::Handle, closes_alone: bool) -> Result<Builder, StartError> {
     let mut config = Config {
         storage_dir_path: options.folder.to_string_lossy().into_owned(),
-        network: match options.network {
-            Network::Bitcoin => ldk_node::bitcoin::Network::Bitcoin,
-            Network::Testnet => ldk_node::bitcoin::Network::Testnet,
-            Network::Signet => ldk_node::bitcoin::Network::Signet,
-            Network::Regtest => ldk_node::bitcoin::Network::Regtest,
-        },
+        network: bitcoin_network(options.network),
         ..Config::default()
     };
     if let (Some(anchors), Some(provider)) = (&mut config.anchor_channels_config, &options.provider) {

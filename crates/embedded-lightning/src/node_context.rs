@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ldk_node::bitcoin::bip32::Xpriv;
 use ldk_node::bitcoin::secp256k1::PublicKey;
 use ldk_node::{BalanceDetails, ChannelDetails, Node};
 use parking_lot::{Mutex, RwLock};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use usher_engine::ports::Clock;
 use usher_protocol::bolt11::Network;
 
+use crate::fee_rate::FeeRateEstimate;
 use crate::node::CLOSING_RESERVE;
 use crate::options::LiquidityProvider;
 use crate::panic_flag::PanicGuard;
@@ -35,8 +37,13 @@ pub(crate) struct NodeContext {
     pub(crate) closes_alone: bool,
     /// Held while the library builds the node, which needs its threads.
     pub(crate) building: Mutex<()>,
-    /// Held while a channel is opened.
-    pub(crate) opening: Mutex<()>,
+    /// Held while a channel is opened, or money is sent on chain.
+    pub(crate) spending: Mutex<()>,
+    /// The root of the on-chain wallet's keys.
+    pub(crate) root: Xpriv,
+    pub(crate) fee_rate: FeeRateEstimate,
+    /// There is a transaction to publish.
+    pub(crate) to_publish: Notify,
     pub(crate) started: AtomicBool,
     /// Held from the look at the inbound capacity until an invoice that needs it is recorded.
     pub(crate) reserving: Mutex<()>,
@@ -65,11 +72,16 @@ impl NodeContext {
         self.provider.as_ref().is_some_and(|provider| provider.node_id == *peer)
     }
 
+    /// What is kept of an on-chain balance for closing channels with peers other than the provider, in sats.
+    pub(crate) fn kept(&self, channels: &[ChannelDetails], balance: u64) -> u64 {
+        let others = channels.iter().filter(|channel| !self.is_provider(&channel.counterparty_node_id)).count();
+        (CLOSING_RESERVE * others as u64).min(balance)
+    }
+
     /// What can be spent of the on-chain balance and what is kept of it for closing channels with peers other than the
     /// provider, in sats. The library keeps nothing if it closes channels with the provider alone.
     pub(crate) fn on_chain(&self, balances: &BalanceDetails, channels: &[ChannelDetails]) -> (u64, u64) {
-        let others = channels.iter().filter(|channel| !self.is_provider(&channel.counterparty_node_id)).count();
-        let kept = (CLOSING_RESERVE * others as u64).min(balances.total_onchain_balance_sats);
+        let kept = self.kept(channels, balances.total_onchain_balance_sats);
         let not_yet = kept.saturating_sub(balances.total_anchor_channels_reserve_sats);
         (balances.spendable_onchain_balance_sats.saturating_sub(not_yet), kept)
     }

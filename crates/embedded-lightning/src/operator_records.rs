@@ -260,7 +260,7 @@ mod tests {
         let key = IdempotencyKey([7; 32]);
         store.begin_opening(&key, "peer", 100).unwrap();
         let first_version = "ALTER TABLE openings DROP COLUMN monitors; DROP TABLE owner;
-                             ALTER TABLE channels DROP COLUMN channel_id; PRAGMA user_version = 1;";
+                             ALTER TABLE channels DROP COLUMN channel_id; DROP TABLE sends; PRAGMA user_version = 1;";
         store.connection.lock().execute_batch(first_version).unwrap();
         drop(store);
         for _ in 0..2 {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ldk_node::bip39::Mnemonic;
+use ldk_node::bitcoin::bip32::Xpriv;
 use ldk_node::bitcoin::hashes::{Hash as _, HashEngine as _, sha256};
 use ldk_node::bitcoin::secp256k1::PublicKey;
 use ldk_node::lightning::ln::msgs::SocketAddress;
@@ -32,8 +33,8 @@ pub struct Options {
     pub max_fee_percent: u64,
     /// The most that the provider may keep of a payment for opening a channel, in percent of its amount.
     pub max_opening_fee_percent: u64,
-    /// Asks the chain source where its chain ends before the node is built, and publishes funding transactions again; without,
-    /// neither is done.
+    /// Asks the chain source where its chain ends before the node is built and for fee rates, and publishes transactions again;
+    /// without, none of that is done.
     pub chain_access: Option<Arc<dyn ChainAccess>>,
     /// Whether a new node looks for the mnemonic's money in the whole chain. One with an Esplora server always does.
     pub recover: bool,
@@ -64,6 +65,12 @@ pub trait ChainAccess: Send + Sync {
     /// # Errors
     /// Why the chain source does not take it, in words for the operator and without secrets.
     async fn publish(&self, transaction: &[u8]) -> Result<(), String>;
+
+    /// The fee rate with which a transaction is in a block within an hour, in sats per virtual byte, at least 1.
+    ///
+    /// # Errors
+    /// Why it is not known, in words for the operator and without secrets.
+    async fn fee_rate(&self) -> Result<f64, String>;
 }
 
 /// Where the node learns of blocks.
@@ -125,6 +132,12 @@ impl Options {
         Mnemonic::from_str(&self.mnemonic).map_err(|_| InvalidOption::Mnemonic)
     }
 
+    /// The root of the on-chain wallet's keys (BIP 32), as the library derives it.
+    pub(crate) fn root(&self) -> Result<Xpriv, InvalidOption> {
+        let seed = self.mnemonic()?.to_seed_normalized("");
+        Xpriv::new_master(bitcoin_network(self.network), &seed).map_err(|_| InvalidOption::Mnemonic)
+    }
+
     /// Tells the seed from others, and nothing else of it.
     pub(crate) fn fingerprint(&self) -> Result<String, InvalidOption> {
         let mut engine = sha256::HashEngine::default();
@@ -132,6 +145,16 @@ impl Options {
         engine.input(&self.mnemonic()?.to_seed_normalized(""));
         let digest = sha256::Hash::from_engine(engine).to_byte_array();
         Ok(digest.iter().take(FINGERPRINT).map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+/// The network in the library's words.
+pub(crate) const fn bitcoin_network(network: Network) -> ldk_node::bitcoin::Network {
+    match network {
+        Network::Bitcoin => ldk_node::bitcoin::Network::Bitcoin,
+        Network::Testnet => ldk_node::bitcoin::Network::Testnet,
+        Network::Signet => ldk_node::bitcoin::Network::Signet,
+        Network::Regtest => ldk_node::bitcoin::Network::Regtest,
     }
 }
 

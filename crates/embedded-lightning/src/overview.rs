@@ -56,6 +56,14 @@ impl NodeContext {
                 _ => false,
             });
         let (spendable, kept) = self.on_chain(&balances, &channels);
+        // The library may not have seen yet what is being sent.
+        let (on_chain, spendable, kept, sending) = match self.balance_with_sends()? {
+            None => (balances.total_onchain_balance_sats, spendable, kept, 0),
+            Some((total, spendable, sending)) => {
+                let kept = self.kept(&channels, total);
+                (total, spendable.saturating_sub(kept), kept, sending)
+            }
+        };
         let inbound = self.free_inbound().map_err(|error| std::io::Error::other(error.to_string()))?.at_once;
         let mut state = NodeState {
             node_id: self.node().node_id().to_string(),
@@ -66,11 +74,12 @@ impl NodeContext {
             capacity: channels.iter().map(|channel| channel.channel_value_sats * 1000).sum(),
             outbound: sendable(&channels),
             inbound,
-            on_chain: balances.total_onchain_balance_sats * 1000,
+            on_chain: on_chain * 1000,
             on_chain_spendable: spendable * 1000,
             on_chain_reserved: kept * 1000,
             payments_under_way: self.store.payments_under_way()?,
             closing: (closing + swept.sum::<u64>()) * 1000,
+            sending: sending * 1000,
             skimmed_fees: self.store.skimmed_fees()?,
             closures: self.store.closures()?,
             warnings: Vec::new(),
@@ -260,6 +269,7 @@ mod tests {
             on_chain_reserved: 0,
             payments_under_way: 0,
             closing: 7,
+            sending: 0,
             skimmed_fees: 0,
             closures: Closures::default(),
             warnings: Vec::new(),

@@ -31,7 +31,7 @@ const CHANNEL_MANAGER: &str = "manager";
 const LOCK: &str = "lock";
 
 /// The version of the tables below.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 
 const TABLES: &str = "
     CREATE TABLE entries (
@@ -63,7 +63,15 @@ const TABLES: &str = "
     CREATE TABLE generation (number INTEGER NOT NULL);
     INSERT INTO generation VALUES (0);
     CREATE TABLE owner (seed TEXT NOT NULL, network TEXT NOT NULL);
-    PRAGMA user_version = 4;
+    CREATE TABLE sends (
+        id TEXT PRIMARY KEY,
+        raw BLOB NOT NULL,
+        amount INTEGER NOT NULL,
+        fee INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        changed_at INTEGER NOT NULL
+    );
+    PRAGMA user_version = 5;
 ";
 
 /// From version 1 to 2.
@@ -74,6 +82,17 @@ const OWNER: &str = "CREATE TABLE owner (seed TEXT NOT NULL, network TEXT NOT NU
 
 /// From version 3 to 4.
 const IDS_OF_CHANNELS: &str = "ALTER TABLE channels ADD COLUMN channel_id BLOB;";
+
+/// From version 4 to 5.
+const SENDS: &str = "
+    CREATE TABLE sends (
+        id TEXT PRIMARY KEY,
+        raw BLOB NOT NULL,
+        amount INTEGER NOT NULL,
+        fee INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        changed_at INTEGER NOT NULL
+    );";
 
 /// Writes an entry.
 const SET: &str = "INSERT OR REPLACE INTO entries VALUES (?1, ?2, ?3, ?4)";
@@ -133,9 +152,10 @@ impl Store {
         connection.pragma_update(None, "synchronous", "full")?;
         match connection.query_row("PRAGMA user_version", [], |row| row.get(0))? {
             0 => connection.execute_batch(&format!("BEGIN; {TABLES} COMMIT;"))?,
-            1 => upgrade(&connection, &[MONITORS_OF_OPENINGS, OWNER, IDS_OF_CHANNELS])?,
-            2 => upgrade(&connection, &[OWNER, IDS_OF_CHANNELS])?,
-            3 => upgrade(&connection, &[IDS_OF_CHANNELS])?,
+            1 => upgrade(&connection, &[MONITORS_OF_OPENINGS, OWNER, IDS_OF_CHANNELS, SENDS])?,
+            2 => upgrade(&connection, &[OWNER, IDS_OF_CHANNELS, SENDS])?,
+            3 => upgrade(&connection, &[IDS_OF_CHANNELS, SENDS])?,
+            4 => upgrade(&connection, &[SENDS])?,
             VERSION => {}
             newer => return Err(OpenError::Newer(newer)),
         }

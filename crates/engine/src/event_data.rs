@@ -174,8 +174,8 @@ pub struct LoginData {
 /// Data of `StatusUpdate` on streams of payments, and of requests for invoices and subscriptions that failed.
 #[derive(Clone, Default, Serialize, ToSchema)]
 pub struct PaymentData {
-    /// `user_approved` and `user_failed` are intermediate, the others final; `paid` may still follow them.
-    #[schema(pattern = "^(user_approved|user_failed|paid|user_rejected|timeout|error)$", example = "paid")]
+    /// `user_approved`, `user_failed` and `sending` are intermediate, the others final; `paid` may still follow them.
+    #[schema(pattern = "^(user_approved|user_failed|sending|paid|user_rejected|timeout|error)$", example = "paid")]
     pub status: String,
     /// With `paid`: the proof, whose hash is the payment hash of the invoice; if the Lightning backend tells it.
     #[schema(
@@ -184,7 +184,14 @@ pub struct PaymentData {
         example = "0001020304050607080900010203040506070809000102030405060708090102"
     )]
     pub preimage: Option<String>,
-    /// With `paid` by the Lightning backend: fees in millisats.
+    /// With `sending` and `paid` on chain: the transaction's id.
+    #[schema(
+        nullable = false,
+        pattern = "^[0-9a-f]{64}$",
+        example = "0001020304050607080900010203040506070809000102030405060708090102"
+    )]
+    pub txid: Option<String>,
+    /// With `paid` by the Lightning backend, and with `sending`: fees in millisats.
     #[schema(nullable = false)]
     pub fees_paid: Option<u64>,
     /// With `skimmed_fee`: millisats that the service received.
@@ -212,7 +219,7 @@ pub struct PaymentData {
     /// If requested in another currency than millisats: the currency.
     #[schema(nullable = false)]
     pub currency: Option<String>,
-    /// If requested in another currency than millisats: what was asked for, in millisats.
+    /// If requested in another currency than millisats: what was asked for, in millisats. With `txid`: what the payee gets.
     #[schema(nullable = false)]
     pub amount_millisats: Option<u64>,
     /// If requested in another currency than millisats: at which rate.

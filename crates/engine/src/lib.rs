@@ -59,6 +59,7 @@ pub use page_rules::PageRules;
 pub use payment::Payments;
 pub use payment::books::PaymentPage;
 pub use payment::invoice_request::{InvoiceContent, RequestInvoice};
+pub use payment::on_chain::start::SendOnChainRequest;
 pub use payment::page::PaymentView;
 pub use payment::pay_invoice::PayInvoiceRequest;
 pub use payment::price::{Price, PricedOperation};

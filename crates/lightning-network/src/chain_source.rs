@@ -12,7 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use ldk_node::bitcoin::consensus::encode::{deserialize_hex, serialize_hex};
 use ldk_node::bitcoin::hashes::Hash as _;
-use ldk_node::bitcoin::{Address, Amount, BlockHash, OutPoint, Txid};
+use ldk_node::bitcoin::{Address, Amount, BlockHash, OutPoint, Transaction, Txid};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -134,6 +134,13 @@ impl Chain {
     /// How many transactions wait for a block.
     pub fn unconfirmed(&self) -> usize {
         self.blockchain.lock().unconfirmed().count()
+    }
+
+    /// The transactions that pay to an address, in a block or not.
+    pub fn payments_to(&self, address: &Address) -> Vec<Transaction> {
+        let (script, blockchain) = (address.script_pubkey(), self.blockchain.lock());
+        let pays = |transaction: &&Transaction| transaction.output.iter().any(|output| output.script_pubkey == script);
+        blockchain.transactions().map(|(_, transaction)| transaction).filter(pays).cloned().collect()
     }
 
     /// Refuses transactions, as if all of them paid too little, or takes them again.

@@ -24,6 +24,9 @@ const MAX_REASON: usize = 200;
 /// Within how many blocks the node wants a funding transaction to be confirmed (ldk-node's `ChannelFunding`).
 const FUNDING_TARGET: u16 = 12;
 
+/// Within how many blocks money that is sent on chain is to arrive (ldk-node's `OnchainPayment`): an hour.
+pub(crate) const PAYMENT_TARGET: u16 = 6;
+
 /// Bytes of a kilobyte, and sats of a bitcoin: bitcoind names fee rates in bitcoin per kilobyte.
 const SATS_PER_BYTE: f64 = 100_000_000.0 / 1_000.0;
 
@@ -93,17 +96,25 @@ impl ChainSource {
     /// # Errors
     /// If the chain source does not answer, or names none; the reason, without its address.
     pub(crate) async fn funding_fee_rate(&self) -> Result<f64, String> {
+        self.fee_rate_within(FUNDING_TARGET).await
+    }
+
+    /// The fee rate with which a transaction is in one of the next `target` blocks, in sats per virtual byte.
+    ///
+    /// # Errors
+    /// If the chain source does not answer, or names none; the reason, without its address.
+    pub(crate) async fn fee_rate_within(&self, target: u16) -> Result<f64, String> {
         let none = || "it names no fee rate".to_owned();
         let rate = match &self.kind {
             Kind::Esplora { base, token } => {
                 let estimates: HashMap<u16, f64> =
                     serde_json::from_str(&self.get(base, token.as_ref(), "fee-estimates").await?)
                         .map_err(|_| none())?;
-                let soon_enough = estimates.into_iter().filter(|(blocks, _)| *blocks <= FUNDING_TARGET);
+                let soon_enough = estimates.into_iter().filter(|(blocks, _)| *blocks <= target);
                 soon_enough.max_by_key(|(blocks, _)| *blocks).map(|(_, rate)| rate)
             }
             Kind::Bitcoind { url, user, password } => {
-                let params = json!([FUNDING_TARGET, "ECONOMICAL"]);
+                let params = json!([target, "ECONOMICAL"]);
                 let result = self.call(url, user, password, "estimatesmartfee", &params).await?;
                 result["feerate"].as_f64().map(|rate| rate * SATS_PER_BYTE)
             }
@@ -175,6 +186,10 @@ impl usher_embedded_lightning::ChainAccess for ChainSource {
         };
         // In these words both say that it is in a block, or in the mempool.
         published.or_else(|problem| if problem.contains("already in ") { Ok(()) } else { Err(problem) })
+    }
+
+    async fn fee_rate(&self) -> Result<f64, String> {
+        self.fee_rate_within(PAYMENT_TARGET).await
     }
 }
 

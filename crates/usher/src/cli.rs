@@ -314,6 +314,19 @@ pub enum LightningCommand {
         #[arg(long)]
         yes: bool,
     },
+    /// Sends money of the on-chain balance to a Bitcoin address. It cannot be taken back.
+    Send {
+        /// The address, on `wallet.network`.
+        address: String,
+        /// What arrives, in sats; the miner fee comes on top. Or `all`: all that the node can spend, less the fee.
+        amount: String,
+        /// Sats per virtual byte, at most 1000 [default: what the chain source names for a block within an hour].
+        #[arg(long, value_name = "RATE")]
+        fee_rate: Option<u64>,
+        /// Does not ask.
+        #[arg(long)]
+        yes: bool,
+    },
     /// Prints the list of channels and peers as JSON: it says what was lost, and whom to ask to close the channels, if the
     /// node's data are lost.
     ///

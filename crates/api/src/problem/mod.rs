@@ -118,6 +118,14 @@ impl Problem {
         Self::new(ErrorCode::Overloaded, detail).retry_after(RETRY_SECONDS)
     }
 
+    /// The service runs no Lightning node of its own.
+    pub(crate) fn no_lightning_node() -> Self {
+        Self::new(
+            ErrorCode::WalletNotConfigured,
+            "the service runs no Lightning node of its own (wallet.ln_backend is not \"embedded\")",
+        )
+    }
+
     pub(crate) fn wallet_not_configured() -> Self {
         Self::new(ErrorCode::WalletNotConfigured, "no Lightning backend is configured (wallet.ln_backend)")
     }
@@ -198,6 +206,8 @@ impl From<StartError> for Problem {
         match error {
             StartError::Invalid(fields) => Self::invalid(fields),
             StartError::NoLightning => Self::wallet_not_configured(),
+            StartError::NoNode => Self::no_lightning_node(),
+            StartError::Node(error) => error.into(),
             StartError::NoTicketWallet => {
                 Self::new(ErrorCode::WalletNotConfigured, "the service runs without a ticket wallet")
             }

@@ -6,9 +6,10 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use usher_engine::LightningBackend;
+use usher_engine::StreamId;
 use usher_engine::ports::{
-    Channel, ChannelCounts, ChannelOpening, Closures, LightningNode, NodeError, NodeState, NodeWarning, OpeningState,
-    ReceivingCost, WantedChannel,
+    Channel, ChannelCounts, ChannelOpening, Closures, LightningNode, NodeError, NodeState, NodeWarning, OnChainAmount,
+    OnChainOrder, OnChainPrice, OnChainState, OnChainStatus, OnChainWish, OpeningState, ReceivingCost, WantedChannel,
 };
 use usher_engine::testing::FakeLightning;
 use usher_protocol::bolt11::Network;
@@ -20,6 +21,7 @@ use crate::app::TestApp;
 struct ScriptedNode {
     opened: Mutex<Vec<WantedChannel>>,
     closed: Mutex<Vec<(String, bool)>>,
+    sent: Mutex<Vec<OnChainOrder>>,
     fails: Mutex<Option<NodeError>>,
 }
 
@@ -46,6 +48,7 @@ impl LightningNode for ScriptedNode {
             on_chain_reserved: 25,
             payments_under_way: 1,
             closing: 9,
+            sending: 11,
             skimmed_fees: 2,
             closures: Closures { cooperative: 3, forced: 2, after_kill: 1 },
             warnings: vec![NodeWarning { code: "not_running", text: "it waits".to_owned() }],
@@ -86,6 +89,35 @@ impl LightningNode for ScriptedNode {
         self.closed.lock().push((id.to_owned(), force));
         Ok(())
     }
+
+    async fn price_on_chain(&self, wish: &OnChainWish) -> Result<OnChainPrice, NodeError> {
+        let amount = match wish.amount {
+            OnChainAmount::Exactly(amount) => amount,
+            OnChainAmount::All => 5_000,
+        };
+        self.respond(OnChainPrice { amount, fee: 141_000, fee_rate: wish.fee_rate.unwrap_or(1) * 250 })
+    }
+
+    async fn send_on_chain(&self, order: &OnChainOrder) -> Result<OnChainStatus, NodeError> {
+        self.respond(())?;
+        let mut sent = self.sent.lock();
+        if !sent.contains(order) {
+            sent.push(order.clone());
+        }
+        drop(sent);
+        Ok(self.look_up_on_chain(order.id).await?.expect("it was sent"))
+    }
+
+    async fn look_up_on_chain(&self, order: StreamId) -> Result<Option<OnChainStatus>, NodeError> {
+        let sent = self.sent.lock();
+        let known = sent.iter().find(|known| known.id == order);
+        Ok(known.map(|known| OnChainStatus {
+            transaction: "ab".repeat(32),
+            amount: known.most.saturating_sub(282_000),
+            fee: 141_000,
+            state: OnChainState::Unconfirmed,
+        }))
+    }
 }
 
 async fn start() -> (TestApp, Arc<ScriptedNode>) {
@@ -120,7 +152,7 @@ async fn a_node_that_does_not_run_is_described() {
         "node_id": "02ee", "synced_at": null, "height": 7,
         "channels": { "usable": 1, "unusable": 2, "capacity": 100 }, "inbound": 50,
         "on_chain": { "total": 30, "spendable": 5, "reserved": 25 },
-        "pending": { "payments": 1, "closing": 9 }, "skimmed_fees": 2,
+        "pending": { "payments": 1, "closing": 9, "sending": 11 }, "skimmed_fees": 2,
         "closures": { "cooperative": 3, "forced": 2, "after_kill": 1 },
         "warnings": [{ "code": "not_running", "text": "it waits" }],
     });
@@ -194,4 +226,64 @@ async fn without_a_node_of_its_own_the_service_says_so() {
     assert!(body["detail"].as_str().unwrap().contains("embedded"), "{body}");
     assert_eq!(app.tell("/wallet/addresses", &json!({})).await.0, 503);
     assert_eq!(app.tell("/wallet/receiving-cost", &json!({ "amount": 1 })).await.0, 503);
+    let (status, body) = app.tell("/wallet/send", &json!({ "address": "bc1q", "amount": "all" })).await;
+    assert_eq!((status, body["code"].as_str()), (503, Some("wallet_not_configured")));
+}
+
+#[tokio::test]
+async fn money_is_sent_on_chain_once_for_each_key() {
+    let (app, node) = start().await;
+    let mut streams = Vec::new();
+    for key in ["a", "a", "b"] {
+        let body = json!({ "address": "bc1q", "amount": 50_000, "fee_rate": 4, "request_id": "theirs" });
+        let response = app.post("/wallet/send").json(&body).header("Idempotency-Key", key).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        streams.push(response.json::<Value>().await.unwrap()["stream_id"].as_str().unwrap().to_owned());
+    }
+    assert!(streams[0] == streams[1] && streams[1] != streams[2], "{streams:?}");
+    let (_, page) = app.ask(&format!("/events/{}?wait=30", streams[0])).await;
+    let expected = json!({
+        "status": "sending", "txid": "ab".repeat(32), "amount_millisats": 50_000, "fees_paid": 141_000, "request_id": "theirs",
+    });
+    assert_eq!(page["events"][0]["data"], expected);
+    app.ask(&format!("/events/{}?wait=30", streams[2])).await;
+    let sent = node.sent.lock().clone();
+    assert_eq!(sent.len(), 2);
+    assert_eq!((sent[0].fee_rate, sent[0].most, sent[0].amount), (1_000, 332_000, OnChainAmount::Exactly(50_000)));
+    let (_, books) = app.ask("/payments").await;
+    let booked = &books["payments"][0];
+    assert!(booked["txid"] == "ab".repeat(32) && booked["payment_hash"].is_null(), "{books}");
+    assert_eq!(
+        (&booked["kind"], &booked["direction"], &booked["status"], &booked["amount_millisats"]),
+        (&json!("on_chain"), &json!("out"), &json!("open"), &json!(50_000)),
+        "{books}"
+    );
+}
+
+#[tokio::test]
+async fn requests_that_cannot_be_sent_on_chain_name_their_field() {
+    let (app, node) = start().await;
+    for (body, pointer) in [
+        (json!({ "address": "bc1q", "amount": 1_001 }), "/amount"),
+        (json!({ "address": "bc1q", "amount": "some" }), "/amount"),
+        (json!({ "address": "bc1q", "amount": 0 }), "/amount"),
+        (json!({ "address": "bc1q", "amount": 1_000, "fee_rate": 1_001 }), "/fee_rate"),
+        (json!({ "address": "bc1q", "amount": 1_000, "fee_rate": 0 }), "/fee_rate"),
+        (json!({ "amount": 1_000 }), "/address"),
+    ] {
+        let (status, answered) = app.tell("/wallet/send", &body).await;
+        assert_eq!((status, &answered["errors"][0]["pointer"]), (422, &json!(pointer)), "{body}: {answered}");
+    }
+    for (error, status, pointer) in [
+        (NodeError::InvalidAddress("is of another network".to_owned()), 422, "/address"),
+        (NodeError::InvalidAmount("too much".to_owned()), 422, "/amount"),
+        (NodeError::InvalidFeeRate("is required".to_owned()), 422, "/fee_rate"),
+        (NodeError::Unavailable("it waits".to_owned()), 502, ""),
+    ] {
+        *node.fails.lock() = Some(error.clone());
+        let (answered, body) = app.tell("/wallet/send", &json!({ "address": "bc1q", "amount": "all" })).await;
+        assert_eq!(answered, status, "{error:?}: {body}");
+        assert_eq!(body["errors"][0]["pointer"].as_str().unwrap_or_default(), pointer, "{body}");
+    }
+    assert!(node.sent.lock().is_empty());
 }

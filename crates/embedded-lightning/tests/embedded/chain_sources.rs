@@ -31,6 +31,10 @@ impl ChainAccess for Serves {
     async fn publish(&self, _transaction: &[u8]) -> Result<(), String> {
         Ok(())
     }
+
+    async fn fee_rate(&self) -> Result<f64, String> {
+        Err("none".to_owned())
+    }
 }
 
 async fn start(options: Options) -> Arc<EmbeddedLightning> {

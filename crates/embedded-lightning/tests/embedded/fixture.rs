@@ -64,7 +64,13 @@ impl ChainAccess for Rpc {
     }
 
     async fn publish(&self, transaction: &[u8]) -> Result<(), String> {
-        self.call("sendrawtransaction", json!([hex::encode(transaction)])).await.map(drop)
+        let published = self.call("sendrawtransaction", json!([hex::encode(transaction)])).await.map(drop);
+        published.or_else(|problem| if problem.contains("already in ") { Ok(()) } else { Err(problem) })
+    }
+
+    async fn fee_rate(&self) -> Result<f64, String> {
+        let rate = self.call("estimatesmartfee", json!([6])).await?["feerate"].as_f64().ok_or("no fee rate")?;
+        Ok(rate * 100_000.0)
     }
 }
 

@@ -14,3 +14,4 @@ mod outages;
 mod provider_faults;
 mod receiving_kills;
 mod restored_copies;
+mod sends;

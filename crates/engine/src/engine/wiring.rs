@@ -117,7 +117,9 @@ impl Engine {
             lightning_calls.clone(),
             options.payments.look_ups_per_second,
         ));
-        let (lightning_queue, queued_calls) = LightningQueue::new(core.clone(), backend, lightning_calls.clone());
+        let node = parts.lightning.as_ref().and_then(|lightning| lightning.node.clone());
+        let (lightning_queue, queued_calls) =
+            LightningQueue::new(core.clone(), backend, node.clone(), lightning_calls.clone());
         let lightning_queue = Arc::new(lightning_queue);
         let ticket_queue = TicketQueue::new(core.clone(), parts.tickets.clone(), ticket_calls.clone());
         let signers = Arc::new(SignerQueue::new(core.clone(), parts.remote_signer.clone()));
@@ -211,6 +213,7 @@ impl Engine {
             pages: pages.clone(),
             network: options.payments.network,
             has_lightning,
+            node: node.clone(),
         });
         let subscriptions = Subscriptions {
             core: core.clone(),

@@ -1,6 +1,6 @@
 use crate::FieldError;
 use crate::kernel::commit::ModifyError;
-use crate::ports::{RateUnavailable, StoreError, TicketError};
+use crate::ports::{NodeError, RateUnavailable, StoreError, TicketError};
 
 /// Why an operation did not start.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +11,12 @@ pub enum StartError {
     /// It needs a Lightning backend, and none is configured.
     #[error("no Lightning backend is configured")]
     NoLightning,
+    /// It needs a Lightning node of the service's own, and there is none.
+    #[error("the service runs no Lightning node of its own")]
+    NoNode,
+    /// The Lightning node does not do it.
+    #[error(transparent)]
+    Node(#[from] NodeError),
     /// It needs a mint of proofs of age, and none is configured (`verification.mint_url`) or named.
     #[error("no mint of proofs of age is configured")]
     NoVerificationMint,

@@ -28,6 +28,7 @@ pub use crate::login::signer_request::{
     SignerCall, SignerFault, SignerReport, SignerRequest, SignerStatus, SignerUpdate,
 };
 pub use crate::payment::invoice_request::InvoiceRequest;
+pub use crate::payment::on_chain::OnChainPayment;
 pub use crate::payment::operation::{Charge, Payer, Payment, PaymentProgress, PaymentTerms, SubscriptionLink};
 pub use crate::payment::outgoing::OutgoingPayment;
 pub use crate::payment::refund::{Refund, RefundProgress};
@@ -43,14 +44,14 @@ pub use crate::verification::operation::{
     VerificationState, VerificationTerms,
 };
 
-use crate::UnixMillis;
 use crate::event::NewEvent;
 use crate::event_data::EventData;
 use crate::ports::{
-    AgeCheckResult, CompletedPayment, CorrelationKey, ExchangeRate, InvoiceStatus, LightningError, OutboxMessage,
-    OutgoingMessage, OutgoingPaymentStatus, PasskeyChange, PendingAgeCheck, RateUnavailable, Settlement, SignedPayment,
-    State, UserRelays, UserSigner, WantedInvoice,
+    AgeCheckResult, CompletedPayment, CorrelationKey, ExchangeRate, InvoiceStatus, LightningError, NodeError,
+    OnChainOrder, OnChainStatus, OutboxMessage, OutgoingMessage, OutgoingPaymentStatus, PasskeyChange, PendingAgeCheck,
+    RateUnavailable, Settlement, SignedPayment, State, UserRelays, UserSigner, WantedInvoice,
 };
+use crate::{StreamId, UnixMillis};
 
 /// How long a reply of the Lightning backend is awaited: longer than the time limits of adapters.
 const LEASE: Duration = Duration::from_secs(25);
@@ -83,6 +84,8 @@ state_machine::operations! {
     Login(Login) = 12, "login";
     /// A payment that is paid back.
     Refund(Refund) = 13, "refund";
+    /// Money that the service's Lightning node sends on chain.
+    OnChainPayment(OnChainPayment) = 15, "on_chain_payment";
 }
 
 /// The inputs of an operation.
@@ -122,6 +125,8 @@ pub enum Input {
     Paid(CompletedPayment),
     /// The result of a look-up of a payment by the service.
     PaymentStatus(Result<OutgoingPaymentStatus, LightningError>),
+    /// How the transaction of an order of the service's Lightning node stands; `None`: the node knows none.
+    OnChain(Result<Option<OnChainStatus>, NodeError>),
     /// A reply of the ticket wallet.
     Ticket(TicketReply),
     /// The age verifier was asked for the result of a check.
@@ -171,6 +176,10 @@ pub enum LightningRequest {
         /// The request that may have been sent.
         asked: Option<SignedPayment>,
     },
+    /// Sends money on chain, once for each order. Answered by [`Input::OnChain`].
+    SendOnChain(OnChainOrder),
+    /// Sends nothing. Answered by [`Input::OnChain`].
+    LookUpOnChain(StreamId),
 }
 
 /// The effects of a step.

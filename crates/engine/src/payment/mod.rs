@@ -2,6 +2,7 @@
 
 pub(crate) mod books;
 pub(crate) mod invoice_request;
+pub(crate) mod on_chain;
 pub(crate) mod operation;
 pub(crate) mod outgoing;
 pub(crate) mod page;
@@ -25,7 +26,7 @@ use crate::kernel::event_feed::EventFeed;
 use crate::kernel::request_errors::StartError;
 use crate::kernel::starter::Starter;
 use crate::page_rules::PageRules;
-use crate::ports::Payees;
+use crate::ports::{LightningNode, Payees};
 
 /// Payments, and invoices requested from users.
 pub struct Payments {
@@ -42,6 +43,8 @@ pub struct Payments {
     pub(crate) pages: Arc<PageRules>,
     pub(crate) network: Network,
     pub(crate) has_lightning: bool,
+    /// The Lightning backend as a node, if the service runs it itself.
+    pub(crate) node: Option<Arc<dyn LightningNode>>,
 }
 
 impl Payments {

@@ -418,6 +418,7 @@ impl Payment {
             | Input::PaymentSent { .. }
             | Input::Paid(_)
             | Input::PaymentStatus(_)
+            | Input::OnChain(_)
             | Input::Ticket(_)
             | Input::AgeChecked { .. }
             | Input::Signer(_)

@@ -6,8 +6,10 @@ use async_trait::async_trait;
 use usher_protocol::bolt11::Network;
 
 use super::IdempotencyKey;
+use super::on_chain::{OnChainOrder, OnChainPrice, OnChainStatus, OnChainWish};
+use crate::StreamId;
 
-/// Shows the node and its channels, opens channels and closes them. All amounts are millisats. Only
+/// Shows the node and its channels, opens channels and closes them, and sends money on chain. All amounts are millisats. Only
 /// [`receiving_cost`](Self::receiving_cost) and changes of channels ask anybody outside.
 #[async_trait]
 pub trait LightningNode: Send + Sync {
@@ -48,6 +50,26 @@ pub trait LightningNode: Send + Sync {
     /// # Errors
     /// [`NodeError`]; the channel stays open.
     async fn close_channel(&self, id: &str, force: bool) -> Result<(), NodeError>;
+
+    /// What it would cost now to send money on chain. Changes nothing.
+    ///
+    /// # Errors
+    /// [`NodeError`]: it could not be sent.
+    async fn price_on_chain(&self, wish: &OnChainWish) -> Result<OnChainPrice, NodeError>;
+
+    /// Sends money on chain, once for each [`OnChainOrder::id`]: makes the transaction, stores it, and publishes it in the
+    /// background until it is in a block, also after a restart. A repeated order gets the state of its transaction.
+    ///
+    /// # Errors
+    /// [`NodeError::Unavailable`]: perhaps it was stored, and the same order is to be repeated. With all others, nothing was sent and nothing
+    /// will be.
+    async fn send_on_chain(&self, order: &OnChainOrder) -> Result<OnChainStatus, NodeError>;
+
+    /// The state of the transaction of an order; never sends. `None`: the node does not know it.
+    ///
+    /// # Errors
+    /// [`NodeError::Unavailable`].
+    async fn look_up_on_chain(&self, order: StreamId) -> Result<Option<OnChainStatus>, NodeError>;
 }
 
 /// The state of a node.
@@ -79,6 +101,8 @@ pub struct NodeState {
     pub payments_under_way: u64,
     /// On the way from closed channels to the chain.
     pub closing: u64,
+    /// Sent on chain, with fees, by transactions that are in no block yet.
+    pub sending: u64,
     /// What liquidity providers have kept for opening channels, in all.
     pub skimmed_fees: u64,
     /// How many channels were closed, in all.
@@ -201,6 +225,12 @@ pub enum NodeError {
     /// The amount cannot be used: too small, or more than there is.
     #[error("{0}")]
     InvalidAmount(String),
+    /// The address has another form, or is of another network.
+    #[error("{0}")]
+    InvalidAddress(String),
+    /// The fee rate must be named, because none is known.
+    #[error("{0}")]
+    InvalidFeeRate(String),
     /// There is no such channel.
     #[error("there is no such channel")]
     ChannelNotFound,

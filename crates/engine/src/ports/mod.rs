@@ -11,6 +11,7 @@ mod idempotency_store;
 mod lightning;
 mod lightning_node;
 mod messenger;
+mod on_chain;
 mod openid_control;
 mod openid_store;
 mod passkey;
@@ -47,6 +48,7 @@ pub use lightning_node::{
     ReceivingCost, WantedChannel,
 };
 pub use messenger::{Inbound, Messenger, OutgoingMessage, Via};
+pub use on_chain::{OnChainAmount, OnChainOrder, OnChainPrice, OnChainState, OnChainStatus, OnChainWish};
 pub use openid_control::{OpenIdControl, OpenIdKey, OpenIdKeyError};
 pub use openid_store::{
     NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdExcess, OpenIdGrantId, OpenIdQuota, OpenIdRecord,

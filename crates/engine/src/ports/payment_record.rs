@@ -15,13 +15,13 @@ pub struct PaymentRecord {
     pub amount: u64,
     /// What has arrived, or was paid without the fee, in millisats.
     pub settled: Option<u64>,
-    /// What a liquidity provider kept of a payment that arrived, or what routing cost, in millisats.
+    /// What a liquidity provider kept of a payment that arrived, or what routing, or the miners, cost, in millisats.
     pub fee: Option<u64>,
-    /// What it is for.
+    /// What it is for; of a payment on chain, the address.
     pub description: String,
     /// The app's own reference.
     pub reference: Option<String>,
-    /// The payment hash of its invoice, once there is one.
+    /// The payment hash of its invoice, once there is one; of a payment on chain, its transaction's id as it is shown.
     pub payment_hash: Option<PaymentHash>,
     /// Its price as JSON, if it was not requested in millisats.
     pub price: Option<String>,
@@ -92,6 +92,8 @@ words! {
         Outgoing = "invoice";
         /// By the service's Lightning backend, to the payer of an earlier payment.
         Refund = "refund";
+        /// By the service's Lightning node, on chain.
+        OnChain = "on_chain";
     }
 }
 
@@ -114,7 +116,7 @@ impl PaymentKind {
     pub const fn is_incoming(self) -> bool {
         match self {
             Self::Requested | Self::Charge => true,
-            Self::Outgoing | Self::Refund => false,
+            Self::Outgoing | Self::Refund | Self::OnChain => false,
         }
     }
 }

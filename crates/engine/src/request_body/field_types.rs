@@ -10,14 +10,14 @@ use usher_protocol::bolt11::{Invoice, MAX_DESCRIPTION_BYTES};
 use usher_protocol::calendar::Calendar;
 use usher_protocol::mint_url::{self, MAX_MINT_URL_BYTES};
 use usher_protocol::ticket_unit;
-use utoipa::openapi::schema::ArrayBuilder;
+use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder};
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema, SchemaFormat, Type};
 
 use super::FieldType;
 use super::field_reader::{self, MAX_IDENTIFIER_BYTES, MAX_MILLISATS, MAX_TICKETS, MAX_UNIX_SECONDS};
 use crate::FieldErrors;
 use crate::operations::user_keys::MAX_SUBKEYS;
-use crate::ports::{CurrencyCode, MintAuthToken, Token};
+use crate::ports::{CurrencyCode, MintAuthToken, OnChainAmount, Token};
 
 /// A public key: 64 hex characters in either case, the x coordinate of a point on secp256k1 (BIP-340).
 pub struct Key;
@@ -30,6 +30,9 @@ pub struct Description;
 
 /// An amount in millisats.
 pub struct Millisats;
+
+/// An amount in millisats, or the word `all`.
+pub struct MillisatsOrAll;
 
 /// The currency; `millisats` is the only one.
 #[derive(Clone, Copy, Debug)]
@@ -201,6 +204,17 @@ field_type!(
 );
 
 field_type!(Millisats, u64, field_reader::millisats, integer("millisats", 1, MAX_MILLISATS));
+
+field_type!(
+    MillisatsOrAll,
+    OnChainAmount,
+    |pointer: &str, value: &Value, errors: &mut FieldErrors| match value {
+        Value::String(word) if word == "all" => Some(OnChainAmount::All),
+        Value::String(_) => errors.reject(pointer, "must be a number of millisats or `all`"),
+        _ => field_reader::millisats(pointer, value, errors).map(OnChainAmount::Exactly),
+    },
+    OneOfBuilder::new().item(Millisats::value_schema()).item(string().pattern(Some("^all$")))
+);
 
 field_type!(
     MillisatsWord,

@@ -362,6 +362,7 @@ fn described(mut schema: RefOr<Schema>, doc: &str) -> RefOr<Schema> {
     match &mut schema {
         RefOr::T(Schema::Object(object)) => object.description = Some(description),
         RefOr::T(Schema::Array(array)) => array.description = Some(description),
+        RefOr::T(Schema::OneOf(one_of)) => one_of.description = Some(description),
         RefOr::Ref(reference) => reference.description = description,
         RefOr::T(_) => {}
     }

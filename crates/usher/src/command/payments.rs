@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::write;
 
 /// The columns: as a response names them, except that the times are RFC 3339 in UTC.
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 17] = [
     "stream_id",
     "created_at",
     "changed_at",
@@ -28,6 +28,7 @@ const COLUMNS: [&str; 16] = [
     "description",
     "request_id",
     "payment_hash",
+    "txid",
     "refund_of",
 ];
 
@@ -118,7 +119,7 @@ mod tests {
         assert_eq!(
             lines([record(&payment)]).unwrap(),
             "s,2024-11-20T21:20:00Z,2024-11-20T21:20:42Z,out,invoice,paid,10000,,,,10000,12,\
-             \"'=HYPERLINK(\"\"https://evil.example\"\",\"\"a, b\"\")\",,00,\r\n"
+             \"'=HYPERLINK(\"\"https://evil.example\"\",\"\"a, b\"\")\",,00,,\r\n"
         );
     }
 

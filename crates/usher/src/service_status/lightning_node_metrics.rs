@@ -39,6 +39,11 @@ pub(super) fn families(state: &NodeState) -> Vec<Family> {
             state.closing,
         ),
         single(
+            "usher_lightning_sending_millisats",
+            "What is sent on chain, fees included, by transactions in no block yet.",
+            state.sending,
+        ),
+        single(
             "usher_lightning_chain_height",
             "The last block that the Lightning node has processed.",
             u64::from(state.height),

@@ -3,6 +3,7 @@
 mod fixture;
 mod kills;
 mod operator;
+mod sends;
 
 use std::fs::File;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The Lightning node that the service runs itself (`wallet.ln_backend` is `embedded`): channels, addresses and prices.
+//! The Lightning node that the service runs itself (`wallet.ln_backend` is `embedded`): channels, addresses, prices and money that
+//! leaves on chain.
 
 mod close_channel;
 mod create_address;
@@ -6,6 +7,7 @@ mod get_receiving_cost;
 mod list_channels;
 mod node_error;
 mod open_channel;
+mod send_on_chain;
 
 use std::sync::Arc;
 
@@ -26,6 +28,7 @@ pub(super) fn group() -> EndpointGroup {
     .endpoint(routes!(close_channel::close_channel))
     .endpoint(routes!(create_address::create_address))
     .endpoint(routes!(get_receiving_cost::get_receiving_cost))
+    .endpoint(routes!(send_on_chain::send_on_chain))
 }
 
 /// The node.

@@ -20,10 +20,7 @@ pub(crate) enum Error {
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let problem: Problem = match self {
-            Self::NoNode => Problem::new(
-                ErrorCode::WalletNotConfigured,
-                "the service runs no Lightning node of its own (wallet.ln_backend is not \"embedded\")",
-            ),
+            Self::NoNode => Problem::no_lightning_node(),
             Self::Node(error) => error.into(),
             Self::Lost(error) => error.into(),
         };
@@ -37,6 +34,8 @@ impl From<NodeError> for Problem {
         match error {
             NodeError::InvalidPeer(detail) => invalid("/peer", detail),
             NodeError::InvalidAmount(detail) => invalid("/amount", detail),
+            NodeError::InvalidAddress(detail) => invalid("/address", detail),
+            NodeError::InvalidFeeRate(detail) => invalid("/fee_rate", detail),
             NodeError::ChannelNotFound => Self::new(ErrorCode::ChannelNotFound, error.to_string()),
             NodeError::Refused(_) | NodeError::Unavailable(_) => Self::new(ErrorCode::WalletError, error.to_string()),
         }

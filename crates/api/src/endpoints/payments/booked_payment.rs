@@ -3,7 +3,7 @@
 use serde::Serialize;
 use usher_engine::Price;
 use usher_engine::event_data::RateData;
-use usher_engine::ports::{BookedPayment, PaymentRecord};
+use usher_engine::ports::{BookedPayment, PaymentKind, PaymentRecord};
 use utoipa::ToSchema;
 
 /// A payment that the service received or made.
@@ -17,8 +17,9 @@ pub(crate) struct Payment {
     #[schema(pattern = "^(in|out)$", example = "in")]
     direction: &'static str,
     /// `payment`: `POST /payments/single`. `charge`: a due date of a subscription. `invoice`: an invoice that the Lightning
-    /// backend pays, for `POST /invoices/pay` or for tickets. `refund`: `POST /payments/{stream_id}/refund`.
-    #[schema(pattern = "^(payment|charge|invoice|refund)$", example = "payment")]
+    /// backend pays, for `POST /invoices/pay` or for tickets. `refund`: `POST /payments/{stream_id}/refund`. `on_chain`:
+    /// `POST /wallet/send`.
+    #[schema(pattern = "^(payment|charge|invoice|refund|on_chain)$", example = "payment")]
     kind: &'static str,
     /// `open`; `paid`; `not_paid`: it has ended, and may still become `paid` while money can arrive; `unknown`: it has ended, and
     /// nobody knows whether it was paid.
@@ -43,12 +44,12 @@ pub(crate) struct Payment {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = 10000)]
     settled_millisats: Option<u64>,
-    /// What the liquidity provider kept of a payment that arrived, or what routing cost. Missing if there is none, or it is not
+    /// What the liquidity provider kept of a payment that arrived, or what routing or the miners cost. Missing if there is none, or it is not
     /// known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = 12)]
     fee_millisats: Option<u64>,
-    /// What it is for.
+    /// What it is for; of a payment on chain the address.
     #[schema(example = "One coffee")]
     description: String,
     /// Your own reference.
@@ -63,6 +64,14 @@ pub(crate) struct Payment {
         example = "0001020304050607080900010203040506070809000102030405060708090102"
     )]
     payment_hash: Option<String>,
+    /// The id of the transaction of a payment on chain. Missing before there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(
+        nullable = false,
+        pattern = "^[0-9a-f]{64}$",
+        example = "0001020304050607080900010203040506070809000102030405060708090102"
+    )]
+    txid: Option<String>,
     /// The stream of the payment that it pays back.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
@@ -89,6 +98,8 @@ impl From<BookedPayment> for Payment {
             price,
             refund_of,
         } = record;
+        let hash = payment_hash.map(|hash| hash.to_string());
+        let (payment_hash, txid) = if kind == PaymentKind::OnChain { (None, hash) } else { (hash, None) };
         let price: Option<Price> = price.and_then(|price| serde_json::from_str(&price).ok());
         Self {
             stream_id: stream_id.to_string(),
@@ -103,7 +114,8 @@ impl From<BookedPayment> for Payment {
             fee_millisats: fee,
             description,
             request_id: reference,
-            payment_hash: payment_hash.map(|hash| hash.to_string()),
+            payment_hash,
+            txid,
             refund_of: refund_of.map(|payment| payment.to_string()),
             created_at: created_at.secs(),
             changed_at: changed_at.secs(),

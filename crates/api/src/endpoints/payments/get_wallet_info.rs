@@ -133,6 +133,9 @@ pub(crate) struct Pending {
     /// Millisats on their way from closed channels to the chain.
     #[schema(example = 0)]
     closing: u64,
+    /// Millisats, fees included, that are sent on chain by transactions in no block yet: no part of the balance any more.
+    #[schema(example = 0)]
+    sending: u64,
 }
 
 /// How many channels were closed.
@@ -180,7 +183,7 @@ impl From<NodeState> for Node {
                 spendable: state.on_chain_spendable,
                 reserved: state.on_chain_reserved,
             },
-            pending: Pending { payments: state.payments_under_way, closing: state.closing },
+            pending: Pending { payments: state.payments_under_way, closing: state.closing, sending: state.sending },
             skimmed_fees: state.skimmed_fees,
             closures: Closures {
                 cooperative: state.closures.cooperative,

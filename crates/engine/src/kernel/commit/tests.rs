@@ -20,7 +20,7 @@ use crate::testing::{COMMITS, RecordingMessenger};
 pub(crate) fn committer(around: &Around) -> (Arc<Committer>, Arc<LightningQueue>, Arc<TicketQueue>) {
     let core = around.core();
     let watcher = Arc::new(InvoiceWatcher::new(core.clone(), None, Arc::default(), 10));
-    let lightning = Arc::new(LightningQueue::new(core.clone(), None, Arc::default()).0);
+    let lightning = Arc::new(LightningQueue::new(core.clone(), None, None, Arc::default()).0);
     let tickets = TicketQueue::new(core.clone(), None, Arc::default());
     let messenger = Arc::new(RecordingMessenger::new(&[]).0);
     let dispatcher = EffectDispatcher {

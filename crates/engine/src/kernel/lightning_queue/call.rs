@@ -7,7 +7,7 @@ use super::LightningQueue;
 use crate::StreamId;
 use crate::kernel::lightning_metrics::LightningCallKind;
 use crate::operations::{Input, LightningRequest};
-use crate::ports::LightningError;
+use crate::ports::{LightningError, NodeError};
 
 impl LightningQueue {
     /// Makes the request. If the adapter panics, that is a reply too: the result is unknown.
@@ -30,6 +30,9 @@ impl LightningQueue {
             }
             Input::PaymentSent { result: Err(failure), .. } => {
                 warn!(stream_id = %id, %failure, "the Lightning backend did not confirm a payment");
+            }
+            Input::OnChain(Err(failure)) if !matches!(failure, NodeError::Unavailable(_)) => {
+                warn!(stream_id = %id, %failure, "the Lightning node did not send money on chain");
             }
             Input::InvoiceStatus(Err(failure))
             | Input::PaymentStatus(Err(failure))
@@ -91,8 +94,26 @@ impl LightningQueue {
                 fail::fail_point!("after-look-up-payment");
                 Input::PaymentStatus(status)
             }
+            LightningRequest::SendOnChain(order) => {
+                fail::fail_point!("before-send-on-chain");
+                let sent = match &self.node {
+                    Some(node) => node.send_on_chain(&order).await,
+                    None => Err(no_node()),
+                };
+                fail::fail_point!("after-send-on-chain");
+                Input::OnChain(sent.map(Some))
+            }
+            LightningRequest::LookUpOnChain(order) => Input::OnChain(match &self.node {
+                Some(node) => node.look_up_on_chain(order).await,
+                None => Err(no_node()),
+            }),
         }
     }
+}
+
+/// An earlier one may have done it.
+fn no_node() -> NodeError {
+    NodeError::Unavailable("the service runs no Lightning node of its own".to_owned())
 }
 
 fn without_backend(call: &LightningRequest) -> Input {
@@ -116,5 +137,9 @@ pub(super) fn failed(call: &LightningRequest, failure: impl FnOnce() -> Lightnin
         LightningRequest::PreparePayment { .. } => Input::PaymentPrepared(Err(failure())),
         LightningRequest::Pay { attempt, .. } => Input::PaymentSent { attempt: *attempt, result: Err(failure()) },
         LightningRequest::LookUpPayment { .. } => Input::PaymentStatus(Err(failure())),
+        // Perhaps it was done.
+        LightningRequest::SendOnChain(_) | LightningRequest::LookUpOnChain(_) => {
+            Input::OnChain(Err(NodeError::Unavailable(failure().to_string())))
+        }
     }
 }

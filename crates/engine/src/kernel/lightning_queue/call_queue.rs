@@ -49,6 +49,7 @@ pub(super) enum CallKind {
     InvoiceStatus,
     PreparedPayment,
     PaymentStatus,
+    OnChain,
 }
 
 impl CallKind {
@@ -58,6 +59,7 @@ impl CallKind {
             LightningRequest::LookUpInvoice(_) => Some(Self::InvoiceStatus),
             LightningRequest::PreparePayment { .. } => Some(Self::PreparedPayment),
             LightningRequest::LookUpPayment { .. } => Some(Self::PaymentStatus),
+            LightningRequest::SendOnChain(_) | LightningRequest::LookUpOnChain(_) => Some(Self::OnChain),
             LightningRequest::Pay { .. } => None,
         }
     }
@@ -68,6 +70,7 @@ impl CallKind {
             Input::InvoiceStatus(_) => Some(Self::InvoiceStatus),
             Input::PaymentPrepared(_) => Some(Self::PreparedPayment),
             Input::PaymentStatus(_) => Some(Self::PaymentStatus),
+            Input::OnChain(_) => Some(Self::OnChain),
             _ => None,
         }
     }

@@ -46,6 +46,8 @@ pub struct LightningBackend {
 pub(crate) struct LightningQueue {
     core: Core,
     backend: Option<Arc<dyn Lightning>>,
+    /// The same as a node, if it is one that the service runs itself.
+    node: Option<Arc<dyn LightningNode>>,
     metrics: Arc<LightningMetrics>,
     calls: CallQueue,
     unattended: CallQueue,
@@ -71,6 +73,7 @@ impl LightningQueue {
     pub(crate) fn new(
         core: Core,
         backend: Option<Arc<dyn Lightning>>,
+        node: Option<Arc<dyn LightningNode>>,
         metrics: Arc<LightningMetrics>,
     ) -> (Self, QueuedCalls) {
         let (calls, queued) = CallQueue::new();
@@ -80,6 +83,7 @@ impl LightningQueue {
         let queue = Self {
             core,
             backend,
+            node,
             metrics,
             calls,
             unattended,

@@ -8,7 +8,7 @@ use crate::testing::{FakeLightning, preimage};
 
 fn queue(around: &Around, backend: Option<&Arc<FakeLightning>>) -> Arc<LightningQueue> {
     let backend = backend.map(|backend| Arc::clone(backend) as Arc<dyn Lightning>);
-    let (queue, calls) = LightningQueue::new(around.core(), backend, Arc::default());
+    let (queue, calls) = LightningQueue::new(around.core(), backend, None, Arc::default());
     let queue = Arc::new(queue);
     around.tasks.spawn(Arc::clone(&queue).run(calls));
     queue

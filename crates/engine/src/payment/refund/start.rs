@@ -100,7 +100,7 @@ impl Payments {
         let PaymentRecord { kind, status, settled, fee, .. } = &booked.record;
         match kind {
             PaymentKind::Requested | PaymentKind::Charge => {}
-            PaymentKind::Outgoing | PaymentKind::Refund => return Err(RefundError::NoPayment),
+            PaymentKind::Outgoing | PaymentKind::Refund | PaymentKind::OnChain => return Err(RefundError::NoPayment),
         }
         if *status != PaymentRecordStatus::Paid {
             return Err(RefundError::NotPaid);

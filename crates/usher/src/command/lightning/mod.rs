@@ -1,7 +1,8 @@
 //! `usher lightning …`: the Lightning node that the service runs itself, managed through the running service.
 
-mod funding_fee;
+mod miner_fee;
 mod refused_data;
+mod send;
 mod status;
 
 use std::path::PathBuf;
@@ -55,6 +56,13 @@ pub fn run(command: &LightningCommand, data_dir: Option<PathBuf>) -> Result<(), 
                 open(&service, config, *amount, peer.as_deref(), *yes).await
             }
             LightningCommand::Close { channel, force, yes } => close(&service, channel, *force, *yes).await,
+            LightningCommand::Send { address, amount, fee_rate, yes } => {
+                let Some(config) = &loaded.config else {
+                    return Err(Failure::Configuration(report::problems(&loaded)));
+                };
+                let fee = miner_fee::of_payment(config, *fee_rate).await;
+                send::run(&service, (address, amount, *fee_rate), &fee, *yes).await
+            }
             LightningCommand::Backup => backup(&service).await,
             LightningCommand::Abandon { .. } | LightningCommand::Adopt { .. } => Ok(String::new()),
         }
@@ -98,7 +106,7 @@ async fn open(
     let on_chain = &node(service).await?["node"]["on_chain"];
     let with = peer.unwrap_or("the liquidity provider");
     tell(&format!("usher: opens a channel of {amount} sat with {with}"));
-    tell(&format!("usher: {}", funding_fee::text(config).await));
+    tell(&format!("usher: {}", miner_fee::text(config).await));
     tell(&format!(
         "usher: the node can spend {} of its on-chain balance, less that fee",
         status::sats(on_chain["spendable"].as_u64().unwrap_or(0))

@@ -44,7 +44,12 @@ pub(super) fn text(info: &Value, channels: &Value) -> String {
     let pending = &node["pending"];
     line(
         "pending",
-        format!("{} payments sent, {} from closed channels", pending["payments"], amount(&pending["closing"])),
+        format!(
+            "{} payments sent, {} from closed channels, {} sent on chain",
+            pending["payments"],
+            amount(&pending["closing"]),
+            amount(&pending["sending"])
+        ),
     );
     line("kept", format!("{} by liquidity providers so far", amount(&node["skimmed_fees"])));
     let closures = &node["closures"];
@@ -97,7 +102,7 @@ mod tests {
             "node": {
                 "node_id": "02ee", "synced_at": 5, "height": 7, "inbound": 50_000_000,
                 "on_chain": { "total": 30_000_000, "spendable": 5_000_000, "reserved": 25_000_000 },
-                "pending": { "payments": 1, "closing": 0 }, "skimmed_fees": 2_000_000,
+                "pending": { "payments": 1, "closing": 0, "sending": 7_141_000 }, "skimmed_fees": 2_000_000,
                 "closures": { "cooperative": 1, "forced": 2, "after_kill": 1 },
                 "warnings": [{ "code": "low_inbound", "text": "little" }],
             },
@@ -111,7 +116,7 @@ mod tests {
         can send     48000 sat
         can receive  50000 sat in one payment without a new channel
         on chain     30000 sat: 5000 sat can be spent, 25000 sat are kept for closing channels
-        pending      1 payments sent, 0 sat from closed channels
+        pending      1 payments sent, 0 sat from closed channels, 7141 sat sent on chain
         kept         2000 sat by liquidity providers so far
         closed       1 channels with the peer's agreement, 2 by force (1 after a kill)
         channel      ab peer away, can send 1 sat, can receive 2 sat, with 03aa

@@ -64,7 +64,13 @@ fn each_post_is_tested_here() {
     let document: Value = serde_json::from_str(include_str!("../../../../../docs/openapi.json")).unwrap();
     let posts = document["paths"].as_object().unwrap().iter().filter(|(_, calls)| calls.get("post").is_some());
     // What waits for a mint is repeated through kills by the tests of tickets.
-    let tests = [include_str!("idempotency.rs"), include_str!("../tickets.rs"), include_str!("../tickets/kills.rs")];
+    let tests = [
+        include_str!("idempotency.rs"),
+        include_str!("../tickets.rs"),
+        include_str!("../tickets/kills.rs"),
+        // What the embedded Lightning node sends on chain, too.
+        include_str!("../embedded_lightning/sends.rs"),
+    ];
     for (path, _) in posts.filter(|(path, _)| !BY_THE_NODE.contains(&path.as_str())) {
         let path =
             path.replace("{id}", "{stream}:0").replace("{stream_id}", "{stream}").replace("{session_id}", "{session}");

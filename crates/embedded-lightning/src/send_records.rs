@@ -1,0 +1,141 @@
+//! The adapter's records of money that is sent on chain. The transaction is stored before anybody gets it, and published until
+//! it, or another that spends its coins, has six confirmations.
+
+use std::io;
+
+use ldk_node::bitcoin::Transaction;
+use ldk_node::bitcoin::consensus::{deserialize, serialize};
+use rusqlite::{OptionalExtension as _, Row, params};
+use usher_engine::StreamId;
+
+use crate::store::Store;
+
+/// A transaction that sends money on chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Send {
+    pub(crate) transaction: Transaction,
+    /// Sats that the payee gets.
+    pub(crate) amount: u64,
+    /// Sats.
+    pub(crate) fee: u64,
+    pub(crate) state: SendState,
+}
+
+/// What is known of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SendState {
+    /// It has fewer than six confirmations.
+    Publishing,
+    /// It has six.
+    Confirmed,
+    /// Another transaction that spends its coins has six.
+    Replaced,
+}
+
+impl SendState {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Publishing => "publishing",
+            Self::Confirmed => "confirmed",
+            Self::Replaced => "replaced",
+        }
+    }
+}
+
+impl Store {
+    /// Records a transaction before anybody gets it. An order has one.
+    pub(crate) fn begin_send(&self, id: StreamId, send: &Send, now: u64) -> io::Result<()> {
+        let raw = serialize(&send.transaction);
+        self.change(|connection| {
+            connection.prepare_cached("INSERT INTO sends VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(params![
+                id.to_string(),
+                raw,
+                send.amount,
+                send.fee,
+                send.state.as_str(),
+                now
+            ])
+        })?;
+        Ok(())
+    }
+
+    /// The transaction of an order.
+    pub(crate) fn send(&self, id: StreamId) -> io::Result<Option<Send>> {
+        self.connection
+            .lock()
+            .prepare_cached("SELECT raw, amount, fee, state FROM sends WHERE id = ?1")
+            .and_then(|mut query| query.query_row([id.to_string()], read).optional())
+            .map_err(io::Error::other)
+    }
+
+    /// The transactions that have fewer than six confirmations.
+    pub(crate) fn publishing(&self) -> io::Result<Vec<Send>> {
+        self.connection
+            .lock()
+            .prepare_cached("SELECT raw, amount, fee, state FROM sends WHERE state = 'publishing' ORDER BY rowid")
+            .and_then(|mut query| query.query_map([], read)?.collect())
+            .map_err(io::Error::other)
+    }
+
+    /// Records how a transaction ended.
+    pub(crate) fn end_send(&self, id: StreamId, state: SendState, now: u64) -> io::Result<()> {
+        self.change(|connection| {
+            connection.prepare_cached("UPDATE sends SET state = ?2, changed_at = ?3 WHERE id = ?1")?.execute(params![
+                id.to_string(),
+                state.as_str(),
+                now
+            ])
+        })?;
+        Ok(())
+    }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Send> {
+    let raw: Vec<u8> = row.get(0)?;
+    let transaction = deserialize(&raw)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Blob, Box::new(error)))?;
+    let state = match row.get::<_, String>(3)?.as_str() {
+        "confirmed" => SendState::Confirmed,
+        "replaced" => SendState::Replaced,
+        _ => SendState::Publishing,
+    };
+    Ok(Send { transaction, amount: row.get(1)?, fee: row.get(2)?, state })
+}
+
+#[cfg(test)]
+mod tests {
+    use ldk_node::bitcoin::absolute::LockTime;
+    use ldk_node::bitcoin::transaction::Version;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn an_order_has_one_transaction_until_it_ends() {
+        let folder = TempDir::new().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let send = |sats| Send {
+            transaction: Transaction {
+                version: Version::TWO,
+                lock_time: LockTime::from_consensus(7),
+                input: Vec::new(),
+                output: vec![ldk_node::bitcoin::TxOut {
+                    value: ldk_node::bitcoin::Amount::from_sat(sats),
+                    script_pubkey: ldk_node::bitcoin::ScriptBuf::new(),
+                }],
+            },
+            amount: sats,
+            fee: 141,
+            state: SendState::Publishing,
+        };
+        let (id, other) = (StreamId::SUBSCRIPTIONS, "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11".parse().unwrap());
+        assert_eq!(store.send(id).unwrap(), None);
+        store.begin_send(id, &send(5), 1).unwrap();
+        store.begin_send(other, &send(6), 1).unwrap();
+        assert_eq!(store.publishing().unwrap(), [send(5), send(6)]);
+        store.end_send(id, SendState::Confirmed, 2).unwrap();
+        assert_eq!(store.send(id).unwrap(), Some(Send { state: SendState::Confirmed, ..send(5) }));
+        assert_eq!(store.publishing().unwrap(), [send(6)]);
+        assert!(store.begin_send(id, &send(7), 3).is_err(), "an order is carried out once");
+    }
+}

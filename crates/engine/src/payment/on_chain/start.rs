@@ -1,0 +1,88 @@
+//! Starts a payment on chain, within the budget of the service's Lightning backend.
+
+use super::OnChainPayment;
+use crate::StreamId;
+use crate::kernel::idempotency::IdempotentRequest;
+use crate::kernel::request_errors::StartError;
+use crate::operations::{Operation, Spending};
+use crate::payment::Payments;
+use crate::payment::outgoing::start::whole_secs;
+use crate::payment::spending_budget::BudgetError;
+use crate::ports::{OnChainAmount, OnChainOrder, OnChainPrice, OnChainWish};
+use crate::request_body;
+use crate::request_body::{Identifier, Integer, MillisatsOrAll, OneLine};
+
+/// The largest fee rate that a request can name, in sats per virtual byte: more than has been asked for in the worst hours of
+/// the chain, and less than what one digit too many makes of the usual ones.
+pub(crate) const MAX_FEE_RATE: u64 = 1000;
+
+request_body! {
+    /// Sends money on chain.
+    #[derive(Clone, Debug)]
+    pub struct SendOnChainRequest, SendOnChainDraft = "SendOnChainRequest", example {
+        "address": "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "amount": 50000000,
+    } {
+        /// A Bitcoin address on `wallet.network`.
+        address: OneLine<128>,
+        /// Millisats that arrive there, a multiple of 1,000; the miner fee comes on top. Or `all`: all that the node can spend,
+        /// less the fee.
+        amount: MillisatsOrAll,
+        /// Sats per virtual byte. By default what the chain source names for a block within an hour.
+        fee_rate: Option<Integer<1, MAX_FEE_RATE>>,
+        /// Your own reference, repeated in the events.
+        reference as "request_id": Option<Identifier>,
+    }
+}
+
+impl Payments {
+    /// Sends money on chain. The amount, and the largest fee, are taken from the budget at once.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn send_on_chain(
+        &self,
+        request: SendOnChainRequest,
+        once: Option<IdempotentRequest<StreamId>>,
+    ) -> Result<StreamId, StartError> {
+        let node = self.node.as_ref().ok_or(StartError::NoNode)?;
+        let SendOnChainRequest { address, amount, fee_rate, reference } = request;
+        if let OnChainAmount::Exactly(millisats) = amount
+            && millisats % 1000 != 0
+        {
+            return Err(StartError::invalid("/amount", "must be a multiple of 1000: the chain has whole sats"));
+        }
+        let wish = OnChainWish { address, amount, fee_rate };
+        let OnChainPrice { amount: arrives, fee, fee_rate } = node.price_on_chain(&wish).await?;
+        // Other coins may be spent in the end.
+        let fees_allowed = match amount {
+            OnChainAmount::Exactly(_) => fee.saturating_mul(2),
+            OnChainAmount::All => fee,
+        };
+        let now = self.core.clock.now();
+        let id = self.core.ids.stream_id();
+        let most = arrives.saturating_add(fees_allowed);
+        let order = OnChainOrder { id, address: wish.address, amount, fee_rate, most };
+        let spending = Spending { amount: arrives, fees_allowed, fees_paid: None, until: None };
+        let starting = self.starting.read().await;
+        let allocation = self.budget.reserve(id, &spending, now).map_err(|error| match error {
+            BudgetError::TooLarge { budget, fee } => StartError::invalid(
+                "/amount",
+                format!(
+                    "is {arrives} millisats, more than wallet.daily_budget_millisats ({budget}) allows for a whole day, with a fee \
+                     of up to {fee} millisats"
+                ),
+            ),
+            BudgetError::Exhausted { retry_after } => {
+                StartError::BudgetExhausted { retry_after: whole_secs(retry_after) }
+            }
+        })?;
+        let (payment, effects) = OnChainPayment::start(order, reference, (arrives, fees_allowed), now);
+        let record = once.as_ref().map(|once| once.record(&id, now));
+        let created = self.starter.create_new(id, Operation::OnChainPayment(payment), effects, record).await;
+        drop(starting);
+        if matches!(created, Err(StartError::TooManyOpen | StartError::TooManyEnded | StartError::Repeated)) {
+            allocation.release();
+        }
+        created
+    }
+}
