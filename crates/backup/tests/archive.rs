@@ -255,3 +255,32 @@ fn other_programs_read_it() {
     tar::Archive::new(&tar[..]).unpack(folder.path()).unwrap();
     assert_eq!(fs::read(folder.path().join("usher.db")).unwrap(), DATABASE);
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config { failure_persistence: None, ..Default::default() })]
+
+    /// Without encryption: it is refused, or what was changed says nothing, such as the owner of a file.
+    #[test]
+    fn damage_is_refused_or_means_nothing(changes in proptest::collection::vec((0..8_000_usize, 0..=255_u8), 1..4)) {
+        let small = vec![source("config.toml", b"[info]\n"), source("keys/nostr.key", b"secret"), source("usher.db", &[7; 3000])];
+        let mut bytes = write(Vec::new(), &Protection::None, description(), small).unwrap();
+        for (place, byte) in changes {
+            let place = place % bytes.len();
+            bytes[place] = byte;
+        }
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("inner");
+        fs::create_dir(&folder).unwrap();
+        if restore(&bytes, &Key::None, &folder).is_ok() {
+            let files = walk(&folder);
+            proptest::prop_assert!(files.contains(&b"[info]\n".to_vec()) && files.contains(&vec![7; 3000]), "{files:?}");
+        }
+        proptest::prop_assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 1);
+    }
+}
+
+/// The contents of all files.
+fn walk(folder: &Path) -> Vec<Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![fs::read(path).unwrap()] }).collect()
+}
