@@ -87,3 +87,4 @@ pub use backend::EmbeddedLightning;
 pub use lost_data::{DataState, adopt, data_state, give_up};
 pub use node::StartError;
 pub use options::{ChainAccess, ChainSource, InvalidOption, LiquidityProvider, Options, Tip};
+pub use rollback_guard::setting_of_backup;

@@ -17,7 +17,7 @@ pub enum DataState {
     None,
     /// Its data, be they new or old.
     Present,
-    /// There are data, and the service's database does not know them.
+    /// There are data, and the service's database does not know them, or is a backup that is not newer.
     Unknown,
     /// The service had one, and its data are not there.
     Lost,
@@ -32,10 +32,11 @@ pub async fn data_state(folder: &Path, settings: &dyn SettingStore) -> Result<Da
     // A start that was refused leaves a file without data.
     if folder.join(FILE).try_exists().map_err(StartError::storage)? {
         let store = Store::open(folder)?;
-        let has_entries = store.has_entries();
+        let (has_entries, stamp) = (store.has_entries(), *store.stamp().borrow());
         store.close();
         if has_entries.map_err(StartError::storage)? {
-            return Ok(if known.is_some() { DataState::Present } else { DataState::Unknown });
+            let is_known = known.is_some_and(|known| !known.is_backup || stamp < known.stamp);
+            return Ok(if is_known { DataState::Present } else { DataState::Unknown });
         }
     }
     Ok(if known.is_some_and(|known| !known.is_abandoned) { DataState::Lost } else { DataState::None })

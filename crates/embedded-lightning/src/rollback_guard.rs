@@ -4,6 +4,9 @@
 //! Each write of a channel's state stamps the data with the next number, in the same transaction, and so does each start,
 //! stop and transaction that sends money on chain. The service's database follows at once. Data with a smaller number than the database's were restored from a
 //! backup, or are missing. A copy of *everything* that is restored together cannot be told from the original.
+//!
+//! A backup of the service's database has its number marked: which data are newer than the backup but not the newest cannot be
+//! told either, so the operator decides about all of them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +22,9 @@ const SETTING: &str = "lightning.generation";
 
 /// Follows the number when the data were given up.
 const ABANDONED: &str = " abandoned";
+
+/// Follows the number in a backup of the service's database.
+const BACKUP: &str = " backup";
 
 /// The shortest time between two writes to the service's database: a busy node changes channels more often.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -47,6 +53,10 @@ impl Generation {
         match Known::read(&**settings).await? {
             Some(Known { is_abandoned: true, .. }) if !has_entries => Ok(()),
             Some(Known { stamp, .. }) if here < stamp => Err(StartError::Restored { here, there: stamp }),
+            Some(Known { is_backup: true, stamp, .. }) if !has_entries => {
+                Err(StartError::Restored { here, there: stamp })
+            }
+            Some(Known { is_backup: true, .. }) => Err(StartError::Foreign),
             None if has_entries => Err(StartError::Foreign),
             Some(_) | None => Ok(()),
         }
@@ -108,6 +118,8 @@ pub(crate) struct Known {
     pub(crate) stamp: u64,
     /// Whether the operator has given up the data: then a new node may start, and old copies may not.
     pub(crate) is_abandoned: bool,
+    /// Whether the database is a restored backup, and no node has started with it.
+    pub(crate) is_backup: bool,
 }
 
 impl Known {
@@ -115,12 +127,13 @@ impl Known {
         let stored = settings.setting(SETTING).await.map_err(|error| StartError::Settings(error.to_string()))?;
         let Some(stored) = stored else { return Ok(None) };
         let stored = stored.trim_matches('"');
-        let (stamp, is_abandoned) = match stored.strip_suffix(ABANDONED) {
-            Some(stamp) => (stamp, true),
-            None => (stored, false),
+        let (stamp, is_abandoned, is_backup) = match (stored.strip_suffix(ABANDONED), stored.strip_suffix(BACKUP)) {
+            (Some(stamp), _) => (stamp, true, false),
+            (None, Some(stamp)) => (stamp, false, true),
+            (None, None) => (stored, false, false),
         };
         let stamp = stamp.parse().map_err(|_| StartError::Settings(format!("{SETTING} is not a number")))?;
-        Ok(Some(Self { stamp, is_abandoned }))
+        Ok(Some(Self { stamp, is_abandoned, is_backup }))
     }
 }
 
@@ -133,6 +146,16 @@ pub(crate) async fn set(settings: &dyn SettingStore, stamp: u64) -> Result<(), S
 pub(crate) async fn abandon(settings: &dyn SettingStore, stamp: u64) -> Result<(), StoreError> {
     // Settings are JSON.
     settings.set_setting(SETTING, Some(&format!("\"{stamp}{ABANDONED}\""))).await
+}
+
+/// The setting and the value that a backup of this database has in its place; `None` if the service never had a node, or has
+/// given it up.
+///
+/// # Errors
+/// If the service's database cannot be read.
+pub async fn setting_of_backup(settings: &dyn SettingStore) -> Result<Option<(&'static str, String)>, StartError> {
+    let known = Known::read(settings).await?.filter(|known| !known.is_abandoned);
+    Ok(known.map(|known| (SETTING, format!("\"{}{BACKUP}\"", known.stamp))))
 }
 
 fn warn(error: &StoreError) {

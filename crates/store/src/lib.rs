@@ -25,4 +25,7 @@ pub use postgres::{
     Acquired, HeldLease, Lease, LeaseHolder, LeaseRequest, PostgresFailure, PostgresInspection, PostgresOpenError,
     PostgresOptions, PostgresStore,
 };
-pub use sqlite::{DatabaseInspection, Integrity, OpenError, SqliteFailure, SqliteOptions, SqliteStore};
+pub use sqlite::{
+    DatabaseInspection, Integrity, OpenError, SqliteFailure, SqliteOptions, SqliteStore, copy_database,
+    known_schema_version, set_in_copy,
+};

@@ -1,5 +1,7 @@
 //! The command line.
 
+mod backup_arguments;
+
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -7,6 +9,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use usher_sandbox::cli::WalletArgs;
+
+pub use self::backup_arguments::{BackupCommand, RestoreCommand};
 
 /// Passwordless login, payments and tickets over Nostr, Lightning and Cashu.
 #[derive(Debug, Parser)]
@@ -72,6 +76,17 @@ pub enum Command {
     /// No service must run on either database.
     #[command(subcommand)]
     Store(StoreCommand),
+    /// Backs up database, configuration and keys, also while the service runs, into one encrypted file.
+    ///
+    /// The file is a tar file in an age file. Without an option that says how to encrypt, it asks for a passphrase on a
+    /// terminal. Settings that the service has from its environment are part of the backup if this command has them too. An
+    /// embedded Lightning node's channels are not: an old copy of them loses money.
+    Backup(BackupCommand),
+    /// Restores a backup into the data directory, which must be missing or empty.
+    ///
+    /// Nothing is there before everything was verified. The original service must never run again: two services with one
+    /// key and one wallet lose money.
+    Restore(RestoreCommand),
     /// Shows and revokes what users agreed to give apps (OpenID Connect), and rotates its signing keys.
     ///
     /// All ask the running service of the data directory.

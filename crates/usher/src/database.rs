@@ -17,6 +17,7 @@ use usher_store::{
 use crate::config::Config;
 use crate::failure::{Failure, chain};
 use crate::process::ThisProcess;
+use crate::unfinished_restore;
 
 /// Opens the SQLite file and takes it for this process. Comes before anything else is written into the data directory: another
 /// process may be using it.
@@ -24,6 +25,7 @@ use crate::process::ThisProcess;
 /// # Errors
 /// When another process has it, or it cannot be used.
 pub fn open_sqlite(config: &Config, data_dir: &Path) -> Result<Arc<SqliteStore>, Failure> {
+    unfinished_restore::refuse(data_dir)?;
     let path = data_dir.join(config.database.path.as_str());
     match SqliteStore::open(&path, SqliteOptions::default()) {
         Ok(store) => Ok(Arc::new(store)),

@@ -21,6 +21,7 @@ pub mod signals;
 pub mod standby;
 mod task_group;
 mod ticket_wallet;
+mod unfinished_restore;
 pub mod version;
 
 use std::process::ExitCode;
@@ -62,6 +63,8 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Listen(listen) => command::listen::run(&listen, cli.data_dir),
         Command::Oidc(oidc) => command::oidc::run(&oidc, cli.data_dir),
         Command::Payments(payments) => command::payments::run(&payments, cli.data_dir),
+        Command::Backup(backup) => command::backup::run(&backup, cli.data_dir),
+        Command::Restore(restore) => command::restore::run(&restore, cli.data_dir),
         Command::Store(store) => command::store::run(&store, cli.data_dir),
         Command::Tickets(tickets) => command::tickets::run(&tickets, cli.data_dir),
         Command::Key(key) => command::key::run(key, cli.data_dir),

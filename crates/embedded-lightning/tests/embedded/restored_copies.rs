@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use usher_embedded_lightning::{
-    ChainSource, DataState, EmbeddedLightning, Options, StartError, adopt, data_state, give_up,
+    ChainSource, DataState, EmbeddedLightning, Options, StartError, adopt, data_state, give_up, setting_of_backup,
 };
 use usher_engine::ports::{Lightning as _, SettingStore, SystemClock};
 use usher_lightning_network::Network;
@@ -193,6 +193,46 @@ async fn data_that_a_new_database_does_not_know_are_taken_over_by_command_only()
     adopt(&options(&folder, &settings)).await.unwrap();
     assert_eq!(data_state(&folder, &*settings).await.unwrap(), DataState::Present);
     assert!(!matches!(run_once(&folder, &settings).await, Err(StartError::Foreign)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_backup_of_the_database_no_data_are_used_before_the_operator_decides() {
+    let data = TempDir::new().unwrap();
+    let (folder, old) = (data.path().join("lightning"), data.path().join("old"));
+    let settings = database(&data, "usher.db");
+    assert_eq!(setting_of_backup(&*settings).await.unwrap(), None, "no node yet");
+    run_once(&folder, &settings).await.unwrap();
+    copy(&folder, &old);
+    run_once(&folder, &settings).await.unwrap();
+    let (name, value) = setting_of_backup(&*settings).await.unwrap().unwrap();
+    let restored = database(&data, "restored.db");
+    restored.set_setting(name, Some(&value)).await.unwrap();
+    // Newer than the backup, and not the newest: a snapshot that was made in between.
+    run_once(&folder, &settings).await.unwrap();
+    let refused = run_once(&folder, &restored).await.unwrap_err();
+    assert!(matches!(refused, StartError::Foreign), "{refused:?}");
+    assert_eq!(data_state(&folder, &*restored).await.unwrap(), DataState::Unknown);
+    // Without data there is no new node.
+    let empty = data.path().join("empty");
+    let refused = run_once(&empty, &restored).await.unwrap_err();
+    assert!(matches!(refused, StartError::Restored { here: 0, .. }), "{refused:?}");
+    assert_eq!(data_state(&empty, &*restored).await.unwrap(), DataState::Lost);
+    // Older than the backup: it cannot be taken over either.
+    let refused = run_once(&old, &restored).await.unwrap_err();
+    assert!(matches!(refused, StartError::Restored { here, there } if here < there), "{refused:?}");
+    assert_eq!(data_state(&old, &*restored).await.unwrap(), DataState::Present);
+
+    adopt(&options(&folder, &restored)).await.unwrap();
+    run_once(&folder, &restored).await.expect("the newest data, as the operator says");
+    let refused = run_once(&old, &restored).await.unwrap_err();
+    assert!(matches!(refused, StartError::Restored { .. }), "{refused:?}");
+
+    // A backup of a restored backup is one, and what was given up stays so.
+    restored.set_setting(name, Some(&value)).await.unwrap();
+    assert_eq!(setting_of_backup(&*restored).await.unwrap(), Some((name, value)));
+    give_up(&*restored).await.unwrap();
+    assert_eq!(setting_of_backup(&*restored).await.unwrap(), None);
+    run_once(&empty, &restored).await.expect("a new node");
 }
 
 #[tokio::test(flavor = "multi_thread")]

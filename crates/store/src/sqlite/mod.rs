@@ -8,10 +8,12 @@
 //! | `thread_job`, `writer`, `readers` | the threads and their jobs |
 //! | `inspect` | looking at a database without changing it |
 //! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `passkeys`, `payment_records`, `settings`, `tickets`, `retention`, `damaged_rows` | the statements |
+//! | `backup` | copying a database that is in use, for `usher backup` |
 //! | `copy` | reading and writing all rows, for `usher store copy` |
 //! | `disk_space` | whether there is enough disk space |
 
 mod apply_commit;
+mod backup;
 mod copy;
 mod damaged_rows;
 mod deliveries;
@@ -60,10 +62,12 @@ use self::file::DatabaseFile;
 use self::readers::{ReaderQueues, Readers};
 use self::thread_job::Message;
 
+pub use self::backup::{copy_database, set_in_copy};
 pub(crate) use self::copy::{SqliteSource, SqliteTarget};
 pub use self::failure::SqliteFailure;
 pub use self::inspect::{DatabaseInspection, Integrity};
 pub use self::open_error::OpenError;
+pub use self::schema::known_version as known_schema_version;
 
 /// Longest queue that can be asked for.
 const MAX_QUEUE: usize = 65_536;

@@ -63,7 +63,8 @@ pub(crate) fn reader(file: &DatabaseFile, options: &SqliteOptions) -> Result<Con
     Ok(connection)
 }
 
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, SqliteFailure> {
+/// A connection to a file that is there.
+pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, SqliteFailure> {
     // One thread at a time has a connection, so SQLite's own locking of it is not needed.
     let connection =
         Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).during("open the database")?;

@@ -39,7 +39,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
 ];
 
 /// The newest version that this program knows.
-pub(crate) fn known_version() -> u32 {
+pub fn known_version() -> u32 {
     MIGRATIONS.last().map_or(0, |migration| migration.version)
 }
 

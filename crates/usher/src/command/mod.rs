@@ -1,5 +1,6 @@
 //! What each subcommand does.
 
+pub mod backup;
 pub mod completions_and_man;
 pub mod config;
 pub mod dev;
@@ -12,6 +13,8 @@ pub mod listen;
 pub mod oidc;
 pub mod payments;
 mod reload;
+pub mod restore;
+mod secret_input;
 pub mod serve;
 mod service_client;
 pub mod store;

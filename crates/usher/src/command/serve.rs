@@ -25,7 +25,7 @@ use crate::service_lifecycle::{Listeners, Service, identity, make_data_dir};
 use crate::service_options::{forwarding_key, pages_url, serve_options, standby_site, tokens};
 use crate::signals::{Hangups, Signals};
 use crate::standby::{BecameActive, Forwarding, stand_by};
-use crate::{notify, process, version};
+use crate::{notify, process, unfinished_restore, version};
 
 /// How long a stop may take in all. Container runtimes kill after ten seconds by default; what was acknowledged is on
 /// disk whether or not we get to the end of it.
@@ -43,7 +43,10 @@ const START_OVER_PAUSE: Duration = Duration::from_secs(1);
 /// [`Failure::Configuration`] when the configuration has errors, [`Failure::Refused`] when the stored data cannot be used,
 /// otherwise when the service cannot start, or cannot stop in time.
 pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
-    let (mut loaded, source) = load_in_time(source(data_dir.clone())?)?;
+    let source = source(data_dir.clone())?;
+    // Its configuration may not be there yet.
+    unfinished_restore::refuse(&source.data_dir)?;
+    let (mut loaded, source) = load_in_time(source)?;
     let Some(config) = loaded.config.take() else {
         let mut lines = report::problems(&loaded);
         lines.extend(report::first_step(&source, &loaded));

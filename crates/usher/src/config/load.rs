@@ -43,6 +43,8 @@ pub struct Loaded {
     pub warnings: Vec<String>,
     /// What keeps the service from starting: one line each.
     pub errors: Vec<ConfigError>,
+    /// The files of secrets that are named, each with its key; also those whose value another one overrides.
+    pub secret_files: Vec<(&'static str, PathBuf)>,
     /// How the service is reached from this machine, also when other settings have errors; `None` when that is unknown.
     pub base_url: Option<String>,
 }
@@ -111,6 +113,7 @@ fn evaluate(
     mut warnings: Vec<String>,
     mut errors: Vec<ConfigError>,
 ) -> Loaded {
+    let secret_files = secret_files(&file.given).chain(secret_files(&environment)).collect();
     let mut given = file.given;
     given.extend(environment);
 
@@ -124,7 +127,14 @@ fn evaluate(
     }
     let base_url = base_url(&reader);
     let in_force = reader.in_force;
-    Loaded { config: config.filter(|_| errors.is_empty()), in_force, warnings, errors, base_url }
+    Loaded { config: config.filter(|_| errors.is_empty()), in_force, warnings, errors, secret_files, base_url }
+}
+
+fn secret_files(layer: &Layer) -> impl Iterator<Item = (&'static str, PathBuf)> {
+    layer.iter().filter_map(|(key, (_, origin))| match origin {
+        Origin::SecretFile(path, _) => Some((*key, path.clone())),
+        _ => None,
+    })
 }
 
 fn base_url(reader: &Reader<'_>) -> Option<String> {

@@ -1,6 +1,7 @@
 //! The program as an operator runs it: command line, configuration, signals, upgrades.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod backup;
 mod cli;
 #[path = "../common/mod.rs"]
 mod common;

@@ -15,7 +15,7 @@ use common::{Running, Signal, TIMEOUT, TOKEN, configured, stderr, stdout};
 use serde_json::Value;
 
 /// The databases that are kept.
-fn databases() -> Vec<PathBuf> {
+pub(crate) fn databases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/databases");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let databases: Vec<_> = files.filter(|path| path.extension().is_some_and(|extension| extension == "db")).collect();
@@ -34,7 +34,7 @@ fn service(folder: &Path, port: u16) -> Command {
 }
 
 /// A request; the body of the response.
-fn request(address: &str, method: &str, path: &str, body: &str) -> Value {
+pub(crate) fn request(address: &str, method: &str, path: &str, body: &str) -> Value {
     let mut connection = TcpStream::connect(address).unwrap();
     connection.set_read_timeout(Some(TIMEOUT)).unwrap();
     let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\n");

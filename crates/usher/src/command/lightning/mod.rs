@@ -136,7 +136,10 @@ async fn close(service: &ServiceClient, channel: &str, force: bool, yes: bool) -
 }
 
 /// What is needed beside the mnemonic to find lost channels again: no secret, and harmless however old it is.
-async fn backup(service: &ServiceClient) -> Result<String, Failure> {
+///
+/// # Errors
+/// When the service does not run, or runs no node.
+pub(super) async fn backup(service: &ServiceClient) -> Result<String, Failure> {
     let (info, channels) = (node(service).await?, service.get("/wallet/channels").await?);
     pretty(&json!({
         "written_at": SystemClock.now().secs(),

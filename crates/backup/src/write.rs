@@ -1,0 +1,148 @@
+//! Writes a backup.
+
+use std::fs::File;
+use std::io::{self, Read, Seek as _, SeekFrom, Write};
+
+use sha2::{Digest as _, Sha256};
+use tar::{Builder, EntryType, Header};
+
+use crate::encryption::Protection;
+use crate::manifest::{Description, FORMAT, FileEntry, MANIFEST, Manifest};
+
+/// A file that becomes part of a backup.
+pub struct Source {
+    /// Its path in the backup, and in the folder into which it is restored.
+    pub name: String,
+    /// The setting that names it.
+    pub setting: Option<String>,
+    /// The absolute path that the setting names, if another data directory does not change it.
+    pub path: Option<String>,
+    /// What is in it.
+    pub content: Content,
+}
+
+/// The content of a file.
+pub enum Content {
+    /// All of it.
+    Bytes(Vec<u8>),
+    /// Another file's, which must not change meanwhile.
+    File(File),
+}
+
+/// Why no backup was written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The files make no backup.
+    #[error("these files make no backup: {0}")]
+    Unsuitable(String),
+    /// A file cannot be read.
+    #[error("{name} cannot be read")]
+    Source {
+        /// Its name in the backup.
+        name: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A file changed while it was read.
+    #[error("{0} has changed while it was read")]
+    Changed(String),
+    /// The backup cannot be written.
+    #[error("the backup cannot be written")]
+    Out(#[source] io::Error),
+}
+
+/// Writes all of a backup; returns where it was written to. What is there after an error is not a backup: it lacks its end.
+///
+/// # Errors
+/// [`WriteError`].
+pub fn write<W: Write>(
+    out: W,
+    protection: &Protection,
+    description: Description,
+    mut sources: Vec<Source>,
+) -> Result<W, WriteError> {
+    let created_at = description.created_at;
+    let files = sources.iter_mut().map(entry).collect::<Result<_, _>>()?;
+    let manifest = Manifest { format: FORMAT, description, files };
+    if let Some(problem) = manifest.problem() {
+        return Err(WriteError::Unsuitable(problem));
+    }
+    let text = serde_json::to_vec_pretty(&manifest).map_err(|error| WriteError::Out(error.into()))?;
+
+    let mut tar = Builder::new(protection.wrap(out).map_err(WriteError::Out)?);
+    append(&mut tar, MANIFEST, text.len() as u64, created_at, &mut text.as_slice())?;
+    for (file, source) in manifest.files.iter().zip(sources) {
+        let content: Box<dyn Read> = match source.content {
+            Content::Bytes(bytes) => Box::new(io::Cursor::new(bytes)),
+            Content::File(file) => Box::new(file),
+        };
+        let mut content = Hashing { content: content.take(file.bytes), bytes: 0, hash: Sha256::new() };
+        append(&mut tar, &file.name, file.bytes, created_at, &mut content)?;
+        if content.bytes != file.bytes || hex::encode(content.hash.finalize()) != file.sha256 {
+            return Err(WriteError::Changed(file.name.clone()));
+        }
+    }
+    let sealed = tar.into_inner().map_err(WriteError::Out)?;
+    let mut out = sealed.finish().map_err(WriteError::Out)?;
+    out.flush().map_err(WriteError::Out)?;
+    Ok(out)
+}
+
+/// Size and SHA-256 of a file, which is read again from its beginning later.
+fn entry(source: &mut Source) -> Result<FileEntry, WriteError> {
+    let mut hash = Sha256::new();
+    let bytes = match &mut source.content {
+        Content::Bytes(bytes) => {
+            hash.update(&*bytes);
+            bytes.len() as u64
+        }
+        Content::File(file) => file
+            .seek(SeekFrom::Start(0))
+            .and_then(|_| io::copy(file, &mut hash))
+            .and_then(|bytes| file.seek(SeekFrom::Start(0)).map(|_| bytes))
+            .map_err(|error| WriteError::Source { name: source.name.clone(), source: error })?,
+    };
+    Ok(FileEntry {
+        name: source.name.clone(),
+        bytes,
+        sha256: hex::encode(hash.finalize()),
+        setting: source.setting.clone(),
+        path: source.path.clone(),
+    })
+}
+
+fn append<W: Write>(
+    tar: &mut Builder<W>,
+    name: &str,
+    bytes: u64,
+    created_at: u64,
+    content: &mut dyn Read,
+) -> Result<(), WriteError> {
+    // Without extensions: a reader need not know any.
+    let mut header = Header::new_ustar();
+    header.set_path(name).map_err(|_| WriteError::Unsuitable(format!("the name {name:?} is too long")))?;
+    header.set_entry_type(EntryType::Regular);
+    header.set_mode(0o600);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(created_at);
+    header.set_size(bytes);
+    header.set_cksum();
+    tar.append(&header, content).map_err(WriteError::Out)
+}
+
+/// Notes what was read.
+struct Hashing<R> {
+    content: R,
+    bytes: u64,
+    hash: Sha256,
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.content.read(buffer)?;
+        self.hash.update(buffer.get(..read).unwrap_or_default());
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}

@@ -1,0 +1,286 @@
+//! Backups that are written and read, and files that must be refused.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use secrecy::SecretString;
+use sha2::{Digest as _, Sha256};
+use tar::{Builder, EntryType, Header};
+use usher_backup::{Content, DatabaseKind, Description, Key, MANIFEST, Protection, ReadError, Source, read, write};
+
+const DATABASE: &[u8] = &[7; 100_000];
+
+fn description() -> Description {
+    Description {
+        version: "0.1.0".to_owned(),
+        commit: "abc".to_owned(),
+        created_at: 1_700_000_000,
+        data_dir: "/data".to_owned(),
+        database: DatabaseKind::Sqlite { file: "usher.db".to_owned(), schema_version: 19 },
+    }
+}
+
+fn source(name: &str, content: &[u8]) -> Source {
+    Source { name: name.to_owned(), setting: None, path: None, content: Content::Bytes(content.to_vec()) }
+}
+
+fn sources() -> Vec<Source> {
+    vec![source("config.toml", b"[info]\n"), source("keys/nostr.key", b"secret"), source("usher.db", DATABASE)]
+}
+
+fn backup(protection: &Protection) -> Vec<u8> {
+    write(Vec::new(), protection, description(), sources()).unwrap()
+}
+
+fn restore(bytes: &[u8], key: &Key, folder: &Path) -> Result<(), ReadError> {
+    read(bytes, key, |_| Ok(folder.to_owned())).map(drop)
+}
+
+fn passphrase(text: &str) -> SecretString {
+    SecretString::from(text.to_owned())
+}
+
+/// What is said of it, when it is refused; nothing may be written outside of the folder.
+fn refusal(bytes: &[u8], key: &Key) -> String {
+    let outer = tempfile::tempdir().unwrap();
+    let folder = outer.path().join("inner");
+    fs::create_dir(&folder).unwrap();
+    let error = restore(bytes, key, &folder).expect_err("it must be refused");
+    assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 1, "something was written outside");
+    let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+fn check(folder: &Path) {
+    assert_eq!(fs::read(folder.join("config.toml")).unwrap(), b"[info]\n");
+    assert_eq!(fs::read(folder.join("keys/nostr.key")).unwrap(), b"secret");
+    assert_eq!(fs::read(folder.join("usher.db")).unwrap(), DATABASE);
+    let mode = |name| fs::metadata(folder.join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("keys"), mode("keys/nostr.key"), mode("usher.db")), (0o700, 0o600, 0o600));
+}
+
+#[test]
+fn what_was_written_is_read_with_the_right_key_alone() {
+    let identity = age::x25519::Identity::generate();
+    let text = secrecy::ExposeSecret::expose_secret(&identity.to_string()).to_owned();
+    let recipients = [identity.to_public().to_string()];
+    let identities = |text: &str| Key::of_identity_file(&format!("# a comment\n{text}\n")).unwrap();
+
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = backup(&Protection::of_recipients(&recipients).unwrap());
+    restore(&bytes, &identities(&text), folder.path()).unwrap();
+    check(folder.path());
+    assert!(!bytes.windows(6).any(|part| part == b"secret"));
+    let other = age::x25519::Identity::generate();
+    let other = secrecy::ExposeSecret::expose_secret(&other.to_string()).to_owned();
+    assert!(refusal(&bytes, &identities(&other)).contains("other recipients"));
+    assert!(refusal(&bytes, &Key::Passphrase(passphrase("x"))).contains("--identity-file"));
+    assert!(refusal(&bytes, &Key::None).contains("--identity-file"));
+
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = backup(&Protection::Passphrase(passphrase("correct horse")));
+    restore(&bytes, &Key::Passphrase(passphrase("correct horse")), folder.path()).unwrap();
+    check(folder.path());
+    assert_eq!(refusal(&bytes, &Key::Passphrase(passphrase("battery"))), "wrong passphrase");
+    assert!(refusal(&bytes, &identities(&text)).contains("--passphrase-file"));
+
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = backup(&Protection::None);
+    restore(&bytes, &Key::None, folder.path()).unwrap();
+    check(folder.path());
+    assert!(refusal(&bytes, &Key::Passphrase(passphrase("x"))).contains("not encrypted"));
+    for wrong in ["", "age1nonsense", "AGE-SECRET-KEY-1"] {
+        assert!(Protection::of_recipients(&[wrong.to_owned()]).is_err(), "{wrong}");
+        assert!(Key::of_identity_file(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_backup_that_is_cut_or_changed_anywhere_is_refused() {
+    let identity = age::x25519::Identity::generate();
+    let key = Key::Identities(vec![Box::new(identity.clone())]);
+    let bytes = backup(&Protection::of_recipients(&[identity.to_public().to_string()]).unwrap());
+    for length in (0..bytes.len()).step_by(9973).chain([bytes.len() - 1, bytes.len() - 17]) {
+        refusal(&bytes[..length], &key);
+    }
+    for place in (0..bytes.len()).step_by(9973).chain([bytes.len() - 1]) {
+        let mut changed = bytes.clone();
+        changed[place] ^= 1;
+        refusal(&changed, &key);
+    }
+    let more = [&bytes[..], b"x"].concat();
+    refusal(&more, &key);
+    // Without encryption the checksums find it.
+    let plain = backup(&Protection::None);
+    for length in (0..plain.len() - 1024).step_by(9973) {
+        refusal(&plain[..length], &Key::None);
+    }
+    let mut changed = plain.clone();
+    let middle = plain.len() / 2;
+    changed[middle] ^= 1;
+    assert!(refusal(&changed, &Key::None).contains("SHA-256"), "{}", refusal(&changed, &Key::None));
+    assert!(refusal(b"nonsense", &Key::None).contains("not a backup"));
+    let letters: Vec<u8> = (0..5000_u32).map(|place| b'a' + (place % 26) as u8).collect();
+    assert!(refusal(&letters, &Key::None).contains("not a backup"), "{}", refusal(&letters, &Key::None));
+    assert!(refusal(b"-----BEGIN AGE ENCRYPTED FILE-----\n", &Key::None).contains("letters"));
+}
+
+/// An entry that a hostile tar file has.
+struct Hostile<'a> {
+    /// In the manifest.
+    listed: &'a str,
+    /// In the tar file.
+    name: &'a [u8],
+    kind: EntryType,
+    /// In the manifest.
+    bytes: u64,
+    /// In the tar file.
+    size: u64,
+}
+
+fn hostile(entry: &Hostile<'_>) -> Vec<u8> {
+    let content = b"content";
+    let manifest = serde_json::json!({
+        "format": 1, "version": "9", "commit": "c", "created_at": 1, "data_dir": "/", "database": {"engine": "postgresql"},
+        "files": [{"name": entry.listed, "bytes": entry.bytes, "sha256": hex::encode(Sha256::digest(content))}],
+    });
+    let mut tar = Builder::new(Vec::new());
+    add(&mut tar, MANIFEST.as_bytes(), EntryType::Regular, None, manifest.to_string().as_bytes());
+    add(&mut tar, entry.name, entry.kind, Some(entry.size), content);
+    tar.into_inner().unwrap()
+}
+
+fn add(tar: &mut Builder<Vec<u8>>, name: &[u8], kind: EntryType, size: Option<u64>, content: &[u8]) {
+    let mut header = Header::new_ustar();
+    header.as_mut_bytes()[..name.len()].copy_from_slice(name);
+    header.set_entry_type(kind);
+    header.set_mode(0o777);
+    header.set_size(size.unwrap_or(content.len() as u64));
+    header.as_ustar_mut().unwrap().linkname[..11].copy_from_slice(b"/etc/passwd");
+    header.set_cksum();
+    tar.append(&header, content).unwrap();
+}
+
+#[test]
+fn a_hostile_tar_file_is_refused() {
+    let good = Hostile { listed: "x", name: b"x", kind: EntryType::Regular, bytes: 7, size: 7 };
+    let folder = tempfile::tempdir().unwrap();
+    restore(&hostile(&good), &Key::None, folder.path()).unwrap();
+    assert_eq!(fs::read(folder.path().join("x")).unwrap(), b"content");
+    assert_eq!(fs::metadata(folder.path().join("x")).unwrap().permissions().mode() & 0o777, 0o600);
+
+    let long = "x/".repeat(200) + "x";
+    for name in [
+        "",
+        ".",
+        "..",
+        "/etc/passwd",
+        "../x",
+        "a/../../x",
+        "a/./x",
+        "./x",
+        "a//x",
+        "a/",
+        "a\nb",
+        "a\u{1b}[2J",
+        &long,
+        "lightning",
+        "lightning/node.db",
+        "usher.db-wal",
+        "usher.db-journal",
+        "usher.db.lock",
+        MANIFEST,
+    ] {
+        // In the manifest and in the tar file.
+        let both = hostile(&Hostile { listed: name, name: &name.as_bytes()[..name.len().min(100)], ..good });
+        assert!(refusal(&both, &Key::None).contains("the name"), "{name}: {}", refusal(&both, &Key::None));
+        // In the tar file alone.
+        let one = hostile(&Hostile { name: &name.as_bytes()[..name.len().min(100)], ..good });
+        assert!(refusal(&one, &Key::None).contains("manifest"), "{name}: {}", refusal(&one, &Key::None));
+    }
+    for kind in [
+        EntryType::Symlink,
+        EntryType::Link,
+        EntryType::Char,
+        EntryType::Block,
+        EntryType::Fifo,
+        EntryType::Directory,
+        EntryType::GNULongName,
+        EntryType::GNULongLink,
+        EntryType::GNUSparse,
+        EntryType::XHeader,
+        EntryType::XGlobalHeader,
+        EntryType::Continuous,
+    ] {
+        let said = refusal(&hostile(&Hostile { kind, ..good }), &Key::None);
+        assert!(said.contains("not a regular file"), "{kind:?}: {said}");
+    }
+    // Sizes: other than the manifest's, and what is not there.
+    assert!(refusal(&hostile(&Hostile { bytes: 6, ..good }), &Key::None).contains("size"));
+    assert!(refusal(&hostile(&Hostile { size: 6, ..good }), &Key::None).contains("size"));
+    let huge = Hostile { bytes: u64::MAX / 4, size: u64::MAX / 4, ..good };
+    refusal(&hostile(&huge), &Key::None);
+    // One more than the manifest has.
+    let mut tar = Builder::new(Vec::new());
+    let manifest = r#"{"format":1,"version":"1","commit":"","created_at":1,"data_dir":"","database":{"engine":"postgresql"},"files":[]}"#;
+    add(&mut tar, MANIFEST.as_bytes(), EntryType::Regular, None, manifest.as_bytes());
+    add(&mut tar, b"x", EntryType::Regular, None, b"y");
+    assert!(refusal(&tar.into_inner().unwrap(), &Key::None).contains("more files"));
+    // A newer format, whatever it looks like otherwise.
+    let mut tar = Builder::new(Vec::new());
+    add(&mut tar, MANIFEST.as_bytes(), EntryType::Regular, None, br#"{"format":2,"version":"0.9.0","commit":"def"}"#);
+    let said = refusal(&tar.into_inner().unwrap(), &Key::None);
+    assert!(said.contains("format 2, made by version 0.9.0 (def)"), "{said}");
+    // Two names of one file, and what is no manifest.
+    let twice = vec![source("a", b"1"), source("a", b"2")];
+    let error = write(Vec::new(), &Protection::None, description(), twice).expect_err("refused").to_string();
+    assert!(error.contains("two files"), "{error}");
+    let mut tar = Builder::new(Vec::new());
+    add(&mut tar, b"etc/passwd", EntryType::Regular, None, b"x");
+    assert!(refusal(&tar.into_inner().unwrap(), &Key::None).contains("not a backup"));
+}
+
+#[test]
+fn other_programs_read_it() {
+    // What `age --decrypt` and `tar` do.
+    let identity = age::x25519::Identity::generate();
+    let bytes = backup(&Protection::of_recipients(&[identity.to_public().to_string()]).unwrap());
+    let decryptor = age::Decryptor::new(&bytes[..]).unwrap();
+    let mut tar = Vec::new();
+    decryptor.decrypt(std::iter::once(&identity as _)).unwrap().read_to_end(&mut tar).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    tar::Archive::new(&tar[..]).unpack(folder.path()).unwrap();
+    assert_eq!(fs::read(folder.path().join("usher.db")).unwrap(), DATABASE);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config { failure_persistence: None, ..Default::default() })]
+
+    /// Without encryption: it is refused, or what was changed says nothing, such as the owner of a file.
+    #[test]
+    fn damage_is_refused_or_means_nothing(changes in proptest::collection::vec((0..8_000_usize, 0..=255_u8), 1..4)) {
+        let small = vec![source("config.toml", b"[info]\n"), source("keys/nostr.key", b"secret"), source("usher.db", &[7; 3000])];
+        let mut bytes = write(Vec::new(), &Protection::None, description(), small).unwrap();
+        for (place, byte) in changes {
+            let place = place % bytes.len();
+            bytes[place] = byte;
+        }
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("inner");
+        fs::create_dir(&folder).unwrap();
+        if restore(&bytes, &Key::None, &folder).is_ok() {
+            let files = walk(&folder);
+            proptest::prop_assert!(files.contains(&b"[info]\n".to_vec()) && files.contains(&vec![7; 3000]), "{files:?}");
+        }
+        proptest::prop_assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 1);
+    }
+}
+
+/// The contents of all files.
+fn walk(folder: &Path) -> Vec<Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![fs::read(path).unwrap()] }).collect()
+}

@@ -1,0 +1,39 @@
+//! The arguments of `usher backup` and `usher restore`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// `usher backup …`
+#[derive(Debug, Args)]
+pub struct BackupCommand {
+    /// The file to make. If it is a folder, a file is made in it that is named after the time. `-`: standard output.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Encrypts with the passphrase in this file. `-`: standard input.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["recipient", "unencrypted"])]
+    pub passphrase_file: Option<PathBuf>,
+    /// Encrypts to the owner of this age public key (`age1…`); may be given several times.
+    #[arg(long, value_name = "AGE_PUBLIC_KEY", conflicts_with = "unencrypted")]
+    pub recipient: Vec<String>,
+    /// Does not encrypt. Whoever reads the file has the keys and the money.
+    #[arg(long)]
+    pub unencrypted: bool,
+}
+
+/// `usher restore …`
+#[derive(Debug, Args)]
+pub struct RestoreCommand {
+    /// The backup. `-`: standard input.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The file with the passphrase. `-`: standard input.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["identity_file", "unencrypted"])]
+    pub passphrase_file: Option<PathBuf>,
+    /// The file with the age secret key, as `age-keygen` writes it.
+    #[arg(long, value_name = "FILE", conflicts_with = "unencrypted")]
+    pub identity_file: Option<PathBuf>,
+    /// The backup is not encrypted.
+    #[arg(long)]
+    pub unencrypted: bool,
+}

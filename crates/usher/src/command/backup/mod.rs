@@ -1,0 +1,66 @@
+//! `usher backup`: everything that the service needs, in one file. What becomes of it is in `command/restore.rs`.
+
+mod contents;
+pub(super) mod names;
+mod target;
+mod unfinished;
+
+use std::path::PathBuf;
+
+use usher_backup::Protection;
+use usher_engine::ports::{Clock as _, SystemClock};
+
+use self::target::Target;
+use self::unfinished::WorkingFolder;
+use super::environment::{load_in_time, source};
+use super::secret_input::{ask_passphrase, passphrase};
+use crate::cli::BackupCommand;
+use crate::config::report;
+use crate::failure::Failure;
+use crate::output::tell;
+
+/// Runs it.
+///
+/// # Errors
+/// When the configuration has errors, there is no database, it is damaged, or the file cannot be written.
+pub fn run(command: &BackupCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    let (loaded, source) = load_in_time(source(data_dir)?)?;
+    let Some(config) = &loaded.config else {
+        return Err(Failure::Configuration(report::problems(&loaded)));
+    };
+    let now = SystemClock.now();
+    let target = Target::of(&command.file, now)?;
+    let protection = protection(command)?;
+    let working = WorkingFolder::make(&source.data_dir)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (description, files) =
+        runtime.block_on(contents::collect(config, &loaded, &source, working.path(), now.secs()))?;
+    let count = files.len();
+    let path = target.write(|out| usher_backup::write(out, &protection, description, files).map(drop))?;
+    if let Some(path) = path {
+        tell(&format!("usher: backed up {count} files to {}", path.display()));
+    }
+    if config.database.url.is_some() {
+        tell(
+            "usher: the database is not part of it: back up PostgreSQL with pg_dump, and keep both (docs/instances.md, Back up)",
+        );
+    }
+    Ok(())
+}
+
+fn protection(command: &BackupCommand) -> Result<Protection, Failure> {
+    const ADVICE: &str =
+        "say how to encrypt the backup: --passphrase-file FILE, or --recipient AGE_PUBLIC_KEY (or --unencrypted)";
+    if command.unencrypted {
+        return Ok(Protection::None);
+    }
+    if !command.recipient.is_empty() {
+        let unusable = |error| Failure::usage(format!("--recipient: {error}"));
+        return Protection::of_recipients(&command.recipient).map_err(unusable);
+    }
+    let passphrase = match &command.passphrase_file {
+        Some(path) => passphrase(path)?,
+        None => ask_passphrase(true, ADVICE)?,
+    };
+    Ok(Protection::Passphrase(passphrase))
+}

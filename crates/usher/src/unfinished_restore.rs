@@ -1,0 +1,22 @@
+//! Data directories into which a backup is being restored.
+
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// The folder in a data directory in which `usher restore` verifies a backup. While it is there, the data are not complete.
+pub(crate) const STAGING: &str = ".usher-restore";
+
+/// Refuses a data directory in which a restore is under way, or was interrupted.
+///
+/// # Errors
+/// [`Failure::Refused`].
+pub(crate) fn refuse(data_dir: &Path) -> Result<(), Failure> {
+    if !data_dir.join(STAGING).exists() {
+        return Ok(());
+    }
+    Err(Failure::refused(format!(
+        "the data in {} are not complete: a restore into it is under way, or was interrupted; run `usher restore` again",
+        data_dir.display()
+    )))
+}

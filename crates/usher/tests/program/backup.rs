@@ -1,0 +1,364 @@
+//! `usher backup` and `usher restore`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::common::{KEY, Running, Signal, TOKEN, run_with_input, stderr, stdout, usher};
+use crate::upgrade::{databases, request};
+
+/// A service's folder, a secret outside of it, and a place for backups.
+struct Installation {
+    folder: TempDir,
+}
+
+impl Installation {
+    /// With the database of a release, which has streams, subscriptions and tickets.
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let port = usher_loopback_port::free().unwrap();
+        for name in ["data/keys", "secrets", "backups"] {
+            fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        let secret = folder.path().join("secrets/api.token");
+        let config = format!(
+            "[info]\nlisten_port = {port}\n[auth]\nauth_token_file = {secret:?}\n[nostr]\nprivate_key_file = \"keys/nostr.key\"\n\
+             relays = [\"ws://127.0.0.1:9\", \"ws://127.0.0.1:10\"]\n[cashu]\nallow_private_mints = true\n\
+             [streams]\nretention_days = 36500\n[log]\nformat = \"json\"\n"
+        );
+        fs::write(folder.path().join("data/config.toml"), config).unwrap();
+        fs::write(folder.path().join("data/keys/nostr.key"), format!("{KEY}\n")).unwrap();
+        fs::write(&secret, TOKEN).unwrap();
+        fs::write(folder.path().join("passphrase"), "correct horse battery staple\n").unwrap();
+        fs::write(folder.path().join("wrong"), "correct horse battery stapler\n").unwrap();
+        fs::copy(&databases()[0], folder.path().join("data/usher.db")).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The program on one of the folders.
+    fn usher(&self, data_dir: &str) -> Command {
+        let mut command = usher();
+        command.current_dir(self.folder.path()).arg("--data-dir").arg(self.path(data_dir));
+        command
+    }
+
+    fn run(&self, data_dir: &str, arguments: &[&str]) -> Output {
+        self.usher(data_dir).args(arguments).output().unwrap()
+    }
+
+    /// Runs it, and it must succeed; what it said.
+    fn succeeds(&self, data_dir: &str, arguments: &[&str]) -> String {
+        let output = self.run(data_dir, arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+        stderr(&output)
+    }
+
+    /// Runs it, and it must fail with this code; what it said, which is one line.
+    fn fails(&self, code: i32, data_dir: &str, arguments: &[&str]) -> String {
+        let output = self.run(data_dir, arguments);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+        said
+    }
+
+    /// Aborts at this point; nothing runs after it.
+    fn dies(&self, point: &str, data_dir: &str, arguments: &[&str]) {
+        let mut command = self.usher(data_dir);
+        let output = command.args(arguments).env("FAILPOINTS", format!("{point}=return")).output().unwrap();
+        assert_eq!(output.status.code(), None, "{point}: {}", stderr(&output));
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.path(folder)) else { return Vec::new() };
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+const PASSPHRASE: [&str; 2] = ["--passphrase-file", "passphrase"];
+
+fn with_passphrase<'a>(command: &'a str, file: &'a str) -> [&'a str; 4] {
+    [command, file, PASSPHRASE[0], PASSPHRASE[1]]
+}
+
+#[test]
+fn a_running_service_is_backed_up_and_restored() {
+    let installation = Installation::new();
+    let (running, address) = Running::serve(installation.usher("data"));
+    let expected: Value = serde_json::from_slice(&fs::read(databases()[0].with_extension("json")).unwrap()).unwrap();
+    let user = expected["user"].as_str().unwrap();
+    let body = format!(r#"{{"main_key":"{user}","subkeys":[]}}"#);
+    let begin = || request(&address, "POST", "/authenticate-key", &body)["stream_id"].as_str().unwrap().to_owned();
+    let before: Vec<_> = (0..20).map(|_| begin()).collect();
+
+    // It is written to meanwhile.
+    let done = AtomicBool::new(false);
+    let during = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut streams = Vec::new();
+            while !done.load(Ordering::Relaxed) {
+                streams.push(begin());
+            }
+            streams
+        });
+        let said = installation.succeeds("data", &with_passphrase("backup", "backups/one"));
+        done.store(true, Ordering::Relaxed);
+        assert!(said.contains("backed up 4 files to backups/one"), "{said}");
+        writer.join().unwrap()
+    });
+    assert!(!during.is_empty());
+    let backup = fs::metadata(installation.path("backups/one")).unwrap();
+    assert_eq!(backup.permissions().mode() & 0o777, 0o600);
+    assert_eq!(installation.names("backups"), ["one"]);
+    let left = installation.names("data");
+    assert!(!left.iter().any(|name| name.starts_with(".usher-backup")), "{left:?}");
+    // It goes on.
+    begin();
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
+
+    let said = installation.succeeds("new/restored", &with_passphrase("restore", "backups/one"));
+    let token = installation.path("secrets/api.token");
+    for part in [
+        "restored 4 files into ",
+        &format!("auth.auth_token is {}, outside of the data directory", token.display()),
+        "the original never runs again",
+        "tickets restore http",
+        "doctor",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(installation.names("new/restored"), ["config.toml", "keys", "restored", "usher.db"]);
+    let read = |name: &str| fs::read_to_string(installation.path(&format!("new/restored/{name}"))).unwrap();
+    assert_eq!((read("keys/nostr.key"), read("restored/outside/api.token")), (format!("{KEY}\n"), TOKEN.to_owned()));
+    let mode = |name: &str| {
+        fs::metadata(installation.path(&format!("new/restored{name}"))).unwrap().permissions().mode() & 0o777
+    };
+    for (name, expected) in [("", 0o700), ("/keys", 0o700), ("/keys/nostr.key", 0o600), ("/usher.db", 0o600)] {
+        assert_eq!(mode(name), expected, "{name}");
+    }
+
+    let (running, address) = Running::serve(installation.usher("new/restored"));
+    for stream in &before {
+        request(&address, "GET", &format!("/events/{stream}?after=0"), "");
+    }
+    for (stream, events) in expected["streams"].as_object().unwrap() {
+        let shown = request(&address, "GET", &format!("/events/{stream}?after=0"), "");
+        let (events, shown) = (events.as_array().unwrap(), shown["events"].as_array().unwrap());
+        assert_eq!(shown[..events.len()], events[..], "{stream}");
+    }
+    assert_eq!(request(&address, "GET", "/cashu/balances", ""), expected["balances"]);
+    assert!(!request(&address, "GET", "/subscriptions", "")["subscriptions"].as_array().unwrap().is_empty());
+    let doctor = installation.run("new/restored", &["doctor", "--json"]);
+    let database = stdout(&doctor).lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<_>>();
+    let database = database.iter().find(|finding| finding["check"] == "database").unwrap();
+    assert_eq!(database["state"], "ok", "{database}");
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
+fn nothing_is_overwritten_and_nothing_is_unencrypted_by_accident() {
+    let installation = Installation::new();
+    // On no terminal, without a word about encryption.
+    assert!(installation.fails(2, "data", &["backup", "backups/one"]).contains("--unencrypted"));
+    installation.fails(2, "data", &["backup", "backups/one", "--recipient", "age1nonsense"]);
+    fs::write(installation.path("empty"), "\n").unwrap();
+    assert!(installation.fails(1, "data", &["backup", "x", "--passphrase-file", "empty"]).contains("is empty"));
+    installation.fails(1, "data", &["backup", "x", "--passphrase-file", "absent"]);
+    assert!(installation.names("backups").is_empty());
+
+    // In a folder, it is named after the time.
+    installation.succeeds("data", &["backup", "backups", "--unencrypted"]);
+    let [name] = &installation.names("backups")[..] else { panic!("one file") };
+    assert!(name.starts_with("usher-20") && name.ends_with("Z.tar.age"), "{name}");
+    let file = format!("backups/{name}");
+    let before = fs::read(installation.path(&file)).unwrap();
+    assert!(installation.fails(1, "data", &["backup", &file, "--unencrypted"]).contains("not overwritten"));
+    assert!(fs::read(installation.path(&file)).unwrap() == before);
+
+    // An ordinary tar file.
+    assert!(installation.fails(1, "new", &with_passphrase("restore", &file)).contains("not encrypted"));
+    fs::create_dir(installation.path("by-hand")).unwrap();
+    let mut tar = Command::new("tar");
+    tar.args(["-xf", &file, "-C", "by-hand"]).current_dir(installation.folder.path());
+    assert!(tar.status().unwrap().success());
+    assert_eq!(installation.names("by-hand"), ["config.toml", "keys", "restored", "usher.db"]);
+    // Into a folder that is there and empty, such as a volume.
+    fs::create_dir(installation.path("volume")).unwrap();
+    installation.succeeds("volume", &["restore", &file, "--unencrypted"]);
+    assert_eq!(installation.names("volume"), ["config.toml", "keys", "restored", "usher.db"]);
+    let said = installation.fails(1, "volume", &["restore", &file, "--unencrypted"]);
+    assert!(said.contains("is not empty"), "{said}");
+    assert!(installation.fails(1, "data", &["restore", &file, "--unencrypted"]).contains("is not empty"));
+
+    // Without a database there is nothing to back up.
+    fs::remove_file(installation.path("data/usher.db")).unwrap();
+    assert!(installation.fails(1, "data", &["backup", "x", "--unencrypted"]).contains("there is no database"));
+    fs::write(installation.path("data/usher.db"), "no database").unwrap();
+    installation.fails(1, "data", &["backup", "x", "--unencrypted"]);
+    assert!(!installation.path("x").exists());
+}
+
+#[test]
+fn a_backup_goes_through_pipes() {
+    let installation = Installation::new();
+    let output = {
+        let mut command = installation.usher("data");
+        command.args(["backup", "-", "--passphrase-file", "-"]).env("SERVICE__HANDSHAKE__TTL_SECONDS", "601");
+        run_with_input(command, "a passphrase\n")
+    };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(output.stdout.starts_with(b"age-encryption.org/v1"));
+    fs::write(installation.path("piped"), &output.stdout).unwrap();
+    fs::write(installation.path("short"), "a passphrase").unwrap();
+
+    let mut command = installation.usher("new");
+    command
+        .args(["restore", "-", "--passphrase-file", "short"])
+        .stdin(Stdio::from(fs::File::open(installation.path("piped")).unwrap()));
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    // What the service had in its environment is said, and kept.
+    assert!(stderr(&output).contains("restored/environment.json"), "{}", stderr(&output));
+    let environment = fs::read_to_string(installation.path("new/restored/environment.json")).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Value>(&environment).unwrap(),
+        serde_json::json!({"SERVICE__HANDSHAKE__TTL_SECONDS": "601"})
+    );
+    installation.fails(2, "other", &["restore", "-", "--passphrase-file", "-"]);
+    installation.fails(2, "other", &["restore", "piped"]);
+}
+
+#[test]
+fn what_cannot_be_restored_leaves_no_folder_behind() {
+    let installation = Installation::new();
+    installation.succeeds("data", &with_passphrase("backup", "one"));
+    let said = installation.fails(1, "new", &["restore", "one", "--passphrase-file", "wrong"]);
+    assert_eq!(said, "usher: wrong passphrase\n");
+    let bytes = fs::read(installation.path("one")).unwrap();
+    let mut changed = bytes.clone();
+    let middle = bytes.len() / 2;
+    changed[middle] ^= 1;
+    for (name, bytes) in [("cut", &bytes[..middle]), ("short", &bytes[..bytes.len() - 1]), ("changed", &changed)] {
+        fs::write(installation.path(name), bytes).unwrap();
+        let said = installation.fails(1, "new", &with_passphrase("restore", name));
+        assert!(said.contains("damaged or incomplete"), "{name}: {said}");
+        assert!(!installation.path("new").exists(), "{name}");
+    }
+    assert!(installation.fails(1, "new", &with_passphrase("restore", "passphrase")).contains("not encrypted"));
+
+    // A newer schema is refused by name.
+    let database = rusqlite::Connection::open(installation.path("data/usher.db")).unwrap();
+    database.pragma_update(None, "user_version", 10_000).unwrap();
+    drop(database);
+    installation.fails(1, "data", &["backup", "newer", "--unencrypted"]);
+    let database = rusqlite::Connection::open(installation.path("data/usher.db")).unwrap();
+    database.pragma_update(None, "user_version", 1).unwrap();
+    drop(database);
+    installation.succeeds("data", &["backup", "older", "--unencrypted"]);
+    let text = fs::read(installation.path("older")).unwrap();
+    let text = String::from_utf8_lossy(&text);
+    assert!(text.contains("\"schema_version\": 1"));
+    // The same number of bytes, so that it stays a tar file.
+    let bytes = fs::read(installation.path("older")).unwrap();
+    let old = b"\"schema_version\": 1";
+    let place = bytes.windows(old.len()).position(|part| part == old).unwrap();
+    let mut newer = bytes;
+    // A space of the line's indentation makes room for the digits.
+    newer.splice(place..place + old.len(), *b"\"schema_version\":99");
+    fs::write(installation.path("newer"), newer).unwrap();
+    let said = installation.fails(78, "new", &["restore", "newer", "--unencrypted"]);
+    assert!(said.contains("schema version 99, made by usher 0.1.0"), "{said}");
+    assert!(!installation.path("new").exists());
+}
+
+#[test]
+fn a_kill_leaves_nothing_that_looks_complete() {
+    let installation = Installation::new();
+    for point in ["backup-database-copied", "backup-written"] {
+        installation.dies(point, "data", &["backup", "backups/one", "--unencrypted"]);
+        assert!(!installation.path("backups/one").exists(), "{point}");
+    }
+    let hidden = |folder| installation.names(folder).into_iter().filter(|name| name.starts_with(".usher")).count();
+    assert!(hidden("data") > 0 && hidden("backups") > 0);
+    installation.succeeds("data", &["backup", "backups/one", "--unencrypted"]);
+    assert_eq!((hidden("data"), hidden("backups")), (0, 0), "the next one has removed it");
+
+    installation.dies("restore-verified", "new", &["restore", "backups/one", "--unencrypted"]);
+    assert_eq!(installation.names("new"), [".usher-restore"]);
+    assert!(installation.fails(78, "new", &["serve"]).contains("not complete"));
+    installation.succeeds("new", &["restore", "backups/one", "--unencrypted"]);
+    assert_eq!(installation.names("new"), ["config.toml", "keys", "restored", "usher.db"]);
+
+    for moved in 0..4 {
+        let folder = format!("moved-{moved}");
+        let mut command = installation.usher(&folder);
+        command.args(["restore", "backups/one", "--unencrypted"]);
+        let output = command.env("FAILPOINTS", format!("restore-moved={moved}*off->return")).output().unwrap();
+        assert_eq!(output.status.code(), None, "{}", stderr(&output));
+        assert_eq!(installation.names(&folder).len(), moved + 2);
+        assert!(installation.fails(78, &folder, &["serve"]).contains("not complete"), "{folder}");
+        let said = installation.fails(1, &folder, &["restore", "backups/one", "--unencrypted"]);
+        assert!(said.contains("remove everything in this folder"), "{said}");
+        fs::remove_dir_all(installation.path(&folder)).unwrap();
+        installation.succeeds(&folder, &["restore", "backups/one", "--unencrypted"]);
+    }
+}
+
+#[test]
+fn the_program_age_reads_it() {
+    let installation = Installation::new();
+    let Ok(made) = Command::new("age-keygen").args(["-o"]).arg(installation.path("identity")).output() else {
+        return; // Not installed: `crates/backup` reads it with the library.
+    };
+    let recipient = stderr(&made).trim().rsplit(' ').next().unwrap().to_owned();
+    installation.succeeds("data", &["backup", "one", "--recipient", &recipient]);
+    fs::create_dir(installation.path("by-hand")).unwrap();
+    let shell = "age --decrypt -i identity one | tar -x -C by-hand";
+    let status = Command::new("sh").args(["-c", shell]).current_dir(installation.folder.path()).status().unwrap();
+    assert!(status.success());
+    assert_eq!(installation.names("by-hand"), ["config.toml", "keys", "restored", "usher.db"]);
+    // And the other way round.
+    let shell = format!("age --decrypt -i identity one | age --encrypt -r {recipient} > two");
+    let status = Command::new("sh").args(["-c", &shell]).current_dir(installation.folder.path()).status().unwrap();
+    assert!(status.success());
+    installation.succeeds("new", &["restore", "two", "--identity-file", "identity"]);
+    assert_eq!(installation.names("new"), ["config.toml", "keys", "restored", "usher.db"]);
+}
+
+#[test]
+fn a_service_does_not_start_its_node_with_a_restored_database_alone() {
+    let installation = Installation::new();
+    // As a service leaves it that has run a node; its seed and list of channels are all that can be kept.
+    let database = rusqlite::Connection::open(installation.path("data/usher.db")).unwrap();
+    database.execute("INSERT INTO settings (name, value) VALUES ('lightning.generation', '7')", []).unwrap();
+    drop(database);
+    fs::create_dir(installation.path("data/lightning")).unwrap();
+    fs::write(installation.path("data/lightning/lightning.db"), "state").unwrap();
+    installation.succeeds("data", &["backup", "one", "--unencrypted"]);
+    installation.succeeds("new", &["restore", "one", "--unencrypted"]);
+    assert!(!installation.path("new/lightning").exists(), "the node's state is not part of it");
+    let generation = |folder: &str| {
+        let database = rusqlite::Connection::open(installation.path(&format!("{folder}/usher.db"))).unwrap();
+        let sql = "SELECT value FROM settings WHERE name = 'lightning.generation'";
+        database.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap()
+    };
+    assert_eq!((generation("data"), generation("new")), ("7".to_owned(), "\"7 backup\"".to_owned()));
+    // The operator decides.
+    installation.succeeds("new", &["lightning", "abandon", "--yes"]);
+    assert_eq!(generation("new"), "\"7 abandoned\"");
+}
