@@ -14,10 +14,10 @@ use usher_engine::ports::{
     Channel, ChannelOpening, LightningError, NodeError, OpeningState, ReceivingCost, WantedChannel,
 };
 
+use crate::channel_records::Opening;
 use crate::funding;
 use crate::node::CLOSING_RESERVE;
 use crate::node_context::NodeContext;
-use crate::operator_records::Opening;
 
 /// How long the invoice lives, in seconds, that is made to learn a price and that nobody gets.
 const PRICE_INVOICE: u32 = 60;

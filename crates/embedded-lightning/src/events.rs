@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use usher_engine::ports::{CompletedPayment, LightningNotification};
 use usher_protocol::message::{PaymentHash, Preimage};
 
+use crate::channel_records::Closure;
 use crate::node_context::NodeContext;
-use crate::operator_records::Closure;
 
 /// Processes events until `stop`.
 pub(crate) async fn run(

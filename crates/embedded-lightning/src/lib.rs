@@ -55,6 +55,7 @@
 //! closes that channel at the next start. Payments still end truly, but closing costs fees and liquidity. The log says so.
 
 mod backend;
+mod channel_records;
 mod channels;
 mod connections;
 mod draft_store;
@@ -68,7 +69,6 @@ mod lost_data;
 mod management;
 mod node;
 mod node_context;
-mod operator_records;
 mod options;
 mod overview;
 mod panic_flag;

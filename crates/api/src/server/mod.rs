@@ -1,7 +1,7 @@
 //! Accepts connections, limits them, and stops.
 
 mod connection;
-mod connection_limits;
+mod options;
 mod refusal;
 
 use std::borrow::Borrow;
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use connection::Connections;
-pub use connection_limits::ServeOptions;
+pub use options::ServeOptions;
 use refusal::Refusals;
 
 use crate::connection_table::ConnectionTable;

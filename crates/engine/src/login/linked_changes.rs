@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use usher_protocol::PublicKey;
 
-use super::child_logins::ChildLogins;
 use super::login_factory::NewLogins;
+use super::open_child_logins::ChildLogins;
 use crate::kernel::observer::LinkedChanges;
 use crate::operations::{Effect, Operation};
 use crate::{StreamId, UnixMillis};

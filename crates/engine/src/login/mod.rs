@@ -2,13 +2,13 @@
 
 pub(crate) mod authentication;
 pub(crate) mod browser_requests;
-pub(crate) mod child_logins;
 pub(crate) mod codes;
 pub(crate) mod handshake_urls;
 pub(crate) mod key_handshake;
 pub(crate) mod linked_changes;
 pub(crate) mod login_factory;
 pub(crate) mod network_quotas;
+pub(crate) mod open_child_logins;
 pub(crate) mod open_login_tables;
 pub(crate) mod operation;
 pub(crate) mod page_view;

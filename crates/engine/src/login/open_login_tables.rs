@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tracing::{debug, warn};
 
-use super::child_logins::ChildLogins;
+use super::open_child_logins::ChildLogins;
 use super::unused_logins::UnusedLogins;
 use crate::kernel::index::Index;
 use crate::kernel::observer::{CommittedStep, Observer, PeriodicTask};

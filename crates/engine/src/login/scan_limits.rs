@@ -15,7 +15,7 @@ use usher_protocol::message::WalletMessage;
 use usher_protocol::{EventId, PublicKey};
 use usher_token_bucket::{Rate, TokenBucket};
 
-use super::child_logins::ChildLogins;
+use super::open_child_logins::ChildLogins;
 use crate::kernel::admission::Admission;
 use crate::kernel::bounded_cache::bounded;
 use crate::kernel::capacity::Capacity;

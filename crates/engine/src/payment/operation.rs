@@ -27,12 +27,12 @@
 //! | after the user has paid, before the settlement is committed | the invoice is watched from the start again: it is looked up |
 //! | while closing | the last look-up is repeated |
 
+mod books_entry;
 mod end;
 mod invoice;
 mod link;
-mod payer;
-mod record;
 mod terms;
+mod wallet_messages;
 
 use std::fmt;
 use std::time::Duration;

@@ -12,7 +12,7 @@ use usher_engine::ports::OperationKind;
 use usher_protocol::mint_url;
 
 use super::finding::Finding;
-use super::inspection::Inspection;
+use super::read_only_database::Inspection;
 use crate::config::Config;
 
 const CHECK: &str = "mints";

@@ -7,7 +7,7 @@ use url::Url;
 use usher_webhooks::probe;
 
 use super::finding::Finding;
-use super::inspection::Inspection;
+use super::read_only_database::Inspection;
 use super::service::Service;
 use crate::config::Config;
 use crate::config::setting::crosses_network_in_clear;

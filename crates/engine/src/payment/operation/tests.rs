@@ -161,7 +161,7 @@ fn approval_failure_and_rejection_are_reported() {
     assert_eq!(payment.step(&says(PaymentStatus::Approved), NOW), StepResult::Ignored);
     assert_eq!(event(&effects(payment.step(&failed("a"), NOW))).1["reason"], "a");
     assert_eq!(payment.step(&failed("a"), NOW), StepResult::Ignored, "the same twice is one");
-    for number in 1..super::payer::MAX_FAILURES {
+    for number in 1..super::wallet_messages::MAX_FAILURES {
         assert_eq!(status(&effects(payment.step(&failed(&format!("{number}")), NOW))), "user_failed");
     }
     assert_eq!(payment.step(&failed("once too often"), NOW), StepResult::Ignored);

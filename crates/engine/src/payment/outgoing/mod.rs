@@ -37,7 +37,7 @@
 //! request and the write to the socket that follows it (microseconds, the connection being there), when the next start
 //! comes after the request's minute. No outage widens this window.
 
-mod record;
+mod books_entry;
 mod replies;
 pub(crate) mod start;
 
