@@ -101,7 +101,7 @@ export class OperatorEndpoints {
   }
 
   /** The price of one bitcoin in a currency of `rates.currencies`. */
-  rate(currency: string, options?: CallOptions): Promise<Schemas["CurrencyRate"]> {
+  rate(currency: string, options?: CallOptions): Promise<Schemas["CurrentRate"]> {
     return this.#http.call("GET", `/rates/${segment(currency)}`, undefined, options);
   }
 

@@ -5,7 +5,7 @@ use crate::ports::ExchangeRate;
 
 /// The exchange rate at which an amount was fixed.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Rate)]
+#[schema(as = AppliedRate)]
 pub struct RateData {
     /// The price of one bitcoin in the currency's major unit: a decimal number as text, so that nothing rounds it.
     #[schema(pattern = "^[0-9]+(\\.[0-9]+)?$", example = "64123.1")]

@@ -21,10 +21,10 @@ pub(crate) mod unused_logins;
 
 use std::sync::Arc;
 
-use self::child_logins::ChildLogins;
 use self::handshake_urls::HandshakeUrls;
 use self::key_handshake::Handshakes;
 use self::login_factory::NewLogins;
+use self::open_child_logins::ChildLogins;
 use self::passkeys::Passkeys;
 use self::scan_limits::ScanLimits;
 use self::unused_logins::UnusedLogins;

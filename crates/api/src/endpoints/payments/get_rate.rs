@@ -33,8 +33,8 @@ impl IntoResponse for Error {
 
 /// The price of one bitcoin.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = CurrencyRate)]
-pub(crate) struct CurrencyRate {
+#[schema(as = CurrentRate)]
+pub(crate) struct CurrentRate {
     /// The code of the currency (ISO 4217).
     #[schema(example = "EUR")]
     currency: String,
@@ -59,7 +59,7 @@ pub(crate) struct CurrencyRate {
     params(("currency" = String, Path, format = "currency-code", pattern = "^[A-Za-z]{3}$",
         description = "One of `rates.currencies`, in either case.")),
     responses(
-        (status = 200, description = "The rate.", body = CurrencyRate),
+        (status = 200, description = "The rate.", body = CurrentRate),
         (status = 422, description = "`invalid_request`: It is none of `rates.currencies`."),
         (status = 503, description = "`rate_unavailable`: The sources disagree, or none has had a price within ten minutes."),
     ),
@@ -67,7 +67,7 @@ pub(crate) struct CurrencyRate {
 pub(crate) async fn get_rate(
     State(state): State<ApiState>,
     PathParameter(text): PathParameter,
-) -> Result<Json<CurrencyRate>, Error> {
+) -> Result<Json<CurrentRate>, Error> {
     let currency = text.as_deref().and_then(CurrencyCode::parse);
     let rates = state.engine.exchange_rates();
     let configured = currency.zip(rates).filter(|(currency, rates)| rates.currencies().contains(currency));
@@ -75,7 +75,7 @@ pub(crate) async fn get_rate(
         return Err(Error::Currency(state.engine.checks().currencies_with_rates()));
     };
     let rate = rates.rate(currency)?;
-    Ok(Json(CurrencyRate {
+    Ok(Json(CurrentRate {
         currency: currency.to_string(),
         value: rate.value.to_string(),
         source: rate.source,

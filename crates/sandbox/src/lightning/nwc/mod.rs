@@ -30,7 +30,7 @@ pub use method::{ErrorCode, Method};
 pub use metrics::NwcMetrics;
 #[cfg(feature = "lightning-network")]
 pub use node_handler::NodeHandler;
-pub use request::NwcRequest;
+pub use received_request::NwcRequest;
 pub use request_handler::{HonestHandler, RequestHandler};
 pub use service::NwcService;
 pub use service_context::NwcServiceContext;
