@@ -1,5 +1,4 @@
-//! A payment that is requested: of an invoice that the Lightning backend creates, from a user or from whoever gets the invoice, or
-//! of somebody else's invoice, from a user.
+//! A payment that is requested: of an own invoice, from a user or anybody, or of somebody else's invoice, from a user.
 //!
 //! ```text
 //! making ──the Lightning backend made an invoice──▶ asking        the request is sent to the user, if there is one
