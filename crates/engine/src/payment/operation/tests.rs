@@ -166,8 +166,7 @@ fn approval_failure_and_rejection_are_reported() {
     }
     assert_eq!(payment.step(&failed("once too often"), NOW), StepResult::Ignored);
     let got = effects(payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW));
-    let until = NOW.secs() + 24 * 3600;
-    assert_eq!(event(&got).1, json!({ "status": "user_rejected", "request_id": "theirs", "paid_late_until": until }));
+    assert_eq!(event(&got).1["paid_late_until"], NOW.secs() + 24 * 3600);
     assert!(got.contains(&Effect::ClearOutbox) && !got.contains(&Effect::Finish));
     assert!(payment.is_done() && payment.watched().is_some(), "money may come");
     assert_eq!(payment.step(&says(PaymentStatus::Approved), NOW), StepResult::Ignored);
