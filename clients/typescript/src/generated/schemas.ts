@@ -3,6 +3,24 @@
 export interface components {
     schemas: {
         /**
+         * @description The exchange rate at which an amount was fixed.
+         */
+        AppliedRate: {
+            /**
+             * Format: int64
+             * @description When it was read there, in Unix seconds; the oldest time of several.
+             */
+            at: number;
+            /**
+             * @description Where it comes from.
+             */
+            source: string;
+            /**
+             * @description The price of one bitcoin in the currency's major unit: a decimal number as text, so that nothing rounds it.
+             */
+            value: string;
+        };
+        /**
          * @description Asks a user to prove that they hold a key.
          */
         AuthenticateKeyRequest: {
@@ -97,7 +115,7 @@ export interface components {
              */
             payment_hash?: string;
             /** @description The rate at which it was priced. */
-            rate?: components["schemas"]["Rate"];
+            rate?: components["schemas"]["AppliedRate"];
             /**
              * Format: uuid
              * @description The stream of the payment that it pays back.
@@ -317,7 +335,7 @@ export interface components {
         /**
          * @description The price of one bitcoin.
          */
-        CurrencyRate: {
+        CurrentRate: {
             /**
              * Format: int64
              * @description When it was read there, in Unix seconds; the oldest time of several.
@@ -440,7 +458,7 @@ export interface components {
              */
             payment_hash: string;
             /** @description If requested in another currency than millisats: at which rate. */
-            rate?: components["schemas"]["Rate"];
+            rate?: components["schemas"]["AppliedRate"];
             /** @description Your own reference. */
             request_id?: string;
         };
@@ -1069,7 +1087,7 @@ export interface components {
              */
             preimage?: string;
             /** @description If requested in another currency than millisats: at which rate. */
-            rate?: components["schemas"]["Rate"];
+            rate?: components["schemas"]["AppliedRate"];
             /** @description The reason; in the user's words with `user_rejected` and `user_failed`. */
             reason?: string;
             /** @description Your own reference. */
@@ -1281,7 +1299,7 @@ export interface components {
              */
             page_url: string;
             /** @description If requested in another currency than millisats: at which rate. */
-            rate?: components["schemas"]["Rate"];
+            rate?: components["schemas"]["AppliedRate"];
             /**
              * Format: uuid
              * @description Where to read its events: `GET /events/{stream_id}`.
@@ -1307,7 +1325,7 @@ export interface components {
              */
             currency?: string;
             /** @description If requested in another currency than millisats: at which rate. */
-            rate?: components["schemas"]["Rate"];
+            rate?: components["schemas"]["AppliedRate"];
             /**
              * Format: uuid
              * @description Where to read its events: `GET /events/{stream_id}`.
@@ -1391,24 +1409,6 @@ export interface components {
              * @description `https` or `http` URL of a picture.
              */
             picture?: string | null;
-        };
-        /**
-         * @description The exchange rate at which an amount was fixed.
-         */
-        Rate: {
-            /**
-             * Format: int64
-             * @description When it was read there, in Unix seconds; the oldest time of several.
-             */
-            at: number;
-            /**
-             * @description Where it comes from.
-             */
-            source: string;
-            /**
-             * @description The price of one bitcoin in the currency's major unit: a decimal number as text, so that nothing rounds it.
-             */
-            value: string;
         };
         /**
          * @description Whether the service, and each of its parts, can work.
@@ -1986,7 +1986,7 @@ export interface components {
              */
             main_key: string;
             /** @description If requested in another currency than millisats: at which rate. */
-            rate?: components["schemas"]["Rate"];
+            rate?: components["schemas"]["AppliedRate"];
             /** @description Your own reference. */
             request_id?: string;
             /**
@@ -2114,7 +2114,7 @@ export interface components {
             /** @description With `paid`: the proof. */
             preimage?: string;
             /** @description If requested in another currency than millisats: at which rate. */
-            rate?: components["schemas"]["Rate"];
+            rate?: components["schemas"]["AppliedRate"];
             /** @description Why not. */
             reason?: string;
             /**

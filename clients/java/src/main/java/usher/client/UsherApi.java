@@ -747,7 +747,7 @@ public final class UsherApi {
      * @param currency One of {@code rates.currencies}, in either case.
      * @return the response; fails with {@link UsherException}
      */
-    public Call<CurrencyRate> getRate(String currency) {
+    public Call<CurrentRate> getRate(String currency) {
         return getRate(currency, CallOptions.DEFAULT);
     }
 
@@ -763,8 +763,8 @@ public final class UsherApi {
      * @param options how to call
      * @return the response; fails with {@link UsherException}
      */
-    public Call<CurrencyRate> getRate(String currency, CallOptions options) {
-        return transport.call(Request.of("GET", "/rates/{currency}", currency), options, Decoders::currencyRate);
+    public Call<CurrentRate> getRate(String currency, CallOptions options) {
+        return transport.call(Request.of("GET", "/rates/{currency}", currency), options, Decoders::currentRate);
     }
 
     /**

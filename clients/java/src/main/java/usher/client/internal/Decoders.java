@@ -7,6 +7,13 @@ import usher.client.model.*;
 public final class Decoders {
     private Decoders() {}
 
+    public static AppliedRate appliedRate(JsonObject json) {
+        return new AppliedRate(
+                json.string("value"),
+                json.string("source"),
+                json.integer("at"));
+    }
+
     public static AuthorizedRecurrence authorizedRecurrence(JsonObject json) {
         return new AuthorizedRecurrence(
                 json.string("calendar"),
@@ -34,7 +41,7 @@ public final class Decoders {
                 json.optionalString("currency"),
                 json.optionalInteger("fee_millisats"),
                 json.optionalString("payment_hash"),
-                json.optionalObject("rate", Decoders::rate),
+                json.optionalObject("rate", Decoders::appliedRate),
                 json.optionalString("refund_of"),
                 json.optionalString("request_id"),
                 json.optionalInteger("settled_millisats"),
@@ -88,8 +95,8 @@ public final class Decoders {
                 json.list("channels", Decoders::channel));
     }
 
-    public static CurrencyRate currencyRate(JsonObject json) {
-        return new CurrencyRate(
+    public static CurrentRate currentRate(JsonObject json) {
+        return new CurrentRate(
                 json.string("currency"),
                 json.string("value"),
                 json.string("source"),
@@ -109,7 +116,7 @@ public final class Decoders {
                 json.integer("amount"),
                 json.optionalInteger("amount_millisats"),
                 json.optionalString("currency"),
-                json.optionalObject("rate", Decoders::rate),
+                json.optionalObject("rate", Decoders::appliedRate),
                 json.optionalString("request_id"));
     }
 
@@ -323,7 +330,7 @@ public final class Decoders {
                 json.optionalInteger("amount"),
                 json.optionalInteger("amount_millisats"),
                 json.optionalString("currency"),
-                json.optionalObject("rate", Decoders::rate));
+                json.optionalObject("rate", Decoders::appliedRate));
     }
 
     public static PricedStreamStarted pricedStreamStarted(JsonObject json) {
@@ -332,7 +339,7 @@ public final class Decoders {
                 json.optionalInteger("amount"),
                 json.optionalInteger("amount_millisats"),
                 json.optionalString("currency"),
-                json.optionalObject("rate", Decoders::rate));
+                json.optionalObject("rate", Decoders::appliedRate));
     }
 
     public static Profile profile(JsonObject json) {
@@ -344,13 +351,6 @@ public final class Decoders {
                 json.optionalString("picture"),
                 json.optionalString("about"),
                 json.optionalString("nip05"));
-    }
-
-    public static Rate rate(JsonObject json) {
-        return new Rate(
-                json.string("value"),
-                json.string("source"),
-                json.integer("at"));
     }
 
     public static Ready ready(JsonObject json) {
@@ -512,7 +512,7 @@ public final class Decoders {
                 json.optionalInteger("amount"),
                 json.optionalInteger("amount_millisats"),
                 json.optionalString("currency"),
-                json.optionalObject("rate", Decoders::rate),
+                json.optionalObject("rate", Decoders::appliedRate),
                 json.optionalString("request_id"));
     }
 
@@ -554,7 +554,7 @@ public final class Decoders {
                 json.optionalString("currency"),
                 json.optionalInteger("next_attempt_at"),
                 json.optionalString("preimage"),
-                json.optionalObject("rate", Decoders::rate),
+                json.optionalObject("rate", Decoders::appliedRate),
                 json.optionalString("reason"));
     }
 
@@ -671,7 +671,7 @@ public final class Decoders {
                 json.optionalInteger("paid_late_until"),
                 json.optionalString("payment_id"),
                 json.optionalString("preimage"),
-                json.optionalObject("rate", Decoders::rate),
+                json.optionalObject("rate", Decoders::appliedRate),
                 json.optionalString("request_id"),
                 json.optionalInteger("skimmed_fee"),
                 json.optionalString("subscription_id"),

@@ -43,7 +43,7 @@ public record BookedPayment(
         @Nullable String currency,
         @Nullable Long feeMillisats,
         @Nullable String paymentHash,
-        @Nullable Rate rate,
+        @Nullable AppliedRate rate,
         @Nullable String refundOf,
         @Nullable String requestId,
         @Nullable Long settledMillisats,

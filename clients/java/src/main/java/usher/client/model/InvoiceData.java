@@ -20,5 +20,5 @@ public record InvoiceData(
         long amount,
         @Nullable Long amountMillisats,
         @Nullable String currency,
-        @Nullable Rate rate,
+        @Nullable AppliedRate rate,
         @Nullable String requestId) implements EventData {}

@@ -20,7 +20,7 @@ public record PaymentStarted(
         @Nullable Long amount,
         @Nullable Long amountMillisats,
         @Nullable String currency,
-        @Nullable Rate rate) {
+        @Nullable AppliedRate rate) {
     /** Leaves out what nobody may read in a log. */
     @Override
     public String toString() {

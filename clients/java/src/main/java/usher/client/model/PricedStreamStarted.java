@@ -17,4 +17,4 @@ public record PricedStreamStarted(
         @Nullable Long amount,
         @Nullable Long amountMillisats,
         @Nullable String currency,
-        @Nullable Rate rate) {}
+        @Nullable AppliedRate rate) {}

@@ -58,7 +58,7 @@ public record StatusUpdateData(
         @Nullable Long paidLateUntil,
         @Nullable String paymentId,
         @Nullable String preimage,
-        @Nullable Rate rate,
+        @Nullable AppliedRate rate,
         @Nullable String requestId,
         @Nullable Long skimmedFee,
         @Nullable String subscriptionId,

@@ -33,5 +33,5 @@ public record SubscriptionData(
         @Nullable Long amount,
         @Nullable Long amountMillisats,
         @Nullable String currency,
-        @Nullable Rate rate,
+        @Nullable AppliedRate rate,
         @Nullable String requestId) implements EventData {}

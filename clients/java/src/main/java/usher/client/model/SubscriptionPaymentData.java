@@ -33,7 +33,7 @@ public record SubscriptionPaymentData(
         @Nullable String currency,
         @Nullable Long nextAttemptAt,
         @Nullable String preimage,
-        @Nullable Rate rate,
+        @Nullable AppliedRate rate,
         @Nullable String reason) implements EventData {
     /** Leaves out what nobody may read in a log. */
     @Override

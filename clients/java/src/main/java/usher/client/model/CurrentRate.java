@@ -10,4 +10,4 @@ package usher.client.model;
  * @param source Where it comes from.
  * @param at When it was read there, in Unix seconds; the oldest time of several.
  */
-public record CurrencyRate(String currency, String value, String source, long at) {}
+public record CurrentRate(String currency, String value, String source, long at) {}

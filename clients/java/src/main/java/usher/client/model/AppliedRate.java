@@ -9,4 +9,4 @@ package usher.client.model;
  * @param source Where it comes from.
  * @param at When it was read there, in Unix seconds; the oldest time of several.
  */
-public record Rate(String value, String source, long at) {}
+public record AppliedRate(String value, String source, long at) {}
