@@ -349,6 +349,21 @@ export interface components {
              */
             table: string;
         };
+        /** @description What was removed of a user. */
+        ErasedOfUser: {
+            /** @description Apps that the user had agreed to give something (OpenID Connect). */
+            oidc_consents: number;
+            /** @description Sessions, codes and tokens (OpenID Connect). */
+            oidc_records: number;
+            /** @description Passkeys. */
+            passkeys: number;
+            /** @description The user's relays: 1 if they were known. */
+            relays: number;
+            /** @description Sessions with remote signers: 0 or 1. */
+            remote_signers: number;
+            /** @description Finished streams, with their events and deliveries. */
+            streams: number;
+        };
         /**
          * @description The `code` of an error: stable, for programs to branch on.
          * @enum {string}
@@ -533,6 +548,29 @@ export interface components {
              * @description The JWT.
              */
             token: string;
+        };
+        /**
+         * @description Something that names the user and was kept.
+         */
+        KeptOfUser: {
+            /**
+             * @description What the stream is of, as in the metrics; `subscriptions` is the stream of that name.
+             */
+            kind?: string | null;
+            /**
+             * @description Why. `open`: the stream is open; erase the user again after it has ended. `late_payment`: it has ended, and money may still arrive. `pending_delivery`: events of the stream are still to be posted to the webhook. `shared_stream`: the stream has events of others too. `mentioned`: the stream is not about the user, but the key is in it: in a text of the app, or as another user's subkey. `damaged`: the stream's row has the key and cannot be read. `stored_response`: the response to a request with an `Idempotency-Key` has the key. `relays`: the user's relays, because a stream of theirs is open.
+             */
+            reason: string;
+            /**
+             * Format: uuid
+             * @description The stream.
+             */
+            stream_id?: string | null;
+            /**
+             * Format: int64
+             * @description Until when it is kept, in Unix seconds, if that is known: then it is removed without another request, within the hour. The newest event of a stream that does not end stays until there is another.
+             */
+            until?: number | null;
         };
         /**
          * @description A closed handshake.
@@ -1028,12 +1066,12 @@ export interface components {
         PaymentData: {
             /**
              * Format: int64
-             * @description If requested in another currency than millisats: the amount, in the currency's minor unit.
+             * @description If requested in another currency than millisats, or at a payment link: the amount, in the currency's minor unit.
              */
             amount?: number;
             /**
              * Format: int64
-             * @description If requested in another currency than millisats: what was asked for, in millisats. With `txid`: what the payee gets.
+             * @description If requested in another currency than millisats, or at a payment link: what was asked for, in millisats. With `txid`: what the payee gets.
              */
             amount_millisats?: number;
             /**
@@ -1041,7 +1079,11 @@ export interface components {
              * @description With `skimmed_fee`: millisats that the service received.
              */
             amount_received?: number;
-            /** @description If requested in another currency than millisats: the currency. */
+            /**
+             * @description On the stream of a payment link: what the payer wrote.
+             */
+            comment?: string;
+            /** @description If requested in another currency than millisats, or at a payment link: the currency. */
             currency?: string;
             /**
              * Format: int64
@@ -1055,6 +1097,11 @@ export interface components {
              * @description If `paid` may still follow, because money may still arrive: until when, in Unix seconds.
              */
             paid_late_until?: number;
+            /**
+             * Format: uuid
+             * @description On the stream of a payment link: the payment, as `GET /payments` lists it.
+             */
+            payment_id?: string;
             /**
              * @description With `paid`: the proof, whose hash is the payment hash of the invoice; if the Lightning backend tells it.
              */
@@ -1080,6 +1127,165 @@ export interface components {
              * @description With `sending` and `paid` on chain: the transaction's id.
              */
             txid?: string;
+        };
+        /**
+         * @description A payment link.
+         */
+        PaymentLink: {
+            /**
+             * Format: int64
+             * @description What each payer pays, in millisats or in the minor unit of `currency`.
+             */
+            amount?: number;
+            /**
+             * Format: int64
+             * @description When it was created, in Unix seconds.
+             */
+            created_at: number;
+            /**
+             * @description `millisats`, or the currency.
+             */
+            currency: string;
+            /**
+             * @description What the payments are for.
+             */
+            description: string;
+            /**
+             * Format: int64
+             * @description Unix seconds from which no more invoices are given out.
+             */
+            expires_at?: number;
+            /**
+             * @description The same for wallets (LNURL-pay).
+             */
+            lnurl: string;
+            /**
+             * Format: int64
+             * @description The most that a payer may choose.
+             */
+            max?: number;
+            /**
+             * Format: int32
+             * @description After how many payments no more invoices are given out.
+             */
+            max_payments?: number;
+            /**
+             * Format: int64
+             * @description The least that a payer may choose.
+             */
+            min?: number;
+            /**
+             * @description Its page.
+             */
+            page_url: string;
+            /**
+             * Format: int64
+             * @description How many payments were made.
+             */
+            payments: number;
+            /**
+             * @description Your own reference.
+             */
+            request_id?: string;
+            /**
+             * @description `open`, `closed`, `expired` (`expires_at`) or `completed` (`max_payments`).
+             */
+            status: string;
+            /**
+             * Format: uuid
+             * @description Where to read its events: `GET /events/{stream_id}`.
+             */
+            stream_id: string;
+        };
+        /**
+         * @description A closed payment link.
+         */
+        PaymentLinkClosed: {
+            /**
+             * @description `closed`.
+             */
+            status: string;
+            /**
+             * Format: uuid
+             */
+            stream_id: string;
+        };
+        /**
+         * @description A payment link.
+         */
+        PaymentLinkCreated: {
+            /**
+             * @description The same for wallets (LNURL-pay), for a QR code: in upper case the code is smaller.
+             */
+            lnurl: string;
+            /**
+             * @description A page at which anybody who has its address can pay, as often as they like.
+             */
+            page_url: string;
+            /**
+             * Format: uuid
+             * @description Where to read its events: `GET /events/{stream_id}`.
+             */
+            stream_id: string;
+        };
+        /**
+         * @description Payment links.
+         */
+        PaymentLinkList: {
+            /** @description The links, oldest first. */
+            links: components["schemas"]["PaymentLink"][];
+            /** @description The `after` for the next page; `null` if this is the last one. A page may have fewer entries than `limit`, even none, and still have a `next`. */
+            next?: string | null;
+        };
+        /**
+         * @description Creates a payment link: either with `amount`, or with `min` and `max`.
+         */
+        PaymentLinkRequest: {
+            /**
+             * Format: millisats
+             * @description What each payer pays, in millisats or in the minor unit of `currency`, such as cents.
+             */
+            amount?: number;
+            /**
+             * Format: currency
+             * @description `millisats` (default), or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What a payment comes to in millisats is fixed when its payer asks for the invoice, and rounded up to a whole sat.
+             */
+            currency?: string;
+            /**
+             * Format: text
+             * @description What the payments are for; payers and their wallets show it. At most 639 bytes of UTF-8 (BOLT 11).
+             */
+            description: string;
+            /**
+             * Format: unix-time
+             * @description Unix seconds from which no more invoices are given out. By default, the link is open until it is closed.
+             */
+            expires_at?: number;
+            /**
+             * Format: millisats
+             * @description The most that a payer may choose, as `amount` counts; with `min`. A payment may come to at most `limits.max_amount_millisats`.
+             */
+            max?: number;
+            /**
+             * Format: int64
+             * @description After how many payments no more invoices are given out.
+             */
+            max_payments?: number;
+            /**
+             * Format: millisats
+             * @description The least that a payer may choose, as `amount` counts; with `max`.
+             */
+            min?: number;
+            /**
+             * Format: identifier
+             * @description Your own reference, repeated in the events.
+             */
+            request_id?: string;
+            /**
+             * Format: web-url
+             * @description Where the page of a payment leads the payer's browser at the end, with the link's `stream_id` and the payment's `payment_id` in the query. It must be under one of `pages.return_urls`.
+             */
+            return_url?: string;
         };
         /**
          * @description Payments.
@@ -2088,6 +2294,19 @@ export interface components {
              * @description Where to read what becomes of it: `GET /events/{stream_id}`.
              */
             stream_id: string;
+        };
+        /**
+         * @description What was erased of a user, and what was kept.
+         */
+        UserErasure: {
+            /** @description What was removed by this request. */
+            erased: components["schemas"]["ErasedOfUser"];
+            /** @description What still names the user, and why; at most about 2,000 entries. */
+            kept: components["schemas"]["KeptOfUser"][];
+            /** @description The user. */
+            main_key: string;
+            /** @description The `after` with which to continue; `null` if everything was searched. */
+            next?: string | null;
         };
         /**
          * @description A session that was decided.

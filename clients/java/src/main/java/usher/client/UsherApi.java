@@ -286,6 +286,44 @@ public final class UsherApi {
     }
 
     /**
+     * Erases a user.
+     *
+     * <p>{@code DELETE /users/{main_key}}
+     *
+     * @param mainKey The user's key: 64 hex characters.
+     * @param query which part of it
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<UserErasure> eraseUser(String mainKey, EraseUserQuery query) {
+        return eraseUser(mainKey, query, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Erases a user.
+     *
+     * <p>Removes what Usher keeps of a user: the session with their remote signer, their passkeys, the relays at which
+     * they are reached, what they agreed to give apps with all sessions and tokens (OpenID Connect), and the finished
+     * streams that are about them, with their events and deliveries: these streams then respond with 404, as after
+     * their retention. What has to stay is listed in {@code kept}, with the reason: nothing that money depends on is
+     * removed. The books name no user.
+     *
+     * <p>A request searches for about 10 seconds. While {@code next} is not {@code null}, continue with it as {@code
+     * after}. A request that is repeated removes what is left, so an interrupted one can be repeated. After the
+     * erasure, a login of the same key is that of a new user.
+     *
+     * <p>{@code DELETE /users/{main_key}}
+     *
+     * @param mainKey The user's key: 64 hex characters.
+     * @param query which part of it
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<UserErasure> eraseUser(String mainKey, EraseUserQuery query, CallOptions options) {
+        return transport.call(Request.of("DELETE", "/users/{main_key}",
+                mainKey).query(Encoders.eraseUserQuery(query)), options, Decoders::userErasure);
+    }
+
+    /**
      * Issues a JWT about a key, signed with the service's key.
      *
      * <p>{@code POST /jwt/issue}
@@ -611,6 +649,106 @@ public final class UsherApi {
     public Call<RefundStarted> refundPayment(String streamId, RefundRequest request, CallOptions options) {
         return transport.call(Request.of("POST", "/payments/{stream_id}/refund",
                 streamId).body(Encoders.refundRequest(request)), options, Decoders::refundStarted);
+    }
+
+    /**
+     * Lists payment links.
+     *
+     * <p>{@code GET /payment-links}
+     *
+     * @param query which part of it
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<PaymentLinkList> listPaymentLinks(ListPaymentLinksQuery query) {
+        return listPaymentLinks(query, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Lists payment links.
+     *
+     * <p>Those that are open, and those that have ended within the last 61 days: as long as an invoice of theirs may
+     * still be paid.
+     *
+     * <p>{@code GET /payment-links}
+     *
+     * @param query which part of it
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<PaymentLinkList> listPaymentLinks(ListPaymentLinksQuery query, CallOptions options) {
+        return transport.call(Request.of("GET", "/payment-links").query(Encoders.listPaymentLinksQuery(query)),
+                options, Decoders::paymentLinkList);
+    }
+
+    /**
+     * Creates a payment link, at which many people can pay.
+     *
+     * <p>{@code POST /payment-links}
+     *
+     * @param request Creates a payment link: either with {@code amount}, or with {@code min} and {@code max}.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<PaymentLinkCreated> createPaymentLink(PaymentLinkRequest request) {
+        return createPaymentLink(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Creates a payment link, at which many people can pay.
+     *
+     * <p>Give out {@code page_url} as a link, or {@code lnurl} as a QR code: any wallet can scan it, also from paper.
+     * Each payer gets an invoice of their own when they ask for it, which can be paid for five minutes. All pay {@code
+     * amount}, or each what they choose from {@code min} to {@code max}.
+     *
+     * <p>The stream gets a {@code StatusUpdate} {@code {status: "paid", payment_id, amount, currency,
+     * amount_millisats, preimage, …}} for each payment that was made, and nothing for invoices that nobody pays.
+     * {@code payment_id} names the payment: {@code GET /payments} lists it, and {@code POST
+     * /payments/{payment_id}/refund} pays it back. {@code comment} is what the payer wrote with their wallet: text of
+     * a stranger.
+     *
+     * <p>The link gives out no more invoices after {@code expires_at}, after {@code max_payments}, or once it is
+     * closed ({@code DELETE /payment-links/{stream_id}}). An invoice that was given out before can still be paid, and
+     * the payment is an event as any other: at most so many people pay more than {@code max_payments} as have an
+     * invoice when the last of these is made.
+     *
+     * <p>{@code POST /payment-links}
+     *
+     * @param request Creates a payment link: either with {@code amount}, or with {@code min} and {@code max}.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<PaymentLinkCreated> createPaymentLink(PaymentLinkRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/payment-links").body(Encoders.paymentLinkRequest(request)),
+                options, Decoders::paymentLinkCreated);
+    }
+
+    /**
+     * Closes a payment link.
+     *
+     * <p>{@code DELETE /payment-links/{stream_id}}
+     *
+     * @param streamId The {@code stream_id} of {@code POST /payment-links}.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<PaymentLinkClosed> closePaymentLink(String streamId) {
+        return closePaymentLink(streamId, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Closes a payment link.
+     *
+     * <p>It gives out no more invoices, and its stream is done; there is no event for this. An invoice that was given
+     * out before can still be paid, and the payment is an event as any other. A link that is already closed gets the
+     * same response.
+     *
+     * <p>{@code DELETE /payment-links/{stream_id}}
+     *
+     * @param streamId The {@code stream_id} of {@code POST /payment-links}.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<PaymentLinkClosed> closePaymentLink(String streamId, CallOptions options) {
+        return transport.call(Request.of("DELETE", "/payment-links/{stream_id}", streamId), options,
+                Decoders::paymentLinkClosed);
     }
 
     /**

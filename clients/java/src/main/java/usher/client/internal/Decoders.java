@@ -102,6 +102,16 @@ public final class Decoders {
                 json.string("id"));
     }
 
+    public static ErasedOfUser erasedOfUser(JsonObject json) {
+        return new ErasedOfUser(
+                json.integer("streams"),
+                json.integer("passkeys"),
+                json.integer("remote_signers"),
+                json.integer("relays"),
+                json.integer("oidc_consents"),
+                json.integer("oidc_records"));
+    }
+
     public static InvoiceData invoiceData(JsonObject json) {
         return new InvoiceData(
                 json.string("invoice"),
@@ -121,6 +131,14 @@ public final class Decoders {
     public static JwtVerified jwtVerified(JsonObject json) {
         return new JwtVerified(
                 json.string("target_key"));
+    }
+
+    public static KeptOfUser keptOfUser(JsonObject json) {
+        return new KeptOfUser(
+                json.string("reason"),
+                json.optionalString("kind"),
+                json.optionalString("stream_id"),
+                json.optionalInteger("until"));
     }
 
     public static KeyHandshakeClosed keyHandshakeClosed(JsonObject json) {
@@ -271,6 +289,43 @@ public final class Decoders {
                 json.string("main_key"),
                 json.string("status"),
                 json.integer("passkeys"));
+    }
+
+    public static PaymentLink paymentLink(JsonObject json) {
+        return new PaymentLink(
+                json.string("stream_id"),
+                json.string("status"),
+                json.string("currency"),
+                json.string("description"),
+                json.integer("payments"),
+                json.string("page_url"),
+                json.string("lnurl"),
+                json.integer("created_at"),
+                json.optionalInteger("amount"),
+                json.optionalInteger("expires_at"),
+                json.optionalInteger("max"),
+                json.optionalInteger("max_payments"),
+                json.optionalInteger("min"),
+                json.optionalString("request_id"));
+    }
+
+    public static PaymentLinkClosed paymentLinkClosed(JsonObject json) {
+        return new PaymentLinkClosed(
+                json.string("stream_id"),
+                json.string("status"));
+    }
+
+    public static PaymentLinkCreated paymentLinkCreated(JsonObject json) {
+        return new PaymentLinkCreated(
+                json.string("stream_id"),
+                json.string("page_url"),
+                json.string("lnurl"));
+    }
+
+    public static PaymentLinkList paymentLinkList(JsonObject json) {
+        return new PaymentLinkList(
+                json.list("links", Decoders::paymentLink),
+                json.optionalString("next"));
     }
 
     public static PaymentList paymentList(JsonObject json) {
@@ -557,6 +612,14 @@ public final class Decoders {
                 json.string("status"));
     }
 
+    public static UserErasure userErasure(JsonObject json) {
+        return new UserErasure(
+                json.string("main_key"),
+                json.object("erased", Decoders::erasedOfUser),
+                json.list("kept", Decoders::keptOfUser),
+                json.optionalString("next"));
+    }
+
     public static VerificationDecided verificationDecided(JsonObject json) {
         return new VerificationDecided(
                 json.string("session_id"),
@@ -627,10 +690,12 @@ public final class Decoders {
                 json.optionalInteger("amount"),
                 json.optionalInteger("amount_millisats"),
                 json.optionalInteger("amount_received"),
+                json.optionalString("comment"),
                 json.optionalString("currency"),
                 json.optionalInteger("fees_paid"),
                 json.optionalString("outcome"),
                 json.optionalInteger("paid_late_until"),
+                json.optionalString("payment_id"),
                 json.optionalString("preimage"),
                 json.optionalObject("rate", Decoders::rate),
                 json.optionalString("request_id"),

@@ -127,6 +127,20 @@ public final class Encoders {
         return members.map();
     }
 
+    public static Map<String, Object> paymentLinkRequest(PaymentLinkRequest value) {
+        Members members = new Members();
+        members.put("description", value.description());
+        members.put("amount", value.amount());
+        members.put("currency", value.currency());
+        members.put("expires_at", value.expiresAt());
+        members.put("max", value.max());
+        members.put("max_payments", value.maxPayments());
+        members.put("min", value.min());
+        members.put("request_id", value.requestId());
+        members.put("return_url", value.returnUrl());
+        return members.map();
+    }
+
     public static Map<String, Object> profileRequest(ProfileRequest value) {
         Members members = new Members();
         members.put("about", value.about());
@@ -289,11 +303,24 @@ public final class Encoders {
         return members.map();
     }
 
+    public static Map<String, Object> eraseUserQuery(EraseUserQuery value) {
+        Members members = new Members();
+        members.put("after", value.after());
+        return members.map();
+    }
+
     public static Map<String, Object> listPaymentsQuery(ListPaymentsQuery value) {
         Members members = new Members();
         members.put("from", value.from());
         members.put("to", value.to());
         members.put("status", value.status());
+        members.put("after", value.after());
+        members.put("limit", value.limit());
+        return members.map();
+    }
+
+    public static Map<String, Object> listPaymentLinksQuery(ListPaymentLinksQuery value) {
+        Members members = new Members();
         members.put("after", value.after());
         members.put("limit", value.limit());
         return members.map();

@@ -19,14 +19,17 @@ import org.jspecify.annotations.Nullable;
  * @param reason Why; in the user's words if the user refused.
  * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
  *     approved}.
- * @param amount If requested in another currency than millisats: the amount, in the currency's minor unit.
- * @param amountMillisats If requested in another currency than millisats: what was asked for, in millisats. With
- *     {@code txid}: what the payee gets.
+ * @param amount If requested in another currency than millisats, or at a payment link: the amount, in the currency's
+ *     minor unit.
+ * @param amountMillisats If requested in another currency than millisats, or at a payment link: what was asked for, in
+ *     millisats. With {@code txid}: what the payee gets.
  * @param amountReceived With {@code skimmed_fee}: millisats that the service received.
- * @param currency If requested in another currency than millisats: the currency.
+ * @param comment On the stream of a payment link: what the payer wrote.
+ * @param currency If requested in another currency than millisats, or at a payment link: the currency.
  * @param feesPaid With {@code paid} by the Lightning backend, and with {@code sending}: fees in millisats.
  * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
  * @param paidLateUntil If {@code paid} may still follow, because money may still arrive: until when, in Unix seconds.
+ * @param paymentId On the stream of a payment link: the payment, as {@code GET /payments} lists it.
  * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
  *     backend tells it.
  * @param rate If requested in another currency than millisats: at which rate.
@@ -48,10 +51,12 @@ public record StatusUpdateData(
         @Nullable Long amount,
         @Nullable Long amountMillisats,
         @Nullable Long amountReceived,
+        @Nullable String comment,
         @Nullable String currency,
         @Nullable Long feesPaid,
         @Nullable String outcome,
         @Nullable Long paidLateUntil,
+        @Nullable String paymentId,
         @Nullable String preimage,
         @Nullable Rate rate,
         @Nullable String requestId,
@@ -74,15 +79,18 @@ public record StatusUpdateData(
      * @param reason Why; in the user's words if the user refused.
      * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
      *     approved}.
-     * @param amount If requested in another currency than millisats: the amount, in the currency's minor unit.
-     * @param amountMillisats If requested in another currency than millisats: what was asked for, in millisats. With
-     *     {@code txid}: what the payee gets.
+     * @param amount If requested in another currency than millisats, or at a payment link: the amount, in the
+     *     currency's minor unit.
+     * @param amountMillisats If requested in another currency than millisats, or at a payment link: what was asked
+     *     for, in millisats. With {@code txid}: what the payee gets.
      * @param amountReceived With {@code skimmed_fee}: millisats that the service received.
-     * @param currency If requested in another currency than millisats: the currency.
+     * @param comment On the stream of a payment link: what the payer wrote.
+     * @param currency If requested in another currency than millisats, or at a payment link: the currency.
      * @param feesPaid With {@code paid} by the Lightning backend, and with {@code sending}: fees in millisats.
      * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
      * @param paidLateUntil If {@code paid} may still follow, because money may still arrive: until when, in Unix
      *     seconds.
+     * @param paymentId On the stream of a payment link: the payment, as {@code GET /payments} lists it.
      * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
      *     backend tells it.
      * @param rate If requested in another currency than millisats: at which rate.
@@ -110,10 +118,12 @@ public record StatusUpdateData(
                 + ", amount=" + amount
                 + ", amountMillisats=" + amountMillisats
                 + ", amountReceived=" + amountReceived
+                + ", comment=" + comment
                 + ", currency=" + currency
                 + ", feesPaid=" + feesPaid
                 + ", outcome=" + outcome
                 + ", paidLateUntil=" + paidLateUntil
+                + ", paymentId=" + paymentId
                 + ", preimage=…"
                 + ", rate=" + rate
                 + ", requestId=" + requestId
