@@ -135,6 +135,17 @@ export class Usher extends OperatorEndpoints {
     return this.#http.call("DELETE", `/passkeys/${segment(mainKey)}`, undefined, options);
   }
 
+  /**
+   * Erases a user, and says what was kept and why. While `next` of the response is not `null`, call it again with it as `after`.
+   */
+  eraseUser(
+    mainKey: string,
+    page: { after?: string } = {},
+    options?: CallOptions,
+  ): Promise<Schemas["UserErasure"]> {
+    return this.#http.call("DELETE", `/users/${segment(mainKey)}${query(page)}`, undefined, options);
+  }
+
   /** Asks a user to prove that they hold a key. */
   authenticateKey(
     request: Defaults<Schemas["AuthenticateKeyRequest"], "subkeys">,

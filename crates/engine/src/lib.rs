@@ -39,6 +39,7 @@ pub use kernel::idempotency::{IdempotencyRecords, IdempotentRequest, RenderedRes
 pub use kernel::lightning_queue::LightningBackend;
 pub use kernel::metrics::{EngineMetrics, OperationMetrics};
 pub use kernel::request_errors::{EventsError, StartError, TicketCallError};
+pub use kernel::user_erasure::{ErasedUser, ErasurePosition, KeptOfUser, KeptReason, SearchedUntil};
 pub use kernel::webhook_dispatcher::{RetryError, WebhookDispatcher};
 pub use login::Logins;
 pub use login::authentication::start::AuthenticateKey;

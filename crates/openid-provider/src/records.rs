@@ -123,7 +123,7 @@ impl Provider {
     /// A record that this secret finds from now on, for whom is listed as `visitor`.
     pub(crate) fn record(&self, secret: &Secret, content: &Content, ttl: Duration, visitor: &str) -> OpenIdRecord {
         let (client_id, subject) = match content {
-            Content::Login { request, .. } => (Some(&request.client_id), None),
+            Content::Login { request, expected, .. } => (Some(&request.client_id), expected.as_ref()),
             Content::Consent { request, user, .. } => (Some(&request.client_id), Some(&user.subject)),
             Content::Session(user) => (None, Some(&user.subject)),
             Content::Code { grant, .. } | Content::AccessToken(grant) | Content::RefreshToken(grant) => {

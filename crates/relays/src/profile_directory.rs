@@ -165,6 +165,10 @@ impl Directory for ProfileDirectory {
         self.profiles.join(key, known, || async move { context.look_up(key).await }).await?
     }
 
+    fn forget_profile(&self, key: &PublicKey) {
+        self.context.profiles.remove(key);
+    }
+
     async fn nip05(&self, identifier: &Nip05) -> Result<Option<Nip05Answer>, LookUpError> {
         self.context.identifiers.resolve(identifier).await
     }

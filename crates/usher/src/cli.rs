@@ -92,6 +92,11 @@ pub enum Command {
     /// All ask the running service of the data directory.
     #[command(subcommand)]
     Oidc(OidcCommand),
+    /// Erases what is stored of a user.
+    ///
+    /// Asks the running service of the data directory.
+    #[command(subcommand)]
+    Users(UsersCommand),
     /// Makes, converts and shows Nostr keys.
     #[command(subcommand)]
     Key(KeyCommand),
@@ -416,6 +421,19 @@ pub enum CopyDirection {
     Postgres,
     /// The file of database.path; the database of database.url is copied.
     Sqlite,
+}
+
+/// `usher users …`
+#[derive(Debug, Subcommand)]
+pub enum UsersCommand {
+    /// Erases a user, and prints what was kept: reason, kind, stream, and until when in Unix seconds, one per line.
+    ///
+    /// It can be repeated: what was kept is removed once nothing needs it any more.
+    Erase {
+        /// The user's key: 64 hex characters.
+        #[arg(value_name = "MAIN_KEY")]
+        user: String,
+    },
 }
 
 /// `usher oidc …`

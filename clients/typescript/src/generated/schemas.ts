@@ -367,6 +367,21 @@ export interface components {
              */
             table: string;
         };
+        /** @description What was removed of a user. */
+        ErasedOfUser: {
+            /** @description Apps that the user had agreed to give something (OpenID Connect). */
+            oidc_consents: number;
+            /** @description Sessions, codes and tokens (OpenID Connect). */
+            oidc_records: number;
+            /** @description Passkeys. */
+            passkeys: number;
+            /** @description The user's relays: 1 if they were known. */
+            relays: number;
+            /** @description Sessions with remote signers: 0 or 1. */
+            remote_signers: number;
+            /** @description Finished streams, with their events and deliveries. */
+            streams: number;
+        };
         /**
          * @description The `code` of an error: stable, for programs to branch on.
          * @enum {string}
@@ -551,6 +566,29 @@ export interface components {
              * @description The JWT.
              */
             token: string;
+        };
+        /**
+         * @description Something that names the user and was kept.
+         */
+        KeptOfUser: {
+            /**
+             * @description What the stream is of, as in the metrics; `subscriptions` is the stream of that name.
+             */
+            kind?: string | null;
+            /**
+             * @description Why. `open`: the stream is open; erase the user again after it has ended. `late_payment`: it has ended, and money may still arrive. `pending_delivery`: events of the stream are still to be posted to the webhook. `shared_stream`: the stream has events of others too. `mentioned`: the stream is not about the user, but the key is in it: in a text of the app, or as another user's subkey. `damaged`: the stream's row has the key and cannot be read. `stored_response`: the response to a request with an `Idempotency-Key` has the key. `relays`: the user's relays, because a stream of theirs is open.
+             */
+            reason: string;
+            /**
+             * Format: uuid
+             * @description The stream.
+             */
+            stream_id?: string | null;
+            /**
+             * Format: int64
+             * @description Until when it is kept, in Unix seconds, if that is known: then it is removed without another request, within the hour. The newest event of a stream that does not end stays until there is another.
+             */
+            until?: number | null;
         };
         /**
          * @description A closed handshake.
@@ -2256,6 +2294,19 @@ export interface components {
              * @description Where to read what becomes of it: `GET /events/{stream_id}`.
              */
             stream_id: string;
+        };
+        /**
+         * @description What was erased of a user, and what was kept.
+         */
+        UserErasure: {
+            /** @description What was removed by this request. */
+            erased: components["schemas"]["ErasedOfUser"];
+            /** @description What still names the user, and why; at most about 2,000 entries. */
+            kept: components["schemas"]["KeptOfUser"][];
+            /** @description The user. */
+            main_key: string;
+            /** @description The `after` with which to continue; `null` if everything was searched. */
+            next?: string | null;
         };
         /**
          * @description A session that was decided.

@@ -159,3 +159,44 @@ async fn relays_can_be_added_and_removed() {
     assert_eq!(app.call("DELETE", "/relays", None).await.0, 400);
     app.stop().await;
 }
+
+#[tokio::test]
+async fn user_is_erased_and_what_stays_is_listed() {
+    let app = TestApp::start().await;
+    let user = key(KNOWN).to_hex();
+    let erased = |streams: u64, relays: u64| {
+        json!({
+            "streams": streams, "passkeys": 0, "remote_signers": 0, "relays": relays, "oidc_consents": 0,
+            "oidc_records": 0,
+        })
+    };
+    let path = format!("/users/{}", user.to_uppercase());
+    let nothing = json!({ "main_key": user, "erased": erased(0, 0), "kept": [], "next": null });
+    assert_eq!(app.call("DELETE", &path, None).await, (200, nothing.clone()), "nobody");
+
+    let (stream, _) = app.authentication(key(KNOWN)).await;
+    let open = json!({ "reason": "open", "kind": "authentication", "stream_id": stream, "until": null });
+    let kept = json!({ "main_key": user, "erased": erased(0, 0), "kept": [open], "next": null });
+    assert_eq!(app.call("DELETE", &path, None).await, (200, kept));
+    let challenge = app.challenge_to(key(KNOWN)).await;
+    app.approve(&challenge, key(KNOWN), None).await;
+    let events = format!("/events/{stream}");
+    while app.call("GET", &events, None).await.1["done"] != json!(true) {}
+    let (status, body) = app.call("DELETE", &path, None).await;
+    assert_eq!((status, &body["erased"]["streams"], &body["kept"]), (200, &json!(1), &json!([])));
+    let (status, body) = app.call("GET", &events, None).await;
+    assert_eq!((status, &body["code"]), (404, &json!("stream_not_found")));
+    assert_eq!(app.call("DELETE", &path, None).await, (200, nothing.clone()));
+
+    // From the middle of the search on.
+    for after in
+        ["operations:0", "events:1", "responses:0", &format!("operations:0:{stream}"), &format!("events:0:{stream}:7")]
+    {
+        assert_eq!(app.call("DELETE", &format!("{path}?after={after}"), None).await, (200, nothing.clone()), "{after}");
+    }
+    for (path, field) in [("/users/xyz", "/main_key"), (&*format!("{path}?after=x"), "/after")] {
+        let (status, body) = app.call("DELETE", path, None).await;
+        assert_eq!((status, errors(&body)[0].0), (422, field), "{path}");
+    }
+    app.stop().await;
+}

@@ -4,6 +4,7 @@ pub(crate) mod options;
 mod wiring;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::field_value_checks::FieldChecks;
 use crate::kernel::core::Core;
@@ -13,6 +14,7 @@ use crate::kernel::invoice_watcher::InvoiceWatcher;
 use crate::kernel::lightning_metrics::LightningMetrics;
 use crate::kernel::lightning_queue::LightningBackend;
 use crate::kernel::metrics::EngineMetrics;
+use crate::kernel::user_erasure::{ErasedUser, ErasurePosition, SEARCH_TIME, UserErasure};
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
 use crate::login::Logins;
 use crate::login::key_handshake::Handshakes;
@@ -20,7 +22,9 @@ use crate::login::scan_limits::{ScanLimits, ScanMetrics};
 use crate::operations;
 use crate::payment::Payments;
 use crate::payment::link::start::PaymentLinks;
-use crate::ports::{DamagedRow, ExchangeRates, LightningError, LightningInfo, LightningNode, LightningStatus};
+use crate::ports::{
+    DamagedRow, ExchangeRates, LightningError, LightningInfo, LightningNode, LightningStatus, StoreError,
+};
 use crate::subscription::subscriptions::Subscriptions;
 use crate::ticket::tickets::Tickets;
 use crate::verification::Verification;
@@ -47,6 +51,7 @@ pub struct Engine {
     tickets: Arc<Tickets>,
     verification: Arc<Verification>,
     webhooks: Arc<WebhookDispatcher>,
+    erasure: UserErasure,
 }
 
 impl Engine {
@@ -109,6 +114,22 @@ impl Engine {
 impl Engine {
     /// Most subkeys one conversation may have (docs/protocol.md, Subkeys).
     pub const MAX_SUBKEYS: usize = operations::MAX_SUBKEYS;
+
+    /// How long [`erase_user`](Self::erase_user) searches at most, but for the batch that it is at.
+    pub const ERASURE_TIME: Duration = SEARCH_TIME;
+
+    /// Erases what is stored of a user, and says what is kept and why. It searches for some seconds; with
+    /// [`next`](ErasedUser::next), another call continues. After the last one, another erasure finds nothing to remove.
+    ///
+    /// # Errors
+    /// [`StoreError`]. What was removed before stays removed.
+    pub async fn erase_user(
+        &self,
+        main_key: &usher_protocol::PublicKey,
+        position: Option<ErasurePosition>,
+    ) -> Result<ErasedUser, StoreError> {
+        self.erasure.erase(main_key, position).await
+    }
 
     /// Returns when a vital task has panicked: operations would not end any more, so the process should be restarted.
     pub async fn failed(&self) {

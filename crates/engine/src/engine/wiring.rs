@@ -38,6 +38,7 @@ use crate::kernel::ticket_metrics::TicketMetrics;
 use crate::kernel::ticket_queue::TicketQueue;
 use crate::kernel::timer_dispatcher::TimerDispatcher;
 use crate::kernel::timers::Timers;
+use crate::kernel::user_erasure::UserErasure;
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
 use crate::login::Logins;
 use crate::login::handshake_urls::HandshakeUrls;
@@ -320,6 +321,12 @@ impl Engine {
             tickets,
             verification,
             webhooks: webhooks.clone(),
+            erasure: UserErasure {
+                core: core.clone(),
+                feed: cleanup.feed.clone(),
+                outbox: outbox.clone(),
+                retention: options.retention,
+            },
         });
 
         let restored = restorer.restore(core.clock.now()).await?;

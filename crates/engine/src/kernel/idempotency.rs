@@ -80,6 +80,11 @@ impl IdempotencyRecords {
         self.store.add_idempotency_record(request.record(result, self.clock.now())).await.map(|_| ())
     }
 
+    /// Until when a response made at `at` is kept.
+    pub(crate) fn kept_until(at: UnixMillis) -> UnixMillis {
+        at.plus(KEPT)
+    }
+
     pub(crate) async fn remove_old(&self, limit: usize) -> Result<usize, StoreError> {
         self.store.remove_idempotency_records(self.clock.now().minus(KEPT), limit).await
     }

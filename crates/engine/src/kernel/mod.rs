@@ -39,4 +39,5 @@ pub(crate) mod ticket_metrics;
 pub(crate) mod ticket_queue;
 pub(crate) mod timer_dispatcher;
 pub(crate) mod timers;
+pub(crate) mod user_erasure;
 pub(crate) mod webhook_dispatcher;

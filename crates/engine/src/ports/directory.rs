@@ -35,6 +35,9 @@ pub trait Directory: Send + Sync {
     /// [`LookUpError`]. Nothing that the user or a relay can cause but the silence of all relays.
     async fn profile(&self, key: &PublicKey) -> Result<Option<Profile>, LookUpError>;
 
+    /// Forgets what is in memory of a user's profile.
+    fn forget_profile(&self, key: &PublicKey);
+
     /// The key that a NIP-05 identifier names. `None` if its domain does not confirm it now: there is no such name, the
     /// response violates the NIP, it is a redirect, the domain has no public address, or it does not respond in time.
     ///

@@ -25,6 +25,20 @@ pub trait IdempotencyStore: Send + Sync {
 pub struct IdempotencyKey(pub [u8; 32]);
 
 impl IdempotencyKey {
+    /// The key that [`to_hex`](Self::to_hex) has written so.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let mut key = [0; 32];
+        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        if pairs.len() != key.len() || !rest.is_empty() {
+            return None;
+        }
+        for (byte, [high, low]) in key.iter_mut().zip(pairs) {
+            *byte = digit(*high)? << 4 | digit(*low)?;
+        }
+        Some(Self(key))
+    }
+
     /// The key in lower-case hex.
     pub fn to_hex(self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()

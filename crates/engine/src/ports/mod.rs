@@ -24,6 +24,7 @@ mod settings;
 mod store;
 mod ticket_store;
 mod ticket_wallet;
+mod user_store;
 mod webhook_sender;
 
 pub use crate::operations::OperationKind;
@@ -75,4 +76,5 @@ pub use ticket_wallet::{
     MintAuthToken, MintTerms, Minted, ReceiveTerms, TicketBalance, TicketError, TicketJobId, TicketWallet, Token,
     TokenFault, TokenInfo, TokenState, WithdrawTerms,
 };
+pub use user_store::{EventMatch, EventPosition, ForgottenUser, Matches, UserStore};
 pub use webhook_sender::{Posted, WebhookSender};

@@ -6,7 +6,7 @@ use usher_protocol::{EventId, PublicKey};
 
 use super::{
     BookedPayment, CorrelationKey, NewIdempotencyRecord, Passkey, PasskeyChange, PasskeyCount, PaymentFilter,
-    PaymentRecord, SignerSession,
+    PaymentRecord, SignerSession, UserStore,
 };
 use crate::event::{Event, NewEvent};
 use crate::operations::OperationKind;
@@ -14,7 +14,7 @@ use crate::{StreamId, UnixMillis};
 
 /// Durable storage of operations, events and messages. All engines pass `usher_store::conformance`.
 #[async_trait]
-pub trait Store: Send + Sync {
+pub trait Store: UserStore {
     /// Commits one step of one operation, or nothing; with `Done` it is on disk. Concurrent commits share a transaction
     /// (group commit), but each succeeds or conflicts separately.
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {

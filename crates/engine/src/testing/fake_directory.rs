@@ -79,6 +79,8 @@ impl Directory for FakeDirectory {
         Ok(self.profiles.get(user).cloned())
     }
 
+    fn forget_profile(&self, _key: &PublicKey) {}
+
     async fn nip05(&self, identifier: &Nip05) -> Result<Option<Nip05Answer>, LookUpError> {
         if self.busy.contains(identifier.as_str()) {
             return Err(LookUpError::Busy);

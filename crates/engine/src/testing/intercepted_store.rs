@@ -9,10 +9,10 @@ use usher_protocol::PublicKey;
 use crate::event::Event;
 use crate::ports::{
     AllCommitted, BookedPayment, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus,
-    DeliveryStore, IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, OpenOperation,
-    OperationKind, OutboxMessage, Passkey, PasskeyCount, PaymentFilter, ProofId, Retried, Revision, SettingStore,
-    SignerSession, Store, StoreError, StoredOperation, StoredProof, StoredTicketJob, TicketBalance, TicketCommit,
-    TicketCommitted, TicketJobId, TicketStore,
+    DeliveryStore, EventMatch, EventPosition, ForgottenUser, IdempotencyKey, IdempotencyRecord, IdempotencyStore,
+    Matches, NewIdempotencyRecord, OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount, PaymentFilter,
+    ProofId, Retried, Revision, SettingStore, SignerSession, Store, StoreError, StoredOperation, StoredProof,
+    StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore, UserStore,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -130,6 +130,17 @@ intercepted! {
         write forget_user_relays(before: UnixMillis, limit: usize) -> usize;
         write forget_inbound(before: UnixMillis, limit: usize) -> usize;
         write forget_kept_keys(before: UnixMillis, limit: usize) -> usize;
+    }
+}
+
+intercepted! {
+    UserStore {
+        write forget_user(main_key: &PublicKey) -> ForgottenUser;
+        write forget_relays_of(main_key: &PublicKey) -> bool;
+        read operations_with(text: &str, after: Option<StreamId>, limit: usize) -> Matches<StreamId, StreamId>;
+        read events_with(text: &str, after: Option<EventPosition>, limit: usize) -> Matches<EventMatch, EventPosition>;
+        read idempotency_records_with(text: &str, after: Option<IdempotencyKey>, limit: usize) -> Matches<UnixMillis, IdempotencyKey>;
+        write remove_finished_of(ids: Vec<StreamId>) -> Vec<StreamId>;
     }
 }
 

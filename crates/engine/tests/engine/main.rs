@@ -22,4 +22,5 @@ mod sent_tickets;
 mod settlements;
 mod subscriptions;
 mod tickets;
+mod user_erasure;
 mod webhook_outage;

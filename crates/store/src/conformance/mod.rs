@@ -29,6 +29,7 @@ pub mod settings;
 pub mod stored_values;
 pub mod ticket_races;
 pub mod tickets;
+pub mod users;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -261,6 +262,11 @@ macro_rules! store_conformance {
                 large_values_round_trip
                 unusual_text_round_trips
                 extreme_numbers_are_handled
+            }
+            users {
+                what_is_stored_under_a_users_key_is_forgotten
+                searches_continue_where_they_ended
+                finished_operations_of_a_user_are_removed
             }
             payment_records {
                 a_payment_is_booked_once_and_outlives_its_operation

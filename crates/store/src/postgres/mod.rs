@@ -39,6 +39,7 @@ mod session;
 mod settings;
 mod tickets;
 mod tls;
+mod users;
 mod writer;
 mod writer_job;
 

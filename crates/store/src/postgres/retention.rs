@@ -32,6 +32,16 @@ pub(super) const FINISHED: &str = "WITH finished AS (
     deliveries_of AS (DELETE FROM deliveries USING finished WHERE stream = finished.id)
     DELETE FROM operations USING finished WHERE operations.id = finished.id";
 
+/// See [`UserStore::remove_finished_of`](usher_engine::ports::UserStore::remove_finished_of).
+pub(super) const FINISHED_OF: &str = "WITH finished AS (
+        SELECT id FROM operations
+        WHERE id = ANY($1::bytea[]) AND finished_at IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM deliveries WHERE status = 0 AND stream = operations.id)
+    ),
+    events_of AS (DELETE FROM events USING finished WHERE stream = finished.id),
+    deliveries_of AS (DELETE FROM deliveries USING finished WHERE stream = finished.id)
+    DELETE FROM operations USING finished WHERE operations.id = finished.id RETURNING operations.id";
+
 /// See [`Store::remove_without_events`](usher_engine::ports::Store::remove_without_events).
 pub(super) const WITHOUT_EVENTS: &str =
     "DELETE FROM operations WHERE id = ANY($1::bytea[]) AND finished_at IS NOT NULL AND next_index = 0";

@@ -7,7 +7,7 @@
 //! | `schema` | migrations |
 //! | `thread_job`, `writer`, `readers` | the threads and their jobs |
 //! | `inspect` | looking at a database without changing it |
-//! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `passkeys`, `payment_records`, `settings`, `tickets`, `retention`, `damaged_rows` | the statements |
+//! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `passkeys`, `payment_records`, `settings`, `tickets`, `users`, `retention`, `damaged_rows` | the statements |
 //! | `backup` | copying a database that is in use, for `usher backup` |
 //! | `copy` | reading and writing all rows, for `usher store copy` |
 //! | `disk_space` | whether there is enough disk space |
@@ -36,6 +36,7 @@ mod thread_job;
 #[cfg(test)]
 mod thread_panic_tests;
 mod tickets;
+mod users;
 mod writer;
 
 use std::path::Path;

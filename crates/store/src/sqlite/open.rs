@@ -88,6 +88,8 @@ fn configure_writer(connection: &Connection, options: &SqliteOptions) -> rusqlit
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
+    // What is removed is overwritten with zeros, and does not stay in the file until its space is used again.
+    connection.pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))?;
     set_cache(connection, options.writer_cache_kib)?;
     if let Some(bytes) = options.max_bytes {
         let page: u64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
@@ -114,6 +116,7 @@ mod tests {
         let pragma = |name| writer.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!(pragma("synchronous"), 2, "FULL");
         assert_eq!(pragma("fullfsync"), 1);
+        assert_eq!(pragma("secure_delete"), 1);
         assert_eq!(pragma("wal_autocheckpoint"), i64::from(CHECKPOINT_PAGES));
         let mode: String = writer.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
         assert_eq!(mode, "wal");

@@ -31,22 +31,40 @@ pub(crate) fn remove_finished(
         .query_map(params![codec::time(finished_before), codec::limit(limit)], |row| row.get(0))
         .and_then(Iterator::collect)
         .during(DURING)?;
-    for id in &finished {
-        connection
-            .prepare_cached("DELETE FROM events WHERE stream = ?1")
-            .and_then(|mut statement| statement.execute([id]))
-            .during(DURING)?;
-        connection
-            .prepare_cached("DELETE FROM deliveries WHERE stream = ?1")
-            .and_then(|mut statement| statement.execute([id]))
-            .during(DURING)?;
-        let changed = connection
-            .prepare_cached("DELETE FROM operations WHERE id = ?1 AND finished_at IS NOT NULL")
-            .and_then(|mut statement| statement.execute([id]))
-            .during(DURING)?;
-        SqliteFailure::unless_one(DURING, changed)?;
-    }
+    finished.iter().try_for_each(|id| remove(connection, id, DURING))?;
     Ok(finished.len())
+}
+
+/// See [`UserStore::remove_finished_of`](usher_engine::ports::UserStore::remove_finished_of).
+pub(crate) fn remove_finished_of(connection: &Connection, ids: &[StreamId]) -> Result<Vec<StreamId>, SqliteFailure> {
+    const DURING: &str = "remove finished operations of a user";
+    let mut removed = Vec::new();
+    for id in ids {
+        let is_removable = connection
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM operations WHERE id = ?1 AND finished_at IS NOT NULL) AND NOT EXISTS (
+                     SELECT 1 FROM deliveries INDEXED BY deliveries_status WHERE status = 0 AND stream = ?1)",
+            )
+            .and_then(|mut statement| statement.query_row([id.as_bytes()], |row| row.get(0)))
+            .during(DURING)?;
+        if is_removable {
+            remove(connection, id.as_bytes(), DURING)?;
+            removed.push(*id);
+        }
+    }
+    Ok(removed)
+}
+
+/// Removes a finished operation with its events and their deliveries.
+fn remove(connection: &Connection, id: &[u8; 16], during: &'static str) -> Result<(), SqliteFailure> {
+    for sql in ["DELETE FROM events WHERE stream = ?1", "DELETE FROM deliveries WHERE stream = ?1"] {
+        connection.prepare_cached(sql).and_then(|mut statement| statement.execute([id])).during(during)?;
+    }
+    let changed = connection
+        .prepare_cached("DELETE FROM operations WHERE id = ?1 AND finished_at IS NOT NULL")
+        .and_then(|mut statement| statement.execute([id]))
+        .during(during)?;
+    SqliteFailure::unless_one(during, changed)
 }
 
 /// See [`Store::remove_without_events`](usher_engine::ports::Store::remove_without_events).

@@ -19,4 +19,5 @@ pub mod serve;
 mod service_client;
 pub mod store;
 pub mod tickets;
+pub mod users;
 pub mod wallet;

@@ -29,6 +29,7 @@ mod relays;
 mod runtime_changes;
 mod store_copy;
 mod tickets;
+mod user_erasure;
 mod verification;
 mod wallet_kills;
 mod webhooks;

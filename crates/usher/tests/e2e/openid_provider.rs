@@ -42,7 +42,7 @@ impl Fixture {
     }
 
     /// With its pages at `localhost`, where browsers have passkeys.
-    async fn start_for_passkeys() -> Self {
+    pub(crate) async fn start_for_passkeys() -> Self {
         Self::start_at(Library::OpenidClient, json!({}), Place::Localhost(usher_loopback_port::free().unwrap())).await
     }
 
@@ -105,6 +105,24 @@ impl Fixture {
         self.browser.click(EXTENSION_BUTTON).await;
     }
 
+    pub(crate) async fn begin_with_passkey(&mut self) {
+        self.open_login().await;
+        let begin = "#with-passkey:not([hidden]) #passkey-begin button.button";
+        self.browser.until(&format!("document.querySelector('{begin}') !== null")).await;
+        self.browser.click(begin).await;
+    }
+
+    /// The user, who is new, makes a passkey.
+    pub(crate) async fn make_passkey(&mut self) {
+        for button in [
+            "#passkey-question:not([hidden]) [data-passkey=create]",
+            "#passkey-save:not([hidden]) [data-passkey=go-on]",
+        ] {
+            self.browser.until(&format!("document.querySelector('{button}')?.disabled === false")).await;
+            self.browser.click(button).await;
+        }
+    }
+
     pub(crate) async fn until_asked(&mut self) {
         self.browser.until("document.querySelector('button[value=allow]') !== null").await;
     }
@@ -131,7 +149,7 @@ impl Fixture {
     }
 
     /// What a command of the program prints.
-    fn command(&self, arguments: &[&str]) -> String {
+    pub(crate) fn command(&self, arguments: &[&str]) -> String {
         let output = self.usher.command(arguments).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
@@ -301,18 +319,10 @@ async fn user_with_a_passkey_logs_in() {
     fixture.browser.add_authenticator(true).await;
     let mut subjects = Vec::new();
     for is_new in [true, false] {
-        fixture.open_login().await;
-        let begin = "#with-passkey:not([hidden]) #passkey-begin button.button";
-        fixture.browser.until(&format!("document.querySelector('{begin}') !== null")).await;
-        fixture.browser.click(begin).await;
+        fixture.begin_with_passkey().await;
         if is_new {
-            let new = "#passkey-question:not([hidden]) [data-passkey=create]";
-            fixture.browser.until(&format!("document.querySelector('{new}')?.disabled === false")).await;
-            fixture.browser.click(new).await;
-            let go_on = "#passkey-save:not([hidden]) [data-passkey=go-on]";
-            fixture.browser.until(&format!("document.querySelector('{go_on}')?.disabled === false")).await;
-            fixture.browser.click(go_on).await;
-            fixture.browser.until("document.querySelector('button[value=allow]') !== null").await;
+            fixture.make_passkey().await;
+            fixture.until_asked().await;
             fixture.usher.restart().await;
             fixture.agree().await;
         }

@@ -3,6 +3,7 @@
 mod authenticate_key;
 mod close_key_handshake;
 mod create_key_handshake;
+mod erase_user;
 mod forget_passkeys;
 mod forget_remote_signer;
 mod get_profile;
@@ -27,6 +28,7 @@ pub(super) fn group() -> EndpointGroup {
         .endpoint(routes!(close_key_handshake::close_key_handshake))
         .endpoint(routes!(forget_remote_signer::forget_remote_signer))
         .endpoint(routes!(forget_passkeys::forget_passkeys))
+        .endpoint(routes!(erase_user::erase_user))
         .endpoint(routes!(issue_jwt::issue_jwt))
         .endpoint(routes!(verify_jwt::verify_jwt))
         .endpoint(routes!(get_profile::get_profile))

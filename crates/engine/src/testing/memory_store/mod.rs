@@ -8,6 +8,7 @@ mod idempotency_records;
 mod openid_records;
 mod payment_records;
 mod tickets;
+mod users;
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;

@@ -31,6 +31,14 @@ impl OpenIdRows {
         }
     }
 
+    /// Removes the consents and records of a user; returns how many of each.
+    pub(super) fn forget(&mut self, subject: &str) -> (usize, usize) {
+        let (consents, records) = (self.consents.len(), self.records.len());
+        self.consents.retain(|(_, of), _| of != subject);
+        self.records.retain(|_, record| record.subject.as_deref() != Some(subject));
+        (consents - self.consents.len(), records - self.records.len())
+    }
+
     fn agree(&mut self, new: NewOpenIdConsent) {
         let NewOpenIdConsent { consent, visitor, most_of_visitor, most } = new;
         let key = (consent.client_id.clone(), consent.subject.clone());

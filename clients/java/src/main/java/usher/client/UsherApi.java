@@ -286,6 +286,44 @@ public final class UsherApi {
     }
 
     /**
+     * Erases a user.
+     *
+     * <p>{@code DELETE /users/{main_key}}
+     *
+     * @param mainKey The user's key: 64 hex characters.
+     * @param query which part of it
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<UserErasure> eraseUser(String mainKey, EraseUserQuery query) {
+        return eraseUser(mainKey, query, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Erases a user.
+     *
+     * <p>Removes what Usher keeps of a user: the session with their remote signer, their passkeys, the relays at which
+     * they are reached, what they agreed to give apps with all sessions and tokens (OpenID Connect), and the finished
+     * streams that are about them, with their events and deliveries: these streams then respond with 404, as after
+     * their retention. What has to stay is listed in {@code kept}, with the reason: nothing that money depends on is
+     * removed. The books name no user.
+     *
+     * <p>A request searches for about 10 seconds. While {@code next} is not {@code null}, continue with it as {@code
+     * after}. A request that is repeated removes what is left, so an interrupted one can be repeated. After the
+     * erasure, a login of the same key is that of a new user.
+     *
+     * <p>{@code DELETE /users/{main_key}}
+     *
+     * @param mainKey The user's key: 64 hex characters.
+     * @param query which part of it
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<UserErasure> eraseUser(String mainKey, EraseUserQuery query, CallOptions options) {
+        return transport.call(Request.of("DELETE", "/users/{main_key}",
+                mainKey).query(Encoders.eraseUserQuery(query)), options, Decoders::userErasure);
+    }
+
+    /**
      * Issues a JWT about a key, signed with the service's key.
      *
      * <p>{@code POST /jwt/issue}

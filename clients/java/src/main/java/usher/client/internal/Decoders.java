@@ -109,6 +109,16 @@ public final class Decoders {
                 json.string("id"));
     }
 
+    public static ErasedOfUser erasedOfUser(JsonObject json) {
+        return new ErasedOfUser(
+                json.integer("streams"),
+                json.integer("passkeys"),
+                json.integer("remote_signers"),
+                json.integer("relays"),
+                json.integer("oidc_consents"),
+                json.integer("oidc_records"));
+    }
+
     public static InvoiceData invoiceData(JsonObject json) {
         return new InvoiceData(
                 json.string("invoice"),
@@ -128,6 +138,14 @@ public final class Decoders {
     public static JwtVerified jwtVerified(JsonObject json) {
         return new JwtVerified(
                 json.string("target_key"));
+    }
+
+    public static KeptOfUser keptOfUser(JsonObject json) {
+        return new KeptOfUser(
+                json.string("reason"),
+                json.optionalString("kind"),
+                json.optionalString("stream_id"),
+                json.optionalInteger("until"));
     }
 
     public static KeyHandshakeClosed keyHandshakeClosed(JsonObject json) {
@@ -592,6 +610,14 @@ public final class Decoders {
         return new TicketSent(
                 json.string("stream_id"),
                 json.string("status"));
+    }
+
+    public static UserErasure userErasure(JsonObject json) {
+        return new UserErasure(
+                json.string("main_key"),
+                json.object("erased", Decoders::erasedOfUser),
+                json.list("kept", Decoders::keptOfUser),
+                json.optionalString("next"));
     }
 
     public static VerificationDecided verificationDecided(JsonObject json) {

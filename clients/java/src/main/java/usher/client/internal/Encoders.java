@@ -303,6 +303,12 @@ public final class Encoders {
         return members.map();
     }
 
+    public static Map<String, Object> eraseUserQuery(EraseUserQuery value) {
+        Members members = new Members();
+        members.put("after", value.after());
+        return members.map();
+    }
+
     public static Map<String, Object> listPaymentsQuery(ListPaymentsQuery value) {
         Members members = new Members();
         members.put("from", value.from());

@@ -1,0 +1,265 @@
+//! `DELETE /users/{main_key}`
+
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use serde::Serialize;
+use usher_engine::ports::{IdempotencyKey, StoreError};
+use usher_engine::{
+    Engine, ErasedUser, ErasurePosition, FieldError, FieldErrors, KeptOfUser, KeptReason, SearchedUntil, StreamId,
+};
+use usher_protocol::PublicKey;
+use usher_protocol::keys::parse_public_key;
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::detached_change::{self, TaskLost};
+use crate::middleware::DeadlineExtension;
+use crate::path_parameter::PathParameter;
+use crate::problem::Problem;
+use crate::query::Query;
+
+/// Why a user was not erased.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("the request is invalid")]
+    Invalid(Vec<FieldError>),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Lost(#[from] TaskLost),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Invalid(errors) => Problem::invalid(errors),
+            Self::Store(error) => error.into(),
+            Self::Lost(error) => error.into(),
+        }
+        .into_response()
+    }
+}
+
+/// What was erased of a user, and what was kept.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = UserErasure, example = json!({
+    "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+    "erased": {
+        "streams": 12, "passkeys": 1, "remote_signers": 0, "relays": 0, "oidc_consents": 1, "oidc_records": 3,
+    },
+    "kept": [
+        {
+            "reason": "late_payment", "kind": "single_payment",
+            "stream_id": "0193b2f1-5c1e-7d3a-9f24-1f0a8b6c7d5e", "until": 1732223999,
+        },
+        { "reason": "relays", "kind": null, "stream_id": null, "until": null },
+    ],
+    "next": null,
+}))]
+pub(crate) struct Erasure {
+    /// The user.
+    main_key: String,
+    /// What was removed by this request.
+    erased: Erased,
+    /// What still names the user, and why; at most about 2,000 entries.
+    kept: Vec<Kept>,
+    /// The `after` with which to continue; `null` if everything was searched.
+    next: Option<String>,
+}
+
+/// What was removed of a user.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ErasedOfUser)]
+struct Erased {
+    /// Finished streams, with their events and deliveries.
+    streams: usize,
+    /// Passkeys.
+    passkeys: usize,
+    /// Sessions with remote signers: 0 or 1.
+    remote_signers: usize,
+    /// The user's relays: 1 if they were known.
+    relays: usize,
+    /// Apps that the user had agreed to give something (OpenID Connect).
+    oidc_consents: usize,
+    /// Sessions, codes and tokens (OpenID Connect).
+    oidc_records: usize,
+}
+
+/// Something that names the user and was kept.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = KeptOfUser)]
+struct Kept {
+    /// Why. `open`: the stream is open; erase the user again after it has ended. `late_payment`: it has ended, and money may
+    /// still arrive. `pending_delivery`: events of the stream are still to be posted to the webhook. `shared_stream`: the stream
+    /// has events of others too. `mentioned`: the stream is not about the user, but the key is in it: in a text of the app, or as
+    /// another user's subkey. `damaged`: the stream's row has the key and cannot be read. `stored_response`: the response to a
+    /// request with an `Idempotency-Key` has the key. `relays`: the user's relays, because a stream of theirs is open.
+    #[schema(
+        pattern = "^(open|late_payment|pending_delivery|shared_stream|mentioned|damaged|stored_response|relays)$",
+        example = "open"
+    )]
+    reason: &'static str,
+    /// What the stream is of, as in the metrics; `subscriptions` is the stream of that name.
+    #[schema(example = "single_payment")]
+    kind: Option<&'static str>,
+    /// The stream.
+    #[schema(format = "uuid", example = "0193b2f1-5c1e-7d3a-9f24-1f0a8b6c7d5e")]
+    stream_id: Option<String>,
+    /// Until when it is kept, in Unix seconds, if that is known: then it is removed without another request, within the hour. The
+    /// newest event of a stream that does not end stays until there is another.
+    #[schema(example = 1_732_223_999)]
+    until: Option<u64>,
+}
+
+impl From<KeptOfUser> for Kept {
+    fn from(kept: KeptOfUser) -> Self {
+        Self {
+            reason: match kept.reason {
+                KeptReason::Open => "open",
+                KeptReason::LatePayment => "late_payment",
+                KeptReason::PendingDelivery => "pending_delivery",
+                KeptReason::SharedStream => "shared_stream",
+                KeptReason::Mentioned => "mentioned",
+                KeptReason::Damaged => "damaged",
+                KeptReason::StoredResponse => "stored_response",
+                KeptReason::Relays => "relays",
+            },
+            kind: kept.operation.and_then(|(_, kind)| kind).map(|kind| kind.as_str()),
+            stream_id: kept.operation.map(|(stream, _)| stream.to_string()),
+            until: kept.until.map(|until| until.secs()),
+        }
+    }
+}
+
+impl Erasure {
+    fn new(main_key: &PublicKey, user: ErasedUser) -> Self {
+        Self {
+            main_key: main_key.to_hex(),
+            erased: Erased {
+                streams: user.operations,
+                passkeys: user.records.passkeys,
+                remote_signers: usize::from(user.records.signer),
+                relays: usize::from(user.relays),
+                oidc_consents: user.records.consents,
+                oidc_records: user.records.openid_records,
+            },
+            kept: user.kept.into_iter().map(Kept::from).collect(),
+            next: user.next.map(write_position),
+        }
+    }
+}
+
+/// `operations`, `events` or `responses`, whether an open stream was found, and what was searched last, if anything.
+fn write_position(position: ErasurePosition) -> String {
+    let (table, last) = match position.after {
+        SearchedUntil::Operation(last) => ("operations", last.map(|stream| stream.to_string())),
+        SearchedUntil::Event(last) => ("events", last.map(|(stream, index)| format!("{stream}:{index}"))),
+        SearchedUntil::Record(last) => ("responses", last.map(IdempotencyKey::to_hex)),
+    };
+    let open = u8::from(position.has_open);
+    last.map_or_else(|| format!("{table}:{open}"), |last| format!("{table}:{open}:{last}"))
+}
+
+fn read_position(text: &str) -> Option<ErasurePosition> {
+    let mut parts = text.splitn(3, ':');
+    let (table, open, last) = (parts.next()?, parts.next()?, parts.next());
+    let has_open = match open {
+        "0" => false,
+        "1" => true,
+        _ => return None,
+    };
+    let after = match (table, last) {
+        ("operations", last) => SearchedUntil::Operation(last.map(str::parse::<StreamId>).transpose().ok()?),
+        ("events", None) => SearchedUntil::Event(None),
+        ("events", Some(last)) => {
+            let (stream, index) = last.split_once(':')?;
+            SearchedUntil::Event(Some((stream.parse().ok()?, index.parse().ok()?)))
+        }
+        ("responses", None) => SearchedUntil::Record(None),
+        // 32 bytes in hex, as a key has.
+        ("responses", Some(last)) => SearchedUntil::Record(Some(IdempotencyKey::from_hex(last)?)),
+        _ => return None,
+    };
+    Some(ErasurePosition { after, has_open })
+}
+
+/// Erases a user.
+///
+/// Removes what Usher keeps of a user: the session with their remote signer, their passkeys, the relays at which they are reached,
+/// what they agreed to give apps with all sessions and tokens (OpenID Connect), and the finished streams that are about them, with
+/// their events and deliveries: these streams then respond with 404, as after their retention. What has to stay is listed in `kept`,
+/// with the reason: nothing that money depends on is removed. The books name no user.
+///
+/// A request searches for about 10 seconds. While `next` is not `null`, continue with it as `after`. A request that is repeated
+/// removes what is left, so an interrupted one can be repeated. After the erasure, a login of the same key is that of a new user.
+#[utoipa::path(
+    delete,
+    path = "/users/{main_key}",
+    params(
+        ("main_key" = String, Path, format = "nostr-public-key", pattern = "^[0-9a-fA-F]{64}$", description = "The user's key: 64 hex characters."),
+        (
+            "after" = Option<String>, Query,
+            pattern = "^(operations|events|responses):[01](:[0-9a-f-]+(:[0-9]+)?)?$",
+            description = "Continues after this: the `next` of the last response.",
+        ),
+    ),
+    responses(
+        (status = 200, description = "What was removed, and what was kept.", body = Erasure),
+        (status = 422, description = "`invalid_request`: `main_key` is not a valid key, or `after` is not a `next`."),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable. Repeat the request."),
+    ),
+)]
+pub(crate) async fn erase_user(
+    State(state): State<ApiState>,
+    PathParameter(text): PathParameter,
+    RawQuery(query): RawQuery,
+    Extension(deadline): Extension<DeadlineExtension>,
+) -> Result<Json<Erasure>, Error> {
+    let (main_key, position) = read(text.as_deref(), query.as_deref()).map_err(Error::Invalid)?;
+    deadline.extend(Engine::ERASURE_TIME);
+    state.directory.forget_profile(&main_key);
+    let engine = state.engine.clone();
+    let erased = detached_change::run_detached(&state, async move { engine.erase_user(&main_key, position).await });
+    Ok(Json(Erasure::new(&main_key, erased.await??)))
+}
+
+fn read(key: Option<&str>, query: Option<&str>) -> Result<(PublicKey, Option<ErasurePosition>), Vec<FieldError>> {
+    let mut errors = FieldErrors::default();
+    let main_key = match key.map(parse_public_key) {
+        Some(Ok(key)) => Some(key),
+        Some(Err(error)) => errors.reject("/main_key", error.to_string()),
+        None => errors.reject("/main_key", "is not UTF-8"),
+    };
+    let after = Query::new(query).text("after", &mut errors);
+    let position = after.and_then(|text| {
+        read_position(&text).or_else(|| errors.reject("/after", "must be the `next` of an earlier response"))
+    });
+    errors.finish(main_key.map(|key| (key, position)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_read_as_written_and_nothing_else_is() {
+        let stream = StreamId::from_bytes([7; 16]);
+        for after in [
+            SearchedUntil::Operation(None),
+            SearchedUntil::Operation(Some(stream)),
+            SearchedUntil::Event(None),
+            SearchedUntil::Event(Some((stream, 12))),
+            SearchedUntil::Record(None),
+            SearchedUntil::Record(Some(IdempotencyKey([0xA5; 32]))),
+        ] {
+            for has_open in [false, true] {
+                let position = ErasurePosition { after, has_open };
+                assert_eq!(read_position(&write_position(position)), Some(position));
+            }
+        }
+        for wrong in ["", "operations", "operations:2", "operations:0:", "events:0:x:1", "responses:1:é", "users:0"] {
+            assert_eq!(read_position(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! Erases what is stored of a user.
+//!
+//! | what is stored | what becomes of it |
+//! | --- | --- |
+//! | session with a remote signer, passkeys, consents, sessions and tokens of the OpenID Connect provider | removed, in one transaction |
+//! | finished operations of the user, with their events and deliveries | removed as after their retention |
+//! | relays at which the user is reached | removed, unless an operation of theirs is open |
+//! | everything else that names the user | kept, and listed with the reason |
+//!
+//! Nothing leads from a key to its operations, so all are searched, in batches that are reads, and for a bounded time: the caller
+//! continues where it ended. Each removal is a transaction of its own. After a crash, or when two callers erase the same user, what is
+//! left is removed by the next call.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use usher_protocol::PublicKey;
+
+use super::core::Core;
+use super::event_feed::EventFeed;
+use super::idempotency::IdempotencyRecords;
+use super::outbox::Outbox;
+use crate::operations::Operation;
+use crate::ports::{EventMatch, EventPosition, ForgottenUser, IdempotencyKey, OperationKind, StoreError};
+use crate::{StreamId, UnixMillis};
+
+/// Rows that one search looks at.
+const BATCH: usize = 1_000;
+
+/// Events of one stream that are read at once.
+const EVENTS: usize = 500;
+
+/// How long one call searches. It ends with the batch in which this is over.
+pub(crate) const SEARCH_TIME: Duration = Duration::from_secs(10);
+
+/// How much one call lists as kept. It ends with the batch in which there is more.
+const MOST_KEPT: usize = 1_000;
+
+pub(crate) struct UserErasure {
+    pub(crate) core: Core,
+    pub(crate) feed: Arc<EventFeed>,
+    pub(crate) outbox: Arc<Outbox>,
+    /// How long finished operations and events are kept.
+    pub(crate) retention: Duration,
+}
+
+/// What was erased of a user, and what was kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ErasedUser {
+    /// What was removed of that which is stored under the user's key.
+    pub records: ForgottenUser,
+    /// Whether the user's relays were removed.
+    pub relays: bool,
+    /// How many finished operations were removed.
+    pub operations: usize,
+    /// What names the user and was kept.
+    pub kept: Vec<KeptOfUser>,
+    /// Where the next call continues; `None`: everything was searched.
+    pub next: Option<ErasurePosition>,
+}
+
+/// Something that names the user and was kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptOfUser {
+    /// Why.
+    pub reason: KeptReason,
+    /// Its operation, if it is one or belongs to one, and the kind of that unless it cannot be read.
+    pub operation: Option<(StreamId, Option<OperationKind>)>,
+    /// Until when, if that is known.
+    pub until: Option<UnixMillis>,
+}
+
+/// Why something that names a user was kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeptReason {
+    /// An operation of the user is open.
+    Open,
+    /// An operation of the user has ended, and money may still arrive.
+    LatePayment,
+    /// Events of a finished operation of the user are still to be delivered to the app.
+    PendingDelivery,
+    /// A stream has events of the user among those of others.
+    SharedStream,
+    /// An operation that is not about the user contains the key: in a text of the app, or as the subkey of another user.
+    Mentioned,
+    /// An operation contains the key and cannot be read.
+    Damaged,
+    /// The response to a request with an idempotency key contains the key.
+    StoredResponse,
+    /// The user's relays: an operation of theirs is open.
+    Relays,
+}
+
+/// Where the search for what names a user continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErasurePosition {
+    /// After what.
+    pub after: SearchedUntil,
+    /// Whether an operation of the user was found open.
+    pub has_open: bool,
+}
+
+/// What was searched last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchedUntil {
+    /// The operations up to this one; `None`: nothing.
+    Operation(Option<StreamId>),
+    /// All operations, and the events up to this one.
+    Event(Option<EventPosition>),
+    /// All operations and events, and the idempotency records up to this one.
+    Record(Option<IdempotencyKey>),
+}
+
+/// One call.
+struct Search<'a> {
+    erasure: &'a UserErasure,
+    /// In hex, as states and events have it.
+    key: String,
+    kept: BTreeMap<StreamId, KeptOfUser>,
+    /// Until when the last stored response that has the key is kept.
+    response_until: Option<UnixMillis>,
+    removed: usize,
+    has_open: bool,
+}
+
+impl UserErasure {
+    pub(crate) async fn erase(
+        &self,
+        main_key: &PublicKey,
+        position: Option<ErasurePosition>,
+    ) -> Result<ErasedUser, StoreError> {
+        let store = &self.core.store;
+        let began = self.core.clock.monotonic();
+        let records = match position {
+            None => store.forget_user(main_key).await?,
+            Some(_) => ForgottenUser::default(),
+        };
+        let mut search = Search {
+            erasure: self,
+            key: main_key.to_hex(),
+            kept: BTreeMap::new(),
+            response_until: None,
+            removed: 0,
+            has_open: position.is_some_and(|position| position.has_open),
+        };
+        let mut next = Some(position.map_or(SearchedUntil::Operation(None), |position| position.after));
+        while let Some(after) = next {
+            next = search.continue_after(after).await?;
+            let took = self.core.clock.monotonic().saturating_sub(began);
+            if took >= SEARCH_TIME || search.kept.len() >= MOST_KEPT || self.core.tasks.is_stopping() {
+                break;
+            }
+        }
+        let Search { kept, response_until, removed, has_open, .. } = search;
+        let mut kept: Vec<_> = kept.into_values().collect();
+        let others = |reason, until| KeptOfUser { reason, operation: None, until };
+        kept.extend(response_until.map(|until| others(KeptReason::StoredResponse, Some(until))));
+        let mut relays = false;
+        if next.is_none() && has_open {
+            kept.extend(self.has_relays(main_key).await?.then(|| others(KeptReason::Relays, None)));
+        } else if next.is_none() {
+            relays = store.forget_relays_of(main_key).await?;
+            self.outbox.forget_user(main_key);
+        }
+        let next = next.map(|after| ErasurePosition { after, has_open });
+        Ok(ErasedUser { records, relays, operations: removed, kept, next })
+    }
+
+    async fn has_relays(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
+        match self.core.store.user_relays(main_key).await {
+            Ok(relays) => Ok(!relays.is_empty()),
+            Err(StoreError::Unreadable(_)) => Ok(true),
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+impl Search<'_> {
+    /// Looks at the next rows; returns up to where, `None` if there are no more.
+    async fn continue_after(&mut self, after: SearchedUntil) -> Result<Option<SearchedUntil>, StoreError> {
+        let store = &self.erasure.core.store;
+        Ok(Some(match after {
+            SearchedUntil::Operation(after) => {
+                let matches = store.operations_with(&self.key, after, BATCH).await?;
+                for id in matches.found {
+                    self.look_at(id, None).await?;
+                }
+                matches.next.map_or(SearchedUntil::Event(None), |last| SearchedUntil::Operation(Some(last)))
+            }
+            SearchedUntil::Event(after) => {
+                let matches = store.events_with(&self.key, after, BATCH).await?;
+                // Of each stream, the last event that names the user, or if there is none the last that mentions them.
+                let mut streams: BTreeMap<StreamId, FoundEvent> = BTreeMap::new();
+                for EventMatch { stream, at, data } in matches.found {
+                    let found = FoundEvent { names: user_of(&data).as_ref() == Some(&self.key), at };
+                    let last = streams.entry(stream).or_insert(found);
+                    *last = if last.names && !found.names { *last } else { found };
+                }
+                for (id, event) in streams {
+                    self.look_at(id, Some(event)).await?;
+                }
+                matches.next.map_or(SearchedUntil::Record(None), |last| SearchedUntil::Event(Some(last)))
+            }
+            SearchedUntil::Record(after) => {
+                let matches = store.idempotency_records_with(&self.key, after, BATCH).await?;
+                let until = matches.found.into_iter().max().map(IdempotencyRecords::kept_until);
+                self.response_until = self.response_until.max(until);
+                return Ok(matches.next.map(|last| SearchedUntil::Record(Some(last))));
+            }
+        }))
+    }
+
+    /// Removes an operation in which the key was found, in its state or in this event, or says why it is kept.
+    async fn look_at(&mut self, id: StreamId, event: Option<FoundEvent>) -> Result<(), StoreError> {
+        let stored = match self.erasure.core.store.operation(id).await {
+            Ok(Some(stored)) => stored,
+            Ok(None) => return Ok(()),
+            Err(StoreError::Unreadable(_)) => {
+                self.keep(id, None, KeptReason::Damaged, None);
+                return Ok(());
+            }
+            Err(failure) => return Err(failure),
+        };
+        let operation = Operation::from_state(&stored.state).ok();
+        if operation.is_none() && id != StreamId::SUBSCRIPTIONS {
+            self.keep(id, None, KeptReason::Damaged, None);
+            return Ok(());
+        }
+        let is_of_user = is_about(&stored.state.0, &self.key);
+        let retained = |at: UnixMillis| at.plus(self.erasure.retention);
+        let (reason, until) = match stored.finished_at {
+            None if is_of_user => {
+                self.has_open = true;
+                let late_until = operation.filter(|_| stored.done).and_then(|operation| operation.paid_late_until());
+                (late_until.map_or(KeptReason::Open, |_| KeptReason::LatePayment), late_until)
+            }
+            None => {
+                let names = event.is_some_and(|event| event.names);
+                let reason = if names { KeptReason::SharedStream } else { KeptReason::Mentioned };
+                (reason, event.map(|event| retained(event.at)))
+            }
+            Some(finished_at) => {
+                let users = if is_of_user { Users::This } else { self.users_of_events(id).await? };
+                match users {
+                    Users::This if self.remove(id).await? => return Ok(()),
+                    Users::This => (KeptReason::PendingDelivery, None),
+                    Users::Several => (KeptReason::SharedStream, Some(retained(finished_at))),
+                    Users::Others => (KeptReason::Mentioned, Some(retained(finished_at))),
+                }
+            }
+        };
+        self.keep(id, Some(stored.kind), reason, until);
+        Ok(())
+    }
+
+    /// Whether it is gone now: this call has removed it, or another at the same time.
+    async fn remove(&mut self, id: StreamId) -> Result<bool, StoreError> {
+        let store = &self.erasure.core.store;
+        let removed = store.remove_finished_of(vec![id]).await?.len();
+        self.removed += removed;
+        self.erasure.feed.forget_finished();
+        Ok(removed > 0 || store.operation(id).await?.is_none())
+    }
+
+    /// The most important reason is listed.
+    fn keep(&mut self, id: StreamId, kind: Option<OperationKind>, reason: KeptReason, until: Option<UnixMillis>) {
+        let kept = KeptOfUser { reason, operation: Some((id, kind)), until };
+        let known = self.kept.entry(id).or_insert(kept);
+        match reason.cmp(&known.reason) {
+            Ordering::Less => *known = kept,
+            Ordering::Equal => known.until = known.until.max(until),
+            Ordering::Greater => {}
+        }
+    }
+
+    /// Whom the events of a finished operation name that is about nobody by its state.
+    async fn users_of_events(&self, id: StreamId) -> Result<Users, StoreError> {
+        let (mut this, mut others, mut after) = (false, false, 0);
+        while !(this && others) {
+            let events = match self.erasure.core.store.events(id, after, EVENTS).await {
+                Ok(events) => events,
+                Err(StoreError::DamagedEvent { index }) => {
+                    // It may be another user's.
+                    (others, after) = (true, index + 1);
+                    continue;
+                }
+                Err(failure) => return Err(failure),
+            };
+            let Some(last) = events.last() else { break };
+            after = last.index + 1;
+            for user in events.iter().filter_map(|event| user_of(&event.data)) {
+                if user == self.key { this = true } else { others = true }
+            }
+        }
+        Ok(match (this, others) {
+            (true, false) => Users::This,
+            (true, true) => Users::Several,
+            (false, _) => Users::Others,
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct FoundEvent {
+    /// Whether it is about the user, and does not only mention the key.
+    names: bool,
+    at: UnixMillis,
+}
+
+enum Users {
+    This,
+    Several,
+    Others,
+}
+
+/// The user that an event is about: all that are about one have this field.
+fn user_of(data: &str) -> Option<String> {
+    let Ok(Value::Object(mut fields)) = serde_json::from_str(data) else { return None };
+    match fields.remove("main_key") {
+        Some(Value::String(key)) => Some(key),
+        _ => None,
+    }
+}
+
+/// Whether an operation with this state is about the user. All that are about one have these fields, whose names are stored and
+/// never change: `main_key`, and `asked` for the key that was asked. A login in which nobody was approved has in `asked` the
+/// authentication that it has begun.
+fn is_about(state: &str, key: &str) -> bool {
+    let Ok(state) = serde_json::from_str::<Value>(state) else { return false };
+    let user = if state["main_key"].is_null() { &state["asked"] } else { &state };
+    user["main_key"] == key || user["asked"] == key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e";
+    const OTHER: &str = "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798";
+
+    #[test]
+    fn operation_is_about_the_user_it_names_and_nobody_it_mentions() {
+        let about = |state: &str| is_about(&state.replace("KEY", KEY).replace("OTHER", OTHER), KEY);
+        assert!(about(r#"{"operation":"single_payment","asked":"KEY","main_key":"KEY","subkeys":[]}"#));
+        assert!(about(r#"{"operation":"authentication","asked":"KEY","main_key":"OTHER"}"#), "a subkey was asked");
+        assert!(about(r#"{"operation":"login","state":"approved","main_key":"KEY"}"#));
+        assert!(about(r#"{"operation":"login","state":"declined","asked":{"asked":"KEY","main_key":"KEY"}}"#));
+
+        assert!(!about(r#"{"operation":"login","state":"approved","main_key":"OTHER","asked":{"main_key":"KEY"}}"#));
+        assert!(!about(r#"{"operation":"single_payment","asked":"OTHER","main_key":"OTHER","subkeys":["KEY"]}"#));
+        assert!(!about(r#"{"operation":"single_payment","main_key":"OTHER","description":"for KEY"}"#));
+        assert!(!about(r#"{"operation":"single_payment","description":"KEY","reference":"{\"main_key\":\"KEY\"}"}"#));
+        assert!(!about(r#"{"operation":"login","main_key":"KEYKEY"}"#), "a longer text");
+        assert!(!about("KEY") && !about("{}"));
+    }
+
+    #[test]
+    fn event_is_about_the_user_of_its_field() {
+        assert_eq!(user_of(&format!(r#"{{"main_key":"{KEY}","reason":"x"}}"#)).as_deref(), Some(KEY));
+        assert_eq!(user_of(&format!(r#"{{"status":"paid","description":"{KEY}"}}"#)), None);
+        assert_eq!(user_of(&format!(r#"{{"inner":{{"main_key":"{KEY}"}}}}"#)), None);
+        assert_eq!(user_of("damaged"), None);
+    }
+}

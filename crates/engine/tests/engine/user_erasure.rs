@@ -1,0 +1,196 @@
+//! Erasing a user: what is finished and about them goes, and nothing else does.
+
+use crate::common;
+
+use std::time::Duration;
+
+use common::paying::{next_message, pass, payment, request_id, says, statuses, subscribe, until};
+use common::reusable_logins::{events, poster, scan};
+use common::{NOW, Running, approval, challenge, handshake, open, options, token, user};
+use usher_engine::ports::{Store as _, UserStore as _};
+use usher_engine::testing::{FaultyStore, Methods};
+use usher_engine::{
+    AuthenticateKey, ErasedUser, EventsError, KeptReason, KeyHandshakeRequest, SinglePaymentRequest, StreamId,
+    UnixMillis,
+};
+use usher_protocol::message::PaymentStatus;
+
+const RETENTION: Duration = Duration::from_secs(30 * 24 * 3600);
+
+async fn erase(usher: &Running, n: u8) -> ErasedUser {
+    let erased = usher.engine.erase_user(&user(n).public_key(), None).await.unwrap();
+    assert_eq!(erased.next, None);
+    erased
+}
+
+fn kept(erased: &ErasedUser) -> Vec<(KeptReason, Option<StreamId>, Option<UnixMillis>)> {
+    erased.kept.iter().map(|kept| (kept.reason, kept.operation.map(|(stream, _)| stream), kept.until)).collect()
+}
+
+/// User `n` gives their key, and proves it; the two streams.
+async fn log_in(usher: &mut Running, n: u8, event: u8) -> [StreamId; 2] {
+    let started = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
+    usher.receive(event, &user(n), handshake(&token(&started.url), &["wss://mine.example"])).await;
+    usher.events(started.stream_id, 1).await;
+    let request = AuthenticateKey { main_key: user(n).public_key(), subkeys: Vec::new() };
+    let stream = usher.engine.logins().authenticate(request, None).await.unwrap();
+    let (message, _) = usher.next_message().await;
+    usher.receive(event + 1, &user(n), approval(&challenge(&message))).await;
+    assert_eq!(statuses(usher, stream, 1).await, ["approved"]);
+    [started.stream_id, stream]
+}
+
+async fn is_gone(usher: &Running, stream: StreamId) -> bool {
+    matches!(usher.engine.events().read(stream, 0, 10).await, Err(EventsError::NotFound))
+}
+
+#[tokio::test]
+async fn finished_streams_of_the_user_are_erased_and_those_of_others_stay() {
+    let mut usher = Running::new().await;
+    let mine = log_in(&mut usher, 1, 1).await;
+    let others = log_in(&mut usher, 2, 3).await;
+    let poster = poster(&usher).await;
+    let challenge = scan(&mut usher, 1, 5).await;
+    usher.receive(6, &user(1), approval(&challenge)).await;
+    let challenge = scan(&mut usher, 2, 7).await;
+    usher.receive(8, &user(2), approval(&challenge)).await;
+    events(&usher, poster.stream_id, 4).await;
+    until("the logins are over", || usher.engine.open_streams() == 2).await;
+
+    // Both at once: each stream is counted once.
+    let (one, two) = tokio::join!(erase(&usher, 1), erase(&usher, 1));
+    assert_eq!(one.operations + two.operations, 3, "handshake, authentication, and the login at the poster");
+    assert_eq!(usize::from(one.relays) + usize::from(two.relays), 1);
+    let until = Some(UnixMillis(NOW.0).plus(RETENTION));
+    assert_eq!(kept(&two), [(KeptReason::SharedStream, Some(poster.stream_id), until)]);
+    assert_eq!((kept(&one), one.records), (kept(&two), two.records));
+    for stream in mine {
+        assert!(is_gone(&usher, stream).await);
+    }
+    for stream in others {
+        assert_eq!(usher.events(stream, 1).await.len(), 1);
+    }
+    assert_eq!(events(&usher, poster.stream_id, 4).await.len(), 4, "without a gap");
+
+    let again = erase(&usher, 1).await;
+    assert_eq!((again.operations, again.relays), (0, false));
+    assert_eq!(kept(&again), kept(&two));
+
+    // A new user.
+    let [handshake, authentication] = log_in(&mut usher, 1, 9).await;
+    let now = erase(&usher, 1).await;
+    assert_eq!((now.operations, now.relays), (2, true));
+    assert!(is_gone(&usher, handshake).await && is_gone(&usher, authentication).await);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_money_depends_on_is_kept_and_named() {
+    let (mut usher, wallet) = Running::paying().await;
+    log_in(&mut usher, 1, 1).await;
+    let request = |ttl| payment(None, ttl);
+    let paid = usher.engine.payments().request(request(80_000), None).await.unwrap().stream_id;
+    let asked = next_message(&mut usher, "amount", &[]).await;
+    usher.receive(10, &user(1), says(&request_id(&asked), PaymentStatus::Approved)).await;
+    wallet.settle(0);
+    assert_eq!(usher.passing(Duration::from_secs(1), statuses(&usher, paid, 2)).await.last().unwrap(), "paid");
+    until("it is over", || usher.engine.open_streams() == 1).await;
+
+    let ttl = usher_engine::ports::Clock::now(&*usher.clock).secs() - NOW.secs() + 60;
+    let late = usher.engine.payments().request(request(ttl), None).await.unwrap().stream_id;
+    until("its invoice is made", || usher.engine.watched_invoices() == 1).await;
+    pass(&usher, 61).await;
+    assert_eq!(statuses(&usher, late, 1).await, ["timeout"]);
+    let open = usher.engine.payments().request(request(80_000), None).await.unwrap().stream_id;
+    until("its invoice is made", || usher.engine.watched_invoices() == 2).await;
+    let mention = SinglePaymentRequest {
+        main_key: Some(user(2).public_key()),
+        description: format!("a present for {}", user(1).public_key().to_hex()),
+        reference: Some(format!(r#"{{"main_key":"{}"}}"#, user(1).public_key().to_hex())),
+        ..request(80_000)
+    };
+    let mention = usher.engine.payments().request(mention, None).await.unwrap().stream_id;
+
+    let erased = erase(&usher, 1).await;
+    assert_eq!((erased.operations, erased.relays), (3, false));
+    assert!(is_gone(&usher, paid).await);
+    let late_until = usher.engine.events().read(late, 0, 10).await.unwrap().paid_late_until;
+    assert!(late_until.is_some());
+    let mut expected = vec![
+        (KeptReason::Open, Some(open), None),
+        (KeptReason::LatePayment, Some(late), late_until),
+        (KeptReason::Mentioned, Some(mention), None),
+        (KeptReason::Relays, None, None),
+    ];
+    let mut found = kept(&erased);
+    expected.sort_by_key(|(reason, ..)| *reason);
+    found.sort_by_key(|(reason, ..)| *reason);
+    assert_eq!(found, expected);
+
+    // Money arrives late, and for what was open.
+    wallet.settle(1);
+    wallet.settle(2);
+    let arrived = async {
+        assert_eq!(statuses(&usher, late, 2).await.last().unwrap(), "paid");
+        assert_eq!(statuses(&usher, open, 1).await.last().unwrap(), "paid");
+    };
+    usher.passing(Duration::from_secs(1), arrived).await;
+    until("they are over", || usher.engine.open_streams() == 2).await;
+    let erased = erase(&usher, 1).await;
+    assert_eq!((erased.operations, erased.relays), (2, true));
+    assert_eq!(kept(&erased), [(KeptReason::Mentioned, Some(mention), None)]);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn open_subscription_and_its_announcements_are_kept() {
+    let (mut usher, _wallet) = Running::paying().await;
+    subscribe(&mut usher, false, NOW.secs() + 3_600).await;
+    until("the request is over", || usher.engine.open_streams() == 2).await;
+    let erased = erase(&usher, 1).await;
+    let reasons: Vec<_> = erased.kept.iter().map(|kept| (kept.reason, kept.operation.unwrap().1.unwrap())).collect();
+    assert_eq!(erased.operations, 1, "the request");
+    assert!(reasons.iter().any(|(reason, kind)| *reason == KeptReason::Open && kind.as_str() == "subscription"));
+    assert_eq!(usher.engine.open_streams(), 2, "it goes on");
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn erasure_that_fails_in_the_middle_is_completed_by_the_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store = FaultyStore::on(sqlite.clone());
+    let mut usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
+    let mine = log_in(&mut usher, 1, 1).await;
+    until("all is over", || usher.engine.open_streams() == 1).await;
+    let methods: [Methods; 6] = [
+        &["forget_user"],
+        &["operations_with"],
+        &["remove_finished_of"],
+        &["events_with"],
+        &["idempotency_records_with"],
+        &["forget_relays_of"],
+    ];
+    for method in methods {
+        store.fail(method, 1);
+        assert!(usher.engine.erase_user(&user(1).public_key(), None).await.is_err(), "{method:?}");
+    }
+    for stream in mine {
+        assert!(is_gone(&usher, stream).await);
+    }
+    let last = erase(&usher, 1).await;
+    assert_eq!((last.operations, last.relays), (0, true));
+    assert!(store.user_relays(&user(1).public_key()).await.unwrap().is_empty());
+    let key = user(1).public_key().to_hex();
+    assert!(store.operations_with(&key, None, 1_000).await.unwrap().found.is_empty());
+    assert!(store.events_with(&key, None, 1_000).await.unwrap().found.is_empty());
+
+    // The file has no copy in its free space, neither as text nor as bytes.
+    usher.stop().await;
+    sqlite.close().await;
+    for file in std::fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().path()) {
+        let content = std::fs::read(&file).unwrap();
+        let has = |wanted: &[u8]| content.windows(wanted.len()).any(|found| found == wanted);
+        assert!(!has(key.as_bytes()) && !has(user(1).public_key().as_bytes()), "{}", file.display());
+    }
+}

@@ -1,0 +1,178 @@
+//! What is stored of a user is found and removed, and nothing else.
+
+use std::time::Duration;
+
+use usher_engine::event::NewEvent;
+use usher_engine::ports::{
+    Commit, EventMatch, ForgottenUser, NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord, OpenIdRecordId,
+    OpenIdStep, Passkey, PasskeyChange, PasskeyCredential, SignerSession, SignerSessionUpdate, State, UserRelays,
+    UserSigner,
+};
+use usher_engine::{StreamId, UnixMillis};
+use usher_protocol::PublicKey;
+
+use super::{Subject, accepted, commit_done, create, event, id, new_record, public_key, step};
+
+fn passkey(id: u8, user: u64) -> PasskeyChange {
+    PasskeyChange::Add(Box::new(Passkey {
+        credential: PasskeyCredential { id: vec![id], user_handle: vec![1], public_key: vec![2], state: vec![3] },
+        main_key: public_key(user),
+        wrapped_key: None,
+        created_at: UnixMillis(1_000),
+        used_at: UnixMillis(1_000),
+    }))
+}
+
+fn signer(user: u64) -> UserSigner {
+    let session = SignerSession("session".to_owned());
+    UserSigner { main_key: public_key(user), session, update: SignerSessionUpdate::Store }
+}
+
+fn record(number: u8, client_id: Option<&str>, subject: Option<&PublicKey>) -> OpenIdRecord {
+    OpenIdRecord {
+        id: OpenIdRecordId([number; 32]),
+        grant: None,
+        client_id: client_id.map(str::to_owned),
+        subject: subject.map(PublicKey::to_hex),
+        data: "{}".to_owned(),
+        expires_at: UnixMillis(9_000),
+        used: false,
+        quota: OpenIdQuota::Grants,
+        visitor: "a".to_owned(),
+        bytes: 1,
+    }
+}
+
+/// That of one user, and no more; the relays apart.
+pub async fn what_is_stored_under_a_users_key_is_forgotten(subject: impl Subject) {
+    let store = subject.store();
+    let (user, other) = (public_key(1), public_key(2));
+    let relays = |user| UserRelays { main_key: user, relays: vec!["wss://a".to_owned()] };
+    let commit = Commit {
+        passkeys: vec![passkey(1, 1), passkey(2, 1), passkey(3, 2)],
+        user_relays: vec![relays(user), relays(other)],
+        user_signers: vec![signer(1), signer(2)],
+        ..create(id(1))
+    };
+    commit_done(&*store, commit).await;
+    let records = [record(1, None, Some(&user)), record(2, Some("app"), Some(&user)), record(3, Some("app"), None)];
+    let records = records.into_iter().chain([record(4, None, Some(&other)), record(5, Some("app"), None)]);
+    store.add_openid_records(records.collect()).await.unwrap();
+    for (number, client, user) in [(3, "app", &user), (5, "app", &other)] {
+        let consent = OpenIdConsent {
+            client_id: client.to_owned(),
+            subject: user.to_hex(),
+            scopes: String::new(),
+            at: UnixMillis(1),
+        };
+        let consent = NewOpenIdConsent { consent, visitor: "a".to_owned(), most_of_visitor: 9, most: 9 };
+        let step = OpenIdStep {
+            id: OpenIdRecordId([number; 32]),
+            at: UnixMillis(1),
+            grace: Duration::ZERO,
+            add: Vec::new(),
+            consent: Some(consent),
+        };
+        store.use_openid_record(step).await.unwrap();
+    }
+
+    let forgotten = ForgottenUser { signer: true, passkeys: 2, consents: 1, openid_records: 2 };
+    assert_eq!(store.forget_user(&user).await.unwrap(), forgotten);
+    assert_eq!(store.forget_user(&user).await.unwrap(), ForgottenUser::default(), "once");
+    assert_eq!(store.user_signer(&user).await.unwrap(), None);
+    assert_eq!(store.user_relays(&user).await.unwrap(), ["wss://a"]);
+    assert!(store.forget_relays_of(&user).await.unwrap());
+    assert!(!store.forget_relays_of(&user).await.unwrap());
+    assert!(store.user_relays(&user).await.unwrap().is_empty());
+
+    assert!(store.user_signer(&other).await.unwrap().is_some());
+    assert_eq!(store.user_relays(&other).await.unwrap(), ["wss://a"]);
+    assert_eq!(store.passkey_count(&other).await.unwrap().of_user, 1);
+    assert_eq!(store.openid_consents(None, 9).await.unwrap().len(), 1);
+    for (number, stays) in [(1, false), (2, false), (3, true), (4, true), (5, true)] {
+        assert_eq!(store.openid_record(OpenIdRecordId([number; 32])).await.unwrap().is_some(), stays, "{number}");
+    }
+    // Relays go with the session of the signer.
+    assert!(store.forget_relays_of(&other).await.unwrap());
+    assert_eq!(store.user_signer(&other).await.unwrap(), None);
+}
+
+fn saying(number: u64, text: &str) -> NewEvent {
+    NewEvent { data: format!(r#"{{"text":"{text}"}}"#).into(), ..event(number) }
+}
+
+/// Every row is looked at once, however many at a time.
+pub async fn searches_continue_where_they_ended(subject: impl Subject) {
+    let store = subject.store();
+    const TEXT: &str = "a_b%'";
+    for n in 1..=5 {
+        let text = if n % 2 == 0 { "" } else { TEXT };
+        let events = vec![saying(1, ""), saying(2, text), saying(3, text)];
+        let state = State(format!(r#"{{"text":"{text}"}}"#));
+        let mut record = new_record(n, n, 0);
+        record.record.body = text.as_bytes().to_vec();
+        commit_done(&*store, Commit { state, events, idempotency_record: Some(record), ..create(id(n)) }).await;
+    }
+    commit_done(&*store, Commit { finished: true, state: State(TEXT.to_owned()), ..step(id(4), 1) }).await;
+    for limit in [1, 2, 3, 100] {
+        let (mut operations, mut after) = (Vec::new(), None);
+        loop {
+            let matches = store.operations_with(TEXT, after, limit).await.unwrap();
+            operations.extend(matches.found);
+            after = matches.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(operations, [1, 3, 4, 5].map(id), "{limit}");
+
+        let (mut events, mut after) = (Vec::new(), None);
+        loop {
+            let matches = store.events_with(TEXT, after, limit).await.unwrap();
+            events.extend(matches.found.into_iter().map(|EventMatch { stream, at, data }| (stream, at, data)));
+            after = matches.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        let expected = |stream: StreamId| [2, 3].map(|n| (stream, event(n).at, saying(n, TEXT).data.to_string()));
+        assert_eq!(events, [1, 3, 5].map(|n| expected(id(n))).concat(), "{limit}");
+
+        let (mut records, mut after) = (Vec::new(), None);
+        loop {
+            let matches = store.idempotency_records_with(TEXT, after, limit).await.unwrap();
+            records.extend(matches.found);
+            after = matches.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(records, [1, 3, 5].map(UnixMillis), "{limit}");
+    }
+    assert!(store.operations_with("none", None, 100).await.unwrap().found.is_empty());
+    assert!(store.operations_with("{}", None, 100).await.unwrap().found.is_empty(), "without the reserved one");
+}
+
+/// Completely, but neither open ones nor those whose events are still to be delivered.
+pub async fn finished_operations_of_a_user_are_removed(subject: impl Subject) {
+    let store = subject.store();
+    for n in 1..=4 {
+        let deliver = n == 3 || n == 4;
+        commit_done(&*store, Commit { events: vec![event(0)], deliver, ..create(id(n)) }).await;
+        commit_done(&*store, Commit { finished: n != 1, ..step(id(n), 1) }).await;
+    }
+    store.record_attempt(accepted(id(4), 0, 5)).await.unwrap();
+    let mut removed = store.remove_finished_of([1, 2, 3, 4, 9].map(id).to_vec()).await.unwrap();
+    removed.sort_unstable();
+    assert_eq!(removed, [2, 4].map(id));
+    for (n, stays) in [(1, true), (2, false), (3, true), (4, false)] {
+        assert_eq!(store.operation(id(n)).await.unwrap().is_some(), stays, "{n}");
+        assert_eq!(store.events(id(n), 0, 9).await.unwrap().len(), usize::from(stays), "{n}");
+        assert_eq!(store.delivery(id(n), 0).await.unwrap().is_some(), n == 3, "{n}");
+    }
+    store.record_attempt(accepted(id(3), 0, 5)).await.unwrap();
+    assert_eq!(store.remove_finished_of(vec![id(3), id(3)]).await.unwrap(), [id(3)]);
+    assert!(store.remove_finished_of(Vec::new()).await.unwrap().is_empty());
+    let reserved = store.remove_finished_of(vec![StreamId::SUBSCRIPTIONS]).await.unwrap();
+    assert!(reserved.is_empty());
+}
