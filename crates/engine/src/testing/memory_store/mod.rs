@@ -1,7 +1,6 @@
 //! The storage ports in memory, as simple as possible. The conformance suite of `usher-store` runs on it as well.
 
-// The rows of a store that only tests have.
-#![allow(clippy::missing_panics_doc)]
+#![allow(clippy::missing_panics_doc)] // the rows of a store that only tests have
 
 mod deliveries;
 mod idempotency_records;
