@@ -48,7 +48,8 @@ impl NodeContext {
         }
     }
 
-    /// Makes an invoice that is paid over the channels there are, if `room` has enough for it, and reserves that.
+    /// Makes an invoice that is paid over the channels there are, if `room` has enough for it, and reserves that, unless strangers
+    /// can have it made.
     fn make_plain(
         &self,
         wanted: &WantedInvoice,
@@ -61,7 +62,8 @@ impl NodeContext {
         }
         let made = self.node().bolt11_payment().receive(wanted.amount, description, wanted.expiry);
         let invoice = made.map_err(|error| LightningError::Failed(error.to_string()))?;
-        self.remember(&invoice, wanted.amount).map(Some)
+        let reserved = if wanted.is_for_anybody { 0 } else { wanted.amount };
+        self.remember(&invoice, reserved).map(Some)
     }
 
     /// What the channels can receive and is not promised to an open invoice.

@@ -98,7 +98,13 @@ mod tests {
     const DAY: u64 = 24 * 3600;
 
     async fn invoice(backend: &EmbeddedLightning, expiry: u32) -> Bolt11Invoice {
-        let wanted = WantedInvoice { amount: 50_000_000, description: "Tea".to_owned(), is_hashed: false, expiry };
+        let wanted = WantedInvoice {
+            amount: 50_000_000,
+            description: "Tea".to_owned(),
+            is_hashed: false,
+            is_for_anybody: false,
+            expiry,
+        };
         let making = async {
             loop {
                 match backend.make_invoice(&wanted).await {

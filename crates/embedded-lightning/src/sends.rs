@@ -55,7 +55,11 @@ impl NodeContext {
         let payee = self.payee(&wish.address)?;
         self.check_coins_seen()?;
         let fee_rate = self.on_chain_fee_rate(wish.fee_rate)?;
-        let draft = self.draft(&mut self.wallet().map_err(storage)?, &payee, wish.amount, fee_rate)?;
+        let mut wallet = self.wallet().map_err(storage)?;
+        if wallet.is_mine(payee.clone()) {
+            return Err(NodeError::InvalidAddress("is an address of this node".to_owned()));
+        }
+        let draft = self.draft(&mut wallet, &payee, wish.amount, fee_rate)?;
         Ok(OnChainPrice { amount: draft.amount * 1000, fee: draft.fee * 1000, fee_rate })
     }
 

@@ -285,7 +285,13 @@ pub(crate) async fn assert_same_as_payer(fixture: &Fixture, invoice: &Invoice, w
 }
 
 pub(crate) fn wanted(amount: u64) -> WantedInvoice {
-    WantedInvoice { amount, description: "two teas, très chaud".to_owned(), is_hashed: false, expiry: 600 }
+    WantedInvoice {
+        amount,
+        description: "two teas, très chaud".to_owned(),
+        is_hashed: false,
+        is_for_anybody: false,
+        expiry: 600,
+    }
 }
 
 /// The invoice in the library's form, and back.

@@ -151,6 +151,7 @@ async fn check_signatures(fixture: &Fixture, transaction: &Transaction) {
 async fn what_cannot_be_sent_is_refused_before_anything_happens() {
     let fixture = with_coins(1).await;
     let refused = async |wish: OnChainWish| fixture.backend.price_on_chain(&wish).await.unwrap_err();
+    let own = fixture.backend.new_address().await.unwrap();
     let exactly = |sats: u64| wish(OnChainAmount::Exactly(sats * 1000));
     for (address, words) in [
         ("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "of bitcoin, and wallet.network is regtest"),
@@ -158,6 +159,7 @@ async fn what_cannot_be_sent_is_refused_before_anything_happens() {
         ("1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2", "of bitcoin, and wallet.network is regtest"),
         ("bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt081", "is no Bitcoin address"),
         ("nobody", "is no Bitcoin address"),
+        (own.as_str(), "is an address of this node"),
     ] {
         let error = refused(OnChainWish { address: address.to_owned(), ..exactly(50_000) }).await;
         assert!(matches!(&error, NodeError::InvalidAddress(words_) if words_.contains(words)), "{address}: {error}");

@@ -58,8 +58,8 @@ const CLOSING_CHARGE: Duration = Duration::from_secs(600);
 /// How long after the end the invoice is still watched: a day covers any restart of a wallet.
 const LINGER: Duration = Duration::from_secs(24 * 3600);
 
-/// The same at a payment link, where strangers can have many invoices made: longer than any request to a wallet takes.
-const LINGER_AT_LINK: Duration = Duration::from_secs(3600);
+/// The same at a payment link, where strangers can have many invoices made. Nodes of LDK accept a payment for two hours after expiry.
+const LINGER_AT_LINK: Duration = Duration::from_secs(3 * 3600);
 
 /// The longest, for invoices that the Lightning backend keeps valid longer than requested.
 const MAX_LINGER: Duration = Duration::from_secs(30 * 24 * 3600);

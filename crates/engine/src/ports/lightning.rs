@@ -84,6 +84,8 @@ pub struct WantedInvoice {
     pub description: String,
     /// Whether the invoice has the SHA-256 of the description in its place, as LNURL-pay wants it (LUD-06).
     pub is_hashed: bool,
+    /// Whether strangers can have it made, as many as they like: it keeps no liquidity from others.
+    pub is_for_anybody: bool,
     /// For how many seconds it can be paid.
     pub expiry: u32,
 }

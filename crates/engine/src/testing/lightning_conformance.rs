@@ -80,7 +80,7 @@ async fn an_invoice_is_what_was_asked_for(harness: &mut dyn LightningHarness) {
     // Longer than a description may be.
     let description = "tea, ".repeat(200);
     let digest: [u8; 32] = Sha256::digest(&description).into();
-    let wanted = WantedInvoice { amount: 12_345_000, description, is_hashed: true, expiry: 600 };
+    let wanted = WantedInvoice { amount: 12_345_000, description, is_hashed: true, is_for_anybody: false, expiry: 600 };
     let hashed = backend.make_invoice(&wanted).await.unwrap();
     assert_eq!((hashed.description(), hashed.description_hash()), (None, Some(&digest)));
 }
@@ -192,7 +192,13 @@ async fn what_is_paid_leaves_the_balance(harness: &mut dyn LightningHarness) {
 
 /// An expired invoice is not reported as settled, and not forgotten: a payment may arrive at the last moment.
 async fn an_expired_invoice_is_not_settled_and_stays_known(harness: &mut dyn LightningHarness) {
-    let wanted = WantedInvoice { amount: 3_000_000, description: "tea".to_owned(), is_hashed: false, expiry: 1 };
+    let wanted = WantedInvoice {
+        amount: 3_000_000,
+        description: "tea".to_owned(),
+        is_hashed: false,
+        is_for_anybody: false,
+        expiry: 1,
+    };
     let invoice = harness.backend().make_invoice(&wanted).await.unwrap();
     assert_eq!(invoice.expires_at() - invoice.created_at(), 1);
     eventually("an expired invoice", || async { invoice.is_expired(SystemClock.now().secs()).then_some(()) }).await;
@@ -204,8 +210,13 @@ async fn an_expired_invoice_is_not_settled_and_stays_known(harness: &mut dyn Lig
 }
 
 async fn make_invoice(backend: &dyn Lightning, amount: u64) -> Invoice {
-    let wanted =
-        WantedInvoice { amount, description: "two teas, très chaud".to_owned(), is_hashed: false, expiry: 600 };
+    let wanted = WantedInvoice {
+        amount,
+        description: "two teas, très chaud".to_owned(),
+        is_hashed: false,
+        is_for_anybody: false,
+        expiry: 600,
+    };
     backend.make_invoice(&wanted).await.unwrap()
 }
 

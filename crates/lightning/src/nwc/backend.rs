@@ -180,7 +180,7 @@ impl NwcBackend {
 #[async_trait]
 impl Lightning for NwcBackend {
     async fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
-        let WantedInvoice { amount, description, is_hashed, expiry } = wanted;
+        let WantedInvoice { amount, description, is_hashed, expiry, .. } = wanted;
         let params = if *is_hashed {
             // With the text as well where it fits: some wallets compute the hash from it, and others know no hashes.
             let text = Some(description).filter(|text| text.len() <= MAX_DESCRIPTION_BYTES);

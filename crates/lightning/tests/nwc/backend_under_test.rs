@@ -137,7 +137,13 @@ impl Drop for BackendHandle {
 }
 
 pub(crate) fn wanted(amount: u64) -> WantedInvoice {
-    WantedInvoice { amount, description: "two teas, très chaud".to_owned(), is_hashed: false, expiry: 600 }
+    WantedInvoice {
+        amount,
+        description: "two teas, très chaud".to_owned(),
+        is_hashed: false,
+        is_for_anybody: false,
+        expiry: 600,
+    }
 }
 
 /// So many seconds from now.

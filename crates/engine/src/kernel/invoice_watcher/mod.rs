@@ -153,7 +153,8 @@ impl InvoiceWatcher {
     /// After a restart: the invoice is looked up at its turn, because notifications were missed meanwhile.
     pub(crate) fn watch_again(&self, id: StreamId, hash: PaymentHash, over: bool) {
         let now = self.core.timers.now();
-        let watch = Watch { with_all: true, ..Watch::new(hash, now, over, true) };
+        // Not as a new one afterwards: those of a flood would keep the turns of invoices that were not looked up yet.
+        let watch = Watch { with_all: true, times: FIRST_LOOKUPS, ..Watch::new(hash, now, over, true) };
         self.watched.lock().put(id, watch);
         self.core.timers.set(now, id, TimerKind::LookUp);
     }
@@ -192,7 +193,7 @@ impl InvoiceWatcher {
                 && before > now
             {
                 watch.at = Some(now);
-                watch.with_all = true;
+                (watch.with_all, watch.times) = (true, watch.times.max(FIRST_LOOKUPS));
                 self.core.timers.cancel(before, *id, TimerKind::LookUp);
                 self.core.timers.set(now, *id, TimerKind::LookUp);
             }

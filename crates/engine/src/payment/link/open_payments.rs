@@ -1,5 +1,5 @@
 //! The payments at links that are open: anybody can start one, and each costs a request to the Lightning backend, and is watched for
-//! an hour after its end. They are bounded by the network that asks, by their link, and in all; those that are refused can try again.
+//! three hours after its end. They are bounded by the network that asks, by their link, and in all; those that are refused can try again.
 
 use std::collections::HashMap;
 use std::hash::Hash;

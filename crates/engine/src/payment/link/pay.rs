@@ -12,6 +12,7 @@ use super::offer::Fixed;
 use super::start::PaymentLinks;
 use super::{LinkState, LinkTerms};
 use crate::field_value_checks::expiry;
+use crate::kernel::core::Core;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{Input, Operation, Payment, PaymentOfLink, PaymentTerms, Signal};
 use crate::page_rules::KeyedPage;
@@ -101,6 +102,21 @@ pub struct LnurlInvoice {
     pub page_url: String,
 }
 
+/// The invoice that a wallet waits for. Dropping it, also when the wallet has gone, withdraws the payment: nobody would see an invoice
+/// that is made later.
+struct UnseenInvoice<'a> {
+    core: &'a Core,
+    payment: Option<StreamId>,
+}
+
+impl Drop for UnseenInvoice<'_> {
+    fn drop(&mut self) {
+        let Some(payment) = self.payment else { return };
+        let inputs = self.core.inputs.clone();
+        self.core.tasks.spawn(async move { inputs.put(payment, Input::Signal(Signal::CancelPayment)).await });
+    }
+}
+
 impl PaymentLinks {
     /// Starts a payment for a person who has the link's page. If the link leaves the amount to them, `amount` is it, as the link
     /// counts. The invoice is made afterwards, and is on the payment's page.
@@ -161,15 +177,13 @@ impl PaymentLinks {
             terms.description = identifier.unwrap_or_default().to_owned();
         }
         let (payment, invoice) = self.start(terms, fixed, (comment, Some(metadata)), network).await?;
+        let mut unseen = UnseenInvoice { core: &self.core, payment: Some(payment) };
         let made = tokio::select! {
             made = invoice => made.ok(),
             () = self.core.clock.sleep(PATIENCE) => None,
         };
-        let Some(invoice) = made else {
-            // Nobody would see one that is made later.
-            self.core.inputs.put(payment, Input::Signal(Signal::CancelPayment)).await;
-            return Err(LinkError::NoInvoice);
-        };
+        let invoice = made.ok_or(LinkError::NoInvoice)?;
+        unseen.payment = None;
         Ok(LnurlInvoice { invoice, page_url: self.pages.page_url(KeyedPage::Payment, payment) })
     }
 

@@ -24,6 +24,7 @@ impl Payment {
             amount: self.amount,
             description: self.hashed_text().unwrap_or(&self.description).to_owned(),
             is_hashed: self.hashed_text().is_some(),
+            is_for_anybody: self.of_link.is_some(),
             expiry: u32::try_from(expiry).unwrap_or(u32::MAX),
         }))
     }

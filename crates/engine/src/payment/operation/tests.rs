@@ -26,7 +26,13 @@ pub(super) fn terms() -> PaymentTerms {
 
 pub(super) fn making() -> Payment {
     let (payment, effects) = Payment::to_us(terms(), 5_000, Network::Regtest, NOW);
-    let wanted = WantedInvoice { amount: 5_000, description: "Coffee".to_owned(), is_hashed: false, expiry: 300 };
+    let wanted = WantedInvoice {
+        amount: 5_000,
+        description: "Coffee".to_owned(),
+        is_hashed: false,
+        is_for_anybody: false,
+        expiry: 300,
+    };
     assert_eq!(effects, [Effect::CallLightning(LightningRequest::MakeInvoice(wanted))]);
     payment
 }
