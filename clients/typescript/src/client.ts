@@ -138,11 +138,7 @@ export class Usher extends OperatorEndpoints {
   /**
    * Erases a user, and says what was kept and why. While `next` of the response is not `null`, call it again with it as `after`.
    */
-  eraseUser(
-    mainKey: string,
-    page: { after?: string } = {},
-    options?: CallOptions,
-  ): Promise<Schemas["UserErasure"]> {
+  eraseUser(mainKey: string, page: { after?: string } = {}, options?: CallOptions): Promise<Schemas["UserErasure"]> {
     return this.#http.call("DELETE", `/users/${segment(mainKey)}${query(page)}`, undefined, options);
   }
 
