@@ -138,7 +138,9 @@ test("a payment that the user refuses", async () => {
   const payment = await usher.requestPayment({ main_key: user, amount: 10_000, description: "Coffee" });
   const result = payment.result(within);
   await service.wallet("decline", "--reason", "too dear");
-  assert.deepEqual((await result).data, { status: "user_rejected", reason: "too dear" });
+  const { paid_late_until, ...data } = (await result).data;
+  assert.deepEqual(data, { status: "user_rejected", reason: "too dear" });
+  assert.ok(paid_late_until > Date.now() / 1000);
 });
 
 test("a payment that nobody answers", async () => {

@@ -200,7 +200,7 @@ fn read_position(text: &str) -> Option<ErasurePosition> {
         ("main_key" = String, Path, format = "nostr-public-key", pattern = "^[0-9a-fA-F]{64}$", description = "The user's key: 64 hex characters."),
         (
             "after" = Option<String>, Query,
-            pattern = "^(operations|events|responses):[01](:[0-9a-f-]+(:[0-9]+)?)?$",
+            pattern = "^(operations|events|responses):(0|1)(:[0-9a-f-]+(:[0-9]+)?)?$",
             description = "Continues after this: the `next` of the last response.",
         ),
     ),
