@@ -33,8 +33,9 @@ class DocumentationExamplesTest {
                 HttpServer server;
                 Request request;
                 byte[] rawBody;
-                String secret, mainKey, mintUrl, mintToken;
+                String secret, mainKey, mintUrl, mintToken, streamId, code;
                 abstract void showQrCode(String url);
+                abstract void redirect(String url);
                 abstract void startSession(String user);
                 abstract void deliver();
                 abstract void handle(WebhookEvent event);
