@@ -26,13 +26,8 @@ pub(super) fn terms() -> PaymentTerms {
 
 pub(super) fn making() -> Payment {
     let (payment, effects) = Payment::to_us(terms(), 5_000, Network::Regtest, NOW);
-    let wanted = WantedInvoice {
-        amount: 5_000,
-        description: "Coffee".to_owned(),
-        is_hashed: false,
-        is_for_anybody: false,
-        expiry: 300,
-    };
+    let description = "Coffee".to_owned();
+    let wanted = WantedInvoice { amount: 5_000, description, is_hashed: false, is_for_anybody: false, expiry: 300 };
     assert_eq!(effects, [Effect::CallLightning(LightningRequest::MakeInvoice(wanted))]);
     payment
 }
@@ -300,7 +295,6 @@ fn failed_invoice_creation_is_retried_for_a_minute() {
     let refused = |again| LightningError::Refused { again, reason: "no".to_owned() };
     let mut payment = making();
     assert_eq!(status(&effects(payment.step(&Input::InvoiceMade(Err(refused(false))), NOW))), "error");
-
     for failure in [refused(true), LightningError::NotSent, LightningError::Unknown("silence".to_owned())] {
         let mut payment = making();
         let (mut now, mut asked) = (NOW, 1);
