@@ -108,7 +108,9 @@ impl Fixture {
     pub(crate) async fn begin_with_passkey(&mut self) {
         self.open_login().await;
         let begin = "#with-passkey:not([hidden]) #passkey-begin button.button";
-        self.browser.until(&format!("document.querySelector('{begin}') !== null")).await;
+        // The way with the extension appears above it, and moves it.
+        let both = format!("document.querySelector('#extension:not([hidden])') && document.querySelector('{begin}')");
+        self.browser.until(&format!("({both}) !== null")).await;
         self.browser.click(begin).await;
     }
 
