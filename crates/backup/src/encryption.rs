@@ -19,7 +19,7 @@ const MAX_WORK_FACTOR: u8 = 20;
 /// How an age file begins.
 const AGE: &[u8] = b"age-encryption.org/";
 
-/// How an age file begins that is written in letters (PEM).
+/// How an ASCII-armored age file begins (PEM).
 const ARMOR: &[u8] = b"-----BEGIN AGE";
 
 /// Who can read a backup.

@@ -21,7 +21,7 @@ pub enum ReadError {
     #[error("the backup is damaged or incomplete")]
     Unreadable(#[source] io::Error),
     /// It was encrypted as text.
-    #[error("the file is an age file in letters (armor): decrypt it with `age --decrypt` first")]
+    #[error("the file is an ASCII-armored age file: decrypt it with `age --decrypt` first")]
     Armored,
     /// A key was given, and it is not encrypted.
     #[error(
@@ -113,7 +113,7 @@ pub fn read<R: Read, E: From<ReadError>>(
 type NextEntry<'a, R> = Option<io::Result<Entry<'a, R>>>;
 
 fn read_manifest<R: Read>(entry: NextEntry<'_, R>) -> Result<(Manifest, Vec<u8>), ReadError> {
-    // A changed file of the encrypted kind is found out before anything is returned: what is no tar file was none before.
+    // Decryption reports changed bytes first. So this file was not a tar file when it was encrypted.
     let foreign = |why: &str| ReadError::Foreign(why.to_owned());
     let entry = match entry {
         None => return Err(foreign("it is empty")),

@@ -58,6 +58,11 @@ impl Fixture {
         self.folder.path().join("output")
     }
 
+    /// Where what is left running writes.
+    pub(crate) fn background_output(&self) -> PathBuf {
+        self.folder.path().join("background")
+    }
+
     /// Sets a command's environment.
     pub(crate) fn environment(&self, command: &mut Command) {
         let bin = Path::new(env!("CARGO_BIN_EXE_usher")).parent().unwrap().display();

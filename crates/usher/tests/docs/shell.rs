@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -62,8 +63,14 @@ fn program(script: &Script, fixture: &Fixture) -> String {
         let commands = fixture.adapt(&example.commands);
         let _ = writeln!(program, "printf '\\036%s\\n' {:?}", example.place);
         if example.background {
-            // Standard input stays open, as that of a terminal: `usher dev` reads commands from it.
-            let _ = writeln!(program, "{{\n{commands}}} < <(exec sleep 600) &\n{}", wait_for(fixture.port));
+            // Standard input stays open, as that of a terminal: `usher dev` reads commands from it. What it writes is not mixed
+            // with what the next examples write.
+            let said = fixture.background_output();
+            let _ = writeln!(
+                program,
+                "{{\n{commands}}} < <(exec sleep 600) > {said:?} 2>&1 &\n{}",
+                wait_for(fixture.port, &said)
+            );
         } else {
             program.push_str(&commands);
         }
@@ -72,11 +79,11 @@ fn program(script: &Script, fixture: &Fixture) -> String {
 }
 
 /// Waits until the service answers; ends when what was started has ended.
-fn wait_for(port: u16) -> String {
+fn wait_for(port: u16, said: &Path) -> String {
     format!(
         "background=$!\n\
          until curl -sf --max-time 5 -o /dev/null http://127.0.0.1:{port}/health; do\n\
-         kill -0 \"$background\" 2>/dev/null || {{ echo 'what was started has ended'; exit 1; }}\n\
+         kill -0 \"$background\" 2>/dev/null || {{ echo 'what was started has ended'; cat {said:?}; exit 1; }}\n\
          sleep 0.1\n\
          done\n"
     )

@@ -47,7 +47,7 @@ impl Created {
 ///
 /// The stream gets a `StatusUpdate` `{status: "paid", payment_id, amount, currency, amount_millisats, preimage, …}` for each payment
 /// that was made, and nothing for invoices that nobody pays. `payment_id` names the payment: `GET /payments` lists it, and
-/// `POST /payments/{payment_id}/refund` pays it back. `comment` is what the payer wrote with their wallet: text of a stranger.
+/// `POST /payments/{payment_id}/refund` pays it back. `comment` is what the payer wrote with their wallet: untrusted text.
 ///
 /// The link gives out no more invoices after `expires_at`, after `max_payments`, or once it is closed
 /// (`DELETE /payment-links/{stream_id}`). An invoice that was given out before can still be paid, and the payment is an event as any

@@ -702,8 +702,8 @@ public final class UsherApi {
      * <p>The stream gets a {@code StatusUpdate} {@code {status: "paid", payment_id, amount, currency,
      * amount_millisats, preimage, …}} for each payment that was made, and nothing for invoices that nobody pays.
      * {@code payment_id} names the payment: {@code GET /payments} lists it, and {@code POST
-     * /payments/{payment_id}/refund} pays it back. {@code comment} is what the payer wrote with their wallet: text of
-     * a stranger.
+     * /payments/{payment_id}/refund} pays it back. {@code comment} is what the payer wrote with their wallet:
+     * untrusted text.
      *
      * <p>The link gives out no more invoices after {@code expires_at}, after {@code max_payments}, or once it is
      * closed ({@code DELETE /payment-links/{stream_id}}). An invoice that was given out before can still be paid, and
