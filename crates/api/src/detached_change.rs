@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinError;
 use tracing::Instrument as _;
+use usher_engine::in_current_request;
 
 use crate::ApiState;
 use crate::problem::Problem;
@@ -33,5 +34,5 @@ where
         drop(permit);
         result
     };
-    state.tasks.spawn(task.in_current_span()).await.map_err(|error| TaskLost(Some(error)))
+    state.tasks.spawn(in_current_request(task).in_current_span()).await.map_err(|error| TaskLost(Some(error)))
 }

@@ -16,6 +16,7 @@ use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, UPGRADE, X_CONTENT_T
 use http::{HeaderMap, HeaderValue};
 use tokio::time::Instant;
 use tracing::Instrument as _;
+use usher_engine::RequestContext;
 
 use crate::ApiState;
 use crate::auth::{self, AuthPolicy, Authorization};
@@ -147,7 +148,8 @@ impl Context {
     async fn run_until_deadline(&self, request: Request, next: Next, extension: &DeadlineExtension) -> Response {
         let started = Instant::now();
         let mut limit = self.state.limits.request_timeout;
-        let mut response = std::pin::pin!(AssertUnwindSafe(next.run(request)).catch_unwind());
+        let handling = Arc::new(RequestContext::default()).scope(next.run(request));
+        let mut response = std::pin::pin!(AssertUnwindSafe(handling).catch_unwind());
         loop {
             match tokio::time::timeout_at(started + limit, &mut response).await {
                 Ok(Ok(response)) => return response,

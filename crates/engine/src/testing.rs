@@ -89,6 +89,7 @@ pub fn commit(operation: StreamId, expected: Revision, at: UnixMillis) -> Commit
     Commit {
         operation,
         kind: OperationKind::KeyHandshake,
+        origin: None,
         expected,
         at,
         state: State("{}".to_owned()),

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use usher_engine::UnixMillis;
 use usher_engine::ports::{
     Commit, CounterAdvance, DeliveryStore as _, NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord,
     OpenIdRecordId, OpenIdStep, OpenIdStore as _, OutboxChange, Passkey, PasskeyChange, PasskeyCredential, PaymentKind,
     PaymentRecord, PaymentRecordStatus, SettingStore as _, SignerSession, SignerSessionUpdate, Store as _,
     TicketCommit, TicketStore as _, UserRelays, UserSigner,
 };
+use usher_engine::{Origin, UnixMillis};
 use usher_protocol::message::PaymentHash;
 use usher_store::conformance::{
     FullStore, Snapshot, Subjects, accepted, commit_done, create, event, given_up, id, idempotency_key, inbound, key,
@@ -108,6 +108,7 @@ async fn fill(store: &dyn FullStore) {
             watched: (n % 3 == 0).then(|| PaymentHash::from_bytes([7; 32])),
             wake_at: (n % 5 == 0).then_some(UnixMillis(n)),
             done: n % 7 == 0,
+            origin: (n % 2 == 0).then(|| Origin(n.cast_signed())),
             idempotency_record: Some(new_record(n, n, 0)),
             ..create(id(n))
         };

@@ -211,6 +211,7 @@ fn draft() -> impl Strategy<Value = Draft> {
         let commit = Commit {
             operation: stream_id(stream),
             kind,
+            origin: None,
             expected: Revision::New,
             at: UnixMillis(at),
             state: State(state),

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tracing::Instrument as _;
 use usher_engine::ports::{IdempotencyKey, IdempotencyRecord};
-use usher_engine::{IdempotentRequest, RenderedResponse};
+use usher_engine::{IdempotentRequest, RenderedResponse, in_current_request};
 
 use self::fingerprint::Fingerprint;
 pub(crate) use self::key::IDEMPOTENCY_KEY;
@@ -141,7 +141,7 @@ pub(crate) async fn idempotency(
         drop((turn, place));
         response
     };
-    Ok(tasks.spawn(work.in_current_span()).await.map_err(|error| TaskLost(Some(error)))?)
+    Ok(tasks.spawn(in_current_request(work).in_current_span()).await.map_err(|error| TaskLost(Some(error)))?)
 }
 
 /// Stores a request's response unless there is one already, and returns the response to send.

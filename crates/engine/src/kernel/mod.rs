@@ -30,6 +30,7 @@ pub(crate) mod operation_workers;
 pub(crate) mod outbox;
 pub(crate) mod per_network_limit;
 pub(crate) mod remote_signer_queue;
+pub(crate) mod request_context;
 pub(crate) mod request_errors;
 pub(crate) mod restore;
 pub(crate) mod signer_slots;

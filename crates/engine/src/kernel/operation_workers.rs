@@ -19,9 +19,7 @@ use super::ticket_queue::TicketQueue;
 use super::timers::{Due, TimerKind};
 use crate::kernel::core::Core;
 use crate::operations::{Effect, Input, Operation, StepResult};
-use crate::ports::{
-    Conflict, CurrencyCode, ExchangeRate, ExchangeRates, InvoiceStatus, RateUnavailable, Revision, StoreError,
-};
+use crate::ports::{Conflict, CurrencyCode, ExchangeRate, ExchangeRates, InvoiceStatus, RateUnavailable, StoreError};
 use crate::{StreamId, UnixMillis};
 
 /// The first pause before a worker tries again when the store fails; it doubles.
@@ -161,8 +159,8 @@ impl Workers {
                 return Ok(());
             }
             let claims = operation.correlations().into_iter().filter(|key| !before.contains(key)).collect();
-            let change =
-                Change { id, operation, effects, expected: Revision::At(stored.revision), claims, at: Some(at) };
+            let step = Change::step(id, stored.version(), operation, effects);
+            let change = Change { claims, at: Some(at), ..step };
             match self.committer.commit(change, now, Cause::Inputs(inbound)).await? {
                 None if later.is_empty() => {
                     if charges {

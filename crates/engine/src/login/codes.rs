@@ -91,7 +91,7 @@ impl Logins {
     }
 
     async fn find_by_code(&self, stream: StreamId, code: &str) -> Result<Stored<Login>, RedeemError> {
-        let ((id, revision, login), code) = match self.find(stream).await? {
+        let ((id, version, login), code) = match self.find(stream).await? {
             Some(found) => (found, code),
             None => {
                 let is_closed = self.is_closed(stream).await?.ok_or(RedeemError::NotFound)?;
@@ -115,6 +115,6 @@ impl Logins {
         if !self.pages.is_login_code(id, code) {
             return Err(RedeemError::Wrong);
         }
-        Ok((id, revision, login))
+        Ok((id, version, login))
     }
 }

@@ -122,7 +122,7 @@ impl Logins {
         claims: bool,
     ) -> Result<OpenedLogin, StoreError> {
         loop {
-            let Some((_, revision, mut login)) = self.find_page(id, page_secret).await? else {
+            let Some((_, version, mut login)) = self.find_page(id, page_secret).await? else {
                 return Ok(match self.find_reusable(id, page_secret).await? {
                     None => OpenedLogin::NotFound,
                     Some(Parent { is_closed: true, .. }) => OpenedLogin::Closed,
@@ -149,7 +149,7 @@ impl Logins {
             let new_browser = self.core.ids.token();
             login.bind(new_browser.clone());
             let page = self.page(id, &login, parent, Some(new_browser));
-            let change = Change::step(id, revision, Operation::Login(login), Vec::new());
+            let change = Change::step(id, version, Operation::Login(login), Vec::new());
             let conflict = self.starter.committer.commit(change, self.core.clock.now(), Cause::Request(None)).await?;
             if conflict.is_none() {
                 return Ok(page);
@@ -305,14 +305,14 @@ impl Logins {
         if goes_on { Ok(()) } else { Err(LoginPageError::Ended.into()) }
     }
 
-    /// The open login of a page that belongs to this browser, and its revision.
+    /// The open login of a page that belongs to this browser, and its version.
     pub(super) async fn own_open(
         &self,
         id: StreamId,
         page_secret: &str,
         browser: Option<&str>,
     ) -> Result<Stored<Login>, LoginPageError> {
-        let (_, revision, login) = self.find_page(id, page_secret).await?.ok_or(LoginPageError::NotFound)?;
+        let (_, version, login) = self.find_page(id, page_secret).await?.ok_or(LoginPageError::NotFound)?;
         let owner = login.browser().zip(browser);
         if !owner.is_some_and(|(owner, browser)| is_same_secret(owner, browser)) {
             return Err(LoginPageError::OtherBrowser);
@@ -321,7 +321,7 @@ impl Logins {
         if !login.state().is_open() || is_cut_off {
             return Err(LoginPageError::Ended);
         }
-        Ok((id, revision, login))
+        Ok((id, version, login))
     }
 
     fn page(&self, id: StreamId, login: &Login, parent: Option<Parent>, new_browser: Option<String>) -> OpenedLogin {
@@ -405,7 +405,7 @@ impl Logins {
     pub(crate) async fn find(&self, id: StreamId) -> Result<Option<Stored<Login>>, StoreError> {
         match self.core.damaged_rows.readable(id).await? {
             Some((stored, Operation::Login(login))) if stored.kind == OperationKind::Login => {
-                Ok(Some((id, stored.revision, login)))
+                Ok(Some((id, stored.version(), login)))
             }
             _ => Ok(None),
         }

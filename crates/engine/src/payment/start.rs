@@ -153,7 +153,7 @@ impl Payments {
                     StepResult::Stepped(effects) => effects,
                     StepResult::Ignored => Vec::new(),
                 };
-                Change::step(found.stream_id, found.revision, Operation::Subscription(found.subscription), effects)
+                Change::step(found.stream_id, found.version, Operation::Subscription(found.subscription), effects)
             }));
             let started = PricedOperation { stream_id, price: price.clone() };
             let record = once.as_ref().map(|once| once.record(&started, now));

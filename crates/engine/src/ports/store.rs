@@ -10,7 +10,7 @@ use super::{
 };
 use crate::event::{Event, NewEvent};
 use crate::operations::OperationKind;
-use crate::{StreamId, UnixMillis};
+use crate::{Origin, StreamId, UnixMillis};
 
 /// Durable storage of operations, events and messages. All engines pass `usher_store::conformance`.
 #[async_trait]
@@ -129,6 +129,8 @@ pub struct Commit {
     pub operation: StreamId,
     /// Its kind.
     pub kind: OperationKind,
+    /// Who started it. Stored when it is created, and not changed by later steps.
+    pub origin: Option<Origin>,
     /// What the store must hold for the commit to happen.
     pub expected: Revision,
     /// When the step happened.
@@ -281,6 +283,8 @@ pub enum Conflict {
 pub struct StoredOperation {
     /// Its kind.
     pub kind: OperationKind,
+    /// Who started it.
+    pub origin: Option<Origin>,
     /// Its state.
     pub state: State,
     /// Its revision.

@@ -1,12 +1,13 @@
 //! Finds subscriptions that are not finished.
 
 use crate::StreamId;
+use crate::kernel::commit::Version;
 use crate::operations::{Operation, Subscription};
 use crate::ports::{CorrelationKey, Store, StoreError};
 
 pub(crate) struct OpenSubscription {
     pub(crate) stream_id: StreamId,
-    pub(crate) revision: u64,
+    pub(crate) version: Version,
     pub(crate) subscription: Subscription,
 }
 
@@ -16,7 +17,7 @@ pub(crate) async fn find(store: &dyn Store, id: &str) -> Result<Option<OpenSubsc
     let Some((stream_id, stored)) = store.operation_with_key(key).await? else { return Ok(None) };
     match Operation::from_state(&stored.state) {
         Ok(Operation::Subscription(subscription)) => {
-            Ok(Some(OpenSubscription { stream_id, revision: stored.revision, subscription }))
+            Ok(Some(OpenSubscription { stream_id, version: stored.version(), subscription }))
         }
         // A request whose subscription was refused.
         Ok(_) => Ok(None),

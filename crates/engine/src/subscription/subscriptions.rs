@@ -114,7 +114,7 @@ impl Subscriptions {
             Operation::Subscription,
             || async {
                 let found = find(&*self.core.store, id).await?.filter(|found| found.subscription.is_of(&main_key));
-                Ok::<_, SubscriptionError>(found.map(|found| (found.stream_id, found.revision, found.subscription)))
+                Ok::<_, SubscriptionError>(found.map(|found| (found.stream_id, found.version, found.subscription)))
             },
             |subscription, now| {
                 let stepped = subscription.step(&Input::Signal(Signal::Close), now);

@@ -139,7 +139,7 @@ impl Tickets {
             return Ok(None);
         };
         match Operation::from_state(&stored.state) {
-            Ok(Operation::TicketDelivery(delivery)) => Ok(Some((stream_id, stored.revision, delivery))),
+            Ok(Operation::TicketDelivery(delivery)) => Ok(Some((stream_id, stored.version(), delivery))),
             Ok(_) | Err(_) => Err(unreadable()),
         }
     }

@@ -355,7 +355,7 @@ impl Verification {
             Some((stored, Operation::VerificationSession(session)))
                 if stored.kind == OperationKind::VerificationSession =>
             {
-                Ok(Some((id, stored.revision, session)))
+                Ok(Some((id, stored.version(), session)))
             }
             _ => Ok(None),
         }

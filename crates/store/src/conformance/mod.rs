@@ -121,6 +121,7 @@ macro_rules! store_conformance {
         $crate::store_conformance! { @$form $make_store;
             operations {
                 new_operation_is_read_back
+                origin_is_that_of_the_first_commit
                 steps_replace_the_state
                 unknown_rows_are_absent
                 finishing_is_final

@@ -1,7 +1,7 @@
 //! Operations: created, stepped, finished.
 
 use usher_engine::ports::{Commit, Conflict, OperationKind, State, StoredOperation};
-use usher_engine::{StreamId, UnixMillis};
+use usher_engine::{Origin, StreamId, UnixMillis};
 
 use super::{Subject, commit_conflicts, commit_done, create, event, id, key, message, step};
 use usher_engine::ports::OutboxChange;
@@ -18,6 +18,7 @@ pub async fn new_operation_is_read_back(subject: impl Subject) {
     assert_eq!(commit_done(&*store, commit).await, (1, 2));
     let expected = StoredOperation {
         kind: OperationKind::Authentication,
+        origin: None,
         state: State(r#"{"secret":"ü"}"#.to_owned()),
         revision: 1,
         next_index: 2,
@@ -25,6 +26,22 @@ pub async fn new_operation_is_read_back(subject: impl Subject) {
         finished_at: None,
     };
     assert_eq!(store.operation(id(1)).await.unwrap(), Some(expected));
+}
+
+/// Steps do not change it, also when they say otherwise.
+pub async fn origin_is_that_of_the_first_commit(subject: impl Subject) {
+    let store = subject.store();
+    let origins = [Some(Origin(i64::MAX)), Some(Origin(0)), None];
+    for (n, origin) in (1..).zip(origins) {
+        let kind = OperationKind::Subscription;
+        commit_done(&*store, Commit { origin, kind, claims: vec![key("a")], ..create(id(n)) }).await;
+        commit_done(&*store, Commit { origin: Some(Origin(9)), kind, ..step(id(n), 1) }).await;
+        assert_eq!(store.operation(id(n)).await.unwrap().unwrap().origin, origin);
+        assert_eq!(store.operation_with_key(key("a")).await.unwrap().unwrap().1.origin, origin);
+        assert_eq!(store.subscriptions(None, 1).await.unwrap()[0].1.origin, origin);
+        commit_done(&*store, Commit { kind, finished: true, ..step(id(n), 2) }).await;
+        assert_eq!(store.operation(id(n)).await.unwrap().unwrap().origin, origin);
+    }
 }
 
 /// Each step is one revision on.

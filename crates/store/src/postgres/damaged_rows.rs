@@ -113,15 +113,16 @@ const CHECKS: [Check; 17] = [
     },
     Check {
         table: "operations",
-        columns: "kind, state, revision, next_index, finished_at, done, correlations, wake_at, outbox, watched, at",
+        columns: "kind, state, revision, next_index, finished_at, done, correlations, origin, wake_at, outbox,
+            watched, at",
         from: "operations",
         key: &["id"],
         read: |row| {
             read::operation(row)?;
-            times(row, &[4, 7, 10])?;
-            columns::int::<u64>(row, 8)?;
-            columns::optional_bytes::<32>(row, 9)?;
-            id(row, 11)
+            times(row, &[4, 8, 11])?;
+            columns::int::<u64>(row, 9)?;
+            columns::optional_bytes::<32>(row, 10)?;
+            id(row, 12)
         },
     },
     Check {

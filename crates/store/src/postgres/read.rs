@@ -5,7 +5,7 @@ use usher_engine::event::Event;
 use usher_engine::ports::{
     CorrelationKey, OpenOperation, OperationKind, OutboxMessage, State, StoreError, StoredOperation,
 };
-use usher_engine::{StreamId, UnixMillis};
+use usher_engine::{Origin, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 use usher_protocol::message::PaymentHash;
 
@@ -15,15 +15,15 @@ use crate::codec;
 
 /// Of one operation.
 pub(super) const OPERATION: &str =
-    "SELECT kind, state, revision, next_index, finished_at, done, correlations FROM operations WHERE id = $1";
+    "SELECT kind, state, revision, next_index, finished_at, done, correlations, origin FROM operations WHERE id = $1";
 
 /// Of the open operation that has a key.
-pub(super) const WITH_KEY: &str = "SELECT kind, state, revision, next_index, finished_at, done, id
+pub(super) const WITH_KEY: &str = "SELECT kind, state, revision, next_index, finished_at, done, id, origin
     FROM correlations JOIN operations ON operations.id = correlations.operation
     WHERE correlations.key = $1 AND finished_at IS NULL";
 
 /// A part of the subscriptions after an id.
-pub(super) const SUBSCRIPTIONS: &str = "SELECT kind, state, revision, next_index, finished_at, done, id
+pub(super) const SUBSCRIPTIONS: &str = "SELECT kind, state, revision, next_index, finished_at, done, id, origin
     FROM operations WHERE kind = 8 AND finished_at IS NULL AND id > $1 ORDER BY id LIMIT $2 OFFSET $3";
 
 pub(super) const EVENTS: &str =
@@ -57,6 +57,7 @@ fn stored(row: &Row) -> Result<StoredOperation, PostgresFailure> {
         next_index: columns::int(row, 3)?,
         done: columns::get(row, 5)?,
         finished_at: columns::optional_time(row, 4)?,
+        origin: columns::get::<Option<i64>>(row, 7)?.map(Origin),
     };
     codec::check_numbers(stored.revision, stored.next_index)?;
     Ok(stored)

@@ -282,8 +282,8 @@ fn insert_operation(connection: &Connection, commit: &Commit, after: &Row) -> Re
     prepare(
         connection,
         "INSERT INTO operations (id, kind, state, revision, next_index, wake_at, outbox, correlations, finished_at, done,
-             watched, at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+             watched, at, origin)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?
     .execute(params![
         commit.operation.as_bytes(),
@@ -298,6 +298,7 @@ fn insert_operation(connection: &Connection, commit: &Commit, after: &Row) -> Re
         commit.done,
         commit.watched.filter(|_| !commit.finished).map(|hash| *hash.as_bytes()),
         codec::time(commit.at),
+        commit.origin.map(|origin| origin.0),
     ])
     .during("insert an operation")
     .map(|_| ())

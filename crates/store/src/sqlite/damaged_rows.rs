@@ -104,16 +104,17 @@ const CHECKS: [Check; 17] = [
     },
     Check {
         table: "operations",
-        columns: "kind, state, revision, next_index, finished_at, done, correlations, wake_at, outbox, watched, at",
+        columns: "kind, state, revision, next_index, finished_at, done, correlations, origin, wake_at, outbox,
+            watched, at",
         from: "operations",
         key: &["id"],
         read: |row| {
             read::stored(row, DURING)?;
             codec::read_correlations(&row.get::<_, Vec<u8>>(6).during(DURING)?)?;
-            times(row, &[4, 7, 10])?;
-            row.get::<_, u64>(8).during(DURING)?;
-            row.get::<_, Option<[u8; 32]>>(9).during(DURING)?;
-            id(row, 11)
+            times(row, &[4, 8, 11])?;
+            row.get::<_, u64>(9).during(DURING)?;
+            row.get::<_, Option<[u8; 32]>>(10).during(DURING)?;
+            id(row, 12)
         },
     },
     Check {

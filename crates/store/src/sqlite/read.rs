@@ -5,7 +5,7 @@ use usher_engine::event::Event;
 use usher_engine::ports::{
     CorrelationKey, OpenOperation, OperationKind, OutboxMessage, SignerSession, State, StoreError, StoredOperation,
 };
-use usher_engine::{StreamId, UnixMillis};
+use usher_engine::{Origin, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 use usher_protocol::message::PaymentHash;
 
@@ -17,7 +17,8 @@ pub(crate) fn operation(connection: &Connection, id: StreamId) -> Result<Option<
     const DURING: &str = "read an operation";
     let found = connection
         .prepare_cached(
-            "SELECT kind, state, revision, next_index, finished_at, done, correlations FROM operations WHERE id = ?1",
+            "SELECT kind, state, revision, next_index, finished_at, done, correlations, origin
+             FROM operations WHERE id = ?1",
         )
         .during(DURING)?
         .query_row([id.as_bytes()], |row| {
@@ -38,7 +39,7 @@ pub(crate) fn operation_with_key(
     const DURING: &str = "read the operation that has a correlation key";
     let found = connection
         .prepare_cached(
-            "SELECT kind, state, revision, next_index, finished_at, done, id
+            "SELECT kind, state, revision, next_index, finished_at, done, id, origin
              FROM correlations JOIN operations ON operations.id = correlations.operation
              WHERE correlations.key = ?1 AND finished_at IS NULL",
         )
@@ -58,7 +59,7 @@ pub(crate) fn subscriptions(
     const DURING: &str = "read subscriptions";
     let mut statement = connection
         .prepare_cached(
-            "SELECT kind, state, revision, next_index, finished_at, done, id
+            "SELECT kind, state, revision, next_index, finished_at, done, id, origin
              FROM operations INDEXED BY operations_subscriptions
              WHERE kind = 8 AND finished_at IS NULL AND id > ?1 ORDER BY id",
         )
@@ -78,7 +79,8 @@ pub(crate) fn subscriptions(
     Ok(subscriptions)
 }
 
-/// The operation in a row that begins with its kind, state, revision, next index, end and whether it is done.
+/// The operation in a row that begins with its kind, state, revision, next index, end and whether it is done, and has its origin
+/// after one more.
 pub(crate) fn stored(row: &Row<'_>, during: &'static str) -> Result<StoredOperation, SqliteFailure> {
     let stored = StoredOperation {
         kind: codec::kind(row.get(0).during(during)?)?,
@@ -87,6 +89,7 @@ pub(crate) fn stored(row: &Row<'_>, during: &'static str) -> Result<StoredOperat
         next_index: row.get(3).during(during)?,
         done: row.get(5).during(during)?,
         finished_at: row.get::<_, Option<u64>>(4).during(during)?.map(UnixMillis),
+        origin: row.get::<_, Option<i64>>(7).during(during)?.map(Origin),
     };
     codec::check_numbers(stored.revision, stored.next_index)?;
     Ok(stored)

@@ -36,6 +36,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 17, sql: include_str!("../../migrations/sqlite/0017_eventless_operations.sql") },
     Migration { version: 18, sql: include_str!("../../migrations/sqlite/0018_passkeys.sql") },
     Migration { version: 19, sql: include_str!("../../migrations/sqlite/0019_payment_records.sql") },
+    Migration { version: 20, sql: include_str!("../../migrations/sqlite/0020_api_keys.sql") },
 ];
 
 /// The newest version that this program knows.
@@ -186,6 +187,7 @@ mod tests {
         "13a42907e22c298266a3cdace5f2d0f3f2ef925e65cacac1cd1e075aebc96602",
         "0c6d9da4f8d1d41cdf56b598636100f5bcce5e444d72573c7151cfc0b49471fc",
         "818fcbc428af16fbc6015fe1c3b3d86220c033ed1dfb9dd9db673bbd7af066ef",
+        "41e3ff5b66de9952e8e68c33b6fec8e97d45cc3bd673e1d75519f9f7802390c4",
     ];
 
     #[test]

@@ -8,6 +8,7 @@ use tracing::error;
 use super::{Change, append};
 use crate::kernel::core::Core;
 use crate::kernel::observer::LinkedChanges;
+use crate::kernel::request_context::Origin;
 use crate::operations::{Effect, Input, LinkedChange, Operation, Signal, StepResult};
 use crate::ports::{CorrelationKey, StoreError, Table};
 use crate::{StreamId, UnixMillis};
@@ -67,7 +68,7 @@ impl ChangeCollector {
         let found = match self.core.store.operation_with_key(key).await {
             Ok(Some((id, stored))) => Operation::from_state(&stored.state)
                 .ok()
-                .map(|operation| Change::step(id, stored.revision, operation, Vec::new())),
+                .map(|operation| Change::step(id, stored.version(), operation, Vec::new())),
             Ok(None) => return Ok(None),
             Err(StoreError::Unreadable(_)) => None,
             Err(failure) => return Err(failure),
@@ -88,8 +89,13 @@ impl ChangeCollector {
             Err(StoreError::Unreadable(_)) => None,
             Err(failure) => return Err(failure),
         };
-        let operation = stored.and_then(|stored| Some((stored.revision, Operation::from_state(&stored.state).ok()?)));
-        Ok(operation.map(|(revision, operation)| Change::step(id, revision, operation, Vec::new())))
+        let operation = stored.and_then(|stored| Some((stored.version(), Operation::from_state(&stored.state).ok()?)));
+        Ok(operation.map(|(version, operation)| Change::step(id, version, operation, Vec::new())))
+    }
+
+    /// An operation that a step starts: it is of whoever started that step's operation.
+    fn started_by(&self, origin: Option<Origin>, operation: Operation, effects: Vec<Effect>) -> Change {
+        Change { origin, ..Change::start(self.core.ids.stream_id(), operation, effects) }
     }
 
     /// Takes what a change starts, the signals it sends and its linked changes out of its effects.
@@ -104,11 +110,11 @@ impl ChangeCollector {
         for effect in std::mem::take(&mut change.effects) {
             match effect {
                 Effect::Start(operation, effects) => {
-                    started.push_back(Change::start(self.core.ids.stream_id(), *operation, effects));
+                    started.push_back(self.started_by(change.origin, *operation, effects));
                 }
                 Effect::LinkedChange(linked_change) => {
                     if let Some((operation, effects)) = self.linked_changes.start(&linked_change, now) {
-                        started.push_back(Change::start(self.core.ids.stream_id(), operation, effects));
+                        started.push_back(self.started_by(change.origin, operation, effects));
                     }
                     linked_changes.push(linked_change);
                 }

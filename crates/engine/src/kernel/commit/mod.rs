@@ -26,10 +26,11 @@ pub(crate) use self::modify::{Modified, ModifyError, Stored};
 use self::step::{Announced, Step};
 use crate::kernel::core::Core;
 use crate::kernel::observer::LinkedChanges;
+use crate::kernel::request_context::{Origin, RequestContext};
 use crate::operations::{Effect, Operation};
 use crate::ports::{
     AllCommitted, Commit, Conflict, CorrelationKey, NewIdempotencyRecord, OperationKind, OutboxChange, Revision, State,
-    StoreError, UserRelays,
+    StoreError, StoredOperation, UserRelays,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -39,18 +40,36 @@ pub(crate) struct Change {
     pub(crate) effects: Vec<Effect>,
     pub(crate) expected: Revision,
     pub(crate) claims: Vec<CorrelationKey>,
+    /// Who started the operation.
+    pub(crate) origin: Option<Origin>,
     /// When the step happened, by the operation's own time ([`Index::time_of`]); `None`: at the time of the commit.
     pub(crate) at: Option<UnixMillis>,
 }
 
 impl Change {
+    /// A new operation, of the request that is being processed, if it is of one.
     pub(crate) fn start(id: StreamId, operation: Operation, effects: Vec<Effect>) -> Self {
         let claims = operation.correlations();
-        Self { id, operation, effects, expected: Revision::New, claims, at: None }
+        let origin = RequestContext::current_origin();
+        Self { id, operation, effects, expected: Revision::New, claims, origin, at: None }
     }
 
-    pub(crate) fn step(id: StreamId, revision: u64, operation: Operation, effects: Vec<Effect>) -> Self {
-        Self { id, operation, effects, expected: Revision::At(revision), claims: Vec::new(), at: None }
+    pub(crate) fn step(id: StreamId, version: Version, operation: Operation, effects: Vec<Effect>) -> Self {
+        let Version { revision, origin } = version;
+        Self { id, operation, effects, expected: Revision::At(revision), claims: Vec::new(), origin, at: None }
+    }
+}
+
+/// What a step has to know of the stored operation that it continues, beside its state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Version {
+    pub(crate) revision: u64,
+    pub(crate) origin: Option<Origin>,
+}
+
+impl StoredOperation {
+    pub(crate) const fn version(&self) -> Version {
+        Version { revision: self.revision, origin: self.origin }
     }
 }
 
@@ -146,6 +165,7 @@ impl Committer {
         Ok(Commit {
             operation: step.id,
             kind: operation.kind(),
+            origin: step.origin,
             expected,
             at: step.at,
             state: operation.to_state().map_err(|_| StoreError::Unexpected("an operation cannot be written"))?,
@@ -172,6 +192,7 @@ impl Committer {
         Commit {
             operation: StreamId::SUBSCRIPTIONS,
             kind: OperationKind::Subscriptions,
+            origin: None,
             expected: Revision::Any,
             at: now,
             state: State("{}".to_owned()),

@@ -1,11 +1,11 @@
 //! Requests that change an operation: it is read, changed and committed, and read again when it was stepped meanwhile.
 
-use super::{Cause, Change, Committer};
+use super::{Cause, Change, Committer, Version};
 use crate::operations::{Effect, Operation};
 use crate::ports::{Conflict, NewIdempotencyRecord, StoreError};
 use crate::{StreamId, UnixMillis};
 
-pub(crate) type Stored<M> = (StreamId, u64, M);
+pub(crate) type Stored<M> = (StreamId, Version, M);
 
 pub(crate) enum Modified<T> {
     Unchanged(T),
@@ -43,13 +43,13 @@ impl Committer {
         R: Future<Output = Result<Option<Stored<M>>, E>>,
     {
         loop {
-            let Some((id, revision, mut state)) = read().await? else { return Ok(None) };
+            let Some((id, version, mut state)) = read().await? else { return Ok(None) };
             let now = self.core.clock.now();
             let (effects, record, result) = match change(&mut state, now)? {
                 Modified::Unchanged(result) => return Ok(Some(result)),
                 Modified::Changed { effects, record, result } => (effects, record, result),
             };
-            let change = Change::step(id, revision, operation(state), effects);
+            let change = Change::step(id, version, operation(state), effects);
             match self.commit(change, now, Cause::Request(record)).await? {
                 None => return Ok(Some(result)),
                 Some(Conflict::Revision) => {}

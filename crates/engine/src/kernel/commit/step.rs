@@ -2,6 +2,7 @@
 
 use super::Change;
 use crate::event::NewEvent;
+use crate::kernel::request_context::Origin;
 use crate::kernel::timers::MonotonicMillis;
 use crate::operations::{Effect, LightningRequest, Operation, SignerCall, TicketCall};
 use crate::ports::{
@@ -16,6 +17,7 @@ pub(super) struct Step {
     pub(super) on: MonotonicMillis,
     pub(super) operation: Operation,
     pub(super) is_new: bool,
+    pub(super) origin: Option<Origin>,
     pub(super) events: Vec<NewEvent>,
     /// They replace what is in the outbox.
     pub(super) messages: Vec<OutboxMessage>,
@@ -44,7 +46,7 @@ pub(super) struct Announced {
 
 impl Step {
     pub(super) fn of(change: Change, now: UnixMillis, on: MonotonicMillis) -> (Self, Vec<UserRelays>, Vec<Announced>) {
-        let Change { id, operation, effects, expected, claims, at } = change;
+        let Change { id, operation, effects, expected, claims, origin, at } = change;
         let queue = operation.announcement_queue();
         let is_of_app = operation.is_of_app();
         let mut step = Self {
@@ -53,6 +55,7 @@ impl Step {
             on,
             operation,
             is_new: expected == Revision::New,
+            origin,
             events: Vec::new(),
             messages: Vec::new(),
             added: Vec::new(),

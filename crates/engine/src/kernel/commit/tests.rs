@@ -50,6 +50,8 @@ impl LinkedChanges for NoLinkedChanges {
     }
 }
 
+const FIRST: Version = Version { revision: 1, origin: None };
+
 const MINUTE: Duration = Duration::from_secs(60);
 
 fn handshake(token: &str) -> Operation {
@@ -81,6 +83,33 @@ async fn new_operation_is_indexed_with_its_timer() {
 }
 
 #[tokio::test]
+async fn operation_is_of_the_request_or_operation_that_started_it() {
+    let around = Around::new();
+    let (committer, ..) = committer(&around);
+    let context = |n| Arc::new(RequestContext { origin: Some(Origin(n)) });
+    let begin = |token| Effect::Start(Box::new(handshake(token)), Vec::new());
+    let change = Change::start(stream(1), handshake("first"), Vec::new());
+    assert_eq!(change.origin, None);
+    let started = async {
+        let change = Change::start(stream(1), handshake("first"), vec![begin("second")]);
+        committer.commit(change, NOW, Cause::Request(None)).await.unwrap()
+    };
+    assert_eq!(context(7).scope(started).await, None);
+    let stored = async |token| {
+        let key = CorrelationKey::token(token);
+        around.store.operation_with_key(key).await.unwrap().unwrap()
+    };
+    assert_eq!(stored("first").await.1.origin, Some(Origin(7)));
+    assert_eq!(stored("second").await.1.origin, Some(Origin(7)));
+    // Another's request, a timer or a wallet steps it, and it starts another.
+    let (id, second) = stored("second").await;
+    let step = Change::step(id, second.version(), handshake("second"), vec![begin("third")]);
+    assert_eq!(context(8).scope(committer.commit(step, NOW, Cause::Request(None))).await.unwrap(), None);
+    assert_eq!(stored("third").await.1.origin, Some(Origin(7)));
+    around.stop().await;
+}
+
+#[tokio::test]
 async fn failed_commit_leaves_nothing_in_the_index() {
     let around = Around::new();
     let (committer, ..) = committer(&around);
@@ -100,7 +129,7 @@ async fn finished_operation_leaves_the_index_but_stays_readable() {
     let (committer, ..) = committer(&around);
     start(&committer, 1, "token").await.unwrap();
     let effects = vec![Effect::Emit(event()), Effect::Finish];
-    let change = Change::step(stream(1), 1, handshake("token"), effects);
+    let change = Change::step(stream(1), FIRST, handshake("token"), effects);
     assert!(committer.commit(change, NOW, Cause::Inputs(Vec::new())).await.unwrap().is_none());
     assert!(around.index.get(stream(1)).is_none());
     assert_eq!(around.timers_after(MINUTE).await, [], "its timer is cancelled");
@@ -116,7 +145,12 @@ async fn index_keeps_the_later_of_two_commits() {
     around.open(stream(1));
     let step = |expires_at| {
         let handshake = KeyHandshake::single_use("token".to_owned(), false, expires_at);
-        Step::of(Change::step(stream(1), 1, Operation::KeyHandshake(handshake), Vec::new()), NOW, around.timers.now()).0
+        Step::of(
+            Change::step(stream(1), FIRST, Operation::KeyHandshake(handshake), Vec::new()),
+            NOW,
+            around.timers.now(),
+        )
+        .0
     };
     let apply = |step, revision| {
         committer.dispatcher.dispatch(vec![step], &[OperationHead { revision, next_index: revision }], NOW);

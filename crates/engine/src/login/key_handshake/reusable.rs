@@ -136,7 +136,7 @@ impl Handshakes {
             return Ok(None);
         }
         match Operation::from_state(&stored.state) {
-            Ok(Operation::KeyHandshake(handshake)) => Ok(Some((stream_id, stored.revision, handshake))),
+            Ok(Operation::KeyHandshake(handshake)) => Ok(Some((stream_id, stored.version(), handshake))),
             Ok(_) | Err(_) => Err(StoreError::Unreadable("a key handshake's state").into()),
         }
     }

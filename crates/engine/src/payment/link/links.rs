@@ -100,7 +100,7 @@ impl PaymentLinks {
             return Ok(None);
         }
         match Operation::from_state(&stored.state) {
-            Ok(Operation::PaymentLink(link)) => Ok(Some((stream_id, stored.revision, link))),
+            Ok(Operation::PaymentLink(link)) => Ok(Some((stream_id, stored.version(), link))),
             Ok(_) | Err(_) => Err(StoreError::Unreadable("a payment link's state").into()),
         }
     }

@@ -3,10 +3,10 @@
 use super::pay::LinkError;
 use super::start::PaymentLinks;
 use super::{LinkAmount, LinkState, PaymentLink};
-use crate::StreamId;
 use crate::operations::Operation;
 use crate::page_rules::KeyedPage;
 use crate::ports::{CurrencyCode, StoreError};
+use crate::{Origin, StreamId};
 
 /// A payment link as its page shows it.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ impl PaymentLinks {
     /// # Errors
     /// [`StoreError`].
     pub async fn page(&self, id: StreamId, secret: &str) -> Result<Option<LinkView>, StoreError> {
-        let Some(link) = self.find_link(KeyedPage::Link, id, secret).await? else { return Ok(None) };
+        let Some((link, _)) = self.find_link(KeyedPage::Link, id, secret).await? else { return Ok(None) };
         let terms = link.terms();
         let millisats = match self.offered(terms) {
             Ok(bounds) => Some(bounds),
@@ -48,17 +48,18 @@ impl PaymentLinks {
         }))
     }
 
+    /// The link, and who made it.
     pub(super) async fn find_link(
         &self,
         page: KeyedPage,
         id: StreamId,
         secret: &str,
-    ) -> Result<Option<PaymentLink>, StoreError> {
+    ) -> Result<Option<(PaymentLink, Option<Origin>)>, StoreError> {
         if !self.pages.is_secret(page, id, secret) {
             return Ok(None);
         }
         match self.core.damaged_rows.readable(id).await? {
-            Some((_, Operation::PaymentLink(link))) => Ok(Some(link)),
+            Some((stored, Operation::PaymentLink(link))) => Ok(Some((link, stored.origin))),
             _ => Ok(None),
         }
     }

@@ -17,13 +17,16 @@ use crate::kernel::request_errors::StartError;
 use crate::operations::{Input, Operation, Payment, PaymentOfLink, PaymentTerms, Signal};
 use crate::page_rules::KeyedPage;
 use crate::ports::{CurrencyCode, StoreError};
-use crate::{ClientNetwork, StreamId};
+use crate::{ClientNetwork, Origin, RequestContext, StreamId};
 
 /// How long a wallet waits for its invoice: they give up after ten seconds or more.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Longest comment of a payer, in characters (LUD-12). They fit into the URL that the comment is part of.
 pub const MAX_COMMENT_CHARS: usize = 255;
+
+/// A link's terms, and who made it.
+type MadeLink = (LinkTerms, Option<Origin>);
 
 /// Why a payer gets no invoice.
 #[derive(Debug, thiserror::Error)]
@@ -130,9 +133,9 @@ impl PaymentLinks {
         amount: Option<u64>,
         network: ClientNetwork,
     ) -> Result<LinkPaymentStarted, LinkError> {
-        let terms = self.payable(KeyedPage::Link, id, secret).await?;
+        let (terms, origin) = self.payable(KeyedPage::Link, id, secret).await?;
         let fixed = self.chosen(&terms, amount)?;
-        let (payment, _) = self.start(terms, fixed, (None, None), network).await?;
+        let (payment, _) = self.start((terms, origin), fixed, (None, None), network).await?;
         Ok(LinkPaymentStarted { payment, page_secret: self.pages.page_secret(KeyedPage::Payment, payment) })
     }
 
@@ -141,7 +144,7 @@ impl PaymentLinks {
     /// # Errors
     /// [`LinkError`].
     pub async fn offer(&self, id: StreamId, secret: &str, identifier: Option<&str>) -> Result<LnurlOffer, LinkError> {
-        let terms = self.payable(KeyedPage::Lnurl, id, secret).await?;
+        let (terms, _) = self.payable(KeyedPage::Lnurl, id, secret).await?;
         let (least, most) = self.offered(&terms)?;
         let url = format!("{}/invoice", self.pages.page_url(KeyedPage::Lnurl, id));
         Ok(LnurlOffer { least, most, metadata: metadata(&terms, identifier)?, url })
@@ -169,14 +172,14 @@ impl PaymentLinks {
         identifier: Option<&str>,
         network: ClientNetwork,
     ) -> Result<LnurlInvoice, LinkError> {
-        let mut terms = self.payable(KeyedPage::Lnurl, id, secret).await?;
+        let (mut terms, origin) = self.payable(KeyedPage::Lnurl, id, secret).await?;
         let fixed = self.accepted(&terms, millisats)?;
         let comment = comment.map(clean_comment).transpose()?.filter(|comment| !comment.is_empty());
         let metadata = metadata(&terms, identifier)?;
         if terms.description.is_empty() {
             terms.description = identifier.unwrap_or_default().to_owned();
         }
-        let (payment, invoice) = self.start(terms, fixed, (comment, Some(metadata)), network).await?;
+        let (payment, invoice) = self.start((terms, origin), fixed, (comment, Some(metadata)), network).await?;
         let mut unseen = UnseenInvoice { core: &self.core, payment: Some(payment) };
         let made = tokio::select! {
             made = invoice => made.ok(),
@@ -187,11 +190,11 @@ impl PaymentLinks {
         Ok(LnurlInvoice { invoice, page_url: self.pages.page_url(KeyedPage::Payment, payment) })
     }
 
-    /// The terms of a link that gives out invoices.
-    async fn payable(&self, page: KeyedPage, id: StreamId, secret: &str) -> Result<LinkTerms, LinkError> {
-        let link = self.find_link(page, id, secret).await?.ok_or(LinkError::NotFound)?;
+    /// The terms of a link that gives out invoices, and who made it.
+    async fn payable(&self, page: KeyedPage, id: StreamId, secret: &str) -> Result<MadeLink, LinkError> {
+        let (link, origin) = self.find_link(page, id, secret).await?.ok_or(LinkError::NotFound)?;
         match link.state(self.core.clock.now()) {
-            LinkState::Open if self.has_lightning => Ok(link.terms().clone()),
+            LinkState::Open if self.has_lightning => Ok((link.terms().clone(), origin)),
             LinkState::Open => Err(LinkError::NoInvoice),
             over => Err(LinkError::Over(over)),
         }
@@ -201,22 +204,20 @@ impl PaymentLinks {
     /// does not interrupt.
     async fn start(
         self: &Arc<Self>,
-        terms: LinkTerms,
+        link: MadeLink,
         fixed: Fixed,
         (comment, metadata): (Option<String>, Option<String>),
         network: ClientNetwork,
     ) -> Result<(StreamId, oneshot::Receiver<Invoice>), LinkError> {
         let links = Arc::clone(self);
-        let started = self
-            .core
-            .tasks
-            .run_to_end(async move { links.start_now(terms, fixed, (comment, metadata), network).await });
+        let started =
+            self.core.tasks.run_to_end(async move { links.start_now(link, fixed, (comment, metadata), network).await });
         started.await.unwrap_or(Err(StoreError::Unexpected("a payment at a link does not start").into()))
     }
 
     async fn start_now(
         &self,
-        terms: LinkTerms,
+        (terms, origin): MadeLink,
         (millisats, price): Fixed,
         (comment, metadata): (Option<String>, Option<String>),
         network: ClientNetwork,
@@ -236,7 +237,10 @@ impl PaymentLinks {
         };
         let (state, effects) = Payment::to_us(terms, millisats, self.network, now);
         let state = state.returning_to(return_url).priced(price);
-        match self.starter.create_new(payment, Operation::LinkPayment(state), effects, None).await {
+        // It is of whoever made the link.
+        let context = Arc::new(RequestContext { origin });
+        let creation = self.starter.create_new(payment, Operation::LinkPayment(state), effects, None);
+        match context.scope(creation).await {
             Ok(_) => {
                 place.keep();
                 Ok((payment, invoice))

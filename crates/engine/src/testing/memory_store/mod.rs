@@ -75,6 +75,7 @@ impl Operation {
         Self {
             stored: StoredOperation {
                 kind,
+                origin: None,
                 state: State(String::new()),
                 revision: 0,
                 next_index: 0,
@@ -154,6 +155,9 @@ impl Rows {
 
     fn apply(&mut self, commit: Commit) -> OperationHead {
         let operation = self.operations.entry(commit.operation).or_insert_with(|| Operation::new(commit.kind));
+        if commit.expected == Revision::New {
+            operation.stored.origin = commit.origin;
+        }
         operation.stored.state = commit.state;
         operation.stored.revision += 1;
         operation.stored.done = commit.done;

@@ -77,7 +77,7 @@ impl Tickets {
             return Err(StoreError::Unreadable("a ticket delivery").into());
         };
         if let Some(effects) = delivery.supersede() {
-            let change = Change::step(owner, stored.revision, Operation::TicketDelivery(delivery), effects);
+            let change = Change::step(owner, stored.version(), Operation::TicketDelivery(delivery), effects);
             return match self.starter.committer.commit(change, self.core.clock.now(), Cause::Request(None)).await? {
                 // If it was stepped meanwhile, it is read again.
                 None | Some(Conflict::Revision) => Ok(false),

@@ -50,6 +50,7 @@ struct Change {
     done: bool,
     watched: Option<Vec<u8>>,
     at: i64,
+    origin: Option<i64>,
 }
 
 /// What becomes of an operation's messages.
@@ -93,6 +94,7 @@ impl Writes {
             done: commit.done,
             watched: commit.watched.filter(|_| !commit.finished).map(|hash| hash.as_bytes().to_vec()),
             at: codec::time(commit.at),
+            origin: first.map_or(commit.origin.map(|origin| origin.0), |first| first.origin),
         };
         self.operations.insert(commit.operation, change);
     }
@@ -195,9 +197,10 @@ impl Writes {
 
     fn change_operations(&self, queries: &mut Vec<Query>) {
         const INSERT: &str = "INSERT INTO operations
-                (id, kind, state, revision, next_index, wake_at, outbox, correlations, finished_at, done, watched, at)
+                (id, kind, state, revision, next_index, wake_at, outbox, correlations, finished_at, done, watched, at,
+                origin)
             SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[],
-                $7::bigint[], $8::bytea[], $9::bigint[], $10::boolean[], $11::bytea[], $12::bigint[])";
+                $7::bigint[], $8::bytea[], $9::bigint[], $10::boolean[], $11::bytea[], $12::bigint[], $13::bigint[])";
         const UPDATE: &str = "WITH changed AS (
                 UPDATE operations SET state = n.state, revision = n.revision, next_index = n.next_index,
                     wake_at = n.wake_at, outbox = n.outbox, correlations = n.correlations, finished_at = n.finished_at,
@@ -231,6 +234,7 @@ impl Writes {
                 list(changes().map(|change| change.at)),
             ];
             if is_new {
+                columns.push(list(changes().map(|change| change.origin)));
                 queries.push(Query::new("insert operations", INSERT, columns));
             } else {
                 columns.extend(params![codec::limit(rows.len())]);

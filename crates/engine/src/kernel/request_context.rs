@@ -1,0 +1,66 @@
+//! What travels with a request into the commits that it causes, without being a parameter of every function between: as tracing's
+//! span does. A task that works for a request has to carry it along ([`in_current_request`]).
+
+use std::sync::Arc;
+
+/// Who started an operation: an opaque number that is stored with it. `None` where one could be: nobody who has a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Origin(pub i64);
+
+/// What is known of the request that is being processed.
+#[derive(Debug, Default)]
+pub struct RequestContext {
+    /// Who sent it: the origin of the operations that it starts.
+    pub origin: Option<Origin>,
+}
+
+tokio::task_local! {
+    static CURRENT: Arc<RequestContext>;
+}
+
+impl RequestContext {
+    /// The context of the request for which this task works.
+    pub fn current() -> Option<Arc<Self>> {
+        CURRENT.try_with(Arc::clone).ok()
+    }
+
+    /// Runs `work` for the request of this context.
+    pub async fn scope<T>(self: Arc<Self>, work: impl Future<Output = T>) -> T {
+        CURRENT.scope(self, work).await
+    }
+
+    /// Who sent the request for which this task works.
+    pub(crate) fn current_origin() -> Option<Origin> {
+        CURRENT.try_with(|context| context.origin).ok().flatten()
+    }
+}
+
+/// `work` on behalf of the request for which this task works, if there is one, on whichever task it then runs.
+pub fn in_current_request<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
+    let context = RequestContext::current();
+    async move {
+        match context {
+            Some(context) => context.scope(work).await,
+            None => work.await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn spawned_work_belongs_to_the_request_only_when_carried_along() {
+        let context = Arc::new(RequestContext { origin: Some(Origin(7)) });
+        assert_eq!(RequestContext::current_origin(), None);
+        context
+            .scope(async {
+                let origin = async { RequestContext::current_origin() };
+                assert_eq!(tokio::spawn(in_current_request(origin)).await.unwrap(), Some(Origin(7)));
+                assert_eq!(tokio::spawn(async { RequestContext::current_origin() }).await.unwrap(), None);
+            })
+            .await;
+        assert_eq!(in_current_request(async { RequestContext::current_origin() }).await, None);
+    }
+}
