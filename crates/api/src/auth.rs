@@ -1,6 +1,7 @@
-//! Authentication: which clients may use an endpoint, and the bearer tokens.
+//! Authentication: which clients may use an endpoint, and the bearer tokens and API keys.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,6 +12,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio_util::sync::CancellationToken;
+use usher_engine::access::{AcceptedSecret, KeyRing, SECRET_PREFIX, Terms};
+use usher_engine::ports::{KeyId, StoreError};
+use usher_engine::{Engine, RequestContext, StreamId, UnixMillis};
 
 use crate::problem::{ErrorCode, Problem};
 
@@ -19,58 +23,137 @@ use crate::problem::{ErrorCode, Problem};
 pub(crate) enum AuthPolicy {
     /// Anybody.
     Public,
-    /// Clients with the token.
-    Token,
-    /// Clients with the token, and clients that open a WebSocket without it: they send it in the first message.
+    /// Clients with the token or a key.
+    Client,
+    /// As [`Client`](Self::Client), and clients that open a WebSocket without it: they send it in the first message.
     WebSocket,
-    /// Clients with the token, also as the password for which a browser asks; with
+    /// Clients with the token or a key, also as the password for which a browser asks; with
     /// [`DocsAccess::WithTokenOrLocal`](crate::DocsAccess) also browsers on this machine.
     Docs,
 }
 
 impl AuthPolicy {
     /// Every policy.
-    pub(crate) const ALL: [Self; 4] = [Self::Public, Self::Token, Self::WebSocket, Self::Docs];
+    pub(crate) const ALL: [Self; 4] = [Self::Public, Self::Client, Self::WebSocket, Self::Docs];
 }
 
-/// The bearer tokens that are accepted; they can be replaced while the service runs. Cheap to clone: clones share them.
-/// Only SHA-256 digests are kept and compared, so the time of a comparison says nothing about a token.
+/// The bearer tokens that are accepted, and the keys; tokens can be replaced while the service runs. Cheap to clone: clones share
+/// them. Only SHA-256 digests are kept and compared, so the time of a comparison says nothing about a token.
 #[derive(Clone)]
-pub struct ApiTokens(Arc<RwLock<Vec<Accepted>>>);
+pub struct ApiTokens {
+    accepted: Arc<RwLock<Vec<Accepted>>>,
+    /// `None`: an instance that only forwards does not know them.
+    keys: Option<Arc<KeyRing>>,
+}
 
 #[derive(Clone)]
 struct Accepted {
     digest: [u8; 32],
     /// Cancelled when the token is accepted no more.
     revoked: CancellationToken,
+    /// When it was used last since the service started, in Unix milliseconds; 0: not yet.
+    used_at: Arc<AtomicU64>,
 }
 
-/// The client has sent a valid token. A request extension.
+/// The client has sent a valid token or key. A request extension.
 #[derive(Clone, Debug)]
-pub(crate) struct Authorization(CancellationToken);
+pub(crate) struct Authorization(Credential);
+
+#[derive(Clone, Debug)]
+enum Credential {
+    Token { revoked: CancellationToken, used_at: Arc<AtomicU64> },
+    Key(AcceptedSecret),
+}
 
 impl Authorization {
-    /// Cancelled when the token is no longer accepted. One's own: all would take turns at the lock of a shared one.
+    /// Cancelled when the token or key is no longer accepted. One's own: all would take turns at the lock of a shared one.
     pub(crate) fn revoked(&self) -> CancellationToken {
-        self.0.child_token()
+        match &self.0 {
+            Credential::Token { revoked, .. } => revoked.child_token(),
+            Credential::Key(secret) => secret.revoked(),
+        }
+    }
+
+    pub(crate) fn is_revoked(&self) -> bool {
+        match &self.0 {
+            Credential::Token { revoked, .. } => revoked.is_cancelled(),
+            Credential::Key(secret) => secret.is_revoked(),
+        }
+    }
+
+    /// The key; `None`: it was the token.
+    pub(crate) const fn key(&self) -> Option<&AcceptedSecret> {
+        match &self.0 {
+            Credential::Token { .. } => None,
+            Credential::Key(secret) => Some(secret),
+        }
+    }
+
+    /// What the client may do; `None`: everything.
+    pub(crate) fn terms(&self) -> Option<&Terms> {
+        self.key().map(AcceptedSecret::terms)
+    }
+
+    pub(crate) fn key_id(&self) -> Option<KeyId> {
+        self.key().map(AcceptedSecret::key_id)
+    }
+
+    /// What travels with the client's requests into the engine.
+    pub(crate) fn context(&self) -> RequestContext {
+        RequestContext {
+            origin: self.key_id().map(|key| key.origin()),
+            hides_others: self.terms().is_some_and(|terms| terms.own_streams_only),
+            spending_limit: self.terms().and_then(|terms| terms.daily_budget_millisats),
+        }
+    }
+
+    /// Whether the client may see this stream.
+    pub(crate) async fn sees(&self, engine: &Engine, stream: StreamId) -> Result<bool, StoreError> {
+        match self.context() {
+            RequestContext { hides_others: true, origin, .. } => Ok(engine.origin(stream).await? == origin),
+            RequestContext { hides_others: false, .. } => Ok(true),
+        }
+    }
+
+    /// The client has sent it again. Keys note it themselves.
+    pub(crate) fn note_use(&self, now: UnixMillis) {
+        if let Credential::Token { used_at, .. } = &self.0 {
+            used_at.store(now.0, Ordering::Relaxed);
+        }
     }
 }
 
 impl ApiTokens {
     /// Accepts `current` (`auth.auth_token`) and, during a rotation, `previous` (`auth.previous_token`).
     pub fn new(current: &SecretString, previous: Option<&SecretString>) -> Self {
-        let tokens = Self(Arc::default());
+        let tokens = Self { accepted: Arc::default(), keys: None };
         tokens.replace(current, previous);
         tokens
+    }
+
+    /// The same tokens, and these keys.
+    #[must_use]
+    pub(crate) fn and_keys(self, keys: Arc<KeyRing>) -> Self {
+        Self { keys: Some(keys), ..self }
+    }
+
+    /// When the current token, and during a rotation the previous one, were used last since the service started.
+    pub(crate) fn last_uses(&self) -> Vec<Option<UnixMillis>> {
+        let used = |token: &Accepted| Some(token.used_at.load(Ordering::Relaxed)).filter(|at| *at > 0).map(UnixMillis);
+        self.accepted.read().iter().map(used).collect()
     }
 
     /// Accepts these from now on and no others. WebSockets and event streams that were opened with a token that is no
     /// longer accepted are closed; running requests get their responses.
     pub fn replace(&self, current: &SecretString, previous: Option<&SecretString>) {
-        let mut accepted = self.0.write();
+        let mut accepted = self.accepted.write();
         let kept = |digest: [u8; 32]| {
             let known = accepted.iter().find(|known| known.digest == digest);
-            known.cloned().unwrap_or_else(|| Accepted { digest, revoked: CancellationToken::new() })
+            known.cloned().unwrap_or_else(|| Accepted {
+                digest,
+                revoked: CancellationToken::new(),
+                used_at: Arc::default(),
+            })
         };
         let replaced: Vec<_> =
             [Some(current), previous].into_iter().flatten().map(|token| kept(digest(token.expose_secret()))).collect();
@@ -84,7 +167,7 @@ impl ApiTokens {
     pub(crate) fn authorize(&self, headers: &HeaderMap) -> Result<Authorization, Problem> {
         let Some(token) = bearer(headers) else {
             return Err(refusal(
-                "send the header `Authorization: Bearer <token>` with the service's auth.auth_token",
+                "send the header `Authorization: Bearer <token>` with the service's auth.auth_token or an API key",
                 HeaderValue::from_static("Bearer realm=\"usher\""),
             ));
         };
@@ -102,18 +185,27 @@ impl ApiTokens {
         authorization.map_err(|problem| problem.with_header(WWW_AUTHENTICATE, HeaderValue::from_static(challenge)))
     }
 
-    /// Passes when this is a token that is accepted.
+    /// Passes when this is a token or key that is accepted.
     pub(crate) fn authorize_token(&self, token: &[u8]) -> Result<Authorization, Problem> {
+        if let Some(secret) = self.keys.as_ref().and_then(|keys| keys.authenticate(token)) {
+            return Ok(Authorization(Credential::Key(secret)));
+        }
         let digest = digest(token);
-        let accepted = self.0.read();
+        let accepted = self.accepted.read();
         // All are compared, whichever it is.
         let mut found = None;
         for accepted in accepted.iter().filter(|accepted| bool::from(digest.ct_eq(&accepted.digest))) {
-            found = Some(Authorization(accepted.revoked.clone()));
+            let (revoked, used_at) = (accepted.revoked.clone(), Arc::clone(&accepted.used_at));
+            found = Some(Authorization(Credential::Token { revoked, used_at }));
         }
         found.ok_or_else(|| {
+            let is_key = token.starts_with(SECRET_PREFIX.as_bytes());
             refusal(
-                "the token is not the service's auth.auth_token",
+                if is_key {
+                    "the API key is wrong, has expired or was revoked"
+                } else {
+                    "the token is not the service's auth.auth_token"
+                },
                 HeaderValue::from_static("Bearer realm=\"usher\", error=\"invalid_token\""),
             )
         })
@@ -122,7 +214,7 @@ impl ApiTokens {
 
 impl std::fmt::Debug for ApiTokens {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ApiTokens").field("accepted", &self.0.read().len()).finish()
+        f.debug_struct("ApiTokens").field("accepted", &self.accepted.read().len()).finish()
     }
 }
 
@@ -132,6 +224,12 @@ fn digest(token: impl AsRef<[u8]>) -> [u8; 32] {
 
 fn refusal(detail: &'static str, challenge: HeaderValue) -> Problem {
     Problem::new(ErrorCode::Unauthorized, detail).with_header(WWW_AUTHENTICATE, challenge)
+}
+
+/// What was accepted before is no more.
+pub(crate) fn revoked() -> Problem {
+    let challenge = HeaderValue::from_static("Bearer realm=\"usher\", error=\"invalid_token\"");
+    refusal("the token or API key is no longer accepted", challenge)
 }
 
 /// Whether the request carries something that is meant as a token.

@@ -26,6 +26,11 @@ impl TrustedProxies {
         Self(networks.into_iter().collect())
     }
 
+    /// The address of whoever sent a request: what a trusted proxy says, or the peer.
+    pub(crate) fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        if self.trusts(peer) { forwarded_for(self, headers).unwrap_or(peer) } else { peer }
+    }
+
     fn trusts(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(&address.to_canonical()))
     }

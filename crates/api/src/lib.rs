@@ -6,6 +6,7 @@
 //! errors. [`serve`] accepts connections, limits them, and stops without cutting off a response.
 //! While another instance is active, [`serve_standby`] forwards to it.
 
+mod access;
 mod auth;
 mod auth_failure_throttle;
 mod body;

@@ -16,28 +16,29 @@ use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, UPGRADE, X_CONTENT_T
 use http::{HeaderMap, HeaderValue};
 use tokio::time::Instant;
 use tracing::Instrument as _;
-use usher_engine::RequestContext;
 
-use crate::ApiState;
+use crate::access::AccessTable;
 use crate::auth::{self, AuthPolicy, Authorization};
 use crate::auth_failure_throttle::Summary;
 use crate::connection_lease::ConnectionLease;
-use crate::peer_address::Peer;
+use crate::peer_address::{ClientAddress, Peer};
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::{RequestId, X_REQUEST_ID};
 use crate::request_log::{self, CompletedRequest};
 use crate::state::DocsAccess;
-use crate::{header_list, host_header, local_request};
+use crate::{ApiState, TrustedProxies, header_list, host_header, local_request};
 
-/// Marks a request that arrived over a WebSocket whose client has sent the token. A request extension, which no client
-/// can set.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PreAuthenticated;
+/// Marks a request that arrived over a WebSocket whose client has sent the token or a key. A request extension, which no
+/// client can set.
+#[derive(Clone, Debug)]
+pub(crate) struct PreAuthenticated(pub(crate) Authorization);
 
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) state: ApiState,
     pub(crate) policy: AuthPolicy,
+    pub(crate) access: Arc<AccessTable>,
+    pub(crate) trusted_proxies: TrustedProxies,
 }
 
 /// How much longer than `limits.request_timeout` a request may take, as its handler waits on purpose. A request
@@ -101,11 +102,21 @@ async fn respond(context: Context, request_id: RequestId, mut request: Request, 
 }
 
 impl Context {
+    /// Of what anybody may open.
+    pub(crate) fn public(state: ApiState) -> Self {
+        let (access, trusted_proxies) = (Arc::new(AccessTable::of(&[])), TrustedProxies::default());
+        Self { state, policy: AuthPolicy::Public, access, trusted_proxies }
+    }
+
     /// Checks the head of the request. The body of an unauthenticated request is not read.
     fn check(&self, request: &mut Request) -> Result<(), Problem> {
-        let pre_authenticated = request.extensions().get::<PreAuthenticated>().is_some();
-        if !pre_authenticated {
+        let pre_authenticated = request.extensions().get::<PreAuthenticated>().cloned();
+        if pre_authenticated.is_none() {
             host_header::check(request.version(), request.headers())?;
+            if let Some(Peer(peer)) = request.extensions().get::<Peer>().copied() {
+                let client = self.trusted_proxies.client_address(peer, request.headers());
+                request.extensions_mut().insert(ClientAddress(client));
+            }
         }
         match self.policy {
             AuthPolicy::Public => Ok(()),
@@ -113,23 +124,33 @@ impl Context {
             AuthPolicy::Docs if self.state.docs == DocsAccess::WithTokenOrLocal && local_request::is_local(request) => {
                 Ok(())
             }
-            AuthPolicy::Token | AuthPolicy::WebSocket | AuthPolicy::Docs => {
-                if !pre_authenticated {
-                    let tokens = &self.state.tokens;
-                    let authorization = match self.policy {
-                        AuthPolicy::Docs => tokens.authorize_browser(request.headers())?,
-                        AuthPolicy::Public | AuthPolicy::Token | AuthPolicy::WebSocket => {
-                            tokens.authorize(request.headers())?
-                        }
-                    };
-                    if let Some(lease) = request.extensions().get::<ConnectionLease>() {
-                        lease.authenticate();
-                    }
-                    request.extensions_mut().insert(authorization);
-                }
+            AuthPolicy::Client | AuthPolicy::WebSocket | AuthPolicy::Docs => {
+                let authorization = match pre_authenticated {
+                    Some(PreAuthenticated(authorization)) if authorization.is_revoked() => return Err(auth::revoked()),
+                    Some(PreAuthenticated(authorization)) => authorization,
+                    None => self.authenticate(request)?,
+                };
+                authorization.note_use(self.state.clock.now());
+                let route = request.extensions().get::<MatchedPath>();
+                let access = route.and_then(|route| self.access.get(request.method(), route.as_str()));
+                request.extensions_mut().insert(authorization.clone());
+                access.map_or(Ok(()), |access| access.check(&authorization))?;
                 check_rate_limit(&self.state)
             }
         }
+    }
+
+    fn authenticate(&self, request: &Request) -> Result<Authorization, Problem> {
+        let tokens = &self.state.tokens;
+        let authorization = match self.policy {
+            AuthPolicy::Docs => tokens.authorize_browser(request.headers())?,
+            AuthPolicy::Public | AuthPolicy::Client | AuthPolicy::WebSocket => tokens.authorize(request.headers())?,
+        };
+        check_network(&authorization, request.extensions().get().copied())?;
+        if let Some(lease) = request.extensions().get::<ConnectionLease>() {
+            lease.authenticate();
+        }
+        Ok(authorization)
     }
 
     /// Runs the handler. Also returns whether it waited on purpose.
@@ -148,7 +169,8 @@ impl Context {
     async fn run_until_deadline(&self, request: Request, next: Next, extension: &DeadlineExtension) -> Response {
         let started = Instant::now();
         let mut limit = self.state.limits.request_timeout;
-        let handling = Arc::new(RequestContext::default()).scope(next.run(request));
+        let context = request.extensions().get::<Authorization>().map(Authorization::context).unwrap_or_default();
+        let handling = Arc::new(context).scope(next.run(request));
         let mut response = std::pin::pin!(AssertUnwindSafe(handling).catch_unwind());
         loop {
             match tokio::time::timeout_at(started + limit, &mut response).await {
@@ -165,6 +187,17 @@ impl Context {
             }
         }
     }
+}
+
+/// Passes when the key may be used from this address.
+pub(crate) fn check_network(authorization: &Authorization, client: Option<ClientAddress>) -> Result<(), Problem> {
+    let client = client.map(|ClientAddress(address)| address);
+    if authorization.terms().is_none_or(|terms| terms.admits(client)) {
+        return Ok(());
+    }
+    let client = client.map_or_else(|| "an unknown address".to_owned(), |client| client.to_canonical().to_string());
+    let detail = format!("the key is not accepted from {client}; its `networks` name from where it is");
+    Err(Problem::new(ErrorCode::NetworkNotAllowed, detail))
 }
 
 /// Whether the response continues until one side ends it: an event stream.

@@ -1,5 +1,7 @@
 //! The router: all endpoints, with the middleware around them.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::from_fn_with_state;
@@ -10,6 +12,7 @@ use http::{HeaderValue, Method, Uri};
 use tower::ServiceExt as _;
 use utoipa::openapi::OpenApi;
 
+use crate::access::AccessTable;
 use crate::auth::AuthPolicy;
 use crate::client_network;
 use crate::endpoints::{self, OpenApiSource};
@@ -28,8 +31,8 @@ pub fn openapi() -> OpenApi {
 /// What one listener serves.
 pub(crate) fn router(state: ApiState, surface: Surface, trusted_proxies: TrustedProxies) -> Router {
     match surface {
-        Surface::Everything => api(state.clone()).merge(pages(state, trusted_proxies)),
-        Surface::Api => api(state),
+        Surface::Everything => api(state.clone(), trusted_proxies.clone()).merge(pages(state, trusted_proxies)),
+        Surface::Api => api(state, trusted_proxies),
         Surface::Pages => public(state, trusted_proxies),
     }
 }
@@ -37,14 +40,14 @@ pub(crate) fn router(state: ApiState, surface: Surface, trusted_proxies: Trusted
 /// The pages for users' browsers, under the same middleware as the API.
 fn pages(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
     let pages = state.pages.clone().layer(from_fn_with_state(trusted_proxies, client_network::identify));
-    pages.layer(from_fn_with_state(Context { state, policy: AuthPolicy::Public }, middleware::handle))
+    pages.layer(from_fn_with_state(Context::public(state), middleware::handle))
 }
 
 /// The pages and the service's own name, for a listener that is reached from the internet.
 fn public(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
     let all_pages = state.pages.clone();
     let pages = all_pages.clone().layer(from_fn_with_state(trusted_proxies, client_network::identify));
-    let context = Context { state: state.clone(), policy: AuthPolicy::Public };
+    let context = Context::public(state.clone());
     let name = endpoints::own_name().with_state(state).method_not_allowed_fallback(method_not_allowed);
     name.merge(pages)
         .fallback(move |request| nothing_here(all_pages, request))
@@ -52,22 +55,26 @@ fn public(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
 }
 
 /// The whole API. Unknown paths need the token as well, so that unauthenticated peers learn nothing.
-pub(crate) fn api(state: ApiState) -> Router {
+pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
+    let groups = endpoints::groups();
+    let access = Arc::new(AccessTable::of(&groups));
     let mut routers = AuthPolicy::ALL.map(|policy| (policy, Router::new()));
-    for (policy, endpoint) in endpoints::groups().into_iter().flat_map(|group| group.endpoints) {
-        if let Some((_, router)) = routers.iter_mut().find(|(of, _)| *of == policy) {
-            *router = std::mem::take(router).merge(endpoint);
+    for endpoint in groups.into_iter().flat_map(|group| group.endpoints) {
+        if let Some((_, router)) = routers.iter_mut().find(|(of, _)| *of == endpoint.policy) {
+            *router = std::mem::take(router).merge(endpoint.router);
         }
     }
     let idempotency = from_fn_with_state(state.clone(), idempotency);
     let routers = routers.map(|(policy, router)| {
         let router = router.method_not_allowed_fallback(method_not_allowed);
         let router = match policy {
-            AuthPolicy::Token => router.fallback(route_not_found).layer(idempotency.clone()),
+            AuthPolicy::Client => router.fallback(route_not_found).layer(idempotency.clone()),
             AuthPolicy::Docs => router.layer(Extension(OpenApiSource(openapi))),
             AuthPolicy::Public | AuthPolicy::WebSocket => router,
         };
-        router.layer(from_fn_with_state(Context { state: state.clone(), policy }, middleware::handle))
+        let (access, trusted_proxies) = (Arc::clone(&access), trusted_proxies.clone());
+        let context = Context { state: state.clone(), policy, access, trusted_proxies };
+        router.layer(from_fn_with_state(context, middleware::handle))
     });
     routers.into_iter().fold(Router::new(), Router::merge).with_state(state)
 }

@@ -9,6 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::Engine;
+use usher_engine::access::KeyRing;
 use usher_engine::ports::{Clock, Directory, OpenIdControl, Randomness, RelayRegistry};
 use usher_protocol::jwt::JwtIssuer;
 
@@ -101,6 +102,8 @@ pub struct ApiParts {
     pub engine: Arc<Engine>,
     /// The bearer tokens that are accepted (`auth.auth_token`, `auth.previous_token`). Keep a clone to replace them.
     pub tokens: ApiTokens,
+    /// The keys that are accepted beside them.
+    pub keys: Arc<KeyRing>,
     /// The `version` in the response of `GET /version`.
     pub version: String,
     /// The `commit` in the response of `GET /version`.
@@ -139,6 +142,7 @@ pub struct ApiState(Arc<Shared>);
 pub struct Shared {
     pub(crate) engine: Arc<Engine>,
     pub(crate) tokens: ApiTokens,
+    pub(crate) keys: Arc<KeyRing>,
     pub(crate) version: String,
     pub(crate) commit: String,
     pub(crate) jwt: JwtIssuer,
@@ -173,6 +177,7 @@ impl ApiState {
         let ApiParts {
             engine,
             tokens,
+            keys,
             version,
             commit,
             jwt,
@@ -190,7 +195,8 @@ impl ApiState {
         } = parts;
         Self(Arc::new(Shared {
             engine,
-            tokens,
+            tokens: tokens.and_keys(Arc::clone(&keys)),
+            keys,
             version,
             commit,
             jwt,

@@ -4,6 +4,7 @@
 //! runs it: one step is one transaction of the [`Store`](ports::Store), and effects happen only after
 //! the commit. The interfaces that the engine needs are in [`ports`].
 
+pub mod access;
 mod client_network;
 mod engine;
 pub mod event;
@@ -73,6 +74,7 @@ pub use payment::price::{Price, PricedOperation};
 pub use payment::refund::RefundInvoiceFault;
 pub use payment::refund::page::{RefundInvoiceError, RefundView};
 pub use payment::refund::start::{RefundError, RefundRequest};
+pub use payment::spending::Budget;
 pub use payment::spending_budget::SpendingRules;
 pub use payment::start::SinglePaymentRequest;
 pub use stream_id::StreamId;

@@ -1,14 +1,18 @@
 //! What both engines are to the service.
 
 use async_trait::async_trait;
-use usher_engine::ports::{DeliveryStore, IdempotencyStore, OpenIdStore, SettingStore, Store, StoreError, TicketStore};
+use usher_engine::ports::{
+    DeliveryStore, IdempotencyStore, KeyStore, OpenIdStore, SettingStore, Store, StoreError, TicketStore,
+};
 
 use crate::metrics::StoreMetrics;
 use crate::{PostgresStore, SqliteStore};
 
 /// A database with everything that the service stores.
 #[async_trait]
-pub trait Database: Store + DeliveryStore + IdempotencyStore + OpenIdStore + SettingStore + TicketStore {
+pub trait Database:
+    Store + DeliveryStore + IdempotencyStore + KeyStore + OpenIdStore + SettingStore + TicketStore
+{
     /// What it has counted.
     fn metrics(&self) -> StoreMetrics;
 

@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use usher_engine::ports::{
-    Commit, CounterAdvance, DeliveryStore as _, NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord,
-    OpenIdRecordId, OpenIdStep, OpenIdStore as _, OutboxChange, Passkey, PasskeyChange, PasskeyCredential, PaymentKind,
-    PaymentRecord, PaymentRecordStatus, SettingStore as _, SignerSession, SignerSessionUpdate, Store as _,
-    TicketCommit, TicketStore as _, UserRelays, UserSigner,
+    Commit, CounterAdvance, DeliveryStore as _, KeyStore as _, NewOpenIdConsent, OpenIdConsent, OpenIdQuota,
+    OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdStore as _, OutboxChange, Passkey, PasskeyChange,
+    PasskeyCredential, PaymentKind, PaymentRecord, PaymentRecordStatus, SettingStore as _, SignerSession,
+    SignerSessionUpdate, Store as _, TicketCommit, TicketStore as _, UserRelays, UserSigner,
 };
 use usher_engine::{Origin, UnixMillis};
 use usher_protocol::message::PaymentHash;
 use usher_store::conformance::{
-    FullStore, Snapshot, Subjects, accepted, commit_done, create, event, given_up, id, idempotency_key, inbound, key,
-    message, new_record, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
+    FullStore, Snapshot, Subjects, accepted, api_key, commit_done, create, event, given_up, id, idempotency_key,
+    inbound, key, message, new_record, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
 };
 use usher_store::{
     Acquired, CopiedTable, CopyError, CopyOutcome, CopySource, CopyState, CopyTarget, Lease, LeaseRequest, OpenError,
@@ -134,6 +134,9 @@ async fn fill(store: &dyn FullStore) {
             let aside = TicketCommit { set_aside: vec![proof_id(n)], finished: true, ..ticket_step(n, 2) };
             store.commit_tickets(aside).await.unwrap();
         }
+    }
+    for n in 0..COUNT {
+        store.put_key(api_key(n)).await.unwrap();
     }
     // Values that only one of the databases finds difficult.
     for (name, value) in [

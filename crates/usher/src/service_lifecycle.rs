@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use usher_age_verifiers::{OidcOptions, OidcVerifier, VerificationServiceClient, VerificationServiceOptions};
 use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, ServeOptions, Surface};
+use usher_engine::access::KeyRing;
 use usher_engine::ports::{
     AgeVerifier, Clock, OsRandomness, Payees, Randomness, RemoteSigner, SystemClock, WebhookSender,
 };
@@ -162,9 +163,12 @@ impl Service {
             provider = Some(Arc::new(started) as _);
         }
         let tokens = tokens(config);
+        let keys = KeyRing::load(store.clone(), Arc::clone(&clock), Arc::clone(&randomness)).await?;
+        operations.tasks.spawn(Arc::clone(&keys).run(operations.stop.clone()));
         let state = ApiState::new(ApiParts {
             engine: Arc::clone(&engine),
             tokens: tokens.clone(),
+            keys,
             version: version::VERSION.to_owned(),
             commit: version::COMMIT.to_owned(),
             jwt: JwtIssuer::new(identity.keys.clone()),

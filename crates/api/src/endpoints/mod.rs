@@ -2,6 +2,7 @@
 //! tests. Each group's `mod.rs` lists its endpoints.
 
 mod events;
+mod keys;
 mod lightning_node;
 mod login;
 mod operate;
@@ -17,7 +18,7 @@ use crate::endpoint_group::EndpointGroup;
 pub(crate) use operate::{OpenApiSource, check_health, own_name};
 
 /// All groups, in the order in which an app needs them.
-pub(crate) fn groups() -> [EndpointGroup; 8] {
+pub(crate) fn groups() -> [EndpointGroup; 9] {
     [
         login::group(),
         payments::group(),
@@ -26,6 +27,7 @@ pub(crate) fn groups() -> [EndpointGroup; 8] {
         verification::group(),
         events::group(),
         operate::group(),
+        keys::group(),
         lightning_node::group(),
     ]
 }

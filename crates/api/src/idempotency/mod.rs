@@ -25,12 +25,13 @@ use http_body_util::BodyExt as _;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tracing::Instrument as _;
-use usher_engine::ports::{IdempotencyKey, IdempotencyRecord};
+use usher_engine::ports::{IdempotencyKey, IdempotencyRecord, KeyId};
 use usher_engine::{IdempotentRequest, RenderedResponse, in_current_request};
 
 use self::fingerprint::Fingerprint;
 pub(crate) use self::key::IDEMPOTENCY_KEY;
 use crate::ApiState;
+use crate::auth::Authorization;
 use crate::body;
 use crate::detached_change::TaskLost;
 use crate::problem::{ErrorCode, Problem};
@@ -38,6 +39,10 @@ use crate::request_log;
 
 /// Marks a repeated response.
 pub(crate) const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// The body of repeated responses, if it is another than that of the first. A response extension.
+#[derive(Clone)]
+pub(crate) struct RepeatedBody(pub(crate) Vec<u8>);
 
 /// A request that must be done only once. A request extension.
 #[derive(Clone)]
@@ -51,9 +56,13 @@ struct Call {
 }
 
 impl IdempotencyContext {
-    fn new(method: &Method, path: &str, key: &str, body: &[u8]) -> Self {
-        // Neither a method nor a path nor a key has a zero byte in it.
-        let call = [method.as_str(), path, key].join("\0");
+    /// Each API key has idempotency keys of its own.
+    fn new(method: &Method, path: &str, key: &str, api_key: Option<KeyId>, body: &[u8]) -> Self {
+        // None of them has a zero byte in it.
+        let mut call = [method.as_str(), path, key].join("\0");
+        if let Some(api_key) = api_key {
+            call = format!("{call}\0{api_key}");
+        }
         Self(Arc::new(Call {
             key: IdempotencyKey(Sha256::digest(call).into()),
             fingerprint: Fingerprint::of(body),
@@ -126,7 +135,8 @@ pub(crate) async fn idempotency(
     let (mut head, body) = request.into_parts();
     let key = key::read(&head.headers).map_err(|error| Problem::invalid(vec![error]))?.unwrap_or_default();
     let body = body::read(&head.headers, body, &state).await?;
-    let call = IdempotencyContext::new(&head.method, head.uri.path(), &key, &body);
+    let api_key = head.extensions.get::<Authorization>().and_then(Authorization::key_id);
+    let call = IdempotencyContext::new(&head.method, head.uri.path(), &key, api_key, &body);
     let turn = state.idempotency_queue.turn(call.0.key).await;
     if let Some(answer) = state.engine.idempotency().get(&call.0.key).await? {
         return Ok(call.replay(answer));
@@ -158,7 +168,7 @@ async fn keep(state: &ApiState, call: &IdempotencyContext, response: Response) -
     if call.0.written.load(Ordering::Relaxed) {
         return response;
     }
-    let (head, body) = response.into_parts();
+    let (mut head, body) = response.into_parts();
     // The body is already in memory: no POST responds with a stream.
     let body = match body.collect().await {
         Ok(collected) => collected.to_bytes(),
@@ -166,7 +176,8 @@ async fn keep(state: &ApiState, call: &IdempotencyContext, response: Response) -
     };
     let (status, media_type) = (head.status.as_u16(), head.headers.get(CONTENT_TYPE));
     let media_type = media_type.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
-    let kept = body.to_vec();
+    // What may be shown only once is not kept.
+    let kept = head.extensions.remove::<RepeatedBody>().map_or_else(|| body.to_vec(), |RepeatedBody(kept)| kept);
     let render =
         Box::new(move |_: &()| RenderedResponse { status, media_type: media_type.clone(), body: kept.clone() });
     let once = IdempotentRequest { key: call.0.key, fingerprint: call.0.fingerprint.value, render };

@@ -17,8 +17,9 @@ use utoipa::openapi::{
 use utoipa::{PartialSchema as _, ToSchema as _};
 
 use self::description_text::OperationLinks;
+use crate::access::{Access, Reach};
 use crate::auth::AuthPolicy;
-use crate::endpoint_group::EndpointGroup;
+use crate::endpoint_group::{Endpoint, EndpointGroup};
 use crate::problem::{ErrorCode, FieldErrorSchema, ProblemBody};
 
 pub(crate) fn document(groups: impl IntoIterator<Item = EndpointGroup>) -> OpenApi {
@@ -26,15 +27,15 @@ pub(crate) fn document(groups: impl IntoIterator<Item = EndpointGroup>) -> OpenA
     let mut tags: Vec<Tag> = Vec::new();
     for group in groups {
         tags.push(TagBuilder::new().name(group.name).description(Some(group.description)).build());
-        for (policy, endpoint) in group.endpoints {
-            let mut endpoint = endpoint.into_openapi();
+        for Endpoint { policy, access, router } in group.endpoints {
+            let mut endpoint = router.into_openapi();
             for item in endpoint.paths.paths.values_mut() {
-                if policy == AuthPolicy::Token {
+                if policy == AuthPolicy::Client {
                     item.post.iter_mut().for_each(accept_idempotency_key);
                 }
                 for (_, operation) in operations(item) {
                     operation.tags = Some(vec![group.name.to_owned()]);
-                    complete(operation, policy);
+                    complete(operation, policy, access);
                 }
             }
             document.merge(endpoint);
@@ -58,6 +59,18 @@ pub(crate) fn document(groups: impl IntoIterator<Item = EndpointGroup>) -> OpenA
                 .build(),
         ),
     );
+    components.add_security_scheme(
+        KEY,
+        SecurityScheme::Http(
+            Http::builder()
+                .scheme(HttpAuthScheme::Bearer)
+                .bearer_format("usher_live_…")
+                .description(Some(
+                    "An API key (`POST /keys`), sent as the token is. It needs the scope that each operation names.",
+                ))
+                .build(),
+        ),
+    );
     let webhooks = document.webhooks.iter_mut().flat_map(|webhooks| webhooks.paths.values_mut());
     for item in document.paths.paths.values_mut().chain(webhooks) {
         operations(item).for_each(|(_, operation)| complete_prose(operation, &links));
@@ -68,6 +81,8 @@ pub(crate) fn document(groups: impl IntoIterator<Item = EndpointGroup>) -> OpenA
 }
 
 const BEARER: &str = "bearer";
+
+const KEY: &str = "key";
 
 /// What `idempotency::key` accepts: bare, or a string of RFC 8941 section 3.3.3, in which a backslash escapes.
 const IDEMPOTENCY_KEY: &str = r#"^(?:[!#-~][!-~]{0,254}|"(?:[!#-\[\]-~]|\\["\\]){1,255}")$"#;
@@ -171,17 +186,25 @@ const OF_BODIES: [ErrorCode; 4] =
 
 /// Adds the name for client libraries, the errors that follow from the policy, the parameters and the body, and who may
 /// call it.
-fn complete(operation: &mut Operation, policy: AuthPolicy) {
+fn complete(operation: &mut Operation, policy: AuthPolicy, access: Option<Access>) {
     operation.operation_id = operation.operation_id.as_deref().map(lower_camel_case);
     let mut codes = vec![ErrorCode::InternalError];
     operation.security = match policy {
         AuthPolicy::Public => Some(vec![SecurityRequirement::default()]),
-        AuthPolicy::Token | AuthPolicy::WebSocket | AuthPolicy::Docs => {
-            codes.extend([ErrorCode::Unauthorized, ErrorCode::RateLimited, ErrorCode::DeadlineExceeded]);
+        AuthPolicy::Client | AuthPolicy::WebSocket | AuthPolicy::Docs => {
+            codes.extend([ErrorCode::Unauthorized, ErrorCode::NetworkNotAllowed]);
+            codes.extend([ErrorCode::RateLimited, ErrorCode::DeadlineExceeded]);
+            codes.extend(access.map(|_| ErrorCode::ScopeMissing));
+            codes.extend(access.filter(|access| access.reach == Reach::Service).map(|_| ErrorCode::OwnStreamsOnly));
             let nothing = (policy == AuthPolicy::WebSocket).then(SecurityRequirement::default);
-            Some([SecurityRequirement::new::<_, _, String>(BEARER, [])].into_iter().chain(nothing).collect())
+            let token = SecurityRequirement::new::<_, _, String>(BEARER, []);
+            let key = SecurityRequirement::new(KEY, access.map(|access| access.scope.as_str()));
+            Some([token, key].into_iter().chain(nothing).collect())
         }
     };
+    if let (Some(access), Some(description)) = (access, &mut operation.description) {
+        *description = format!("{}\n\nAn API key needs the scope `{}`.", description.trim_end(), access.scope.as_str());
+    }
     if operation.request_body.is_some() {
         codes.extend(OF_BODIES);
     }

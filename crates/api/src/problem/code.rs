@@ -17,8 +17,16 @@ pub enum ErrorCode {
     JwtInvalid,
     /// The JWT is correctly signed and has expired.
     JwtExpired,
-    /// The bearer token is missing or is not the configured one.
+    /// The bearer token is missing, or is neither the configured one nor an API key that is accepted.
     Unauthorized,
+    /// The API key lacks the scope that the endpoint needs; `scope` names it.
+    ScopeMissing,
+    /// The API key is not accepted from the client's network.
+    NetworkNotAllowed,
+    /// The API key sees only the streams that it has started, and the endpoint is about the whole service.
+    OwnStreamsOnly,
+    /// There is no such API key, or it was revoked.
+    KeyNotFound,
     /// There is no such path.
     RouteNotFound,
     /// There is no such stream, or it was removed after its retention.
@@ -81,7 +89,7 @@ pub enum ErrorCode {
     UpgradeRequired,
     /// More requests per second than `limits.requests_per_second`; ask again after `Retry-After`.
     RateLimited,
-    /// Too little is left of `wallet.daily_budget_millisats`; there is room again after `Retry-After` at the earliest.
+    /// Too little is left of `wallet.daily_budget_millisats`, or of the API key's daily budget; there is room again after `Retry-After` at the earliest.
     BudgetExhausted,
     /// A fault of the service; its log has more under the request id.
     InternalError,
@@ -117,13 +125,17 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 51] = [
+    pub const ALL: [Self; 55] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
         Self::JwtExpired,
         Self::Unauthorized,
+        Self::ScopeMissing,
+        Self::NetworkNotAllowed,
+        Self::OwnStreamsOnly,
         Self::RouteNotFound,
+        Self::KeyNotFound,
         Self::StreamNotFound,
         Self::EventsRemoved,
         Self::ProfileNotFound,
@@ -179,6 +191,10 @@ impl ErrorCode {
             Self::JwtInvalid => "jwt_invalid",
             Self::JwtExpired => "jwt_expired",
             Self::Unauthorized => "unauthorized",
+            Self::ScopeMissing => "scope_missing",
+            Self::NetworkNotAllowed => "network_not_allowed",
+            Self::OwnStreamsOnly => "own_streams_only",
+            Self::KeyNotFound => "key_not_found",
             Self::RouteNotFound => "route_not_found",
             Self::StreamNotFound => "stream_not_found",
             Self::EventsRemoved => "events_removed",
@@ -235,7 +251,9 @@ impl ErrorCode {
                 StatusCode::BAD_REQUEST
             }
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::ScopeMissing | Self::NetworkNotAllowed | Self::OwnStreamsOnly => StatusCode::FORBIDDEN,
             Self::RouteNotFound
+            | Self::KeyNotFound
             | Self::StreamNotFound
             | Self::ProfileNotFound
             | Self::SubscriptionNotFound
@@ -289,6 +307,10 @@ impl ErrorCode {
             Self::JwtInvalid => "The JWT is invalid",
             Self::JwtExpired => "The JWT has expired",
             Self::Unauthorized => "The bearer token is missing or wrong",
+            Self::ScopeMissing => "The API key lacks a scope",
+            Self::NetworkNotAllowed => "The API key is not accepted from this network",
+            Self::OwnStreamsOnly => "The API key sees only its own streams",
+            Self::KeyNotFound => "No such API key",
             Self::RouteNotFound => "No such path",
             Self::StreamNotFound => "No such stream",
             Self::EventsRemoved => "Events were removed",

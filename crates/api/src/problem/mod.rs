@@ -223,11 +223,10 @@ impl From<StartError> for Problem {
                  were neither redeemed nor reclaimed; together with everything open they are limited to twice \
                  limits.max_open_streams",
             ),
-            StartError::BudgetExhausted { retry_after } => Self::new(
-                ErrorCode::BudgetExhausted,
-                "too little is left of wallet.daily_budget_millisats for this amount and its fee",
-            )
-            .retry_after(retry_after),
+            StartError::BudgetExhausted { budget, retry_after } => {
+                let detail = format!("too little is left of {budget} for this amount and its fee");
+                Self::new(ErrorCode::BudgetExhausted, detail).retry_after(retry_after)
+            }
             StartError::RateUnavailable(error) => {
                 // Rounded up: not before.
                 let seconds = error.retry_after.as_secs() + u64::from(error.retry_after.subsec_nanos() > 0);

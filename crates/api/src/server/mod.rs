@@ -42,7 +42,7 @@ pub async fn serve(
 ) {
     let served = Served {
         table: state.connections.clone(),
-        api: router::api(state.clone()),
+        api: router::api(state.clone(), options.trusted_proxies.clone()),
         router: router::router(state, options.surface, options.trusted_proxies.clone()),
     };
     serve_router(listener, served, options, tasks, stop).await;

@@ -17,6 +17,7 @@ use usher_api::{
     ApiParts, ApiState, ApiTokens, DocsAccess, Family, Limits, Readiness, RelaysReadiness, ServeOptions, ServiceStatus,
     WalletReadiness,
 };
+use usher_engine::access::KeyRing;
 use usher_engine::ports::{
     DeliveryStore, Inbound, OpenIdControl, OsRandomness, OutgoingMessage, SystemClock, Via, WebhookSender,
 };
@@ -131,6 +132,7 @@ pub struct TestApp {
     pub tasks: TaskTracker,
     pub server: JoinHandle<()>,
     pub tokens: ApiTokens,
+    pub keys: Arc<KeyRing>,
     /// The ticket wallet. It holds 42 at [`testing::MINT`], and nothing else.
     pub tickets: Arc<FakeTicketWallet>,
     pub directory: Arc<FakeDirectory>,
@@ -189,9 +191,13 @@ impl Builder {
         let parts_say = Arc::new(PartsSay::default());
         let clock = Arc::new(ManualClock::at(UnixMillis(1_732_137_600_000)));
         let tokens = ApiTokens::new(&TOKEN.into(), None);
+        let ring =
+            KeyRing::load(Arc::clone(&sqlite) as _, Arc::clone(&clock) as _, Arc::new(OsRandomness)).await.unwrap();
+        tasks.spawn(Arc::clone(&ring).run(stop.clone()));
         let state = ApiState::new(ApiParts {
             engine: Arc::clone(&engine),
             tokens: tokens.clone(),
+            keys: Arc::clone(&ring),
             version: "1.2.3".to_owned(),
             commit: "abcdef0".to_owned(),
             jwt: JwtIssuer::new(keys(SERVICE)),
@@ -221,6 +227,7 @@ impl Builder {
             stop,
             server: tokio::spawn(serving),
             tokens,
+            keys: ring,
             tickets,
             directory,
             tasks,

@@ -19,6 +19,7 @@ fn operations(document: &OpenApi) -> Vec<(&'static str, String, bool)> {
             .replace("{channel_id}", "ab")
             .replace("{currency}", "x")
             .replace("{kid}", "x")
+            .replace("{key_id}", "x")
             .replace("{id}", "subscriptions:0");
         assert!(!path.contains('{'), "tell this test how to fill in {path}");
         let PathItem { get, put, post, delete, options, head, patch, trace, .. } = item;
@@ -79,7 +80,7 @@ async fn unauthorized_response_body_and_header() {
     let app = TestApp::start().await;
     let response = app.http.get(app.url("/version")).header("x-request-id", "r1").send().await.unwrap();
     assert_eq!(response.headers()["www-authenticate"], "Bearer realm=\"usher\"");
-    insta::assert_snapshot!(response.text().await.unwrap(), @r#"{"type":"urn:usher:error:unauthorized","title":"The bearer token is missing or wrong","status":401,"detail":"send the header `Authorization: Bearer <token>` with the service's auth.auth_token","code":"unauthorized","request_id":"r1"}"#);
+    insta::assert_snapshot!(response.text().await.unwrap(), @r#"{"type":"urn:usher:error:unauthorized","title":"The bearer token is missing or wrong","status":401,"detail":"send the header `Authorization: Bearer <token>` with the service's auth.auth_token or an API key","code":"unauthorized","request_id":"r1"}"#);
     let response = app.http.get(app.url("/version")).bearer_auth("wrong").send().await.unwrap();
     assert_eq!(response.headers()["www-authenticate"], "Bearer realm=\"usher\", error=\"invalid_token\"");
     app.stop().await;

@@ -15,6 +15,7 @@ mod docs_page;
 mod failures;
 mod idempotency;
 mod jwt;
+mod keys;
 mod lightning_node;
 mod limits;
 mod login;

@@ -19,6 +19,37 @@ fn committed_openapi_document_matches_the_routes() {
     );
 }
 
+/// `UPDATE_OPENAPI=1` writes it.
+#[test]
+fn committed_openapi_scopes_are_those_of_the_routes() {
+    const BEGIN: &str = "<!-- made from the routes: begin -->\n";
+    const END: &str = "<!-- made from the routes: end -->\n";
+    let document = serde_json::to_value(usher_api::openapi()).unwrap();
+    let mut table = "\n| endpoint | scope | with `own_streams_only` |\n| --- | --- | --- |\n".to_owned();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let security = operation["security"].as_array().unwrap();
+            let Some(scope) = security.iter().find_map(|requirement| requirement["key"][0].as_str()) else { continue };
+            let text = operation["description"].as_str().unwrap();
+            assert!(text.ends_with(&format!("An API key needs the scope `{scope}`.")), "{method} {path}");
+            let forbidden = resolved(&document, &operation["responses"]["403"])["description"].as_str().unwrap();
+            let own = if forbidden.contains("`own_streams_only`") { "403" } else { "allowed" };
+            table += &format!("| `{} {path}` | `{scope}` | {own} |\n", method.to_uppercase());
+        }
+    }
+    table.push('\n');
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/keys.md");
+    let committed = std::fs::read_to_string(&file).unwrap();
+    let (before, rest) = committed.split_once(BEGIN).unwrap();
+    let (_, after) = rest.split_once(END).unwrap();
+    let expected = format!("{before}{BEGIN}{table}{END}{after}");
+    if std::env::var_os("UPDATE_OPENAPI").is_some() {
+        std::fs::write(&file, &expected).unwrap();
+    }
+    let current = std::fs::read_to_string(&file).unwrap();
+    assert!(current == expected, "docs/keys.md is not what the routes say: write it with UPDATE_OPENAPI=1");
+}
+
 #[test]
 fn document_is_complete() {
     let document = serde_json::to_value(usher_api::openapi()).unwrap();

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tracing::error;
 
+use super::request_context::RequestContext;
 use crate::StreamId;
 use crate::operations::{Input, Operation, TicketReply};
 use crate::ports::{DamagedRow, InvoiceStatus, Store, StoreError, StoredOperation, Table};
@@ -76,6 +77,7 @@ impl DamagedRowReader {
     pub(crate) async fn readable(&self, id: StreamId) -> Result<Option<(StoredOperation, Operation)>, StoreError> {
         match self.store.operation(id).await {
             Ok(stored) => {
+                let stored = stored.filter(|stored| !RequestContext::hides(stored.origin));
                 Ok(stored.and_then(|stored| self.read_operation(id, &stored).map(|operation| (stored, operation))))
             }
             Err(StoreError::Unreadable(_)) => {

@@ -3,11 +3,13 @@
 use async_trait::async_trait;
 
 use crate::operations::{Effect, LinkedChange, Operation};
-use crate::ports::{OpenOperation, OperationHead};
-use crate::{StreamId, UnixMillis};
+use crate::ports::{OpenOperation, OperationHead, Version};
+use crate::{Origin, StreamId, UnixMillis};
 
 pub(crate) struct CommittedStep<'a> {
     pub(crate) id: StreamId,
+    /// Who started it.
+    pub(crate) origin: Option<Origin>,
     pub(crate) operation: &'a Operation,
     pub(crate) is_new: bool,
     pub(crate) is_finished: bool,
@@ -18,9 +20,9 @@ pub(crate) struct CommittedStep<'a> {
 
 /// Follows the operations of a feature. Every method has a default that does nothing.
 pub(crate) trait Observer: Send + Sync {
-    /// The start has found this open operation. `read` is its revision and its state, of the kinds that are read at the start
+    /// The start has found this open operation. `read` is its version and its state, of the kinds that are read at the start
     /// ([`StateMachine::is_read_at_start`](crate::operations::StateMachine::is_read_at_start)).
-    fn restored(&self, _open: &OpenOperation, _read: Option<(u64, &Operation)>, _now: UnixMillis) {}
+    fn restored(&self, _open: &OpenOperation, _read: Option<(Version, &Operation)>, _now: UnixMillis) {}
 
     /// Unfinished operations are about to be committed. The result is dropped when that is applied or has failed.
     fn committing(&self, _operations: &[(StreamId, &Operation)]) -> Option<Box<dyn Send>> {

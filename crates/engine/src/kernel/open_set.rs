@@ -43,7 +43,12 @@ impl OpenSet {
 }
 
 impl Observer for OpenSet {
-    fn restored(&self, open: &OpenOperation, _: Option<(u64, &crate::operations::Operation)>, _: UnixMillis) {
+    fn restored(
+        &self,
+        open: &OpenOperation,
+        _: Option<(crate::ports::Version, &crate::operations::Operation)>,
+        _: UnixMillis,
+    ) {
         if self.has(open.kind, open.wake_at) {
             self.open.lock().insert(open.id);
         }
@@ -73,7 +78,16 @@ mod tests {
 
     fn step<'a>(id: StreamId, operation: &'a Operation, is_finished: bool) -> CommittedStep<'a> {
         let head = OperationHead { revision: 1, next_index: 0 };
-        CommittedStep { id, operation, is_new: !is_finished, is_finished, has_events: false, head, now: NOW }
+        CommittedStep {
+            id,
+            origin: None,
+            operation,
+            is_new: !is_finished,
+            is_finished,
+            has_events: false,
+            head,
+            now: NOW,
+        }
     }
 
     #[test]

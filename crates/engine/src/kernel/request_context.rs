@@ -12,6 +12,10 @@ pub struct Origin(pub i64);
 pub struct RequestContext {
     /// Who sent it: the origin of the operations that it starts.
     pub origin: Option<Origin>,
+    /// Whether operations of another origin are hidden from it.
+    pub hides_others: bool,
+    /// The most millisats that operations of its origin may spend within a day.
+    pub spending_limit: Option<u64>,
 }
 
 tokio::task_local! {
@@ -27,6 +31,21 @@ impl RequestContext {
     /// Runs `work` for the request of this context.
     pub async fn scope<T>(self: Arc<Self>, work: impl Future<Output = T>) -> T {
         CURRENT.scope(self, work).await
+    }
+
+    /// The limit of the request for which this task works ([`Self::spending_limit`]).
+    pub(crate) fn current_spending_limit() -> Option<u64> {
+        CURRENT.try_with(|context| context.spending_limit).ok().flatten()
+    }
+
+    /// Whether operations of another origin are hidden from the request for which this task works.
+    pub(crate) fn hides_others() -> bool {
+        CURRENT.try_with(|context| context.hides_others).unwrap_or(false)
+    }
+
+    /// Whether an operation of this origin is hidden from the request for which this task works.
+    pub(crate) fn hides(origin: Option<Origin>) -> bool {
+        CURRENT.try_with(|context| context.hides_others && context.origin != origin).unwrap_or(false)
     }
 
     /// Who sent the request for which this task works.
@@ -52,15 +71,18 @@ mod tests {
 
     #[tokio::test]
     async fn spawned_work_belongs_to_the_request_only_when_carried_along() {
-        let context = Arc::new(RequestContext { origin: Some(Origin(7)) });
+        let context =
+            Arc::new(RequestContext { origin: Some(Origin(7)), hides_others: true, ..RequestContext::default() });
         assert_eq!(RequestContext::current_origin(), None);
         context
             .scope(async {
                 let origin = async { RequestContext::current_origin() };
                 assert_eq!(tokio::spawn(in_current_request(origin)).await.unwrap(), Some(Origin(7)));
+                assert!(RequestContext::hides(None) && !RequestContext::hides(Some(Origin(7))));
                 assert_eq!(tokio::spawn(async { RequestContext::current_origin() }).await.unwrap(), None);
             })
             .await;
+        assert!(!RequestContext::hides(None));
         assert_eq!(in_current_request(async { RequestContext::current_origin() }).await, None);
     }
 }

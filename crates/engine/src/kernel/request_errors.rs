@@ -1,5 +1,6 @@
 use crate::FieldError;
 use crate::kernel::commit::ModifyError;
+use crate::operations::Budget;
 use crate::ports::{NodeError, RateUnavailable, StoreError, TicketError};
 
 /// Why an operation did not start.
@@ -32,9 +33,11 @@ pub enum StartError {
     /// Twice as many as `limits.max_open_streams` are open, or are payments that have ended within the last day.
     #[error("too many payments have ended within the last day")]
     TooManyEnded,
-    /// Too little is left of `wallet.daily_budget_millisats`.
-    #[error("the daily budget of the Lightning backend is spent")]
+    /// Too little is left of a budget.
+    #[error("{budget} is spent")]
     BudgetExhausted {
+        /// Of which.
+        budget: Budget,
         /// Seconds until there is room again, if nothing else is paid meanwhile.
         retry_after: u64,
     },

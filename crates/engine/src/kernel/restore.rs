@@ -85,7 +85,7 @@ impl Restorer {
             restored.waiting.push(id);
         }
         let read = if operation.kind.is_read_at_start() { self.core.damaged_rows.readable(id).await? } else { None };
-        let read = read.as_ref().map(|(stored, read)| (stored.revision, read));
+        let read = read.as_ref().map(|(stored, read)| (stored.version(), read));
         if let Some(keys) = read.and_then(|(_, read)| read.may_close_early()) {
             self.core.index.set_participants(id, keys);
         }

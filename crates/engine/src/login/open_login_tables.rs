@@ -12,7 +12,7 @@ use crate::kernel::index::Index;
 use crate::kernel::observer::{CommittedStep, Observer, PeriodicTask};
 use crate::kernel::tasks::Tasks;
 use crate::operations::{Login, Operation};
-use crate::ports::{OpenOperation, OperationKind, Store};
+use crate::ports::{OpenOperation, OperationKind, Store, Version};
 use crate::{StreamId, UnixMillis};
 
 /// How long a login without events is kept after its end, for the page that says so and for the protocol that has begun it.
@@ -37,7 +37,7 @@ const fn login(operation: &Operation) -> Option<&Login> {
 }
 
 impl Observer for LoginTables {
-    fn restored(&self, open: &OpenOperation, read: Option<(u64, &Operation)>, _: UnixMillis) {
+    fn restored(&self, open: &OpenOperation, read: Option<(Version, &Operation)>, _: UnixMillis) {
         if let Some(login) = read.and_then(|(_, operation)| login(operation)) {
             match login.reusable() {
                 Some(reusable) => self.reusable.stepped(open.id, reusable, login, true),

@@ -36,7 +36,7 @@ pub use crate::payment::operation::{
 pub use crate::payment::outgoing::OutgoingPayment;
 pub use crate::payment::refund::{Refund, RefundProgress};
 pub(crate) use crate::payment::spending::BUDGET_WINDOW;
-pub use crate::payment::spending::Spending;
+pub use crate::payment::spending::{Budget, Spending};
 pub use crate::subscription::operation::{Subscription, SubscriptionRules, SubscriptionState, SubscriptionView};
 pub use crate::subscription::request::RecurringRequest;
 pub use crate::ticket::delivery::{DeliveryStatus, DeliveryView, Reclaim, TicketDelivery};

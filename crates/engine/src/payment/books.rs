@@ -1,8 +1,8 @@
 //! The books: payments that the service received or made, kept longer than their operations.
 
 use super::Payments;
-use crate::StreamId;
 use crate::ports::{BookedPayment, PaymentFilter, StoreError};
+use crate::{RequestContext, StreamId};
 
 /// Some payments, in the order in which they were requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,18 @@ impl Payments {
     ) -> Result<PaymentPage, StoreError> {
         let payments = self.core.store.payment_records(filter, after, limit).await?;
         let next = payments.last().filter(|_| payments.len() == limit).map(|payment| payment.stream_id);
-        Ok(PaymentPage { payments, next })
+        if !RequestContext::hides_others() {
+            return Ok(PaymentPage { payments, next });
+        }
+        let mut shown = Vec::new();
+        for payment in payments {
+            // The books outlast operations; nobody knows who started one that is gone.
+            let operation = self.core.store.operation(payment.stream_id).await?;
+            if !RequestContext::hides(operation.and_then(|operation| operation.origin)) {
+                shown.push(payment);
+            }
+        }
+        Ok(PaymentPage { payments: shown, next })
     }
 
     /// A payment in the books.

@@ -1,8 +1,27 @@
 //! A payment's allocation of the Lightning backend's budget.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::UnixMillis;
+
+/// A budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// That of the Lightning backend.
+    Service,
+    /// That of whoever sent the request ([`RequestContext::spending_limit`](crate::RequestContext::spending_limit)).
+    Client,
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Service => "wallet.daily_budget_millisats",
+            Self::Client => "daily_budget_millisats of the API key",
+        })
+    }
+}
 
 /// How long after its end a payment counts towards the budget (`wallet.daily_budget_millisats`): a day.
 pub(crate) const BUDGET_WINDOW: Duration = Duration::from_secs(24 * 3600);

@@ -1,4 +1,5 @@
-//! The budget of the service's own Lightning backend (`wallet.daily_budget_millisats`, `wallet.max_fee_percent`).
+//! The budgets of the service's own Lightning backend (`wallet.daily_budget_millisats`, `wallet.max_fee_percent`), and of clients that
+//! may spend only so much of it.
 //!
 //! A payment takes its allocation of the budget before it is committed, so payments that start at the same time cannot exceed
 //! it together:
@@ -20,9 +21,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::kernel::observer::{CommittedStep, Observer};
-use crate::operations::{BUDGET_WINDOW, Operation, Spending};
-use crate::ports::OpenOperation;
-use crate::{StreamId, UnixMillis};
+use crate::operations::{BUDGET_WINDOW, Budget, Operation, Spending};
+use crate::ports::{OpenOperation, Version};
+use crate::{Origin, RequestContext, StreamId, UnixMillis};
 
 /// When to ask again if the budget is taken by payments that are not over.
 const UNTIL_A_PAYMENT_ENDS: Duration = Duration::from_secs(60);
@@ -39,12 +40,14 @@ pub struct SpendingRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BudgetError {
     TooLarge {
+        of: Budget,
         /// The budget in millisats.
         budget: u64,
         /// The largest allowed fee in millisats.
         fee: u64,
     },
     Exhausted {
+        of: Budget,
         retry_after: Duration,
     },
 }
@@ -61,6 +64,8 @@ struct Allocations {
     leaving: BTreeSet<(UnixMillis, StreamId)>,
     /// Their sum in millisats.
     total: u128,
+    /// The sums of those that are of somebody.
+    by_origin: HashMap<Origin, u128>,
 }
 
 #[derive(Clone, Copy)]
@@ -69,6 +74,8 @@ struct Allocation {
     revision: u64,
     /// Millisats.
     amount: u64,
+    /// Who started the payment.
+    origin: Option<Origin>,
     until: Option<UnixMillis>,
 }
 
@@ -90,29 +97,45 @@ impl SpendingBudget {
         now: UnixMillis,
     ) -> Result<Reservation, BudgetError> {
         let reservation = Reservation { budget: Arc::clone(self), id, at: now };
-        let Some(budget) = self.rules.daily_budget else { return Ok(reservation) };
-        let needed = spending.allocation();
-        if needed > budget {
-            return Err(BudgetError::TooLarge { budget, fee: spending.fees_allowed });
+        let origin = RequestContext::current_origin();
+        if !self.counts(origin) {
+            return Ok(reservation);
         }
+        let needed = spending.allocation();
+        let service = self.rules.daily_budget.map(|budget| (Budget::Service, budget, None));
+        let client = RequestContext::current_spending_limit().map(|budget| (Budget::Client, budget, origin));
         let mut allocations = self.allocations.lock();
         allocations.forget_past(now);
-        let excess = (allocations.total + u128::from(needed)).saturating_sub(u128::from(budget));
-        if excess > 0 {
-            return Err(BudgetError::Exhausted { retry_after: allocations.time_until_free(excess, now) });
+        for (of, budget, origin) in service.into_iter().chain(client) {
+            if needed > budget {
+                return Err(BudgetError::TooLarge { of, budget, fee: spending.fees_allowed });
+            }
+            let spent = origin.map_or(allocations.total, |origin| allocations.of(origin));
+            let excess = (spent + u128::from(needed)).saturating_sub(u128::from(budget));
+            if excess > 0 {
+                let retry_after = allocations.time_until_free(excess, origin, now);
+                return Err(BudgetError::Exhausted { of, retry_after });
+            }
         }
-        allocations.put(id, Some(Allocation { revision: 0, amount: needed, until: None }));
+        allocations.put(id, Some(Allocation { revision: 0, amount: needed, origin, until: None }));
         Ok(reservation)
     }
 
-    pub(crate) fn update(&self, id: StreamId, revision: u64, spending: &Spending, now: UnixMillis) {
-        if self.rules.daily_budget.is_none() {
+    /// Whether what payments of this origin spend has to be known.
+    const fn counts(&self, origin: Option<Origin>) -> bool {
+        self.rules.daily_budget.is_some() || origin.is_some()
+    }
+
+    pub(crate) fn update(&self, id: StreamId, version: Version, spending: &Spending, now: UnixMillis) {
+        let Version { revision, origin } = version;
+        if !self.counts(origin) {
             return;
         }
         let mut allocations = self.allocations.lock();
         // The later commit wins, whichever arrives here first.
         if allocations.by_payment.get(&id).is_none_or(|allocation| allocation.revision <= revision) {
-            allocations.put(id, Some(Allocation { revision, amount: spending.allocation(), until: spending.until }));
+            let amount = spending.allocation();
+            allocations.put(id, Some(Allocation { revision, amount, origin, until: spending.until }));
         }
         allocations.forget_past(now);
     }
@@ -124,17 +147,18 @@ impl SpendingBudget {
 }
 
 impl Observer for SpendingBudget {
-    fn restored(&self, open: &OpenOperation, read: Option<(u64, &Operation)>, now: UnixMillis) {
-        if let Some((revision, operation)) = read
+    fn restored(&self, open: &OpenOperation, read: Option<(Version, &Operation)>, now: UnixMillis) {
+        if let Some((version, operation)) = read
             && let Some(spending) = operation.spending()
         {
-            self.update(open.id, revision, &spending, now);
+            self.update(open.id, version, &spending, now);
         }
     }
 
     fn committed(&self, step: &CommittedStep<'_>) {
         let Some(spending) = step.operation.spending() else { return };
-        self.update(step.id, step.head.revision, &spending, step.now);
+        let version = Version { revision: step.head.revision, origin: step.origin };
+        self.update(step.id, version, &spending, step.now);
         // The step that reports the payment, and no later one.
         if let Some(fee) = spending.fees_paid.filter(|fee| *fee > spending.fees_allowed && step.has_events) {
             tracing::warn!(
@@ -156,14 +180,29 @@ impl Allocations {
         };
         if let Some(before) = before {
             self.total = self.total.saturating_sub(u128::from(before.amount));
+            if let Some(origin) = before.origin {
+                let left = self.of(origin).saturating_sub(u128::from(before.amount));
+                if left > 0 {
+                    self.by_origin.insert(origin, left)
+                } else {
+                    self.by_origin.remove(&origin)
+                };
+            }
             if let Some(until) = before.until {
                 self.leaving.remove(&(until, id));
             }
         }
         if let Some(allocation) = allocation {
             self.total += u128::from(allocation.amount);
+            if let Some(origin) = allocation.origin {
+                *self.by_origin.entry(origin).or_default() += u128::from(allocation.amount);
+            }
             self.leaving.extend(allocation.until.map(|until| (until, id)));
         }
+    }
+
+    fn of(&self, origin: Origin) -> u128 {
+        self.by_origin.get(&origin).copied().unwrap_or_default()
     }
 
     fn forget_past(&mut self, now: UnixMillis) {
@@ -174,10 +213,13 @@ impl Allocations {
         }
     }
 
-    fn time_until_free(&self, excess: u128, now: UnixMillis) -> Duration {
+    /// Of those of one origin, or of all.
+    fn time_until_free(&self, excess: u128, origin: Option<Origin>, now: UnixMillis) -> Duration {
         let mut freed = 0;
         for (until, id) in &self.leaving {
-            freed += self.by_payment.get(id).map_or(0, |allocation| u128::from(allocation.amount));
+            let allocation = self.by_payment.get(id);
+            let counts = |allocation: &&Allocation| origin.is_none() || allocation.origin == origin;
+            freed += allocation.filter(counts).map_or(0, |allocation| u128::from(allocation.amount));
             if freed >= excess {
                 return until.since(now).max(Duration::from_secs(1));
             }
@@ -227,13 +269,17 @@ mod tests {
         Spending { amount, fees_allowed: 0, fees_paid: None, until }
     }
 
+    const fn version(revision: u64) -> Version {
+        Version { revision, origin: None }
+    }
+
     fn later(secs: u64) -> UnixMillis {
         NOW.plus(Duration::from_secs(secs))
     }
 
     fn retry_after(result: Result<Reservation, BudgetError>) -> u64 {
         match result {
-            Err(BudgetError::Exhausted { retry_after }) => retry_after.as_secs(),
+            Err(BudgetError::Exhausted { retry_after, .. }) => retry_after.as_secs(),
             Err(error) => panic!("{error:?}"),
             Ok(_) => panic!("there was room"),
         }
@@ -251,17 +297,17 @@ mod tests {
     fn reserved_shares_stay_within_the_budget_and_expire() {
         let budget = budget(100);
         budget.reserve(stream(1), &spending(60, None), NOW).unwrap();
-        budget.update(stream(1), 1, &spending(60, None), NOW);
+        budget.update(stream(1), version(1), &spending(60, None), NOW);
         assert_eq!(retry_after(budget.reserve(stream(2), &spending(41, None), NOW)), 60, "it may end at any time");
         budget.reserve(stream(2), &spending(40, None), NOW).unwrap();
-        budget.update(stream(2), 2, &spending(30, Some(later(100))), NOW);
-        budget.update(stream(1), 2, &spending(50, Some(later(200))), NOW);
+        budget.update(stream(2), version(2), &spending(30, Some(later(100))), NOW);
+        budget.update(stream(1), version(2), &spending(50, Some(later(200))), NOW);
         assert_eq!(retry_after(budget.reserve(stream(3), &spending(21, None), NOW)), 100);
         assert_eq!(retry_after(budget.reserve(stream(3), &spending(51, None), later(50))), 150);
         budget.reserve(stream(3), &spending(50, None), later(100)).unwrap();
         assert_eq!(budget.total(), 100);
         let too_large = budget.reserve(stream(4), &spending(101, None), later(500)).err();
-        assert_eq!(too_large, Some(BudgetError::TooLarge { budget: 100, fee: 0 }));
+        assert_eq!(too_large, Some(BudgetError::TooLarge { of: Budget::Service, budget: 100, fee: 0 }));
     }
 
     #[test]
@@ -279,8 +325,8 @@ mod tests {
         let budget = budget(100);
         drop(budget.reserve(stream(1), &spending(100, None), NOW).unwrap());
         // Not paid: the allocation is nothing, and is remembered as such.
-        budget.update(stream(1), 3, &spending(0, Some(later(100))), NOW);
-        budget.update(stream(1), 2, &spending(100, None), NOW);
+        budget.update(stream(1), version(3), &spending(0, Some(later(100))), NOW);
+        budget.update(stream(1), version(2), &spending(100, None), NOW);
         assert_eq!(budget.total(), 0);
     }
 
@@ -288,13 +334,45 @@ mod tests {
     fn without_a_budget_nothing_is_recorded() {
         let budget = Arc::new(SpendingBudget::new(SpendingRules::default()));
         budget.reserve(stream(1), &spending(u64::MAX, None), NOW).unwrap();
-        budget.update(stream(1), 1, &spending(u64::MAX, None), NOW);
+        budget.update(stream(1), version(1), &spending(u64::MAX, None), NOW);
         assert_eq!(budget.total(), 0);
+    }
+
+    #[tokio::test]
+    async fn clients_budget_counts_what_it_has_started() {
+        let budget = Arc::new(SpendingBudget::new(SpendingRules::default()));
+        let client = |n, limit| {
+            Arc::new(RequestContext { origin: Some(Origin(n)), spending_limit: limit, ..RequestContext::default() })
+        };
+        let reserve = async |context: &Arc<RequestContext>, n, amount| {
+            let (budget, spending) = (Arc::clone(&budget), spending(amount, None));
+            Arc::clone(context).scope(async move { budget.reserve(stream(n), &spending, NOW) }).await
+        };
+        let [one, other, unlimited] = [client(1, Some(100)), client(2, Some(100)), client(3, None)];
+        let first = reserve(&one, 1, 60).await.unwrap();
+        let of_one = |revision| Version { revision, origin: Some(Origin(1)) };
+        budget.update(stream(1), of_one(1), &spending(60, None), NOW);
+        reserve(&other, 2, 100).await.unwrap();
+        reserve(&unlimited, 3, 1_000_000).await.unwrap();
+        budget.reserve(stream(4), &spending(1_000_000, None), NOW).unwrap();
+        assert_eq!(
+            reserve(&one, 5, 101).await.err(),
+            Some(BudgetError::TooLarge { of: Budget::Client, budget: 100, fee: 0 })
+        );
+        assert_eq!(retry_after(reserve(&one, 5, 41).await), 60);
+        // Paid: it leaves the budget in a while. What others do changes nothing.
+        budget.update(stream(1), of_one(2), &spending(60, Some(later(100))), NOW);
+        budget.update(stream(2), Version { revision: 1, origin: Some(Origin(2)) }, &spending(100, Some(later(1))), NOW);
+        assert_eq!(retry_after(reserve(&one, 5, 41).await), 100);
+        reserve(&one, 5, 40).await.unwrap();
+        drop(first);
+        budget.allocations.lock().forget_past(NOW.plus(BUDGET_WINDOW));
+        assert_eq!(budget.allocations.lock().by_origin.len(), 0, "all is forgotten in the end");
     }
 
     #[test]
     fn zero_budget_allows_no_payment() {
         let result = budget(0).reserve(stream(1), &spending(1, None), NOW).err();
-        assert_eq!(result, Some(BudgetError::TooLarge { budget: 0, fee: 0 }));
+        assert_eq!(result, Some(BudgetError::TooLarge { of: Budget::Service, budget: 0, fee: 0 }));
     }
 }

@@ -8,6 +8,7 @@ mod deliveries;
 mod directory;
 mod exchange_rates;
 mod idempotency_store;
+mod key_store;
 mod lightning;
 mod lightning_node;
 mod messenger;
@@ -39,6 +40,7 @@ pub use directory::{
 };
 pub use exchange_rates::{CurrencyCode, ExchangeRate, ExchangeRates, RateUnavailable};
 pub use idempotency_store::{IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord};
+pub use key_store::{KeyId, KeyStore, SecretDigest, StoredKey};
 pub use lightning::{
     CompletedPayment, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification,
     LightningNotifications, LightningStatus, LookupCoverage, OutgoingPaymentStatus, Settlement, SignedPayment,
@@ -67,7 +69,7 @@ pub use remote_signer::{
 pub use settings::SettingStore;
 pub use store::{
     AllCommitted, Commit, Committed, Conflict, OpenOperation, OperationHead, OutboxChange, OutboxMessage, Revision,
-    SignerSessionUpdate, State, Store, StoreError, StoredOperation, UserRelays, UserSigner,
+    SignerSessionUpdate, State, Store, StoreError, StoredOperation, UserRelays, UserSigner, Version,
 };
 pub use ticket_store::{
     CounterAdvance, ProofId, StoredProof, StoredTicketJob, TicketCommit, TicketCommitted, TicketConflict, TicketStore,

@@ -297,6 +297,22 @@ pub struct StoredOperation {
     pub finished_at: Option<UnixMillis>,
 }
 
+/// What a step has to know of the stored operation that it continues, beside its state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Its revision.
+    pub revision: u64,
+    /// Who started it.
+    pub origin: Option<Origin>,
+}
+
+impl StoredOperation {
+    /// Its version.
+    pub const fn version(&self) -> Version {
+        Version { revision: self.revision, origin: self.origin }
+    }
+}
+
 /// What the engine's index knows of an unfinished operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenOperation {

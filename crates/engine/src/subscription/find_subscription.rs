@@ -1,9 +1,8 @@
 //! Finds subscriptions that are not finished.
 
-use crate::StreamId;
-use crate::kernel::commit::Version;
 use crate::operations::{Operation, Subscription};
-use crate::ports::{CorrelationKey, Store, StoreError};
+use crate::ports::{CorrelationKey, Store, StoreError, Version};
+use crate::{RequestContext, StreamId};
 
 pub(crate) struct OpenSubscription {
     pub(crate) stream_id: StreamId,
@@ -15,6 +14,9 @@ pub(crate) async fn find(store: &dyn Store, id: &str) -> Result<Option<OpenSubsc
     // From the store, not the index, which may not have it yet although the app does.
     let key = CorrelationKey::subscription(id);
     let Some((stream_id, stored)) = store.operation_with_key(key).await? else { return Ok(None) };
+    if RequestContext::hides(stored.origin) {
+        return Ok(None);
+    }
     match Operation::from_state(&stored.state) {
         Ok(Operation::Subscription(subscription)) => {
             Ok(Some(OpenSubscription { stream_id, version: stored.version(), subscription }))

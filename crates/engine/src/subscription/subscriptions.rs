@@ -8,12 +8,12 @@ use std::sync::Arc;
 use usher_protocol::PublicKey;
 
 use super::find_subscription::find;
-use crate::StreamId;
 use crate::kernel::commit::{Modified, ModifyError};
 use crate::kernel::core::Core;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{Input, Operation, Signal, StepResult, SubscriptionState, SubscriptionView};
 use crate::ports::StoreError;
+use crate::{RequestContext, StreamId};
 
 /// Subscriptions read for one page, whether they pass the filter or not.
 const READ_PER_PAGE: usize = 1000;
@@ -83,6 +83,9 @@ impl Subscriptions {
                 return Ok(page);
             }
             last = Some(id);
+            if RequestContext::hides(stored.origin) {
+                continue;
+            }
             let Some(Operation::Subscription(subscription)) = self.core.damaged_rows.read_operation(id, &stored) else {
                 continue;
             };

@@ -10,9 +10,10 @@ use crate::event::Event;
 use crate::ports::{
     AllCommitted, BookedPayment, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus,
     DeliveryStore, EventMatch, EventPosition, ForgottenUser, IdempotencyKey, IdempotencyRecord, IdempotencyStore,
-    Matches, NewIdempotencyRecord, OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount, PaymentFilter,
-    ProofId, Retried, Revision, SettingStore, SignerSession, Store, StoreError, StoredOperation, StoredProof,
-    StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore, UserStore,
+    KeyId, KeyStore, Matches, NewIdempotencyRecord, OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount,
+    PaymentFilter, ProofId, Retried, Revision, SettingStore, SignerSession, Store, StoreError, StoredKey,
+    StoredOperation, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId,
+    TicketStore, UserStore,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -163,6 +164,15 @@ intercepted! {
         read idempotency_record(key: &IdempotencyKey) -> Option<IdempotencyRecord>;
         write add_idempotency_record(new: NewIdempotencyRecord) -> bool;
         write remove_idempotency_records(before: UnixMillis, limit: usize) -> usize;
+    }
+}
+
+intercepted! {
+    KeyStore {
+        read keys() -> Vec<Result<StoredKey, StoreError>>;
+        write put_key(key: StoredKey) -> ();
+        write remove_key(id: KeyId) -> bool;
+        write note_key_uses(uses: Vec<(KeyId, [Option<UnixMillis>; 2])>) -> ();
     }
 }
 

@@ -38,7 +38,7 @@ async fn pay(usher: &Running, n: usize) -> Result<StreamId, StartError> {
 
 fn retry_after(result: Result<StreamId, StartError>) -> u64 {
     match result {
-        Err(StartError::BudgetExhausted { retry_after }) => retry_after,
+        Err(StartError::BudgetExhausted { retry_after, .. }) => retry_after,
         other => panic!("should have been refused: {other:?}"),
     }
 }

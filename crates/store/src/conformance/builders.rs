@@ -32,7 +32,7 @@ pub fn public_key(number: u64) -> PublicKey {
     PublicKey::from_byte_array(bytes(number))
 }
 
-fn bytes(number: u64) -> [u8; 32] {
+pub(super) fn bytes(number: u64) -> [u8; 32] {
     let mut bytes = [0xA5; 32];
     bytes[..8].copy_from_slice(&number.to_le_bytes());
     bytes

@@ -10,6 +10,7 @@
 // Tests, compiled as a library so that another engine's crate can run them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, clippy::missing_panics_doc)]
 
+pub mod api_keys;
 pub mod atomicity;
 mod builders;
 pub mod conflicts;
@@ -35,8 +36,9 @@ use std::future::Future;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use usher_engine::ports::{DeliveryStore, IdempotencyStore, OpenIdStore, SettingStore, Store, TicketStore};
+use usher_engine::ports::{DeliveryStore, IdempotencyStore, KeyStore, OpenIdStore, SettingStore, Store, TicketStore};
 
+pub use api_keys::api_key;
 pub use builders::{
     accepted, commit_conflicts, commit_done, create, event, given_up, id, idempotency_key, inbound, key, message,
     new_record, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
@@ -44,9 +46,15 @@ pub use builders::{
 pub use observed_state::{Snapshot, Subjects};
 
 /// Everything that a store keeps.
-pub trait FullStore: Store + DeliveryStore + IdempotencyStore + OpenIdStore + SettingStore + TicketStore {}
+pub trait FullStore:
+    Store + DeliveryStore + IdempotencyStore + KeyStore + OpenIdStore + SettingStore + TicketStore
+{
+}
 
-impl<T: Store + DeliveryStore + IdempotencyStore + OpenIdStore + SettingStore + TicketStore> FullStore for T {}
+impl<T: Store + DeliveryStore + IdempotencyStore + KeyStore + OpenIdStore + SettingStore + TicketStore> FullStore
+    for T
+{
+}
 
 /// A store under test.
 #[async_trait]
@@ -129,6 +137,10 @@ macro_rules! store_conformance {
                 kind_never_changes
                 reserved_stream_always_exists
                 reserved_stream_cannot_finish
+            }
+            api_keys {
+                api_keys_are_stored_replaced_and_removed
+                uses_of_api_keys_are_noted
             }
             conflicts {
                 creating_an_existing_operation_conflicts

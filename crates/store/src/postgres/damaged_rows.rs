@@ -10,7 +10,9 @@ use usher_engine::ports::{OpenIdRecordId, OperationKind, State, TicketJobId};
 
 use super::failure::PostgresFailure;
 use super::session::Session;
-use super::{columns, deliveries, idempotency_records, openid_records, passkeys, payment_records, read, tickets};
+use super::{
+    api_keys, columns, deliveries, idempotency_records, openid_records, passkeys, payment_records, read, tickets,
+};
 use crate::codec;
 use crate::damaged_row::{DamagedRow, KeyPart, StateCheck};
 
@@ -30,8 +32,19 @@ struct Check {
 }
 
 /// The tables, small ones first: what they hold concerns the whole service.
-const CHECKS: [Check; 17] = [
+const CHECKS: [Check; 18] = [
     Check { table: "settings", columns: "value", from: "settings", key: &["name"], read: |row| json(row, 0) },
+    Check {
+        table: "api_keys",
+        columns: "digest, previous_digest, previous_until, terms, created_at, used_at, previous_used_at",
+        from: "api_keys",
+        key: &["id"],
+        read: |row| {
+            api_keys::stored(row)?;
+            times(row, &[2, 4, 5, 6])?;
+            json(row, 3)
+        },
+    },
     Check {
         table: "openid_consents",
         columns: "client_id, subject, scopes, at",

@@ -14,6 +14,7 @@
 //! | `copy` | reading and writing all rows, for `usher store copy` |
 //! | `failure` | errors |
 
+mod api_keys;
 mod columns;
 mod commit;
 mod copy;

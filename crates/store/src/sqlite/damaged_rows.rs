@@ -6,7 +6,7 @@ use usher_engine::StreamId;
 use usher_engine::ports::{OpenIdRecordId, OperationKind, State, TicketJobId};
 
 use super::failure::{During as _, SqliteFailure};
-use super::{deliveries, idempotency_records, openid_records, passkeys, payment_records, read, tickets};
+use super::{api_keys, deliveries, idempotency_records, openid_records, passkeys, payment_records, read, tickets};
 use crate::codec;
 use crate::damaged_row::{DamagedRow, KeyPart};
 
@@ -26,8 +26,19 @@ struct Check {
 }
 
 /// The tables, small ones first: what they hold concerns the whole service.
-const CHECKS: [Check; 17] = [
+const CHECKS: [Check; 18] = [
     Check { table: "settings", columns: "value", from: "settings", key: &["name"], read: setting },
+    Check {
+        table: "api_keys",
+        columns: "digest, previous_digest, previous_until, terms, created_at, used_at, previous_used_at",
+        from: "api_keys",
+        key: &["id"],
+        read: |row| {
+            let key = api_keys::stored(row, DURING)?;
+            times(row, &[2, 4, 5, 6])?;
+            if codec::is_json(&key.terms) { Ok(()) } else { Err(SqliteFailure::Unreadable("what an API key may do")) }
+        },
+    },
     Check {
         table: "openid_consents",
         columns: "client_id, subject, scopes, at",

@@ -8,6 +8,7 @@ pub mod environment;
 pub mod health;
 pub mod init;
 pub mod key;
+pub mod keys;
 pub mod lightning;
 pub mod listen;
 pub mod oidc;

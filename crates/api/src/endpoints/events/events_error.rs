@@ -13,8 +13,8 @@ pub(crate) enum Error {
     Events(#[from] EventsError),
     #[error("some parameters are wrong")]
     Invalid(Vec<FieldError>),
-    #[error("no place left to wait")]
-    Full(Problem),
+    #[error("there is no place left to wait, or the client is no longer accepted")]
+    Refused(Problem),
 }
 
 impl IntoResponse for Error {
@@ -22,7 +22,7 @@ impl IntoResponse for Error {
         let problem = match self {
             Self::Events(error) => error.into(),
             Self::Invalid(errors) => Problem::invalid(errors),
-            Self::Full(problem) => problem,
+            Self::Refused(problem) => problem,
         };
         problem.into_response()
     }

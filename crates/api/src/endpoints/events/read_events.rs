@@ -12,6 +12,7 @@ use super::event_json::{self, MAX_INDEX};
 use super::events_error::Error;
 use super::sse;
 use crate::ApiState;
+use crate::auth::{self, Authorization};
 use crate::middleware::DeadlineExtension;
 use crate::path_parameter::PathParameter;
 use crate::query::{self, Query};
@@ -108,6 +109,7 @@ pub(crate) async fn read_events(
     PathParameter(stream): PathParameter,
     RawQuery(query): RawQuery,
     Extension(patience): Extension<DeadlineExtension>,
+    Extension(authorization): Extension<Authorization>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     let streaming = wants_event_stream(&headers);
@@ -126,19 +128,26 @@ pub(crate) async fn read_events(
         state.engine.events().read(stream, parameters.after, parameters.limit).await?
     } else {
         patience.extend(parameters.wait);
-        long_poll(&state, stream, &parameters).await?
+        long_poll(&state, &authorization, stream, &parameters).await?
     };
     let body = Body::from(event_json::write(&page));
     Ok((StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
 /// Waits for events; returns those there are when the service stops, and the client continues with the next process.
-async fn long_poll(state: &ApiState, stream: StreamId, parameters: &Parameters) -> Result<EventPage, Error> {
+async fn long_poll(
+    state: &ApiState,
+    authorization: &Authorization,
+    stream: StreamId,
+    parameters: &Parameters,
+) -> Result<EventPage, Error> {
     let Parameters { after, limit, wait } = *parameters;
-    let _place = state.long_poll_permit().map_err(Error::Full)?;
+    let _place = state.long_poll_permit().map_err(Error::Refused)?;
+    let revoked = authorization.revoked();
     tokio::select! {
         biased;
         page = state.engine.events().wait(stream, after, limit, wait) => Ok(page?),
+        () = revoked.cancelled() => Err(Error::Refused(auth::revoked())),
         () = state.stop.cancelled() => Ok(state.engine.events().read(stream, after, limit).await?),
     }
 }

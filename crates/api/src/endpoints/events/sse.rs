@@ -25,7 +25,7 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 
 /// Responds with a stream's events from `after` on, as they are committed.
 pub(super) async fn open(state: &ApiState, stream: StreamId, after: u64) -> Result<Response, Error> {
-    let place = state.event_stream_permit().map_err(Error::Full)?;
+    let place = state.event_stream_permit().map_err(Error::Refused)?;
     let first = state.engine.events().read(stream, after, BATCH).await?;
     if first.done && first.events.is_empty() {
         return Ok(StatusCode::NO_CONTENT.into_response());

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::fmt::Write as _;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
@@ -14,6 +15,7 @@ use tracing::{Instrument as _, Span};
 use usher_engine::{Live, LiveEvent, LiveEvents};
 
 use crate::ApiState;
+use crate::auth::Authorization;
 use crate::problem::Problem;
 
 /// Most events in one piece of the response: a slow reader holds no more than these.
@@ -42,11 +44,14 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
         (status = 503, description = "`overloaded`: `limits.max_event_streams` is reached."),
     ),
 )]
-pub(crate) async fn stream_all_events(State(state): State<ApiState>) -> Result<Response, Problem> {
+pub(crate) async fn stream_all_events(
+    State(state): State<ApiState>,
+    Extension(authorization): Extension<Authorization>,
+) -> Result<Response, Problem> {
     let place = state.event_stream_permit()?;
     let events = state.engine.events().live();
     let span = Span::current();
-    let watch = Watch { state, events, begun: false, _place: place };
+    let watch = Watch { state, authorization, events, begun: false, _place: place };
     let body = Body::from_stream(stream::unfold(watch, move |watch| watch.chunk().instrument(span.clone())));
     let headers = [(header::CONTENT_TYPE, "text/event-stream"), (X_ACCEL_BUFFERING, "no")];
     Ok((StatusCode::OK, headers, body).into_response())
@@ -55,6 +60,7 @@ pub(crate) async fn stream_all_events(State(state): State<ApiState>) -> Result<R
 /// The live feed on its way to a client.
 struct Watch {
     state: ApiState,
+    authorization: Authorization,
     events: LiveEvents,
     begun: bool,
     _place: OwnedSemaphorePermit,
@@ -74,13 +80,25 @@ impl Watch {
         };
         let mut out = String::new();
         match first {
-            Ok(live) => write(&mut out, &live?),
+            Ok(live) => self.write(&mut out, &live?).await?,
             Err(_) => out.push_str(":\n\n"),
         }
-        for live in std::iter::from_fn(|| self.events.ready()).take(BATCH) {
-            write(&mut out, &live);
+        for _ in 0..BATCH {
+            let Some(live) = self.events.ready() else { break };
+            self.write(&mut out, &live).await?;
         }
         Some((Ok(out.into()), self))
+    }
+
+    /// Writes what the client may see; `None` when that cannot be found out.
+    async fn write(&self, out: &mut String, live: &Live) -> Option<()> {
+        if let Live::Event(live) = live
+            && !self.authorization.sees(&self.state.engine, live.stream).await.ok()?
+        {
+            return Some(());
+        }
+        write(out, live);
+        Some(())
     }
 }
 

@@ -11,11 +11,13 @@ mod send_on_chain;
 
 use std::sync::Arc;
 
+use usher_engine::access::Scope;
 use usher_engine::ports::LightningNode;
 use utoipa_axum::routes;
 
 use self::node_error::Error;
 use crate::ApiState;
+use crate::access::ScopeExt as _;
 use crate::endpoint_group::EndpointGroup;
 
 pub(super) fn group() -> EndpointGroup {
@@ -23,12 +25,12 @@ pub(super) fn group() -> EndpointGroup {
         "Lightning node",
         "Manage the Lightning node that the service runs itself (`wallet.ln_backend` is `embedded`).",
     )
-    .endpoint(routes!(list_channels::list_channels))
-    .endpoint(routes!(open_channel::open_channel))
-    .endpoint(routes!(close_channel::close_channel))
-    .endpoint(routes!(create_address::create_address))
-    .endpoint(routes!(get_receiving_cost::get_receiving_cost))
-    .endpoint(routes!(send_on_chain::send_on_chain))
+    .endpoint(Scope::PaymentsReceive.of_service(), routes!(list_channels::list_channels))
+    .endpoint(Scope::PaymentsSend.of_service(), routes!(open_channel::open_channel))
+    .endpoint(Scope::PaymentsSend.of_service(), routes!(close_channel::close_channel))
+    .endpoint(Scope::PaymentsReceive, routes!(create_address::create_address))
+    .endpoint(Scope::PaymentsReceive.of_nothing(), routes!(get_receiving_cost::get_receiving_cost))
+    .endpoint(Scope::PaymentsSend, routes!(send_on_chain::send_on_chain))
 }
 
 /// The node.

@@ -14,23 +14,25 @@ mod resolve_nip05;
 mod start_login;
 mod verify_jwt;
 
+use usher_engine::access::Scope;
 use utoipa_axum::routes;
 
+use crate::access::ScopeExt as _;
 use crate::endpoint_group::EndpointGroup;
 
 pub(super) fn group() -> EndpointGroup {
     EndpointGroup::new("Login", "Learn a user's Nostr key, and have the user prove that they hold it.")
-        .endpoint(routes!(start_login::start_login))
-        .endpoint(routes!(redeem_login::redeem_login))
-        .endpoint(routes!(create_key_handshake::create_key_handshake))
-        .endpoint(routes!(authenticate_key::authenticate_key))
-        .endpoint(routes!(list_key_handshakes::list_key_handshakes))
-        .endpoint(routes!(close_key_handshake::close_key_handshake))
-        .endpoint(routes!(forget_remote_signer::forget_remote_signer))
-        .endpoint(routes!(forget_passkeys::forget_passkeys))
-        .endpoint(routes!(erase_user::erase_user))
-        .endpoint(routes!(issue_jwt::issue_jwt))
-        .endpoint(routes!(verify_jwt::verify_jwt))
-        .endpoint(routes!(get_profile::get_profile))
-        .endpoint(routes!(resolve_nip05::resolve_nip05))
+        .endpoint(Scope::Login, routes!(start_login::start_login))
+        .endpoint(Scope::Login, routes!(redeem_login::redeem_login))
+        .endpoint(Scope::Login, routes!(create_key_handshake::create_key_handshake))
+        .endpoint(Scope::Login, routes!(authenticate_key::authenticate_key))
+        .endpoint(Scope::Login, routes!(list_key_handshakes::list_key_handshakes))
+        .endpoint(Scope::Login, routes!(close_key_handshake::close_key_handshake))
+        .endpoint(Scope::Login.of_service(), routes!(forget_remote_signer::forget_remote_signer))
+        .endpoint(Scope::Login.of_service(), routes!(forget_passkeys::forget_passkeys))
+        .endpoint(Scope::Admin.of_service(), routes!(erase_user::erase_user))
+        .endpoint(Scope::Login, routes!(issue_jwt::issue_jwt))
+        .endpoint(Scope::Login, routes!(verify_jwt::verify_jwt))
+        .endpoint(Scope::Login.of_nothing(), routes!(get_profile::get_profile))
+        .endpoint(Scope::Login.of_nothing(), routes!(resolve_nip05::resolve_nip05))
 }

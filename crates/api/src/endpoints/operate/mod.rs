@@ -21,9 +21,11 @@ mod rotate_oidc_keys;
 
 use axum::Router;
 use axum::routing::get;
+use usher_engine::access::Scope;
 use utoipa_axum::routes;
 
 use crate::ApiState;
+use crate::access::ScopeExt as _;
 use crate::auth::AuthPolicy;
 use crate::endpoint_group::EndpointGroup;
 
@@ -41,19 +43,19 @@ pub(super) fn group() -> EndpointGroup {
         "Monitor the service, manage its relays, its profile and its OpenID Connect provider, and read this description.",
     )
     .endpoint_for(AuthPolicy::Public, routes!(check_health::check_health))
-    .endpoint(routes!(check_readiness::check_readiness))
-    .endpoint(routes!(get_metrics::get_metrics))
-    .endpoint(routes!(list_relays::list_relays))
-    .endpoint(routes!(add_relay::add_relay))
-    .endpoint(routes!(remove_relay::remove_relay))
-    .endpoint(routes!(publish_profile::publish_profile))
-    .endpoint(routes!(list_oidc_consents::list_oidc_consents))
-    .endpoint(routes!(revoke_oidc_consent::revoke_oidc_consent))
-    .endpoint(routes!(list_oidc_keys::list_oidc_keys))
-    .endpoint(routes!(rotate_oidc_keys::rotate_oidc_keys))
-    .endpoint(routes!(revoke_oidc_key::revoke_oidc_key))
+    .endpoint(Scope::Admin.of_service(), routes!(check_readiness::check_readiness))
+    .endpoint(Scope::Admin.of_service(), routes!(get_metrics::get_metrics))
+    .endpoint(Scope::Relays.of_service(), routes!(list_relays::list_relays))
+    .endpoint(Scope::Relays.of_service(), routes!(add_relay::add_relay))
+    .endpoint(Scope::Relays.of_service(), routes!(remove_relay::remove_relay))
+    .endpoint(Scope::Relays.of_service(), routes!(publish_profile::publish_profile))
+    .endpoint(Scope::Admin.of_service(), routes!(list_oidc_consents::list_oidc_consents))
+    .endpoint(Scope::Admin.of_service(), routes!(revoke_oidc_consent::revoke_oidc_consent))
+    .endpoint(Scope::Admin.of_service(), routes!(list_oidc_keys::list_oidc_keys))
+    .endpoint(Scope::Admin.of_service(), routes!(rotate_oidc_keys::rotate_oidc_keys))
+    .endpoint(Scope::Admin.of_service(), routes!(revoke_oidc_key::revoke_oidc_key))
     .endpoint_for(AuthPolicy::Public, routes!(get_nostr_json::get_nostr_json))
-    .endpoint(routes!(get_version::get_version))
+    .endpoint(Scope::Admin.of_nothing(), routes!(get_version::get_version))
     .endpoint_for(AuthPolicy::Docs, routes!(get_openapi_document::get_openapi_document))
     .endpoint_for(AuthPolicy::Docs, routes!(docs_page::show_docs))
     .file(AuthPolicy::Docs, "/docs/viewer.js", get(docs_page::viewer))

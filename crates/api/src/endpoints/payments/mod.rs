@@ -13,8 +13,10 @@ mod refund_payment;
 mod request_invoice;
 mod request_payment;
 
+use usher_engine::access::Scope;
 use utoipa_axum::routes;
 
+use crate::access::ScopeExt as _;
 use crate::endpoint_group::EndpointGroup;
 
 pub(super) fn group() -> EndpointGroup {
@@ -22,15 +24,15 @@ pub(super) fn group() -> EndpointGroup {
         "Payments",
         "Ask users for Lightning payments, create payment links, pay invoices, and ask users for invoices.",
     )
-    .endpoint(routes!(request_payment::request_payment))
-    .endpoint(routes!(pay_invoice::pay_invoice))
-    .endpoint(routes!(request_invoice::request_invoice))
-    .endpoint(routes!(list_payments::list_payments))
-    .endpoint(routes!(get_receipt::get_receipt))
-    .endpoint(routes!(refund_payment::refund_payment))
-    .endpoint(routes!(create_payment_link::create_payment_link))
-    .endpoint(routes!(list_payment_links::list_payment_links))
-    .endpoint(routes!(close_payment_link::close_payment_link))
-    .endpoint(routes!(get_wallet_info::get_wallet_info))
-    .endpoint(routes!(get_rate::get_rate))
+    .endpoint(Scope::PaymentsReceive, routes!(request_payment::request_payment))
+    .endpoint(Scope::PaymentsSend, routes!(pay_invoice::pay_invoice))
+    .endpoint(Scope::PaymentsSend, routes!(request_invoice::request_invoice))
+    .endpoint(Scope::PaymentsReceive, routes!(list_payments::list_payments))
+    .endpoint(Scope::PaymentsReceive, routes!(get_receipt::get_receipt))
+    .endpoint(Scope::PaymentsSend, routes!(refund_payment::refund_payment))
+    .endpoint(Scope::PaymentsReceive, routes!(create_payment_link::create_payment_link))
+    .endpoint(Scope::PaymentsReceive, routes!(list_payment_links::list_payment_links))
+    .endpoint(Scope::PaymentsReceive, routes!(close_payment_link::close_payment_link))
+    .endpoint(Scope::PaymentsReceive.of_service(), routes!(get_wallet_info::get_wallet_info))
+    .endpoint(Scope::PaymentsReceive.of_nothing(), routes!(get_rate::get_rate))
 }

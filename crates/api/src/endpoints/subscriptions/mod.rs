@@ -7,15 +7,17 @@ mod list_subscriptions;
 mod request_subscription;
 pub(super) mod subscription;
 
+use usher_engine::access::Scope;
 use utoipa_axum::routes;
 
+use crate::access::ScopeExt as _;
 use crate::endpoint_group::EndpointGroup;
 
 pub(super) fn group() -> EndpointGroup {
     EndpointGroup::new("Subscriptions", "Ask users to agree to recurring payments, and manage their subscriptions.")
-        .endpoint(routes!(request_subscription::request_subscription))
-        .endpoint(routes!(close_subscription::close_subscription))
-        .endpoint(routes!(list_subscriptions::list_subscriptions))
-        .endpoint(routes!(get_subscription::get_subscription))
-        .endpoint(routes!(get_next_occurrence::get_next_occurrence))
+        .endpoint(Scope::Subscriptions, routes!(request_subscription::request_subscription))
+        .endpoint(Scope::Subscriptions, routes!(close_subscription::close_subscription))
+        .endpoint(Scope::Subscriptions, routes!(list_subscriptions::list_subscriptions))
+        .endpoint(Scope::Subscriptions, routes!(get_subscription::get_subscription))
+        .endpoint(Scope::Subscriptions.of_nothing(), routes!(get_next_occurrence::get_next_occurrence))
 }

@@ -4,13 +4,14 @@ mod create_verification_session;
 mod decide_verification_session;
 mod request_verification_token;
 
+use usher_engine::access::Scope;
 use utoipa_axum::routes;
 
 use crate::endpoint_group::EndpointGroup;
 
 pub(super) fn group() -> EndpointGroup {
     EndpointGroup::new("Age verification", "Verify that a user is old enough, without learning who the user is.")
-        .endpoint(routes!(create_verification_session::create_verification_session))
-        .endpoint(routes!(decide_verification_session::decide_verification_session))
-        .endpoint(routes!(request_verification_token::request_verification_token))
+        .endpoint(Scope::Verification, routes!(create_verification_session::create_verification_session))
+        .endpoint(Scope::Verification, routes!(decide_verification_session::decide_verification_session))
+        .endpoint(Scope::Verification, routes!(request_verification_token::request_verification_token))
 }

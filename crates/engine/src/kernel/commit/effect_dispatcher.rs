@@ -147,6 +147,7 @@ impl EffectDispatcher {
 const fn committed(step: &Step, head: OperationHead, now: UnixMillis) -> CommittedStep<'_> {
     CommittedStep {
         id: step.id,
+        origin: step.origin,
         operation: &step.operation,
         is_new: step.is_new,
         is_finished: step.finished,

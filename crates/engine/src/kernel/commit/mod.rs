@@ -30,7 +30,7 @@ use crate::kernel::request_context::{Origin, RequestContext};
 use crate::operations::{Effect, Operation};
 use crate::ports::{
     AllCommitted, Commit, Conflict, CorrelationKey, NewIdempotencyRecord, OperationKind, OutboxChange, Revision, State,
-    StoreError, StoredOperation, UserRelays,
+    StoreError, UserRelays, Version,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -57,19 +57,6 @@ impl Change {
     pub(crate) fn step(id: StreamId, version: Version, operation: Operation, effects: Vec<Effect>) -> Self {
         let Version { revision, origin } = version;
         Self { id, operation, effects, expected: Revision::At(revision), claims: Vec::new(), origin, at: None }
-    }
-}
-
-/// What a step has to know of the stored operation that it continues, beside its state.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Version {
-    pub(crate) revision: u64,
-    pub(crate) origin: Option<Origin>,
-}
-
-impl StoredOperation {
-    pub(crate) const fn version(&self) -> Version {
-        Version { revision: self.revision, origin: self.origin }
     }
 }
 

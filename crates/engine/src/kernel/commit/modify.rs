@@ -1,8 +1,8 @@
 //! Requests that change an operation: it is read, changed and committed, and read again when it was stepped meanwhile.
 
-use super::{Cause, Change, Committer, Version};
+use super::{Cause, Change, Committer};
 use crate::operations::{Effect, Operation};
-use crate::ports::{Conflict, NewIdempotencyRecord, StoreError};
+use crate::ports::{Conflict, NewIdempotencyRecord, StoreError, Version};
 use crate::{StreamId, UnixMillis};
 
 pub(crate) type Stored<M> = (StreamId, Version, M);

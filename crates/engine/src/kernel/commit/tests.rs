@@ -86,7 +86,7 @@ async fn new_operation_is_indexed_with_its_timer() {
 async fn operation_is_of_the_request_or_operation_that_started_it() {
     let around = Around::new();
     let (committer, ..) = committer(&around);
-    let context = |n| Arc::new(RequestContext { origin: Some(Origin(n)) });
+    let context = |n| Arc::new(RequestContext { origin: Some(Origin(n)), ..RequestContext::default() });
     let begin = |token| Effect::Start(Box::new(handshake(token)), Vec::new());
     let change = Change::start(stream(1), handshake("first"), Vec::new());
     assert_eq!(change.origin, None);

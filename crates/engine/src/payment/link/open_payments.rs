@@ -19,7 +19,7 @@ use crate::kernel::observer::{CommittedStep, Observer};
 use crate::kernel::per_network_limit::quota;
 use crate::kernel::tasks::Tasks;
 use crate::operations::{Operation, Payment};
-use crate::ports::{Clock, OpenOperation, OperationKind, Store};
+use crate::ports::{Clock, OpenOperation, OperationKind, Store, Version};
 use crate::{ClientNetwork, StreamId, UnixMillis};
 
 /// How many of the operations that may be open may be payments at links, with those that wait for late money: one in so many.
@@ -194,7 +194,7 @@ fn decrement<K: Hash + Eq>(counts: &mut HashMap<K, usize>, key: K) {
 }
 
 impl Observer for OpenPayments {
-    fn restored(&self, open: &OpenOperation, _: Option<(u64, &Operation)>, _: UnixMillis) {
+    fn restored(&self, open: &OpenOperation, _: Option<(Version, &Operation)>, _: UnixMillis) {
         if open.kind == OperationKind::LinkPayment {
             self.0.table.lock().places.insert(open.id, Place::default());
         }

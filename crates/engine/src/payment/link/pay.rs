@@ -238,7 +238,7 @@ impl PaymentLinks {
         let (state, effects) = Payment::to_us(terms, millisats, self.network, now);
         let state = state.returning_to(return_url).priced(price);
         // It is of whoever made the link.
-        let context = Arc::new(RequestContext { origin });
+        let context = Arc::new(RequestContext { origin, ..RequestContext::default() });
         let creation = self.starter.create_new(payment, Operation::LinkPayment(state), effects, None);
         match context.scope(creation).await {
             Ok(_) => {

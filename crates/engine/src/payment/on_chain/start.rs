@@ -65,15 +65,15 @@ impl Payments {
         let spending = Spending { amount: arrives, fees_allowed, fees_paid: None, until: None };
         let starting = self.starting.read().await;
         let allocation = self.budget.reserve(id, &spending, now).map_err(|error| match error {
-            BudgetError::TooLarge { budget, fee } => StartError::invalid(
+            BudgetError::TooLarge { of, budget, fee } => StartError::invalid(
                 "/amount",
                 format!(
-                    "is {arrives} millisats, more than wallet.daily_budget_millisats ({budget}) allows for a whole day, with a fee \
+                    "is {arrives} millisats, more than {of} ({budget}) allows for a whole day, with a fee \
                      of up to {fee} millisats"
                 ),
             ),
-            BudgetError::Exhausted { retry_after } => {
-                StartError::BudgetExhausted { retry_after: whole_secs(retry_after) }
+            BudgetError::Exhausted { of, retry_after } => {
+                StartError::BudgetExhausted { budget: of, retry_after: whole_secs(retry_after) }
             }
         })?;
         let (payment, effects) = OnChainPayment::start(order, reference, (arrives, fees_allowed), now);

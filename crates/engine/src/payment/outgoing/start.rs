@@ -38,20 +38,20 @@ impl Payments {
         let starting = self.starting.read().await;
         let allocation = match self.budget.reserve(id, &payment.spending(), now) {
             Ok(allocation) => allocation,
-            Err(BudgetError::TooLarge { budget, fee }) => {
+            Err(BudgetError::TooLarge { of, budget, fee }) => {
                 let detail = format!(
-                    "is more than wallet.daily_budget_millisats ({budget}) allows for a whole day, with a fee of up to \
+                    "is more than {of} ({budget}) allows for a whole day, with a fee of up to \
                      {fee} millisats"
                 );
                 return Err(StartError::invalid("/invoice", detail));
             }
-            Err(BudgetError::Exhausted { retry_after }) => {
+            Err(BudgetError::Exhausted { of, retry_after }) => {
                 drop(starting);
                 // A concurrent request with the same invoice may have taken the allocation, and be committing now.
                 let _started = self.starting.write().await;
                 return match self.core.index.find(paying) {
                     Some(owner) => Ok(Some(owner)),
-                    None => Err(StartError::BudgetExhausted { retry_after: whole_secs(retry_after) }),
+                    None => Err(StartError::BudgetExhausted { budget: of, retry_after: whole_secs(retry_after) }),
                 };
             }
         };

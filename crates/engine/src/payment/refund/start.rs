@@ -135,15 +135,15 @@ impl Payments {
         let spending = operation.spending().unwrap_or_default();
         let starting = self.starting.read().await;
         let allocation = self.budget.reserve(id, &spending, now).map_err(|error| match error {
-            BudgetError::TooLarge { budget, fee } => StartError::invalid(
+            BudgetError::TooLarge { of, budget, fee } => StartError::invalid(
                 "/amount",
                 format!(
-                    "is more than wallet.daily_budget_millisats ({budget}) allows for a whole day, with a fee of up to {fee} \
+                    "is more than {of} ({budget}) allows for a whole day, with a fee of up to {fee} \
                      millisats"
                 ),
             ),
-            BudgetError::Exhausted { retry_after } => {
-                StartError::BudgetExhausted { retry_after: whole_secs(retry_after) }
+            BudgetError::Exhausted { of, retry_after } => {
+                StartError::BudgetExhausted { budget: of, retry_after: whole_secs(retry_after) }
             }
         })?;
         let record = once.as_ref().map(|once| once.record(&id, now));

@@ -2,7 +2,8 @@
 
 use crate::UnixMillis;
 use crate::ports::{
-    IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, SettingStore, StoreError,
+    IdempotencyKey, IdempotencyRecord, IdempotencyStore, KeyId, KeyStore, NewIdempotencyRecord, SettingStore,
+    StoreError, StoredKey,
 };
 use async_trait::async_trait;
 
@@ -37,6 +38,32 @@ impl IdempotencyStore for MemoryStore {
             rows.idempotency_records.remove(key);
         }
         Ok(old.len())
+    }
+}
+
+#[async_trait]
+impl KeyStore for MemoryStore {
+    async fn keys(&self) -> Result<Vec<Result<StoredKey, StoreError>>, StoreError> {
+        Ok(self.rows.lock().api_keys.values().cloned().map(Ok).collect())
+    }
+
+    async fn put_key(&self, key: StoredKey) -> Result<(), StoreError> {
+        self.rows.lock().api_keys.insert(key.id, key);
+        Ok(())
+    }
+
+    async fn remove_key(&self, id: KeyId) -> Result<bool, StoreError> {
+        Ok(self.rows.lock().api_keys.remove(&id).is_some())
+    }
+
+    async fn note_key_uses(&self, uses: Vec<(KeyId, [Option<UnixMillis>; 2])>) -> Result<(), StoreError> {
+        let mut rows = self.rows.lock();
+        for (id, used_at) in uses {
+            if let Some(key) = rows.api_keys.get_mut(&id) {
+                key.used_at = used_at;
+            }
+        }
+        Ok(())
     }
 }
 

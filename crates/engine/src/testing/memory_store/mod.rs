@@ -15,9 +15,9 @@ use std::time::Duration;
 use crate::event::Event;
 use crate::ports::{
     AllCommitted, BookedPayment, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, IdempotencyKey,
-    IdempotencyRecord, OpenOperation, OperationHead, OperationKind, OutboxChange, OutboxMessage, Passkey,
+    IdempotencyRecord, KeyId, OpenOperation, OperationHead, OperationKind, OutboxChange, OutboxMessage, Passkey,
     PasskeyChange, PasskeyCount, PaymentFilter, Revision, SignerSession, SignerSessionUpdate, State, Store, StoreError,
-    StoredOperation, UserSigner,
+    StoredKey, StoredOperation, UserSigner,
 };
 use crate::{StreamId, UnixMillis};
 use async_trait::async_trait;
@@ -45,6 +45,7 @@ struct Rows {
     deliveries: BTreeMap<(StreamId, u64), Delivery>,
     idempotency_records: HashMap<IdempotencyKey, IdempotencyRecord>,
     settings: HashMap<String, String>,
+    api_keys: BTreeMap<KeyId, StoredKey>,
     /// Keys of finished operations that no other operation can claim yet.
     kept: HashMap<CorrelationKey, (StreamId, UnixMillis)>,
     openid: OpenIdRows,

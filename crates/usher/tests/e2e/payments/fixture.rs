@@ -57,6 +57,11 @@ impl Fixture {
         self.usher.api()
     }
 
+    /// The interface with an API key.
+    pub(super) fn api_with(&self, secret: &str) -> Api {
+        Api { token: secret.to_owned(), ..self.api() }
+    }
+
     /// Kills the service and starts it again.
     pub(super) async fn crash(&mut self) {
         let before = self.relay.metrics().reqs;

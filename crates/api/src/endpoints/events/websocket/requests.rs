@@ -14,6 +14,7 @@ use tower::ServiceExt as _;
 use super::command::RequestCommand;
 use super::encode;
 use crate::ApiState;
+use crate::auth::Authorization;
 use crate::middleware::{self, PreAuthenticated};
 use crate::problem::Problem;
 use crate::request_id::RequestId;
@@ -32,15 +33,15 @@ impl Requests {
         Self { state, router, running: FuturesUnordered::new() }
     }
 
-    /// Begins a request.
+    /// Begins a request of this client.
     ///
     /// # Errors
     /// `overloaded` when too many are running.
-    pub(super) fn begin(&mut self, id: String, call: RequestCommand) -> Result<(), Problem> {
+    pub(super) fn begin(&mut self, id: String, call: RequestCommand, client: Authorization) -> Result<(), Problem> {
         if self.running.len() >= self.state.limits.calls_per_socket {
             return Err(Problem::overloaded("too many requests of this connection are running"));
         }
-        let answer = self.router.clone().oneshot(request(call));
+        let answer = self.router.clone().oneshot(request(call, client));
         let state = self.state.clone();
         let answer = async move {
             let Ok(mut response) = answer.await;
@@ -79,13 +80,13 @@ fn refuse_event_stream(response: &Response, state: &ApiState) -> Response {
 
 /// The request that a call is. It has no `Accept`: where there is a choice, what comes is JSON and ends. It cannot be
 /// upgraded.
-fn request(call: RequestCommand) -> Request {
+fn request(call: RequestCommand, client: Authorization) -> Request {
     let RequestCommand { method, target, headers, body } = call;
     let mut request = Request::new(body.map_or_else(Body::empty, Body::from));
     *request.method_mut() = method;
     *request.uri_mut() = target.into();
     request.headers_mut().extend(headers);
     request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    request.extensions_mut().insert(PreAuthenticated);
+    request.extensions_mut().insert(PreAuthenticated(client));
     request
 }

@@ -12,6 +12,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
+use usher_engine::access::Scope;
 use usher_engine::{EventsError, StreamId};
 
 use super::close_reason::CloseReason;
@@ -23,9 +24,11 @@ use super::requests::Requests;
 use super::socket::{Received, Socket};
 use super::stream_watches::{StreamWatches, WatchUpdate};
 use crate::ApiState;
-use crate::auth::Authorization;
+use crate::access::Access;
+use crate::auth::{self, Authorization};
 use crate::connection_lease::ConnectionLease;
 use crate::middleware;
+use crate::peer_address::ClientAddress;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::RequestId;
 
@@ -34,6 +37,7 @@ pub(super) struct Session {
     state: ApiState,
     lease: ConnectionLease,
     peer: Option<IpAddr>,
+    client: Option<ClientAddress>,
     socket: Socket,
     watches: StreamWatches,
     requests: Requests,
@@ -41,7 +45,9 @@ pub(super) struct Session {
     ping_at: Instant,
     /// A ping was sent, and nothing has arrived since.
     waits_for_pong: bool,
-    /// Cancelled when the client's token is no longer accepted.
+    /// What the client has sent last.
+    authorization: Option<Authorization>,
+    /// Cancelled when that is no longer accepted.
     revoked: CancellationToken,
     /// A permit of `limits.max_websockets`, which clients with a valid token have.
     permit: Option<OwnedSemaphorePermit>,
@@ -59,7 +65,13 @@ enum Next {
 
 impl Session {
     /// A session over `socket`.
-    pub(super) fn new(state: ApiState, lease: ConnectionLease, socket: Socket, peer: Option<IpAddr>) -> Self {
+    pub(super) fn new(
+        state: ApiState,
+        lease: ConnectionLease,
+        socket: Socket,
+        peer: Option<IpAddr>,
+        client: Option<ClientAddress>,
+    ) -> Self {
         let (engine, permits) = (state.engine.clone(), state.subscriptions.clone());
         let watches = StreamWatches::new(engine, permits, state.limits.subscriptions_per_socket);
         let requests = Requests::new(state.clone(), lease.api());
@@ -68,11 +80,13 @@ impl Session {
             state,
             lease,
             peer,
+            client,
             socket,
             watches,
             requests,
             ping_at,
             waits_for_pong: false,
+            authorization: None,
             revoked: CancellationToken::new(),
             permit: None,
         }
@@ -88,7 +102,7 @@ impl Session {
         let stop = self.state.stop.child_token();
         let admitted = match authorization {
             Some(authorization) => {
-                self.revoked = authorization.revoked();
+                self.take_authorization(authorization);
                 Ok(())
             }
             None => tokio::select! {
@@ -126,7 +140,7 @@ impl Session {
                         return Err(CloseReason::Full);
                     };
                     self.permit = Some(permit);
-                    self.revoked = authorization.revoked();
+                    self.take_authorization(authorization);
                     self.lease.authenticate();
                     self.socket.trust();
                     return self.socket.send(vec![encode::success(&id, "{}")]).await;
@@ -210,8 +224,8 @@ impl Session {
     async fn obey(&mut self, text: &str) -> Result<(), CloseReason> {
         let (id, done) = match command::read(text) {
             Ok(Command { id, action: Action::Auth(token) }) => {
-                match self.check(&token) {
-                    Ok(authorization) => self.revoked = authorization.revoked(),
+                match self.check(&token).and_then(|client| self.check_same(client)) {
+                    Ok(authorization) => self.take_authorization(authorization),
                     Err(problem) => {
                         self.hold_back().await;
                         self.refuse(Some(&id), problem).await?;
@@ -229,11 +243,12 @@ impl Session {
                 (id, Ok(true))
             }
             Ok(Command { id, action: Action::Subscribe(stream, after) }) => {
-                let begun = self.subscribe(stream, after, &id);
+                let begun = self.subscribe(stream, after, &id).await;
                 (id, begun.map(|()| false))
             }
             Ok(Command { id, action: Action::Request(call) }) => {
-                let begun = self.requests.begin(id.clone(), call);
+                let client = self.authorization.clone().ok_or_else(auth::revoked);
+                let begun = client.and_then(|client| self.requests.begin(id.clone(), call, client));
                 (id, begun.map(|()| false))
             }
             Err(InvalidCommand { id, problem }) => return self.refuse(id.as_deref(), problem).await,
@@ -246,9 +261,14 @@ impl Session {
         }
     }
 
-    fn subscribe(&mut self, stream: Option<StreamId>, after: u64, id: &str) -> Result<(), Problem> {
+    async fn subscribe(&mut self, stream: Option<StreamId>, after: u64, id: &str) -> Result<(), Problem> {
+        let client = self.authorization.as_ref().ok_or_else(auth::revoked)?;
+        Access::from(Scope::EventsRead).check(client)?;
         middleware::check_rate_limit(&self.state)?;
         let stream = stream.ok_or(EventsError::NotFound)?;
+        if !client.sees(&self.state.engine, stream).await? {
+            return Err(EventsError::NotFound.into());
+        }
         self.watches.begin(stream, after, id.to_owned())
     }
 
@@ -287,9 +307,26 @@ impl Session {
         if messages.is_empty() { Ok(()) } else { self.socket.send(messages).await }
     }
 
-    /// Whether this token is accepted.
+    fn take_authorization(&mut self, authorization: Authorization) {
+        authorization.note_use(self.state.clock.now());
+        self.revoked = authorization.revoked();
+        self.authorization = Some(authorization);
+    }
+
+    /// Whether this token or key is accepted.
     fn check(&self, token: &SecretString) -> Result<Authorization, Problem> {
-        self.state.tokens.authorize_token(token.expose_secret().as_bytes())
+        let authorization = self.state.tokens.authorize_token(token.expose_secret().as_bytes())?;
+        middleware::check_network(&authorization, self.client)?;
+        Ok(authorization)
+    }
+
+    /// Passes when it is another secret of the same client: what the connection watches was checked for that one.
+    fn check_same(&self, authorization: Authorization) -> Result<Authorization, Problem> {
+        if self.authorization.as_ref().is_some_and(|before| before.key_id() == authorization.key_id()) {
+            return Ok(authorization);
+        }
+        let detail = "the connection was opened by another client; open one for each token and key";
+        Err(Problem::new(ErrorCode::Unauthorized, detail))
     }
 
     /// A wrong token was sent: the response is delayed, more for each wrong token of the same address.

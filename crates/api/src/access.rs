@@ -1,0 +1,118 @@
+//! What a key needs for an endpoint, and what it may see.
+
+use std::collections::HashMap;
+
+use http::Method;
+use serde_json::{Map, Value};
+use usher_engine::access::Scope;
+
+use crate::auth::Authorization;
+use crate::endpoint_group::EndpointGroup;
+use crate::problem::{ErrorCode, Problem};
+
+/// What a key needs for an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub(crate) scope: Scope,
+    pub(crate) reach: Reach,
+}
+
+/// What an endpoint is about, for keys that see only the streams that they have started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Streams: that of its path, or those that it starts or lists. Others are treated as if they did not exist
+    /// ([`PathParameter`](crate::path_parameter::PathParameter), `RequestContext::hides_others`).
+    Streams,
+    /// No stream, and nothing that another client has done.
+    Nothing,
+    /// The whole service: refused.
+    Service,
+}
+
+impl From<Scope> for Access {
+    fn from(scope: Scope) -> Self {
+        Self { scope, reach: Reach::Streams }
+    }
+}
+
+/// A scope on a route's line, with the reach of the endpoint.
+pub(crate) trait ScopeExt {
+    /// The endpoint is about the whole service.
+    fn of_service(self) -> Access;
+
+    /// The endpoint is about no stream.
+    fn of_nothing(self) -> Access;
+}
+
+impl ScopeExt for Scope {
+    fn of_service(self) -> Access {
+        Access { scope: self, reach: Reach::Service }
+    }
+
+    fn of_nothing(self) -> Access {
+        Access { scope: self, reach: Reach::Nothing }
+    }
+}
+
+impl Access {
+    /// Passes when the client may use an endpoint that needs this.
+    pub(crate) fn check(self, authorization: &Authorization) -> Result<(), Problem> {
+        let Some(terms) = authorization.terms() else { return Ok(()) };
+        if !terms.scopes.contains(&self.scope) {
+            return Err(scope_missing(self.scope));
+        }
+        if terms.own_streams_only && self.reach == Reach::Service {
+            let detail = "the key sees only the streams that it has started (own_streams_only), and this is about the whole service";
+            return Err(Problem::new(ErrorCode::OwnStreamsOnly, detail));
+        }
+        Ok(())
+    }
+}
+
+/// The key lacks this scope.
+pub(crate) fn scope_missing(scope: Scope) -> Problem {
+    let scope = scope.as_str();
+    Problem::new(ErrorCode::ScopeMissing, format!("the key lacks the scope {scope}"))
+        .with_members(Map::from_iter([("scope".to_owned(), Value::from(scope))]))
+}
+
+/// What a key needs for each endpoint, by method and path.
+pub(crate) struct AccessTable(HashMap<(Method, String), Access>);
+
+impl AccessTable {
+    /// Of these groups.
+    pub(crate) fn of(groups: &[EndpointGroup]) -> Self {
+        let rows = groups.iter().flat_map(EndpointGroup::access);
+        Self(rows.map(|(method, path, access)| ((method, path), access)).collect())
+    }
+
+    /// For a request to this route; `None` if a key needs nothing for it, or there is no such endpoint.
+    pub(crate) fn get(&self, method: &Method, path: &str) -> Option<Access> {
+        let method = if method == Method::HEAD { Method::GET } else { method.clone() };
+        self.0.get(&(method, path.to_owned())).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoints;
+
+    /// What names a stream in a path.
+    const STREAMS: [&str; 3] = ["{stream_id}", "{session_id}", "{subscription_id}"];
+
+    /// So that no list of everything is shown to a key that may see only its own.
+    #[test]
+    fn endpoints_that_name_no_stream_say_what_they_are_about() {
+        /// Those that show only what is of the client: `RequestContext::hides_others`.
+        const FILTERED: [&str; 6] =
+            ["/events", "/key-handshake", "/payments", "/payment-links", "/subscriptions", "/cashu/outgoing"];
+        for (method, path, access) in endpoints::groups().iter().flat_map(EndpointGroup::access) {
+            let names_stream = STREAMS.iter().any(|name| path.contains(name));
+            if method == Method::POST || access.reach != Reach::Streams {
+                continue;
+            }
+            assert!(names_stream || FILTERED.contains(&&*path), "{method} {path} names no stream");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! API keys: secrets that may do less than the token.
+
+mod create_key;
+mod key;
+mod list_keys;
+mod revoke_key;
+mod rotate_key;
+
+use usher_engine::access::Scope;
+use utoipa_axum::routes;
+
+use crate::access::ScopeExt as _;
+use crate::endpoint_group::EndpointGroup;
+
+pub(super) fn group() -> EndpointGroup {
+    EndpointGroup::new("API keys", "Give each client a key that can do only what it needs.")
+        .endpoint(Scope::Admin.of_service(), routes!(create_key::create_key))
+        .endpoint(Scope::Admin.of_service(), routes!(list_keys::list_keys))
+        .endpoint(Scope::Admin.of_service(), routes!(revoke_key::revoke_key))
+        .endpoint(Scope::Admin.of_service(), routes!(rotate_key::rotate_key))
+}

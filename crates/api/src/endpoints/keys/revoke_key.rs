@@ -1,0 +1,48 @@
+//! `DELETE /keys/{key_id}`
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::key::{Error, id};
+use crate::ApiState;
+use crate::detached_change;
+use crate::path_parameter::PathParameter;
+
+/// The key is revoked.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ApiKeyRevoked)]
+pub(crate) struct Revoked {
+    /// Its id.
+    #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
+    id: String,
+    /// `revoked`.
+    #[schema(value_type = String, example = "revoked")]
+    status: &'static str,
+}
+
+/// Revokes an API key.
+///
+/// From this response on it is not accepted, and WebSockets, event streams and long polls that were opened with it have
+/// ended. A request that is being processed runs to its end, and operations that it has started continue.
+#[utoipa::path(
+    delete,
+    path = "/keys/{key_id}",
+    params(("key_id" = String, Path, description = "The key's id, from `GET /keys`.")),
+    responses(
+        (status = 200, description = "The key is revoked.", body = Revoked),
+        (status = 404, description = "`key_not_found`: No API key has this id, or it was revoked."),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+    ),
+)]
+pub(crate) async fn revoke_key(
+    State(state): State<ApiState>,
+    PathParameter(parameter): PathParameter,
+) -> Result<Json<Revoked>, Error> {
+    let (id, keys) = (id(parameter)?, Arc::clone(&state.keys));
+    detached_change::run_detached(&state, async move { keys.revoke(id).await }).await??;
+    Ok(Json(Revoked { id: id.to_string(), status: "revoked" }))
+}

@@ -1,0 +1,56 @@
+//! `POST /keys/{key_id}/rotate`
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use usher_engine::request_body;
+use usher_engine::request_body::Integer;
+
+use super::key::{Error, KeyWithSecret, id, with_secret};
+use crate::ApiState;
+use crate::auth::Authorization;
+use crate::body;
+use crate::detached_change;
+use crate::path_parameter::PathParameter;
+
+/// Longest overlap in seconds: 30 days.
+const MAX_OVERLAP: u64 = 2_592_000;
+
+request_body! {
+    /// Rotates the secret of a key.
+    pub struct Rotation, RotationDraft = "KeyRotation", example { "overlap_seconds": 86400 } {
+        /// How long the secret that the key has now is accepted beside the new one, in seconds; by default not at all.
+        overlap_seconds: Option<Integer<0, MAX_OVERLAP>>,
+    }
+}
+
+/// Gives an API key a new secret.
+///
+/// The former one is accepted for `overlap_seconds` longer; `GET /keys` shows when each was used last. The secret before
+/// that is not accepted any more. Id, scopes and budget stay.
+#[utoipa::path(
+    post,
+    path = "/keys/{key_id}/rotate",
+    params(("key_id" = String, Path, description = "The key's id, from `GET /keys`.")),
+    request_body = Rotation,
+    responses(
+        (status = 200, description = "The key, with its new secret.", body = KeyWithSecret),
+        (status = 404, description = "`key_not_found`: No API key has this id, or it was revoked."),
+        (status = 422, description = "`invalid_request`: Some fields are wrong, or the key may do more than the one that rotates it."),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+    ),
+)]
+pub(crate) async fn rotate_key(
+    State(state): State<ApiState>,
+    Extension(authorization): Extension<Authorization>,
+    PathParameter(parameter): PathParameter,
+    body::Json(Rotation { overlap_seconds }): body::Json<Rotation>,
+) -> Result<Response, Error> {
+    let (id, keys) = (id(parameter)?, Arc::clone(&state.keys));
+    let overlap = Duration::from_secs(overlap_seconds.unwrap_or_default());
+    let rotated = async move { keys.rotate(id, overlap, authorization.key()).await };
+    Ok(with_secret(detached_change::run_detached(&state, rotated).await??))
+}

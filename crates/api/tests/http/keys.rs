@@ -1,0 +1,458 @@
+//! API keys: what each may do, and how one could get more than it was given.
+
+use std::time::Duration;
+
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::{Value, json};
+
+use crate::app::{TestApp, key, within};
+use crate::sockets::client::Client;
+
+/// A key that was created with these fields beside its name: its id and its secret.
+async fn create(app: &TestApp, fields: Value) -> (String, String) {
+    let response = ask_for_key(app.post("/keys"), fields).await;
+    assert_eq!(response.status(), 200, "{}", response.text().await.unwrap());
+    read(response).await
+}
+
+async fn ask_for_key(request: RequestBuilder, fields: Value) -> Response {
+    let mut body = json!({ "name": "test" });
+    body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    request.json(&body).send().await.unwrap()
+}
+
+async fn read(response: Response) -> (String, String) {
+    let body: Value = response.json().await.unwrap();
+    (body["key"]["id"].as_str().unwrap().to_owned(), body["secret"].as_str().unwrap().to_owned())
+}
+
+/// A client that has a key.
+struct Holder<'a> {
+    app: &'a TestApp,
+    id: String,
+    secret: String,
+}
+
+impl<'a> Holder<'a> {
+    async fn of(app: &'a TestApp, fields: Value) -> Self {
+        let (id, secret) = create(app, fields).await;
+        Self { app, id, secret }
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.app.http.request(method, self.app.url(path)).bearer_auth(&self.secret)
+    }
+
+    async fn get(&self, path: &str) -> Answer {
+        Answer::of(self.request(Method::GET, path)).await
+    }
+
+    async fn delete(&self, path: &str) -> Answer {
+        Answer::of(self.request(Method::DELETE, path)).await
+    }
+
+    async fn post(&self, path: &str, body: Value) -> Answer {
+        Answer::of(self.request(Method::POST, path).json(&body)).await
+    }
+
+    async fn handshake(&self) -> String {
+        let answer = self.post("/key-handshake", json!({ "static_token": self.id })).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.body["stream_id"].as_str().unwrap().to_owned()
+    }
+
+    async fn socket(&self) -> Client {
+        Client::try_open(self.app.address, Some(&format!("Bearer {}", self.secret))).await.unwrap()
+    }
+}
+
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    body: Value,
+}
+
+impl Answer {
+    async fn of(request: RequestBuilder) -> Self {
+        let response = within(request.send()).await.unwrap();
+        let status = response.status().as_u16();
+        Self { status, body: within(response.json()).await.unwrap_or_default() }
+    }
+
+    fn code(&self) -> (u16, &str) {
+        (self.status, self.body["code"].as_str().unwrap_or_default())
+    }
+}
+
+async fn revoke(app: &TestApp, id: &str) {
+    let revoked = app.http.delete(app.url(&format!("/keys/{id}"))).bearer_auth(crate::app::TOKEN).send().await.unwrap();
+    assert_eq!(revoked.status(), 200);
+}
+
+const ADMIN: [&str; 3] = ["admin", "login", "events:read"];
+
+#[tokio::test]
+async fn key_may_do_what_its_scopes_say() {
+    let mut builder = TestApp::builder();
+    builder.docs = usher_api::DocsAccess::WithToken;
+    let app = builder.start().await;
+    let shop = Holder::of(&app, json!({ "scopes": ["payments:receive"] })).await;
+    assert_eq!(shop.get("/payments").await.status, 200);
+    for (method, path, scope) in [
+        (Method::POST, "/invoices/pay", "payments:send"),
+        (Method::GET, "/relays", "relays"),
+        (Method::GET, "/keys", "admin"),
+        (Method::HEAD, "/keys", ""),
+        (Method::POST, "/keys", "admin"),
+        (Method::DELETE, "/users/x", "admin"),
+        (Method::GET, "/openapi.json", "admin"),
+        (Method::GET, "/docs/viewer.js", ""),
+        (Method::POST, "/cashu/mint", "tickets"),
+        (Method::POST, "/cashu/withdraw", "payments:send"),
+        (Method::POST, &format!("/payments/{}/refund", shop.id), "payments:send"),
+    ] {
+        let answer = Answer::of(shop.request(method.clone(), path)).await;
+        assert_eq!(answer.status, 403, "{method} {path}");
+        if !scope.is_empty() {
+            assert_eq!((answer.code().1, &answer.body["scope"]), ("scope_missing", &json!(scope)), "{method} {path}");
+            assert!(answer.body["detail"].as_str().unwrap().contains(scope));
+        }
+    }
+    // A wrong path or method is what it is.
+    assert_eq!(shop.get("/nothing").await.status, 404);
+    assert_eq!(shop.delete("/payments").await.status, 405);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn keys_are_listed_without_secrets_and_survive_a_restart() {
+    let app = TestApp::start().await;
+    let fields = json!({
+        "scopes": ["login", "admin", "login"], "networks": ["127.0.0.0/8", "::1"], "expires_at": 1_732_137_601,
+        "daily_budget_millisats": 5, "requests_per_second": 6, "own_streams_only": true,
+    });
+    let holder = Holder::of(&app, fields).await;
+    assert_eq!(holder.get("/version").await.status, 200);
+    let list: Value = app.get("/keys").send().await.unwrap().json().await.unwrap();
+    assert_eq!(
+        list["keys"],
+        json!([{
+            "id": holder.id, "name": "test", "scopes": ["login", "admin"], "created_at": 1_732_137_600,
+            "expires_at": 1_732_137_601, "expired": false, "networks": ["127.0.0.0/8", "::1/128"], "own_streams_only": true,
+            "daily_budget_millisats": 5, "requests_per_second": 6, "last_used_at": 1_732_137_600,
+        }])
+    );
+    assert_eq!(list["tokens"], json!([{ "setting": "auth.auth_token", "last_used_at": 1_732_137_600 }]));
+    assert!(!list.to_string().contains(&holder.secret));
+    let (id, secret) = (holder.id, holder.secret);
+
+    let folder = app.stop_and_leave_database().await;
+    let stored = std::fs::read(folder.path().join("test.sqlite")).unwrap();
+    assert!(!stored.windows(secret.len()).any(|bytes| bytes == secret.as_bytes()), "only its hash is stored");
+    let mut again = TestApp::builder();
+    again.folder = Some(folder);
+    let app = again.start().await;
+    let holder = Holder { app: &app, id, secret };
+    assert_eq!(holder.get("/version").await.status, 200);
+    let list: Value = app.get("/keys").send().await.unwrap().json().await.unwrap();
+    assert_eq!(list["keys"][0]["last_used_at"], 1_732_137_600, "it was stored when the service stopped");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn wrong_fields_of_a_new_key_are_named() {
+    let app = TestApp::start().await;
+    for (fields, pointer) in [
+        (json!({}), "/scopes"),
+        (json!({ "scopes": [] }), "/scopes"),
+        (json!({ "scopes": ["login", "root"] }), "/scopes/1"),
+        (json!({ "scopes": ["Login"] }), "/scopes/0"),
+        (json!({ "scopes": "login" }), "/scopes"),
+        (json!({ "scopes": ["login"], "name": " " }), "/name"),
+        (json!({ "scopes": ["login"], "name": "a\nb" }), "/name"),
+        (json!({ "scopes": ["login"], "expires_at": 1_732_137_600 }), "/expires_at"),
+        (json!({ "scopes": ["login"], "networks": ["10.0.0.0/33"] }), "/networks/0"),
+        (json!({ "scopes": ["login"], "networks": ["10.0.0.1", 7] }), "/networks/1"),
+        (json!({ "scopes": ["login"], "daily_budget_millisats": 0 }), "/daily_budget_millisats"),
+        (json!({ "scopes": ["login"], "requests_per_second": 0 }), "/requests_per_second"),
+    ] {
+        let answer: Value = ask_for_key(app.post("/keys"), fields).await.json().await.unwrap();
+        assert_eq!((&answer["code"], &answer["errors"][0]["pointer"]), (&json!("invalid_request"), &json!(pointer)));
+    }
+    app.stop().await;
+}
+
+/// Escalation: no key leads to one that may do more.
+#[tokio::test]
+async fn key_cannot_create_or_rotate_one_that_may_do_more() {
+    let app = TestApp::start().await;
+    let limits = json!({
+        "scopes": ADMIN, "networks": ["127.0.0.0/8"], "expires_at": 1_732_200_000, "requests_per_second": 50,
+    });
+    let admin = Holder::of(&app, limits.clone()).await;
+    let with = |more: Value| {
+        let mut fields = limits.clone();
+        fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        fields
+    };
+    for (more, pointer) in [
+        (json!({ "scopes": ["admin", "payments:send"] }), "/scopes"),
+        (json!({ "scopes": ["relays"] }), "/scopes"),
+        (json!({ "expires_at": null }), "/expires_at"),
+        (json!({ "expires_at": 1_732_200_001 }), "/expires_at"),
+        (json!({ "networks": [] }), "/networks"),
+        (json!({ "networks": ["127.0.0.0/7"] }), "/networks"),
+        (json!({ "networks": ["127.0.0.1", "10.0.0.1"] }), "/networks"),
+        (json!({ "requests_per_second": 51 }), "/requests_per_second"),
+        (json!({ "requests_per_second": null }), "/requests_per_second"),
+    ] {
+        let answer = ask_for_key(admin.request(Method::POST, "/keys"), with(more.clone())).await;
+        let answer: Value = answer.json().await.unwrap();
+        assert_eq!(answer["errors"][0]["pointer"], pointer, "{more}: {answer}");
+    }
+    let child = ask_for_key(admin.request(Method::POST, "/keys"), with(json!({ "networks": ["127.0.0.1"] }))).await;
+    let (child, _) = read(child).await;
+    // It may have the secret of a key like itself, but of no stronger one.
+    assert_eq!(admin.post(&format!("/keys/{child}/rotate"), json!({})).await.status, 200);
+    let (strong, secret) = create(&app, json!({ "scopes": ["payments:send"] })).await;
+    let refused = admin.post(&format!("/keys/{strong}/rotate"), json!({})).await;
+    assert_eq!(refused.code(), (422, "invalid_request"));
+    let strong = Holder { app: &app, id: strong, secret };
+    assert_eq!(strong.get("/payments").await.code(), (403, "scope_missing"), "it was not rotated");
+    // Who has a budget creates no other budgets, and who sees only its own streams manages no keys.
+    let fields = json!({ "scopes": ["admin", "payments:send", "tickets"], "daily_budget_millisats": 100 });
+    let limited = Holder::of(&app, fields).await;
+    for scope in ["payments:send", "tickets"] {
+        let body = json!({ "name": "x", "scopes": [scope], "daily_budget_millisats": 1 });
+        assert_eq!(limited.post("/keys", body).await.code(), (422, "invalid_request"));
+    }
+    let own = Holder::of(&app, json!({ "scopes": ["admin"], "own_streams_only": true })).await;
+    for answer in [own.get("/keys").await, own.post("/keys", json!({ "name": "x", "scopes": ["admin"] })).await] {
+        assert_eq!(answer.code(), (403, "own_streams_only"));
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn rotated_secret_is_accepted_until_the_overlap_ends() {
+    let app = TestApp::start().await;
+    let old = Holder::of(&app, json!({ "scopes": ["login", "admin"] })).await;
+    let mut socket = old.socket().await;
+    let rotate = async |overlap: u64| {
+        let body = json!({ "overlap_seconds": overlap });
+        let response = app.post(&format!("/keys/{}/rotate", old.id)).json(&body).send().await.unwrap();
+        let (id, secret) = read(response).await;
+        assert_eq!(id, old.id);
+        Holder { app: &app, id, secret }
+    };
+    let new = rotate(60).await;
+    assert_eq!((old.get("/version").await.status, new.get("/version").await.status), (200, 200));
+    socket.done("ping", json!({})).await;
+    let list: Value = app.get("/keys").send().await.unwrap().json().await.unwrap();
+    let previous = json!({ "accepted_until": 1_732_137_660, "last_used_at": 1_732_137_600 });
+    assert_eq!(list["keys"][0]["previous"], previous);
+    // Set back, it lasts no longer.
+    app.clock.turn_back(Duration::from_secs(3600));
+    app.clock.turn(Duration::from_secs(59));
+    assert_eq!(old.get("/version").await.status, 200);
+    app.clock.turn(Duration::from_secs(1));
+    assert_eq!((old.get("/version").await.status, new.get("/version").await.status), (401, 200));
+    assert_eq!(socket.end().await, 4001, "what was opened with it ends");
+    // Without an overlap at once, and never two former ones.
+    let newer = rotate(60).await;
+    let newest = rotate(0).await;
+    for (holder, status) in [(&new, 401), (&newer, 401), (&newest, 200)] {
+        assert_eq!(holder.get("/version").await.status, status);
+    }
+    let unknown = app.post(&format!("/keys/{}/rotate", "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")).json(&json!({})).send();
+    assert_eq!(unknown.await.unwrap().status(), 404);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn revocation_ends_what_is_open_at_once() {
+    let app = TestApp::start().await;
+    let holder = Holder::of(&app, json!({ "scopes": ["login", "events:read"] })).await;
+    let stream = holder.handshake().await;
+    let mut socket = holder.socket().await;
+    socket.subscribe(&stream, 0).await;
+    let sse = |path: &str| holder.request(Method::GET, path).header("accept", "text/event-stream").send();
+    let mut events = sse(&format!("/events/{stream}")).await.unwrap();
+    let mut all = sse("/events").await.unwrap();
+    let poll = holder.request(Method::GET, &format!("/events/{stream}?wait=60"));
+    let poll = tokio::spawn(Answer::of(poll));
+    // All are open: the permits of long polls are seen by their metric only, so the poll is given its turn.
+    all.chunk().await.unwrap();
+    revoke(&app, &holder.id).await;
+    assert_eq!(within(poll).await.unwrap().status, 401);
+    assert_eq!(socket.end().await, 4001);
+    while within(events.chunk()).await.unwrap().is_some() {}
+    while within(all.chunk()).await.unwrap().is_some() {}
+    assert_eq!(holder.get(&format!("/events/{stream}")).await.code(), (401, "unauthorized"));
+    let again = app.http.delete(app.url(&format!("/keys/{}", holder.id))).bearer_auth(crate::app::TOKEN).send();
+    assert_eq!(again.await.unwrap().status(), 404);
+    // What it has started continues.
+    assert_eq!(app.get(&format!("/events/{stream}")).send().await.unwrap().status(), 200);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn expiry_ends_what_is_open_and_follows_no_clock_that_is_set_back() {
+    let app = TestApp::start().await;
+    let fields = json!({ "scopes": ["admin", "events:read", "login"], "expires_at": 1_732_137_660 });
+    let holder = Holder::of(&app, fields).await;
+    let mut socket = holder.socket().await;
+    app.clock.turn_back(Duration::from_secs(86_400));
+    app.clock.turn(Duration::from_secs(59));
+    assert_eq!(holder.get("/version").await.status, 200);
+    app.clock.turn(Duration::from_secs(1));
+    assert_eq!(holder.get("/version").await.status, 401);
+    assert_eq!(socket.end().await, 4001);
+    let list: Value = app.get("/keys").send().await.unwrap().json().await.unwrap();
+    assert_eq!(list["keys"][0]["expired"], true);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn key_is_accepted_from_its_networks_only() {
+    let app = TestApp::start().await;
+    let near = Holder::of(&app, json!({ "scopes": ["admin"], "networks": ["192.0.2.7", "127.0.0.0/8"] })).await;
+    assert_eq!(near.get("/version").await.status, 200);
+    let far = Holder::of(&app, json!({ "scopes": ["admin"], "networks": ["192.0.2.0/24"] })).await;
+    let refused = far.get("/version").await;
+    assert_eq!(refused.code(), (403, "network_not_allowed"));
+    assert!(refused.body["detail"].as_str().unwrap().contains("127.0.0.1"));
+    // Nobody is believed who says where a request comes from.
+    let forwarded = far.request(Method::GET, "/version").header("x-forwarded-for", "192.0.2.7");
+    assert_eq!(Answer::of(forwarded).await.status, 403);
+    assert_eq!(Client::try_open(app.address, Some(&format!("Bearer {}", far.secret))).await.err(), Some(403));
+    let mut stranger = Client::open_as_stranger(&app).await;
+    let answer = stranger.ask("auth", json!({ "token": far.secret })).await;
+    assert_eq!(answer["type"], "error", "{answer}");
+    assert_eq!(stranger.end().await, 4001);
+    app.stop().await;
+}
+
+/// A confused deputy: a key that sees only its own streams asks for those of another.
+#[tokio::test]
+async fn streams_of_others_do_not_exist_for_a_key_that_sees_only_its_own() {
+    let app = TestApp::start().await;
+    let fields =
+        json!({ "scopes": ["login", "events:read", "payments:receive", "tickets", "admin"], "own_streams_only": true });
+    let (one, other) = (Holder::of(&app, fields.clone()).await, Holder::of(&app, fields).await);
+    let (own, theirs) = (one.handshake().await, other.handshake().await);
+    let (of_token, _) = app.handshake(json!({ "static_token": "t" })).await;
+    for stream in [&theirs, &of_token, "subscriptions", "lightning-address"] {
+        for path in [format!("/events/{stream}"), format!("/events/{stream}?wait=1")] {
+            assert_eq!(one.get(&path).await.code(), (404, "stream_not_found"), "{path}");
+        }
+        let sse = one.request(Method::GET, &format!("/events/{stream}")).header("accept", "text/event-stream");
+        assert_eq!(Answer::of(sse).await.status, 404);
+        assert_eq!(one.delete(&format!("/key-handshake/{stream}")).await.status, 404);
+        assert_eq!(one.post(&format!("/login/{stream}/redeem"), json!({ "code": "x" })).await.status, 404);
+        assert_eq!(one.get(&format!("/payments/{stream}/receipt")).await.status, 404);
+        assert_eq!(one.post(&format!("/cashu/outgoing/{stream}/reclaim"), json!({})).await.status, 404);
+        assert_eq!(one.delete(&format!("/payment-links/{stream}")).await.status, 404);
+    }
+    assert_eq!(one.get(&format!("/events/{own}")).await.status, 200);
+    // Lists, page by page.
+    let mut listed = Vec::new();
+    let mut next = String::new();
+    loop {
+        let page = one.get(&format!("/key-handshake?limit=1{next}")).await;
+        listed.extend(page.body["handshakes"].as_array().unwrap().iter().map(|entry| entry["stream_id"].clone()));
+        match page.body["next"].as_str() {
+            Some(after) => next = format!("&after={after}"),
+            None => break,
+        }
+    }
+    assert_eq!(listed, [json!(own)]);
+    // Over a WebSocket.
+    let mut socket = one.socket().await;
+    socket.subscribe(&own, 0).await;
+    let refused = socket.ask("subscribe", json!({ "stream_id": theirs, "after": 0 })).await;
+    assert_eq!(refused["type"], "error", "{refused}");
+    let get = |path: &str| json!({ "method": "GET", "path": path });
+    let answer = socket.ask("request", get(&format!("/events/{theirs}"))).await;
+    assert!(answer.to_string().contains("stream_not_found"), "{answer}");
+    let answer = socket.ask("request", get("/relays")).await;
+    assert!(answer.to_string().contains("scope_missing"), "{answer}");
+    // The secret of another does not make the connection theirs.
+    let refused = socket.ask("auth", json!({ "token": other.secret })).await;
+    assert_eq!(refused["type"], "error");
+    assert_eq!(socket.end().await, 4001);
+    // What is about the whole service.
+    for path in ["/metrics", "/health/ready", "/wallet/info", "/cashu/balances", "/webhooks/deliveries"] {
+        assert_eq!(one.get(path).await.code(), (403, "own_streams_only"), "{path}");
+    }
+    app.stop().await;
+}
+
+/// The live feed shows a restricted key its own events only.
+#[tokio::test]
+async fn live_feed_leaves_out_the_events_of_others() {
+    let app = TestApp::start().await;
+    let fields = json!({ "scopes": ["login", "events:read"], "own_streams_only": true });
+    let one = Holder::of(&app, fields).await;
+    let mut feed = one.request(Method::GET, "/events").header("accept", "text/event-stream").send().await.unwrap();
+    feed.chunk().await.unwrap();
+    let (_, token) = app.handshake(json!({})).await;
+    app.scan(&token, key(3)).await;
+    let answer = one.post("/key-handshake", json!({})).await;
+    let own =
+        answer.body["url"].as_str().unwrap().split("token=").nth(1).unwrap().split('&').next().unwrap().to_owned();
+    app.scan(&own, key(4)).await;
+    let mut seen = String::new();
+    while !seen.contains("event: KeyHandshake") {
+        let chunk = within(feed.chunk()).await.unwrap().unwrap();
+        seen.push_str(std::str::from_utf8(&chunk).unwrap());
+    }
+    assert!(seen.contains(answer.body["stream_id"].as_str().unwrap()), "{seen}");
+    assert!(seen.contains(&key(4).to_hex()) && !seen.contains(&key(3).to_hex()), "{seen}");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn each_key_has_idempotency_keys_of_its_own() {
+    let app = TestApp::start().await;
+    let fields = json!({ "scopes": ["login"] });
+    let (one, other) = (Holder::of(&app, fields.clone()).await, Holder::of(&app, fields).await);
+    let post = async |holder: Option<&Holder<'_>>| {
+        let request =
+            holder.map_or_else(|| app.post("/key-handshake"), |of| of.request(Method::POST, "/key-handshake"));
+        Answer::of(request.header("idempotency-key", "k").json(&json!({}))).await.body["stream_id"].clone()
+    };
+    let first = [post(None).await, post(Some(&one)).await, post(Some(&other)).await];
+    assert!(first[0] != first[1] && first[1] != first[2] && first[0] != first[2], "{first:?}");
+    assert_eq!([post(None).await, post(Some(&one)).await, post(Some(&other)).await], first);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn repeated_creation_gives_the_same_key_without_its_secret() {
+    let app = TestApp::start().await;
+    let create = || ask_for_key(app.post("/keys").header("idempotency-key", "k"), json!({ "scopes": ["login"] }));
+    let first: Value = create().await.json().await.unwrap();
+    let again: Value = create().await.json().await.unwrap();
+    assert!(first["secret"].is_string() && again.get("secret").is_none());
+    assert_eq!(again["key"], first["key"]);
+    assert_eq!(app.keys.list().len(), 1);
+    app.stop().await;
+}
+
+/// A key that is revoked while it creates another one: one of the two comes first.
+#[tokio::test]
+async fn revocation_and_creation_at_the_same_time_leave_no_key_of_a_revoked_one_unseen() {
+    let app = TestApp::start().await;
+    for _ in 0..10 {
+        let admin = Holder::of(&app, json!({ "scopes": ["admin"] })).await;
+        let body = json!({ "name": "child", "scopes": ["admin"] });
+        let (created, ()) = tokio::join!(admin.post("/keys", body), revoke(&app, &admin.id));
+        let listed = app.keys.list().into_iter().filter(|listed| listed.terms.name == "child").count();
+        assert_eq!(listed, usize::from(created.status == 200), "{created:?}");
+        for child in app.keys.list() {
+            revoke(&app, &child.id.to_string()).await;
+        }
+    }
+    app.stop().await;
+}

@@ -1,0 +1,436 @@
+//! All keys, in memory: loaded at the start, and changed after the store has the change.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::RwLock;
+use subtle::ConstantTimeEq as _;
+use tokio::sync::{Mutex, Notify};
+use tokio_util::sync::CancellationToken;
+
+use super::secret::digest_of;
+use super::terms::MAX_NAME;
+use super::validity::End;
+use super::{KeySecret, NewKeyRequest, Terms};
+use crate::ports::{Clock, KeyId, KeyStore, Randomness, SecretDigest, StoreError, StoredKey};
+use crate::{FieldError, FieldErrors, UnixMillis};
+
+/// Most keys.
+pub const MAX_KEYS: usize = 1_000;
+
+/// Longest time for which a rotated key's former secret is accepted.
+pub const MAX_OVERLAP: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// How often last uses are stored.
+const NOTED_EVERY: Duration = Duration::from_secs(60);
+
+/// How often ends are looked at while something ends: the wall clock may be set.
+const ENDS_SEEN_EVERY: Duration = Duration::from_secs(1);
+
+/// Why a key was not created or rotated.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// There is no such key.
+    #[error("there is no such key")]
+    NotFound,
+    /// It may not be had, or not by this client.
+    #[error("the key may not be had")]
+    Refused(Vec<FieldError>),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The keys of the service.
+pub struct KeyRing {
+    store: Arc<dyn KeyStore>,
+    clock: Arc<dyn Clock>,
+    randomness: Arc<dyn Randomness>,
+    keys: RwLock<Keys>,
+    /// Held while a change is stored: one at a time.
+    changing: Mutex<()>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct Keys {
+    by_id: BTreeMap<KeyId, Arc<Key>>,
+    /// By the beginning of the digest; the whole of it is compared in constant time.
+    by_digest: HashMap<[u8; 8], (Arc<Key>, Arc<Secret>)>,
+}
+
+struct Key {
+    id: KeyId,
+    terms: Terms,
+    created_at: UnixMillis,
+    end: Option<End>,
+    current: Arc<Secret>,
+    previous: Option<Arc<Secret>>,
+}
+
+struct Secret {
+    digest: SecretDigest,
+    /// Of a former one.
+    until: Option<(UnixMillis, End)>,
+    /// Cancelled when it is accepted no more.
+    revoked: CancellationToken,
+    /// Milliseconds; 0: never.
+    used_at: AtomicU64,
+    stored_used_at: AtomicU64,
+}
+
+/// A secret that was accepted.
+#[derive(Clone)]
+pub struct AcceptedSecret {
+    key: Arc<Key>,
+    secret: Arc<Secret>,
+}
+
+/// A key without its secrets.
+#[derive(Clone, Debug)]
+pub struct KeyView {
+    /// Its identifier.
+    pub id: KeyId,
+    /// What it may do.
+    pub terms: Terms,
+    /// When it was created.
+    pub created_at: UnixMillis,
+    /// When its secret was used last.
+    pub used_at: Option<UnixMillis>,
+    /// Until when the former secret is accepted, and when that was used last.
+    pub previous: Option<(UnixMillis, Option<UnixMillis>)>,
+    /// It is not accepted any more.
+    pub is_expired: bool,
+}
+
+/// A key with a new secret.
+#[derive(Debug)]
+pub struct NewSecret {
+    /// The key.
+    pub key: KeyView,
+    /// Its secret, which is shown this once.
+    pub secret: KeySecret,
+}
+
+impl AcceptedSecret {
+    /// Which key it is of.
+    pub fn key_id(&self) -> KeyId {
+        self.key.id
+    }
+
+    /// What the key may do.
+    pub fn terms(&self) -> &Terms {
+        &self.key.terms
+    }
+
+    /// Cancelled when it is accepted no more. One's own: all would take turns at the lock of a shared one.
+    pub fn revoked(&self) -> CancellationToken {
+        self.secret.revoked.child_token()
+    }
+
+    /// Whether it is accepted no more.
+    pub fn is_revoked(&self) -> bool {
+        self.secret.revoked.is_cancelled()
+    }
+}
+
+impl std::fmt::Debug for AcceptedSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("AcceptedSecret").field(&self.key.id).finish()
+    }
+}
+
+impl Secret {
+    fn new(digest: SecretDigest, until: Option<(UnixMillis, End)>, used_at: Option<UnixMillis>) -> Arc<Self> {
+        let used_at = used_at.map_or(0, |at| at.0);
+        let (used_at, stored_used_at) = (AtomicU64::new(used_at), AtomicU64::new(used_at));
+        Arc::new(Self { digest, until, revoked: CancellationToken::new(), used_at, stored_used_at })
+    }
+
+    fn used_at(&self) -> Option<UnixMillis> {
+        let at = self.used_at.load(Ordering::Relaxed);
+        (at > 0).then_some(UnixMillis(at))
+    }
+}
+
+impl Key {
+    fn secrets(&self) -> impl Iterator<Item = &Arc<Secret>> {
+        [&self.current].into_iter().chain(&self.previous)
+    }
+
+    fn has_ended(&self, secret: &Secret, clock: &dyn Clock) -> bool {
+        let ends = [self.end, secret.until.map(|(_, end)| end)];
+        secret.revoked.is_cancelled() || ends.iter().flatten().any(|end| end.has_come(clock))
+    }
+
+    fn uses(&self) -> [Option<UnixMillis>; 2] {
+        [self.current.used_at(), self.previous.as_ref().and_then(|previous| previous.used_at())]
+    }
+
+    fn stored(&self) -> Result<StoredKey, StoreError> {
+        let previous = self.previous.as_ref().and_then(|former| Some((former.digest, former.until?.0)));
+        Ok(StoredKey {
+            id: self.id,
+            digest: self.current.digest,
+            previous,
+            terms: serde_json::to_string(&self.terms).map_err(|_| StoreError::Unexpected("a key cannot be written"))?,
+            created_at: self.created_at,
+            used_at: self.uses(),
+        })
+    }
+
+    fn view(&self, clock: &dyn Clock) -> KeyView {
+        let previous = self.previous.as_ref().filter(|former| !self.has_ended(former, clock));
+        KeyView {
+            id: self.id,
+            terms: self.terms.clone(),
+            created_at: self.created_at,
+            used_at: self.current.used_at(),
+            previous: previous.and_then(|former| Some((former.until?.0, former.used_at()))),
+            is_expired: self.has_ended(&self.current, clock),
+        }
+    }
+}
+
+impl Keys {
+    /// Adds a key, or replaces it. Its secrets that it has no more are revoked.
+    fn put(&mut self, key: Key) -> Arc<Key> {
+        let key = Arc::new(key);
+        self.remove(key.id, Some(&key));
+        for secret in key.secrets() {
+            self.by_digest.insert(start_of(secret.digest), (Arc::clone(&key), Arc::clone(secret)));
+        }
+        self.by_id.insert(key.id, Arc::clone(&key));
+        key
+    }
+
+    /// Removes a key, and revokes its secrets but those that its successor has too.
+    fn remove(&mut self, id: KeyId, successor: Option<&Key>) {
+        let Some(old) = self.by_id.remove(&id) else { return };
+        for secret in old.secrets() {
+            self.by_digest.remove(&start_of(secret.digest));
+            let is_kept = successor.is_some_and(|key| key.secrets().any(|kept| kept.digest == secret.digest));
+            if !is_kept {
+                secret.revoked.cancel();
+            }
+        }
+    }
+}
+
+fn start_of(digest: SecretDigest) -> [u8; 8] {
+    digest.0.first_chunk().copied().unwrap_or_default()
+}
+
+impl KeyRing {
+    /// The keys of the store. Damaged ones are left out: they are not accepted.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn load(
+        store: Arc<dyn KeyStore>,
+        clock: Arc<dyn Clock>,
+        randomness: Arc<dyn Randomness>,
+    ) -> Result<Arc<Self>, StoreError> {
+        let mut keys = Keys::default();
+        for stored in store.keys().await? {
+            match stored.map(|stored| (serde_json::from_str(&stored.terms), stored)) {
+                Ok((Ok(terms), stored)) => drop(keys.put(Self::key(stored, terms, &*clock))),
+                Ok((Err(_), StoredKey { id, .. })) => {
+                    tracing::error!(key_id = %id, "an API key cannot be read: it is not accepted");
+                }
+                Err(_) => tracing::error!("an API key cannot be read: it is not accepted"),
+            }
+        }
+        let (keys, changing, changed) = (RwLock::new(keys), Mutex::new(()), Notify::new());
+        Ok(Arc::new(Self { store, clock, randomness, keys, changing, changed }))
+    }
+
+    fn key(stored: StoredKey, terms: Terms, clock: &dyn Clock) -> Key {
+        let [used_at, previous_used_at] = stored.used_at;
+        let former = |(digest, until)| Secret::new(digest, Some((until, End::at(until, clock))), previous_used_at);
+        Key {
+            id: stored.id,
+            end: terms.expires_at.map(|secs| End::at(UnixMillis::from_secs(secs), clock)),
+            terms,
+            created_at: stored.created_at,
+            current: Secret::new(stored.digest, None, used_at),
+            previous: stored.previous.map(former),
+        }
+    }
+
+    /// The key of this secret, if it is accepted now.
+    pub fn authenticate(&self, secret: &[u8]) -> Option<AcceptedSecret> {
+        let digest = digest_of(secret)?;
+        let (key, secret) = self.keys.read().by_digest.get(&start_of(digest))?.clone();
+        let is_same = bool::from(secret.digest.0.ct_eq(&digest.0));
+        if !is_same || key.has_ended(&secret, &*self.clock) {
+            return None;
+        }
+        secret.used_at.store(self.clock.now().0, Ordering::Relaxed);
+        Some(AcceptedSecret { key, secret })
+    }
+
+    /// All keys, the oldest first.
+    pub fn list(&self) -> Vec<KeyView> {
+        self.keys.read().by_id.values().map(|key| key.view(&*self.clock)).collect()
+    }
+
+    /// Creates a key, for a client with the key `creator`; `None`: one that may do everything. The key is durable before this returns.
+    ///
+    /// # Errors
+    /// [`KeyError::Refused`], [`KeyError::Store`].
+    pub async fn create(
+        &self,
+        request: NewKeyRequest,
+        creator: Option<&AcceptedSecret>,
+    ) -> Result<NewSecret, KeyError> {
+        let terms = request.terms();
+        let mut errors = FieldErrors::default();
+        if terms.name.trim().is_empty()
+            || terms.name.chars().count() > MAX_NAME
+            || terms.name.chars().any(char::is_control)
+        {
+            errors.add("/name", format!("must be 1 to {MAX_NAME} characters on one line"));
+        }
+        if terms.expires_at.is_some_and(|at| UnixMillis::from_secs(at) <= self.clock.now()) {
+            errors.add("/expires_at", "must be in the future");
+        }
+        let _only = self.changing.lock().await;
+        check_excess(&terms, creator, &mut errors);
+        if self.keys.read().by_id.len() >= MAX_KEYS {
+            errors.add("", format!("there are {MAX_KEYS} keys, which is the most; delete one first"));
+        }
+        errors.finish(Some(())).map_err(KeyError::Refused)?;
+        let now = self.clock.now();
+        let mut random = [0; 10];
+        self.randomness.fill(&mut random);
+        let (secret, digest) = KeySecret::generate(&*self.randomness);
+        let key = Key {
+            id: KeyId::from_parts(now.0, random),
+            end: terms.expires_at.map(|secs| End::at(UnixMillis::from_secs(secs), &*self.clock)),
+            terms,
+            created_at: now,
+            current: Secret::new(digest, None, None),
+            previous: None,
+        };
+        self.keep(key, secret).await
+    }
+
+    /// Gives a key a new secret. The one that it has is accepted for `overlap` longer, the one before no more.
+    ///
+    /// # Errors
+    /// [`KeyError`]; refused to a client that may do less than the key.
+    pub async fn rotate(
+        &self,
+        id: KeyId,
+        overlap: Duration,
+        client: Option<&AcceptedSecret>,
+    ) -> Result<NewSecret, KeyError> {
+        let _only = self.changing.lock().await;
+        let old = self.keys.read().by_id.get(&id).cloned().ok_or(KeyError::NotFound)?;
+        let mut errors = FieldErrors::default();
+        check_excess(&old.terms, client.filter(|client| client.key.id != id), &mut errors);
+        errors.finish(Some(())).map_err(KeyError::Refused)?;
+        let (secret, digest) = KeySecret::generate(&*self.randomness);
+        let until = self.clock.now().plus(overlap.min(MAX_OVERLAP));
+        let former = Arc::new(Secret {
+            digest: old.current.digest,
+            until: Some((until, End::at(until, &*self.clock))),
+            // Connections that were opened with it end with it.
+            revoked: old.current.revoked.clone(),
+            used_at: AtomicU64::new(old.current.used_at.load(Ordering::Relaxed)),
+            stored_used_at: AtomicU64::new(0),
+        });
+        let key = Key {
+            id,
+            terms: old.terms.clone(),
+            created_at: old.created_at,
+            end: old.end,
+            current: Secret::new(digest, None, None),
+            previous: (!overlap.is_zero()).then_some(former),
+        };
+        self.keep(key, secret).await
+    }
+
+    async fn keep(&self, key: Key, secret: KeySecret) -> Result<NewSecret, KeyError> {
+        self.store.put_key(key.stored()?).await?;
+        let key = self.keys.write().put(key);
+        self.changed.notify_one();
+        Ok(NewSecret { key: key.view(&*self.clock), secret })
+    }
+
+    /// Removes a key. It is accepted no more when this returns, and what was opened with it ends.
+    ///
+    /// # Errors
+    /// [`KeyError::NotFound`], [`KeyError::Store`].
+    pub async fn revoke(&self, id: KeyId) -> Result<(), KeyError> {
+        let _only = self.changing.lock().await;
+        let removed = self.store.remove_key(id).await?;
+        self.keys.write().remove(id, None);
+        if removed { Ok(()) } else { Err(KeyError::NotFound) }
+    }
+
+    /// Ends what is open of keys and secrets whose time is over, and stores last uses, until `stop` is cancelled.
+    pub async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let mut noted_at = self.clock.monotonic();
+        loop {
+            let wait = if self.end_expired() { ENDS_SEEN_EVERY } else { NOTED_EVERY };
+            tokio::select! {
+                () = stop.cancelled() => break,
+                () = self.changed.notified() => {}
+                () = self.clock.sleep(wait) => {}
+            }
+            if self.clock.monotonic().saturating_sub(noted_at) >= NOTED_EVERY {
+                noted_at = self.clock.monotonic();
+                self.note_uses().await;
+            }
+        }
+        self.note_uses().await;
+    }
+
+    /// Returns whether something will end.
+    fn end_expired(&self) -> bool {
+        let mut ends = false;
+        for key in self.keys.read().by_id.values() {
+            for secret in key.secrets().filter(|secret| !secret.revoked.is_cancelled()) {
+                if key.has_ended(secret, &*self.clock) {
+                    secret.revoked.cancel();
+                }
+                ends |= key.end.is_some() || secret.until.is_some();
+            }
+        }
+        ends
+    }
+
+    async fn note_uses(&self) {
+        let is_new = |secret: &Arc<Secret>| {
+            let used_at = secret.used_at.load(Ordering::Relaxed);
+            secret.stored_used_at.swap(used_at, Ordering::Relaxed) != used_at
+        };
+        let mut uses = Vec::new();
+        for key in self.keys.read().by_id.values() {
+            // Both are looked at.
+            if key.secrets().filter(|secret| is_new(secret)).count() > 0 {
+                uses.push((key.id, key.uses()));
+            }
+        }
+        if !uses.is_empty()
+            && let Err(error) = self.store.note_key_uses(uses).await
+        {
+            tracing::warn!(error = &error as &dyn std::error::Error, "the last use of API keys is not stored");
+        }
+    }
+}
+
+/// None may have a key that is less restricted than its own, also one that was revoked meanwhile.
+fn check_excess(terms: &Terms, client: Option<&AcceptedSecret>, errors: &mut FieldErrors) {
+    let Some(client) = client else { return };
+    if client.is_revoked() {
+        errors.add("", "your own key was revoked");
+    }
+    for (pointer, detail) in terms.excess_over(client.terms()) {
+        errors.add(pointer, detail);
+    }
+}
