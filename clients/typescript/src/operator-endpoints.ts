@@ -6,7 +6,8 @@ import { CLIENT_VERSION, compareVersions, type VersionCheck } from "./version.js
 
 type Schemas = components["schemas"];
 
-/** The endpoints with which the service is operated: its state, relays, Lightning node, webhooks and OpenID Connect. */
+/** The endpoints with which the service is operated: its state, API keys, relays, Lightning node, webhooks
+ * and OpenID Connect. */
 export class OperatorEndpoints {
   readonly #http: Http;
 
@@ -73,6 +74,30 @@ export class OperatorEndpoints {
   /** Revokes a key that signs ID tokens, because somebody else has it. */
   revokeOidcKey(kid: string, options?: CallOptions): Promise<Schemas["OidcKeys"]> {
     return this.#http.call("DELETE", `/oidc/keys/${segment(kid)}`, undefined, options);
+  }
+
+  /** Creates an API key. Its `secret` is shown this once. */
+  createKey(request: Schemas["NewKeyRequest"], options?: CallOptions): Promise<Schemas["ApiKeyWithSecret"]> {
+    return this.#http.call("POST", "/keys", request, options);
+  }
+
+  /** Lists the API keys and the tokens, with the last use of each. */
+  keys(options?: CallOptions): Promise<Schemas["ApiKeyList"]> {
+    return this.#http.call("GET", "/keys", undefined, options);
+  }
+
+  /** Gives an API key a new secret; the former one is accepted for `overlap_seconds` longer. */
+  rotateKey(
+    keyId: string,
+    request: Schemas["KeyRotation"] = {},
+    options?: CallOptions,
+  ): Promise<Schemas["ApiKeyWithSecret"]> {
+    return this.#http.call("POST", `/keys/${segment(keyId)}/rotate`, request, options);
+  }
+
+  /** Revokes an API key, at once. */
+  revokeKey(keyId: string, options?: CallOptions): Promise<Schemas["ApiKeyRevoked"]> {
+    return this.#http.call("DELETE", `/keys/${segment(keyId)}`, undefined, options);
   }
 
   /** The service's own name, as it publishes it. */

@@ -41,7 +41,7 @@ impl EndpointGroup {
 
     /// Adds a path that is not part of the API: a file that a page loads.
     pub(crate) fn file(self, policy: AuthPolicy, path: &str, file: MethodRouter<ApiState>) -> Self {
-        self.add(policy, access_of(policy), OpenApiRouter::default().route(path, file))
+        self.add(policy, None, OpenApiRouter::default().route(path, file))
     }
 
     fn add(mut self, policy: AuthPolicy, access: Option<Access>, router: OpenApiRouter<ApiState>) -> Self {

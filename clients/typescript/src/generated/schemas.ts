@@ -3,6 +3,94 @@
 export interface components {
     schemas: {
         /**
+         * @description An API key, without its secret.
+         */
+        ApiKey: {
+            /**
+             * Format: int64
+             * @description When it was created, in Unix seconds.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description Most millisats that it may send within 24 hours.
+             */
+            daily_budget_millisats?: number;
+            /**
+             * @description That time has come.
+             */
+            expired: boolean;
+            /**
+             * Format: int64
+             * @description From when on it is not accepted, in Unix seconds.
+             */
+            expires_at?: number;
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+            /**
+             * Format: int64
+             * @description When its secret was used last, in Unix seconds.
+             */
+            last_used_at?: number;
+            /**
+             * @description What you call it.
+             */
+            name: string;
+            /**
+             * @description The networks from which it is accepted; all if there are none.
+             */
+            networks: string[];
+            /**
+             * @description Whether it sees only the streams that it has started.
+             */
+            own_streams_only: boolean;
+            /** @description After a rotation: the former secret, while it is accepted. */
+            previous?: components["schemas"]["PreviousSecret"];
+            /**
+             * Format: int32
+             * @description Most requests per second.
+             */
+            requests_per_second?: number;
+            /** @description What it may do. */
+            scopes: components["schemas"]["Scope"][];
+        };
+        /**
+         * @description The keys, and the tokens.
+         */
+        ApiKeyList: {
+            /** @description The keys, the oldest first. */
+            keys: components["schemas"]["ApiKey"][];
+            /** @description The tokens of the configuration, which may do everything. */
+            tokens: components["schemas"]["ConfiguredToken"][];
+        };
+        /**
+         * @description The key is revoked.
+         */
+        ApiKeyRevoked: {
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+            /**
+             * @description `revoked`.
+             */
+            status: string;
+        };
+        /**
+         * @description A key with its new secret.
+         */
+        ApiKeyWithSecret: {
+            key: components["schemas"]["ApiKey"];
+            /**
+             * @description The secret: send it as `Authorization: Bearer`. It is shown this once, and left out of a repeated response (`Idempotency-Key`).
+             */
+            secret?: string;
+        };
+        /**
          * @description The exchange rate at which an amount was fixed.
          */
         AppliedRate: {
@@ -329,6 +417,20 @@ export interface components {
             subscription_id: string;
         };
         /**
+         * @description A token of the configuration.
+         */
+        ConfiguredToken: {
+            /**
+             * Format: int64
+             * @description When it was used last since the service started, in Unix seconds.
+             */
+            last_used_at?: number;
+            /**
+             * @description Its setting: `auth.auth_token`, or `auth.previous_token` during a rotation.
+             */
+            setting: string;
+        };
+        /**
          * @description Has no fields.
          */
         CreateAddressRequest: Record<string, never>;
@@ -386,7 +488,7 @@ export interface components {
          * @description The `code` of an error: stable, for programs to branch on.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "consent_not_found" | "signing_key_not_found" | "remote_signer_not_found" | "passkey_not_found" | "receipt_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "token_pending" | "session_decided" | "session_expired" | "login_code_invalid" | "payment_not_paid" | "payment_refunded" | "login_code_redeemed" | "login_code_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "no_active_instance" | "wallet_not_configured" | "verification_not_configured" | "oidc_not_configured" | "rate_unavailable" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
+        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "scope_missing" | "network_not_allowed" | "own_streams_only" | "key_not_found" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "consent_not_found" | "signing_key_not_found" | "remote_signer_not_found" | "passkey_not_found" | "receipt_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "token_pending" | "session_decided" | "session_expired" | "login_code_invalid" | "payment_not_paid" | "payment_refunded" | "login_code_redeemed" | "login_code_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "no_active_instance" | "wallet_not_configured" | "verification_not_configured" | "oidc_not_configured" | "rate_unavailable" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
         /**
          * @description An event of a stream; it never changes once it has been read.
          */
@@ -661,6 +763,16 @@ export interface components {
             url: string;
         };
         /**
+         * @description Rotates the secret of a key.
+         */
+        KeyRotation: {
+            /**
+             * Format: int64
+             * @description How long the secret that the key has now is accepted beside the new one, in seconds; by default not at all.
+             */
+            overlap_seconds?: number;
+        };
+        /**
          * @description The state of the Lightning node that the service runs itself. All amounts are millisats.
          */
         LightningNode: {
@@ -885,6 +997,40 @@ export interface components {
              * @description The unit: `sat`, or one of the mint's own, such as `multi`. Upper and lower case are the same.
              */
             unit: string;
+        };
+        /**
+         * @description Creates an API key.
+         */
+        NewKeyRequest: {
+            /**
+             * Format: millisats
+             * @description Most millisats that it may send within 24 hours, fees included, beside `wallet.daily_budget_millisats`. By default, only that limits it.
+             */
+            daily_budget_millisats?: number;
+            /**
+             * Format: unix-time
+             * @description Unix seconds from which it is not accepted any more. By default it does not expire.
+             */
+            expires_at?: number;
+            /**
+             * Format: one-line
+             * @description What you call it, on one line.
+             */
+            name: string;
+            /** @description The networks from which it is accepted, as the service sees its clients (`pages.trusted_proxies`). By default all. */
+            networks?: string[];
+            /**
+             * @description Whether it sees only the streams that it has started. By default it sees all.
+             * @default false
+             */
+            own_streams_only?: boolean;
+            /**
+             * Format: int64
+             * @description Most requests per second, in a burst of as many. By default only `limits.requests_per_second` limits it.
+             */
+            requests_per_second?: number;
+            /** @description What it may do (docs/keys.md says which endpoint needs which scope). */
+            scopes: ("login" | "payments:receive" | "payments:send" | "subscriptions" | "tickets" | "verification" | "events:read" | "relays" | "admin")[];
         };
         /**
          * @description The key of a NIP-05 identifier.
@@ -1343,6 +1489,21 @@ export interface components {
              * @description Where to read its events: `GET /events/{stream_id}`.
              */
             stream_id: string;
+        };
+        /**
+         * @description The former secret of a key that was rotated.
+         */
+        PreviousSecret: {
+            /**
+             * Format: int64
+             * @description Until when it is accepted, in Unix seconds.
+             */
+            accepted_until: number;
+            /**
+             * Format: int64
+             * @description When it was used last, in Unix seconds.
+             */
+            last_used_at?: number;
         };
         /**
          * @description An operation that has started, with its price.
@@ -1856,6 +2017,11 @@ export interface components {
          * @description Has no fields.
          */
         RotateOidcKeysRequest: Record<string, never>;
+        /**
+         * @description What a key may do. Each allows exactly what it says: none includes another.
+         * @enum {string}
+         */
+        Scope: "login" | "payments:receive" | "payments:send" | "subscriptions" | "tickets" | "verification" | "events:read" | "relays" | "admin";
         /**
          * @description Sends money on chain.
          */

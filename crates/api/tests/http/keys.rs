@@ -106,7 +106,7 @@ async fn key_may_do_what_its_scopes_say() {
         (Method::POST, "/keys", "admin"),
         (Method::DELETE, "/users/x", "admin"),
         (Method::GET, "/openapi.json", "admin"),
-        (Method::GET, "/docs/viewer.js", ""),
+        (Method::GET, "/docs", "admin"),
         (Method::POST, "/cashu/mint", "tickets"),
         (Method::POST, "/cashu/withdraw", "payments:send"),
         (Method::POST, &format!("/payments/{}/refund", shop.id), "payments:send"),

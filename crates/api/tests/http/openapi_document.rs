@@ -145,8 +145,17 @@ fn document_has_good_names_order_and_links() {
     let text = usher_api::openapi().to_json().unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
     let tags: Vec<_> = document["tags"].as_array().unwrap().iter().map(|tag| tag["name"].as_str().unwrap()).collect();
-    let groups =
-        ["Login", "Payments", "Subscriptions", "Tickets", "Age verification", "Events", "Operation", "Lightning node"];
+    let groups = [
+        "Login",
+        "Payments",
+        "Subscriptions",
+        "Tickets",
+        "Age verification",
+        "Events",
+        "Operation",
+        "API keys",
+        "Lightning node",
+    ];
     assert_eq!(tags, groups);
     let place = |path: &str| text.find(&format!("\"{path}\":{{")).unwrap_or_else(|| panic!("no {path}"));
     let order =

@@ -52,6 +52,8 @@ public final class UsherApi {
      * door, and a login without it for sessions in browsers. {@code GET /key-handshake} lists it, and {@code DELETE
      * /key-handshake/{stream_id}} closes it.
      *
+     * <p>An API key needs the scope {@code login}.
+     *
      * <p>{@code POST /login}
      *
      * @param request Starts a login. Every field is optional, and so is the body.
@@ -85,6 +87,8 @@ public final class UsherApi {
      * approved} at the same moment. The code is good for one redemption, within five minutes of the user's approval; a
      * wrong one changes nothing. A repeated request with the same {@code Idempotency-Key} gets the same response.
      *
+     * <p>An API key needs the scope {@code login}.
+     *
      * <p>{@code POST /login/{stream_id}/redeem}
      *
      * @param streamId The {@code stream_id} of {@code POST /login}, which is in the query next to the code.
@@ -114,6 +118,8 @@ public final class UsherApi {
      *
      * <p>These are the handshakes and logins with a {@code static_token}, each with the number of its scans: accepted
      * and refused. A handshake that was closed with {@code DELETE /key-handshake/{stream_id}} is not listed.
+     *
+     * <p>An API key needs the scope {@code login}.
      *
      * <p>{@code GET /key-handshake}
      *
@@ -145,6 +151,8 @@ public final class UsherApi {
      * {@code KeyHandshake} event {@code {main_key, preferred_relays}}. A single-use URL (without {@code static_token})
      * is done after the first user, or ends with a {@code StatusUpdate} {@code timeout} after {@code
      * handshake.ttl_seconds}. The key alone is not a login yet: ask for a proof with {@code POST /authenticate-key}.
+     *
+     * <p>An API key needs the scope {@code login}.
      *
      * <p>{@code POST /key-handshake}
      *
@@ -180,6 +188,8 @@ public final class UsherApi {
      * {@code {status: "error", reason}}. Grant access only on {@code approved}. A remote signer that refuses, or signs
      * something else, is asked no more until its user logs in with it again.
      *
+     * <p>An API key needs the scope {@code login}.
+     *
      * <p>{@code POST /authenticate-key}
      *
      * @param request Asks a user to prove that they hold a key.
@@ -213,6 +223,8 @@ public final class UsherApi {
      *
      * <p>The page of a reusable login stops working, too, and logins that are under way there end without an event.
      *
+     * <p>An API key needs the scope {@code login}.
+     *
      * <p>{@code DELETE /key-handshake/{stream_id}}
      *
      * @param streamId The {@code stream_id} of {@code POST /key-handshake}, or of {@code POST /login} with a {@code
@@ -244,6 +256,8 @@ public final class UsherApi {
      * /authenticate-key} reaches it again. After this response, no new authentication asks it, until the user logs in
      * with it again on the login page.
      *
+     * <p>An API key needs the scope {@code login}.
+     *
      * <p>{@code DELETE /remote-signers/{main_key}}
      *
      * @param mainKey The user's key: 64 hex characters.
@@ -273,6 +287,8 @@ public final class UsherApi {
      * <p>After this response, none of the passkeys with which this user has logged in opens the login page any more:
      * for a user whose device was stolen, or who wants to be forgotten. Their key is not Usher's to forget: a user
      * with a recovery file can log in with it and gets a new passkey.
+     *
+     * <p>An API key needs the scope {@code login}.
      *
      * <p>{@code DELETE /passkeys/{main_key}}
      *
@@ -311,6 +327,8 @@ public final class UsherApi {
      * after}. A request that is repeated removes what is left, so an interrupted one can be repeated. After the
      * erasure, a login of the same key is that of a new user.
      *
+     * <p>An API key needs the scope {@code admin}.
+     *
      * <p>{@code DELETE /users/{main_key}}
      *
      * @param mainKey The user's key: 64 hex characters.
@@ -342,6 +360,8 @@ public final class UsherApi {
      * {@code exp} and {@code target_key}. The service does not check that the user holds the key: use {@code POST
      * /authenticate-key} first. An issued JWT cannot be revoked.
      *
+     * <p>An API key needs the scope {@code login}.
+     *
      * <p>{@code POST /jwt/issue}
      *
      * @param request The key and the validity of a JWT.
@@ -370,6 +390,8 @@ public final class UsherApi {
      *
      * <p>The algorithm must be ES256K and {@code exp} must be present. {@code nbf}, if present, may be at most 30
      * seconds in the future. {@code docs/api.md} has all rules.
+     *
+     * <p>An API key needs the scope {@code login}.
      *
      * <p>{@code POST /jwt/verify}
      *
@@ -401,6 +423,8 @@ public final class UsherApi {
      * and uses the newest valid event. This takes at most 8 seconds. A profile is cached for 10 minutes, and the
      * absence of one for 1 minute.
      *
+     * <p>An API key needs the scope {@code login}.
+     *
      * <p>{@code GET /profile/{main_key}}
      *
      * @param mainKey The user's key: 64 hex characters.
@@ -428,6 +452,8 @@ public final class UsherApi {
      *
      * <p>Usher queries the domain of the identifier over HTTPS for at most 5 seconds. It follows no redirects and
      * connects to no private address. A result is cached for 10 minutes, and the absence of one for 1 minute.
+     *
+     * <p>An API key needs the scope {@code login}.
      *
      * <p>{@code GET /nip05/{identifier}}
      *
@@ -467,6 +493,8 @@ public final class UsherApi {
      * <p>An {@code amount} in another {@code currency} than millisats is converted now, rounded up to a whole sat. The
      * response and each event have {@code amount}, {@code currency}, {@code amount_millisats} and {@code rate}.
      *
+     * <p>An API key needs the scope {@code payments:receive}.
+     *
      * <p>{@code POST /payments/single}
      *
      * @param request Asks for a payment.
@@ -505,6 +533,8 @@ public final class UsherApi {
      * <p>The Lightning backend pays at most {@code wallet.daily_budget_millisats} within 24 hours. Amount and the
      * largest allowed fee ({@code wallet.max_fee_percent}) must fit into what is left.
      *
+     * <p>An API key needs the scope {@code payments:send}.
+     *
      * <p>{@code POST /invoices/pay}
      *
      * @param request Has an invoice paid.
@@ -539,6 +569,8 @@ public final class UsherApi {
      * the wallet is asked for an invoice of so many millisats. The response and each event have {@code amount}, {@code
      * currency}, {@code amount_millisats} and {@code rate}.
      *
+     * <p>An API key needs the scope {@code payments:send}.
+     *
      * <p>{@code POST /invoices/request}
      *
      * @param request Asks a user for an invoice.
@@ -571,6 +603,8 @@ public final class UsherApi {
      * of {@code out}; what was paid from the same wallet in other ways, and the fees of channels, come on top.
      * Invoices that users pay to others are not in it.
      *
+     * <p>An API key needs the scope {@code payments:receive}.
+     *
      * <p>{@code GET /payments}
      *
      * @param query which part of it
@@ -598,6 +632,8 @@ public final class UsherApi {
      * Shows the receipt of a payment.
      *
      * <p>There is one for each payment that was paid, for {@code payments.records_days}.
+     *
+     * <p>An API key needs the scope {@code payments:receive}.
      *
      * <p>{@code GET /payments/{stream_id}/receipt}
      *
@@ -638,6 +674,8 @@ public final class UsherApi {
      * by the Lightning backend. After {@code timeout}, and after {@code error} with the outcome {@code not_paid}, the
      * payment can be refunded again.
      *
+     * <p>An API key needs the scope {@code payments:send}.
+     *
      * <p>{@code POST /payments/{stream_id}/refund}
      *
      * @param streamId The stream of the payment: of {@code POST /payments/single}, or as {@code GET /payments} lists
@@ -668,6 +706,8 @@ public final class UsherApi {
      *
      * <p>Those that are open, and those that have ended within the last 61 days: as long as an invoice of theirs may
      * still be paid.
+     *
+     * <p>An API key needs the scope {@code payments:receive}.
      *
      * <p>{@code GET /payment-links}
      *
@@ -710,6 +750,8 @@ public final class UsherApi {
      * the payment is an event as any other: at most so many people pay more than {@code max_payments} as have an
      * invoice when the last of these is made.
      *
+     * <p>An API key needs the scope {@code payments:receive}.
+     *
      * <p>{@code POST /payment-links}
      *
      * @param request Creates a payment link: either with {@code amount}, or with {@code min} and {@code max}.
@@ -740,6 +782,8 @@ public final class UsherApi {
      * out before can still be paid, and the payment is an event as any other. A link that is already closed gets the
      * same response.
      *
+     * <p>An API key needs the scope {@code payments:receive}.
+     *
      * <p>{@code DELETE /payment-links/{stream_id}}
      *
      * @param streamId The {@code stream_id} of {@code POST /payment-links}.
@@ -768,6 +812,8 @@ public final class UsherApi {
      * <p>A wallet of somebody else is asked, and the request waits for its reply; a node of the service itself is
      * described also while it waits for its chain source. Use it to check whether the backend works, not every second.
      *
+     * <p>An API key needs the scope {@code payments:receive}.
+     *
      * <p>{@code GET /wallet/info}
      *
      * @param options how to call
@@ -794,6 +840,8 @@ public final class UsherApi {
      *
      * <p>It is the rate at which a request that comes now is priced: the median of the configured sources ({@code
      * rates.sources}), without those that are more than 2 % away from it.
+     *
+     * <p>An API key needs the scope {@code payments:receive}.
      *
      * <p>{@code GET /rates/{currency}}
      *
@@ -831,6 +879,8 @@ public final class UsherApi {
      * to a whole sat. The user is asked to authorize {@code max_amount_millisats}; a charge that comes to more, or for
      * which there is no exchange rate, fails.
      *
+     * <p>An API key needs the scope {@code subscriptions}.
+     *
      * <p>{@code POST /payments/recurring}
      *
      * @param request Asks a user to agree to a subscription.
@@ -859,6 +909,8 @@ public final class UsherApi {
      * Closes a subscription and notifies the user's wallet.
      *
      * <p>A subscription that has already ended gets the same response.
+     *
+     * <p>An API key needs the scope {@code subscriptions}.
      *
      * <p>{@code POST /payments/recurring/close}
      *
@@ -889,6 +941,8 @@ public final class UsherApi {
      *
      * <p>Subscriptions that have ended stay in the list for {@code streams.retention_days}.
      *
+     * <p>An API key needs the scope {@code subscriptions}.
+     *
      * <p>{@code GET /subscriptions}
      *
      * @param query which part of it
@@ -916,6 +970,8 @@ public final class UsherApi {
      * Shows a subscription.
      *
      * <p>A subscription that has ended can be read for {@code streams.retention_days}.
+     *
+     * <p>An API key needs the scope {@code subscriptions}.
      *
      * <p>{@code GET /subscriptions/{subscription_id}}
      *
@@ -947,6 +1003,8 @@ public final class UsherApi {
      * next occurrence after the previous one. A day that a month does not have is skipped, and so is a time that does
      * not exist because clocks are put forward. A time that exists twice because clocks are put back is used once, the
      * first time.
+     *
+     * <p>An API key needs the scope {@code subscriptions}.
      *
      * <p>{@code POST /calendar/next-occurrence}
      *
@@ -982,6 +1040,8 @@ public final class UsherApi {
      * redeem} the ticket is redeemed before {@code success} is reported; without it, redeem the {@code token}
      * yourself, at once, with {@code POST /cashu/burn}.
      *
+     * <p>An API key needs the scope {@code tickets}.
+     *
      * <p>{@code POST /cashu/request}
      *
      * @param request Asks a user for a ticket.
@@ -1013,6 +1073,8 @@ public final class UsherApi {
      * same token, also after {@code mint_timeout} and after a crash. Without a key, a token that comes too late joins
      * the service's own balance ({@code GET /cashu/balances}).
      *
+     * <p>An API key needs the scope {@code tickets}.
+     *
      * <p>{@code POST /cashu/mint}
      *
      * @param request Mints a ticket.
@@ -1043,6 +1105,8 @@ public final class UsherApi {
      * before you let them in: until then, copies of the token are as good as the token. Send an {@code
      * Idempotency-Key}: if the response is lost, the same request with the same key returns it, whereas a new request
      * gets {@code token_already_spent}.
+     *
+     * <p>An API key needs the scope {@code tickets}.
      *
      * <p>{@code POST /cashu/burn}
      *
@@ -1077,6 +1141,8 @@ public final class UsherApi {
      * /cashu/outgoing/{stream_id}/reclaim} takes it back. While a token is being sent, the same request gets the same
      * stream.
      *
+     * <p>An API key needs the scope {@code tickets}.
+     *
      * <p>{@code POST /cashu/send-direct}
      *
      * @param request Sends a ticket to a user.
@@ -1104,6 +1170,8 @@ public final class UsherApi {
      * Lists tickets that were sent and that are not known to be redeemed.
      *
      * <p>A ticket leaves the list when the mint says that it is spent, and when it is reclaimed.
+     *
+     * <p>An API key needs the scope {@code tickets}.
      *
      * <p>{@code GET /cashu/outgoing}
      *
@@ -1139,6 +1207,8 @@ public final class UsherApi {
      * <p>A ticket that is no longer listed, because the mint says that it is spent, can be reclaimed until its stream
      * is removed: the mint may have been wrong. It is redeemed if the mint agrees.
      *
+     * <p>An API key needs the scope {@code tickets}.
+     *
      * <p>{@code POST /cashu/outgoing/{stream_id}/reclaim}
      *
      * @param streamId The {@code stream_id} of {@code POST /cashu/send-direct}.
@@ -1168,6 +1238,8 @@ public final class UsherApi {
      * <p>It holds what you burned and took back, and tokens that were minted without an {@code Idempotency-Key} and
      * that nobody got. {@code POST /cashu/withdraw} takes value out. No mint is asked.
      *
+     * <p>An API key needs the scope {@code tickets}.
+     *
      * <p>{@code GET /cashu/balances}
      *
      * @param options how to call
@@ -1196,6 +1268,8 @@ public final class UsherApi {
      * wallet. Send an {@code Idempotency-Key}: the same request with the same key returns the same token. Without a
      * key, a token whose response is lost returns to the balance only if the service was interrupted before the token
      * was made.
+     *
+     * <p>An API key needs the scope {@code payments:send}.
      *
      * <p>{@code POST /cashu/withdraw}
      *
@@ -1235,6 +1309,8 @@ public final class UsherApi {
      * <p>Who decides is configured as {@code verification.provider}. The service keeps nothing about the user but the
      * result.
      *
+     * <p>An API key needs the scope {@code verification}.
+     *
      * <p>{@code POST /verification/sessions}
      *
      * @param request Opens an age verification session. Every field is optional, and so is the body.
@@ -1267,6 +1343,8 @@ public final class UsherApi {
      * <p>For your staff, with {@code verification.provider = "manual"}; with another provider, they can decide in its
      * place while the session is open. A session is decided once. Its stream then gets the result.
      *
+     * <p>An API key needs the scope {@code verification}.
+     *
      * <p>{@code POST /verification/sessions/{session_id}/decision}
      *
      * @param sessionId The {@code session_id} of {@code POST /verification/sessions}.
@@ -1298,6 +1376,8 @@ public final class UsherApi {
      * <p>The proof has the unit and amount of {@code verification.unit} and {@code verification.amount}. The stream
      * gets one event, as that of {@code POST /cashu/request}. Redeem the {@code token} of {@code success} at once with
      * {@code POST /cashu/burn}. The user has five minutes.
+     *
+     * <p>An API key needs the scope {@code verification}.
      *
      * <p>{@code POST /verification/token}
      *
@@ -1338,6 +1418,8 @@ public final class UsherApi {
      * takes precedence over {@code after}; 204 means that the stream is done and you have its events, so that an
      * {@code EventSource} must not reconnect.
      *
+     * <p>An API key needs the scope {@code events:read}.
+     *
      * <p>{@code GET /events/{stream_id}}
      *
      * @param streamId The {@code stream_id} of the request that started the operation, or {@code subscriptions}.
@@ -1370,6 +1452,8 @@ public final class UsherApi {
      * ({@code streams.retention_days}), or, on streams that stay open, for as long after their last attempt. Without
      * {@code webhook.url} no new deliveries are made.
      *
+     * <p>An API key needs the scope {@code events:read}.
+     *
      * <p>{@code GET /webhooks/deliveries}
      *
      * @param query which part of it
@@ -1400,6 +1484,8 @@ public final class UsherApi {
      * <p>A failed or delivered one becomes pending and is sent at once, with retries like a new one; a pending one is
      * sent at once. Earlier pending events of the same stream go first. The response shows its new state. The receiver
      * gets the same id as before.
+     *
+     * <p>An API key needs the scope {@code admin}.
      *
      * <p>{@code POST /webhooks/deliveries/{id}/retry}
      *
@@ -1456,6 +1542,8 @@ public final class UsherApi {
      * not ready recovers once the cause is gone. So use this for a load balancer, a start-up check or monitoring, and
      * {@code GET /health} for a supervisor that restarts the service.
      *
+     * <p>An API key needs the scope {@code admin}.
+     *
      * <p>{@code GET /health/ready}
      *
      * @param options how to call
@@ -1483,6 +1571,8 @@ public final class UsherApi {
      * {@code _total} and start at 0 with the process. No label contains a key, a token, a stream or an address. {@code
      * docs/monitoring.md} lists the metrics.
      *
+     * <p>An API key needs the scope {@code admin}.
+     *
      * <p>{@code GET /metrics}
      *
      * @param options how to call
@@ -1508,6 +1598,8 @@ public final class UsherApi {
      *
      * <p>These are the service's own relays, configured or added, and those of users whose replies the service waits
      * for. The response shows the current state of each connection without querying the relay.
+     *
+     * <p>An API key needs the scope {@code relays}.
      *
      * <p>{@code GET /relays}
      *
@@ -1537,6 +1629,8 @@ public final class UsherApi {
      * requests are sent to it as well. The response waits up to 2 seconds for the connection, to show whether it
      * works; a relay that is down is added as well, and the service keeps trying. A relay that is already there stays
      * as it is. There may be 16 relays.
+     *
+     * <p>An API key needs the scope {@code relays}.
      *
      * <p>{@code POST /relays}
      *
@@ -1569,6 +1663,8 @@ public final class UsherApi {
      * from {@code nostr.relays}. You may remove the last relay: until you add another, handshake URLs name none, few
      * users can be reached, and {@code GET /health/ready} reports it.
      *
+     * <p>An API key needs the scope {@code relays}.
+     *
      * <p>{@code DELETE /relays}
      *
      * @param request Names a relay.
@@ -1599,6 +1695,8 @@ public final class UsherApi {
      * down gets it later. Fields that another program set and that are not listed here are kept. The profile stays
      * until the next request, or until {@code profile.*} in the configuration changes.
      *
+     * <p>An API key needs the scope {@code relays}.
+     *
      * <p>{@code PUT /profile}
      *
      * @param request The service's own profile. A field that is missing or {@code null} is removed from it.
@@ -1626,6 +1724,8 @@ public final class UsherApi {
      * Lists what users agreed to give apps (OpenID Connect).
      *
      * <p>A user agrees once for each app, and again when it wants more.
+     *
+     * <p>An API key needs the scope {@code admin}.
      *
      * <p>{@code GET /oidc/consents}
      *
@@ -1657,6 +1757,8 @@ public final class UsherApi {
      * verify themselves. The user is asked again at the next login. Sessions within the app end when the app ends
      * them.
      *
+     * <p>An API key needs the scope {@code admin}.
+     *
      * <p>{@code DELETE /oidc/consents}
      *
      * @param request Names a consent.
@@ -1684,6 +1786,8 @@ public final class UsherApi {
      *
      * <p>The response has no private key. Apps read the public keys at {@code /oauth/jwks}.
      *
+     * <p>An API key needs the scope {@code admin}.
+     *
      * <p>{@code GET /oidc/keys}
      *
      * @param options how to call
@@ -1710,6 +1814,8 @@ public final class UsherApi {
      *
      * <p>The new keys are durable and sign before the response. The last ones are published for another day, because
      * apps hold ID tokens that they have signed. The service rotates keys after 90 days.
+     *
+     * <p>An API key needs the scope {@code admin}.
      *
      * <p>{@code POST /oidc/keys}
      *
@@ -1740,6 +1846,8 @@ public final class UsherApi {
      * <p>For a key that somebody else has. From this response on it is not published, and no ID token that it has
      * signed is accepted as {@code id_token_hint}. If it is {@code current}, a new one takes its place. Apps may
      * remember keys, usually for some minutes or until they are restarted.
+     *
+     * <p>An API key needs the scope {@code admin}.
      *
      * <p>{@code DELETE /oidc/keys/{kid}}
      *
@@ -1796,6 +1904,8 @@ public final class UsherApi {
      *
      * <p>Client libraries compare major and minor. It also shows whether an upgrade took effect.
      *
+     * <p>An API key needs the scope {@code admin}.
+     *
      * <p>{@code GET /version}
      *
      * @param options how to call
@@ -1820,6 +1930,8 @@ public final class UsherApi {
      * Describes this API for programs (OpenAPI 3.1).
      *
      * <p>{@code usher dev} also serves it without the token to programs on the same machine.
+     *
+     * <p>An API key needs the scope {@code admin}.
      *
      * <p>{@code GET /openapi.json}
      *
@@ -1848,6 +1960,8 @@ public final class UsherApi {
      * {@code usher dev} serves the page to browsers on the same machine without it. "Authorize" on the page takes the
      * token for the requests that it sends; the page does not store it.
      *
+     * <p>An API key needs the scope {@code admin}.
+     *
      * <p>{@code GET /docs}
      *
      * @param options how to call
@@ -1855,6 +1969,131 @@ public final class UsherApi {
      */
     public Call<String> showDocs(CallOptions options) {
         return transport.text(Request.of("GET", "/docs"), options);
+    }
+
+    /**
+     * Lists the API keys, and when each was used last.
+     *
+     * <p>{@code GET /keys}
+     *
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ApiKeyList> listKeys() {
+        return listKeys(CallOptions.DEFAULT);
+    }
+
+    /**
+     * Lists the API keys, and when each was used last.
+     *
+     * <p>Last uses of keys are stored once a minute.
+     *
+     * <p>An API key needs the scope {@code admin}.
+     *
+     * <p>{@code GET /keys}
+     *
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ApiKeyList> listKeys(CallOptions options) {
+        return transport.call(Request.of("GET", "/keys"), options, Decoders::apiKeyList);
+    }
+
+    /**
+     * Creates an API key.
+     *
+     * <p>{@code POST /keys}
+     *
+     * @param request Creates an API key.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ApiKeyWithSecret> createKey(NewKeyRequest request) {
+        return createKey(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Creates an API key.
+     *
+     * <p>The key can be used when the response arrives. Its secret is stored as a hash and shown this once. What a key
+     * may do cannot be changed: create another one, and revoke this.
+     *
+     * <p>A key creates only keys that are at least as restricted as itself: no scope that it lacks, no later expiry,
+     * no other networks, and none for {@code payments:send} or {@code tickets} if it has a daily budget itself. There
+     * may be 1,000 keys.
+     *
+     * <p>An API key needs the scope {@code admin}.
+     *
+     * <p>{@code POST /keys}
+     *
+     * @param request Creates an API key.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ApiKeyWithSecret> createKey(NewKeyRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/keys").body(Encoders.newKeyRequest(request)), options,
+                Decoders::apiKeyWithSecret);
+    }
+
+    /**
+     * Revokes an API key.
+     *
+     * <p>{@code DELETE /keys/{key_id}}
+     *
+     * @param keyId The key's id, from {@code GET /keys}.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ApiKeyRevoked> revokeKey(String keyId) {
+        return revokeKey(keyId, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Revokes an API key.
+     *
+     * <p>From this response on it is not accepted, and WebSockets, event streams and long polls that were opened with
+     * it have ended. A request that is being processed runs to its end, and operations that it has started continue.
+     *
+     * <p>An API key needs the scope {@code admin}.
+     *
+     * <p>{@code DELETE /keys/{key_id}}
+     *
+     * @param keyId The key's id, from {@code GET /keys}.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ApiKeyRevoked> revokeKey(String keyId, CallOptions options) {
+        return transport.call(Request.of("DELETE", "/keys/{key_id}", keyId), options, Decoders::apiKeyRevoked);
+    }
+
+    /**
+     * Gives an API key a new secret.
+     *
+     * <p>{@code POST /keys/{key_id}/rotate}
+     *
+     * @param keyId The key's id, from {@code GET /keys}.
+     * @param request Rotates the secret of a key.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ApiKeyWithSecret> rotateKey(String keyId, KeyRotation request) {
+        return rotateKey(keyId, request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Gives an API key a new secret.
+     *
+     * <p>The former one is accepted for {@code overlap_seconds} longer; {@code GET /keys} shows when each was used
+     * last. The secret before that is not accepted any more. Id, scopes and budget stay.
+     *
+     * <p>An API key needs the scope {@code admin}.
+     *
+     * <p>{@code POST /keys/{key_id}/rotate}
+     *
+     * @param keyId The key's id, from {@code GET /keys}.
+     * @param request Rotates the secret of a key.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ApiKeyWithSecret> rotateKey(String keyId, KeyRotation request, CallOptions options) {
+        return transport.call(Request.of("POST", "/keys/{key_id}/rotate", keyId).body(Encoders.keyRotation(request)),
+                options, Decoders::apiKeyWithSecret);
     }
 
     /**
@@ -1873,6 +2112,8 @@ public final class UsherApi {
      *
      * <p>A channel that is being closed with the peer's agreement is listed until its closing transaction is made.
      * Nobody outside is asked.
+     *
+     * <p>An API key needs the scope {@code payments:receive}.
      *
      * <p>{@code GET /wallet/channels}
      *
@@ -1904,6 +2145,8 @@ public final class UsherApi {
      * {@code Idempotency-Key}: the same request with the same key opens one channel, also after a crash. Waits for the
      * connection to the peer, not for the chain.
      *
+     * <p>An API key needs the scope {@code payments:send}.
+     *
      * <p>{@code POST /wallet/channels}
      *
      * @param request A channel to open.
@@ -1932,6 +2175,8 @@ public final class UsherApi {
      * Closes a channel; its money returns to the node's on-chain balance, less fees.
      *
      * <p>A repeated request finds the channel still closing, or gone (404): it closes nothing else.
+     *
+     * <p>An API key needs the scope {@code payments:send}.
      *
      * <p>{@code POST /wallet/channels/{channel_id}/close}
      *
@@ -1963,6 +2208,8 @@ public final class UsherApi {
      * <p>What arrives there belongs to its on-chain balance ({@code GET /wallet/info}), from which {@code POST
      * /wallet/channels} opens channels. Earlier addresses stay valid.
      *
+     * <p>An API key needs the scope {@code payments:receive}.
+     *
      * <p>{@code POST /wallet/addresses}
      *
      * @param request Has no fields.
@@ -1991,6 +2238,8 @@ public final class UsherApi {
      *
      * <p>If the channels cannot receive that much in one payment, the liquidity provider opens another one and keeps a
      * fee of the payment. It is asked for its price of this moment. Changes nothing.
+     *
+     * <p>An API key needs the scope {@code payments:receive}.
      *
      * <p>{@code POST /wallet/receiving-cost}
      *
@@ -2030,6 +2279,8 @@ public final class UsherApi {
      *
      * <p>The amount and twice the expected fee (with {@code all}: the fee) must fit into what is left of {@code
      * wallet.daily_budget_millisats}.
+     *
+     * <p>An API key needs the scope {@code payments:send}.
      *
      * <p>{@code POST /wallet/send}
      *

@@ -7,6 +7,40 @@ import usher.client.model.*;
 public final class Decoders {
     private Decoders() {}
 
+    public static ApiKey apiKey(JsonObject json) {
+        return new ApiKey(
+                json.string("id"),
+                json.string("name"),
+                json.list("scopes", Decoders::scope),
+                json.integer("created_at"),
+                json.flag("expired"),
+                json.strings("networks"),
+                json.flag("own_streams_only"),
+                json.optionalInteger("daily_budget_millisats"),
+                json.optionalInteger("expires_at"),
+                json.optionalInteger("last_used_at"),
+                json.optionalObject("previous", Decoders::previousSecret),
+                json.optionalInteger("requests_per_second"));
+    }
+
+    public static ApiKeyList apiKeyList(JsonObject json) {
+        return new ApiKeyList(
+                json.list("keys", Decoders::apiKey),
+                json.list("tokens", Decoders::configuredToken));
+    }
+
+    public static ApiKeyRevoked apiKeyRevoked(JsonObject json) {
+        return new ApiKeyRevoked(
+                json.string("id"),
+                json.string("status"));
+    }
+
+    public static ApiKeyWithSecret apiKeyWithSecret(JsonObject json) {
+        return new ApiKeyWithSecret(
+                json.object("key", Decoders::apiKey),
+                json.optionalString("secret"));
+    }
+
     public static AppliedRate appliedRate(JsonObject json) {
         return new AppliedRate(
                 json.string("value"),
@@ -93,6 +127,12 @@ public final class Decoders {
     public static Channels channels(JsonObject json) {
         return new Channels(
                 json.list("channels", Decoders::channel));
+    }
+
+    public static ConfiguredToken configuredToken(JsonObject json) {
+        return new ConfiguredToken(
+                json.string("setting"),
+                json.optionalInteger("last_used_at"));
     }
 
     public static CurrentRate currentRate(JsonObject json) {
@@ -351,6 +391,12 @@ public final class Decoders {
                 json.optionalObject("rate", Decoders::appliedRate));
     }
 
+    public static PreviousSecret previousSecret(JsonObject json) {
+        return new PreviousSecret(
+                json.integer("accepted_until"),
+                json.optionalInteger("last_used_at"));
+    }
+
     public static PricedStreamStarted pricedStreamStarted(JsonObject json) {
         return new PricedStreamStarted(
                 json.string("stream_id"),
@@ -498,6 +544,10 @@ public final class Decoders {
                 json.integer("created_at"),
                 json.integer("accepted"),
                 json.integer("refused"));
+    }
+
+    public static Scope scope(JsonObject json) {
+        return new Scope();
     }
 
     public static StreamStarted streamStarted(JsonObject json) {

@@ -90,6 +90,12 @@ public final class Encoders {
         return members.map();
     }
 
+    public static Map<String, Object> keyRotation(KeyRotation value) {
+        Members members = new Members();
+        members.put("overlap_seconds", value.overlapSeconds());
+        return members.map();
+    }
+
     public static Map<String, Object> loginRequest(LoginRequest value) {
         Members members = new Members();
         members.put("return_url", value.returnUrl());
@@ -104,6 +110,18 @@ public final class Encoders {
         members.put("amount", value.amount());
         members.put("description", value.description());
         members.put("static_token", value.staticToken());
+        return members.map();
+    }
+
+    public static Map<String, Object> newKeyRequest(NewKeyRequest value) {
+        Members members = new Members();
+        members.put("name", value.name());
+        members.put("scopes", value.scopes());
+        members.put("daily_budget_millisats", value.dailyBudgetMillisats());
+        members.put("expires_at", value.expiresAt());
+        members.put("networks", value.networks());
+        members.put("own_streams_only", value.ownStreamsOnly());
+        members.put("requests_per_second", value.requestsPerSecond());
         return members.map();
     }
 
