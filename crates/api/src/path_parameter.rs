@@ -1,6 +1,6 @@
 //! Reading the parameter of a path.
 
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::{FromRequestParts, Path, RawPathParams};
 use http::request::Parts;
 use usher_engine::StreamId;
 
@@ -18,7 +18,8 @@ impl FromRequestParts<ApiState> for PathParameter {
     async fn from_request_parts(parts: &mut Parts, state: &ApiState) -> Result<Self, Problem> {
         let parameter = Path::<String>::from_request_parts(parts, state).await;
         let Ok(Path(text)) = parameter else { return Ok(Self(None)) };
-        if let Some(authorization) = parts.extensions.get::<Authorization>()
+        if let Some(authorization) = parts.extensions.get::<Authorization>().cloned()
+            && names_stream(parts, state).await
             && let Ok(stream) = text.parse::<StreamId>()
             && !authorization.sees(&state.engine, stream).await?
         {
@@ -26,4 +27,10 @@ impl FromRequestParts<ApiState> for PathParameter {
         }
         Ok(Self(Some(text)))
     }
+}
+
+/// Whether the parameter is a stream's id. Those of subscriptions, which wallets choose, may look alike.
+async fn names_stream(parts: &mut Parts, state: &ApiState) -> bool {
+    let parameters = RawPathParams::from_request_parts(parts, state).await;
+    parameters.is_ok_and(|parameters| parameters.iter().any(|(name, _)| matches!(name, "stream_id" | "session_id")))
 }

@@ -355,6 +355,14 @@ async fn streams_of_others_do_not_exist_for_a_key_that_sees_only_its_own() {
         assert_eq!(one.delete(&format!("/payment-links/{stream}")).await.status, 404);
     }
     assert_eq!(one.get(&format!("/events/{own}")).await.status, 200);
+    // What is open under a static token of another client is not shown.
+    for token in ["t", &other.id] {
+        let answer = one.post("/key-handshake", json!({ "static_token": token })).await;
+        assert_eq!(
+            (answer.code(), &answer.body["errors"][0]["pointer"]),
+            ((422, "invalid_request"), &json!("/static_token"))
+        );
+    }
     // Lists, page by page.
     let mut listed = Vec::new();
     let mut next = String::new();

@@ -1,6 +1,7 @@
 //! Several instances that share a PostgreSQL database: whatever happens to one, nothing is lost, nothing happens twice, and
 //! another one goes on.
 
+mod api_keys;
 pub(crate) mod balancer;
 mod database_failures;
 mod openid_sessions;

@@ -11,6 +11,7 @@
 )]
 
 mod abuse;
+mod api_keys;
 mod crash;
 mod doctor;
 #[cfg(feature = "embedded-lightning")]

@@ -1,10 +1,10 @@
 //! Reusable handshakes and reusable logins: opened under a static token, by which a repeated request finds them.
 
 use super::Handshakes;
-use crate::StreamId;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{KeyHandshake, LoginUrl, Operation};
 use crate::ports::{CorrelationKey, NewIdempotencyRecord, StoreError};
+use crate::{RequestContext, StreamId};
 
 /// Longest static token, in characters.
 const MAX_STATIC_TOKEN: usize = 128;
@@ -89,6 +89,9 @@ impl Handshakes {
             return Err(StoreError::Unexpected("a handshake's token belongs to something else").into());
         };
         let refused = |detail: &str| Err(StartError::invalid("/static_token", detail));
+        if RequestContext::hides(stored.origin) {
+            return refused("is open already, for another client");
+        }
         if !open.is_reusable() {
             return refused("is the token of a single-use handshake");
         }
