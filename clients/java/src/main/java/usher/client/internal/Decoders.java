@@ -11,7 +11,7 @@ public final class Decoders {
         return new ApiKey(
                 json.string("id"),
                 json.string("name"),
-                json.list("scopes", Decoders::scope),
+                json.strings("scopes"),
                 json.integer("created_at"),
                 json.flag("expired"),
                 json.strings("networks"),
@@ -544,10 +544,6 @@ public final class Decoders {
                 json.integer("created_at"),
                 json.integer("accepted"),
                 json.integer("refused"));
-    }
-
-    public static Scope scope(JsonObject json) {
-        return new Scope();
     }
 
     public static StreamStarted streamStarted(JsonObject json) {

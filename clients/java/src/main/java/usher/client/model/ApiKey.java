@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 public record ApiKey(
         String id,
         String name,
-        List<Scope> scopes,
+        List<String> scopes,
         long createdAt,
         boolean expired,
         List<String> networks,
