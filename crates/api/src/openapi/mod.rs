@@ -65,9 +65,7 @@ pub(crate) fn document(groups: impl IntoIterator<Item = EndpointGroup>) -> OpenA
             Http::builder()
                 .scheme(HttpAuthScheme::Bearer)
                 .bearer_format("usher_live_…")
-                .description(Some(
-                    "An API key (`POST /keys`), sent as the token is. It needs the scope that each operation names.",
-                ))
+                .description(Some("An API key, sent as the token is. It needs the scope that each operation names."))
                 .build(),
         ),
     );

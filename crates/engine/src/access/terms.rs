@@ -19,6 +19,9 @@ use crate::request_body::{FieldType, Flag, Integer, Millisats, OneLine, OrDefaul
 /// Longest name, in characters.
 pub(super) const MAX_NAME: usize = 100;
 
+/// Longest network: an IPv6 address of which four bytes are written as IPv4 does, and its prefix.
+const MAX_NETWORK_BYTES: usize = 49;
+
 /// Most networks of a key.
 const MAX_NETWORKS: usize = 32;
 
@@ -172,6 +175,7 @@ impl FieldType for Networks {
         let network = ObjectBuilder::new()
             .schema_type(Type::String)
             .format(Some(utoipa::openapi::SchemaFormat::Custom("ip-network".to_owned())))
+            .max_length(Some(MAX_NETWORK_BYTES))
             .examples([serde_json::json!("192.0.2.0/24")]);
         RefOr::T(ArrayBuilder::new().items(network).max_items(Some(MAX_NETWORKS)).build().into())
     }
@@ -210,11 +214,11 @@ request_body! {
     } {
         /// What you call it, on one line.
         name: OneLine<MAX_NAME>,
-        /// What it may do (docs/keys.md says which endpoint needs which scope).
+        /// What it may do: at most 100 scopes (docs/keys.md says which endpoint needs which).
         scopes: ScopeWord,
         /// Unix seconds from which it is not accepted any more. By default it does not expire.
         expires_at: Option<UnixSeconds>,
-        /// The networks from which it is accepted, as the service sees its clients (`pages.trusted_proxies`). By default all.
+        /// The networks from which it is accepted, at most 32, in CIDR notation or as single addresses, as the service sees its clients (`pages.trusted_proxies`). By default all.
         networks: OrDefault<Networks>,
         /// Whether it sees only the streams that it has started. By default it sees all.
         own_streams_only: OrDefault<Flag>,

@@ -1,5 +1,7 @@
 //! The memory store's idempotency records and settings.
 
+use std::collections::HashMap;
+
 use crate::UnixMillis;
 use crate::ports::{
     IdempotencyKey, IdempotencyRecord, IdempotencyStore, KeyId, KeyStore, NewIdempotencyRecord, SettingStore,
@@ -64,6 +66,13 @@ impl KeyStore for MemoryStore {
             }
         }
         Ok(())
+    }
+}
+
+impl MemoryStore {
+    /// All settings.
+    pub fn settings(&self) -> HashMap<String, String> {
+        self.rows.lock().settings.clone()
     }
 }
 

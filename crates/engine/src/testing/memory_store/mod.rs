@@ -103,11 +103,6 @@ impl MemoryStore {
         let rows = Rows { operations: BTreeMap::from([(StreamId::SUBSCRIPTIONS, reserved)]), ..Rows::default() };
         Self { rows: Mutex::new(rows) }
     }
-
-    /// All settings.
-    pub fn settings(&self) -> HashMap<String, String> {
-        self.rows.lock().settings.clone()
-    }
 }
 
 impl Rows {

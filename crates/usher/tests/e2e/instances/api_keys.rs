@@ -18,6 +18,7 @@ async fn standby_that_takes_over_knows_all_keys() {
         Api { token, ..cluster.instances[instance].api() }
     };
     // Over the standby, which forwards.
+    cluster.until_role(1, "standby").await;
     let (first, second) = (with(0, &kept), with(1, &kept));
     let gone = with(1, &revoked);
     let own = second.post("/key-handshake", &json!({})).await.unwrap();
