@@ -1017,7 +1017,7 @@ export interface components {
              * @description What you call it, on one line.
              */
             name: string;
-            /** @description The networks from which it is accepted, as the service sees its clients (`pages.trusted_proxies`). By default all. */
+            /** @description The networks from which it is accepted, at most 32, in CIDR notation or as single addresses, as the service sees its clients (`pages.trusted_proxies`). By default all. */
             networks?: string[];
             /**
              * @description Whether it sees only the streams that it has started. By default it sees all.
@@ -1029,7 +1029,7 @@ export interface components {
              * @description Most requests per second, in a burst of as many. By default only `limits.requests_per_second` limits it.
              */
             requests_per_second?: number;
-            /** @description What it may do (docs/keys.md says which endpoint needs which scope). */
+            /** @description What it may do: at most 100 scopes (docs/keys.md says which endpoint needs which). */
             scopes: ("login" | "payments:receive" | "payments:send" | "subscriptions" | "tickets" | "verification" | "events:read" | "relays" | "admin")[];
         };
         /**

@@ -8,12 +8,12 @@ import org.jspecify.annotations.Nullable;
  * Creates an API key.
  *
  * @param name What you call it, on one line.
- * @param scopes What it may do (docs/keys.md says which endpoint needs which scope).
+ * @param scopes What it may do: at most 100 scopes (docs/keys.md says which endpoint needs which).
  * @param dailyBudgetMillisats Most millisats that it may send within 24 hours, fees included, beside {@code
  *     wallet.daily_budget_millisats}. By default, only that limits it.
  * @param expiresAt Unix seconds from which it is not accepted any more. By default it does not expire.
- * @param networks The networks from which it is accepted, as the service sees its clients ({@code
- *     pages.trusted_proxies}). By default all.
+ * @param networks The networks from which it is accepted, at most 32, in CIDR notation or as single addresses, as the
+ *     service sees its clients ({@code pages.trusted_proxies}). By default all.
  * @param ownStreamsOnly Whether it sees only the streams that it has started. By default it sees all.
  * @param requestsPerSecond Most requests per second, in a burst of as many. By default only {@code
  *     limits.requests_per_second} limits it.
@@ -30,12 +30,12 @@ public record NewKeyRequest(
      * Keeps unchangeable copies of lists.
      *
      * @param name What you call it, on one line.
-     * @param scopes What it may do (docs/keys.md says which endpoint needs which scope).
+     * @param scopes What it may do: at most 100 scopes (docs/keys.md says which endpoint needs which).
      * @param dailyBudgetMillisats Most millisats that it may send within 24 hours, fees included, beside {@code
      *     wallet.daily_budget_millisats}. By default, only that limits it.
      * @param expiresAt Unix seconds from which it is not accepted any more. By default it does not expire.
-     * @param networks The networks from which it is accepted, as the service sees its clients ({@code
-     *     pages.trusted_proxies}). By default all.
+     * @param networks The networks from which it is accepted, at most 32, in CIDR notation or as single addresses, as
+     *     the service sees its clients ({@code pages.trusted_proxies}). By default all.
      * @param ownStreamsOnly Whether it sees only the streams that it has started. By default it sees all.
      * @param requestsPerSecond Most requests per second, in a burst of as many. By default only {@code
      *     limits.requests_per_second} limits it.
@@ -49,7 +49,7 @@ public record NewKeyRequest(
      * Creates it from what is required.
      *
      * @param name What you call it, on one line.
-     * @param scopes What it may do (docs/keys.md says which endpoint needs which scope).
+     * @param scopes What it may do: at most 100 scopes (docs/keys.md says which endpoint needs which).
      * @return a new {@code NewKeyRequest}
      */
     public static NewKeyRequest of(String name, List<String> scopes) {
@@ -82,8 +82,8 @@ public record NewKeyRequest(
     /**
      * Returns a copy with another {@code networks}.
      *
-     * @param networks The networks from which it is accepted, as the service sees its clients ({@code
-     *     pages.trusted_proxies}). By default all.
+     * @param networks The networks from which it is accepted, at most 32, in CIDR notation or as single addresses, as
+     *     the service sees its clients ({@code pages.trusted_proxies}). By default all.
      * @return the copy
      */
     public NewKeyRequest withNetworks(@Nullable List<String> networks) {
