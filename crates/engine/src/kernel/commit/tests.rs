@@ -13,7 +13,7 @@ use crate::kernel::ticket_queue::TicketQueue;
 use crate::kernel::timers::TimerKind;
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
 use crate::operations::{KeyHandshake, LinkedChange};
-use crate::ports::OperationHead;
+use crate::ports::{OperationHead, Store as _};
 use crate::testing::{COMMITS, RecordingMessenger};
 
 /// A committer on a store in memory, with all the parts that act on commits.
