@@ -5,6 +5,7 @@
 //! the commit. The interfaces that the engine needs are in [`ports`].
 
 pub mod access;
+pub mod audit;
 mod client_network;
 mod engine;
 pub mod event;

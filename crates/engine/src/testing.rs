@@ -36,8 +36,9 @@ pub use self::fake_ticket_wallet::{FakeTicketWallet, MINT, OTHER_MINT, UNIT, tok
 pub use self::faulty_store::{COMMITS, CREATIONS, FaultyStore, Methods, StoreFaults};
 pub use self::intercepted_store::{InterceptedStore, Interceptor, Run, StoreCall};
 pub use self::memory_store::MemoryStore;
+use crate::audit::AuditOptions;
 use crate::ports::{
-    Clock, Commit, Messenger, OperationKind, OutboxChange, OutgoingMessage, Randomness, Revision, State,
+    AuditKey, Clock, Commit, Messenger, OperationKind, OutboxChange, OutgoingMessage, Randomness, Revision, State,
 };
 use crate::{EngineOptions, PageRules, PaymentRules, SpendingRules, StreamId, UnixMillis, VerificationRules};
 
@@ -70,6 +71,7 @@ pub fn options(main_key: PublicKey) -> EngineOptions {
         },
         verification: VerificationRules::default(),
         pages: PageRules::default(),
+        audit: AuditOptions { key: AuditKey::of_service(&[7; 32]), retention: Duration::from_secs(400 * 24 * 3600) },
     }
 }
 
@@ -109,6 +111,7 @@ pub fn commit(operation: StreamId, expected: Revision, at: UnixMillis) -> Commit
         deliver: false,
         delivery_queues: Vec::new(),
         idempotency_record: None,
+        audit: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod audit_arguments;
 mod backup_arguments;
 mod dev_arguments;
 mod key_arguments;
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use usher_sandbox::cli::WalletArgs;
 
+pub use self::audit_arguments::AuditCommand;
 pub use self::backup_arguments::{BackupCommand, RestoreCommand};
 pub use self::dev_arguments::{DevAction, DevCommand};
 pub use self::key_arguments::{KeysCommand, NewKey};
@@ -100,6 +102,9 @@ pub enum Command {
     /// All ask the running service of the data directory.
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Shows and verifies the audit log: who changed what.
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// Erases what is stored of a user.
     ///
     /// Asks the running service of the data directory.

@@ -68,6 +68,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Store(store) => command::store::run(&store, cli.data_dir),
         Command::Tickets(tickets) => command::tickets::run(&tickets, cli.data_dir),
         Command::Keys(keys) => command::keys::run(&keys, cli.data_dir),
+        Command::Audit(audit) => command::audit::run(&audit, cli.data_dir),
         Command::Users(users) => command::users::run(&users, cli.data_dir),
         Command::Key(key) => command::key::run(key, cli.data_dir),
         Command::Config(config) => command::config::run(&config, cli.data_dir),

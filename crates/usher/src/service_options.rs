@@ -12,7 +12,8 @@ use tokio_util::task::TaskTracker;
 use url::Url;
 use usher_address_guard::AddressSource;
 use usher_api::{ApiTokens, ForwardingKey, Limits, ServeOptions, TrustedProxies};
-use usher_engine::ports::{Directory, MintAuthToken};
+use usher_engine::audit::AuditOptions;
+use usher_engine::ports::{AuditKey, Directory, MintAuthToken};
 use usher_engine::{EngineOptions, PageRules, PaymentRules, RelyingParty, SpendingRules, VerificationRules};
 use usher_http_client::{Client, ClientOptions};
 use usher_page_layout::{PictureSource, Site, SiteOptions};
@@ -80,6 +81,10 @@ pub(crate) fn engine_options(config: &Config, identity: &Identity, pages_url: &s
             passkeys: relying_party(config, pages_url),
             key: derived_key(identity, "usher: secrets of pages"),
         },
+        audit: AuditOptions {
+            key: audit_key(identity),
+            retention: Duration::from_secs(config.audit.retention_days.get() * 24 * 60 * 60),
+        },
     }
 }
 
@@ -89,6 +94,11 @@ fn relying_party(config: &Config, pages_url: &str) -> Option<RelyingParty> {
     let host = passkey_host(&url)?;
     let rp_id = config.pages.passkey_rp_id.as_ref().map_or(host, |rp_id| rp_id.as_str());
     RelyingParty::new(rp_id, &url.origin().ascii_serialization(), service_name(config).unwrap_or(host)).ok()
+}
+
+/// What chains the entries of the audit log.
+pub(crate) fn audit_key(identity: &Identity) -> AuditKey {
+    AuditKey::of_service(&identity.keys.secret_key().to_secret_bytes())
 }
 
 /// A secret for this use: the same as long as the service keeps its key.

@@ -6,6 +6,7 @@ mod wiring;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::audit::AuditLog;
 use crate::field_value_checks::FieldChecks;
 use crate::kernel::core::Core;
 use crate::kernel::event_feed::EventFeed;
@@ -53,6 +54,7 @@ pub struct Engine {
     verification: Arc<Verification>,
     webhooks: Arc<WebhookDispatcher>,
     erasure: UserErasure,
+    audit: Arc<AuditLog>,
 }
 
 impl Engine {
@@ -99,6 +101,11 @@ impl Engine {
     /// Deliveries of events to the app's webhook.
     pub fn webhooks(&self) -> &WebhookDispatcher {
         &self.webhooks
+    }
+
+    /// The audit log.
+    pub fn audit(&self) -> &AuditLog {
+        &self.audit
     }
 
     /// Responses to idempotent requests.

@@ -5,6 +5,7 @@ use tokio::sync::mpsc;
 use usher_protocol::PublicKey;
 use usher_protocol::subkey::SubkeyProof;
 
+use crate::audit::AuditOptions;
 use crate::kernel::lightning_queue::LightningBackend;
 use crate::page_rules::PageRules;
 use crate::payment::configured_rules::PaymentRules;
@@ -43,6 +44,8 @@ pub struct EngineOptions {
     pub verification: VerificationRules,
     /// The rules of pages.
     pub pages: PageRules,
+    /// How the audit log is kept.
+    pub audit: AuditOptions,
 }
 
 /// What the engine runs with.

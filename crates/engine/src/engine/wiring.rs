@@ -9,6 +9,7 @@ use tokio_util::task::TaskTracker;
 
 use super::Engine;
 use super::options::{EngineOptions, EngineParts};
+use crate::audit::AuditLog;
 use crate::field_value_checks::FieldChecks;
 use crate::kernel::admission::Admission;
 use crate::kernel::age_check_queue::AgeCheckQueue;
@@ -293,13 +294,14 @@ impl Engine {
         let incoming =
             Inbox { core: core.clone(), outbox: outbox.clone(), admission: scans.clone() as Arc<dyn Admission> };
         let restorer = Restorer { core: core.clone(), watcher: watcher.clone(), observers };
+        let audit = Arc::new(AuditLog { core: core.clone(), options: options.audit });
         let cleanup = Cleanup {
             core: core.clone(),
             webhooks: webhooks.clone(),
             idempotency: idempotency.clone(),
             feed: feed.clone(),
             endless: vec![reusable_handshakes, links],
-            periodic_tasks: vec![login_tables, Arc::new(RelayKeeper { core: core.clone() })],
+            periodic_tasks: vec![login_tables, Arc::new(RelayKeeper { core: core.clone() }), audit.clone()],
             retention: options.retention,
             payment_records_kept: options.payments.records_kept,
         };
@@ -327,6 +329,7 @@ impl Engine {
                 outbox: outbox.clone(),
                 retention: options.retention,
             },
+            audit,
         });
 
         let restored = restorer.restore(core.clock.now()).await?;

@@ -1,6 +1,7 @@
 //! The ports: interfaces that the engine needs and adapters implement.
 
 mod age_verifier;
+mod audit_log;
 mod clock;
 mod correlation_key;
 mod damaged_row;
@@ -30,6 +31,9 @@ mod webhook_sender;
 
 pub use crate::operations::OperationKind;
 pub use age_verifier::{AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, NewAgeCheck, PendingAgeCheck};
+pub use audit_log::{
+    AuditBounds, AuditEntry, AuditKey, AuditLink, AuditReader, AuditRecord, AuditStore, NewAuditEntry,
+};
 pub use clock::{Clock, SystemClock};
 pub use correlation_key::CorrelationKey;
 pub use damaged_row::{DamagedRow, Table};

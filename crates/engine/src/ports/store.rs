@@ -5,8 +5,8 @@ use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
 use super::{
-    BookedPayment, CorrelationKey, NewIdempotencyRecord, Passkey, PasskeyChange, PasskeyCount, PaymentFilter,
-    PaymentRecord, SignerSession, UserStore,
+    AuditStore, BookedPayment, CorrelationKey, NewAuditEntry, NewIdempotencyRecord, Passkey, PasskeyChange,
+    PasskeyCount, PaymentFilter, PaymentRecord, SignerSession, UserStore,
 };
 use crate::event::{Event, NewEvent};
 use crate::operations::OperationKind;
@@ -14,7 +14,7 @@ use crate::{Origin, StreamId, UnixMillis};
 
 /// Durable storage of operations, events and messages. All engines pass `usher_store::conformance`.
 #[async_trait]
-pub trait Store: UserStore {
+pub trait Store: UserStore + AuditStore {
     /// Commits one step of one operation, or nothing; with `Done` it is on disk. Concurrent commits share a transaction
     /// (group commit), but each succeeds or conflicts separately.
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
@@ -169,6 +169,8 @@ pub struct Commit {
     pub delivery_queues: Vec<StreamId>,
     /// The idempotency record of the request that caused the step; a conflict if there is one already.
     pub idempotency_record: Option<NewIdempotencyRecord>,
+    /// The entry that the audit log gets with it.
+    pub audit: Option<NewAuditEntry>,
 }
 
 /// An operation's state as JSON text. `Debug` leaves it out: it may hold secrets of its user.

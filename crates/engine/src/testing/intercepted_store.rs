@@ -8,12 +8,7 @@ use usher_protocol::PublicKey;
 
 use crate::event::Event;
 use crate::ports::{
-    AllCommitted, BookedPayment, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus,
-    DeliveryStore, EventMatch, EventPosition, ForgottenUser, IdempotencyKey, IdempotencyRecord, IdempotencyStore,
-    KeyId, KeyStore, Matches, NewIdempotencyRecord, OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount,
-    PaymentFilter, ProofId, Retried, Revision, SettingStore, SignerSession, Store, StoreError, StoredKey,
-    StoredOperation, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId,
-    TicketStore, UserStore,
+    AllCommitted, AuditBounds, AuditEntry, AuditKey, AuditReader, AuditStore, BookedPayment, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, EventMatch, EventPosition, ForgottenUser, IdempotencyKey, IdempotencyRecord, IdempotencyStore, KeyId, KeyStore, Matches, NewAuditEntry, NewIdempotencyRecord, OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount, PaymentFilter, ProofId, Retried, Revision, SettingStore, SignerSession, Store, StoreError, StoredKey, StoredOperation, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore, UserStore,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -142,6 +137,20 @@ intercepted! {
         read events_with(text: &str, after: Option<EventPosition>, limit: usize) -> Matches<EventMatch, EventPosition>;
         read idempotency_records_with(text: &str, after: Option<IdempotencyKey>, limit: usize) -> Matches<UnixMillis, IdempotencyKey>;
         write remove_finished_of(ids: Vec<StreamId>) -> Vec<StreamId>;
+    }
+}
+
+intercepted! {
+    AuditReader {
+        read audit_entries(after: u64, limit: usize) -> Vec<AuditEntry>;
+        read audit_bounds() -> AuditBounds;
+    }
+}
+
+intercepted! {
+    AuditStore {
+        write add_audit_entry(entry: NewAuditEntry) -> ();
+        write forget_audit_entries(before: UnixMillis, limit: usize, key: &AuditKey) -> usize;
     }
 }
 

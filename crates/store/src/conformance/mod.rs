@@ -12,6 +12,7 @@
 
 pub mod api_keys;
 pub mod atomicity;
+pub mod audit_log;
 mod builders;
 pub mod conflicts;
 pub mod deliveries;
@@ -39,6 +40,7 @@ use async_trait::async_trait;
 use usher_engine::ports::{DeliveryStore, IdempotencyStore, KeyStore, OpenIdStore, SettingStore, Store, TicketStore};
 
 pub use api_keys::api_key;
+pub use audit_log::{audit_entry, audit_key};
 pub use builders::{
     accepted, commit_conflicts, commit_done, create, event, given_up, id, idempotency_key, inbound, key, message,
     new_record, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
@@ -286,6 +288,12 @@ macro_rules! store_conformance {
                 payments_are_listed_in_pages_by_time_and_status
                 old_payments_leave_the_books_unless_they_are_open
                 refunds_are_summed_up_unless_they_were_not_paid
+            }
+            audit_log {
+                entries_are_chained_in_order
+                an_entry_is_added_with_its_commit_or_not_at_all
+                concurrent_entries_are_chained
+                old_entries_are_removed_from_the_beginning
             }
             durability {
                 everything_survives_reopening

@@ -98,7 +98,7 @@ impl PostgresInspection {
         deliveries::counts(&self.read("count deliveries", deliveries::COUNT, params![]).await?)
     }
 
-    async fn read(
+    pub(super) async fn read(
         &self,
         during: &'static str,
         sql: &'static str,

@@ -9,12 +9,13 @@
 //! | `lease` | which of several instances may write |
 //! | `writer_job`, `writer`, `readers` | what waits for a connection, and what becomes of it |
 //! | `commit` | steps of operations, decided in memory |
-//! | `read`, `deliveries`, `idempotency_records`, `openid_records`, `passkeys`, `settings`, `tickets`, `retention` | the statements |
+//! | `read`, `audit_log`, `deliveries`, `idempotency_records`, `openid_records`, `passkeys`, `settings`, `tickets`, `retention` | the statements |
 //! | `inspect`, `damaged_rows` | looking at a database without changing it |
 //! | `copy` | reading and writing all rows, for `usher store copy` |
 //! | `failure` | errors |
 
 mod api_keys;
+mod audit_log;
 mod columns;
 mod commit;
 mod copy;

@@ -12,7 +12,7 @@ use usher_protocol::{EventId, PublicKey};
 
 use super::deliveries;
 use super::failure::{During as _, SqliteFailure};
-use super::{idempotency_records, passkeys, payment_records};
+use super::{audit_log, idempotency_records, passkeys, payment_records};
 use crate::codec;
 
 /// Applies all of `commits`, or says what one of them conflicts with and changes nothing.
@@ -89,6 +89,9 @@ fn write(connection: &Connection, commit: &Commit, before: Row) -> Result<Operat
     if let Some(new) = &commit.idempotency_record {
         let changed = idempotency_records::add(connection, new)?;
         SqliteFailure::unless_one("store an idempotency record", changed)?;
+    }
+    if let Some(new) = &commit.audit {
+        audit_log::add(connection, new)?;
     }
     Ok(OperationHead { revision: after.revision, next_index: after.next_index })
 }

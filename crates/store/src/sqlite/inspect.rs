@@ -155,6 +155,10 @@ impl DatabaseInspection {
         rows.filter_map(Result::transpose).collect::<Result<_, _>>().during(DURING)
     }
 
+    pub(super) fn with_connection<T>(&self, read: impl FnOnce(&Connection) -> T) -> T {
+        read(&self.connection.lock())
+    }
+
     /// Webhook deliveries that wait, and those that were given up.
     ///
     /// # Errors

@@ -7,13 +7,14 @@
 //! | `schema` | migrations |
 //! | `thread_job`, `writer`, `readers` | the threads and their jobs |
 //! | `inspect` | looking at a database without changing it |
-//! | `api_keys`, `apply_commit`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `passkeys`, `payment_records`, `settings`, `tickets`, `users`, `retention`, `damaged_rows` | the statements |
+//! | `api_keys`, `apply_commit`, `audit_log`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `passkeys`, `payment_records`, `settings`, `tickets`, `users`, `retention`, `damaged_rows` | the statements |
 //! | `backup` | copying a database that is in use, for `usher backup` |
 //! | `copy` | reading and writing all rows, for `usher store copy` |
 //! | `disk_space` | whether there is enough disk space |
 
 mod api_keys;
 mod apply_commit;
+mod audit_log;
 mod backup;
 mod copy;
 mod damaged_rows;

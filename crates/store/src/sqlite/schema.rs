@@ -37,6 +37,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 18, sql: include_str!("../../migrations/sqlite/0018_passkeys.sql") },
     Migration { version: 19, sql: include_str!("../../migrations/sqlite/0019_payment_records.sql") },
     Migration { version: 20, sql: include_str!("../../migrations/sqlite/0020_api_keys.sql") },
+    Migration { version: 21, sql: include_str!("../../migrations/sqlite/0021_audit_log.sql") },
 ];
 
 /// The newest version that this program knows.
@@ -188,6 +189,7 @@ mod tests {
         "0c6d9da4f8d1d41cdf56b598636100f5bcce5e444d72573c7151cfc0b49471fc",
         "818fcbc428af16fbc6015fe1c3b3d86220c033ed1dfb9dd9db673bbd7af066ef",
         "41e3ff5b66de9952e8e68c33b6fec8e97d45cc3bd673e1d75519f9f7802390c4",
+        "7f12306e71ebf564af6cb684d865ccdc2a3f6c2f416e81ae6fd52bcac8b77e92",
     ];
 
     #[test]

@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
 
+mod audit_log;
 mod damaged_rows;
 mod full_database;
 mod lifecycle;

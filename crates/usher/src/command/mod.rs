@@ -1,5 +1,6 @@
 //! What each subcommand does.
 
+pub mod audit;
 pub mod backup;
 pub mod completions_and_man;
 pub mod config;

@@ -180,6 +180,12 @@ configuration! {
         retention_days: BoundedInteger<1, 36500> = "30";
     }
 
+    /// The audit log: who changed what. See docs/audit.md.
+    ["audit"] audit: Audit {
+        /// How many days an entry is kept.
+        retention_days: BoundedInteger<1, 36500> = "400";
+    }
+
     /// Payments.
     ["payments"] payments: Payments {
         /// How many days a payment stays in the books (`GET /payments`) after it has ended. They name no user.

@@ -8,6 +8,7 @@ mod get_metrics;
 mod get_nostr_json;
 mod get_openapi_document;
 mod get_version;
+mod list_audit_entries;
 mod list_oidc_consents;
 mod list_oidc_keys;
 mod list_relays;
@@ -45,6 +46,7 @@ pub(super) fn group() -> EndpointGroup {
     .endpoint_for(AuthPolicy::Public, routes!(check_health::check_health))
     .endpoint(Scope::Admin.of_service(), routes!(check_readiness::check_readiness))
     .endpoint(Scope::Admin.of_service(), routes!(get_metrics::get_metrics))
+    .endpoint(Scope::Admin.of_service(), routes!(list_audit_entries::list_audit_entries))
     .endpoint(Scope::Relays.of_service(), routes!(list_relays::list_relays))
     .endpoint(Scope::Relays.of_service(), routes!(add_relay::add_relay))
     .endpoint(Scope::Relays.of_service(), routes!(remove_relay::remove_relay))

@@ -172,6 +172,7 @@ impl Committer {
             deliver: self.dispatcher.webhooks.is_on(),
             delivery_queues: Vec::new(),
             idempotency_record: None,
+            audit: None,
         })
     }
 
@@ -199,6 +200,7 @@ impl Committer {
             deliver: self.dispatcher.webhooks.is_on(),
             delivery_queues: announced.iter().map(|announced| announced.queue).collect(),
             idempotency_record: None,
+            audit: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::event::Event;
 use crate::ports::{
     Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, NewIdempotencyRecord, Retried, StoreError,
 };
@@ -148,5 +149,21 @@ impl DeliveryStore for MemoryStore {
             rows.deliveries.remove(position);
         }
         Ok(old.len())
+    }
+}
+
+pub(super) fn pending(stream: StreamId, event: Event, at: UnixMillis) -> Delivery {
+    Delivery {
+        stream,
+        queue: stream,
+        event,
+        status: DeliveryStatus::Pending,
+        attempts: 0,
+        waited: Duration::ZERO,
+        since: at,
+        due_at: at,
+        last_attempt_at: None,
+        last_status: None,
+        last_error: None,
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::missing_panics_doc)] // the rows of a store that only tests have
 
+mod audit_log;
 mod deliveries;
 mod idempotency_records;
 mod openid_records;
@@ -14,10 +15,7 @@ use std::time::Duration;
 
 use crate::event::Event;
 use crate::ports::{
-    AllCommitted, BookedPayment, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, IdempotencyKey,
-    IdempotencyRecord, KeyId, OpenOperation, OperationHead, OperationKind, OutboxChange, OutboxMessage, Passkey,
-    PasskeyChange, PasskeyCount, PaymentFilter, Revision, SignerSession, SignerSessionUpdate, State, Store, StoreError,
-    StoredKey, StoredOperation, UserSigner,
+    AllCommitted, BookedPayment, Commit, Conflict, CorrelationKey, Delivery, IdempotencyKey, IdempotencyRecord, KeyId, OpenOperation, OperationHead, OperationKind, OutboxChange, OutboxMessage, Passkey, PasskeyChange, PasskeyCount, PaymentFilter, Revision, SignerSession, SignerSessionUpdate, State, Store, StoreError, StoredKey, StoredOperation, UserSigner,
 };
 use crate::{StreamId, UnixMillis};
 use async_trait::async_trait;
@@ -25,6 +23,8 @@ use parking_lot::Mutex;
 use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
+use self::audit_log::AuditLog;
+use self::deliveries::pending;
 use self::openid_records::OpenIdRows;
 use self::payment_records::PaymentRecords;
 use self::tickets::Tickets;
@@ -50,6 +50,7 @@ struct Rows {
     kept: HashMap<CorrelationKey, (StreamId, UnixMillis)>,
     openid: OpenIdRows,
     tickets: Tickets,
+    audit_log: AuditLog,
 }
 
 struct Operation {
@@ -248,23 +249,10 @@ impl Rows {
         if let Some(new) = commit.idempotency_record {
             self.idempotency_records.insert(new.record.key, new.record);
         }
+        if let Some(new) = commit.audit {
+            self.audit_log.add(&new);
+        }
         head
-    }
-}
-
-fn pending(stream: StreamId, event: Event, at: UnixMillis) -> Delivery {
-    Delivery {
-        stream,
-        queue: stream,
-        event,
-        status: DeliveryStatus::Pending,
-        attempts: 0,
-        waited: Duration::ZERO,
-        since: at,
-        due_at: at,
-        last_attempt_at: None,
-        last_status: None,
-        last_error: None,
     }
 }
 

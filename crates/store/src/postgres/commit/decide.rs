@@ -136,6 +136,9 @@ fn write(rows: &mut Rows, writes: &mut Writes, commit: &Commit, before: Operatio
         rows.records.insert(new.record.key, codec::time(new.record.at));
         writes.records.insert(new.record.key, new.record.clone());
     }
+    if let Some(new) = &commit.audit {
+        rows.audit.add(new);
+    }
     let head = OperationHead { revision: after.revision, next_index: after.next_index };
     writes.set_operation(commit, stored, &after);
     rows.set_operation(commit.operation, after);

@@ -7,6 +7,7 @@ use usher_engine::StreamId;
 use usher_engine::ports::{Commit, CorrelationKey, IdempotencyKey, OutboxChange, OutboxMessage};
 use usher_protocol::{EventId, PublicKey};
 
+use super::super::audit_log::{self, Added};
 use super::super::columns;
 use super::super::failure::PostgresFailure;
 use super::super::query::{Answer, Query, list};
@@ -45,6 +46,8 @@ pub(super) struct Rows {
     pub(super) users: HashMap<PublicKey, User>,
     /// When the idempotency records were made.
     pub(super) records: HashMap<IdempotencyKey, i64>,
+    /// What the audit log gets.
+    pub(super) audit: Added,
 }
 
 const OPERATIONS: &str = "SELECT id, revision, next_index, outbox, correlations, kind, finished_at IS NULL,
@@ -82,19 +85,23 @@ pub(super) fn reads(commits: &[&Commit]) -> Vec<Query> {
     let users: BTreeSet<_> = users.map(|user| *user.as_bytes()).collect();
     let records = commits.iter().filter_map(|commit| commit.idempotency_record.as_ref());
     let records: BTreeSet<_> = records.map(|new| new.record.key.0).collect();
-    vec![
+    let mut reads = vec![
         Query::new(DURING, OPERATIONS, vec![list(operations)]),
         Query::new(DURING, KEYS, vec![list(keys)]),
         Query::new(DURING, INBOUND, vec![list(inbound)]),
         Query::new(DURING, USERS, vec![list(users)]),
         Query::new(DURING, RECORDS, vec![list(records)]),
-    ]
+    ];
+    if commits.iter().any(|commit| commit.audit.is_some()) {
+        reads.push(audit_log::end());
+    }
+    reads
 }
 
 impl Rows {
     /// The answers to [`reads`].
     pub(super) fn new(read: &[Answer]) -> Result<Self, PostgresFailure> {
-        let [operations, keys, inbound, users, records] = read else {
+        let [operations, keys, inbound, users, records, audit @ ..] = read else {
             return Err(PostgresFailure::Unreadable("what a commit depends on"));
         };
         let operations = operations.rows.iter().map(|row| {
@@ -121,6 +128,7 @@ impl Rows {
             inbound: inbound.collect::<Result<_, _>>()?,
             users: users.collect::<Result<_, _>>()?,
             records: records.collect::<Result<_, _>>()?,
+            audit: Added::after(audit.first()),
         })
     }
 

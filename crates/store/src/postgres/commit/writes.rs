@@ -132,6 +132,7 @@ impl Writes {
         if !self.records.is_empty() {
             queries.push(idempotency_records::put(self.records.values()));
         }
+        queries.extend(rows.audit.queries());
         queries
     }
 

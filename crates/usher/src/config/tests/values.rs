@@ -32,6 +32,7 @@ fn defaults_are_the_documented_ones() {
     assert_eq!(config.limits.max_amount_millisats.get(), 100_000_000_000);
     assert_eq!(config.handshake.ttl_seconds.get(), 600);
     assert_eq!(config.streams.retention_days.get(), 30);
+    assert_eq!(config.audit.retention_days.get(), 400);
     assert_eq!(config.limits.max_open_streams.get(), 1_000_000);
     assert_eq!(config.limits.requests_per_second.get(), 0);
     assert_eq!(config.limits.max_connections.get(), 20_000);

@@ -1,0 +1,145 @@
+//! `GET /audit`
+
+use std::str::FromStr;
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use usher_engine::audit::AuditHead;
+use usher_engine::ports::AuditEntry;
+use usher_engine::{FieldError, FieldErrors};
+use utoipa::ToSchema;
+use utoipa::openapi::{ObjectBuilder, Type};
+
+use crate::ApiState;
+use crate::paging::{Cursor, ListError, PageQuery};
+use crate::query::Query;
+
+/// The number of the last entry of a page.
+#[derive(Debug)]
+struct LastEntry(u64);
+
+impl FromStr for LastEntry {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let is_number = (1..=19).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number { text.parse().map(Self).map_err(|_| ()) } else { Err(()) }
+    }
+}
+
+impl Cursor for LastEntry {
+    fn schema() -> ObjectBuilder {
+        ObjectBuilder::new().schema_type(Type::String).pattern(Some("^[0-9]{1,19}$"))
+    }
+}
+
+/// The query.
+#[derive(Debug)]
+struct Parameters {
+    page: PageQuery<LastEntry>,
+}
+
+impl Parameters {
+    fn read(query: Option<&str>) -> Result<Self, Vec<FieldError>> {
+        let mut errors = FieldErrors::default();
+        let page = PageQuery::read(&Query::new(query), &mut errors);
+        errors.finish(Some(Self { page }))
+    }
+}
+
+/// Who changed what.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AuditLog)]
+pub(crate) struct List {
+    /// The entries, the oldest first.
+    entries: Vec<Entry>,
+    /// The newest entry of the log: note it elsewhere; `usher audit verify --head` compares. `null`: the log is empty.
+    #[schema(example = "4711:5d41402abc4b2a76b9719d911017c5925d41402abc4b2a76b9719d911017c592")]
+    head: Option<String>,
+    /// The `after` for the next page; `null` if this is the last one.
+    #[schema(example = json!(null))]
+    next: Option<String>,
+}
+
+/// An entry of the audit log.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AuditEntry, example = json!({
+    "sequence": 4711,
+    "at": 1732137600,
+    "actor": "token",
+    "address": "203.0.113.7",
+    "action": "requestPayment",
+    "details": { "stream_id": "01934b2f-0000-7000-8000-000000000000", "amount_millisats": 10000 },
+    "outcome": "ok",
+    "request_id": "b1d5781111d84f7b3fe45a0852e59758",
+    "hash": "5d41402abc4b2a76b9719d911017c5925d41402abc4b2a76b9719d911017c592",
+}))]
+pub(crate) struct Entry {
+    /// Its number, from 1 without gaps.
+    sequence: u64,
+    /// When, in Unix seconds.
+    at: u64,
+    /// Who: `token`, or the id of a key.
+    actor: String,
+    /// The address of the connection; empty if unknown.
+    address: String,
+    /// What was done: an `operationId` of this document.
+    action: String,
+    /// On what: `stream_id`, `amount_millisats`, and others.
+    details: Map<String, Value>,
+    /// What came of it: `ok`, `begun` (the entry with what came of it follows), or the `code` of an error.
+    outcome: String,
+    /// The `X-Request-Id` of the request.
+    request_id: String,
+    /// The hash that chains it to the entries before it, in hex.
+    hash: String,
+}
+
+impl From<AuditEntry> for Entry {
+    fn from(AuditEntry { sequence, record, hash }: AuditEntry) -> Self {
+        Self {
+            sequence,
+            at: record.at.secs(),
+            actor: record.actor,
+            address: record.address,
+            action: record.action,
+            // A damaged one is shown as empty; verification names it.
+            details: serde_json::from_str(&record.details).unwrap_or_default(),
+            outcome: record.outcome,
+            request_id: record.request_id,
+            hash: hex::encode(hash),
+        }
+    }
+}
+
+/// Lists who changed what: the audit log.
+///
+/// Each change that a client makes is an entry, in the same transaction as the change, and so is each request that was refused because
+/// of what the client may do or spend. An entry has no secret and names no user. `usher audit verify` shows whether entries were changed
+/// or removed.
+#[utoipa::path(
+    get,
+    path = "/audit",
+    params(
+        PageQuery<LastEntry>,
+    ),
+    responses(
+        (status = 200, description = "The entries.", body = List),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+    ),
+)]
+pub(crate) async fn list_audit_entries(
+    State(state): State<ApiState>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<List>, ListError> {
+    let Parameters { page: PageQuery { after, limit } } =
+        Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
+    let log = state.engine.audit();
+    let entries = log.entries(after.map_or(0, |LastEntry(after)| after), limit).await?;
+    let head = log.head().await?.as_ref().map(AuditHead::to_string);
+    let last = entries.last().filter(|_| entries.len() == limit);
+    let next = last.map(|last| last.sequence.to_string());
+    Ok(Json(List { entries: entries.into_iter().map(Entry::from).collect(), head, next }))
+}

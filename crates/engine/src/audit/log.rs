@@ -1,0 +1,97 @@
+//! The audit log of the service: what is added to it, what is read from it, and what is removed.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Map;
+use tracing::{info, warn};
+
+use super::verification::AuditHead;
+use crate::UnixMillis;
+use crate::kernel::core::Core;
+use crate::kernel::observer::PeriodicTask;
+use crate::ports::{AuditEntry, AuditKey, AuditRecord, NewAuditEntry, StoreError};
+
+/// Entries that are removed in one transaction.
+const BATCH: usize = 500;
+
+/// How often the head is logged, in hours.
+const HEAD_LOGGED_EVERY: u64 = 24;
+
+/// How the audit log is kept.
+#[derive(Clone, Debug)]
+pub struct AuditOptions {
+    /// Chains its entries.
+    pub key: AuditKey,
+    /// How long an entry is kept (`audit.retention_days`).
+    pub retention: Duration,
+}
+
+/// The audit log.
+pub struct AuditLog {
+    pub(crate) core: Core,
+    pub(crate) options: AuditOptions,
+}
+
+impl AuditLog {
+    /// An entry that says that this succeeds now.
+    pub fn entry(&self, actor: String, address: String, action: String, request_id: String) -> NewAuditEntry {
+        let (at, outcome) = (self.core.clock.now(), "ok".to_owned());
+        NewAuditEntry {
+            record: AuditRecord { at, actor, address, action, details: String::new(), outcome, request_id },
+            details: Map::new(),
+            key: self.options.key.clone(),
+        }
+    }
+
+    /// Adds an entry that belongs to no commit; afterwards it is on disk.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn add(&self, entry: NewAuditEntry) -> Result<(), StoreError> {
+        self.core.store.add_audit_entry(entry).await
+    }
+
+    /// Entries with a greater number than `after`, in order, at most `limit`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn entries(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        self.core.store.audit_entries(after, limit).await
+    }
+
+    /// The newest entry; `None` in an empty log.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn head(&self) -> Result<Option<AuditHead>, StoreError> {
+        let last = self.core.store.audit_bounds().await?.last.sequence;
+        let newest = self.core.store.audit_entries(last.saturating_sub(1), 1).await?;
+        Ok(newest.first().map(AuditHead::from))
+    }
+
+    async fn log_head(&self) {
+        match self.head().await {
+            Ok(Some(head)) => info!(%head, "the newest entry of the audit log: `usher audit verify --head` takes it"),
+            Ok(None) => {}
+            Err(error) => warn!(?error, "the audit log cannot be read"),
+        }
+    }
+}
+
+#[async_trait]
+impl PeriodicTask for AuditLog {
+    async fn run(&self, hour: u64, now: UnixMillis) {
+        if hour.is_multiple_of(HEAD_LOGGED_EVERY) {
+            self.log_head().await;
+        }
+        let before = now.minus(self.options.retention);
+        loop {
+            match self.core.store.forget_audit_entries(before, BATCH, &self.options.key).await {
+                Ok(BATCH) => {}
+                Ok(_) => return,
+                Err(error) => return warn!(?error, "old entries of the audit log were not removed; retrying in 1 h"),
+            }
+        }
+    }
+}
