@@ -19,6 +19,10 @@ const PACE: Duration = Duration::from_millis(50);
 /// The longest delay of a response. It bounds how many requests wait: at most as many as connect in this time.
 const MAX_DELAY: Duration = Duration::from_secs(2);
 
+/// So many wrong tokens of one address within [`BURST_WITHIN`] have a line in the log.
+pub(crate) const LOGGED_BURST: u32 = 10;
+const BURST_WITHIN: Duration = Duration::from_secs(60);
+
 /// Maximum number of remembered addresses. Beyond it, expired ones are removed, or all if none has expired.
 const MAX_ADDRESSES: usize = 4_096;
 
@@ -33,10 +37,28 @@ const SUMMARY_EVERY: Duration = Duration::from_secs(60);
 /// another request: the app may share its address (a proxy's) with the one who guesses. So a guess costs time.
 #[derive(Debug, Default)]
 pub(crate) struct AuthFailureThrottle {
-    /// For each address, when the delays of its wrong tokens are over.
-    addresses: Mutex<HashMap<PeerNetwork, Instant>>,
+    addresses: Mutex<HashMap<PeerNetwork, Failures>>,
     lines: Mutex<Lines>,
     wrong_tokens: AtomicU64,
+}
+
+/// The wrong tokens of an address.
+#[derive(Debug)]
+struct Failures {
+    /// When their delays are over.
+    full_at: Instant,
+    /// Those that are counted for the log, from this time on.
+    counted: u32,
+    counted_from: Instant,
+}
+
+/// What follows from a wrong token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WrongToken {
+    /// By how long its response is to be delayed.
+    pub(crate) delay: Duration,
+    /// It is the tenth of its address within a minute: once a minute and address.
+    pub(crate) is_burst: bool,
 }
 
 #[derive(Debug, Default)]
@@ -58,22 +80,28 @@ pub(crate) struct Summary {
 }
 
 impl AuthFailureThrottle {
-    /// A wrong token came from `peer`; returns by how long its response is to be delayed.
-    pub(crate) fn wrong_token(&self, peer: Option<IpAddr>, now: Instant) -> Duration {
+    /// A wrong token came from `peer`.
+    pub(crate) fn wrong_token(&self, peer: Option<IpAddr>, now: Instant) -> WrongToken {
         self.wrong_tokens.fetch_add(1, Ordering::Relaxed);
         self.lines.lock().wrong_tokens += 1;
         let mut addresses = self.addresses.lock();
         if addresses.len() >= MAX_ADDRESSES {
-            addresses.retain(|_, full_at| *full_at > now);
+            addresses.retain(|_, failures| failures.full_at > now || now < failures.counted_from + BURST_WITHIN);
             if addresses.len() >= MAX_ADDRESSES {
                 addresses.clear();
             }
         }
-        let full_at = addresses.entry(PeerNetwork::or_loopback(peer)).or_insert(now);
+        let new = || Failures { full_at: now, counted: 0, counted_from: now };
+        let failures = addresses.entry(PeerNetwork::or_loopback(peer)).or_insert_with(new);
         let free = PACE * BURST;
         // Not further ahead than the longest delay, or an address would stay slow long after its last wrong token.
-        *full_at = ((*full_at).max(now) + PACE).min(now + free + MAX_DELAY);
-        full_at.duration_since(now).saturating_sub(free)
+        failures.full_at = (failures.full_at.max(now) + PACE).min(now + free + MAX_DELAY);
+        if now >= failures.counted_from + BURST_WITHIN {
+            (failures.counted, failures.counted_from) = (0, now);
+        }
+        failures.counted = failures.counted.saturating_add(1);
+        let delay = failures.full_at.duration_since(now).saturating_sub(free);
+        WrongToken { delay, is_burst: failures.counted == LOGGED_BURST }
     }
 
     pub(crate) fn wrong_tokens(&self) -> u64 {
@@ -113,7 +141,7 @@ mod tests {
     async fn wrong_tokens_are_delayed_per_address() {
         let throttle = AuthFailureThrottle::default();
         let now = Instant::now();
-        let hold = |peer, at| throttle.wrong_token(peer, at);
+        let hold = |peer, at| throttle.wrong_token(peer, at).delay;
         for _ in 0..BURST {
             assert_eq!(hold(ip(1), now), Duration::ZERO);
         }
@@ -126,6 +154,22 @@ mod tests {
         let later = now + PACE * BURST + MAX_DELAY;
         assert_eq!(hold(ip(1), later), Duration::ZERO, "all is forgotten");
         assert_eq!(throttle.wrong_tokens(), u64::from(BURST) + 1_004);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_burst_of_an_address_is_noticed_once_a_minute() {
+        let throttle = AuthFailureThrottle::default();
+        let now = Instant::now();
+        let bursts = |peer, at, count: u32| (0..count).filter(|_| throttle.wrong_token(peer, at).is_burst).count();
+        assert_eq!(bursts(ip(1), now, LOGGED_BURST - 1), 0);
+        assert_eq!(bursts(ip(2), now, LOGGED_BURST), 1, "each address for itself");
+        assert_eq!(bursts(ip(1), now, 1_000), 1);
+        let later = now + BURST_WITHIN;
+        assert_eq!(bursts(ip(1), later, LOGGED_BURST - 1), 0);
+        assert_eq!(bursts(ip(1), later, 2), 1);
+        // Too slow for a burst.
+        let slow = (0..100).filter(|n| throttle.wrong_token(ip(3), now + BURST_WITHIN / 9 * *n).is_burst).count();
+        assert_eq!(slow, 0);
     }
 
     #[tokio::test(start_paused = true)]

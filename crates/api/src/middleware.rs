@@ -19,7 +19,7 @@ use tracing::Instrument as _;
 
 use crate::access::AccessTable;
 use crate::auth::{self, AuthPolicy, Authorization};
-use crate::auth_failure_throttle::Summary;
+use crate::auth_failure_throttle::{LOGGED_BURST, Summary, WrongToken};
 use crate::connection_lease::ConnectionLease;
 use crate::peer_address::{ClientAddress, Peer};
 use crate::problem::{ErrorCode, Problem};
@@ -70,6 +70,7 @@ pub(crate) async fn handle(State(context): State<Context>, request: Request, nex
 
 async fn respond(context: Context, request_id: RequestId, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
+    request.extensions_mut().insert(request_id.clone());
     let method = request_log::method_name(request.method());
     let path = request.extensions().get::<MatchedPath>().cloned();
     let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);
@@ -214,7 +215,11 @@ fn end_when_revoked(authorization: &Authorization, response: Response) -> Respon
 
 /// Delays the response to a wrong token: the more wrong tokens came from this address, the longer.
 pub(crate) async fn delay_wrong_token(state: &ApiState, peer: Option<IpAddr>) {
-    let delay = state.auth_failure_throttle.wrong_token(peer, Instant::now());
+    let WrongToken { delay, is_burst } = state.auth_failure_throttle.wrong_token(peer, Instant::now());
+    if let Some(peer) = peer.filter(|_| is_burst) {
+        // docs/fail2ban/usher.conf reads this line.
+        tracing::warn!("authentication failed {LOGGED_BURST} times within a minute from {}", peer.to_canonical());
+    }
     if !delay.is_zero() {
         tokio::select! {
             () = state.stop.cancelled() => {}

@@ -219,3 +219,30 @@ async fn verify(api: &Api, key: &PublicKey, token: &str) -> Result<String, Strin
         Err(error) => panic!("{error:?}"),
     }
 }
+
+/// What fail2ban would see: its tags for addresses stand for these.
+fn banned(log: &str) -> Vec<String> {
+    let filter = include_str!("../../../../docs/fail2ban/usher.conf");
+    let line = filter.lines().find_map(|line| line.strip_prefix("failregex = ")).expect("a pattern");
+    let pattern =
+        regex::Regex::new(&line.replace("<ADDR>", "(?P<address>[0-9A-Fa-f.:]+)")).expect("a regular expression");
+    log.lines().filter_map(|line| Some(pattern.captures(line)?["address"].to_owned())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fail2ban_finds_the_address_of_a_burst_of_wrong_tokens() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    for format in ["text", "json"] {
+        let mut usher = TestUsher::builder().relays(&[relay.url()]).set("LOG__FORMAT", format).start().await;
+        let api = usher.api();
+        // Nobody can have another address blocked.
+        let forged = "authentication failed 10 times within a minute from 198.51.100.7";
+        for number in 0..12 {
+            let request = api.http.get(format!("{}/version", api.base)).bearer_auth(format!("wrong {number}"));
+            let request = request.header("x-request-id", forged).header("user-agent", forged);
+            assert_eq!(request.send().await.unwrap().status(), 401);
+        }
+        assert!(usher.stop().await.success());
+        assert_eq!(banned(&usher.log()), ["127.0.0.1"], "{format}: {}", usher.log());
+    }
+}
