@@ -5,18 +5,29 @@ use std::sync::Arc;
 use tokio::task::JoinError;
 use tracing::Instrument as _;
 use usher_engine::in_current_request;
+use usher_engine::ports::StoreError;
 
 use crate::ApiState;
+use crate::audit;
 use crate::problem::Problem;
 
-/// The work did not complete: it panicked, or the runtime has stopped.
+/// The work did not complete.
 #[derive(Debug, thiserror::Error)]
-#[error("a task was lost")]
-pub(crate) struct TaskLost(#[source] pub(crate) Option<JoinError>);
+pub(crate) enum TaskLost {
+    /// It panicked, or the runtime has stopped.
+    #[error("a task was lost")]
+    Task(#[source] Option<JoinError>),
+    /// It did not begin, because the audit log could not be written.
+    #[error(transparent)]
+    NotRecorded(#[from] StoreError),
+}
 
 impl From<TaskLost> for Problem {
     fn from(lost: TaskLost) -> Self {
-        Self::internal(lost)
+        match lost {
+            TaskLost::Task(_) => Self::internal(lost),
+            TaskLost::NotRecorded(error) => error.into(),
+        }
     }
 }
 
@@ -28,11 +39,14 @@ where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
-    let permit = Arc::clone(&state.changes).acquire_owned().await.map_err(|_closed| TaskLost(None))?;
+    let permit = Arc::clone(&state.changes).acquire_owned().await.map_err(|_closed| TaskLost::Task(None))?;
+    let begun = state.clone();
     let task = async move {
+        audit::begin(&begun).await?;
         let result = work.await;
         drop(permit);
-        result
+        Ok(result)
     };
-    state.tasks.spawn(in_current_request(task).in_current_span()).await.map_err(|error| TaskLost(Some(error)))
+    let task = state.tasks.spawn(in_current_request(task).in_current_span());
+    task.await.map_err(|error| TaskLost::Task(Some(error)))?
 }

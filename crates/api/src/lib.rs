@@ -7,6 +7,7 @@
 //! While another instance is active, [`serve_standby`] forwards to it.
 
 mod access;
+mod audit;
 mod auth;
 mod auth_failure_throttle;
 mod body;

@@ -13,6 +13,7 @@ use tower::ServiceExt as _;
 use utoipa::openapi::OpenApi;
 
 use crate::access::AccessTable;
+use crate::audit;
 use crate::auth::AuthPolicy;
 use crate::client_network;
 use crate::endpoints::{self, OpenApiSource};
@@ -65,10 +66,11 @@ pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
         }
     }
     let idempotency = from_fn_with_state(state.clone(), idempotency);
+    let recorded = from_fn_with_state(state.clone(), audit::record);
     let routers = routers.map(|(policy, router)| {
         let router = router.method_not_allowed_fallback(method_not_allowed);
         let router = match policy {
-            AuthPolicy::Client => router.fallback(route_not_found).layer(idempotency.clone()),
+            AuthPolicy::Client => router.fallback(route_not_found).layer(idempotency.clone()).layer(recorded.clone()),
             AuthPolicy::Docs => router.layer(Extension(OpenApiSource(openapi))),
             AuthPolicy::Public | AuthPolicy::WebSocket => router,
         };

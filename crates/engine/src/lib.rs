@@ -40,6 +40,7 @@ pub use kernel::event_feed::{EventFeed, Live, LiveEvent, LiveEvents};
 pub use kernel::idempotency::{IdempotencyRecords, IdempotentRequest, RenderedResponse};
 pub use kernel::lightning_queue::LightningBackend;
 pub use kernel::metrics::{EngineMetrics, OperationMetrics};
+pub use kernel::pending_audit::PendingAudit;
 pub use kernel::request_context::{Origin, RequestContext, in_current_request};
 pub use kernel::request_errors::{EventsError, StartError, TicketCallError};
 pub use kernel::user_erasure::{ErasedUser, ErasurePosition, KeptOfUser, KeptReason, SearchedUntil};

@@ -141,7 +141,7 @@ pub(crate) async fn idempotency(
     if let Some(answer) = state.engine.idempotency().get(&call.0.key).await? {
         return Ok(call.replay(answer));
     }
-    let place = Arc::clone(&state.keyed_calls).acquire_owned().await.map_err(|_closed| TaskLost(None))?;
+    let place = Arc::clone(&state.keyed_calls).acquire_owned().await.map_err(|_closed| TaskLost::Task(None))?;
     head.extensions.insert(call.clone());
     let request = Request::from_parts(head, Body::from(body));
     let (tasks, state) = (state.tasks.clone(), state);
@@ -151,7 +151,7 @@ pub(crate) async fn idempotency(
         drop((turn, place));
         response
     };
-    Ok(tasks.spawn(in_current_request(work).in_current_span()).await.map_err(|error| TaskLost(Some(error)))?)
+    Ok(tasks.spawn(in_current_request(work).in_current_span()).await.map_err(|error| TaskLost::Task(Some(error)))?)
 }
 
 /// Stores a request's response unless there is one already, and returns the response to send.

@@ -121,12 +121,22 @@ impl LightningNode for ScriptedNode {
     }
 }
 
-async fn start() -> (TestApp, Arc<ScriptedNode>) {
+/// A backend with a node of its own.
+pub(crate) fn backend() -> LightningBackend {
+    scripted().0
+}
+
+fn scripted() -> (LightningBackend, Arc<ScriptedNode>) {
     let node = Arc::new(ScriptedNode::default());
     let adapter = Arc::new(FakeLightning::default());
     adapter.be_away(true);
     adapter.tells(true);
     let backend = LightningBackend { adapter, name: "embedded", node: Some(Arc::clone(&node) as _) };
+    (backend, node)
+}
+
+async fn start() -> (TestApp, Arc<ScriptedNode>) {
+    let (backend, node) = scripted();
     let mut builder = TestApp::builder();
     builder.lightning = Some(backend);
     (builder.start().await, node)

@@ -80,11 +80,21 @@ fn consent(client_id: &str, user: u8) -> OpenIdConsent {
     }
 }
 
-async fn start() -> (TestApp, Arc<ScriptedProvider>) {
+/// A provider with three consents and a key.
+pub(crate) fn provider() -> Arc<dyn OpenIdControl> {
+    scripted()
+}
+
+fn scripted() -> Arc<ScriptedProvider> {
     let provider = Arc::new(ScriptedProvider::default());
     let mut consents = [consent("a", 1), consent("a", 2), consent("b", 1)];
     consents.sort_by_key(|consent| (consent.client_id.clone(), consent.subject.clone()));
     *provider.consents.lock() = consents.to_vec();
+    provider
+}
+
+async fn start() -> (TestApp, Arc<ScriptedProvider>) {
+    let provider = scripted();
     let builder = crate::app::Builder { openid: Some(Arc::clone(&provider) as _), ..TestApp::builder() };
     (builder.start().await, provider)
 }

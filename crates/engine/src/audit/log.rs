@@ -36,12 +36,17 @@ pub struct AuditLog {
 impl AuditLog {
     /// An entry that says that this succeeds now.
     pub fn entry(&self, actor: String, address: String, action: String, request_id: String) -> NewAuditEntry {
-        let (at, outcome) = (self.core.clock.now(), "ok".to_owned());
+        let (at, outcome) = (self.now(), "ok".to_owned());
         NewAuditEntry {
             record: AuditRecord { at, actor, address, action, details: String::new(), outcome, request_id },
             details: Map::new(),
             key: self.options.key.clone(),
         }
+    }
+
+    /// The time, as entries have it.
+    pub fn now(&self) -> UnixMillis {
+        self.core.clock.now()
     }
 
     /// Adds an entry that belongs to no commit; afterwards it is on disk.

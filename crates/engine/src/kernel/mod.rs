@@ -28,6 +28,7 @@ pub(crate) mod observer;
 pub(crate) mod open_set;
 pub(crate) mod operation_workers;
 pub(crate) mod outbox;
+pub(crate) mod pending_audit;
 pub(crate) mod per_network_limit;
 pub(crate) mod remote_signer_queue;
 pub(crate) mod request_context;

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use super::pending_audit::PendingAudit;
+
 /// Who started an operation: an opaque number that is stored with it. `None` where one could be: nobody who has a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin(pub i64);
@@ -56,8 +58,14 @@ impl RequestContext {
 
 /// `work` on behalf of the request for which this task works, if there is one, on whichever task it then runs.
 pub fn in_current_request<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
-    let context = RequestContext::current();
+    let (context, audit) = (RequestContext::current(), PendingAudit::current());
     async move {
+        let work = async move {
+            match audit {
+                Some(audit) => audit.scope(work).await,
+                None => work.await,
+            }
+        };
         match context {
             Some(context) => context.scope(work).await,
             None => work.await,

@@ -16,7 +16,7 @@ use hmac::{Hmac, Mac as _};
 use serde_json::{Map, Value};
 use sha2::Sha256;
 
-use super::StoreError;
+use super::{Commit, StoreError};
 use crate::UnixMillis;
 
 /// What reads the audit log.
@@ -118,6 +118,16 @@ pub struct NewAuditEntry {
 }
 
 impl NewAuditEntry {
+    /// This entry, with the operation that the commit changes, and the amount of the payment that it is, if it is one.
+    #[must_use]
+    pub fn about(mut self, commit: &Commit) -> Self {
+        self.details.insert("stream_id".to_owned(), commit.operation.to_string().into());
+        if let Some(payment) = &commit.payment_record {
+            self.details.insert("amount_millisats".to_owned(), payment.amount.into());
+        }
+        self
+    }
+
     /// The entry after this place, and the place after the entry.
     pub fn chained(&self, last: &AuditLink) -> (AuditEntry, AuditLink) {
         let sequence = last.sequence.saturating_add(1);

@@ -89,7 +89,8 @@ pub(super) struct Added {
 
 /// Reads what [`Added::after`] takes.
 pub(super) fn end() -> Query {
-    const END: &str = "SELECT c.bound, c.sequence, c.link, (SELECT max(sequence) FROM audit_log)
+    const END: &str = "SELECT c.bound, c.sequence, c.link,
+            greatest((SELECT max(sequence) FROM audit_log), (SELECT max(sequence) FROM audit_chain))
         FROM (SELECT 1) AS always LEFT JOIN audit_chain AS c ON c.bound = 'last'";
     Query::new("read the end of the audit log", END, params![])
 }

@@ -56,7 +56,13 @@ const LAST: &str = "last";
 
 /// Adds an entry, in the transaction of what it says.
 pub(crate) fn add(connection: &Connection, new: &NewAuditEntry) -> Result<(), SqliteFailure> {
-    let mut last = bound(connection, LAST)?;
+    let mut last = match bound(connection, LAST)? {
+        Some(last) => last,
+        None => match newest(connection)? {
+            0 => AuditLink::START,
+            newest => AuditLink::unknown(newest),
+        },
+    };
     if !insert(connection, new, &mut last)? {
         // An entry with this number is there: the end of the chain was changed. The log goes on, and verification shows it.
         last = AuditLink::unknown(newest(connection)?);
@@ -93,28 +99,29 @@ fn insert(connection: &Connection, new: &NewAuditEntry, last: &mut AuditLink) ->
     Ok(inserted == 1)
 }
 
+/// The largest number that is known.
 fn newest(connection: &Connection) -> Result<u64, SqliteFailure> {
-    let newest: Option<i64> = connection
-        .query_row("SELECT max(sequence) FROM audit_log", [], |row| row.get(0))
-        .during("read the end of the audit log")?;
-    Ok(newest.and_then(|newest| u64::try_from(newest).ok()).unwrap_or_default())
+    const NEWEST: &str = "SELECT max(coalesce((SELECT max(sequence) FROM audit_log), 0),
+        coalesce((SELECT max(sequence) FROM audit_chain), 0))";
+    let newest: i64 = connection.query_row(NEWEST, [], |row| row.get(0)).during("read the end of the audit log")?;
+    Ok(u64::try_from(newest).unwrap_or_default())
 }
 
 fn bounds(connection: &Connection) -> Result<AuditBounds, SqliteFailure> {
-    Ok(AuditBounds { first: bound(connection, FIRST)?, last: bound(connection, LAST)? })
+    let at = |name| bound(connection, name).map(|at| at.unwrap_or(AuditLink::START));
+    Ok(AuditBounds { first: at(FIRST)?, last: at(LAST)? })
 }
 
-fn bound(connection: &Connection, name: &str) -> Result<AuditLink, SqliteFailure> {
+fn bound(connection: &Connection, name: &str) -> Result<Option<AuditLink>, SqliteFailure> {
     let read = |row: &Row<'_>| {
         let sequence = u64::try_from(row.get::<_, i64>(0)?).unwrap_or_default();
         let link = row.get_ref(1)?.as_blob().ok().and_then(|link| link.try_into().ok());
         Ok(link.map_or_else(|| AuditLink::unknown(sequence), |link| AuditLink { sequence, link }))
     };
-    let stored = connection
+    connection
         .prepare_cached("SELECT sequence, link FROM audit_chain WHERE bound = ?1")
         .and_then(|mut statement| statement.query_row([name], read).optional())
-        .during("read where the audit log begins and ends")?;
-    Ok(stored.unwrap_or(AuditLink::START))
+        .during("read where the audit log begins and ends")
 }
 
 fn set_bound(connection: &Connection, name: &str, at: &AuditLink) -> Result<(), SqliteFailure> {
@@ -168,7 +175,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
 
 /// The beginning of the chain moves first: only what is before it can be removed.
 fn forget(connection: &Connection, before: UnixMillis, limit: usize, key: &AuditKey) -> Result<usize, SqliteFailure> {
-    let first = bound(connection, FIRST)?;
+    let first = bound(connection, FIRST)?.unwrap_or(AuditLink::START);
     let after = key.after_old(&first, &entries(connection, 0, limit)?, before);
     if after == first {
         return Ok(0);

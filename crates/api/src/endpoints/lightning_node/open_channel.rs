@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
+use usher_engine::PendingAudit;
 use usher_engine::ports::{NodeError, WantedChannel};
 use usher_engine::request_body;
 use usher_engine::request_body::{Millisats, OneLine};
@@ -69,6 +70,7 @@ pub(crate) async fn open_channel(
     if amount % 1000 != 0 {
         return Err(NodeError::InvalidAmount("must be a multiple of 1000: channels hold whole sats".to_owned()).into());
     }
+    PendingAudit::add_detail("amount_millisats", amount);
     let key = idempotency.map(|Extension(idempotency)| idempotency.key());
     let wanted = WantedChannel { key, peer, amount };
     let opened = detached_change::run_detached(&state, async move { node.open_channel(&wanted).await }).await??;

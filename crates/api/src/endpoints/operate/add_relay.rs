@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use usher_engine::PendingAudit;
 
 use super::relay::{Body, Error, Relay};
 use crate::ApiState;
@@ -30,6 +31,7 @@ pub(crate) async fn add_relay(
     State(state): State<ApiState>,
     body::Json(Body { relay }): body::Json<Body>,
 ) -> Result<Json<Relay>, Error> {
+    PendingAudit::add_detail("relay", relay.as_str());
     let relays = Arc::clone(&state.relays);
     let added = detached_change::run_detached(&state, async move { relays.add(&relay).await }).await??;
     Ok(Json(added.into()))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
+use usher_engine::PendingAudit;
 use utoipa::ToSchema;
 
 use super::relay::{Body, Error};
@@ -44,6 +45,7 @@ pub(crate) async fn remove_relay(
     State(state): State<ApiState>,
     body::Json(Body { relay }): body::Json<Body>,
 ) -> Result<Json<Removed>, Error> {
+    PendingAudit::add_detail("relay", relay.as_str());
     let relays = Arc::clone(&state.relays);
     let removed = detached_change::run_detached(&state, async move { relays.remove(&relay).await }).await??;
     Ok(Json(Removed { relay: removed.url, status: "removed" }))

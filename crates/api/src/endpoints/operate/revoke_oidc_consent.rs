@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
+use usher_engine::PendingAudit;
 use usher_engine::request_body;
 use usher_engine::request_body::{Key, VisibleAscii};
 use utoipa::ToSchema;
@@ -57,6 +58,7 @@ pub(crate) async fn revoke_oidc_consent(
     body::Json(Body { client_id, main_key }): body::Json<Body>,
 ) -> Result<Json<Revoked>, Error> {
     let provider = provider(&state)?;
+    PendingAudit::add_detail("client_id", client_id.as_str());
     let revoked =
         detached_change::run_detached(&state, async move { provider.revoke_consent(&client_id, main_key).await });
     if revoked.await?? { Ok(Json(Revoked { status: "revoked" })) } else { Err(Error::NoConsent) }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::BurnTicket;
+use usher_engine::{BurnTicket, PendingAudit};
 use utoipa::ToSchema;
 
 use super::mint_timeout::{Error, wait_for_mint};
@@ -56,6 +56,7 @@ pub(crate) async fn burn_ticket(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<BurnTicket>,
 ) -> Result<Json<Burned>, Error> {
+    PendingAudit::add_detail("mint_url", request.mint_url.as_str());
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Burned::of));
     let amount = wait_for_mint(&state, async move { engine.tickets().burn(request, once).await }).await?;

@@ -3,8 +3,8 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::MintTicket;
 use usher_engine::ports::Token;
+use usher_engine::{MintTicket, PendingAudit};
 use utoipa::ToSchema;
 
 use super::mint_timeout::{Error, wait_for_mint};
@@ -69,6 +69,9 @@ pub(crate) async fn mint_ticket(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<MintTicket>,
 ) -> Result<Json<Ticket>, Error> {
+    PendingAudit::add_detail("mint_url", request.mint_url.as_str());
+    PendingAudit::add_detail("amount", request.amount);
+    PendingAudit::add_detail("unit", request.unit.as_str());
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Ticket::of));
     let token = wait_for_mint(&state, async move { engine.tickets().mint(request, once).await }).await?;

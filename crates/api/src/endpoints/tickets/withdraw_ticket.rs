@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use usher_engine::WithdrawTicket;
+use usher_engine::{PendingAudit, WithdrawTicket};
 
 use super::mint_ticket::Ticket;
 use super::mint_timeout::{Error, wait_for_mint};
@@ -37,6 +37,9 @@ pub(crate) async fn withdraw_ticket(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<WithdrawTicket>,
 ) -> Result<Json<Ticket>, Error> {
+    PendingAudit::add_detail("mint_url", request.mint_url.as_str());
+    PendingAudit::add_detail("amount", request.amount);
+    PendingAudit::add_detail("unit", request.unit.as_str());
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Ticket::of));
     let token = wait_for_mint(&state, async move { engine.tickets().withdraw(request, once).await }).await?;

@@ -26,6 +26,7 @@ pub(crate) use self::modify::{Modified, ModifyError, Stored};
 use self::step::{Announced, Step};
 use crate::kernel::core::Core;
 use crate::kernel::observer::LinkedChanges;
+use crate::kernel::pending_audit::PendingAudit;
 use crate::kernel::request_context::{Origin, RequestContext};
 use crate::operations::{Effect, Operation};
 use crate::ports::{
@@ -103,10 +104,11 @@ impl Committer {
         now: UnixMillis,
         cause: Cause,
     ) -> Result<Option<Conflict>, StoreError> {
-        let (inbound, record) = match cause {
-            Cause::Request(record) => (Vec::new(), record),
-            Cause::Inputs(events) => (events, None),
+        let (inbound, record, request) = match cause {
+            Cause::Request(record) => (Vec::new(), record, PendingAudit::current()),
+            Cause::Inputs(events) => (events, None, None),
         };
+        let audit = request.as_ref().and_then(|request| request.take());
         let on = self.core.timers.now();
         let (mut commits, mut steps, mut announced) = (Vec::new(), Vec::new(), Vec::new());
         for change in self.collector.collect(changes, now).await? {
@@ -119,6 +121,7 @@ impl Committer {
         if let Some(first) = commits.first_mut() {
             first.inbound = inbound;
             first.idempotency_record = record;
+            first.audit = audit.clone().map(|entry| entry.about(first));
         }
         if !announced.is_empty() {
             commits.push(self.announcement(&announced, now));
@@ -132,7 +135,12 @@ impl Committer {
         let reserved = self.core.index.reserve(steps.iter().filter(|step| step.is_new).map(|step| step.id).collect());
         let heads = match self.core.store.commit_all(commits).await? {
             AllCommitted::Done(heads) => heads,
-            AllCommitted::Conflict(conflict) => return Ok(Some(conflict)),
+            AllCommitted::Conflict(conflict) => {
+                if let (Some(request), Some(entry)) = (request, audit) {
+                    request.set(entry);
+                }
+                return Ok(Some(conflict));
+            }
         };
         reserved.keep();
         for user in users {

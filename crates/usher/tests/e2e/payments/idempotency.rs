@@ -19,7 +19,10 @@ const POINT: &str = "before-answer";
 impl Fixture {
     /// Has the service die in the middle of this call, starts it again, and repeats the call from many sides; answers what
     /// they all were answered, and whether it was the answer of the call that was cut off.
+    /// However it went, the audit log says once that it was done, and nothing in it was lost.
     async fn cut_off(&mut self, path: &str, key: &str, body: &Value) -> (Value, bool) {
+        const CHANGE_NOTHING: [&str; 2] = ["/jwt/verify", "/calendar/next-occurrence"];
+        let before = self.audit_log().await.len();
         self.usher.die_at(Some(POINT));
         self.crash().await;
         match self.api().post_once(path, key, body).await {
@@ -40,7 +43,31 @@ impl Fixture {
         assert!(answers.iter().all(|(answer, _)| *answer == answers[0].0), "{path}: {answers:?}");
         let anew = answers.iter().filter(|(_, replayed)| !replayed).count();
         assert!(anew <= 1, "{path}: {answers:?}");
+        let entries = self.audit_log().await.split_off(before);
+        let done = entries.iter().filter(|entry| entry["outcome"] == "ok").count();
+        assert_eq!(done, usize::from(!CHANGE_NOTHING.contains(&path)), "{path}: {entries:?}");
         (answers[0].0.clone(), anew == 0)
+    }
+
+    /// All entries.
+    async fn audit_log(&self) -> Vec<Value> {
+        let (mut entries, mut after) = (Vec::new(), "0".to_owned());
+        loop {
+            let page = self.api().get(&format!("/audit?limit=1000&after={after}")).await.unwrap();
+            entries.extend(page["entries"].as_array().unwrap().iter().cloned());
+            match page["next"].as_str() {
+                Some(next) => next.clone_into(&mut after),
+                None => return entries,
+            }
+        }
+    }
+
+    /// What `usher audit verify` prints.
+    async fn verify_audit_log(&self) -> String {
+        let mut command = self.usher.command(&["audit", "verify"]);
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }
 
     /// How many operations of this kind are open.
@@ -303,4 +330,15 @@ async fn killed_at_random_instants_each_key_stands_for_one_operation() {
         assert!(answers.iter().all(|answer| *answer == answers[0]), "{key}: {answers:?}");
     }
     assert_eq!(fixture.count("key_handshake").await, KEYS as u64);
+
+    // Each of them, and nothing else, is in the audit log once; and its chain has survived.
+    let entries = fixture.audit_log().await;
+    for answers in answers.lock().iter() {
+        let stream = &answers[0]["stream_id"];
+        let of_it: Vec<_> = entries.iter().filter(|entry| entry["details"]["stream_id"] == *stream).collect();
+        assert_eq!(of_it.len(), 1, "{stream}: {of_it:?}");
+    }
+    assert_eq!(entries.len(), KEYS);
+    let last = entries.last().unwrap();
+    assert_eq!(fixture.verify_audit_log().await, format!("{}:{}", last["sequence"], last["hash"].as_str().unwrap()));
 }

@@ -16,6 +16,7 @@ use super::encode;
 use crate::ApiState;
 use crate::auth::Authorization;
 use crate::middleware::{self, PreAuthenticated};
+use crate::peer_address::ClientAddress;
 use crate::problem::Problem;
 use crate::request_id::RequestId;
 use usher_engine::FieldError;
@@ -24,13 +25,14 @@ use usher_engine::FieldError;
 pub(super) struct Requests {
     state: ApiState,
     router: Router,
+    address: Option<ClientAddress>,
     running: FuturesUnordered<BoxFuture<'static, String>>,
 }
 
 impl Requests {
-    /// Requests through this router.
-    pub(super) fn new(state: ApiState, router: Router) -> Self {
-        Self { state, router, running: FuturesUnordered::new() }
+    /// Requests from this address through this router.
+    pub(super) fn new(state: ApiState, router: Router, address: Option<ClientAddress>) -> Self {
+        Self { state, router, address, running: FuturesUnordered::new() }
     }
 
     /// Begins a request of this client.
@@ -41,7 +43,7 @@ impl Requests {
         if self.running.len() >= self.state.limits.calls_per_socket {
             return Err(Problem::overloaded("too many requests of this connection are running"));
         }
-        let answer = self.router.clone().oneshot(request(call, client));
+        let answer = self.router.clone().oneshot(request(call, client, self.address));
         let state = self.state.clone();
         let answer = async move {
             let Ok(mut response) = answer.await;
@@ -80,7 +82,7 @@ fn refuse_event_stream(response: &Response, state: &ApiState) -> Response {
 
 /// The request that a call is. It has no `Accept`: where there is a choice, what comes is JSON and ends. It cannot be
 /// upgraded.
-fn request(call: RequestCommand, client: Authorization) -> Request {
+fn request(call: RequestCommand, client: Authorization, address: Option<ClientAddress>) -> Request {
     let RequestCommand { method, target, headers, body } = call;
     let mut request = Request::new(body.map_or_else(Body::empty, Body::from));
     *request.method_mut() = method;
@@ -88,5 +90,8 @@ fn request(call: RequestCommand, client: Authorization) -> Request {
     request.headers_mut().extend(headers);
     request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     request.extensions_mut().insert(PreAuthenticated(client));
+    if let Some(address) = address {
+        request.extensions_mut().insert(address);
+    }
     request
 }

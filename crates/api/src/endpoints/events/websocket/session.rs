@@ -74,7 +74,7 @@ impl Session {
     ) -> Self {
         let (engine, permits) = (state.engine.clone(), state.subscriptions.clone());
         let watches = StreamWatches::new(engine, permits, state.limits.subscriptions_per_socket);
-        let requests = Requests::new(state.clone(), lease.api());
+        let requests = Requests::new(state.clone(), lease.api(), client);
         let ping_at = Instant::now() + state.limits.ping_interval;
         Self {
             state,

@@ -1,0 +1,258 @@
+//! The audit log: which requests are in it, and what they say.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use usher_engine::audit::verify;
+use usher_engine::ports::{AuditKey, Clock as _, SystemClock};
+use usher_engine::testing::{MINT, UNIT, token};
+
+use crate::app::{Builder, TOKEN, TestApp, key};
+use crate::{lightning_node, openid};
+
+impl TestApp {
+    async fn change(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
+        let request = self.http.request(method, self.url(path)).bearer_auth(TOKEN).header("x-request-id", "test-audit");
+        let response = request.json(body).send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    /// The entries after this number.
+    async fn audit_after(&self, after: u64) -> Vec<Value> {
+        let response = self.get(&format!("/audit?after={after}")).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        response.json::<Value>().await.unwrap()["entries"].as_array().unwrap().clone()
+    }
+
+    async fn newest(&self) -> u64 {
+        self.audit_after(0).await.last().map_or(0, |entry| entry["sequence"].as_u64().unwrap())
+    }
+}
+
+/// The operations of the document that may change something: all but those that are read.
+fn changing_operations(method: Option<&str>) -> BTreeSet<String> {
+    let document: Value = serde_json::from_str(include_str!("../../../../docs/openapi.json")).unwrap();
+    let mut operations = BTreeSet::new();
+    for item in document["paths"].as_object().unwrap().values() {
+        for (of, operation) in item.as_object().unwrap() {
+            if ["post", "put", "patch", "delete"].contains(&&**of) && method.is_none_or(|method| method == of) {
+                operations.insert(operation["operationId"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    operations
+}
+
+const STREAM: &str = "{stream}";
+
+/// Each of them changes something; what starts with `+` begins before its change.
+fn cases() -> Vec<(&'static str, &'static str, String, Value)> {
+    let user = key(7).to_hex();
+    let soon = SystemClock.now().secs() + 3_600;
+    let payment = json!({
+        "main_key": user, "subkeys": [], "description": "Coffee", "amount": 7_000, "currency": "millisats", "expires_at": soon,
+    });
+    let minting = json!({ "mint_url": MINT, "unit": UNIT, "amount": 3 });
+    let good = json!({ "mint_url": MINT, "unit": UNIT, "token": token(MINT, UNIT, 3, "good").0 });
+    let send = json!({ "main_key": user, "subkeys": [], "mint_url": MINT, "unit": UNIT, "token": token(MINT, UNIT, 5, "sent").0 });
+    let asked = json!({ "main_key": user, "subkeys": [] });
+    let wanted =
+        json!({ "recipient_key": user, "subkeys": [], "content": { "amount": 3_000, "currency": "millisats" } });
+    let ticket = json!({ "main_key": user, "subkeys": [], "mint_url": MINT, "unit": UNIT, "amount": 1 });
+    let proof = json!({ "recipient_key": user, "subkeys": [], "mint_url": MINT });
+    let mut recurring = payment.clone();
+    recurring["recurrence"] = json!({ "calendar": "monthly", "first_payment_due": soon });
+    let relay = json!({ "relay": "wss://another.example" });
+    let none = || json!({});
+    let case = |action, method, path: &str, body| (action, method, path.to_owned(), body);
+    vec![
+        case("startLogin", "POST", "/login", none()),
+        case("createKeyHandshake", "POST", "/key-handshake", json!({ "static_token": "door" })),
+        case("closeKeyHandshake", "DELETE", "/key-handshake/{stream}", none()),
+        case("authenticateKey", "POST", "/authenticate-key", asked),
+        case("requestPayment", "POST", "/payments/single", payment),
+        case("requestInvoice", "POST", "/invoices/request", wanted),
+        case("createPaymentLink", "POST", "/payment-links", json!({ "amount": 5_000, "description": "Coffee" })),
+        case("closePaymentLink", "DELETE", "/payment-links/{stream}", none()),
+        case("requestSubscription", "POST", "/payments/recurring", recurring),
+        case("requestTicket", "POST", "/cashu/request", ticket),
+        case("createVerificationSession", "POST", "/verification/sessions", none()),
+        case(
+            "decideVerificationSession",
+            "POST",
+            "/verification/sessions/{stream}/decision",
+            json!({ "decision": "reject" }),
+        ),
+        case("requestVerificationToken", "POST", "/verification/token", proof),
+        case("sendTicket", "POST", "/cashu/send-direct", send),
+        case("+reclaimTicket", "POST", "/cashu/outgoing/{stream}/reclaim", none()),
+        case("issueJwt", "POST", "/jwt/issue", json!({ "target_key": user, "duration_hours": 1 })),
+        case("+mintTicket", "POST", "/cashu/mint", minting.clone()),
+        case("+burnTicket", "POST", "/cashu/burn", good),
+        case("+withdrawTicket", "POST", "/cashu/withdraw", minting),
+        case("+addRelay", "POST", "/relays", relay.clone()),
+        case("+removeRelay", "DELETE", "/relays", relay),
+        case("+publishProfile", "PUT", "/profile", json!({ "name": "shop" })),
+        case("+eraseUser", "DELETE", &format!("/users/{user}"), none()),
+        case(
+            "+revokeOidcConsent",
+            "DELETE",
+            "/oidc/consents",
+            json!({ "client_id": "a", "main_key": key(1).to_hex() }),
+        ),
+        case("+rotateOidcKeys", "POST", "/oidc/keys", none()),
+        case("+revokeOidcKey", "DELETE", "/oidc/keys/key-0", none()),
+        case("+openChannel", "POST", "/wallet/channels", json!({ "amount": 5_000, "peer": "03aa@host:1" })),
+        case("+closeChannel", "POST", "/wallet/channels/ab/close", none()),
+        case("+createAddress", "POST", "/wallet/addresses", none()),
+    ]
+}
+
+/// They need a user, or money that was paid: tested with real ones in `crates/usher/tests/e2e`.
+const WITH_REAL_PARTS: [&str; 7] = [
+    "redeemLogin",
+    "payInvoice",
+    "refundPayment",
+    "closeSubscription",
+    "retryWebhookDelivery",
+    "sendOnChain",
+    // There is nothing to forget here: tested below.
+    "forgetPasskeys",
+];
+
+const CHANGE_NOTHING: [&str; 3] = ["verifyJwt", "getNextOccurrence", "getReceivingCost"];
+
+async fn start() -> TestApp {
+    let builder = TestApp::builder();
+    Builder { openid: Some(openid::provider()), lightning: Some(lightning_node::backend()), ..builder }.start().await
+}
+
+#[tokio::test]
+async fn each_change_has_one_entry() {
+    let app = start().await;
+    let (mut tested, mut stream) = (BTreeSet::new(), String::new());
+    for (action, method, path, body) in cases() {
+        let (begins, action) = (action.starts_with('+'), action.trim_start_matches('+'));
+        let before = app.newest().await;
+        let path = path.replace(STREAM, &stream);
+        let (status, response) = app.change(method, &path, &body).await;
+        assert_eq!(status, 200, "{action}: {response}");
+        let entries = app.audit_after(before).await;
+        let outcomes: Vec<_> = entries.iter().map(|entry| entry["outcome"].as_str().unwrap()).collect();
+        assert_eq!(outcomes, if begins { vec!["begun", "ok"] } else { vec!["ok"] }, "{action}");
+        for entry in &entries {
+            assert_eq!(entry["action"], action);
+            assert_eq!((&entry["actor"], &entry["address"]), (&json!("token"), &json!("127.0.0.1")), "{action}");
+            assert_eq!(entry["request_id"], "test-audit");
+        }
+        for name in ["stream_id", "session_id"] {
+            if let Some(id) = response[name].as_str() {
+                id.clone_into(&mut stream);
+                let is_named = entries.iter().all(|entry| entry["details"].to_string().contains(id));
+                assert!(is_named || name != "stream_id", "{action}: {entries:?}");
+            }
+        }
+        tested.insert(action.to_owned());
+    }
+    let document = changing_operations(None);
+    let others = WITH_REAL_PARTS.into_iter().chain(CHANGE_NOTHING).chain(["forgetRemoteSigner"]).map(str::to_owned);
+    let all: BTreeSet<_> = tested.iter().cloned().chain(others).collect();
+    assert_eq!(document.difference(&all).collect::<Vec<_>>(), Vec::<&String>::new(), "these have no test");
+
+    // No entry names a user, or holds a secret.
+    let log = Value::from(app.audit_after(0).await).to_string();
+    for hidden in [
+        key(7).to_hex(),
+        key(1).to_hex(),
+        "cashuB".to_owned(),
+        "door".to_owned(),
+        TOKEN.to_owned(),
+        "Coffee".to_owned(),
+    ] {
+        assert!(!log.contains(&hidden), "{hidden}");
+    }
+    assert!(log.contains(r#""amount_millisats":7000"#), "{log}");
+    assert!(log.contains(r#""relay":"wss://another.example"#), "{log}");
+    let found = verify(&*app.store, &AuditKey::of_service(&[7; 32]), None).await.unwrap();
+    assert_eq!((found.fault, found.head.map(|head| head.sequence)), (None, Some(app.newest().await)));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn what_changes_nothing_has_no_entry() {
+    let app = start().await;
+    let jwt = json!({ "public_key": key(1).to_hex(), "token": "no" });
+    for (method, path, body) in [
+        ("POST", "/jwt/verify", jwt),
+        ("POST", "/calendar/next-occurrence", json!({ "calendar": "daily", "from": 0 })),
+        ("POST", "/wallet/receiving-cost", json!({ "amount": 300 })),
+        // With mistakes, and of paths that do not exist.
+        ("POST", "/key-handshake", json!({ "static_token": 7 })),
+        ("POST", "/cashu/mint", json!({})),
+        ("POST", "/nothing", json!({})),
+        ("GET", "/relays", Value::Null),
+    ] {
+        app.change(method, path, &body).await;
+    }
+    let anonymous = app.http.post(app.url("/key-handshake")).json(&json!({})).send().await.unwrap();
+    assert_eq!(anonymous.status(), 401);
+    assert_eq!(app.audit_after(0).await, Vec::<Value>::new());
+
+    // What is begun and comes to nothing says so.
+    for path in ["passkeys", "remote-signers"] {
+        let (status, _) = app.change("DELETE", &format!("/{path}/{}", key(7).to_hex()), &json!({})).await;
+        assert_eq!(status, 404);
+    }
+    let entries = app.audit_after(0).await;
+    let outcomes: Vec<_> = entries.iter().map(|entry| entry["outcome"].as_str().unwrap()).collect();
+    assert_eq!(outcomes, ["begun", "passkey_not_found", "begun", "remote_signer_not_found"]);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_repeated_request_has_one_entry() {
+    let app = start().await;
+    for path in ["/key-handshake", "/oidc/keys"] {
+        for repeated in [false, true, true] {
+            let response = app.post(path).header("idempotency-key", "once").json(&json!({})).send().await.unwrap();
+            assert_eq!(response.headers().contains_key("idempotency-replayed"), repeated);
+        }
+    }
+    let entries = app.audit_after(0).await;
+    let outcomes: Vec<_> = entries.iter().map(|entry| entry["outcome"].as_str().unwrap()).collect();
+    assert_eq!(outcomes, ["ok", "begun", "ok"]);
+    app.stop().await;
+}
+
+/// The change is not made if it cannot be recorded.
+#[tokio::test]
+async fn what_cannot_be_recorded_is_not_done() {
+    let app = start().await;
+    app.store.fail(&["add_audit_entry"], 1);
+    let (status, problem) = app.change("POST", "/relays", &json!({ "relay": "wss://another.example" })).await;
+    assert_eq!((status, &problem["code"]), (503, &json!("storage_unavailable")));
+    let relays = app.get("/relays").send().await.unwrap().text().await.unwrap();
+    assert!(!relays.contains("another.example"), "{relays}");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn entries_are_listed_in_pages() {
+    let app = TestApp::start().await;
+    let empty: Value = app.get("/audit").send().await.unwrap().json().await.unwrap();
+    assert_eq!(empty, json!({ "entries": [], "head": null, "next": null }));
+    for _ in 0..3 {
+        app.handshake(json!({})).await;
+    }
+    let first: Value = app.get("/audit?limit=2").send().await.unwrap().json().await.unwrap();
+    assert_eq!((first["entries"].as_array().unwrap().len(), &first["next"]), (2, &json!("2")));
+    let second: Value = app.get("/audit?limit=2&after=2").send().await.unwrap().json().await.unwrap();
+    assert_eq!((second["entries"].as_array().unwrap().len(), &second["next"]), (1, &Value::Null));
+    assert_eq!(second["head"], format!("3:{}", second["entries"][0]["hash"].as_str().unwrap()));
+    for after in ["", "x", "-1", "99999999999999999999"] {
+        let response = app.get(&format!("/audit?after={after}")).send().await.unwrap();
+        assert_eq!(response.status(), 422, "{after}");
+    }
+    app.stop().await;
+}
