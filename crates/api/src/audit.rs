@@ -20,9 +20,9 @@ use usher_engine::ports::{NewAuditEntry, StoreError};
 use usher_engine::{PendingAudit, in_current_request};
 
 use crate::ApiState;
+use crate::auth::Authorization;
 use crate::detached_change::TaskLost;
 use crate::idempotency::IDEMPOTENCY_REPLAYED;
-use crate::auth::Authorization;
 use crate::peer_address::ClientAddress;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::RequestId;
@@ -61,44 +61,49 @@ const IN_ITS_COMMIT: [&str; 19] = [
 const CHANGES_NOTHING: [&str; 3] = ["verifyJwt", "getNextOccurrence", "getReceivingCost"];
 
 /// Refusals because of what a client may do or spend.
-const RECORDED_REFUSALS: [ErrorCode; 1] = [ErrorCode::BudgetExhausted];
+const RECORDED_REFUSALS: [ErrorCode; 4] =
+    [ErrorCode::BudgetExhausted, ErrorCode::ScopeMissing, ErrorCode::NetworkNotAllowed, ErrorCode::OwnStreamsOnly];
 
 /// Parts of paths that say on what a request acts, and name no user.
-const RECORDED_PARAMETERS: [&str; 5] = ["stream_id", "session_id", "id", "channel_id", "kid"];
+const RECORDED_PARAMETERS: [&str; 6] = ["stream_id", "session_id", "key_id", "id", "channel_id", "kid"];
 
 /// Most of such a part: what a client sends is not checked yet.
 const MAX_VALUE_CHARS: usize = 128;
 
-/// What a route does, as the log calls it; `None`: it changes nothing.
-fn action(method: &Method, path: &str) -> Option<&'static str> {
-    static ACTIONS: OnceLock<HashMap<(Method, String), String>> = OnceLock::new();
-    let actions = ACTIONS.get_or_init(|| {
-        let mut actions = HashMap::new();
+/// The operation of a route, as the document calls it.
+fn operation(method: &Method, path: &str) -> Option<&'static str> {
+    static OPERATIONS: OnceLock<HashMap<(Method, String), String>> = OnceLock::new();
+    let operations = OPERATIONS.get_or_init(|| {
+        let mut operations = HashMap::new();
         for (path, item) in router::openapi().paths.paths {
-            let changing = [
+            let of_path = [
+                (Method::GET, item.get),
                 (Method::POST, item.post),
                 (Method::PUT, item.put),
                 (Method::PATCH, item.patch),
                 (Method::DELETE, item.delete),
             ];
-            for (method, operation) in changing {
-                if let Some(id) = operation.and_then(|operation| operation.operation_id)
-                    && !CHANGES_NOTHING.contains(&&*id)
-                {
-                    actions.insert((method, path.clone()), id);
+            for (method, operation) in of_path {
+                if let Some(id) = operation.and_then(|operation| operation.operation_id) {
+                    operations.insert((method, path.clone()), id);
                 }
             }
         }
-        actions
+        operations
     });
-    actions.get(&(method.clone(), path.to_owned())).map(String::as_str)
+    operations.get(&(method.clone(), path.to_owned())).map(String::as_str)
+}
+
+/// What a request asks for.
+fn asked_for(request: &Request) -> Option<&'static str> {
+    let path = request.extensions().get::<MatchedPath>()?;
+    operation(request.method(), path.as_str())
 }
 
 /// Records the request, if it changes something.
 pub(crate) async fn record(State(state): State<ApiState>, request: Request, next: Next) -> Response {
-    let path = request.extensions().get::<MatchedPath>();
-    let action = path.and_then(|path| action(request.method(), path.as_str()));
-    let Some(action) = action else { return next.run(request).await };
+    let changes = |action: &&str| request.method() != Method::GET && !CHANGES_NOTHING.contains(action);
+    let Some(action) = asked_for(&request).filter(changes) else { return next.run(request).await };
     let pending = Arc::new(PendingAudit::default());
     let (request, mut entry) = entry(&state, action, request).await;
     if IN_ITS_COMMIT.contains(&action) {
@@ -123,6 +128,19 @@ pub(crate) async fn record(State(state): State<ApiState>, request: Request, next
     match tasks.spawn(in_current_request(work).in_current_span()).await {
         Ok(response) => response,
         Err(error) => Problem::from(TaskLost::Task(Some(error))).into_response(),
+    }
+}
+
+/// Records that a request was refused before it was processed, if it is one that is recorded. What the client asked for may be a read.
+pub(crate) async fn record_refusal(state: &ApiState, request: Request, code: ErrorCode) {
+    if !RECORDED_REFUSALS.contains(&code) {
+        return;
+    }
+    let action = asked_for(&request).unwrap_or("-");
+    let (_, mut entry) = entry(state, action, request).await;
+    code.as_str().clone_into(&mut entry.record.outcome);
+    if let Err(error) = state.engine.audit().add(entry).await {
+        tracing::error!(?error, "a refused request is missing in the audit log");
     }
 }
 
@@ -167,7 +185,8 @@ async fn entry(state: &ApiState, action: &str, request: Request) -> (Request, Ne
     let (mut head, body) = request.into_parts();
     let address = head.extensions.get::<ClientAddress>().map(|ClientAddress(address)| address.to_canonical());
     let request_id = head.extensions.get::<RequestId>().map(|id| id.as_str().to_owned());
-    let actor = "token".to_owned();
+    let key = head.extensions.get::<Authorization>().and_then(Authorization::key_id);
+    let actor = key.map_or_else(|| "token".to_owned(), |key| key.to_string());
     let mut entry = state.engine.audit().entry(
         actor,
         address.as_ref().map(IpAddr::to_string).unwrap_or_default(),

@@ -23,6 +23,7 @@ mod header_list;
 mod host_header;
 mod idempotency;
 mod idempotency_queue;
+mod key_rate_limit;
 mod local_request;
 mod metrics;
 mod middleware;

@@ -18,9 +18,11 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::access::AccessTable;
+use crate::audit;
 use crate::auth::{self, AuthPolicy, Authorization};
 use crate::auth_failure_throttle::{LOGGED_BURST, Summary, WrongToken};
 use crate::connection_lease::ConnectionLease;
+use crate::key_rate_limit::KeyQuota;
 use crate::peer_address::{ClientAddress, Peer};
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::{RequestId, X_REQUEST_ID};
@@ -76,16 +78,22 @@ async fn respond(context: Context, request_id: RequestId, mut request: Request, 
     let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);
     let checked = context.check(&mut request);
     let authenticated = is_authenticated(&request);
+    let quota = request.extensions().get::<KeyQuota>().copied();
     let (mut response, waited) = match checked {
         Ok(()) => context.run(request, next).await,
         Err(problem) => {
-            if problem.code() == ErrorCode::Unauthorized && auth::has_token(request.headers()) {
+            let has_failed = matches!(problem.code(), ErrorCode::Unauthorized | ErrorCode::NetworkNotAllowed);
+            if has_failed && auth::has_token(request.headers()) {
                 delay_wrong_token(&context.state, peer).await;
             }
+            audit::record_refusal(&context.state, request, problem.code()).await;
             (problem.into_response(), false)
         }
     };
     finish_response(&mut response, &request_id);
+    if let Some(quota) = quota {
+        quota.write(response.headers_mut());
+    }
     let completed = CompletedRequest {
         method,
         route: path.as_ref().map_or("-", MatchedPath::as_str),
@@ -135,10 +143,23 @@ impl Context {
                 let route = request.extensions().get::<MatchedPath>();
                 let access = route.and_then(|route| self.access.get(request.method(), route.as_str()));
                 request.extensions_mut().insert(authorization.clone());
+                self.check_key_rate(&authorization, request)?;
                 access.map_or(Ok(()), |access| access.check(&authorization))?;
                 check_rate_limit(&self.state)
             }
         }
+    }
+
+    /// Counts one request against the key's own `requests_per_second`.
+    fn check_key_rate(&self, authorization: &Authorization, request: &mut Request) -> Result<(), Problem> {
+        let limit = authorization.terms().and_then(|terms| terms.requests_per_second);
+        let (Some(key), Some(limit)) = (authorization.key_id(), limit) else { return Ok(()) };
+        let quota = self.state.key_rates.take(key, limit, self.state.clock.now());
+        request.extensions_mut().insert(quota);
+        quota.retry_after.map_or(Ok(()), |seconds| {
+            let detail = "more requests per second than the `requests_per_second` of the key allows";
+            Err(Problem::new(ErrorCode::RateLimited, detail).retry_after(seconds))
+        })
     }
 
     fn authenticate(&self, request: &Request) -> Result<Authorization, Problem> {

@@ -18,6 +18,7 @@ use crate::auth_failure_throttle::AuthFailureThrottle;
 use crate::connection_table::ConnectionTable;
 use crate::global_rate_limit::GlobalRateLimit;
 use crate::idempotency_queue::IdempotencyQueue;
+use crate::key_rate_limit::KeyRateLimits;
 use crate::metrics::HttpMetrics;
 use crate::problem::Problem;
 use crate::service_status::ServiceStatus;
@@ -149,6 +150,7 @@ pub struct Shared {
     pub(crate) limits: Limits,
     pub(crate) docs: DocsAccess,
     pub(crate) rate: Option<GlobalRateLimit>,
+    pub(crate) key_rates: KeyRateLimits,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) tasks: TaskTracker,
@@ -202,6 +204,7 @@ impl ApiState {
             jwt,
             docs,
             rate: limits.requests_per_second.map(GlobalRateLimit::new),
+            key_rates: KeyRateLimits::default(),
             clock,
             randomness,
             tasks,

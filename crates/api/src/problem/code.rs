@@ -87,7 +87,8 @@ pub enum ErrorCode {
     InvalidRequest,
     /// The path is a WebSocket, and this is no opening handshake of one.
     UpgradeRequired,
-    /// More requests per second than `limits.requests_per_second`; ask again after `Retry-After`.
+    /// More requests per second than `limits.requests_per_second`, or than the API key's own `requests_per_second`; ask again after
+    /// `Retry-After`.
     RateLimited,
     /// Too little is left of `wallet.daily_budget_millisats`, or of the API key's daily budget; there is room again after `Retry-After` at the earliest.
     BudgetExhausted,

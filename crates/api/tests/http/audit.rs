@@ -105,6 +105,9 @@ fn cases() -> Vec<(&'static str, &'static str, String, Value)> {
         case("+revokeOidcKey", "DELETE", "/oidc/keys/key-0", none()),
         case("+openChannel", "POST", "/wallet/channels", json!({ "amount": 5_000, "peer": "03aa@host:1" })),
         case("+closeChannel", "POST", "/wallet/channels/ab/close", none()),
+        case("+createKey", "POST", "/keys", json!({ "name": "shop", "scopes": ["login"] })),
+        case("+rotateKey", "POST", "/keys/{stream}/rotate", json!({ "overlap_seconds": 60 })),
+        case("+revokeKey", "DELETE", "/keys/{stream}", none()),
         case("+createAddress", "POST", "/wallet/addresses", none()),
     ]
 }
@@ -146,11 +149,11 @@ async fn each_change_has_one_entry() {
             assert_eq!((&entry["actor"], &entry["address"]), (&json!("token"), &json!("127.0.0.1")), "{action}");
             assert_eq!(entry["request_id"], "test-audit");
         }
-        for name in ["stream_id", "session_id"] {
-            if let Some(id) = response[name].as_str() {
+        for name in ["/stream_id", "/session_id", "/key/id"] {
+            if let Some(id) = response.pointer(name).and_then(Value::as_str) {
                 id.clone_into(&mut stream);
                 let is_named = entries.iter().all(|entry| entry["details"].to_string().contains(id));
-                assert!(is_named || name != "stream_id", "{action}: {entries:?}");
+                assert!(is_named || name != "/stream_id", "{action}: {entries:?}");
             }
         }
         tested.insert(action.to_owned());
@@ -254,5 +257,59 @@ async fn entries_are_listed_in_pages() {
         let response = app.get(&format!("/audit?after={after}")).send().await.unwrap();
         assert_eq!(response.status(), 422, "{after}");
     }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn entries_name_the_key_also_when_it_was_refused() {
+    let app = start().await;
+    let (_, key) = app.change("POST", "/keys", &json!({ "name": "shop", "scopes": ["login"] })).await;
+    let (id, secret) = (key["key"]["id"].as_str().unwrap(), key["secret"].as_str().unwrap());
+    let before = app.newest().await;
+    for (method, path, status) in [
+        ("POST", "/key-handshake", 200),
+        ("POST", "/payments/single", 403),
+        ("GET", "/payments", 403),
+        ("GET", "/audit", 403),
+    ] {
+        let request = app.http.request(method.parse().unwrap(), app.url(path)).bearer_auth(secret).json(&json!({}));
+        assert_eq!(request.send().await.unwrap().status(), status, "{path}");
+    }
+    let entries = app.audit_after(before).await;
+    let of_key = |entry: &Value| (entry["action"].clone(), entry["outcome"].clone(), entry["actor"] == id);
+    assert_eq!(
+        entries.iter().map(of_key).collect::<Vec<_>>(),
+        [
+            (json!("createKeyHandshake"), json!("ok"), true),
+            (json!("requestPayment"), json!("scope_missing"), true),
+            (json!("listPayments"), json!("scope_missing"), true),
+            (json!("listAuditEntries"), json!("scope_missing"), true),
+        ]
+    );
+    let created = app.audit_after(0).await;
+    assert!(created.iter().any(|entry| entry["details"]["key_id"] == id), "{created:?}");
+    assert!(!Value::from(created).to_string().contains(secret));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_is_limited_by_its_rate_and_told_what_is_left() {
+    let app = start().await;
+    let terms = json!({ "name": "shop", "scopes": ["login"], "requests_per_second": 2 });
+    let (_, key) = app.change("POST", "/keys", &terms).await;
+    let request = || app.http.get(app.url("/key-handshake")).bearer_auth(key["secret"].as_str().unwrap());
+    // The clock stands still.
+    for (status, left) in [(200, 1), (200, 0), (429, 0)] {
+        let response = request().send().await.unwrap();
+        let field = |name| response.headers()[name].to_str().unwrap();
+        assert_eq!(field("ratelimit-policy"), "\"key\";q=2;w=1");
+        assert_eq!(field("ratelimit"), format!("\"key\";r={left};t=1"));
+        assert_eq!(response.status(), status);
+        assert_eq!(response.headers().contains_key("retry-after"), status == 429);
+    }
+    let response = app.get("/key-handshake").send().await.unwrap();
+    assert!(response.status() == 200 && !response.headers().contains_key("ratelimit"), "the token");
+    app.clock.turn(std::time::Duration::from_secs(1));
+    assert_eq!(request().send().await.unwrap().status(), 200);
     app.stop().await;
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
+use usher_engine::PendingAudit;
 use usher_engine::access::NewKeyRequest;
 
 use super::key::{Error, KeyWithSecret, with_secret};
@@ -38,5 +39,7 @@ pub(crate) async fn create_key(
 ) -> Result<Response, Error> {
     let keys = Arc::clone(&state.keys);
     let created = async move { keys.create(request, authorization.key()).await };
-    Ok(with_secret(detached_change::run_detached(&state, created).await??))
+    let created = detached_change::run_detached(&state, created).await??;
+    PendingAudit::add_detail("key_id", created.key.id.to_string());
+    Ok(with_secret(created))
 }

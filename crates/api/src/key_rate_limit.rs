@@ -1,0 +1,122 @@
+//! Requests per second of each API key, and the header fields that tell its client how many are left
+//! (draft-ietf-httpapi-ratelimit-headers-10).
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use parking_lot::Mutex;
+use usher_engine::UnixMillis;
+use usher_engine::access::MAX_KEYS;
+use usher_engine::ports::KeyId;
+use usher_token_bucket::{Rate, TokenBucket};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// What is left of the rates of keys. Each holds one second's worth of requests.
+#[derive(Default)]
+pub(crate) struct KeyRateLimits(Mutex<HashMap<KeyId, TokenBucket<UnixMillis>>>);
+
+/// What is left to a key. A request extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeyQuota {
+    per_second: NonZeroU32,
+    left: u32,
+    /// Seconds after which a further request is accepted; `None`: this one is.
+    pub(crate) retry_after: Option<u64>,
+}
+
+impl KeyRateLimits {
+    /// Counts a request of this key.
+    pub(crate) fn take(&self, key: KeyId, per_second: NonZeroU32, now: UnixMillis) -> KeyQuota {
+        let mut buckets = self.0.lock();
+        if buckets.len() >= MAX_KEYS && !buckets.contains_key(&key) {
+            // Those of keys that were revoked are among them.
+            buckets.retain(|_, bucket| !bucket.is_full(now));
+        }
+        let rate = Rate::full_after(per_second.get(), SECOND);
+        let bucket = buckets.entry(key).or_insert_with(|| TokenBucket::new(rate, now));
+        let taken = bucket.try_take(now);
+        let seconds = |wait: Duration| wait.as_nanos().div_ceil(SECOND.as_nanos()).try_into().unwrap_or(u64::MAX);
+        KeyQuota { per_second, left: bucket.whole_tokens(now), retry_after: taken.err().map(seconds) }
+    }
+}
+
+impl KeyQuota {
+    /// Adds the header fields: lists of strings with parameters (RFC 9651). `q` requests within `w` seconds; `r` are left, and all of
+    /// them again after `t` seconds.
+    pub(crate) fn write(self, headers: &mut HeaderMap) {
+        let Self { per_second, left, .. } = self;
+        let reset = u8::from(left < per_second.get());
+        let fields = [
+            (RATE_LIMIT_POLICY, format!("\"key\";q={per_second};w=1")),
+            (RATE_LIMIT, format!("\"key\";r={left};t={reset}")),
+        ];
+        for (name, value) in fields {
+            // Visible ASCII: it cannot fail.
+            if let Ok(value) = HeaderValue::try_from(value) {
+                headers.insert(name, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: UnixMillis = UnixMillis(1_732_137_600_000);
+
+    fn key(number: u16) -> KeyId {
+        let mut random = [0; 10];
+        random[8..].copy_from_slice(&number.to_be_bytes());
+        KeyId::from_parts(NOW.0, random)
+    }
+
+    fn rate(per_second: u32) -> NonZeroU32 {
+        NonZeroU32::new(per_second).unwrap()
+    }
+
+    fn fields(quota: KeyQuota) -> [String; 2] {
+        let mut headers = HeaderMap::new();
+        quota.write(&mut headers);
+        ["ratelimit-policy", "ratelimit"].map(|name| headers[name].to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn each_key_has_its_rate() {
+        let limits = KeyRateLimits::default();
+        for left in [2, 1, 0] {
+            let quota = limits.take(key(1), rate(3), NOW);
+            assert_eq!((quota.left, quota.retry_after), (left, None));
+        }
+        let quota = limits.take(key(1), rate(3), NOW);
+        assert_eq!((quota.left, quota.retry_after), (0, Some(1)));
+        assert_eq!(fields(quota), ["\"key\";q=3;w=1", "\"key\";r=0;t=1"]);
+        assert_eq!(limits.take(key(2), rate(3), NOW).left, 2, "another key");
+        assert_eq!(limits.take(key(1), rate(3), UnixMillis(NOW.0 + 334)).retry_after, None);
+        assert_eq!(
+            limits.take(key(1), rate(3), UnixMillis(NOW.0 + 60_000)).left,
+            2,
+            "what was not used does not pile up"
+        );
+        assert_eq!(
+            limits.take(key(1), rate(3), UnixMillis(0)).retry_after,
+            None,
+            "a clock that was set back blocks nobody"
+        );
+    }
+
+    #[test]
+    fn number_of_remembered_keys_is_limited() {
+        let limits = KeyRateLimits::default();
+        for number in 0..5_000_u16 {
+            limits.take(key(number), rate(1_000), UnixMillis(NOW.0 + u64::from(number) * 10));
+            assert!(limits.0.lock().len() <= MAX_KEYS);
+        }
+    }
+}
