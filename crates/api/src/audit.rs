@@ -201,3 +201,18 @@ async fn entry(state: &ApiState, action: &str, request: Request) -> (Request, Ne
     }
     (Request::from_parts(head, body), entry)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_that_are_named_exist() {
+        let paths = router::openapi().paths.paths;
+        let operations = paths.into_values().flat_map(|item| [item.post, item.put, item.patch, item.delete]);
+        let known: Vec<_> = operations.flatten().filter_map(|operation| operation.operation_id).collect();
+        for id in IN_ITS_COMMIT.iter().chain(&CHANGES_NOTHING) {
+            assert!(known.iter().any(|known| known == id), "{id}");
+        }
+    }
+}

@@ -175,7 +175,7 @@ async fn each_change_has_one_entry() {
     ] {
         assert!(!log.contains(&hidden), "{hidden}");
     }
-    assert!(log.contains(r#""amount_millisats":7000"#), "{log}");
+    assert!(log.contains(r#""amount_millisats":"7000""#), "{log}");
     assert!(log.contains(r#""relay":"wss://another.example"#), "{log}");
     let found = verify(&*app.store, &AuditKey::of_service(&[7; 32]), None).await.unwrap();
     assert_eq!((found.fault, found.head.map(|head| head.sequence)), (None, Some(app.newest().await)));

@@ -8,7 +8,12 @@ use usher_protocol::PublicKey;
 
 use crate::event::Event;
 use crate::ports::{
-    AllCommitted, AuditBounds, AuditEntry, AuditKey, AuditReader, AuditStore, BookedPayment, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, EventMatch, EventPosition, ForgottenUser, IdempotencyKey, IdempotencyRecord, IdempotencyStore, KeyId, KeyStore, Matches, NewAuditEntry, NewIdempotencyRecord, OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount, PaymentFilter, ProofId, Retried, Revision, SettingStore, SignerSession, Store, StoreError, StoredKey, StoredOperation, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore, UserStore,
+    AllCommitted, AuditBounds, AuditEntry, AuditKey, AuditReader, AuditStore, BookedPayment, Commit, CorrelationKey,
+    Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, EventMatch, EventPosition, ForgottenUser,
+    IdempotencyKey, IdempotencyRecord, IdempotencyStore, KeyId, KeyStore, Matches, NewAuditEntry, NewIdempotencyRecord,
+    OpenOperation, OperationKind, OutboxMessage, Passkey, PasskeyCount, PaymentFilter, ProofId, Retried, Revision,
+    SettingStore, SignerSession, Store, StoreError, StoredKey, StoredOperation, StoredProof, StoredTicketJob,
+    TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore, UserStore,
 };
 use crate::{StreamId, UnixMillis};
 

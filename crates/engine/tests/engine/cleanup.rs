@@ -199,3 +199,24 @@ async fn relays_are_kept_only_for_users_still_contacted() {
     assert_eq!(store.user_relays(&user(1).public_key()).await.unwrap(), ["wss://theirs"]);
     usher.stop().await;
 }
+
+#[tokio::test]
+async fn old_entries_of_the_audit_log_are_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let add = async || {
+        let [actor, address, action, request_id] = ["token", "", "startLogin", "one"].map(str::to_owned);
+        let log = usher.engine.audit();
+        log.add(log.entry(actor, address, action, request_id)).await.unwrap();
+    };
+    add().await;
+    usher.clock.turn(options().audit.retention);
+    add().await;
+    let is_old_one_gone = async || {
+        let entries = usher.engine.audit().entries(0, 10).await.unwrap();
+        entries.iter().map(|entry| entry.sequence).eq([2])
+    };
+    usher.until(HOUR, "it was not removed", is_old_one_gone).await;
+    assert_eq!(usher.engine.audit().head().await.unwrap().map(|head| head.sequence), Some(2));
+    usher.stop().await;
+}

@@ -1,5 +1,6 @@
 //! `GET /audit`
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use axum::Json;
@@ -71,7 +72,7 @@ pub(crate) struct List {
     "actor": "token",
     "address": "203.0.113.7",
     "action": "requestPayment",
-    "details": { "stream_id": "01934b2f-0000-7000-8000-000000000000", "amount_millisats": 10000 },
+    "details": { "stream_id": "01934b2f-0000-7000-8000-000000000000", "amount_millisats": "10000" },
     "outcome": "ok",
     "request_id": "b1d5781111d84f7b3fe45a0852e59758",
     "hash": "5d41402abc4b2a76b9719d911017c5925d41402abc4b2a76b9719d911017c592",
@@ -87,8 +88,8 @@ pub(crate) struct Entry {
     address: String,
     /// What was done: an `operationId` of this document.
     action: String,
-    /// On what: `stream_id`, `amount_millisats`, and others.
-    details: Map<String, Value>,
+    /// On what: `stream_id`, `amount_millisats`, and others, as text.
+    details: BTreeMap<String, String>,
     /// What came of it: `ok`, `begun` (the entry with what came of it follows), or the `code` of an error.
     outcome: String,
     /// The `X-Request-Id` of the request.
@@ -105,13 +106,22 @@ impl From<AuditEntry> for Entry {
             actor: record.actor,
             address: record.address,
             action: record.action,
-            // A damaged one is shown as empty; verification names it.
-            details: serde_json::from_str(&record.details).unwrap_or_default(),
+            details: details(&record.details),
             outcome: record.outcome,
             request_id: record.request_id,
             hash: hex::encode(hash),
         }
     }
+}
+
+/// Those of a damaged entry are shown as empty; verification names it.
+fn details(text: &str) -> BTreeMap<String, String> {
+    let details: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
+    let as_text = |value| match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    details.into_iter().map(|(name, value)| (name, as_text(value))).collect()
 }
 
 /// Lists who changed what: the audit log.

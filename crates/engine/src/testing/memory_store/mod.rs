@@ -15,7 +15,10 @@ use std::time::Duration;
 
 use crate::event::Event;
 use crate::ports::{
-    AllCommitted, BookedPayment, Commit, Conflict, CorrelationKey, Delivery, IdempotencyKey, IdempotencyRecord, KeyId, OpenOperation, OperationHead, OperationKind, OutboxChange, OutboxMessage, Passkey, PasskeyChange, PasskeyCount, PaymentFilter, Revision, SignerSession, SignerSessionUpdate, State, Store, StoreError, StoredKey, StoredOperation, UserSigner,
+    AllCommitted, BookedPayment, Commit, Conflict, CorrelationKey, Delivery, IdempotencyKey, IdempotencyRecord, KeyId,
+    OpenOperation, OperationHead, OperationKind, OutboxChange, OutboxMessage, Passkey, PasskeyChange, PasskeyCount,
+    PaymentFilter, Revision, SignerSession, SignerSessionUpdate, State, Store, StoreError, StoredKey, StoredOperation,
+    UserSigner,
 };
 use crate::{StreamId, UnixMillis};
 use async_trait::async_trait;
