@@ -100,6 +100,14 @@ export class OperatorEndpoints {
     return this.#http.call("DELETE", `/keys/${segment(keyId)}`, undefined, options);
   }
 
+  /** Lists who changed what, the oldest first. */
+  auditEntries(
+    filter: { after?: string; limit?: number } = {},
+    options?: CallOptions,
+  ): List<Schemas["AuditLog"], Schemas["AuditEntry"]> {
+    return list(this.#http, "/audit", filter, options, (page) => page.entries);
+  }
+
   /** The service's own name, as it publishes it. */
   nostrJson(name?: string, options?: CallOptions): Promise<Schemas["WellKnown"]> {
     return this.#http.call("GET", `/.well-known/nostr.json${query({ name })}`, undefined, options);

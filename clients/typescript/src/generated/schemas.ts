@@ -109,6 +109,50 @@ export interface components {
             value: string;
         };
         /**
+         * @description An entry of the audit log.
+         */
+        AuditEntry: {
+            /** @description What was done: an `operationId` of this document. */
+            action: string;
+            /** @description Who: `token`, or the id of a key. */
+            actor: string;
+            /** @description The address of the connection; empty if unknown. */
+            address: string;
+            /**
+             * Format: int64
+             * @description When, in Unix seconds.
+             */
+            at: number;
+            /** @description On what: `stream_id`, `amount_millisats`, and others, as text. */
+            details: {
+                [key: string]: string;
+            };
+            /** @description The hash that chains it to the entries before it, in hex. */
+            hash: string;
+            /** @description What came of it: `ok`, `begun` (the entry with what came of it follows), or the `code` of an error. */
+            outcome: string;
+            /** @description The `X-Request-Id` of the request. */
+            request_id: string;
+            /**
+             * Format: int64
+             * @description Its number, from 1 without gaps.
+             */
+            sequence: number;
+        };
+        /**
+         * @description Who changed what.
+         */
+        AuditLog: {
+            /** @description The entries, the oldest first. */
+            entries: components["schemas"]["AuditEntry"][];
+            /**
+             * @description The newest entry of the log: note it elsewhere; `usher audit verify --head` compares. `null`: the log is empty.
+             */
+            head?: string | null;
+            /** @description The `after` for the next page; `null` if this is the last one. */
+            next?: string | null;
+        };
+        /**
          * @description Asks a user to prove that they hold a key.
          */
         AuthenticateKeyRequest: {

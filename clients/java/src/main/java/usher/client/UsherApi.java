@@ -1583,6 +1583,38 @@ public final class UsherApi {
     }
 
     /**
+     * Lists who changed what: the audit log.
+     *
+     * <p>{@code GET /audit}
+     *
+     * @param query which part of it
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<AuditLog> listAuditEntries(ListAuditEntriesQuery query) {
+        return listAuditEntries(query, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Lists who changed what: the audit log.
+     *
+     * <p>Each change that a client makes is an entry, in the same transaction as the change, and so is each request
+     * that was refused because of what the client may do or spend. An entry has no secret and names no user. {@code
+     * usher audit verify} shows whether entries were changed or removed.
+     *
+     * <p>An API key needs the scope {@code admin}.
+     *
+     * <p>{@code GET /audit}
+     *
+     * @param query which part of it
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<AuditLog> listAuditEntries(ListAuditEntriesQuery query, CallOptions options) {
+        return transport.call(Request.of("GET", "/audit").query(Encoders.listAuditEntriesQuery(query)), options,
+                Decoders::auditLog);
+    }
+
+    /**
      * Lists the relays and the state of their connections.
      *
      * <p>{@code GET /relays}

@@ -48,6 +48,26 @@ public final class Decoders {
                 json.integer("at"));
     }
 
+    public static AuditEntry auditEntry(JsonObject json) {
+        return new AuditEntry(
+                json.integer("sequence"),
+                json.integer("at"),
+                json.string("actor"),
+                json.string("address"),
+                json.string("action"),
+                json.stringMap("details"),
+                json.string("outcome"),
+                json.string("request_id"),
+                json.string("hash"));
+    }
+
+    public static AuditLog auditLog(JsonObject json) {
+        return new AuditLog(
+                json.list("entries", Decoders::auditEntry),
+                json.optionalString("head"),
+                json.optionalString("next"));
+    }
+
     public static AuthorizedRecurrence authorizedRecurrence(JsonObject json) {
         return new AuthorizedRecurrence(
                 json.string("calendar"),

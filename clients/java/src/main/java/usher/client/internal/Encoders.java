@@ -376,6 +376,13 @@ public final class Encoders {
         return members.map();
     }
 
+    public static Map<String, Object> listAuditEntriesQuery(ListAuditEntriesQuery value) {
+        Members members = new Members();
+        members.put("after", value.after());
+        members.put("limit", value.limit());
+        return members.map();
+    }
+
     public static Map<String, Object> listOidcConsentsQuery(ListOidcConsentsQuery value) {
         Members members = new Members();
         members.put("after", value.after());
