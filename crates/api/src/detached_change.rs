@@ -39,6 +39,8 @@ where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
+    // What is moved to the task is large.
+    let work = Box::pin(work);
     let permit = Arc::clone(&state.changes).acquire_owned().await.map_err(|_closed| TaskLost::Task(None))?;
     let begun = state.clone();
     let task = async move {

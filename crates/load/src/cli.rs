@@ -24,9 +24,9 @@ pub(crate) struct Cli {
     /// Ends after so many seconds, measured or not.
     #[arg(long, default_value_t = 900)]
     pub(crate) time_limit: u64,
-    /// Runs only the relay, until standard input ends. The tool starts itself like this to measure the CPU time separately.
-    #[arg(long, hide = true)]
-    pub(crate) relay: bool,
+    /// Runs only so many relays, until standard input ends. The tool starts itself like this to measure the CPU time separately.
+    #[arg(long, hide = true, value_name = "COUNT")]
+    pub(crate) relays: Option<usize>,
     /// The relay's delay in each direction.
     #[arg(long, hide = true, default_value_t = 0)]
     pub(crate) relay_latency_ms: u64,
@@ -58,6 +58,8 @@ pub(crate) enum Measurement {
     Startup,
     /// Time until a standby has taken over; needs `--postgresql`.
     Takeover,
+    /// How cost grows with open operations, relays and users; not part of `all`.
+    Growth,
 }
 
 impl Measurement {
@@ -66,13 +68,14 @@ impl Measurement {
         match self {
             Self::Logins | Self::Starts => &[Engine::Sqlite, Engine::Postgresql, Engine::DistantPostgresql],
             Self::Takeover => &[Engine::Postgresql],
+            Self::Growth => &[Engine::Sqlite],
             _ => &[Engine::Sqlite, Engine::Postgresql],
         }
     }
 
     /// Whether this includes `other`.
     pub(crate) fn includes(self, other: Self) -> bool {
-        self == Self::All || self == other
+        self == other || (self == Self::All && other != Self::Growth)
     }
 }
 
@@ -137,6 +140,18 @@ pub(crate) struct Options {
     /// Simulated delay between the service and a distant PostgreSQL, in each direction, in microseconds.
     #[arg(long, default_value_t = 500)]
     pub(crate) postgresql_latency_us: u64,
+    /// Open operations at which growth is measured.
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000, 1_000_000])]
+    pub(crate) growth_open: Vec<usize>,
+    /// Relays of the service at which growth is measured; it takes at most 16.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 4, 16])]
+    pub(crate) growth_relays: Vec<usize>,
+    /// Users who log in at once at which growth is measured; 10,000 need 20,100 open files for each program.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 100, 1_000, 10_000])]
+    pub(crate) growth_users: Vec<usize>,
+    /// Where the plot of growth is written, as SVG.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
     /// Open operations for memory, start-up and take-over.
     #[arg(long, default_value_t = 100_000)]
     pub(crate) operations: usize,

@@ -67,6 +67,11 @@ impl Tool {
         self.set(Relay::start(latency).await?, None, variables).await
     }
 
+    /// As [`fixture`](Self::fixture), with so many relays.
+    pub(crate) async fn fixture_with_relays(&self, latency: Duration, count: usize) -> Result<Fixture> {
+        self.set(Relay::start_many(latency, count).await?, None, &[]).await
+    }
+
     /// As [`fixture`](Self::fixture), with a Lightning backend for the service.
     pub(crate) async fn fixture_with_lightning(&self, latency: Duration) -> Result<Fixture> {
         let relay = Relay::start(latency).await?;
@@ -95,7 +100,7 @@ impl Tool {
             // Required beside it; no page is measured.
             variables.push(("SERVICE__PAGES__PUBLIC_URL", "http://127.0.0.1/"));
         }
-        let instance = Instance::new(&self.usher, &self.data, relay.url(), &variables)?;
+        let instance = Instance::new(&self.usher, &self.data, relay.urls(), &variables)?;
         let service = instance.start()?;
         let fixture = Fixture { relay, lightning, instance, service, postgresql };
         fixture.warm_up().await.with_context(|| format!("no handshake succeeds:\n{}", fixture.instance.log_tail()))?;

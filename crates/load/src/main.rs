@@ -15,6 +15,7 @@ mod machine;
 mod measure;
 mod mint;
 mod open_streams;
+mod plot;
 mod process_usage;
 mod receiver;
 mod relay;
@@ -51,8 +52,8 @@ async fn main() -> ExitCode {
 
 async fn run(cli: Cli) -> Result<()> {
     raise_file_limit();
-    if cli.relay {
-        return relay::run(Duration::from_millis(cli.relay_latency_ms)).await;
+    if let Some(count) = cli.relays {
+        return relay::run(Duration::from_millis(cli.relay_latency_ms), count).await;
     }
     if let Some(relay) = &cli.lightning {
         return lightning::run(relay).await;
@@ -131,6 +132,7 @@ async fn measure_one(tool: &Tool, what: Measurement) -> Result<Vec<Row>> {
         Measurement::Memory => measure::memory::measure(tool).await,
         Measurement::Startup => measure::startup::measure(tool).await,
         Measurement::Takeover => measure::takeover::measure(tool).await,
+        Measurement::Growth => measure::growth::measure(tool).await,
     }
 }
 

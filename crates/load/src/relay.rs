@@ -1,4 +1,4 @@
-//! The relay, in a process of its own.
+//! The relays, in a process of their own.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -9,37 +9,49 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 
-/// A relay in a child process; it ends with this value.
+/// Relays in a child process; they end with this value.
 pub(crate) struct Relay {
     child: Child,
-    url: String,
+    /// Their URLs, separated by commas; the wallets are at the first.
+    urls: String,
 }
 
 impl Relay {
     /// Starts one that delays everything by `latency` in each direction.
     pub(crate) async fn start(latency: Duration) -> Result<Self> {
+        Self::start_many(latency, 1).await
+    }
+
+    /// Starts so many.
+    pub(crate) async fn start_many(latency: Duration, count: usize) -> Result<Self> {
         let this = std::env::current_exe().context("this program has no path")?;
         let mut child = Command::new(this)
-            .args(["--relay", "--relay-latency-ms", &latency.as_millis().to_string()])
+            .args(["--relays", &count.to_string(), "--relay-latency-ms", &latency.as_millis().to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
             .context("the relay did not start")?;
         let stdout = child.stdout.take().context("the relay has no standard output")?;
-        let mut url = String::new();
-        BufReader::new(stdout).read_line(&mut url).await?;
-        let url = url.trim_end().to_owned();
-        anyhow::ensure!(url.starts_with("ws://"), "the relay did not say where it listens");
-        Ok(Self { child, url })
+        let mut urls = String::new();
+        BufReader::new(stdout).read_line(&mut urls).await?;
+        let urls = urls.trim_end().to_owned();
+        anyhow::ensure!(urls.starts_with("ws://"), "the relay did not say where it listens");
+        Ok(Self { child, urls })
     }
 
+    /// The relay of the wallets.
     pub(crate) fn url(&self) -> &str {
-        &self.url
+        self.urls.split(',').next().unwrap_or_default()
+    }
+
+    /// All of them, separated by commas: the service's.
+    pub(crate) fn urls(&self) -> &str {
+        &self.urls
     }
 
     pub(crate) fn address(&self) -> Result<SocketAddr> {
-        Ok(self.url.trim_start_matches("ws://").parse()?)
+        Ok(self.url().trim_start_matches("ws://").parse()?)
     }
 
     pub(crate) fn pid(&self) -> Option<u32> {
@@ -48,12 +60,16 @@ impl Relay {
 }
 
 /// The child process: serves until standard input ends, which it does when the parent process ends.
-pub(crate) async fn run(latency: Duration) -> Result<()> {
+pub(crate) async fn run(latency: Duration, count: usize) -> Result<()> {
     // A relay runs elsewhere, so that it costs this machine as little as possible: signatures are the service's to check.
-    let relay = QuirkyRelay::start(Quirks { latency, accept_forged: true, ..Quirks::default() }).await?;
-    #[expect(clippy::print_stdout, reason = "the parent reads the address from there")]
+    let mut relays = Vec::with_capacity(count);
+    for _ in 0..count {
+        relays.push(QuirkyRelay::start(Quirks { latency, accept_forged: true, ..Quirks::default() }).await?);
+    }
+    let urls: Vec<_> = relays.iter().map(|relay| relay.url().to_string()).collect();
+    #[expect(clippy::print_stdout, reason = "the parent reads the addresses from there")]
     {
-        println!("{}", relay.url());
+        println!("{}", urls.join(","));
     }
     tokio::io::stdin().read_to_end(&mut Vec::new()).await?;
     Ok(())

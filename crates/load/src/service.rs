@@ -27,7 +27,7 @@ pub(crate) struct Instance {
     folder: TempDir,
     keys: Keys,
     token: String,
-    relay: String,
+    relays: String,
     variables: Vec<(&'static str, String)>,
 }
 
@@ -40,12 +40,19 @@ pub(crate) struct Service {
 }
 
 impl Instance {
-    /// A new data directory in `parent` for a service that uses `relay` and has these variables, too.
-    pub(crate) fn new(program: &Path, parent: &Path, relay: &str, variables: &[(&'static str, &str)]) -> Result<Self> {
+    /// A new data directory in `parent` for a service that uses `relays` (separated by commas) and has these variables, too.
+    pub(crate) fn new(program: &Path, parent: &Path, relays: &str, variables: &[(&'static str, &str)]) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("usher-load-").tempdir_in(parent)?;
         let token = Keys::generate().public_key().to_hex();
         let variables = variables.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        Ok(Self { program: program.into(), folder, keys: Keys::generate(), token, relay: relay.to_owned(), variables })
+        Ok(Self {
+            program: program.into(),
+            folder,
+            keys: Keys::generate(),
+            token,
+            relays: relays.to_owned(),
+            variables,
+        })
     }
 
     pub(crate) fn keys(&self) -> &Keys {
@@ -71,11 +78,12 @@ impl Instance {
             .env("SERVICE__INFO__LISTEN_PORT", address.port().to_string())
             .env("SERVICE__AUTH__AUTH_TOKEN", &self.token)
             .env("SERVICE__NOSTR__PRIVATE_KEY", self.keys.secret_key().to_secret_hex())
-            .env("SERVICE__NOSTR__RELAYS", &self.relay)
+            .env("SERVICE__NOSTR__RELAYS", &self.relays)
             .env("SERVICE__NOSTR__ALLOW_PRIVATE_RELAYS", "true")
             // What is opened to be many must not end while it is measured.
             .env("SERVICE__HANDSHAKE__TTL_SECONDS", "86400")
             .env("SERVICE__AUTH__CHALLENGE_TTL_SECONDS", "86400")
+            .env("SERVICE__LIMITS__MAX_OPEN_STREAMS", "2000000")
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
@@ -104,7 +112,7 @@ impl Instance {
             folder,
             keys: self.keys.clone(),
             token: self.token.clone(),
-            relay: self.relay.clone(),
+            relays: self.relays.clone(),
             variables: self.variables.clone(),
         };
         let service = standby.start()?;

@@ -238,6 +238,7 @@ fn draft() -> impl Strategy<Value = Draft> {
             deliver,
             delivery_queues,
             idempotency_record: record,
+            audit: None,
         };
         Draft { stream, expects, commit }
     })

@@ -80,6 +80,7 @@ impl Engine {
         let core = Core {
             damaged_rows: Arc::new(DamagedRowReader::new(parts.store.clone())),
             store: parts.store,
+            recent_states: Arc::default(),
             index: Arc::default(),
             timers: Arc::new(Timers::new(parts.clock.clone())),
             metrics: Arc::default(),

@@ -72,6 +72,7 @@ impl Around {
         Core {
             damaged_rows: Arc::new(DamagedRowReader::new(store.clone())),
             store,
+            recent_states: Arc::default(),
             index: self.index.clone(),
             timers: self.timers.clone(),
             metrics: Arc::default(),

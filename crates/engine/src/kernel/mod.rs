@@ -30,6 +30,7 @@ pub(crate) mod operation_workers;
 pub(crate) mod outbox;
 pub(crate) mod pending_audit;
 pub(crate) mod per_network_limit;
+pub(crate) mod recent_states;
 pub(crate) mod remote_signer_queue;
 pub(crate) mod request_context;
 pub(crate) mod request_errors;

@@ -19,7 +19,9 @@ use super::ticket_queue::TicketQueue;
 use super::timers::{Due, TimerKind};
 use crate::kernel::core::Core;
 use crate::operations::{Effect, Input, Operation, StepResult};
-use crate::ports::{Conflict, CurrencyCode, ExchangeRate, ExchangeRates, InvoiceStatus, RateUnavailable, StoreError};
+use crate::ports::{
+    Conflict, CurrencyCode, ExchangeRate, ExchangeRates, InvoiceStatus, RateUnavailable, StoreError, Version,
+};
 use crate::{StreamId, UnixMillis};
 
 /// The first pause before a worker tries again when the store fails; it doubles.
@@ -107,19 +109,20 @@ impl Workers {
 
     /// Steps one operation by its inputs, in order.
     async fn step(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {
+        let mut recent = self.core.recent_states.take(id);
         loop {
-            let stored = match self.core.store.operation(id).await {
-                Ok(Some(stored)) if stored.finished_at.is_none() => stored,
-                Ok(_) => return self.step_successor(id, jobs).await,
-                Err(StoreError::Unreadable(_)) => {
-                    self.core.damaged_rows.set_aside_operation(id, jobs.iter().map(|job| &job.input));
-                    return Ok(());
-                }
-                Err(failure) => return Err(failure),
-            };
-            let Ok(mut operation) = Operation::from_state(&stored.state) else {
-                self.core.damaged_rows.set_aside_operation(id, jobs.iter().map(|job| &job.input));
-                return Ok(());
+            let is_recent = recent.is_some();
+            let (version, mut operation) = match recent.take() {
+                Some(state) => state,
+                None => match self.read(id).await {
+                    Ok(Some(state)) => state,
+                    Ok(None) => return self.step_successor(id, jobs).await,
+                    Err(StoreError::Unreadable(_)) => {
+                        self.core.damaged_rows.set_aside_operation(id, jobs.iter().map(|job| &job.input));
+                        return Ok(());
+                    }
+                    Err(failure) => return Err(failure),
+                },
             };
             let now = self.core.clock.now();
             let own = self.core.index.time_of(id, operation.wake_at(), self.core.timers.now(), now);
@@ -129,6 +132,7 @@ impl Workers {
             let mut inbound = Vec::new();
             let mut stepped = false;
             let mut charges = false;
+            let mut ignored = Vec::new();
             let mut later: &[&Job] = &[];
             for (nth, job) in jobs.iter().enumerate() {
                 if job.inbound.is_some_and(|event| inbound.contains(&event)) {
@@ -152,14 +156,21 @@ impl Workers {
                             break;
                         }
                     }
-                    StepResult::Ignored => self.ignored(job, &operation, time),
+                    StepResult::Ignored => ignored.push((job, time)),
                 }
+            }
+            if !stepped && is_recent {
+                // The store may have another state.
+                continue;
+            }
+            for (job, time) in ignored {
+                self.ignored(job, &operation, time);
             }
             if !stepped {
                 return Ok(());
             }
             let claims = operation.correlations().into_iter().filter(|key| !before.contains(key)).collect();
-            let step = Change::step(id, stored.version(), operation, effects);
+            let step = Change::step(id, version, operation, effects);
             let change = Change { claims, at: Some(at), ..step };
             match self.committer.commit(change, now, Cause::Inputs(inbound)).await? {
                 None if later.is_empty() => {
@@ -192,6 +203,15 @@ impl Workers {
                 }
             }
         }
+    }
+
+    /// The open operation and its version, as the store has it.
+    async fn read(&self, id: StreamId) -> Result<Option<(Version, Operation)>, StoreError> {
+        let stored = self.core.store.operation(id).await?.filter(|stored| stored.finished_at.is_none());
+        let Some(stored) = stored else { return Ok(None) };
+        let operation =
+            Operation::from_state(&stored.state).map_err(|_| StoreError::Unreadable("the state of an operation"))?;
+        Ok(Some((stored.version(), operation)))
     }
 
     async fn step_each(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {

@@ -41,6 +41,18 @@ pub trait Store: UserStore + AuditStore {
     /// data is not the text of a JSON object.
     async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError>;
 
+    /// [`operation`](Self::operation) and, if there is one, its [`events`](Self::events): one question to the store where that
+    /// is cheaper. The events are at least as new as the operation.
+    async fn operation_and_events(
+        &self,
+        id: StreamId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Option<(StoredOperation, Result<Vec<Event>, StoreError>)>, StoreError> {
+        let Some(operation) = self.operation(id).await? else { return Ok(None) };
+        Ok(Some((operation, self.events(id, after, limit).await)))
+    }
+
     /// The messages that an operation has in the outbox, by slot.
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError>;
 

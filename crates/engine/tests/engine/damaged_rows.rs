@@ -96,10 +96,13 @@ async fn money_for_a_damaged_payment_is_reported_after_repair() {
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     let stream = usher.engine.payments().request(payment(None, 3_000), None).await.unwrap().stream_id;
     next_message(&mut usher, "invoice", &[]).await;
+    usher.stop().await;
     let raw = Connection::open(dir.path().join("usher.sqlite")).unwrap();
     let state: String =
         raw.query_row("SELECT state FROM operations WHERE id = ?1", [stream.as_bytes()], |row| row.get(0)).unwrap();
     damage(dir.path(), STATE, &[stream.as_bytes()]);
+    // Before the stop its state was in memory.
+    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 2).await;
     wallet.settle(0);
     pass(&usher, 70).await;
     assert_eq!(found(&usher), [(Table::Operations, stream.to_string())]);
@@ -107,7 +110,7 @@ async fn money_for_a_damaged_payment_is_reported_after_repair() {
     usher.stop().await;
 
     damage(dir.path(), "UPDATE operations SET state = ?2 WHERE id = ?1", &[stream.as_bytes(), &state]);
-    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 2).await;
+    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 3).await;
     pass(&usher, 70).await;
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
     assert!(found(&usher).is_empty());

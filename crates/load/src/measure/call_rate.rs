@@ -51,7 +51,8 @@ pub(crate) async fn measure(tool: &Tool, what: Measurement) -> Result<Vec<Row>> 
     Ok(rows)
 }
 
-async fn starts(tool: &Tool, fixture: &Fixture, under: &str) -> Result<Row> {
+/// Start calls on this service.
+pub(crate) async fn starts(tool: &Tool, fixture: &Fixture, under: &str) -> Result<Row> {
     let calls = tool.options.starts;
     let bounds = Bounds { connections: tool.options.connections, calls, time: STARTS_TIME };
     let script = Arc::new(Starts::new(fixture, Opened::Handshakes, calls));

@@ -25,9 +25,9 @@ const PERSON_MS: std::ops::Range<u64> = 1_000..3_000;
 /// the simulated delay twice.
 const MESSAGES: u32 = 3;
 
-/// Conditions of a run.
+/// Of a run.
 #[derive(Clone, Copy)]
-struct Scenario {
+pub(crate) struct Conditions {
     users: usize,
     rounds: usize,
     latency: Duration,
@@ -53,17 +53,21 @@ pub(crate) async fn measure(tool: &Tool) -> Result<Vec<Row>> {
         for &users in &tool.options.users {
             // People make a round last four seconds; three rounds of them are enough.
             let rounds = (tool.options.logins / users.max(1)).clamp(1, if people { 3 } else { usize::MAX });
-            rows.push(run(tool, Scenario { users, rounds, latency, people }).await?);
+            rows.push(run(tool, Conditions { users, rounds, latency, people }).await?);
         }
     }
     Ok(rows)
 }
 
-async fn run(tool: &Tool, scenario: Scenario) -> Result<Row> {
-    let under = scenario.to_string();
+async fn run(tool: &Tool, conditions: Conditions) -> Result<Row> {
+    let under = conditions.to_string();
     Tool::say(&format!("logins: {under}"));
-    let fixture = tool.fixture(scenario.latency).await?;
-    let users = users(&fixture, scenario).await?;
+    log_in(&tool.fixture(conditions.latency).await?, conditions, under).await
+}
+
+/// Logs users in at this service.
+pub(crate) async fn log_in(fixture: &Fixture, conditions: Conditions, under: String) -> Result<Row> {
+    let users = users(fixture, conditions).await?;
     let meter = fixture.meter()?;
     let mut running: JoinSet<_> = users.into_iter().map(User::log_in_again_and_again).collect();
     let mut outcome = Outcome::default();
@@ -74,12 +78,12 @@ async fn run(tool: &Tool, scenario: Scenario) -> Result<Row> {
     if let Some(reason) = &outcome.first_loss {
         Tool::say(&format!("a login was lost: {reason:#}\n{}", fixture.instance.log_tail()));
     }
-    Ok(outcome.row(scenario, under, usage))
+    Ok(outcome.row(conditions, under, usage))
 }
 
-async fn users(fixture: &Fixture, scenario: Scenario) -> Result<Vec<User>> {
+async fn users(fixture: &Fixture, conditions: Conditions) -> Result<Vec<User>> {
     let user = |ConnectedUser { identities, wallet, app }| User {
-        scenario,
+        conditions,
         service: fixture.service.address(),
         token: fixture.instance.token().to_owned(),
         identities,
@@ -87,7 +91,7 @@ async fn users(fixture: &Fixture, scenario: Scenario) -> Result<Vec<User>> {
         wallet,
         relay: fixture.relay.url().to_owned(),
     };
-    Ok(connect_users(fixture, scenario.users, scenario.rounds).await?.into_iter().map(user).collect())
+    Ok(connect_users(fixture, conditions.users, conditions.rounds).await?.into_iter().map(user).collect())
 }
 
 impl Outcome {
@@ -98,12 +102,12 @@ impl Outcome {
         self.first_loss = self.first_loss.take().or(other.first_loss);
     }
 
-    fn row(mut self, scenario: Scenario, under: String, usage: (Duration, crate::process_usage::Usage)) -> Row {
+    fn row(mut self, conditions: Conditions, under: String, usage: (Duration, crate::process_usage::Usage)) -> Row {
         let succeeded = self.latencies.len();
         let all = succeeded + self.lost;
         let (rate, value) = per_second(succeeded, usage.0);
         let mut result = format!("{} of {}, {rate}", grouped(succeeded), grouped(all));
-        if let Some(most) = scenario.most_per_second() {
+        if let Some(most) = conditions.most_per_second() {
             result += &format!(" (the delays allow {most:.0}/s)");
         }
         if self.repeated > 0 {
@@ -116,7 +120,12 @@ impl Outcome {
     }
 }
 
-impl Scenario {
+impl Conditions {
+    /// So many users at once, without latency and thinking, who log in about `logins` times together.
+    pub(crate) fn at_once(users: usize, logins: usize) -> Self {
+        Self { users, rounds: logins.div_ceil(users.max(1)), latency: Duration::ZERO, people: false }
+    }
+
     /// Time of a login that is simulated, but for the people.
     fn simulated(self) -> Duration {
         self.latency * 2 * MESSAGES
@@ -130,7 +139,7 @@ impl Scenario {
     }
 }
 
-impl std::fmt::Display for Scenario {
+impl std::fmt::Display for Conditions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} users at once, ", grouped(self.users))?;
         if self.latency.is_zero() {
@@ -144,7 +153,7 @@ impl std::fmt::Display for Scenario {
 
 /// One user: an app that logs them in, and their wallet.
 struct User {
-    scenario: Scenario,
+    conditions: Conditions,
     service: std::net::SocketAddr,
     token: String,
     relay: String,
@@ -158,10 +167,10 @@ impl User {
     async fn log_in_again_and_again(mut self) -> Outcome {
         let mut outcome = Outcome::default();
         for identity in std::mem::take(&mut self.identities) {
-            let scanning = self.scenario.person();
-            let approving = self.scenario.person();
+            let scanning = self.conditions.person();
+            let approving = self.conditions.person();
             let begun = Instant::now();
-            let simulated = self.scenario.simulated() + scanning + approving;
+            let simulated = self.conditions.simulated() + scanning + approving;
             let login = self.log_in(&identity, scanning, approving, &mut outcome.repeated);
             match timeout(TIMEOUT + simulated, login).await.unwrap_or_else(|_| Err(anyhow::anyhow!("no end in time"))) {
                 Ok(()) => outcome.latencies.add(begun.elapsed().saturating_sub(simulated)),
@@ -233,7 +242,7 @@ impl User {
     }
 }
 
-impl Scenario {
+impl Conditions {
     /// How long a person takes this time.
     fn person(self) -> Duration {
         if self.people { Duration::from_millis(rand::random_range(PERSON_MS)) } else { Duration::ZERO }

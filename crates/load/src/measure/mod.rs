@@ -2,6 +2,7 @@
 
 pub(crate) mod call_rate;
 pub(crate) mod event_delivery;
+pub(crate) mod growth;
 pub(crate) mod logins;
 pub(crate) mod memory;
 pub(crate) mod payments;

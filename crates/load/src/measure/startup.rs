@@ -43,6 +43,11 @@ struct Restarts {
     start: Duration,
 }
 
+/// Stops the service and starts it again; the median time of several starts.
+pub(crate) async fn restart(fixture: &mut Fixture) -> Result<Duration> {
+    Ok(restarts(fixture).await?.start)
+}
+
 async fn restarts(fixture: &mut Fixture) -> Result<Restarts> {
     let (mut stops, mut starts) = (Vec::new(), Vec::new());
     for _ in 0..TIMES {

@@ -283,6 +283,19 @@ impl Store for SqliteStore {
         self.read(move |connection| read::events(connection, stream, after, limit)).await?
     }
 
+    async fn operation_and_events(
+        &self,
+        id: StreamId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Option<(StoredOperation, Result<Vec<Event>, StoreError>)>, StoreError> {
+        self.read(move |connection| {
+            let Some(operation) = read::operation(connection, id)? else { return Ok(None) };
+            Ok(Some((operation, read::events(connection, id, after, limit)?)))
+        })
+        .await
+    }
+
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
         self.read(move |connection| read::outbox(connection, operation)).await
     }

@@ -15,7 +15,7 @@ use crate::kernel::remote_signer_queue::SignerQueue;
 use crate::kernel::ticket_queue::TicketQueue;
 use crate::kernel::timers::TimerKind;
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
-use crate::ports::OperationHead;
+use crate::ports::{OperationHead, Version};
 use crate::{StreamId, UnixMillis};
 
 pub(crate) struct EffectDispatcher {
@@ -80,6 +80,10 @@ impl EffectDispatcher {
             }
             if step.looks_up {
                 self.watcher.look_up_soon(id);
+            }
+            if current {
+                let version = Version { revision: head.revision, origin: step.origin };
+                self.core.recent_states.put(id, version, step.operation);
             }
         }
     }

@@ -69,8 +69,8 @@ impl EventFeed {
             let events = events.iter().filter(|event| event.index >= after).take(limit).cloned().collect();
             return Ok(page(events, after, Some(end)));
         }
-        let stored = match self.core.store.operation(stream).await {
-            Ok(stored) => stored.ok_or(EventsError::NotFound)?,
+        let (stored, events) = match self.core.store.operation_and_events(stream, after, limit).await {
+            Ok(found) => found.ok_or(EventsError::NotFound)?,
             Err(StoreError::Unreadable(_)) => {
                 // It is not open: no more events come.
                 self.core.damaged_rows.set_aside(Table::Operations, stream);
@@ -80,7 +80,7 @@ impl EventFeed {
             }
             Err(failure) => return Err(failure.into()),
         };
-        let events = self.read_events(stream, after, limit).await?;
+        let events = self.readable(stream, after, events)?;
         // If it finished since the index was read, the next request reports it.
         let end = stored.done.then_some(stored.next_index);
         // One without events may be removed at any time.
@@ -106,7 +106,16 @@ impl EventFeed {
 
     /// The events up to the first damaged one; an error when that is the first of all.
     async fn read_events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, EventsError> {
-        let (first, events) = match self.core.store.events(stream, after, limit).await {
+        self.readable(stream, after, self.core.store.events(stream, after, limit).await)
+    }
+
+    fn readable(
+        &self,
+        stream: StreamId,
+        after: u64,
+        read: Result<Vec<Event>, StoreError>,
+    ) -> Result<Vec<Event>, EventsError> {
+        let (first, events) = match read {
             Ok(events) => (events.first().map(|event| event.index), Ok(events)),
             Err(StoreError::DamagedEvent { index }) => {
                 self.core.damaged_rows.set_aside(Table::Events, format_args!("{stream}:{index}"));
