@@ -9,6 +9,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};
 
 use axum::extract::{FromRequestParts as _, MatchedPath, RawPathParams, Request, State};
@@ -16,7 +17,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::Method;
 use tracing::Instrument as _;
-use usher_engine::ports::{NewAuditEntry, StoreError};
+use usher_engine::ports::{KeyId, NewAuditEntry, StoreError};
 use usher_engine::{PendingAudit, in_current_request};
 
 use crate::ApiState;
@@ -64,6 +65,9 @@ const CHANGES_NOTHING: [&str; 3] = ["verifyJwt", "getNextOccurrence", "getReceiv
 const RECORDED_REFUSALS: [ErrorCode; 4] =
     [ErrorCode::BudgetExhausted, ErrorCode::ScopeMissing, ErrorCode::NetworkNotAllowed, ErrorCode::OwnStreamsOnly];
 
+/// Refusals of a key that are recorded.
+const REFUSALS_PER_SECOND: NonZeroU32 = NonZeroU32::MIN;
+
 /// Parts of paths that say on what a request acts, and name no user.
 const RECORDED_PARAMETERS: [&str; 6] = ["stream_id", "session_id", "key_id", "id", "channel_id", "kid"];
 
@@ -105,6 +109,7 @@ pub(crate) async fn record(State(state): State<ApiState>, request: Request, next
     let changes = |action: &&str| request.method() != Method::GET && !CHANGES_NOTHING.contains(action);
     let Some(action) = asked_for(&request).filter(changes) else { return next.run(request).await };
     let pending = Arc::new(PendingAudit::default());
+    let key = request.extensions().get::<Authorization>().and_then(Authorization::key_id);
     let (request, mut entry) = entry(&state, action, request).await;
     if IN_ITS_COMMIT.contains(&action) {
         pending.set(entry);
@@ -112,7 +117,7 @@ pub(crate) async fn record(State(state): State<ApiState>, request: Request, next
         return match pending.take() {
             // It was in the commit.
             None => response,
-            Some(entry) => conclude(&state, entry, response, false).await,
+            Some(entry) => conclude(&state, key, entry, response, false).await,
         };
     }
     entry.record.outcome = BEGUN.to_owned();
@@ -123,7 +128,7 @@ pub(crate) async fn record(State(state): State<ApiState>, request: Request, next
         let response = Arc::clone(&pending).scope(next.run(request)).await;
         let has_begun = pending.take().is_none();
         entry.details.extend(pending.details());
-        conclude(&state, entry, response, has_begun).await
+        conclude(&state, key, entry, response, has_begun).await
     };
     match tasks.spawn(in_current_request(work).in_current_span()).await {
         Ok(response) => response,
@@ -133,7 +138,8 @@ pub(crate) async fn record(State(state): State<ApiState>, request: Request, next
 
 /// Records that a request was refused before it was processed, if it is one that is recorded. What the client asked for may be a read.
 pub(crate) async fn record_refusal(state: &ApiState, request: Request, code: ErrorCode) {
-    if !RECORDED_REFUSALS.contains(&code) {
+    let key = request.extensions().get::<Authorization>().and_then(Authorization::key_id);
+    if !is_recorded_refusal(state, key, code) {
         return;
     }
     let action = asked_for(&request).unwrap_or("-");
@@ -142,6 +148,15 @@ pub(crate) async fn record_refusal(state: &ApiState, request: Request, code: Err
     if let Err(error) = state.engine.audit().add(entry).await {
         tracing::error!(?error, "a refused request is missing in the audit log");
     }
+}
+
+/// Whether a refusal has an entry. Of a key's refusals one a second has: a leaked key that may do nothing could fill the disk.
+fn is_recorded_refusal(state: &ApiState, key: Option<KeyId>, code: ErrorCode) -> bool {
+    let is_in_time = |key| {
+        let quota = state.recorded_refusals.take(key, REFUSALS_PER_SECOND, state.clock.now());
+        quota.retry_after.is_none()
+    };
+    RECORDED_REFUSALS.contains(&code) && key.is_none_or(is_in_time)
 }
 
 /// Puts the entry of a request whose change is no commit of an operation on disk, before the change.
@@ -158,12 +173,18 @@ pub(crate) async fn begin(state: &ApiState) -> Result<(), StoreError> {
 }
 
 /// Records what came of a request, if that is not in the log yet.
-async fn conclude(state: &ApiState, mut entry: NewAuditEntry, response: Response, has_begun: bool) -> Response {
+async fn conclude(
+    state: &ApiState,
+    key: Option<KeyId>,
+    mut entry: NewAuditEntry,
+    response: Response,
+    has_begun: bool,
+) -> Response {
     let refusal = response.extensions().get::<Problem>().map(Problem::code);
     let is_replay = response.headers().contains_key(IDEMPOTENCY_REPLAYED);
     let is_recorded = match refusal {
         None => response.status().is_success() && !is_replay,
-        Some(code) => RECORDED_REFUSALS.contains(&code),
+        Some(code) => !has_begun && is_recorded_refusal(state, key, code),
     };
     if !is_recorded && !has_begun {
         return response;

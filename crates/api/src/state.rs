@@ -151,6 +151,8 @@ pub struct Shared {
     pub(crate) docs: DocsAccess,
     pub(crate) rate: Option<GlobalRateLimit>,
     pub(crate) key_rates: KeyRateLimits,
+    /// Refusals of keys in the audit log.
+    pub(crate) recorded_refusals: KeyRateLimits,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) tasks: TaskTracker,
@@ -205,6 +207,7 @@ impl ApiState {
             docs,
             rate: limits.requests_per_second.map(GlobalRateLimit::new),
             key_rates: KeyRateLimits::default(),
+            recorded_refusals: KeyRateLimits::default(),
             clock,
             randomness,
             tasks,
