@@ -15,6 +15,8 @@ use crate::problem::{ErrorCode, Problem};
 pub(crate) struct Access {
     pub(crate) scope: Scope,
     pub(crate) reach: Reach,
+    /// What it spends is not counted by the budget of a key: refused to those that have one.
+    pub(crate) is_uncounted: bool,
 }
 
 /// What an endpoint is about, for keys that see only the streams that they have started.
@@ -31,7 +33,7 @@ pub(crate) enum Reach {
 
 impl From<Scope> for Access {
     fn from(scope: Scope) -> Self {
-        Self { scope, reach: Reach::Streams }
+        Self { scope, reach: Reach::Streams, is_uncounted: false }
     }
 }
 
@@ -46,15 +48,20 @@ pub(crate) trait ScopeExt {
 
 impl ScopeExt for Scope {
     fn of_service(self) -> Access {
-        Access { scope: self, reach: Reach::Service }
+        Access { reach: Reach::Service, ..self.into() }
     }
 
     fn of_nothing(self) -> Access {
-        Access { scope: self, reach: Reach::Nothing }
+        Access { reach: Reach::Nothing, ..self.into() }
     }
 }
 
 impl Access {
+    /// What the endpoint spends is not counted by the budget of a key.
+    pub(crate) fn uncounted(self) -> Self {
+        Self { is_uncounted: true, ..self }
+    }
+
     /// Passes when the client may use an endpoint that needs this.
     pub(crate) fn check(self, authorization: &Authorization) -> Result<(), Problem> {
         let Some(terms) = authorization.terms() else { return Ok(()) };
@@ -64,6 +71,10 @@ impl Access {
         if terms.own_streams_only && self.reach == Reach::Service {
             let detail = "the key sees only the streams that it has started (own_streams_only), and this is about the whole service";
             return Err(Problem::new(ErrorCode::OwnStreamsOnly, detail));
+        }
+        if terms.daily_budget_millisats.is_some() && self.is_uncounted {
+            let detail = "the key has a daily_budget_millisats, and what this spends is not counted by it";
+            return Err(Problem::new(ErrorCode::BudgetNotCounted, detail));
         }
         Ok(())
     }

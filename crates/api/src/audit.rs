@@ -9,8 +9,8 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use axum::extract::{FromRequestParts as _, MatchedPath, RawPathParams, Request, State};
 use axum::middleware::Next;
@@ -19,6 +19,7 @@ use http::Method;
 use tracing::Instrument as _;
 use usher_engine::ports::{KeyId, NewAuditEntry, StoreError};
 use usher_engine::{PendingAudit, in_current_request};
+use usher_token_bucket::Rate;
 
 use crate::ApiState;
 use crate::auth::Authorization;
@@ -62,11 +63,16 @@ const IN_ITS_COMMIT: [&str; 19] = [
 const CHANGES_NOTHING: [&str; 3] = ["verifyJwt", "getNextOccurrence", "getReceivingCost"];
 
 /// Refusals because of what a client may do or spend.
-const RECORDED_REFUSALS: [ErrorCode; 4] =
-    [ErrorCode::BudgetExhausted, ErrorCode::ScopeMissing, ErrorCode::NetworkNotAllowed, ErrorCode::OwnStreamsOnly];
+const RECORDED_REFUSALS: [ErrorCode; 5] = [
+    ErrorCode::BudgetNotCounted,
+    ErrorCode::BudgetExhausted,
+    ErrorCode::ScopeMissing,
+    ErrorCode::NetworkNotAllowed,
+    ErrorCode::OwnStreamsOnly,
+];
 
-/// Refusals of a key that are recorded.
-const REFUSALS_PER_SECOND: NonZeroU32 = NonZeroU32::MIN;
+/// How many refusals of a key are recorded.
+const RECORDED_RATE: Rate = Rate::every(10, Duration::from_secs(1));
 
 /// Parts of paths that say on what a request acts, and name no user.
 const RECORDED_PARAMETERS: [&str; 6] = ["stream_id", "session_id", "key_id", "id", "channel_id", "kid"];
@@ -150,12 +156,9 @@ pub(crate) async fn record_refusal(state: &ApiState, request: Request, code: Err
     }
 }
 
-/// Whether a refusal has an entry. Of a key's refusals one a second has: a leaked key that may do nothing could fill the disk.
+/// Whether a refusal has an entry. Those of a key are bounded: a leaked key that may do nothing could fill the disk.
 fn is_recorded_refusal(state: &ApiState, key: Option<KeyId>, code: ErrorCode) -> bool {
-    let is_in_time = |key| {
-        let quota = state.recorded_refusals.take(key, REFUSALS_PER_SECOND, state.clock.now());
-        quota.retry_after.is_none()
-    };
+    let is_in_time = |key| state.recorded_refusals.admits(key, RECORDED_RATE, state.clock.now());
     RECORDED_REFUSALS.contains(&code) && key.is_none_or(is_in_time)
 }
 

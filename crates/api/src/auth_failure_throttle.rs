@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(bursts(ip(1), later, LOGGED_BURST - 1), 0);
         assert_eq!(bursts(ip(1), later, 2), 1);
         // Too slow for a burst.
-        let slow = (0..100).filter(|n| throttle.wrong_token(ip(3), now + BURST_WITHIN / 9 * *n).is_burst).count();
+        let slow = (0..100).filter(|n| throttle.wrong_token(ip(3), now + BURST_WITHIN / 8 * *n).is_burst).count();
         assert_eq!(slow, 0);
     }
 

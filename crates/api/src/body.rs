@@ -17,6 +17,7 @@ use usher_engine::{CheckedRequest, FieldError, FieldErrors};
 
 use self::strict_json::Unambiguous;
 use crate::ApiState;
+use crate::auth::{self, Authorization};
 use crate::problem::{ErrorCode, Problem};
 
 /// Extracts the request from a body.
@@ -50,6 +51,8 @@ pub(crate) enum BodyError {
     Malformed(#[from] serde_json::Error),
     #[error("some fields are wrong")]
     Invalid(Vec<FieldError>),
+    #[error("the token or API key was revoked while the body arrived")]
+    Revoked,
 }
 
 impl From<BodyError> for Problem {
@@ -61,10 +64,12 @@ impl From<BodyError> for Problem {
             // `serde_json` says what it expected and at which line and column; it does not quote.
             BodyError::CutOff | BodyError::Empty | BodyError::Malformed(_) => ErrorCode::MalformedJson,
             BodyError::Invalid(_) => ErrorCode::InvalidRequest,
+            BodyError::Revoked => ErrorCode::Unauthorized,
         };
         let detail = error.to_string();
         match error {
             BodyError::Invalid(errors) => Self::invalid(errors),
+            BodyError::Revoked => auth::revoked(),
             // RFC 9110 section 12.5.3: which encodings would be taken.
             BodyError::Compressed => {
                 Self::new(code, detail).with_header(http::header::ACCEPT_ENCODING, HeaderValue::from_static("identity"))
@@ -127,6 +132,10 @@ impl<T: RequestBody> FromRequest<ApiState> for Draft<T> {
 async fn draft<T: RequestBody>(request: Request, state: &ApiState, empty: &[u8]) -> Result<Draft<T>, BodyError> {
     let (head, body) = request.into_parts();
     let bytes = read(&head.headers, body, state).await?;
+    // A client may take its time for it, and a revocation holds at once.
+    if head.extensions.get::<Authorization>().is_some_and(Authorization::is_revoked) {
+        return Err(BodyError::Revoked);
+    }
     parse(if bytes.is_empty() { empty } else { &bytes })
 }
 

@@ -33,16 +33,26 @@ pub(crate) struct KeyQuota {
 impl KeyRateLimits {
     /// Counts a request of this key.
     pub(crate) fn take(&self, key: KeyId, per_second: NonZeroU32, now: UnixMillis) -> KeyQuota {
+        let (left, wait) = self.take_at(key, Rate::full_after(per_second.get(), SECOND), now);
+        let seconds = |wait: Duration| wait.as_nanos().div_ceil(SECOND.as_nanos()).try_into().unwrap_or(u64::MAX);
+        KeyQuota { per_second, left, retry_after: wait.map(seconds) }
+    }
+
+    /// Whether the key has not used up this rate; counts it.
+    pub(crate) fn admits(&self, key: KeyId, rate: Rate, now: UnixMillis) -> bool {
+        self.take_at(key, rate, now).1.is_none()
+    }
+
+    /// How many are left, and for how long there is none.
+    fn take_at(&self, key: KeyId, rate: Rate, now: UnixMillis) -> (u32, Option<Duration>) {
         let mut buckets = self.0.lock();
         if buckets.len() >= MAX_KEYS && !buckets.contains_key(&key) {
             // Those of keys that were revoked are among them.
             buckets.retain(|_, bucket| !bucket.is_full(now));
         }
-        let rate = Rate::full_after(per_second.get(), SECOND);
         let bucket = buckets.entry(key).or_insert_with(|| TokenBucket::new(rate, now));
-        let taken = bucket.try_take(now);
-        let seconds = |wait: Duration| wait.as_nanos().div_ceil(SECOND.as_nanos()).try_into().unwrap_or(u64::MAX);
-        KeyQuota { per_second, left: bucket.whole_tokens(now), retry_after: taken.err().map(seconds) }
+        let wait = bucket.try_take(now).err();
+        (bucket.whole_tokens(now), wait)
     }
 }
 

@@ -194,6 +194,7 @@ fn complete(operation: &mut Operation, policy: AuthPolicy, access: Option<Access
             codes.extend([ErrorCode::RateLimited, ErrorCode::DeadlineExceeded]);
             codes.extend(access.map(|_| ErrorCode::ScopeMissing));
             codes.extend(access.filter(|access| access.reach == Reach::Service).map(|_| ErrorCode::OwnStreamsOnly));
+            codes.extend(access.filter(|access| access.is_uncounted).map(|_| ErrorCode::BudgetNotCounted));
             let nothing = (policy == AuthPolicy::WebSocket).then(SecurityRequirement::default);
             let token = SecurityRequirement::new::<_, _, String>(BEARER, []);
             let key = SecurityRequirement::new(KEY, access.map(|access| access.scope.as_str()));

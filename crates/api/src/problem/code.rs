@@ -25,6 +25,8 @@ pub enum ErrorCode {
     NetworkNotAllowed,
     /// The API key sees only the streams that it has started, and the endpoint is about the whole service.
     OwnStreamsOnly,
+    /// The API key has a daily budget, and what the endpoint spends is not counted by it.
+    BudgetNotCounted,
     /// There is no such API key, or it was revoked.
     KeyNotFound,
     /// There is no such path.
@@ -126,7 +128,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 55] = [
+    pub const ALL: [Self; 56] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -135,6 +137,7 @@ impl ErrorCode {
         Self::ScopeMissing,
         Self::NetworkNotAllowed,
         Self::OwnStreamsOnly,
+        Self::BudgetNotCounted,
         Self::RouteNotFound,
         Self::KeyNotFound,
         Self::StreamNotFound,
@@ -195,6 +198,7 @@ impl ErrorCode {
             Self::ScopeMissing => "scope_missing",
             Self::NetworkNotAllowed => "network_not_allowed",
             Self::OwnStreamsOnly => "own_streams_only",
+            Self::BudgetNotCounted => "budget_not_counted",
             Self::KeyNotFound => "key_not_found",
             Self::RouteNotFound => "route_not_found",
             Self::StreamNotFound => "stream_not_found",
@@ -252,7 +256,9 @@ impl ErrorCode {
                 StatusCode::BAD_REQUEST
             }
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
-            Self::ScopeMissing | Self::NetworkNotAllowed | Self::OwnStreamsOnly => StatusCode::FORBIDDEN,
+            Self::ScopeMissing | Self::NetworkNotAllowed | Self::OwnStreamsOnly | Self::BudgetNotCounted => {
+                StatusCode::FORBIDDEN
+            }
             Self::RouteNotFound
             | Self::KeyNotFound
             | Self::StreamNotFound
@@ -311,6 +317,7 @@ impl ErrorCode {
             Self::ScopeMissing => "The API key lacks a scope",
             Self::NetworkNotAllowed => "The API key is not accepted from this network",
             Self::OwnStreamsOnly => "The API key sees only its own streams",
+            Self::BudgetNotCounted => "The API key has a budget that cannot count this",
             Self::KeyNotFound => "No such API key",
             Self::RouteNotFound => "No such path",
             Self::StreamNotFound => "No such stream",

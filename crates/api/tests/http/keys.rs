@@ -226,6 +226,10 @@ async fn key_cannot_create_or_rotate_one_that_may_do_more() {
         let body = json!({ "name": "x", "scopes": [scope], "daily_budget_millisats": 1 });
         assert_eq!(limited.post("/keys", body).await.code(), (422, "invalid_request"));
     }
+    // Nor does it spend what its budget does not count.
+    for path in ["/cashu/withdraw", "/wallet/channels"] {
+        assert_eq!(limited.post(path, json!({})).await.code(), (403, "budget_not_counted"), "{path}");
+    }
     let own = Holder::of(&app, json!({ "scopes": ["admin"], "own_streams_only": true })).await;
     for answer in [own.get("/keys").await, own.post("/keys", json!({ "name": "x", "scopes": ["admin"] })).await] {
         assert_eq!(answer.code(), (403, "own_streams_only"));
@@ -247,6 +251,13 @@ async fn rotated_secret_is_accepted_until_the_overlap_ends() {
     };
     let new = rotate(60).await;
     assert_eq!((old.get("/version").await.status, new.get("/version").await.status), (200, 200));
+    // Who has a former secret may have stolen it, and must not outlive the rotation.
+    for (path, body) in [
+        (format!("/keys/{}/rotate", old.id), json!({})),
+        ("/keys".to_owned(), json!({ "name": "x", "scopes": ["login"] })),
+    ] {
+        assert_eq!(old.post(&path, body).await.code(), (422, "invalid_request"), "{path}");
+    }
     socket.done("ping", json!({})).await;
     let list: Value = app.get("/keys").send().await.unwrap().json().await.unwrap();
     let previous = json!({ "accepted_until": 1_732_137_660, "last_used_at": 1_732_137_600 });

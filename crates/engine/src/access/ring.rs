@@ -298,6 +298,7 @@ impl KeyRing {
             errors.add("/expires_at", "must be in the future");
         }
         let _only = self.changing.lock().await;
+        self.check_client(creator, &mut errors);
         check_excess(&terms, creator, &mut errors);
         if self.keys.read().by_id.len() >= MAX_KEYS {
             errors.add("", format!("there are {MAX_KEYS} keys, which is the most; delete one first"));
@@ -331,6 +332,7 @@ impl KeyRing {
         let _only = self.changing.lock().await;
         let old = self.keys.read().by_id.get(&id).cloned().ok_or(KeyError::NotFound)?;
         let mut errors = FieldErrors::default();
+        self.check_client(client, &mut errors);
         check_excess(&old.terms, client.filter(|client| client.key.id != id), &mut errors);
         errors.finish(Some(())).map_err(KeyError::Refused)?;
         let (secret, digest) = KeySecret::generate(&*self.randomness);
@@ -364,9 +366,12 @@ impl KeyRing {
     /// Removes a key. It is accepted no more when this returns, and what was opened with it ends.
     ///
     /// # Errors
-    /// [`KeyError::NotFound`], [`KeyError::Store`].
-    pub async fn revoke(&self, id: KeyId) -> Result<(), KeyError> {
+    /// [`KeyError`]; refused to a client whose own secret is not the current one.
+    pub async fn revoke(&self, id: KeyId, client: Option<&AcceptedSecret>) -> Result<(), KeyError> {
         let _only = self.changing.lock().await;
+        let mut errors = FieldErrors::default();
+        self.check_client(client, &mut errors);
+        errors.finish(Some(())).map_err(KeyError::Refused)?;
         let removed = self.store.remove_key(id).await?;
         self.keys.write().remove(id, None);
         if removed { Ok(()) } else { Err(KeyError::NotFound) }
@@ -388,6 +393,17 @@ impl KeyRing {
             }
         }
         self.note_uses().await;
+    }
+
+    /// Keys are managed with the current secret of a key only: who has a former one may have stolen it, and must not outlive its
+    /// rotation. Call it under the lock of changes.
+    fn check_client(&self, client: Option<&AcceptedSecret>, errors: &mut FieldErrors) {
+        let Some(client) = client else { return };
+        let is_current = |key: &Arc<Key>| key.current.digest == client.secret.digest;
+        let keys = self.keys.read();
+        if client.is_revoked() || !keys.by_id.get(&client.key.id).is_some_and(is_current) {
+            errors.add("", "your own key was revoked, or has a newer secret");
+        }
     }
 
     /// Returns whether something will end.
@@ -424,12 +440,9 @@ impl KeyRing {
     }
 }
 
-/// None may have a key that is less restricted than its own, also one that was revoked meanwhile.
+/// None may have a key that is less restricted than its own.
 fn check_excess(terms: &Terms, client: Option<&AcceptedSecret>, errors: &mut FieldErrors) {
     let Some(client) = client else { return };
-    if client.is_revoked() {
-        errors.add("", "your own key was revoked");
-    }
     for (pointer, detail) in terms.excess_over(client.terms()) {
         errors.add(pointer, detail);
     }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::key::{Error, id};
 use crate::ApiState;
+use crate::auth::Authorization;
 use crate::detached_change;
 use crate::path_parameter::PathParameter;
 
@@ -34,15 +35,17 @@ pub(crate) struct Revoked {
     params(("key_id" = String, Path, description = "The key's id, from `GET /keys`.")),
     responses(
         (status = 200, description = "The key is revoked.", body = Revoked),
+        (status = 422, description = "`invalid_request`: The key that revokes was itself revoked, or has a newer secret."),
         (status = 404, description = "`key_not_found`: No API key has this id, or it was revoked."),
         (status = 503, description = "`storage_unavailable`: The database is unavailable."),
     ),
 )]
 pub(crate) async fn revoke_key(
     State(state): State<ApiState>,
+    Extension(authorization): Extension<Authorization>,
     PathParameter(parameter): PathParameter,
 ) -> Result<Json<Revoked>, Error> {
     let (id, keys) = (id(parameter)?, Arc::clone(&state.keys));
-    detached_change::run_detached(&state, async move { keys.revoke(id).await }).await??;
+    detached_change::run_detached(&state, async move { keys.revoke(id, authorization.key()).await }).await??;
     Ok(Json(Revoked { id: id.to_string(), status: "revoked" }))
 }

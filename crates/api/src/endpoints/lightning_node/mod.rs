@@ -26,8 +26,8 @@ pub(super) fn group() -> EndpointGroup {
         "Manage the Lightning node that the service runs itself (`wallet.ln_backend` is `embedded`).",
     )
     .endpoint(Scope::PaymentsReceive.of_service(), routes!(list_channels::list_channels))
-    .endpoint(Scope::PaymentsSend.of_service(), routes!(open_channel::open_channel))
-    .endpoint(Scope::PaymentsSend.of_service(), routes!(close_channel::close_channel))
+    .endpoint(Scope::PaymentsSend.of_service().uncounted(), routes!(open_channel::open_channel))
+    .endpoint(Scope::PaymentsSend.of_service().uncounted(), routes!(close_channel::close_channel))
     .endpoint(Scope::PaymentsReceive, routes!(create_address::create_address))
     .endpoint(Scope::PaymentsReceive.of_nothing(), routes!(get_receiving_cost::get_receiving_cost))
     .endpoint(Scope::PaymentsSend, routes!(send_on_chain::send_on_chain))

@@ -25,5 +25,5 @@ pub(super) fn group() -> EndpointGroup {
         .endpoint(Scope::Tickets, routes!(list_outgoing_tickets::list_outgoing_tickets))
         .endpoint(Scope::Tickets, routes!(reclaim_ticket::reclaim_ticket))
         .endpoint(Scope::Tickets.of_service(), routes!(list_ticket_balances::list_ticket_balances))
-        .endpoint(Scope::PaymentsSend, routes!(withdraw_ticket::withdraw_ticket))
+        .endpoint(Scope::PaymentsSend.of_service().uncounted(), routes!(withdraw_ticket::withdraw_ticket))
 }
