@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use usher_engine::ports::{
-    Commit, CounterAdvance, DeliveryStore as _, KeyStore as _, NewOpenIdConsent, OpenIdConsent, OpenIdQuota,
-    OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdStore as _, OutboxChange, Passkey, PasskeyChange,
-    PasskeyCredential, PaymentKind, PaymentRecord, PaymentRecordStatus, SettingStore as _, SignerSession,
-    SignerSessionUpdate, Store as _, TicketCommit, TicketStore as _, UserRelays, UserSigner,
+    Commit, CounterAdvance, DeliveryStore as _, NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord,
+    OpenIdRecordId, OpenIdStep, OpenIdStore as _, OutboxChange, Passkey, PasskeyChange, PasskeyCredential, PaymentKind,
+    PaymentRecord, PaymentRecordStatus, SettingStore as _, SignerSession, SignerSessionUpdate, Store as _,
+    TicketCommit, TicketStore as _, UserRelays, UserSigner,
 };
 use usher_engine::{Origin, UnixMillis};
 use usher_protocol::message::PaymentHash;
