@@ -117,8 +117,8 @@ async fn reader_of_a_finished_stream_gets_204() {
 #[tokio::test]
 async fn idle_stream_sends_comments() {
     let mut builder = TestApp::builder();
-    builder.limits.keep_alive = Duration::from_millis(50);
-    builder.limits.request_timeout = Duration::from_millis(200);
+    builder.limits.keep_alive = Duration::from_millis(250);
+    builder.limits.request_timeout = Duration::from_secs(2);
     let app = builder.start().await;
     let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
     let mut feed = Stream::open(&app, &format!("/events/{stream}"), None).await;

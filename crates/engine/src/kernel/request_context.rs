@@ -75,19 +75,22 @@ pub fn in_current_request<T>(work: impl Future<Output = T>) -> impl Future<Outpu
 
 #[cfg(test)]
 mod tests {
+    use tokio_util::task::TaskTracker;
+
     use super::*;
 
     #[tokio::test]
     async fn spawned_work_belongs_to_the_request_only_when_carried_along() {
         let context =
             Arc::new(RequestContext { origin: Some(Origin(7)), hides_others: true, ..RequestContext::default() });
+        let tasks = TaskTracker::new();
         assert_eq!(RequestContext::current_origin(), None);
         context
             .scope(async {
                 let origin = async { RequestContext::current_origin() };
-                assert_eq!(tokio::spawn(in_current_request(origin)).await.unwrap(), Some(Origin(7)));
+                assert_eq!(tasks.spawn(in_current_request(origin)).await.unwrap(), Some(Origin(7)));
                 assert!(RequestContext::hides(None) && !RequestContext::hides(Some(Origin(7))));
-                assert_eq!(tokio::spawn(async { RequestContext::current_origin() }).await.unwrap(), None);
+                assert_eq!(tasks.spawn(async { RequestContext::current_origin() }).await.unwrap(), None);
             })
             .await;
         assert!(!RequestContext::hides(None));

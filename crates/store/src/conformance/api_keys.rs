@@ -10,10 +10,11 @@ pub fn api_key(number: u64) -> StoredKey {
     StoredKey {
         id: KeyId::from_parts(number, [7; 10]),
         digest: SecretDigest(super::builders::bytes(number)),
-        previous: (number % 2 == 0).then(|| (SecretDigest(super::builders::bytes(1_000 + number)), UnixMillis(number))),
+        previous: (number.is_multiple_of(2))
+            .then(|| (SecretDigest(super::builders::bytes(1_000 + number)), UnixMillis(number))),
         terms: format!(r#"{{"name":"ü{number}"}}"#),
         created_at: UnixMillis(number),
-        used_at: [(number % 3 == 0).then_some(UnixMillis(number)), None],
+        used_at: [(number.is_multiple_of(3)).then_some(UnixMillis(number)), None],
     }
 }
 

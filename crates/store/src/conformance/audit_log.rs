@@ -81,7 +81,9 @@ pub async fn concurrent_entries_are_chained(subject: impl Subject) {
     for number in 0..40_u64 {
         let (first, second) = (store.clone(), store.clone());
         let commit = Commit { audit: Some(audit_entry(number)), ..create(id(number)) };
-        let commit = async move { drop(first.commit(commit).await.unwrap()) };
+        let commit = async move {
+            first.commit(commit).await.unwrap();
+        };
         race(commit, async move { second.add_audit_entry(audit_entry(number)).await.unwrap() }).await;
     }
     let commits = (100..300_u64).map(|number| {
