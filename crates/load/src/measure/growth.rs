@@ -46,7 +46,8 @@ pub(crate) async fn measure(tool: &Tool) -> Result<Vec<Row>> {
             logins(tool, under, (count, USERS_AT_RELAYS), &mut rows).await.map(|row| relays.add(float(count), [row.0])),
         );
     }
-    let mut users = Chart::new("users at once", &["login: µs of Usher's processor time", "login: p50 for each user at once, µs"]);
+    let mut users =
+        Chart::new("users at once", &["login: µs of Usher's processor time", "login: p50 for each user at once, µs"]);
     for &count in &tool.options.growth_users {
         let under = format!("{} users at once", grouped(count));
         tell(logins(tool, under, (1, count), &mut rows).await.map(|row| users.add(float(count), [row.0, row.1])));
