@@ -24,7 +24,7 @@ const BENDS: f64 = 1.5;
 /// Fewer logins than this say little.
 const LOGINS: usize = 1_000;
 
-/// Measures all three, and writes the plot. What cannot be measured here is told and left out.
+/// Measures all three, and writes the plot. What cannot be measured here is reported and left out.
 pub(crate) async fn measure(tool: &Tool) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut open = Chart::new(
@@ -37,12 +37,12 @@ pub(crate) async fn measure(tool: &Tool) -> Result<Vec<Row>> {
         ],
     );
     for &count in &tool.options.growth_open {
-        tell(open_operations(tool, count, &mut rows, &mut open).await);
+        report(open_operations(tool, count, &mut rows, &mut open).await);
     }
     let mut relays = Chart::new("relays of the service", &["login: µs of Usher's processor time"]);
     for &count in &tool.options.growth_relays {
         let under = format!("{USERS_AT_RELAYS} users at once, {} relays", grouped(count));
-        tell(
+        report(
             logins(tool, under, (count, USERS_AT_RELAYS), &mut rows).await.map(|row| relays.add(float(count), [row.0])),
         );
     }
@@ -50,7 +50,7 @@ pub(crate) async fn measure(tool: &Tool) -> Result<Vec<Row>> {
         Chart::new("users at once", &["login: µs of Usher's processor time", "login: p50 for each user at once, µs"]);
     for &count in &tool.options.growth_users {
         let under = format!("{} users at once", grouped(count));
-        tell(logins(tool, under, (1, count), &mut rows).await.map(|row| users.add(float(count), [row.0, row.1])));
+        report(logins(tool, under, (1, count), &mut rows).await.map(|row| users.add(float(count), [row.0, row.1])));
     }
     let charts = [open, relays, users];
     for line in charts.iter().flat_map(|chart| &chart.lines) {
@@ -64,7 +64,7 @@ pub(crate) async fn measure(tool: &Tool) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn tell(measured: Result<()>) {
+fn report(measured: Result<()>) {
     if let Err(error) = measured {
         Tool::say(&format!("not measured: {error:#}"));
     }
