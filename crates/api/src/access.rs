@@ -1,13 +1,9 @@
 //! What a key needs for an endpoint, and what it may see.
 
-use std::collections::HashMap;
-
-use http::Method;
 use serde_json::{Map, Value};
 use usher_engine::access::Scope;
 
 use crate::auth::Authorization;
-use crate::endpoint_group::EndpointGroup;
 use crate::problem::{ErrorCode, Problem};
 
 /// What a key needs for an endpoint.
@@ -87,26 +83,12 @@ pub(crate) fn scope_missing(scope: Scope) -> Problem {
         .with_members(Map::from_iter([("scope".to_owned(), Value::from(scope))]))
 }
 
-/// What a key needs for each endpoint, by method and path.
-pub(crate) struct AccessTable(HashMap<(Method, String), Access>);
-
-impl AccessTable {
-    /// Of these groups.
-    pub(crate) fn of(groups: &[EndpointGroup]) -> Self {
-        let rows = groups.iter().flat_map(EndpointGroup::access);
-        Self(rows.map(|(method, path, access)| ((method, path), access)).collect())
-    }
-
-    /// For a request to this route; `None` if a key needs nothing for it, or there is no such endpoint.
-    pub(crate) fn get(&self, method: &Method, path: &str) -> Option<Access> {
-        let method = if method == Method::HEAD { Method::GET } else { method.clone() };
-        self.0.get(&(method, path.to_owned())).copied()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use http::Method;
+
     use super::*;
+    use crate::endpoint_group::EndpointGroup;
     use crate::endpoints;
 
     /// What names a stream in a path.
@@ -118,7 +100,8 @@ mod tests {
         /// Those that show only what is of the client: `RequestContext::hides_others`.
         const FILTERED: [&str; 6] =
             ["/events", "/key-handshake", "/payments", "/payment-links", "/subscriptions", "/cashu/outgoing"];
-        for (method, path, access) in endpoints::groups().iter().flat_map(EndpointGroup::access) {
+        for (method, path, route) in endpoints::groups().iter().flat_map(EndpointGroup::routes) {
+            let Some(access) = route.access else { continue };
             let names_stream = STREAMS.iter().any(|name| path.contains(name));
             if method == Method::POST || access.reach != Reach::Streams {
                 continue;

@@ -7,15 +7,13 @@
 //! | nothing: it is refused because of what the client may do or spend | says so |
 //! | nothing, for another reason | none |
 
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{FromRequestParts as _, MatchedPath, RawPathParams, Request, State};
+use axum::extract::{FromRequestParts as _, RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use http::Method;
 use tracing::Instrument as _;
 use usher_engine::ports::{KeyId, NewAuditEntry, StoreError};
 use usher_engine::{PendingAudit, in_current_request};
@@ -28,7 +26,7 @@ use crate::idempotency::IDEMPOTENCY_REPLAYED;
 use crate::peer_address::ClientAddress;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::RequestId;
-use crate::router;
+use crate::route_table::Route;
 
 /// The outcome of a request that has done what it should.
 const OK: &str = "ok";
@@ -80,44 +78,19 @@ const RECORDED_PARAMETERS: [&str; 6] = ["stream_id", "session_id", "key_id", "id
 /// Most of such a part: what a client sends is not checked yet.
 const MAX_VALUE_CHARS: usize = 128;
 
-/// The operation of a route, as the document calls it.
-fn operation(method: &Method, path: &str) -> Option<&'static str> {
-    static OPERATIONS: OnceLock<HashMap<(Method, String), String>> = OnceLock::new();
-    let operations = OPERATIONS.get_or_init(|| {
-        let mut operations = HashMap::new();
-        for (path, item) in router::openapi().paths.paths {
-            let of_path = [
-                (Method::GET, item.get),
-                (Method::POST, item.post),
-                (Method::PUT, item.put),
-                (Method::PATCH, item.patch),
-                (Method::DELETE, item.delete),
-            ];
-            for (method, operation) in of_path {
-                if let Some(id) = operation.and_then(|operation| operation.operation_id) {
-                    operations.insert((method, path.clone()), id);
-                }
-            }
-        }
-        operations
-    });
-    operations.get(&(method.clone(), path.to_owned())).map(String::as_str)
-}
-
-/// What a request asks for.
-fn asked_for(request: &Request) -> Option<&'static str> {
-    let path = request.extensions().get::<MatchedPath>()?;
-    operation(request.method(), path.as_str())
+/// What a request asks for, as the OpenAPI document calls it.
+fn asked_for(request: &Request) -> Option<Arc<str>> {
+    request.extensions().get::<Route>().map(|route| Arc::clone(&route.operation_id))
 }
 
 /// Records the request, if it changes something.
 pub(crate) async fn record(State(state): State<ApiState>, request: Request, next: Next) -> Response {
-    let changes = |action: &&str| request.method() != Method::GET && !CHANGES_NOTHING.contains(action);
+    let changes = |action: &Arc<str>| !request.method().is_safe() && !CHANGES_NOTHING.contains(&&**action);
     let Some(action) = asked_for(&request).filter(changes) else { return next.run(request).await };
     let pending = Arc::new(PendingAudit::default());
     let key = request.extensions().get::<Authorization>().and_then(Authorization::key_id);
-    let (request, mut entry) = entry(&state, action, request).await;
-    if IN_ITS_COMMIT.contains(&action) {
+    let (request, mut entry) = entry(&state, &action, request).await;
+    if IN_ITS_COMMIT.contains(&&*action) {
         pending.set(entry);
         let response = Arc::clone(&pending).scope(next.run(request)).await;
         return match pending.take() {
@@ -148,8 +121,8 @@ pub(crate) async fn record_refusal(state: &ApiState, request: Request, code: Err
     if !is_recorded_refusal(state, key, code) {
         return;
     }
-    let action = asked_for(&request).unwrap_or("-");
-    let (_, mut entry) = entry(state, action, request).await;
+    let action = asked_for(&request);
+    let (_, mut entry) = entry(state, action.as_deref().unwrap_or("-"), request).await;
     code.as_str().clone_into(&mut entry.record.outcome);
     if let Err(error) = state.engine.audit().add(entry).await {
         tracing::error!(?error, "a refused request is missing in the audit log");
@@ -229,6 +202,7 @@ async fn entry(state: &ApiState, action: &str, request: Request) -> (Request, Ne
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::router;
 
     #[test]
     fn operations_that_are_named_exist() {

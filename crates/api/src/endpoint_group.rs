@@ -8,6 +8,7 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use crate::ApiState;
 use crate::access::{Access, ScopeExt as _};
 use crate::auth::AuthPolicy;
+use crate::route_table::Route;
 
 pub(crate) struct EndpointGroup {
     /// The tag of its operations.
@@ -49,23 +50,37 @@ impl EndpointGroup {
         self
     }
 
-    /// What a key needs for each of its endpoints, by method and path.
-    pub(crate) fn access(&self) -> impl Iterator<Item = (Method, String, Access)> + '_ {
-        self.endpoints.iter().filter_map(|endpoint| Some((endpoint, endpoint.access?))).flat_map(
-            |(endpoint, access)| {
-                let paths = &endpoint.router.get_openapi().paths.paths;
-                paths.iter().flat_map(move |(path, item)| {
-                    let methods = [
-                        (Method::GET, item.get.is_some()),
-                        (Method::POST, item.post.is_some()),
-                        (Method::PUT, item.put.is_some()),
-                        (Method::DELETE, item.delete.is_some()),
-                    ];
-                    methods.into_iter().filter(|(_, has)| *has).map(move |(method, _)| (method, path.clone(), access))
+    /// Its endpoints, by method and path.
+    pub(crate) fn routes(&self) -> impl Iterator<Item = (Method, String, Route)> + '_ {
+        self.endpoints.iter().flat_map(|endpoint| {
+            let paths = &endpoint.router.get_openapi().paths.paths;
+            paths.iter().flat_map(|(path, item)| {
+                let operations = [
+                    (Method::GET, &item.get),
+                    (Method::POST, &item.post),
+                    (Method::PUT, &item.put),
+                    (Method::DELETE, &item.delete),
+                ];
+                operations.into_iter().filter_map(|(method, operation)| {
+                    let handler = operation.as_ref()?.operation_id.as_deref().unwrap_or_default();
+                    let operation_id = operation_id(handler).into();
+                    Some((method, path.clone(), Route { access: endpoint.access, operation_id }))
                 })
-            },
-        )
+            })
+        })
     }
+}
+
+/// The name of an endpoint in the OpenAPI document and the audit log: `streamAllEvents` for the handler `stream_all_events`.
+pub(crate) fn operation_id(handler: &str) -> String {
+    let mut id = String::with_capacity(handler.len());
+    for (index, word) in handler.split('_').enumerate() {
+        match word.split_at_checked(1) {
+            Some((first, rest)) if index > 0 => id.push_str(&(first.to_uppercase() + rest)),
+            _ => id.push_str(word),
+        }
+    }
+    id
 }
 
 /// The documentation is for whoever operates the service.

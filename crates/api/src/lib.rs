@@ -35,6 +35,7 @@ mod problem;
 mod query;
 mod request_id;
 mod request_log;
+mod route_table;
 mod router;
 mod server;
 mod service_status;

@@ -17,7 +17,6 @@ use http::{HeaderMap, HeaderValue};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use crate::access::AccessTable;
 use crate::audit;
 use crate::auth::{self, AuthPolicy, Authorization};
 use crate::auth_failure_throttle::{LOGGED_BURST, Summary, WrongToken};
@@ -27,6 +26,7 @@ use crate::peer_address::{ClientAddress, Peer};
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::{RequestId, X_REQUEST_ID};
 use crate::request_log::{self, CompletedRequest};
+use crate::route_table::RouteTable;
 use crate::state::DocsAccess;
 use crate::{ApiState, TrustedProxies, header_list, host_header, local_request};
 
@@ -39,7 +39,7 @@ pub(crate) struct PreAuthenticated(pub(crate) Authorization);
 pub(crate) struct Context {
     pub(crate) state: ApiState,
     pub(crate) policy: AuthPolicy,
-    pub(crate) access: Arc<AccessTable>,
+    pub(crate) routes: Arc<RouteTable>,
     pub(crate) trusted_proxies: TrustedProxies,
 }
 
@@ -113,8 +113,8 @@ async fn respond(context: Context, request_id: RequestId, mut request: Request, 
 impl Context {
     /// Of what anybody may open.
     pub(crate) fn public(state: ApiState) -> Self {
-        let (access, trusted_proxies) = (Arc::new(AccessTable::of(&[])), TrustedProxies::default());
-        Self { state, policy: AuthPolicy::Public, access, trusted_proxies }
+        let (routes, trusted_proxies) = (Arc::default(), TrustedProxies::default());
+        Self { state, policy: AuthPolicy::Public, routes, trusted_proxies }
     }
 
     /// Checks the head of the request. The body of an unauthenticated request is not read.
@@ -140,9 +140,13 @@ impl Context {
                     None => self.authenticate(request)?,
                 };
                 authorization.note_use(self.state.clock.now());
-                let route = request.extensions().get::<MatchedPath>();
-                let access = route.and_then(|route| self.access.get(request.method(), route.as_str()));
+                let path = request.extensions().get::<MatchedPath>();
+                let route = path.and_then(|path| self.routes.get(request.method(), path.as_str())).cloned();
+                let access = route.as_ref().and_then(|route| route.access);
                 request.extensions_mut().insert(authorization.clone());
+                if let Some(route) = route {
+                    request.extensions_mut().insert(route);
+                }
                 self.check_key_rate(&authorization, request)?;
                 access.map_or(Ok(()), |access| access.check(&authorization))?;
                 check_rate_limit(&self.state)

@@ -12,7 +12,6 @@ use http::{HeaderValue, Method, Uri};
 use tower::ServiceExt as _;
 use utoipa::openapi::OpenApi;
 
-use crate::access::AccessTable;
 use crate::audit;
 use crate::auth::AuthPolicy;
 use crate::client_network;
@@ -21,6 +20,7 @@ use crate::idempotency::idempotency;
 use crate::middleware::{self, Context};
 use crate::openapi::document;
 use crate::problem::{ErrorCode, Problem};
+use crate::route_table::RouteTable;
 use crate::surface::Surface;
 use crate::{ApiState, TrustedProxies};
 
@@ -58,7 +58,7 @@ fn public(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
 /// The whole API. Unknown paths need the token as well, so that unauthenticated peers learn nothing.
 pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
     let groups = endpoints::groups();
-    let access = Arc::new(AccessTable::of(&groups));
+    let routes = Arc::new(RouteTable::of(&groups));
     let mut routers = AuthPolicy::ALL.map(|policy| (policy, Router::new()));
     for endpoint in groups.into_iter().flat_map(|group| group.endpoints) {
         if let Some((_, router)) = routers.iter_mut().find(|(of, _)| *of == endpoint.policy) {
@@ -74,8 +74,8 @@ pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
             AuthPolicy::Docs => router.layer(Extension(OpenApiSource(openapi))),
             AuthPolicy::Public | AuthPolicy::WebSocket => router,
         };
-        let (access, trusted_proxies) = (Arc::clone(&access), trusted_proxies.clone());
-        let context = Context { state: state.clone(), policy, access, trusted_proxies };
+        let (routes, trusted_proxies) = (Arc::clone(&routes), trusted_proxies.clone());
+        let context = Context { state: state.clone(), policy, routes, trusted_proxies };
         router.layer(from_fn_with_state(context, middleware::handle))
     });
     routers.into_iter().fold(Router::new(), Router::merge).with_state(state)

@@ -19,7 +19,7 @@ use utoipa::{PartialSchema as _, ToSchema as _};
 use self::description_text::OperationLinks;
 use crate::access::{Access, Reach};
 use crate::auth::AuthPolicy;
-use crate::endpoint_group::{Endpoint, EndpointGroup};
+use crate::endpoint_group::{Endpoint, EndpointGroup, operation_id};
 use crate::problem::{ErrorCode, FieldErrorSchema, ProblemBody};
 
 pub(crate) fn document(groups: impl IntoIterator<Item = EndpointGroup>) -> OpenApi {
@@ -185,7 +185,7 @@ const OF_BODIES: [ErrorCode; 4] =
 /// Adds the name for client libraries, the errors that follow from the policy, the parameters and the body, and who may
 /// call it.
 fn complete(operation: &mut Operation, policy: AuthPolicy, access: Option<Access>) {
-    operation.operation_id = operation.operation_id.as_deref().map(lower_camel_case);
+    operation.operation_id = operation.operation_id.as_deref().map(operation_id);
     let mut codes = vec![ErrorCode::InternalError];
     operation.security = match policy {
         AuthPolicy::Public => Some(vec![SecurityRequirement::default()]),
@@ -237,18 +237,6 @@ fn has_query(operation: &Operation) -> bool {
         RefOr::T(parameter) => matches!(parameter.parameter_in, ParameterIn::Query),
         RefOr::Ref(_) => false,
     })
-}
-
-/// `streamAllEvents` for the handler `stream_all_events`.
-fn lower_camel_case(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for (index, word) in name.split('_').enumerate() {
-        match word.split_at_checked(1) {
-            Some((first, rest)) if index > 0 => out.push_str(&(first.to_uppercase() + rest)),
-            _ => out.push_str(word),
-        }
-    }
-    out
 }
 
 fn header(description: &str) -> RefOr<Header> {

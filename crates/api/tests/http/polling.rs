@@ -94,7 +94,7 @@ async fn long_poll_without_events_returns_an_empty_page() {
 #[tokio::test]
 async fn long_poll_may_exceed_the_request_timeout() {
     let mut builder = TestApp::builder();
-    builder.limits.request_timeout = Duration::from_millis(300);
+    builder.limits.request_timeout = Duration::from_secs(1);
     let app = builder.start().await;
     let (stream, _) = app.handshake(json!({})).await;
     assert_eq!(page(&app, &format!("/events/{stream}?wait=2")).await["done"], false);

@@ -1,0 +1,40 @@
+//! What is known of an endpoint before a request reaches its handler.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use http::Method;
+
+use crate::access::Access;
+use crate::endpoint_group::EndpointGroup;
+
+/// An endpoint. A request extension, from authentication on.
+#[derive(Clone, Debug)]
+pub(crate) struct Route {
+    /// What a key needs for it; `None`: nothing.
+    pub(crate) access: Option<Access>,
+    /// Its `operationId` in the OpenAPI document.
+    pub(crate) operation_id: Arc<str>,
+}
+
+/// All endpoints, by path and method.
+#[derive(Default)]
+pub(crate) struct RouteTable(HashMap<String, Vec<(Method, Route)>>);
+
+impl RouteTable {
+    /// Of these groups.
+    pub(crate) fn of(groups: &[EndpointGroup]) -> Self {
+        let mut table = Self::default();
+        for (method, path, route) in groups.iter().flat_map(EndpointGroup::routes) {
+            table.0.entry(path).or_default().push((method, route));
+        }
+        table
+    }
+
+    /// The endpoint of a request to this path; `None` if there is none.
+    pub(crate) fn get(&self, method: &Method, path: &str) -> Option<&Route> {
+        let method = if method == Method::HEAD { &Method::GET } else { method };
+        let (_, route) = self.0.get(path)?.iter().find(|(of, _)| of == method)?;
+        Some(route)
+    }
+}
