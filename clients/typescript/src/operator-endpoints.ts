@@ -81,7 +81,7 @@ export class OperatorEndpoints {
     return this.#http.call("POST", "/keys", request, options);
   }
 
-  /** Lists the API keys and the tokens, with the last use of each. */
+  /** Lists the API keys and the secrets of the configuration, with the last use of each. */
   keys(options?: CallOptions): Promise<Schemas["ApiKeyList"]> {
     return this.#http.call("GET", "/keys", undefined, options);
   }

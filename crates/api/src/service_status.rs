@@ -1,6 +1,7 @@
 //! The port behind `GET /health/ready` and `GET /metrics`: this crate knows neither relays nor databases.
 
 use async_trait::async_trait;
+use usher_engine::UnixMillis;
 use usher_engine::ports::DamagedRow;
 
 /// The state of the service's parts.
@@ -8,6 +9,9 @@ use usher_engine::ports::DamagedRow;
 pub trait ServiceStatus: Send + Sync {
     /// Whether the parts can work now: checked, not remembered, within a bounded time.
     async fn readiness(&self) -> Readiness;
+
+    /// When each secret of the webhook signed last since the service started or read it anew, the current one first.
+    fn webhook_secret_uses(&self) -> Vec<Option<UnixMillis>>;
 
     /// The metrics of the parts. Cheap, because it is called every few seconds; within a bounded time.
     async fn metrics(&self) -> Vec<Family>;

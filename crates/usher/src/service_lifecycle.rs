@@ -182,6 +182,7 @@ impl Service {
                 relays: pool,
                 tickets: Arc::clone(&tickets),
                 rates,
+                webhook: webhook.clone(),
             }),
             clock,
             randomness,

@@ -11,11 +11,12 @@ use async_trait::async_trait;
 use tracing::warn;
 use usher_api::{Family, Measure, MintReadiness, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness};
 use usher_engine::ports::{DeliveryStatus, NodeState, OperationKind, Table, TicketWallet as _};
-use usher_engine::{Engine, EngineMetrics, ScanLimit, ScanMetrics};
+use usher_engine::{Engine, EngineMetrics, ScanLimit, ScanMetrics, UnixMillis};
 use usher_rates::{CurrencyStatus, MedianRates};
 use usher_relays::{MetricsSnapshot, Origin, Refusal, RelayPool};
 use usher_store::{Database, HistogramValues, StoreMetrics};
 use usher_tickets::{CashuWallet, MintStatus};
+use usher_webhooks::HttpWebhookSender;
 
 use crate::process;
 
@@ -37,6 +38,8 @@ pub(crate) struct Parts {
     pub(crate) tickets: Arc<CashuWallet>,
     /// Reads exchange rates, if any.
     pub(crate) rates: Option<Arc<MedianRates>>,
+    /// Posts to the app, if it has a webhook.
+    pub(crate) webhook: Option<Arc<HttpWebhookSender>>,
 }
 
 #[async_trait]
@@ -64,6 +67,10 @@ impl ServiceStatus for Parts {
         Readiness { relays: RelaysReadiness { connected, total }, store, damaged, wallet, mints, rates }
     }
 
+    fn webhook_secret_uses(&self) -> Vec<Option<UnixMillis>> {
+        self.webhook.as_ref().map(|webhook| webhook.last_uses()).unwrap_or_default()
+    }
+
     async fn metrics(&self) -> Vec<Family> {
         let mut families = operations(&self.engine.metrics(), &self.engine.scan_metrics());
         families.extend(self.deliveries().await);
@@ -81,6 +88,7 @@ impl ServiceStatus for Parts {
         families.push(self.ticket_calls());
         families.extend(store(self.store.metrics()));
         families.push(self.damaged());
+        families.extend(self.audit_log().await);
         families.extend(relays(&self.relays));
         families.extend(messages(&self.relays.metrics()));
         families.extend(rate_status::families(&self.rates()));
@@ -187,6 +195,16 @@ impl Parts {
             help: "Rows of the database that are damaged and were set aside.",
             samples: Table::ALL.into_iter().map(|table| gauge("table", table.as_str(), count(table))).collect(),
         }
+    }
+
+    /// The number of the newest entry; none while the store does not answer.
+    async fn audit_log(&self) -> Option<Family> {
+        let newest = tokio::time::timeout(TIMEOUT, self.engine.audit().newest()).await.ok()?.ok()?;
+        Some(Family::single(
+            "usher_audit_log_newest_entry",
+            "The number of the newest entry of the audit log, which never falls.",
+            number(newest),
+        ))
     }
 
     /// Those waiting and those given up; none while the store does not answer.

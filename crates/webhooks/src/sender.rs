@@ -106,12 +106,18 @@ impl HttpWebhookSender {
         Ok(())
     }
 
+    /// When each secret signed last since it was [set](Self::set_secrets), the newest secret first.
+    pub fn last_uses(&self) -> Vec<Option<UnixMillis>> {
+        self.signer.read().last_uses()
+    }
+
     /// The request of one attempt; everything but the time and the signatures is the same each time.
     fn request(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Result<Request<Bytes>, http::Error> {
         let body = message::body(stream, event);
         let id = message::id(stream, event);
         let timestamp = now.secs().to_string();
         let signer = Arc::clone(&self.signer.read());
+        signer.note_use(now);
         let mut request = Request::post(self.uri.clone())
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "*/*")

@@ -1,5 +1,7 @@
 //! Signatures of bodies: of the specification (section 6.2) and of Standard Webhooks 1.0.0.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::DecodePaddingMode;
@@ -8,6 +10,7 @@ use hmac::{Hmac, Mac};
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
+use usher_engine::UnixMillis;
 
 use crate::WebhookError;
 
@@ -22,6 +25,8 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
 
 pub(crate) struct Signer {
     secrets: Vec<Secret>,
+    /// When it signed last, in Unix milliseconds; 0: never. All secrets sign each body.
+    signed_at: AtomicU64,
 }
 
 /// One secret: the two schemes take different keys from it.
@@ -40,11 +45,22 @@ impl Signer {
             .iter()
             .zip(1..)
             .map(|(text, position)| Secret::new(text.expose_secret()).ok_or(WebhookError::NotAKey { position }));
-        Ok(Self { secrets: secrets.collect::<Result<_, _>>()? })
+        Ok(Self { secrets: secrets.collect::<Result<_, _>>()?, signed_at: AtomicU64::new(0) })
     }
 
     pub(crate) fn len(&self) -> usize {
         self.secrets.len()
+    }
+
+    /// A body is being signed.
+    pub(crate) fn note_use(&self, now: UnixMillis) {
+        self.signed_at.fetch_max(now.0, Ordering::Relaxed);
+    }
+
+    /// When each secret signed last, the newest secret first.
+    pub(crate) fn last_uses(&self) -> Vec<Option<UnixMillis>> {
+        let signed_at = Some(self.signed_at.load(Ordering::Relaxed)).filter(|at| *at > 0).map(UnixMillis);
+        vec![signed_at; self.secrets.len()]
     }
 
     /// `X-Service-Signature`: lower-case hex of HMAC-SHA256 over the body, by the newest secret. None without one.

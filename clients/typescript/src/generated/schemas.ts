@@ -58,13 +58,13 @@ export interface components {
             scopes: components["schemas"]["Scope"][];
         };
         /**
-         * @description The keys, and the tokens.
+         * @description The keys, and the secrets of the configuration.
          */
         ApiKeyList: {
+            /** @description The tokens, which may do everything, and the secrets that sign webhooks. */
+            configured: components["schemas"]["ConfiguredSecret"][];
             /** @description The keys, the oldest first. */
             keys: components["schemas"]["ApiKey"][];
-            /** @description The tokens of the configuration, which may do everything. */
-            tokens: components["schemas"]["ConfiguredToken"][];
         };
         /**
          * @description The key is revoked.
@@ -461,16 +461,16 @@ export interface components {
             subscription_id: string;
         };
         /**
-         * @description A token of the configuration.
+         * @description A secret of the configuration.
          */
-        ConfiguredToken: {
+        ConfiguredSecret: {
             /**
              * Format: int64
-             * @description When it was used last since the service started, in Unix seconds.
+             * @description When it was used last since the service started, in Unix seconds; of a webhook's secret also since it was read anew (`SIGHUP`).
              */
             last_used_at?: number;
             /**
-             * @description Its setting: `auth.auth_token`, or `auth.previous_token` during a rotation.
+             * @description Its setting: `auth.auth_token`, `webhook.secret`, and during a rotation `auth.previous_token`, `webhook.previous_secret`.
              */
             setting: string;
         };

@@ -72,6 +72,10 @@ impl ServiceStatus for PartsSay {
         self.0.lock().0.clone()
     }
 
+    fn webhook_secret_uses(&self) -> Vec<Option<UnixMillis>> {
+        vec![Some(UnixMillis::from_secs(1_732_141_200))]
+    }
+
     async fn metrics(&self) -> Vec<Family> {
         self.0.lock().1.clone()
     }

@@ -142,7 +142,11 @@ async fn keys_are_listed_without_secrets_and_survive_a_restart() {
             "daily_budget_millisats": 5, "requests_per_second": 6, "last_used_at": 1_732_137_600,
         }])
     );
-    assert_eq!(list["tokens"], json!([{ "setting": "auth.auth_token", "last_used_at": 1_732_137_600 }]));
+    let configured = json!([
+        { "setting": "auth.auth_token", "last_used_at": 1_732_137_600 },
+        { "setting": "webhook.secret", "last_used_at": 1_732_141_200 },
+    ]);
+    assert_eq!(list["configured"], configured);
     assert!(!list.to_string().contains(&holder.secret));
     let (id, secret) = (holder.id, holder.secret);
 

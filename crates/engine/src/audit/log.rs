@@ -65,13 +65,20 @@ impl AuditLog {
         self.core.store.audit_entries(after, limit).await
     }
 
+    /// The number of the newest entry; 0 in an empty log.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn newest(&self) -> Result<u64, StoreError> {
+        Ok(self.core.store.audit_bounds().await?.last.sequence)
+    }
+
     /// The newest entry; `None` in an empty log.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn head(&self) -> Result<Option<AuditHead>, StoreError> {
-        let last = self.core.store.audit_bounds().await?.last.sequence;
-        let newest = self.core.store.audit_entries(last.saturating_sub(1), 1).await?;
+        let newest = self.core.store.audit_entries(self.newest().await?.saturating_sub(1), 1).await?;
         Ok(newest.first().map(AuditHead::from))
     }
 

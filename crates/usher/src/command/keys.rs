@@ -65,7 +65,7 @@ async fn secret(service: &ServiceClient, path: &str, body: &Value) -> Result<Str
     Ok(format!("{secret}\n"))
 }
 
-/// Id, name, scopes and last use, one key per line; then the tokens.
+/// Id, name, scopes and last use, one key per line; then the secrets of the configuration.
 fn listed(response: &Value) -> String {
     let mut text = String::new();
     let last_use = |entry: &Value| entry["last_used_at"].as_u64().map_or_else(|| "-".to_owned(), |at| at.to_string());
@@ -76,9 +76,10 @@ fn listed(response: &Value) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{}\t{state}\t{}\t{}\t{}", word("id"), last_use(key), scopes.join(","), word("name"));
     }
-    for token in response["tokens"].as_array().into_iter().flatten() {
-        let setting = token["setting"].as_str().unwrap_or("-");
-        let _ = writeln!(text, "-\tvalid\t{}\t*\t{setting}", last_use(token));
+    for secret in response["configured"].as_array().into_iter().flatten() {
+        let setting = secret["setting"].as_str().unwrap_or("-");
+        let scopes = if setting.starts_with("auth.") { "*" } else { "-" };
+        let _ = writeln!(text, "-\tvalid\t{}\t{scopes}\t{setting}", last_use(secret));
     }
     text
 }

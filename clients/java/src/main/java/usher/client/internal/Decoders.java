@@ -26,7 +26,7 @@ public final class Decoders {
     public static ApiKeyList apiKeyList(JsonObject json) {
         return new ApiKeyList(
                 json.list("keys", Decoders::apiKey),
-                json.list("tokens", Decoders::configuredToken));
+                json.list("configured", Decoders::configuredSecret));
     }
 
     public static ApiKeyRevoked apiKeyRevoked(JsonObject json) {
@@ -149,8 +149,8 @@ public final class Decoders {
                 json.list("channels", Decoders::channel));
     }
 
-    public static ConfiguredToken configuredToken(JsonObject json) {
-        return new ConfiguredToken(
+    public static ConfiguredSecret configuredSecret(JsonObject json) {
+        return new ConfiguredSecret(
                 json.string("setting"),
                 json.optionalInteger("last_used_at"));
     }

@@ -4,20 +4,20 @@ package usher.client.model;
 import java.util.List;
 
 /**
- * The keys, and the tokens.
+ * The keys, and the secrets of the configuration.
  *
  * @param keys The keys, the oldest first.
- * @param tokens The tokens of the configuration, which may do everything.
+ * @param configured The tokens, which may do everything, and the secrets that sign webhooks.
  */
-public record ApiKeyList(List<ApiKey> keys, List<ConfiguredToken> tokens) {
+public record ApiKeyList(List<ApiKey> keys, List<ConfiguredSecret> configured) {
     /**
      * Keeps unchangeable copies of lists.
      *
      * @param keys The keys, the oldest first.
-     * @param tokens The tokens of the configuration, which may do everything.
+     * @param configured The tokens, which may do everything, and the secrets that sign webhooks.
      */
     public ApiKeyList {
         keys = List.copyOf(keys);
-        tokens = List.copyOf(tokens);
+        configured = List.copyOf(configured);
     }
 }
