@@ -28,6 +28,8 @@ impl Client {
     ) {
         let mut seen = LruCache::new(SEEN);
         let mut reported = VecDeque::with_capacity(REPORTED);
+        // Whether the backend encrypts notifications with NIP-44: then nothing is learnt from the copies in NIP-04.
+        let mut uses_nip44 = false;
         loop {
             let event = tokio::select! {
                 event = received.recv() => event,
@@ -36,6 +38,7 @@ impl Client {
             let Some(ReceivedEvent { relay, event }) = event else { return };
             let wanted = match event.kind.as_u16() {
                 relay_task::RESPONSE => relay_task::request_of(&event).is_some_and(|request| self.is_wanted(&request)),
+                relay_task::NOTIFICATION_NIP04 if uses_nip44 => false,
                 relay_task::INFO | relay_task::NOTIFICATION | relay_task::NOTIFICATION_NIP04 => {
                     !seen.contains(&event.id)
                 }
@@ -52,12 +55,16 @@ impl Client {
                 relay_task::INFO => {
                     seen.put(event.id, ());
                     self.read_announcement(&event);
+                    // It may have another version now.
+                    uses_nip44 = false;
                     None
                 }
-                _ => {
+                kind => {
                     seen.put(event.id, ());
                     self.liveness.seen(relay);
-                    self.read_notification(&event)
+                    let notification = self.read_notification(&event);
+                    uses_nip44 |= kind == relay_task::NOTIFICATION && notification.is_some();
+                    notification
                 }
             };
             let Some(notification) = notification.filter(|notification| !reported.contains(notification)) else {
