@@ -62,6 +62,7 @@ pub use login::unused_logins::NoRoom;
 pub use operation_outcome::OperationOutcome;
 pub use page_rules::PageRules;
 pub use payment::Payments;
+pub use payment::approval::decide::{Approver, DecideError, Decision, PaymentPurpose, WaitingPayment};
 pub use payment::books::PaymentPage;
 pub use payment::configured_rules::PaymentRules;
 pub use payment::invoice_request::{InvoiceContent, RequestInvoice};

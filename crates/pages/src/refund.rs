@@ -149,6 +149,8 @@ fn show_refund(
     let asks_for_invoice = view.progress == RefundProgress::Asking;
     let of = &texts.refund;
     let (heading, said, tone) = match view.progress {
+        RefundProgress::AwaitingApproval => (of.heading, of.awaiting_approval, Tone::Waiting),
+        RefundProgress::NotApproved => (of.not_approved_heading, of.not_approved, Tone::Failed),
         RefundProgress::Asking if view.asks_wallet => (of.heading, of.waiting_wallet, Tone::Waiting),
         RefundProgress::Asking => (of.heading, of.waiting, Tone::Waiting),
         RefundProgress::Paying => (of.heading, of.paying, Tone::Waiting),
@@ -175,7 +177,10 @@ fn show_refund(
             asks_for_invoice,
             typed,
             refused,
-            live: !matches!(view.progress, RefundProgress::Paid | RefundProgress::Expired),
+            live: !matches!(
+                view.progress,
+                RefundProgress::Paid | RefundProgress::Expired | RefundProgress::NotApproved
+            ),
             reloads: view.progress == RefundProgress::Paying,
             seconds_left: view.time_left.as_secs(),
             time_left: &texts.time_left(view.time_left),
@@ -187,6 +192,8 @@ fn show_refund(
 /// The state in one word.
 const fn word(progress: RefundProgress) -> &'static str {
     match progress {
+        RefundProgress::AwaitingApproval => "awaiting_approval",
+        RefundProgress::NotApproved => "not_approved",
         RefundProgress::Asking => "waiting",
         RefundProgress::Paying => "paying",
         RefundProgress::Paid => "paid",

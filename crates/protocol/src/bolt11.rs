@@ -114,6 +114,13 @@ impl Invoice {
         self.network
     }
 
+    /// The public key of the payee's node, compressed, as 66 hex characters.
+    pub fn payee(&self) -> String {
+        // It was parsed before, so it can be parsed.
+        let parsed = self.text.parse::<Bolt11Invoice>();
+        parsed.map(|invoice| invoice.get_payee_pub_key().to_string()).unwrap_or_default()
+    }
+
     /// What the payee wrote; `None` when there is only a hash of it.
     pub fn description(&self) -> Option<&str> {
         match &self.description {
@@ -213,6 +220,7 @@ mod tests {
     fn parses_the_bolt11_examples() {
         let coffee: Invoice = COFFEE.parse().unwrap();
         assert_eq!(coffee.amount(), Some(250_000_000));
+        assert_eq!(coffee.payee(), "03e7156ae33b0a208d0744199163177e909e80176e55d97a2f221ede0f934dd9ad");
         assert_eq!(coffee.description(), Some("1 cup coffee"));
         assert_eq!((coffee.created_at(), coffee.expires_at()), (1_496_314_658, 1_496_314_658 + 60));
         assert_eq!(coffee.network(), Network::Bitcoin);

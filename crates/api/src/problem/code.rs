@@ -27,6 +27,8 @@ pub enum ErrorCode {
     OwnStreamsOnly,
     /// The API key has a daily budget, and what the endpoint spends is not counted by it.
     BudgetNotCounted,
+    /// Who asked for a payment cannot approve it.
+    OwnRequest,
     /// There is no such API key, or it was revoked.
     KeyNotFound,
     /// There is no such path.
@@ -73,6 +75,11 @@ pub enum ErrorCode {
     SessionExpired,
     /// It is not the code of this login, or the login has none.
     LoginCodeInvalid,
+    /// No payment waits for an approval under this id: there is none, or it is decided, or nobody has approved it in time.
+    ApprovalNotFound,
+    /// The payment that the request needs waits for an approval; `stream_id` names it. Repeat the request with its
+    /// `Idempotency-Key` once it is approved.
+    ApprovalRequired,
     /// The payment was not paid, so there is nothing to refund.
     PaymentNotPaid,
     /// All of the payment is refunded, or is being refunded.
@@ -128,7 +135,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 56] = [
+    pub const ALL: [Self; 59] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -138,6 +145,7 @@ impl ErrorCode {
         Self::NetworkNotAllowed,
         Self::OwnStreamsOnly,
         Self::BudgetNotCounted,
+        Self::OwnRequest,
         Self::RouteNotFound,
         Self::KeyNotFound,
         Self::StreamNotFound,
@@ -153,11 +161,13 @@ impl ErrorCode {
         Self::RemoteSignerNotFound,
         Self::PasskeyNotFound,
         Self::ReceiptNotFound,
+        Self::ApprovalNotFound,
         Self::MethodNotAllowed,
         Self::BodyTimeout,
         Self::IdempotencyKeyReused,
         Self::TokenAlreadySpent,
         Self::TokenPending,
+        Self::ApprovalRequired,
         Self::PaymentNotPaid,
         Self::PaymentRefunded,
         Self::SessionDecided,
@@ -199,6 +209,7 @@ impl ErrorCode {
             Self::NetworkNotAllowed => "network_not_allowed",
             Self::OwnStreamsOnly => "own_streams_only",
             Self::BudgetNotCounted => "budget_not_counted",
+            Self::OwnRequest => "own_request",
             Self::KeyNotFound => "key_not_found",
             Self::RouteNotFound => "route_not_found",
             Self::StreamNotFound => "stream_not_found",
@@ -214,6 +225,8 @@ impl ErrorCode {
             Self::RemoteSignerNotFound => "remote_signer_not_found",
             Self::PasskeyNotFound => "passkey_not_found",
             Self::ReceiptNotFound => "receipt_not_found",
+            Self::ApprovalNotFound => "approval_not_found",
+            Self::ApprovalRequired => "approval_required",
             Self::PaymentNotPaid => "payment_not_paid",
             Self::PaymentRefunded => "payment_refunded",
             Self::SessionDecided => "session_decided",
@@ -256,9 +269,11 @@ impl ErrorCode {
                 StatusCode::BAD_REQUEST
             }
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
-            Self::ScopeMissing | Self::NetworkNotAllowed | Self::OwnStreamsOnly | Self::BudgetNotCounted => {
-                StatusCode::FORBIDDEN
-            }
+            Self::ScopeMissing
+            | Self::NetworkNotAllowed
+            | Self::OwnStreamsOnly
+            | Self::BudgetNotCounted
+            | Self::OwnRequest => StatusCode::FORBIDDEN,
             Self::RouteNotFound
             | Self::KeyNotFound
             | Self::StreamNotFound
@@ -272,13 +287,15 @@ impl ErrorCode {
             | Self::SigningKeyNotFound
             | Self::RemoteSignerNotFound
             | Self::PasskeyNotFound
-            | Self::ReceiptNotFound => StatusCode::NOT_FOUND,
+            | Self::ReceiptNotFound
+            | Self::ApprovalNotFound => StatusCode::NOT_FOUND,
             Self::EventsRemoved => StatusCode::GONE,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::IdempotencyKeyReused
             | Self::TokenAlreadySpent
             | Self::TokenPending
+            | Self::ApprovalRequired
             | Self::PaymentNotPaid
             | Self::PaymentRefunded
             | Self::SessionDecided
@@ -318,6 +335,7 @@ impl ErrorCode {
             Self::NetworkNotAllowed => "The API key is not accepted from this network",
             Self::OwnStreamsOnly => "The API key sees only its own streams",
             Self::BudgetNotCounted => "The API key has a budget that cannot count this",
+            Self::OwnRequest => "Somebody else has to approve the payment",
             Self::KeyNotFound => "No such API key",
             Self::RouteNotFound => "No such path",
             Self::StreamNotFound => "No such stream",
@@ -333,6 +351,8 @@ impl ErrorCode {
             Self::RemoteSignerNotFound => "No such remote signer",
             Self::PasskeyNotFound => "No such passkey",
             Self::ReceiptNotFound => "No receipt",
+            Self::ApprovalNotFound => "Nothing waits for an approval",
+            Self::ApprovalRequired => "The payment waits for an approval",
             Self::PaymentNotPaid => "The payment is not paid",
             Self::PaymentRefunded => "The payment is refunded",
             Self::SessionDecided => "The verification session is decided",

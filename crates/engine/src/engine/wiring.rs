@@ -53,6 +53,7 @@ use crate::login::scan_limits::{ScanLimitParts, ScanLimits};
 use crate::login::unused_logins::UnusedLogins;
 use crate::operations::SubscriptionRules;
 use crate::payment::Payments;
+use crate::payment::approval::waiting::WaitingPayments;
 use crate::payment::link::offer::RecentRates;
 use crate::payment::link::open_payments::OpenPayments;
 use crate::payment::link::start::PaymentLinks;
@@ -92,6 +93,7 @@ impl Engine {
         };
 
         let budget = Arc::new(SpendingBudget::new(options.payments.spending));
+        let waiting = Arc::<WaitingPayments>::default();
         let browser_logins = UnusedLogins::of_clients(options.max_open_streams, core.clock.clone());
         let child_logins = ChildLogins::new(options.max_open_streams, core.clock.clone());
         let login_tables = Arc::new(LoginTables {
@@ -109,6 +111,7 @@ impl Engine {
             OpenPayments::new(options.max_open_streams, core.clock.clone(), core.store.clone(), core.tasks.clone());
         let observers: Vec<Arc<dyn Observer>> = vec![
             budget.clone(),
+            waiting.clone(),
             login_tables.clone(),
             reusable_handshakes.clone(),
             deliveries.clone(),
@@ -223,6 +226,8 @@ impl Engine {
             feed: feed.clone(),
             checks: checks.clone(),
             budget,
+            waiting,
+            approvers: options.payments.approvers,
             starting: RwLock::default(),
             refunding: Mutex::default(),
             payees: parts.payees,

@@ -9,8 +9,12 @@ use crate::payment::price::Price;
 /// Data of `StatusUpdate` on streams of payments, and of requests for invoices and subscriptions that failed.
 #[derive(Clone, Default, Serialize, ToSchema)]
 pub struct PaymentData {
-    /// `user_approved`, `user_failed` and `sending` are intermediate, the others final; `paid` may still follow them.
-    #[schema(pattern = "^(user_approved|user_failed|sending|paid|user_rejected|timeout|error)$", example = "paid")]
+    /// `approval_required`, `user_approved`, `user_failed` and `sending` are intermediate, the others final; `paid` may still follow
+    /// them.
+    #[schema(
+        pattern = "^(approval_required|user_approved|user_failed|sending|paid|user_rejected|timeout|error)$",
+        example = "paid"
+    )]
     pub status: String,
     /// With `paid`: the proof, whose hash is the payment hash of the invoice; if the Lightning backend tells it.
     #[schema(

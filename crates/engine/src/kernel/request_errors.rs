@@ -1,7 +1,7 @@
-use crate::FieldError;
 use crate::kernel::commit::ModifyError;
 use crate::operations::Budget;
 use crate::ports::{NodeError, RateUnavailable, StoreError, TicketError};
+use crate::{FieldError, StreamId};
 
 /// Why an operation did not start.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +67,12 @@ pub enum TicketCallError {
     /// There is no delivery with this stream id, or it was removed after retention.
     #[error("no such outgoing ticket")]
     NotFound,
+    /// The mint wants its quote paid, and the payment waits for an approval.
+    #[error("the payment of the mint's quote waits for an approval")]
+    ApprovalRequired {
+        /// The payment's stream.
+        payment: StreamId,
+    },
     /// The mint wants its quote paid, and the Lightning backend did not.
     #[error("the mint's quote was not paid: {reason}")]
     NotPaid {

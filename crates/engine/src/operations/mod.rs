@@ -27,6 +27,7 @@ pub use crate::login::operation::{
 pub use crate::login::signer_request::{
     SignerCall, SignerFault, SignerReport, SignerRequest, SignerStatus, SignerUpdate,
 };
+pub use crate::payment::approval::HeldPayment;
 pub use crate::payment::invoice_request::InvoiceRequest;
 pub use crate::payment::link::{LinkAmount, LinkState, LinkTerms, PaymentLink};
 pub use crate::payment::on_chain::OnChainPayment;
@@ -93,6 +94,8 @@ state_machine::operations! {
     LinkPayment(Payment) = 15, "link_payment";
     /// Money that the service's Lightning node sends on chain.
     OnChainPayment(OnChainPayment) = 16, "on_chain_payment";
+    => /// A payment by the service that waits for an approval before it begins.
+    HeldPayment(HeldPayment);
 }
 
 /// The inputs of an operation.

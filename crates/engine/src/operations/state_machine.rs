@@ -152,14 +152,19 @@ pub trait StateMachine {
 
 /// Registers the operations. Each is one line: a variant of [`Operation`](super::Operation) with the state in it, and of
 /// [`OperationKind`] with its number in the store and its label in metrics. Numbers and the names
-/// of variants are stored, so they never change their meaning (`#[serde(rename)]` keeps an old name).
+/// of variants are stored, so they never change their meaning (`#[serde(rename)]` keeps an old name). After `=>`: a state before one
+/// of the others, of the same kind as that.
 macro_rules! operations {
-    ($($(#[doc = $doc:literal])* $(#[serde($serde:meta)])? $variant:ident($state:ty) = $code:literal, $label:literal;)+) => {
+    (
+        $($(#[doc = $doc:literal])* $(#[serde($serde:meta)])? $variant:ident($state:ty) = $code:literal, $label:literal;)+
+        $(=> $(#[doc = $stage_doc:literal])* $stage:ident($stage_state:ty);)*
+    ) => {
         /// The state of an operation, as it is stored.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "operation", rename_all = "snake_case")]
         pub enum Operation {
             $($(#[doc = $doc])* $(#[serde($serde)])? $variant($state),)+
+            $($(#[doc = $stage_doc])* $stage($stage_state),)*
         }
 
         /// The kind of an operation, as stored.
@@ -221,12 +226,14 @@ macro_rules! operations {
             fn machine(&self) -> &(dyn StateMachine + 'static) {
                 match self {
                     $(Self::$variant(state) => state,)+
+                    $(Self::$stage(state) => state,)*
                 }
             }
 
             fn machine_mut(&mut self) -> &mut (dyn StateMachine + 'static) {
                 match self {
                     $(Self::$variant(state) => state,)+
+                    $(Self::$stage(state) => state,)*
                 }
             }
         }

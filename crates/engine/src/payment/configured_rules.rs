@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Network;
 
 use super::spending_budget::SpendingRules;
@@ -19,6 +20,8 @@ pub struct PaymentRules {
     pub records_kept: Duration,
     /// Whether the service has a Lightning address (`payments.lightning_address`).
     pub has_lightning_address: bool,
+    /// Who may approve payments on the page for that (`wallet.approvers`); without anybody there is no page.
+    pub approvers: Vec<PublicKey>,
     /// What the Lightning backend may spend.
     pub spending: SpendingRules,
 }

@@ -1,6 +1,8 @@
 //! Payments: requested from users, made by the service itself, and invoices requested from users.
 
+pub(crate) mod approval;
 pub(crate) mod books;
+mod commit_spending;
 pub(crate) mod configured_rules;
 pub(crate) mod invoice_request;
 pub(crate) mod link;
@@ -18,8 +20,10 @@ pub(crate) mod start;
 use std::sync::Arc;
 
 use tokio::sync::{Mutex, RwLock};
+use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Network;
 
+use self::approval::waiting::WaitingPayments;
 use self::spending_budget::SpendingBudget;
 use crate::field_value_checks::FieldChecks;
 use crate::kernel::core::Core;
@@ -36,6 +40,8 @@ pub struct Payments {
     pub(crate) feed: Arc<EventFeed>,
     pub(crate) checks: Arc<FieldChecks>,
     pub(crate) budget: Arc<SpendingBudget>,
+    pub(crate) waiting: Arc<WaitingPayments>,
+    pub(crate) approvers: Vec<PublicKey>,
     /// Held for reading from taking an allocation of the budget to the commit of its payment.
     pub(crate) starting: RwLock<()>,
     /// Held from summing up what is refunded of a payment to the commit of a further refund.

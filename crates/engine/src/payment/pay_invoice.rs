@@ -92,7 +92,6 @@ impl Payments {
         }
         self.checks.check(&request).await?;
         let invoice = &request.invoice;
-        let expires_at = expiry(request.expires_at, now);
         let amount = invoice.amount().unwrap_or_default();
         let stream_id = self.core.ids.stream_id();
         let wanted = invoice.clone();
@@ -108,13 +107,13 @@ impl Payments {
                     description,
                     subscription: None,
                     of_link: None,
-                    expires_at: expires_at.min(UnixMillis::from_secs(invoice.expires_at())),
+                    expires_at: expiry(request.expires_at, now).min(UnixMillis::from_secs(invoice.expires_at())),
                 };
                 let (payment, effects) = Payment::of_invoice(terms, amount, request.invoice);
                 self.starter.create(stream_id, Operation::InvoicePayment(payment), effects, record).await?
             }
             None => {
-                let PayInvoiceRequest { invoice, reference, .. } = request;
+                let PayInvoiceRequest { invoice, reference, expires_at, .. } = request;
                 let payment = ServicePaymentRequest { invoice, reference, expires_at };
                 self.pay_from_backend(stream_id, payment, record).await?
             }
@@ -137,6 +136,7 @@ impl Payments {
         let paid = match &operation {
             Some(Operation::InvoicePayment(payment)) => payment.invoice(),
             Some(Operation::OutgoingPayment(payment)) => Some(payment.invoice()),
+            Some(Operation::HeldPayment(held)) => held.payment().invoice(),
             // Removed meanwhile, or damaged: nothing says that it is another.
             _ => None,
         };

@@ -28,13 +28,15 @@ use crate::{Origin, RequestContext, StreamId, UnixMillis};
 /// When to ask again if the budget is taken by payments that are not over.
 const UNTIL_A_PAYMENT_ENDS: Duration = Duration::from_secs(60);
 
-/// Limits on what the Lightning backend spends. The default: no budget, and no fee is set aside.
+/// Limits on what the Lightning backend spends. The default: no budget, no approvals, and no fee is set aside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpendingRules {
     /// Most millisats within 24 hours, fees included (`wallet.daily_budget_millisats`); `None` is no limit.
     pub daily_budget: Option<u64>,
     /// The largest fee of a payment, in percent of its amount (`wallet.max_fee_percent`).
     pub max_fee_percent: u64,
+    /// Payments that may cost more millisats, with their fee, need an approval (`wallet.approval_above_millisats`); `None`: none does.
+    pub approval_above: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +90,10 @@ impl SpendingBudget {
     pub(crate) fn largest_fee(&self, amount: u64) -> u64 {
         let fee = (u128::from(amount) * u128::from(self.rules.max_fee_percent)).div_ceil(100);
         u64::try_from(fee).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn needs_approval(&self, spending: &Spending) -> bool {
+        self.rules.approval_above.is_some_and(|above| spending.allocation() > above)
     }
 
     pub(crate) fn reserve(
@@ -262,7 +268,11 @@ mod tests {
     use crate::kernel::fixtures::{NOW, stream};
 
     fn budget(millisats: u64) -> Arc<SpendingBudget> {
-        Arc::new(SpendingBudget::new(SpendingRules { daily_budget: Some(millisats), max_fee_percent: 5 }))
+        Arc::new(SpendingBudget::new(SpendingRules {
+            daily_budget: Some(millisats),
+            max_fee_percent: 5,
+            approval_above: None,
+        }))
     }
 
     fn spending(amount: u64, until: Option<UnixMillis>) -> Spending {
@@ -289,7 +299,7 @@ mod tests {
     fn fees_are_rounded_up_and_never_overflow() {
         let budget = budget(1);
         assert_eq!([0, 1, 20, 21, 1_000].map(|amount| budget.largest_fee(amount)), [0, 1, 1, 2, 50]);
-        let all = SpendingBudget::new(SpendingRules { daily_budget: None, max_fee_percent: 100 });
+        let all = SpendingBudget::new(SpendingRules { max_fee_percent: 100, ..SpendingRules::default() });
         assert_eq!(all.largest_fee(u64::MAX), u64::MAX);
     }
 

@@ -74,7 +74,7 @@ impl QuotePayer {
             TicketCallError::Start(_) | TicketCallError::Ticket(TicketError::InvalidResponse(_)) => {
                 !invoice.parse().is_ok_and(|invoice: Invoice| self.payments.is_paying(&invoice))
             }
-            TicketCallError::Ticket(_) | TicketCallError::NotFound => false,
+            TicketCallError::Ticket(_) | TicketCallError::NotFound | TicketCallError::ApprovalRequired { .. } => false,
         }
     }
 
@@ -114,24 +114,36 @@ impl QuotePayer {
             reason: Option<String>,
             outcome: Option<String>,
         }
-        let left = until.saturating_sub(self.clock.monotonic());
-        let page = match self.feed.wait(payment, 0, 10, left).await {
-            Ok(page) => page,
-            Err(EventsError::Store(failure)) => return Err(StartError::Store(failure).into()),
-            Err(EventsError::NotFound | EventsError::Removed { .. } | EventsError::Damaged { .. }) => {
-                return Err(StartError::Store(StoreError::Unreadable("the events of a payment")).into());
+        let mut after = 0;
+        loop {
+            let left = until.saturating_sub(self.clock.monotonic());
+            let page = match self.feed.wait(payment, after, 10, left).await {
+                Ok(page) => page,
+                Err(EventsError::Store(failure)) => return Err(StartError::Store(failure).into()),
+                Err(EventsError::NotFound | EventsError::Removed { .. } | EventsError::Damaged { .. }) => {
+                    return Err(StartError::Store(StoreError::Unreadable("the events of a payment")).into());
+                }
+            };
+            let events: Vec<Data> =
+                page.events.iter().filter_map(|event| serde_json::from_str(&event.data).ok()).collect();
+            if events.iter().any(|event| event.status == "paid") {
+                return Ok(());
             }
-        };
-        let events: Vec<Data> = page.events.iter().filter_map(|event| serde_json::from_str(&event.data).ok()).collect();
-        if events.iter().any(|event| event.status == "paid") {
-            return Ok(());
-        }
-        match events.into_iter().next_back() {
-            Some(Data { reason, outcome, .. }) => Err(TicketCallError::NotPaid {
-                reason: reason.unwrap_or_default(),
-                is_certain: outcome.as_deref() == Some("not_paid"),
-            }),
-            None => Err(TicketError::TimedOut.into()),
+            match events.into_iter().next_back() {
+                Some(Data { status, .. }) if status == "approval_required" => {
+                    if self.payments.is_waiting(payment).await? {
+                        return Err(TicketCallError::ApprovalRequired { payment });
+                    }
+                    after += 1;
+                }
+                Some(Data { reason, outcome, .. }) => {
+                    return Err(TicketCallError::NotPaid {
+                        reason: reason.unwrap_or_default(),
+                        is_certain: outcome.as_deref() == Some("not_paid"),
+                    });
+                }
+                None => return Err(TicketError::TimedOut.into()),
+            }
         }
     }
 }

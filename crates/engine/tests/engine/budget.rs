@@ -14,7 +14,7 @@ use usher_engine::{
 
 /// Room for four payments of 5,000 with a fee of 1 percent.
 fn limited() -> EngineOptions {
-    let spending = SpendingRules { daily_budget: Some(20_200), max_fee_percent: 1 };
+    let spending = SpendingRules { daily_budget: Some(20_200), max_fee_percent: 1, approval_above: None };
     EngineOptions { payments: PaymentRules { spending, ..options().payments }, ..options() }
 }
 

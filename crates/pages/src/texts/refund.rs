@@ -7,6 +7,9 @@ pub(crate) struct RefundTexts {
     pub(crate) heading: &'static str,
     /// `{service}` pays back a payment.
     pub(crate) asks: &'static str,
+    pub(crate) awaiting_approval: &'static str,
+    pub(crate) not_approved_heading: &'static str,
+    pub(crate) not_approved: &'static str,
     pub(crate) waiting: &'static str,
     /// The payer's wallet is asked as well.
     pub(crate) waiting_wallet: &'static str,
@@ -37,6 +40,9 @@ pub(crate) struct RefundTexts {
 pub(super) const ENGLISH: RefundTexts = RefundTexts {
     heading: "Your refund",
     asks: "{service} pays you back",
+    awaiting_approval: "The refund is being checked. Then this page asks you where to send the money.",
+    not_approved_heading: "The refund was not approved",
+    not_approved: "Return to the app, and ask there.",
     waiting: "Waiting for your invoice",
     waiting_wallet: "Your wallet was asked as well. Waiting for an invoice",
     paying: "Paying your invoice",
@@ -67,6 +73,9 @@ pub(super) const ENGLISH: RefundTexts = RefundTexts {
 pub(super) const GERMAN: RefundTexts = RefundTexts {
     heading: "Ihre Rückzahlung",
     asks: "{service} zahlt Ihnen zurück",
+    awaiting_approval: "Die Rückzahlung wird geprüft. Danach fragt diese Seite, wohin das Geld gehen soll.",
+    not_approved_heading: "Die Rückzahlung wurde nicht genehmigt",
+    not_approved: "Kehren Sie zur App zurück und fragen Sie dort nach.",
     waiting: "Warten auf Ihre Rechnung",
     waiting_wallet: "Auch Ihre Wallet wurde gefragt. Warten auf eine Rechnung",
     paying: "Ihre Rechnung wird bezahlt",
@@ -98,6 +107,9 @@ pub(super) const GERMAN: RefundTexts = RefundTexts {
 pub(super) const SPANISH: RefundTexts = RefundTexts {
     heading: "Su reembolso",
     asks: "{service} le devuelve el dinero",
+    awaiting_approval: "Se está comprobando el reembolso. Después, esta página le preguntará adónde enviar el dinero.",
+    not_approved_heading: "El reembolso no se ha aprobado",
+    not_approved: "Vuelva a la aplicación y pregunte allí.",
     waiting: "Esperando su factura",
     waiting_wallet: "También se ha preguntado a su cartera. Esperando una factura",
     paying: "Pagando su factura",

@@ -7,8 +7,8 @@ use super::key_table_macro::configuration;
 use super::setting::{
     ApiToken, BoundedInteger, Currencies, DatabaseUrl, EmailDomain, HostName, HostPort, Hours, LnBackend, LogFilter,
     LogFormat, LoginMethods, Mnemonic, Nip05, NodeAddress, NwcUrl, OpenIdClients, Port, PrivateKey, ProfileName,
-    ProxyNetworks, RateSources, Relays, ReturnUrls, RpId, Secret, Text, Unit, UrlSchemes, VerificationProvider, WebUrl,
-    WebhookSecret, WebhookUrl,
+    ProxyNetworks, PublicKeys, RateSources, Relays, ReturnUrls, RpId, Secret, Text, Unit, UrlSchemes,
+    VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
 };
 use usher_page_layout::AccentColor;
 use usher_protocol::bolt11::Network;
@@ -92,6 +92,12 @@ configuration! {
         /// must have room for it, and the log warns of a higher fee. NIP-47 cannot limit what a wallet pays: also set a limit
         /// in the wallet.
         max_fee_percent: BoundedInteger<0, 100> = "5";
+        /// Money that leaves the Lightning backend in a payment of more than this many millisats, with the largest expected fee,
+        /// waits until somebody else than who asked for it approves. 0: every payment waits. By default none does.
+        approval_above_millisats: Option<BoundedInteger<0, 2100000000000000000>>;
+        /// Who may approve such payments on the page `/approvals`, each as npub or as 64 hex characters. Without anybody there
+        /// is no such page; API keys with the scope `approvals` can approve in either case.
+        approvers: PublicKeys = "[]";
     }
 
     /// For `wallet.ln_backend = "nwc"`.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
+use serde_json::Map;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use usher_engine::TicketCallError;
@@ -75,6 +76,14 @@ impl From<TicketCallError> for Problem {
                 ErrorCode::StreamNotFound,
                 "no ticket was sent with this stream id, or it was removed after its retention",
             ),
+            TicketCallError::ApprovalRequired { payment } => Self::new(
+                ErrorCode::ApprovalRequired,
+                format!(
+                    "the payment of the mint's quote, {payment}, waits for an approval; repeat the request with its \
+                     Idempotency-Key once it is approved"
+                ),
+            )
+            .with_members(Map::from_iter([("stream_id".to_owned(), payment.to_string().into())])),
             TicketCallError::NotPaid { reason, is_certain: true } => {
                 Self::new(ErrorCode::WalletError, format!("the mint's quote was not paid: {reason}"))
             }

@@ -182,17 +182,26 @@ impl StateMachine for OnChainPayment {
 }
 
 impl OnChainPayment {
-    /// Orders a payment that should cost `amount` and a fee, both in millisats.
-    pub(crate) fn start(
+    /// A payment that should cost `amount` and a fee, both in millisats.
+    pub(crate) const fn new(
         order: OnChainOrder,
         reference: Option<String>,
         (amount, fees_allowed): (u64, u64),
         now: UnixMillis,
-    ) -> (Self, Vec<Effect>) {
-        let payment =
-            Self { order, reference, amount, fees_allowed, started_at: now, next: lease(now), phase: Phase::Ordering };
-        let effects = payment.ask();
-        (payment, effects)
+    ) -> Self {
+        Self { order, reference, amount, fees_allowed, started_at: now, next: now, phase: Phase::Ordering }
+    }
+
+    /// Orders it.
+    pub(crate) fn begin(&mut self, now: UnixMillis) -> Vec<Effect> {
+        self.started_at = now;
+        self.next = lease(now);
+        self.ask()
+    }
+
+    /// Where the money goes.
+    pub(crate) fn address(&self) -> &str {
+        &self.order.address
     }
 
     /// What the node is asked.

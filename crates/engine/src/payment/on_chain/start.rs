@@ -4,10 +4,8 @@ use super::OnChainPayment;
 use crate::StreamId;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
-use crate::operations::{Operation, Spending};
 use crate::payment::Payments;
-use crate::payment::outgoing::start::whole_secs;
-use crate::payment::spending_budget::BudgetError;
+use crate::payment::approval::UnstartedPayment;
 use crate::ports::{OnChainAmount, OnChainOrder, OnChainPrice, OnChainWish};
 use crate::request_body;
 use crate::request_body::{Identifier, Integer, MillisatsOrAll, OneLine};
@@ -62,27 +60,8 @@ impl Payments {
         let id = self.core.ids.stream_id();
         let most = arrives.saturating_add(fees_allowed);
         let order = OnChainOrder { id, address: wish.address, amount, fee_rate, most };
-        let spending = Spending { amount: arrives, fees_allowed, fees_paid: None, until: None };
-        let starting = self.starting.read().await;
-        let allocation = self.budget.reserve(id, &spending, now).map_err(|error| match error {
-            BudgetError::TooLarge { of, budget, fee } => StartError::invalid(
-                "/amount",
-                format!(
-                    "is {arrives} millisats, more than {of} ({budget}) allows for a whole day, with a fee \
-                     of up to {fee} millisats"
-                ),
-            ),
-            BudgetError::Exhausted { of, retry_after } => {
-                StartError::BudgetExhausted { budget: of, retry_after: whole_secs(retry_after) }
-            }
-        })?;
-        let (payment, effects) = OnChainPayment::start(order, reference, (arrives, fees_allowed), now);
+        let payment = OnChainPayment::new(order, reference, (arrives, fees_allowed), now);
         let record = once.as_ref().map(|once| once.record(&id, now));
-        let created = self.starter.create_new(id, Operation::OnChainPayment(payment), effects, record).await;
-        drop(starting);
-        if matches!(created, Err(StartError::TooManyOpen | StartError::TooManyEnded | StartError::Repeated)) {
-            allocation.release();
-        }
-        created
+        self.commit_new_spending(id, UnstartedPayment::OnChain(payment), "/amount", record).await
     }
 }

@@ -19,8 +19,8 @@ fn order() -> OnChainOrder {
 }
 
 fn ordering() -> OnChainPayment {
-    let (payment, effects) = OnChainPayment::start(order(), Some("theirs".to_owned()), (50_000, 282), NOW);
-    assert_eq!(effects, [Effect::CallLightning(LightningRequest::SendOnChain(order()))]);
+    let mut payment = OnChainPayment::new(order(), Some("theirs".to_owned()), (50_000, 282), NOW);
+    assert_eq!(payment.begin(NOW), [Effect::CallLightning(LightningRequest::SendOnChain(order()))]);
     payment
 }
 

@@ -230,37 +230,6 @@ impl StateMachine for OutgoingPayment {
 }
 
 impl OutgoingPayment {
-    /// Pays `invoice`, which names its amount; no attempt begins after `expires_at`. `reference` is the app's own and
-    /// repeated in events. `fees_allowed` is the largest fee in millisats: it is reserved in the budget, because NIP-47
-    /// has no way to limit the fee that a backend pays.
-    pub fn start(
-        invoice: Invoice,
-        reference: Option<String>,
-        expires_at: UnixMillis,
-        fees_allowed: u64,
-        now: UnixMillis,
-    ) -> (Self, Vec<Effect>) {
-        let expires_at = expires_at.min(UnixMillis::from_secs(invoice.expires_at()));
-        let phase = Phase::Waiting { tries: 0, next: lease(now) };
-        let payment = Self {
-            invoice,
-            reference,
-            started_at: now,
-            expires_at,
-            attempts: 0,
-            sent_before: false,
-            in_doubt: false,
-            reason: None,
-            fees_allowed,
-            fees_paid: None,
-            phase,
-            paid: false,
-            unknown: false,
-        };
-        let prepare = payment.prepare();
-        (payment, vec![prepare])
-    }
-
     /// The invoice that it pays.
     pub const fn invoice(&self) -> &Invoice {
         &self.invoice

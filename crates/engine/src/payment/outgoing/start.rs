@@ -1,14 +1,15 @@
-//! Starts a payment by the service's own Lightning backend, within its budget.
+//! Starts a payment by the service's own Lightning backend.
 
 use std::time::Duration;
 
 use usher_protocol::bolt11::Invoice;
 
+use super::{OutgoingPayment, Phase};
 use crate::kernel::request_errors::StartError;
-use crate::operations::{Operation, OutgoingPayment};
+use crate::operations::{Effect, lease};
 use crate::payment::Payments;
-use crate::payment::spending_budget::BudgetError;
-use crate::ports::{CorrelationKey, NewIdempotencyRecord};
+use crate::payment::approval::UnstartedPayment;
+use crate::ports::NewIdempotencyRecord;
 use crate::{StreamId, UnixMillis};
 
 /// What the Lightning backend is to pay.
@@ -17,8 +18,47 @@ pub(crate) struct ServicePaymentRequest {
     pub(crate) invoice: Invoice,
     /// The caller's own reference, repeated in events.
     pub(crate) reference: Option<String>,
-    /// No attempt begins after it.
-    pub(crate) expires_at: UnixMillis,
+    /// Unix seconds after which no attempt begins; `None`: some minutes after the payment has begun.
+    pub(crate) expires_at: Option<u64>,
+}
+
+impl OutgoingPayment {
+    /// Pays `invoice`, which names its amount; no attempt begins after `expires_at`. `reference` is the app's own and
+    /// repeated in events. `fees_allowed` is the largest fee in millisats: it is reserved in the budget, because NIP-47
+    /// has no way to limit the fee that a backend pays.
+    pub fn start(
+        invoice: Invoice,
+        reference: Option<String>,
+        expires_at: UnixMillis,
+        fees_allowed: u64,
+        now: UnixMillis,
+    ) -> (Self, Vec<Effect>) {
+        let mut payment = Self {
+            invoice,
+            reference,
+            started_at: now,
+            expires_at,
+            attempts: 0,
+            sent_before: false,
+            in_doubt: false,
+            reason: None,
+            fees_allowed,
+            fees_paid: None,
+            phase: Phase::Waiting { tries: 0, next: now },
+            paid: false,
+            unknown: false,
+        };
+        let effects = payment.begin(expires_at, now);
+        (payment, effects)
+    }
+
+    /// Begins now, if it has not begun: no attempt begins after `expires_at`.
+    pub(crate) fn begin(&mut self, expires_at: UnixMillis, now: UnixMillis) -> Vec<Effect> {
+        self.started_at = now;
+        self.expires_at = expires_at.min(UnixMillis::from_secs(self.invoice.expires_at()));
+        self.phase = Phase::Waiting { tries: 0, next: lease(now) };
+        vec![self.prepare()]
+    }
 }
 
 impl Payments {
@@ -31,36 +71,10 @@ impl Payments {
     ) -> Result<Option<StreamId>, StartError> {
         self.need_lightning()?;
         let now = self.core.clock.now();
-        let ServicePaymentRequest { invoice, reference, expires_at } = request;
+        let ServicePaymentRequest { invoice, reference, expires_at: attempts_until } = request;
         let fee = self.budget.largest_fee(invoice.amount().unwrap_or_default());
-        let paying = CorrelationKey::paying(invoice.payment_hash());
-        let (payment, effects) = OutgoingPayment::start(invoice, reference, expires_at, fee, now);
-        let starting = self.starting.read().await;
-        let allocation = match self.budget.reserve(id, &payment.spending(), now) {
-            Ok(allocation) => allocation,
-            Err(BudgetError::TooLarge { of, budget, fee }) => {
-                let detail = format!(
-                    "is more than {of} ({budget}) allows for a whole day, with a fee of up to \
-                     {fee} millisats"
-                );
-                return Err(StartError::invalid("/invoice", detail));
-            }
-            Err(BudgetError::Exhausted { of, retry_after }) => {
-                drop(starting);
-                // A concurrent request with the same invoice may have taken the allocation, and be committing now.
-                let _started = self.starting.write().await;
-                return match self.core.index.find(paying) {
-                    Some(owner) => Ok(Some(owner)),
-                    None => Err(StartError::BudgetExhausted { budget: of, retry_after: whole_secs(retry_after) }),
-                };
-            }
-        };
-        let owner = self.starter.create(id, Operation::OutgoingPayment(payment), effects, record).await;
-        if matches!(owner, Ok(Some(_)) | Err(StartError::TooManyOpen | StartError::TooManyEnded | StartError::Repeated))
-        {
-            allocation.release();
-        }
-        owner
+        let (payment, _) = OutgoingPayment::start(invoice, reference, now, fee, now);
+        self.commit_spending(id, UnstartedPayment::Invoice { payment, attempts_until }, "/invoice", record).await
     }
 }
 

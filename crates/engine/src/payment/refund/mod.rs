@@ -96,6 +96,10 @@ enum Phase {
 /// How a refund stands, for its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefundProgress {
+    /// It waits for an approval: the payer is not asked yet.
+    AwaitingApproval,
+    /// Nobody has approved it.
+    NotApproved,
     /// The payer is asked for an invoice.
     Asking,
     /// It is being paid.
@@ -212,8 +216,8 @@ impl StateMachine for Refund {
 }
 
 impl Refund {
-    pub(crate) fn start(terms: RefundTerms) -> (Self, Vec<Effect>) {
-        let refund = Self {
+    pub(crate) fn new(terms: RefundTerms) -> Self {
+        Self {
             refund_of: terms.payment,
             refunded_invoice: terms.refunded_invoice,
             amount: terms.amount,
@@ -226,10 +230,28 @@ impl Refund {
             network: terms.network,
             failures: 0,
             phase: Phase::Asking,
-        };
-        let ask =
-            refund.user_keys.as_ref().map(|keys| Effect::Send(keys.message(&refund.request(), refund.expires_at)));
-        (refund, ask.into_iter().collect())
+        }
+    }
+
+    /// Asks the payer's wallet, if there is one to ask.
+    pub(crate) fn begin(&self) -> Vec<Effect> {
+        let ask = self.user_keys.as_ref().map(|keys| Effect::Send(keys.message(&self.request(), self.expires_at)));
+        ask.into_iter().collect()
+    }
+
+    /// The payment that it pays back.
+    pub(crate) const fn refund_of(&self) -> StreamId {
+        self.refund_of
+    }
+
+    /// What that was for.
+    pub(crate) fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// Until when an invoice can be named.
+    pub(crate) const fn expires_at(&self) -> UnixMillis {
+        self.expires_at
     }
 
     /// How it stands.

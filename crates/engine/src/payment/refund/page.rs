@@ -6,7 +6,7 @@ use usher_protocol::bolt11::Invoice;
 
 use super::{Refund, RefundInvoiceFault, RefundProgress};
 use crate::StreamId;
-use crate::operations::{Input, Operation, Signal};
+use crate::operations::{Input, Operation, Signal, StateMachine as _};
 use crate::page_rules::KeyedPage;
 use crate::payment::Payments;
 use crate::ports::{PayeeError, StoreError};
@@ -55,14 +55,14 @@ impl Payments {
         self.pages.page_url(KeyedPage::Refund, id)
     }
 
-    /// A refund for its page; `None` when there is none, or the secret is another.
+    /// A refund for its page, also one that waits for an approval; `None` when there is none, or the secret is another.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn refund_page(&self, id: StreamId, secret: &str) -> Result<Option<RefundView>, StoreError> {
-        let Some(refund) = self.find_refund(id, secret).await? else { return Ok(None) };
+        let Some((refund, progress)) = self.find_refund(id, secret).await? else { return Ok(None) };
         Ok(Some(RefundView {
-            progress: refund.progress(),
+            progress,
             amount: refund.amount,
             asks_wallet: refund.user_keys.is_some(),
             time_left: refund.expires_at.since(self.core.clock.now()),
@@ -75,9 +75,9 @@ impl Payments {
     /// # Errors
     /// [`RefundInvoiceError`].
     pub async fn refund_to(&self, id: StreamId, secret: &str, payee: &str) -> Result<(), RefundInvoiceError> {
-        let refund = self.find_refund(id, secret).await?.ok_or(RefundInvoiceError::NotFound)?;
+        let (refund, progress) = self.find_refund(id, secret).await?.ok_or(RefundInvoiceError::NotFound)?;
         let now = self.core.clock.now();
-        if refund.progress() != RefundProgress::Asking || now >= refund.expires_at {
+        if progress != RefundProgress::Asking || now >= refund.expires_at {
             return Err(RefundInvoiceError::Over);
         }
         let invoice = match &self.payees {
@@ -97,12 +97,20 @@ impl Payments {
         Ok(())
     }
 
-    async fn find_refund(&self, id: StreamId, secret: &str) -> Result<Option<Refund>, StoreError> {
+    async fn find_refund(&self, id: StreamId, secret: &str) -> Result<Option<(Refund, RefundProgress)>, StoreError> {
         if !self.pages.is_secret(KeyedPage::Refund, id, secret) {
             return Ok(None);
         }
         match self.core.damaged_rows.readable(id).await? {
-            Some((_, Operation::Refund(refund))) => Ok(Some(refund)),
+            Some((_, Operation::Refund(refund))) => {
+                let progress = refund.progress();
+                Ok(Some((refund, progress)))
+            }
+            Some((_, Operation::HeldPayment(held))) => Ok(held.refund().map(|refund| {
+                let progress =
+                    if held.is_done() { RefundProgress::NotApproved } else { RefundProgress::AwaitingApproval };
+                (refund.clone(), progress)
+            })),
             _ => Ok(None),
         }
     }

@@ -8,8 +8,7 @@ use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{Operation, Payer};
 use crate::payment::Payments;
-use crate::payment::outgoing::start::whole_secs;
-use crate::payment::spending_budget::BudgetError;
+use crate::payment::approval::UnstartedPayment;
 use crate::ports::{BookedPayment, PaymentKind, PaymentRecord, PaymentRecordStatus, StoreError};
 use crate::request_body;
 use crate::request_body::{Identifier, Millisats, UnixSeconds};
@@ -130,28 +129,8 @@ impl Payments {
         now: UnixMillis,
     ) -> Result<StreamId, RefundError> {
         let id = self.core.ids.stream_id();
-        let (refund, effects) = Refund::start(terms);
-        let operation = Operation::Refund(refund);
-        let spending = operation.spending().unwrap_or_default();
-        let starting = self.starting.read().await;
-        let allocation = self.budget.reserve(id, &spending, now).map_err(|error| match error {
-            BudgetError::TooLarge { of, budget, fee } => StartError::invalid(
-                "/amount",
-                format!(
-                    "is more than {of} ({budget}) allows for a whole day, with a fee of up to {fee} \
-                     millisats"
-                ),
-            ),
-            BudgetError::Exhausted { of, retry_after } => {
-                StartError::BudgetExhausted { budget: of, retry_after: whole_secs(retry_after) }
-            }
-        })?;
         let record = once.as_ref().map(|once| once.record(&id, now));
-        let created = self.starter.create_new(id, operation, effects, record).await;
-        drop(starting);
-        if matches!(created, Err(StartError::TooManyOpen | StartError::TooManyEnded | StartError::Repeated)) {
-            allocation.release();
-        }
-        Ok(created?)
+        let refund = UnstartedPayment::Refund(Refund::new(terms));
+        Ok(self.commit_new_spending(id, refund, "/amount", record).await?)
     }
 }

@@ -10,7 +10,7 @@ const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
 const END: UnixMillis = UnixMillis(NOW.0 + 600_000);
 
 fn asking() -> Refund {
-    let (refund, effects) = Refund::start(RefundTerms {
+    let refund = Refund::new(RefundTerms {
         payment: StreamId::SUBSCRIPTIONS,
         refunded_invoice: None,
         amount: 5_000,
@@ -22,7 +22,7 @@ fn asking() -> Refund {
         fees_allowed: 250,
         network: Network::Regtest,
     });
-    assert_eq!(effects, []);
+    assert_eq!(refund.begin(), []);
     refund
 }
 

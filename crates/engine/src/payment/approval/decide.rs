@@ -1,0 +1,199 @@
+//! Lists the payments that wait for an approval, and decides about them.
+
+use usher_protocol::PublicKey;
+
+use super::{HeldPayment, UnstartedPayment};
+use crate::kernel::commit::{Modified, ModifyError, Stored};
+use crate::operations::Operation;
+use crate::payment::Payments;
+use crate::ports::{PaymentKind, StoreError};
+use crate::{Origin, StreamId, UnixMillis};
+
+/// Who decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Approver {
+    /// A client of the API: a key, or with `None` the token of the configuration.
+    Client(Option<Origin>),
+    /// A person, by their own login (`wallet.approvers`).
+    Operator(PublicKey),
+}
+
+/// What they decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The payment begins.
+    Approve,
+    /// It ends.
+    Decline,
+}
+
+/// A payment that waits for an approval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingPayment {
+    /// Its stream.
+    pub id: StreamId,
+    /// Its kind: [`Outgoing`](PaymentKind::Outgoing), [`Refund`](PaymentKind::Refund) or [`OnChain`](PaymentKind::OnChain).
+    pub kind: PaymentKind,
+    /// Millisats.
+    pub amount: u64,
+    /// The largest fee in millisats.
+    pub max_fee: u64,
+    /// What it is for.
+    pub purpose: PaymentPurpose,
+    /// Who asked for it: a key, or with `None` the token of the configuration.
+    pub requested_by: Option<Origin>,
+    /// When.
+    pub requested_at: UnixMillis,
+    /// Until when it can be approved.
+    pub expires_at: UnixMillis,
+}
+
+/// What a payment by the service is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PaymentPurpose {
+    /// An invoice.
+    Invoice {
+        /// What the payee wrote; empty if there is only a hash of it.
+        description: String,
+        /// The payee's node: its public key, compressed, as 66 hex characters.
+        payee: String,
+    },
+    /// A refund.
+    Refund {
+        /// The payment that is paid back.
+        payment: StreamId,
+        /// What that was for.
+        description: String,
+    },
+    /// Money that is sent on chain.
+    OnChain {
+        /// The address.
+        address: String,
+    },
+}
+
+/// Why a decision is not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum DecideError {
+    /// No payment waits under this id: there is none, or it is decided, or nobody has approved it in time.
+    #[error("no payment waits for an approval under this id")]
+    NotFound,
+    /// Who asked for a payment does not approve it.
+    #[error("a payment is approved by somebody else than who asked for it")]
+    OwnRequest,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ModifyError for DecideError {}
+
+/// A payment as the store has it, and who asked for it.
+type Undecided = (Operation, Option<Origin>);
+
+impl Payments {
+    /// Up to `limit` payments that wait for an approval, after `after`, the oldest first; and the `after` of the next page, if there
+    /// may be more.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn waiting_for_approval(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<(Vec<WaitingPayment>, Option<StreamId>), StoreError> {
+        let ids = self.waiting.after(after, limit);
+        let next = ids.last().copied().filter(|_| ids.len() == limit);
+        let now = self.core.clock.now();
+        let mut waiting = Vec::new();
+        for id in ids {
+            match self.core.damaged_rows.readable(id).await? {
+                Some((stored, Operation::HeldPayment(held))) if stored.finished_at.is_none() => {
+                    waiting.extend(held.waits(now).then(|| described(id, &held, stored.origin)));
+                }
+                _ => self.waiting.forget(id),
+            }
+        }
+        Ok((waiting, next))
+    }
+
+    /// Who may approve payments on the page for that (`wallet.approvers`).
+    pub fn approvers(&self) -> &[PublicKey] {
+        &self.approvers
+    }
+
+    /// How many payments wait for an approval.
+    pub fn waiting_for_approval_count(&self) -> usize {
+        self.waiting.count()
+    }
+
+    /// Approves or declines a payment that waits. Of two decisions at once, the first counts.
+    ///
+    /// # Errors
+    /// [`DecideError`].
+    pub async fn decide(&self, id: StreamId, decision: Decision, by: Approver) -> Result<(), DecideError> {
+        let decided = self.starter.committer.modify(
+            |(operation, _): Undecided| operation,
+            || self.undecided(id),
+            |(operation, requested_by), now| {
+                let held = match operation {
+                    Operation::HeldPayment(held) if held.waits(now) => held,
+                    _ => return Err(DecideError::NotFound),
+                };
+                let effects = match decision {
+                    Decision::Approve if by == Approver::Client(*requested_by) => return Err(DecideError::OwnRequest),
+                    Decision::Approve => {
+                        let (begun, effects) = held.clone().approve(now);
+                        *operation = begun;
+                        effects
+                    }
+                    Decision::Decline => held.end("it was declined", now),
+                };
+                Ok(Modified::changed(effects, ()))
+            },
+        );
+        decided.await?.ok_or(DecideError::NotFound)
+    }
+
+    /// Whether this payment waits for an approval.
+    pub(crate) async fn is_waiting(&self, id: StreamId) -> Result<bool, StoreError> {
+        let now = self.core.clock.now();
+        let found = self.core.damaged_rows.readable(id).await?;
+        Ok(matches!(found, Some((_, Operation::HeldPayment(held))) if held.waits(now)))
+    }
+
+    async fn undecided(&self, id: StreamId) -> Result<Option<Stored<Undecided>>, DecideError> {
+        let found = self.core.damaged_rows.readable(id).await?;
+        let found = found.filter(|(stored, _)| stored.finished_at.is_none());
+        Ok(found.map(|(stored, operation)| (id, stored.version(), (operation, stored.origin))))
+    }
+}
+
+fn described(id: StreamId, held: &HeldPayment, requested_by: Option<Origin>) -> WaitingPayment {
+    let payment = held.payment();
+    let spending = payment.machine().spending().unwrap_or_default();
+    let (kind, purpose) = match payment {
+        UnstartedPayment::Invoice { payment, .. } => {
+            let invoice = payment.invoice();
+            let description = invoice.description().unwrap_or_default().to_owned();
+            (PaymentKind::Outgoing, PaymentPurpose::Invoice { description, payee: invoice.payee() })
+        }
+        UnstartedPayment::Refund(refund) => {
+            let (payment, description) = (refund.refund_of(), refund.description().to_owned());
+            (PaymentKind::Refund, PaymentPurpose::Refund { payment, description })
+        }
+        UnstartedPayment::OnChain(payment) => {
+            (PaymentKind::OnChain, PaymentPurpose::OnChain { address: payment.address().to_owned() })
+        }
+    };
+    WaitingPayment {
+        id,
+        kind,
+        amount: spending.amount,
+        max_fee: spending.fees_allowed,
+        purpose,
+        requested_by,
+        requested_at: id.created_at(),
+        expires_at: held.until(),
+    }
+}

@@ -1,0 +1,215 @@
+//! Approvals: money out above a limit (`wallet.approval_above_millisats`) waits for somebody else than who asked for it.
+//!
+//! ```text
+//! waiting ──somebody else approves────▶ becomes what it holds: the payment of an invoice, a refund, a payment on chain
+//! waiting ──somebody declines─────────▶ finished  StatusUpdate {status: error, reason, outcome: not_paid}
+//! waiting ──nobody approves in time───▶ finished  StatusUpdate {status: error, reason, outcome: not_paid}
+//! ```
+//!
+//! It begins with `StatusUpdate {status: approval_required}`. What it holds has not begun: nothing was sent, signed, ordered or asked.
+//! To the budget, the books and whoever looks for its invoice it is what it holds already. An approval and the end of the
+//! time are commits of the same revision, so that one of them wins.
+//!
+//! | crash … | what the next start does |
+//! | --- | --- |
+//! | before the commit of the decision | it waits, until the same time |
+//! | after it | what it held begins as after any crash ([`OutgoingPayment`], [`Refund`], [`OnChainPayment`]) |
+
+pub(crate) mod decide;
+pub(crate) mod waiting;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::bolt11::Invoice;
+
+use crate::UnixMillis;
+use crate::event_data::{EventData, PaymentData};
+use crate::field_value_checks::expiry;
+use crate::operations::{
+    Effect, Input, OnChainPayment, Operation, OutgoingPayment, Refund, Spending, StateMachine, StepResult, emit,
+    millis, optional_millis,
+};
+use crate::ports::{CorrelationKey, OperationKind, PaymentRecord, PaymentRecordStatus};
+
+/// The longest that a payment waits.
+const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);
+
+/// A payment that has not begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "holds", rename_all = "snake_case")]
+pub(crate) enum UnstartedPayment {
+    /// Of an invoice.
+    Invoice {
+        #[serde(flatten)]
+        payment: OutgoingPayment,
+        /// Unix seconds until which attempts may begin, if the request says so.
+        attempts_until: Option<u64>,
+    },
+    /// Of an invoice that the payer of an earlier payment will name.
+    Refund(Refund),
+    /// On chain.
+    OnChain(OnChainPayment),
+}
+
+/// The state of a payment that waits for an approval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldPayment {
+    #[serde(flatten)]
+    payment: UnstartedPayment,
+    /// Until when it can be approved.
+    #[serde(with = "millis")]
+    until: UnixMillis,
+    /// When it has ended without an approval.
+    #[serde(with = "optional_millis", default)]
+    ended_at: Option<UnixMillis>,
+}
+
+impl UnstartedPayment {
+    /// Begins it.
+    pub(crate) fn begin(self, now: UnixMillis) -> (Operation, Vec<Effect>) {
+        match self {
+            Self::Invoice { mut payment, attempts_until } => {
+                let effects = payment.begin(expiry(attempts_until, now), now);
+                (Operation::OutgoingPayment(payment), effects)
+            }
+            Self::Refund(refund) => {
+                let effects = refund.begin();
+                (Operation::Refund(refund), effects)
+            }
+            Self::OnChain(mut payment) => {
+                let effects = payment.begin(now);
+                (Operation::OnChainPayment(payment), effects)
+            }
+        }
+    }
+
+    pub(crate) fn machine(&self) -> &dyn StateMachine {
+        match self {
+            Self::Invoice { payment, .. } => payment,
+            Self::Refund(refund) => refund,
+            Self::OnChain(payment) => payment,
+        }
+    }
+
+    /// The invoice that it pays.
+    pub(crate) const fn invoice(&self) -> Option<&Invoice> {
+        match self {
+            Self::Invoice { payment, .. } => Some(payment.invoice()),
+            Self::Refund(_) | Self::OnChain(_) => None,
+        }
+    }
+
+    /// Until when it makes sense to begin it.
+    fn useful_until(&self) -> Option<UnixMillis> {
+        match self {
+            Self::Invoice { payment, attempts_until } => {
+                let invoice = payment.invoice().expires_at();
+                Some(UnixMillis::from_secs(attempts_until.map_or(invoice, |until| until.min(invoice))))
+            }
+            Self::Refund(refund) => Some(refund.expires_at()),
+            Self::OnChain(_) => None,
+        }
+    }
+}
+
+impl HeldPayment {
+    pub(crate) fn start(payment: UnstartedPayment, now: UnixMillis) -> (Self, Vec<Effect>) {
+        let longest = now.plus(MAX_WAIT);
+        let until = payment.useful_until().map_or(longest, |until| until.min(longest));
+        let held = Self { payment, until, ended_at: None };
+        let data = PaymentData { status: "approval_required".to_owned(), ..held.data() };
+        let told = emit(EventData::Payment(data), now);
+        (held, vec![told])
+    }
+
+    /// What waits.
+    pub(crate) const fn payment(&self) -> &UnstartedPayment {
+        &self.payment
+    }
+
+    /// The refund, if it is one.
+    pub(crate) const fn refund(&self) -> Option<&Refund> {
+        match &self.payment {
+            UnstartedPayment::Refund(refund) => Some(refund),
+            UnstartedPayment::Invoice { .. } | UnstartedPayment::OnChain(_) => None,
+        }
+    }
+
+    /// Until when it can be approved.
+    pub(crate) const fn until(&self) -> UnixMillis {
+        self.until
+    }
+
+    pub(crate) fn waits(&self, now: UnixMillis) -> bool {
+        self.ended_at.is_none() && now < self.until
+    }
+
+    /// What it becomes when it is approved.
+    pub(crate) fn approve(self, now: UnixMillis) -> (Operation, Vec<Effect>) {
+        self.payment.begin(now)
+    }
+
+    /// Ends it: nothing was paid.
+    pub(crate) fn end(&mut self, reason: &str, now: UnixMillis) -> Vec<Effect> {
+        self.ended_at = Some(now);
+        let data = PaymentData {
+            status: "error".to_owned(),
+            reason: Some(reason.to_owned()),
+            outcome: Some("not_paid".to_owned()),
+            ..self.data()
+        };
+        vec![emit(EventData::Payment(data), now), Effect::Finish]
+    }
+
+    fn data(&self) -> PaymentData {
+        let reference = self.payment.machine().payment_record().and_then(|record| record.reference);
+        PaymentData { request_id: reference, ..PaymentData::default() }
+    }
+}
+
+impl StateMachine for HeldPayment {
+    /// That of what it holds, which does not change when it becomes that.
+    fn kind(&self) -> OperationKind {
+        self.payment.machine().kind()
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        match input {
+            Input::Timer if now >= self.until => StepResult::Stepped(self.end("nobody approved it in time", now)),
+            _ => StepResult::Ignored,
+        }
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        Some(self.until)
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        self.payment.machine().correlations()
+    }
+
+    fn is_done(&self) -> bool {
+        self.ended_at.is_some()
+    }
+
+    fn lingers(&self) -> bool {
+        true
+    }
+
+    fn spending(&self) -> Option<Spending> {
+        match self.ended_at {
+            None => self.payment.machine().spending(),
+            until => Some(Spending { until, ..Spending::default() }),
+        }
+    }
+
+    fn payment_record(&self) -> Option<PaymentRecord> {
+        let record = self.payment.machine().payment_record()?;
+        let status = if self.is_done() { PaymentRecordStatus::NotPaid } else { PaymentRecordStatus::Open };
+        Some(PaymentRecord { status, ..record })
+    }
+}
+
+#[cfg(test)]
+mod tests;
