@@ -35,7 +35,7 @@ const OK: &str = "ok";
 const BEGUN: &str = "begun";
 
 /// Those that change an operation, and nothing else.
-const IN_ITS_COMMIT: [&str; 19] = [
+const IN_ITS_COMMIT: [&str; 20] = [
     "startLogin",
     "redeemLogin",
     "createKeyHandshake",
@@ -55,18 +55,20 @@ const IN_ITS_COMMIT: [&str; 19] = [
     "decideVerificationSession",
     "requestVerificationToken",
     "sendOnChain",
+    "decideApproval",
 ];
 
 /// Those that change nothing, although they are no GET.
 const CHANGES_NOTHING: [&str; 3] = ["verifyJwt", "getNextOccurrence", "getReceivingCost"];
 
 /// Refusals because of what a client may do or spend.
-const RECORDED_REFUSALS: [ErrorCode; 5] = [
+const RECORDED_REFUSALS: [ErrorCode; 6] = [
     ErrorCode::BudgetNotCounted,
     ErrorCode::BudgetExhausted,
     ErrorCode::ScopeMissing,
     ErrorCode::NetworkNotAllowed,
     ErrorCode::OwnStreamsOnly,
+    ErrorCode::OwnRequest,
 ];
 
 /// How many refusals of a key are recorded.

@@ -85,6 +85,7 @@ impl ServiceStatus for Parts {
         families.extend(self.lightning_node_state().await.iter().flat_map(lightning_node_metrics::families));
         families.push(self.ticket_jobs());
         families.extend(self.ticket_balances().await);
+        families.push(self.waiting_payments());
         families.push(self.ticket_calls());
         families.extend(store(self.store.metrics()));
         families.push(self.damaged());
@@ -148,6 +149,14 @@ impl Parts {
                 number(self.engine.watched_invoices() as u64),
             ),
         ]
+    }
+
+    fn waiting_payments(&self) -> Family {
+        Family::single(
+            "usher_payments_waiting_for_approval",
+            "Payments by the service that wait for an approval.",
+            number(self.engine.payments().waiting_for_approval_count() as u64),
+        )
     }
 
     fn ticket_calls(&self) -> Family {

@@ -1,6 +1,7 @@
 //! The endpoints: one file each, always in the same order: errors, request, response, handler with its documentation,
 //! tests. Each group's `mod.rs` lists its endpoints.
 
+mod approvals;
 mod events;
 mod keys;
 mod lightning_node;
@@ -18,10 +19,11 @@ use crate::endpoint_group::EndpointGroup;
 pub(crate) use operate::{OpenApiSource, check_health, own_name};
 
 /// All groups, in the order in which an app needs them.
-pub(crate) fn groups() -> [EndpointGroup; 9] {
+pub(crate) fn groups() -> [EndpointGroup; 10] {
     [
         login::group(),
         payments::group(),
+        approvals::group(),
         subscriptions::group(),
         tickets::group(),
         verification::group(),

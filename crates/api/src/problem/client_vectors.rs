@@ -39,6 +39,8 @@ fn problem(code: ErrorCode) -> Problem {
         ]),
         ErrorCode::EventsRemoved => Problem::new(code, "earlier events were removed")
             .with_members(Map::from_iter([("first".to_owned(), json!(17))])),
+        ErrorCode::ApprovalRequired => Problem::new(code, "the payment waits for an approval")
+            .with_members(Map::from_iter([("stream_id".to_owned(), json!("01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11"))])),
         ErrorCode::RateLimited => Problem::new(code, "too many requests").retry_after(1),
         ErrorCode::NoActiveInstance => Problem::new(code, "no instance is active").retry_after(1),
         ErrorCode::RateUnavailable => Problem::new(code, "the sources disagree").retry_after(60),

@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 use super::secret::digest_of;
 use super::terms::MAX_NAME;
 use super::validity::End;
-use super::{KeySecret, NewKeyRequest, Terms};
+use super::{KeySecret, NewKeyRequest, Scope, Terms};
 use crate::ports::{Clock, KeyId, KeyStore, Randomness, SecretDigest, StoreError, StoredKey};
-use crate::{FieldError, FieldErrors, UnixMillis};
+use crate::{FieldError, FieldErrors, Origin, UnixMillis};
 
 /// Most keys.
 pub const MAX_KEYS: usize = 1_000;
@@ -272,6 +272,21 @@ impl KeyRing {
         Some(AcceptedSecret { key, secret })
     }
 
+    /// Passes unless the client has a secret of a key that is not the key's current one.
+    ///
+    /// # Errors
+    /// [`KeyError::Refused`].
+    pub fn require_current(&self, client: Option<&AcceptedSecret>) -> Result<(), KeyError> {
+        let mut errors = FieldErrors::default();
+        self.check_client(client, &mut errors);
+        errors.finish(Some(())).map_err(KeyError::Refused)
+    }
+
+    /// The key whose operations have this origin.
+    pub fn of_origin(&self, origin: Origin) -> Option<KeyId> {
+        self.keys.read().by_id.keys().copied().find(|id| id.origin() == origin)
+    }
+
     /// All keys, the oldest first.
     pub fn list(&self) -> Vec<KeyView> {
         self.keys.read().by_id.values().map(|key| key.view(&*self.clock)).collect()
@@ -300,6 +315,11 @@ impl KeyRing {
         let _only = self.changing.lock().await;
         self.check_client(creator, &mut errors);
         check_excess(&terms, creator, &mut errors);
+        check_approver(&terms, creator, &mut errors);
+        if terms.scopes.contains(&Scope::Approvals) && terms.scopes.contains(&Scope::Admin) {
+            let detail = "approvals and admin do not go together: the key could approve what keys of its own ask for";
+            errors.add("/scopes", detail);
+        }
         if self.keys.read().by_id.len() >= MAX_KEYS {
             errors.add("", format!("there are {MAX_KEYS} keys, which is the most; delete one first"));
         }
@@ -322,7 +342,7 @@ impl KeyRing {
     /// Gives a key a new secret. The one that it has is accepted for `overlap` longer, the one before no more.
     ///
     /// # Errors
-    /// [`KeyError`]; refused to a client that may do less than the key.
+    /// [`KeyError`]; refused to a client that may do less than the key, and to every key if it is an approver's.
     pub async fn rotate(
         &self,
         id: KeyId,
@@ -334,6 +354,7 @@ impl KeyRing {
         let mut errors = FieldErrors::default();
         self.check_client(client, &mut errors);
         check_excess(&old.terms, client.filter(|client| client.key.id != id), &mut errors);
+        check_approver(&old.terms, client, &mut errors);
         errors.finish(Some(())).map_err(KeyError::Refused)?;
         let (secret, digest) = KeySecret::generate(&*self.randomness);
         let until = self.clock.now().plus(overlap.min(MAX_OVERLAP));
@@ -366,11 +387,14 @@ impl KeyRing {
     /// Removes a key. It is accepted no more when this returns, and what was opened with it ends.
     ///
     /// # Errors
-    /// [`KeyError`]; refused to a client whose own secret is not the current one.
+    /// [`KeyError`]; refused to a client whose own secret is not the current one, and to every key if it is an approver's.
     pub async fn revoke(&self, id: KeyId, client: Option<&AcceptedSecret>) -> Result<(), KeyError> {
         let _only = self.changing.lock().await;
         let mut errors = FieldErrors::default();
         self.check_client(client, &mut errors);
+        if let Some(key) = self.keys.read().by_id.get(&id) {
+            check_approver(&key.terms, client, &mut errors);
+        }
         errors.finish(Some(())).map_err(KeyError::Refused)?;
         let removed = self.store.remove_key(id).await?;
         self.keys.write().remove(id, None);
@@ -396,7 +420,7 @@ impl KeyRing {
     }
 
     /// Keys are managed with the current secret of a key only: who has a former one may have stolen it, and must not outlive its
-    /// rotation. Call it under the lock of changes.
+    /// rotation. Changes call it under their lock.
     fn check_client(&self, client: Option<&AcceptedSecret>, errors: &mut FieldErrors) {
         let Some(client) = client else { return };
         let is_current = |key: &Arc<Key>| key.current.digest == client.secret.digest;
@@ -437,6 +461,13 @@ impl KeyRing {
         {
             tracing::warn!(error = &error as &dyn std::error::Error, "the last use of API keys is not stored");
         }
+    }
+}
+
+/// Only the token decides who approves: a key that could would approve what it asks for itself.
+fn check_approver(terms: &Terms, client: Option<&AcceptedSecret>, errors: &mut FieldErrors) {
+    if client.is_some() && terms.scopes.contains(&Scope::Approvals) {
+        errors.add("/scopes", "approvals: only with the token can such a key be created, rotated and revoked");
     }
 }
 

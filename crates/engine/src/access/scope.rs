@@ -27,6 +27,9 @@ pub enum Scope {
     /// Read events.
     #[serde(rename = "events:read")]
     EventsRead,
+    /// Approve payments by the service that others have asked for. Only the token can have a key with it.
+    #[serde(rename = "approvals")]
+    Approvals,
     /// Manage the service's relays and profile.
     #[serde(rename = "relays")]
     Relays,
@@ -37,7 +40,7 @@ pub enum Scope {
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Login,
         Self::PaymentsReceive,
         Self::PaymentsSend,
@@ -45,6 +48,7 @@ impl Scope {
         Self::Tickets,
         Self::Verification,
         Self::EventsRead,
+        Self::Approvals,
         Self::Relays,
         Self::Admin,
     ];
@@ -59,6 +63,7 @@ impl Scope {
             Self::Tickets => "tickets",
             Self::Verification => "verification",
             Self::EventsRead => "events:read",
+            Self::Approvals => "approvals",
             Self::Relays => "relays",
             Self::Admin => "admin",
         }

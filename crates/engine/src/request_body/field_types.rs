@@ -17,6 +17,7 @@ use super::FieldType;
 use super::field_reader::{self, MAX_IDENTIFIER_BYTES, MAX_MILLISATS, MAX_TICKETS, MAX_UNIX_SECONDS};
 use crate::FieldErrors;
 use crate::operations::user_keys::MAX_SUBKEYS;
+use crate::payment::approval::decision::Decision;
 use crate::ports::{CurrencyCode, MintAuthToken, OnChainAmount, Token};
 
 /// A public key: 64 hex characters in either case, the x coordinate of a point on secp256k1 (BIP-340).
@@ -81,6 +82,9 @@ pub struct CalendarText;
 
 /// `approve` (true) or `reject` (false).
 pub struct DecisionWord;
+
+/// `approve` or `decline`.
+pub struct ApprovalWord;
 
 /// A JWT.
 pub struct Jwt;
@@ -334,6 +338,18 @@ field_type!(
         _ => errors.reject(pointer, "must be `approve` or `reject`"),
     },
     string().pattern(Some("^(approve|reject)$")).examples([json!("approve")])
+);
+
+field_type!(
+    ApprovalWord,
+    Decision,
+    |pointer: &str, value: &Value, errors: &mut FieldErrors| match field_reader::text(pointer, value, errors)?.as_str()
+    {
+        "approve" => Some(Decision::Approve),
+        "decline" => Some(Decision::Decline),
+        _ => errors.reject(pointer, "must be `approve` or `decline`"),
+    },
+    string().pattern(Some("^(approve|decline)$")).examples([json!("approve")])
 );
 
 field_type!(AnyText, String, field_reader::text, string().max_length(Some(8192)));

@@ -141,14 +141,20 @@ pub(crate) enum Error {
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let problem: Problem = match self {
-            Self::Key(KeyError::NotFound) => {
-                Problem::new(ErrorCode::KeyNotFound, "no API key has this id, or it was revoked")
-            }
-            Self::Key(KeyError::Refused(errors)) => Problem::invalid(errors),
-            Self::Key(KeyError::Store(error)) => error.into(),
+            Self::Key(error) => error.into(),
             Self::Lost(lost) => lost.into(),
         };
         problem.into_response()
+    }
+}
+
+impl From<KeyError> for Problem {
+    fn from(error: KeyError) -> Self {
+        match error {
+            KeyError::NotFound => Self::new(ErrorCode::KeyNotFound, "no API key has this id, or it was revoked"),
+            KeyError::Refused(errors) => Self::invalid(errors),
+            KeyError::Store(error) => error.into(),
+        }
     }
 }
 

@@ -20,7 +20,8 @@ use crate::idempotency::IdempotencyContext;
 /// other than the liquidity provider (`reserved` in `GET /wallet/info`), also when `amount` is `all`.
 ///
 /// The amount and twice the expected fee (with `all`: the fee) must fit into what is left of
-/// `wallet.daily_budget_millisats`.
+/// `wallet.daily_budget_millisats`. If they are together more than `wallet.approval_above_millisats`, the stream first gets
+/// `{status: "approval_required"}`, and the money is sent when somebody else approves (`POST /approvals/{stream_id}`).
 #[utoipa::path(
     post,
     path = "/wallet/send",

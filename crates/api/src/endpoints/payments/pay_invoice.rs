@@ -20,7 +20,9 @@ use crate::idempotency::IdempotencyContext;
 /// same payment hash is refused (422).
 ///
 /// The Lightning backend pays at most `wallet.daily_budget_millisats` within 24 hours. Amount and the largest allowed fee
-/// (`wallet.max_fee_percent`) must fit into what is left.
+/// (`wallet.max_fee_percent`) must fit into what is left. If they are together more than `wallet.approval_above_millisats`, the
+/// stream first gets `{status: "approval_required"}`, and the payment begins when somebody else approves it (`POST
+/// /approvals/{stream_id}`).
 #[utoipa::path(
     post,
     path = "/invoices/pay",

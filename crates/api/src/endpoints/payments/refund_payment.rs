@@ -64,7 +64,8 @@ impl Started {
 /// The money goes to an invoice of the payer's. The wallet that was asked to pay is asked for one, and the payer can name one on
 /// `page_url`: send them there if they paid with another wallet. Give the address to nobody else. The service's Lightning backend
 /// pays the first invoice that fits, within `wallet.daily_budget_millisats`; the refund takes its share of the budget when it
-/// starts. All refunds of a payment together never exceed what was paid for it.
+/// starts. All refunds of a payment together never exceed what was paid for it. Above `wallet.approval_above_millisats` the stream
+/// first gets `{status: "approval_required"}`, and the payer is asked when somebody else approves (`POST /approvals/{stream_id}`).
 ///
 /// The stream gets `StatusUpdate` events: `{status: "user_failed", reason}` for an invoice that cannot be used, `{status:
 /// "user_approved"}` when there is one, and finally one of `{status: "paid", preimage}`, `{status: "timeout", reason}` and

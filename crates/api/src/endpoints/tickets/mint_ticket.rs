@@ -52,6 +52,9 @@ impl Ticket {
     )),
     responses(
         (status = 200, description = "The mint has signed the token.", body = Ticket),
+        (status = 409, description = "`approval_required`: The mint wants its quote paid, for more than \
+            `wallet.approval_above_millisats`. `stream_id` is the payment: somebody else has to approve it (`POST \
+            /approvals/{stream_id}`). Then repeat the request with the same `Idempotency-Key`."),
         (status = 429, description = "`budget_exhausted`: The mint wants its quote paid, and too little is left of \
             `wallet.daily_budget_millisats`. There is room again after `Retry-After` seconds, if nothing else is paid until \
             then. Repeat the request with the same `Idempotency-Key`."),

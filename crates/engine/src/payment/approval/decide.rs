@@ -2,6 +2,7 @@
 
 use usher_protocol::PublicKey;
 
+use super::decision::Decision;
 use super::{HeldPayment, UnstartedPayment};
 use crate::kernel::commit::{Modified, ModifyError, Stored};
 use crate::operations::Operation;
@@ -16,15 +17,6 @@ pub enum Approver {
     Client(Option<Origin>),
     /// A person, by their own login (`wallet.approvers`).
     Operator(PublicKey),
-}
-
-/// What they decide.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// The payment begins.
-    Approve,
-    /// It ends.
-    Decline,
 }
 
 /// A payment that waits for an approval.

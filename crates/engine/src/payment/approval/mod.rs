@@ -16,6 +16,7 @@
 //! | after it | what it held begins as after any crash ([`OutgoingPayment`], [`Refund`], [`OnChainPayment`]) |
 
 pub(crate) mod decide;
+pub(crate) mod decision;
 pub(crate) mod waiting;
 
 use std::time::Duration;

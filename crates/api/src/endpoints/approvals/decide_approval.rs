@@ -1,0 +1,110 @@
+//! `POST /approvals/{stream_id}`
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use serde::Serialize;
+use usher_engine::access::KeyError;
+use usher_engine::request_body;
+use usher_engine::request_body::ApprovalWord;
+use usher_engine::{Approver, DecideError, PendingAudit, StreamId};
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::auth::Authorization;
+use crate::body;
+use crate::detached_change::{self, TaskLost};
+use crate::path_parameter::PathParameter;
+use crate::problem::{ErrorCode, Problem};
+use crate::request_log;
+
+/// Why a decision is not taken.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Decide(#[from] DecideError),
+    /// By a key that is not current.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error(transparent)]
+    Lost(#[from] TaskLost),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let problem: Problem = match self {
+            Self::Decide(DecideError::NotFound) => Problem::new(
+                ErrorCode::ApprovalNotFound,
+                "no payment waits for an approval under this id: there is none, it is decided, or it has expired",
+            ),
+            Self::Decide(DecideError::OwnRequest) => {
+                Problem::new(ErrorCode::OwnRequest, "you asked for this payment: somebody else has to approve it")
+            }
+            Self::Decide(DecideError::Store(error)) => error.into(),
+            Self::Key(error) => error.into(),
+            Self::Lost(error) => error.into(),
+        };
+        problem.into_response()
+    }
+}
+
+request_body! {
+    /// Decides about a payment that waits for an approval.
+    pub(crate) struct Body, BodyDraft = "ApprovalDecision", example { "decision": "approve" } {
+        /// `approve`: the payment begins. `decline`: it ends unpaid.
+        decision: ApprovalWord,
+    }
+}
+
+/// A decision that was taken.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ApprovalDecided)]
+pub(crate) struct Decided {
+    /// The payment's stream.
+    #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
+    stream_id: String,
+    /// `approve` or `decline`.
+    #[schema(pattern = "^(approve|decline)$", example = "approve")]
+    decision: &'static str,
+}
+
+/// Approves or declines a payment by the service that waits for an approval.
+///
+/// Approved, the payment goes on as if it had been started now; of two decisions at once the first counts. Declined, its stream gets
+/// `{status: "error", reason, outcome: "not_paid"}`. Who asked for a payment cannot approve it, but can decline it. A key approves with its
+/// current secret only.
+#[utoipa::path(
+    post,
+    path = "/approvals/{stream_id}",
+    params(("stream_id" = String, Path, description = "The payment's stream, as `GET /approvals` lists it.")),
+    request_body = Body,
+    responses(
+        (status = 200, description = "The decision is stored.", body = Decided),
+        (status = 403, description = "`own_request`: You asked for this payment, and cannot approve it."),
+        (status = 404, description = "`approval_not_found`: No payment waits for an approval under this id: there is none, it is \
+            decided, or nobody has approved it in time."),
+        (status = 422, description = "`invalid_request`: Some fields are wrong, or the key has a newer secret."),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+    ),
+)]
+pub(crate) async fn decide_approval(
+    State(state): State<ApiState>,
+    Extension(authorization): Extension<Authorization>,
+    PathParameter(payment): PathParameter,
+    body::Json(Body { decision }): body::Json<Body>,
+) -> Result<Json<Decided>, Error> {
+    // Text that is not a stream id names no stream.
+    let payment: StreamId = payment.and_then(|text| text.parse().ok()).ok_or(DecideError::NotFound)?;
+    request_log::record_stream_id(&payment);
+    PendingAudit::add_detail("decision", decision.as_str());
+    let (engine, keys) = (state.engine.clone(), Arc::clone(&state.keys));
+    let decided = async move {
+        keys.require_current(authorization.key())?;
+        let by = Approver::Client(authorization.key_id().map(|key| key.origin()));
+        engine.payments().decide(payment, decision, by).await.map_err(Error::from)
+    };
+    detached_change::run_detached(&state, decided).await??;
+    Ok(Json(Decided { stream_id: payment.to_string(), decision: decision.as_str() }))
+}

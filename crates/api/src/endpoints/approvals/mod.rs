@@ -1,0 +1,16 @@
+//! Approvals: money out above `wallet.approval_above_millisats` waits for somebody else than who asked for it.
+
+mod decide_approval;
+mod list_approvals;
+
+use usher_engine::access::Scope;
+use utoipa_axum::routes;
+
+use crate::access::ScopeExt as _;
+use crate::endpoint_group::EndpointGroup;
+
+pub(super) fn group() -> EndpointGroup {
+    EndpointGroup::new("Approvals", "Approve or decline payments by the service that wait for a second person.")
+        .endpoint(Scope::Approvals.of_service(), routes!(list_approvals::list_approvals))
+        .endpoint(Scope::Approvals.of_service(), routes!(decide_approval::decide_approval))
+}
