@@ -232,6 +232,23 @@ export class Usher extends OperatorEndpoints {
     return this.#http.call("GET", `/payments/${segment(streamId)}/receipt`, undefined, options);
   }
 
+  /** Lists payments by the service that wait for an approval. */
+  approvals(
+    filter: { after?: string; limit?: number } = {},
+    options?: CallOptions,
+  ): List<Schemas["ApprovalList"], Schemas["Approval"]> {
+    return list(this.#http, "/approvals", filter, options, (page) => page.approvals);
+  }
+
+  /** Approves or declines a payment by the service that waits. Who asked for it cannot approve it. */
+  decideApproval(
+    streamId: string,
+    decision: "approve" | "decline",
+    options?: CallOptions,
+  ): Promise<Schemas["ApprovalDecided"]> {
+    return this.#http.call("POST", `/approvals/${segment(streamId)}`, { decision }, options);
+  }
+
   /** Creates a payment link: a page, and a code for wallets, at which many people can pay. */
   createPaymentLink(
     request: Schemas["PaymentLinkRequest"],

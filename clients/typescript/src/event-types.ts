@@ -37,10 +37,11 @@ export type Failed = EventOf<
 export type PaymentPaid = EventOf<"StatusUpdate", Status<Schemas["PaymentData"], "paid">>;
 /** The user refused. */
 export type UserRejected = EventOf<"StatusUpdate", Status<Schemas["PaymentData"], "user_rejected">>;
-/** The user has agreed, the wallet could not pay yet, or a transaction is on its way to a block. The payment goes on. */
+/** A payment by the service waits for an approval, the user has agreed, the wallet could not pay yet, or a transaction is on its way
+ * to a block. The payment goes on. */
 export type PaymentProgress = EventOf<
   "StatusUpdate",
-  Status<Schemas["PaymentData"], "user_approved" | "user_failed" | "sending">
+  Status<Schemas["PaymentData"], "approval_required" | "user_approved" | "user_failed" | "sending">
 >;
 
 /** The user has agreed to a subscription. */

@@ -24,7 +24,10 @@ use usher_engine::ports::{
 use usher_engine::testing::{
     self, FakeDirectory, FakeRelayRegistry, FakeTicketWallet, FaultyStore, ManualClock, Methods, RecordingMessenger,
 };
-use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PageRules, UnixMillis, VerificationRules};
+use usher_engine::{
+    Engine, EngineOptions, EngineParts, LightningBackend, PageRules, PaymentRules, SpendingRules, UnixMillis,
+    VerificationRules,
+};
 use usher_protocol::jwt::JwtIssuer;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
 use usher_protocol::{EventId, Keys, PublicKey};
@@ -117,6 +120,7 @@ pub struct Builder {
     pub verification: VerificationRules,
     /// The Lightning backend.
     pub lightning: Option<LightningBackend>,
+    pub approval_above: Option<u64>,
     /// The OpenID Connect provider.
     pub openid: Option<Arc<dyn OpenIdControl>>,
     /// The pages for users' browsers.
@@ -158,7 +162,10 @@ impl Builder {
         let (messenger, messages) = RecordingMessenger::new(&["wss://relay.example"]);
         let tickets = Arc::new(FakeTicketWallet::default());
         tickets.deposit(42);
+        let defaults = testing::options(key(SERVICE));
+        let spending = SpendingRules { approval_above: self.approval_above, ..defaults.payments.spending };
         let options = EngineOptions {
+            payments: PaymentRules { spending, ..defaults.payments },
             handshake_ttl: self.handshake_ttl,
             max_open_streams: self.max_open_streams,
             retention: Duration::from_secs(86_400),
@@ -167,7 +174,7 @@ impl Builder {
                 return_urls: vec!["https://app.example/login".parse().unwrap()],
                 ..PageRules::default()
             },
-            ..testing::options(key(SERVICE))
+            ..defaults
         };
         let parts = EngineParts {
             store: Arc::clone(&store) as _,
@@ -256,6 +263,7 @@ impl TestApp {
             folder: None,
             verification: VerificationRules::default(),
             lightning: None,
+            approval_above: None,
             openid: None,
             pages: axum::Router::new(),
         }

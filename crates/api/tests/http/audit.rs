@@ -113,13 +113,14 @@ fn cases() -> Vec<(&'static str, &'static str, String, Value)> {
 }
 
 /// They need a user, or money that was paid: tested with real ones in `crates/usher/tests/e2e`.
-const WITH_REAL_PARTS: [&str; 7] = [
+const WITH_REAL_PARTS: [&str; 8] = [
     "redeemLogin",
     "payInvoice",
     "refundPayment",
     "closeSubscription",
     "retryWebhookDelivery",
     "sendOnChain",
+    "decideApproval",
     // There is nothing to forget here: tested below.
     "forgetPasskeys",
 ];

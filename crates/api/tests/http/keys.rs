@@ -9,13 +9,13 @@ use crate::app::{TestApp, key, within};
 use crate::sockets::client::Client;
 
 /// A key that was created with these fields beside its name: its id and its secret.
-async fn create(app: &TestApp, fields: Value) -> (String, String) {
+pub(crate) async fn create(app: &TestApp, fields: Value) -> (String, String) {
     let response = ask_for_key(app.post("/keys"), fields).await;
     assert_eq!(response.status(), 200, "{}", response.text().await.unwrap());
     read(response).await
 }
 
-async fn ask_for_key(request: RequestBuilder, fields: Value) -> Response {
+pub(crate) async fn ask_for_key(request: RequestBuilder, fields: Value) -> Response {
     let mut body = json!({ "name": "test" });
     body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     request.json(&body).send().await.unwrap()
@@ -27,31 +27,31 @@ async fn read(response: Response) -> (String, String) {
 }
 
 /// A client that has a key.
-struct Holder<'a> {
-    app: &'a TestApp,
-    id: String,
-    secret: String,
+pub(crate) struct Holder<'a> {
+    pub(crate) app: &'a TestApp,
+    pub(crate) id: String,
+    pub(crate) secret: String,
 }
 
 impl<'a> Holder<'a> {
-    async fn of(app: &'a TestApp, fields: Value) -> Self {
+    pub(crate) async fn of(app: &'a TestApp, fields: Value) -> Self {
         let (id, secret) = create(app, fields).await;
         Self { app, id, secret }
     }
 
-    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.app.http.request(method, self.app.url(path)).bearer_auth(&self.secret)
     }
 
-    async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Answer {
         Answer::of(self.request(Method::GET, path)).await
     }
 
-    async fn delete(&self, path: &str) -> Answer {
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
         Answer::of(self.request(Method::DELETE, path)).await
     }
 
-    async fn post(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
         Answer::of(self.request(Method::POST, path).json(&body)).await
     }
 
@@ -67,19 +67,19 @@ impl<'a> Holder<'a> {
 }
 
 #[derive(Debug)]
-struct Answer {
-    status: u16,
-    body: Value,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
 }
 
 impl Answer {
-    async fn of(request: RequestBuilder) -> Self {
+    pub(crate) async fn of(request: RequestBuilder) -> Self {
         let response = within(request.send()).await.unwrap();
         let status = response.status().as_u16();
         Self { status, body: within(response.json()).await.unwrap_or_default() }
     }
 
-    fn code(&self) -> (u16, &str) {
+    pub(crate) fn code(&self) -> (u16, &str) {
         (self.status, self.body["code"].as_str().unwrap_or_default())
     }
 }

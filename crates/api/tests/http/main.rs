@@ -6,6 +6,7 @@ mod app;
 mod independent_programs;
 mod raw_client;
 
+mod approvals;
 mod audit;
 mod authorization;
 mod bodies;

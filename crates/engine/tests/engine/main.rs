@@ -1,6 +1,7 @@
 //! The engine with a real store: one program, because each would link the whole engine.
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod approvals;
 mod behaviour;
 mod budget;
 mod cleanup;

@@ -1,5 +1,6 @@
 //! Payments and subscriptions: the real program, a Lightning wallet over NIP-47, and users who pay, or do otherwise.
 
+mod approvals;
 mod books;
 mod crashes;
 mod daily_budget;

@@ -113,6 +113,7 @@ fn payments() -> Vec<Value> {
         ..InvoiceData::default()
     };
     vec![
+        case("it waits for an approval", "payment", "progress", &EventData::Payment(payment("approval_required"))),
         case("the user agreed", "payment", "progress", &EventData::Payment(payment("user_approved"))),
         case("the wallet could not pay yet", "payment", "progress", &EventData::Payment(payment("user_failed"))),
         case("paid", "payment", "result", &EventData::Payment(paid)),

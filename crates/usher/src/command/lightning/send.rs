@@ -42,6 +42,9 @@ pub(super) async fn run(
 
 fn told(stream: &str, data: &Value) -> Result<String, Failure> {
     match data["status"].as_str() {
+        Some("approval_required") => {
+            Ok(format!("it waits until somebody else approves it (docs/approvals.md); its stream is {stream}\n"))
+        }
         Some("error") => Err(Failure::said(data["reason"].as_str().unwrap_or("nothing was sent"))),
         Some(_) => Ok(format!(
             "sending {} with a fee of {}: transaction {} (stream {stream})\n",

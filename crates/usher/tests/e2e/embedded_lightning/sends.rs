@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use usher_lightning_network::Network;
 
 use super::fixture::{Fixture, bitcoind, until};
-use crate::harness::{CallError, Event};
+use crate::harness::{Api, Builder, CallError, Event};
 
 /// An address of somebody else.
 const PAYEE: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
@@ -20,15 +20,16 @@ const AMOUNT: u64 = 100_000_000;
 const COIN: u64 = 300_000;
 
 async fn with_coins(coins: u64, budget: Option<u64>) -> Fixture {
-    let network = Network::start_copy().await.unwrap();
-    let fixture = Fixture::open_on(network, |builder, network| {
-        let builder = bitcoind(builder, network);
-        match budget {
-            Some(budget) => builder.set("WALLET__DAILY_BUDGET_MILLISATS", budget),
-            None => builder,
-        }
+    with_coins_and(coins, |builder| match budget {
+        Some(budget) => builder.set("WALLET__DAILY_BUDGET_MILLISATS", budget),
+        None => builder,
     })
-    .await;
+    .await
+}
+
+async fn with_coins_and(coins: u64, set: impl FnOnce(Builder) -> Builder) -> Fixture {
+    let network = Network::start_copy().await.unwrap();
+    let fixture = Fixture::open_on(network, |builder, network| set(bitcoind(builder, network))).await;
     fixture.until_node_runs().await;
     for _ in 0..coins {
         let created = fixture.api().post("/wallet/addresses", &json!({})).await.unwrap();
@@ -134,6 +135,32 @@ async fn an_amount_and_then_all_of_it_are_sent_and_told() {
     assert_eq!(ended(&fixture, &stream).await.last().unwrap().status(), "paid");
     assert_sums(&fixture, before).await;
     assert_eq!(node(&fixture).await["on_chain"]["total"], 0);
+}
+
+/// Above the limit money is sent after an approval, and what is declined is not, across a kill.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_needs_an_approval_is_sent_once_after_it() {
+    let mut fixture = with_coins_and(2, |builder| builder.set("WALLET__APPROVAL_ABOVE_MILLISATS", AMOUNT)).await;
+    let before = spendable(&fixture).await;
+    let created = fixture.api().post("/keys", &json!({ "name": "desk", "scopes": ["approvals"] })).await.unwrap();
+    let decide = async |fixture: &Fixture, stream: &str, decision: &str| {
+        let desk = Api { token: created["secret"].as_str().unwrap().to_owned(), ..fixture.api() };
+        desk.post(&format!("/approvals/{stream}"), &json!({ "decision": decision })).await.unwrap();
+    };
+    let declined = fixture.start("/wallet/send", &body(&json!(AMOUNT))).await;
+    let approved = fixture.start("/wallet/send", &body(&json!(AMOUNT))).await;
+    fixture.usher.restart().await;
+    fixture.until_node_runs().await;
+    assert_eq!(got(&fixture), (0, 0));
+    decide(&fixture, &declined, "decline").await;
+    decide(&fixture, &approved, "approve").await;
+    fixture.usher.restart().await;
+    fixture.until_node_runs().await;
+    let statuses = |events: Vec<Event>| events.iter().map(|event| event.status().to_owned()).collect::<Vec<_>>();
+    assert_eq!(statuses(ended(&fixture, &approved).await), ["approval_required", "sending", "paid"]);
+    assert_eq!(statuses(ended(&fixture, &declined).await), ["approval_required", "error"]);
+    assert_eq!(got(&fixture), (AMOUNT, 1));
+    assert_sums(&fixture, before).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,0 +1,156 @@
+//! Approvals over HTTP: who may decide, and how one could get around a second person.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::app::{TOKEN, TestApp};
+use crate::keys::{Answer, Holder};
+use crate::lightning_node;
+
+const ADDRESS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
+
+async fn start() -> TestApp {
+    let mut builder = TestApp::builder();
+    builder.lightning = Some(lightning_node::backend());
+    builder.approval_above = Some(0);
+    builder.start().await
+}
+
+fn token(app: &TestApp) -> Holder<'_> {
+    Holder { app, id: "token".to_owned(), secret: TOKEN.to_owned() }
+}
+
+/// A payment that waits; its stream.
+async fn ask(holder: &Holder<'_>) -> String {
+    let answer = holder.post("/wallet/send", json!({ "address": ADDRESS, "amount": 5_000_000 })).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.body["stream_id"].as_str().unwrap().to_owned()
+}
+
+async fn decide(holder: &Holder<'_>, stream: &str, decision: &str) -> Answer {
+    holder.post(&format!("/approvals/{stream}"), json!({ "decision": decision })).await
+}
+
+async fn audit(app: &TestApp) -> Vec<Value> {
+    let list: Value = app.get("/audit?limit=1000").send().await.unwrap().json().await.unwrap();
+    list["entries"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn a_second_key_decides_and_the_audit_log_says_who() {
+    let app = start().await;
+    let shop = Holder::of(&app, json!({ "scopes": ["payments:send", "events:read"] })).await;
+    let desk = Holder::of(&app, json!({ "scopes": ["approvals"] })).await;
+    let both = Holder::of(&app, json!({ "scopes": ["approvals", "payments:send"] })).await;
+    let (first, second, third) = (ask(&shop).await, ask(&token(&app)).await, ask(&both).await);
+
+    let list = desk.get("/approvals").await;
+    let requested_by: Vec<_> =
+        list.body["approvals"].as_array().unwrap().iter().map(|one| &one["requested_by"]).collect();
+    assert_eq!(requested_by, [&json!(shop.id), &json!("token"), &json!(both.id)]);
+    let created: Value = list.body["approvals"][0].clone();
+    assert_eq!(
+        created,
+        json!({
+            "stream_id": first, "kind": "on_chain", "amount_millisats": 5_000_000, "max_fee_millisats": 282_000,
+            "address": ADDRESS, "requested_by": shop.id, "requested_at": created["requested_at"],
+            "expires_at": created["expires_at"],
+        })
+    );
+    let page = desk.get(&format!("/approvals?limit=1&after={first}")).await.body;
+    assert_eq!((&page["approvals"][0]["stream_id"], &page["next"]), (&json!(second), &json!(second)));
+
+    assert_eq!(shop.get("/approvals").await.code(), (403, "scope_missing"));
+    assert_eq!(decide(&shop, &first, "approve").await.code(), (403, "scope_missing"));
+    assert_eq!(decide(&both, &third, "approve").await.code(), (403, "own_request"));
+    assert_eq!(decide(&token(&app), &second, "approve").await.code(), (403, "own_request"));
+    assert_eq!(decide(&desk, &first, "allow").await.code(), (422, "invalid_request"));
+    for none in ["nonsense", "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11"] {
+        assert_eq!(decide(&desk, none, "approve").await.code(), (404, "approval_not_found"), "{none}");
+    }
+    let before = audit(&app).await.len();
+    let approved = decide(&desk, &first, "approve").await;
+    assert_eq!((approved.status, approved.body), (200, json!({ "stream_id": first, "decision": "approve" })));
+    assert_eq!(decide(&desk, &first, "approve").await.code(), (404, "approval_not_found"));
+    assert_eq!(decide(&both, &second, "approve").await.status, 200);
+    assert_eq!(decide(&both, &third, "decline").await.status, 200, "one's own can be declined");
+
+    let entries = audit(&app).await;
+    let said: Vec<_> = entries[before..]
+        .iter()
+        .map(|entry| (&entry["actor"], &entry["action"], &entry["outcome"], &entry["details"]["decision"]))
+        .collect();
+    let (desk_id, both_id, action, ok) = (json!(desk.id), json!(both.id), json!("decideApproval"), json!("ok"));
+    let (approve, decline) = (json!("approve"), json!("decline"));
+    assert_eq!(
+        said,
+        [(&desk_id, &action, &ok, &approve), (&both_id, &action, &ok, &approve), (&both_id, &action, &ok, &decline)]
+    );
+    assert_eq!(entries[before]["details"]["stream_id"], json!(first));
+    let refused = |entry: &&Value| entry["outcome"] == "own_request";
+    assert_eq!(entries.iter().filter(refused).count(), 2, "attempts to approve one's own are recorded");
+
+    let events = shop.get(&format!("/events/{third}")).await.body["events"].clone();
+    let statuses: Vec<_> = events.as_array().unwrap().iter().map(|event| &event["data"]["status"]).collect();
+    assert_eq!(statuses, ["approval_required", "error"]);
+    assert!(!events.to_string().contains(&both.id), "the stream does not name who decided");
+    app.stop().await;
+}
+
+/// A key that sees only its own streams decides about nothing.
+#[tokio::test]
+async fn keys_that_see_only_their_streams_and_former_secrets_approve_nothing() {
+    let app = start().await;
+    let stream = ask(&token(&app)).await;
+    let own = Holder::of(&app, json!({ "scopes": ["approvals"], "own_streams_only": true })).await;
+    assert_eq!(own.get("/approvals").await.code(), (403, "own_streams_only"));
+    assert_eq!(decide(&own, &stream, "approve").await.code(), (403, "own_streams_only"));
+
+    let old = Holder::of(&app, json!({ "scopes": ["approvals"] })).await;
+    let path = format!("/keys/{}/rotate", old.id);
+    let rotated = token(&app).post(&path, json!({ "overlap_seconds": 60 })).await.body;
+    let new = Holder { app: &app, id: old.id.clone(), secret: rotated["secret"].as_str().unwrap().to_owned() };
+    assert_eq!(old.get("/approvals").await.status, 200);
+    assert_eq!(decide(&old, &stream, "approve").await.code(), (422, "invalid_request"));
+    assert_eq!(decide(&new, &stream, "approve").await.status, 200);
+    app.clock.turn(Duration::from_secs(60));
+    assert_eq!(old.get("/approvals").await.status, 401);
+    app.stop().await;
+}
+
+/// Escalation: no key leads to one that approves.
+#[tokio::test]
+async fn no_key_creates_rotates_or_revokes_one_that_approves() {
+    let app = start().await;
+    let admin = Holder::of(&app, json!({ "scopes": ["admin", "payments:send"] })).await;
+    let desk = Holder::of(&app, json!({ "scopes": ["approvals", "payments:send"] })).await;
+    for scopes in [json!(["approvals"]), json!(["approvals", "payments:send"]), json!(["admin", "approvals"])] {
+        let answer = admin.post("/keys", json!({ "name": "x", "scopes": scopes })).await;
+        assert_eq!(
+            (answer.code(), &answer.body["errors"][0]["pointer"]),
+            ((422, "invalid_request"), &json!("/scopes"))
+        );
+    }
+    // It could ask with a key of its own making, and approve that.
+    let answer = token(&app).post("/keys", json!({ "name": "x", "scopes": ["admin", "approvals"] })).await;
+    assert_eq!(answer.code(), (422, "invalid_request"));
+    assert!(answer.body["errors"][0]["detail"].as_str().unwrap().contains("approvals and admin"), "{}", answer.body);
+    assert_eq!(admin.post(&format!("/keys/{}/rotate", desk.id), json!({})).await.code(), (422, "invalid_request"));
+    assert_eq!(admin.delete(&format!("/keys/{}", desk.id)).await.code(), (422, "invalid_request"));
+    assert_eq!(desk.get("/approvals").await.status, 200, "it was neither rotated nor revoked");
+    for (method, path) in [(Method::POST, "/keys"), (Method::GET, "/keys")] {
+        assert_eq!(Answer::of(desk.request(method, path)).await.code(), (403, "scope_missing"));
+    }
+    // A key's request stays that key's when it is rotated, and is nobody's when it is revoked.
+    let stream = ask(&desk).await;
+    let rotated = token(&app).post(&format!("/keys/{}/rotate", desk.id), json!({})).await.body;
+    let again = Holder { app: &app, id: desk.id.clone(), secret: rotated["secret"].as_str().unwrap().to_owned() };
+    assert_eq!(decide(&again, &stream, "approve").await.code(), (403, "own_request"));
+    assert_eq!(token(&app).delete(&format!("/keys/{}", desk.id)).await.status, 200);
+    let list = token(&app).get("/approvals").await.body;
+    assert_eq!(list["approvals"][0]["requested_by"], "revoked_key");
+    assert_eq!(decide(&token(&app), &stream, "approve").await.status, 200);
+    app.stop().await;
+}

@@ -1,0 +1,241 @@
+//! Payments that wait for an approval: nothing is asked of the backend before it, and there is one decision, whatever happens at once.
+
+use crate::common;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::paying::{DAY, statuses, until};
+use common::{FakeLightning, NOW, Running, data, open, options};
+use usher_engine::testing::invoice;
+use usher_engine::{
+    Approver, DecideError, Decision, Engine, EngineOptions, Origin, PayInvoiceRequest, PaymentPurpose, PaymentRules,
+    RequestContext, SpendingRules, StartError, StreamId, UnixMillis,
+};
+
+const APP: Option<Origin> = Some(Origin(1));
+const APPROVER: Approver = Approver::Client(Some(Origin(2)));
+
+/// Payments of 5,000 with a fee of 50 wait, and there is room for four.
+fn limited(above: Option<u64>) -> EngineOptions {
+    let spending = SpendingRules { daily_budget: Some(20_200), max_fee_percent: 1, approval_above: above };
+    EngineOptions { payments: PaymentRules { spending, ..options().payments }, ..options() }
+}
+
+fn request(n: usize, now: UnixMillis) -> PayInvoiceRequest {
+    PayInvoiceRequest {
+        main_key: None,
+        subkeys: Vec::new(),
+        invoice: invoice(78, n, 5_000, now.secs(), 3600),
+        amount: None,
+        currency: None,
+        description: None,
+        reference: None,
+        expires_at: None,
+    }
+}
+
+async fn pay_at(engine: &Engine, origin: Option<Origin>, n: usize, now: UnixMillis) -> Result<StreamId, StartError> {
+    let context = Arc::new(RequestContext { origin, ..RequestContext::default() });
+    context.scope(engine.payments().pay(request(n, now), None)).await
+}
+
+async fn pay(usher: &Running, n: usize) -> StreamId {
+    pay_at(&usher.engine, APP, n, NOW).await.unwrap()
+}
+
+async fn waiting(usher: &Running) -> Vec<StreamId> {
+    let (waiting, next) = usher.engine.payments().waiting_for_approval(None, 1_000).await.unwrap();
+    assert_eq!(next, None);
+    assert_eq!(usher.engine.payments().waiting_for_approval_count(), waiting.len());
+    waiting.into_iter().map(|payment| payment.id).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_asked_of_the_backend_before_somebody_else_approves() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeLightning::default());
+    let usher = Running::start_paying(open(dir.path()), &wallet, limited(Some(5_049)), NOW, 1).await;
+    let payments = usher.engine.payments();
+    let stream = pay(&usher, 0).await;
+    assert_eq!(statuses(&usher, stream, 1).await, ["approval_required"]);
+    assert_eq!(pay(&usher, 0).await, stream, "the same invoice is the same payment");
+
+    let (listed, _) = payments.waiting_for_approval(None, 10).await.unwrap();
+    let [payment] = &listed[..] else { panic!("{listed:?}") };
+    assert_eq!((payment.id, payment.amount, payment.max_fee, payment.requested_by), (stream, 5_000, 50, APP));
+    assert_eq!(payment.expires_at, NOW.plus(Duration::from_secs(3600)));
+    assert!(matches!(&payment.purpose, PaymentPurpose::Invoice { payee, .. } if payee.len() == 66), "{payment:?}");
+    assert_eq!(payments.waiting_for_approval(None, 1).await.unwrap().1, Some(stream));
+    assert_eq!(payments.waiting_for_approval(Some(stream), 1).await.unwrap(), (Vec::new(), None));
+
+    let own = payments.decide(stream, Decision::Approve, Approver::Client(APP)).await;
+    assert!(matches!(own, Err(DecideError::OwnRequest)), "{own:?}");
+    usher.clock.turn(Duration::from_secs(1_800));
+    assert_eq!(wallet.sent().len(), 0);
+    payments.decide(stream, Decision::Approve, APPROVER).await.unwrap();
+    assert_eq!(statuses(&usher, stream, 2).await, ["approval_required", "paid"]);
+    for decision in [Decision::Approve, Decision::Decline] {
+        let again = payments.decide(stream, decision, APPROVER).await;
+        assert!(matches!(again, Err(DecideError::NotFound)), "{again:?}");
+    }
+    assert_eq!((wallet.sent().len(), waiting(&usher).await), (1, Vec::new()));
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_asked_may_decline_and_the_share_of_the_budget_is_free_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeLightning::default());
+    let usher = Running::start_paying(open(dir.path()), &wallet, limited(Some(0)), NOW, 1).await;
+    let mut streams = Vec::new();
+    for n in 0..4 {
+        streams.push(pay(&usher, n).await);
+    }
+    let refused = pay_at(&usher.engine, APP, 4, NOW).await;
+    assert!(matches!(refused, Err(StartError::BudgetExhausted { retry_after: 60, .. })), "{refused:?}");
+    usher.engine.payments().decide(streams[0], Decision::Decline, Approver::Client(APP)).await.unwrap();
+    let page = usher.engine.events().read(streams[0], 0, 10).await.unwrap();
+    assert_eq!(data(&page, 1)["outcome"], "not_paid");
+    // Nothing was sent, so the same invoice is another payment.
+    let again = pay(&usher, 0).await;
+    assert_ne!(again, streams[0]);
+
+    // Nobody approves the others in time.
+    usher.clock.turn(Duration::from_secs(3600));
+    for stream in streams.iter().skip(1).chain([&again]) {
+        assert_eq!(statuses(&usher, *stream, 2).await, ["approval_required", "error"]);
+        let late = usher.engine.payments().decide(*stream, Decision::Approve, APPROVER).await;
+        assert!(matches!(late, Err(DecideError::NotFound)), "{late:?}");
+    }
+    let later = NOW.plus(Duration::from_secs(3600));
+    for n in 10..14 {
+        pay_at(&usher.engine, APP, n, later).await.unwrap();
+    }
+    assert_eq!((wallet.sent().len(), waiting(&usher).await.len()), (0, 4));
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_survives_restarts_and_a_change_of_the_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let wallet = Arc::new(FakeLightning::default());
+    let usher = Running::start_paying(store.clone(), &wallet, limited(Some(0)), NOW, 1).await;
+    let [first, second, third] = [pay(&usher, 0).await, pay(&usher, 1).await, pay(&usher, 2).await];
+    usher.stop().await;
+    store.close().await;
+    drop(store);
+
+    let store = open(dir.path());
+    let usher = Running::start_paying(store.clone(), &wallet, limited(None), NOW, 2).await;
+    assert_eq!(waiting(&usher).await, [first, second, third]);
+    assert_eq!(pay(&usher, 0).await, first);
+    let unlimited = pay(&usher, 3).await;
+    assert_eq!(statuses(&usher, unlimited, 1).await, ["paid"]);
+    let refused = pay_at(&usher.engine, APP, 4, NOW).await;
+    assert!(matches!(refused, Err(StartError::BudgetExhausted { .. })), "{refused:?}");
+    usher.engine.payments().decide(first, Decision::Approve, APPROVER).await.unwrap();
+    assert_eq!(statuses(&usher, first, 2).await, ["approval_required", "paid"]);
+    usher.stop().await;
+    store.close().await;
+    drop(store);
+
+    // Its time ends while the service is away.
+    let later = NOW.plus(DAY);
+    let usher = Running::start_paying(open(dir.path()), &wallet, limited(Some(0)), later, 3).await;
+    for stream in [second, third] {
+        assert_eq!(statuses(&usher, stream, 2).await, ["approval_required", "error"]);
+    }
+    until("nothing waits", || usher.engine.payments().waiting_for_approval_count() == 0).await;
+    assert_eq!(wallet.sent().len(), 2);
+    usher.stop().await;
+}
+
+/// Fifty people approve, somebody declines, the time ends: each payment has one end, and is sent once or not at all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_decisions_at_once_one_counts() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeLightning::default());
+    let spending = SpendingRules { approval_above: Some(0), ..SpendingRules::default() };
+    let options = EngineOptions { payments: PaymentRules { spending, ..options().payments }, ..options() };
+    let usher = Running::start_paying(open(dir.path()), &wallet, options, NOW, 1).await;
+    let mut approved = Vec::new();
+    for round in 0..12 {
+        let begins = NOW.plus(Duration::from_secs(3600 * round));
+        let stream = pay_at(&usher.engine, APP, usize::try_from(round).unwrap(), begins).await.unwrap();
+        // In some rounds the time ends in the middle.
+        let ends = round % 3 == 0;
+        usher.clock.turn(Duration::from_secs(if ends { 3599 } else { 0 }));
+        let decisions: Vec<_> = (0..60)
+            .map(|n| {
+                let engine = Arc::clone(&usher.engine);
+                let decision = if n % 10 == 3 { Decision::Decline } else { Decision::Approve };
+                tokio::spawn(async move {
+                    let by = Approver::Client(Some(Origin(100 + n)));
+                    (decision, engine.payments().decide(stream, decision, by).await)
+                })
+            })
+            .collect();
+        if ends {
+            usher.clock.turn(Duration::from_secs(1));
+        }
+        let mut counted = Vec::new();
+        for decision in decisions {
+            match decision.await.unwrap() {
+                (decision, Ok(())) => counted.push(decision),
+                (_, Err(DecideError::NotFound)) => {}
+                (_, Err(failure)) => panic!("{failure:?}"),
+            }
+        }
+        assert!(counted.len() <= 1, "{counted:?}");
+        assert!(ends || counted.len() == 1);
+        let told = statuses(&usher, stream, 2).await;
+        if counted == [Decision::Approve] {
+            assert_eq!(told[0], "approval_required");
+            approved.push((stream, told));
+        } else {
+            assert_eq!(told, ["approval_required", "error"]);
+        }
+        if !ends {
+            usher.clock.turn(Duration::from_secs(3600));
+        }
+    }
+    let paid = approved.iter().filter(|(_, told)| told.last().is_some_and(|status| status == "paid")).count();
+    assert_eq!(wallet.sent().len(), paid, "{approved:?}");
+    assert_eq!(waiting(&usher).await, []);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_token_and_keys_approve_each_others_payments() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeLightning::default());
+    let usher = Running::start_paying(open(dir.path()), &wallet, limited(Some(0)), NOW, 1).await;
+    let payments = usher.engine.payments();
+    let operator = Approver::Operator(common::user(9).public_key());
+    for (n, (requested_by, by, is_allowed)) in [
+        (None, Approver::Client(None), false),
+        (None, APPROVER, true),
+        (None, operator, true),
+        (APP, Approver::Client(APP), false),
+        (APP, Approver::Client(None), true),
+        (APP, operator, true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let stream = pay_at(&usher.engine, requested_by, n, NOW).await.unwrap();
+        let decided = payments.decide(stream, Decision::Approve, by).await;
+        match decided {
+            Ok(()) => assert!(is_allowed, "{requested_by:?} {by:?}"),
+            Err(DecideError::OwnRequest) => assert!(!is_allowed, "{requested_by:?} {by:?}"),
+            Err(failure) => panic!("{failure:?}"),
+        }
+        if !is_allowed {
+            payments.decide(stream, Decision::Decline, by).await.unwrap();
+        }
+        statuses(&usher, stream, 2).await;
+    }
+    usher.stop().await;
+}
