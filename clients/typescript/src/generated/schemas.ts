@@ -109,6 +109,93 @@ export interface components {
             value: string;
         };
         /**
+         * @description A payment by the service that waits for an approval.
+         */
+        Approval: {
+            /**
+             * @description Of a payment on chain: where the money goes.
+             */
+            address?: string;
+            /**
+             * Format: int64
+             * @description Millisats.
+             */
+            amount_millisats: number;
+            /**
+             * @description Of an invoice, what the payee wrote; of a refund, what the payment was for.
+             */
+            description?: string;
+            /**
+             * Format: int64
+             * @description Unix seconds until which it can be approved; then it ends unpaid.
+             */
+            expires_at: number;
+            /**
+             * @description `invoice`, `refund` or `on_chain`, as `GET /payments` has it.
+             */
+            kind: string;
+            /**
+             * Format: int64
+             * @description The largest fee, in millisats, that comes on top.
+             */
+            max_fee_millisats: number;
+            /**
+             * @description Of an invoice: the public key of the payee's node.
+             */
+            payee?: string;
+            /**
+             * Format: uuid
+             * @description Of a refund: the stream of the payment that it pays back.
+             */
+            refund_of?: string;
+            /**
+             * Format: int64
+             * @description When it was asked for, in Unix seconds.
+             */
+            requested_at: number;
+            /**
+             * @description Who asked for it: `token`, the id of an API key, or `revoked_key` if that was revoked since.
+             */
+            requested_by: string;
+            /**
+             * Format: uuid
+             * @description Its stream.
+             */
+            stream_id: string;
+        };
+        /**
+         * @description A decision that was taken.
+         */
+        ApprovalDecided: {
+            /**
+             * @description `approve` or `decline`.
+             */
+            decision: string;
+            /**
+             * Format: uuid
+             * @description The payment's stream.
+             */
+            stream_id: string;
+        };
+        /**
+         * @description Decides about a payment that waits for an approval.
+         */
+        ApprovalDecision: {
+            /**
+             * @description `approve`: the payment begins. `decline`: it ends unpaid.
+             */
+            decision: string;
+        };
+        /**
+         * @description Payments that wait for an approval.
+         */
+        ApprovalList: {
+            /** @description The payments, in the order in which they were requested. */
+            approvals: components["schemas"]["Approval"][];
+            /** @description The `after` for the next page; `null` if this is the last one. */
+            next?: string | null;
+        };
+        /**
          * @description An entry of the audit log.
          */
         AuditEntry: {
@@ -532,7 +619,7 @@ export interface components {
          * @description The `code` of an error: stable, for programs to branch on.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "scope_missing" | "network_not_allowed" | "own_streams_only" | "budget_not_counted" | "key_not_found" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "consent_not_found" | "signing_key_not_found" | "remote_signer_not_found" | "passkey_not_found" | "receipt_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "token_pending" | "session_decided" | "session_expired" | "login_code_invalid" | "payment_not_paid" | "payment_refunded" | "login_code_redeemed" | "login_code_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "no_active_instance" | "wallet_not_configured" | "verification_not_configured" | "oidc_not_configured" | "rate_unavailable" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
+        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "scope_missing" | "network_not_allowed" | "own_streams_only" | "budget_not_counted" | "own_request" | "key_not_found" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "channel_not_found" | "consent_not_found" | "signing_key_not_found" | "remote_signer_not_found" | "passkey_not_found" | "receipt_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "token_pending" | "session_decided" | "session_expired" | "login_code_invalid" | "approval_not_found" | "approval_required" | "payment_not_paid" | "payment_refunded" | "login_code_redeemed" | "login_code_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "no_active_instance" | "wallet_not_configured" | "verification_not_configured" | "oidc_not_configured" | "rate_unavailable" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
         /**
          * @description An event of a stream; it never changes once it has been read.
          */
@@ -1074,7 +1161,7 @@ export interface components {
              */
             requests_per_second?: number;
             /** @description What it may do: at most 100 scopes (docs/keys.md says which endpoint needs which). */
-            scopes: ("login" | "payments:receive" | "payments:send" | "subscriptions" | "tickets" | "verification" | "events:read" | "relays" | "admin")[];
+            scopes: ("login" | "payments:receive" | "payments:send" | "subscriptions" | "tickets" | "verification" | "events:read" | "approvals" | "relays" | "admin")[];
         };
         /**
          * @description The key of a NIP-05 identifier.
@@ -1326,7 +1413,7 @@ export interface components {
              */
             skimmed_fee?: number;
             /**
-             * @description `user_approved`, `user_failed` and `sending` are intermediate, the others final; `paid` may still follow them.
+             * @description `approval_required`, `user_approved`, `user_failed` and `sending` are intermediate, the others final; `paid` may still follow them.
              */
             status: string;
             /** @description The subscription that the payment is for. */
@@ -2065,7 +2152,7 @@ export interface components {
          * @description What a key may do. Each allows exactly what it says: none includes another.
          * @enum {string}
          */
-        Scope: "login" | "payments:receive" | "payments:send" | "subscriptions" | "tickets" | "verification" | "events:read" | "relays" | "admin";
+        Scope: "login" | "payments:receive" | "payments:send" | "subscriptions" | "tickets" | "verification" | "events:read" | "approvals" | "relays" | "admin";
         /**
          * @description Sends money on chain.
          */

@@ -148,6 +148,7 @@ fn document_has_good_names_order_and_links() {
     let groups = [
         "Login",
         "Payments",
+        "Approvals",
         "Subscriptions",
         "Tickets",
         "Age verification",

@@ -92,11 +92,12 @@ configuration! {
         /// must have room for it, and the log warns of a higher fee. NIP-47 cannot limit what a wallet pays: also set a limit
         /// in the wallet.
         max_fee_percent: BoundedInteger<0, 100> = "5";
-        /// A payment by the Lightning backend of more than this, in millisats and with the largest expected fee, waits until
-        /// somebody else than who asked for it approves. 0: every payment waits. By default none does. See docs/approvals.md.
+        /// Money that leaves the Lightning backend in a payment of more than this many millisats, with the largest expected fee,
+        /// waits until somebody else than who asked for it approves. 0: every payment waits. By default none does. See
+        /// docs/approvals.md.
         approval_above_millisats: Option<BoundedInteger<0, 2100000000000000000>>;
-        /// Who may approve such payments on the page `/approvals`, by their Nostr keys. If it is empty, there is no such page;
-        /// API keys with the scope `approvals` can approve in either case.
+        /// Who may approve such payments on the page `/approve`, each as npub or as 64 hex characters. Without anybody there
+        /// is no such page; API keys with the scope `approvals` can approve in either case.
         approvers: PublicKeys = "[]";
     }
 

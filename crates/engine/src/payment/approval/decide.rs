@@ -155,6 +155,9 @@ impl Payments {
     }
 
     async fn undecided(&self, id: StreamId) -> Result<Option<Stored<Undecided>>, DecideError> {
+        if !self.waiting.contains(id) {
+            return Ok(None);
+        }
         let found = self.core.damaged_rows.readable(id).await?;
         let found = found.filter(|(stored, _)| stored.finished_at.is_none());
         Ok(found.map(|(stored, operation)| (id, stored.version(), (operation, stored.origin))))

@@ -18,6 +18,10 @@ impl WaitingPayments {
         self.0.lock().len()
     }
 
+    pub(crate) fn contains(&self, id: StreamId) -> bool {
+        self.0.lock().contains(&id)
+    }
+
     pub(crate) fn after(&self, after: Option<StreamId>, limit: usize) -> Vec<StreamId> {
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
         self.0.lock().range((start, Bound::Unbounded)).take(limit).copied().collect()

@@ -531,7 +531,9 @@ public final class UsherApi {
      * with the same payment hash is refused (422).
      *
      * <p>The Lightning backend pays at most {@code wallet.daily_budget_millisats} within 24 hours. Amount and the
-     * largest allowed fee ({@code wallet.max_fee_percent}) must fit into what is left.
+     * largest allowed fee ({@code wallet.max_fee_percent}) must fit into what is left. If they are together more than
+     * {@code wallet.approval_above_millisats}, the stream first gets {@code {status: "approval_required"}}, and the
+     * payment begins when somebody else approves it ({@code POST /approvals/{stream_id}}).
      *
      * <p>An API key needs the scope {@code payments:send}.
      *
@@ -666,7 +668,9 @@ public final class UsherApi {
      * can name one on {@code page_url}: send them there if they paid with another wallet. Give the address to nobody
      * else. The service's Lightning backend pays the first invoice that fits, within {@code
      * wallet.daily_budget_millisats}; the refund takes its share of the budget when it starts. All refunds of a
-     * payment together never exceed what was paid for it.
+     * payment together never exceed what was paid for it. Above {@code wallet.approval_above_millisats} the stream
+     * first gets {@code {status: "approval_required"}}, and the payer is asked when somebody else approves ({@code
+     * POST /approvals/{stream_id}}).
      *
      * <p>The stream gets {@code StatusUpdate} events: {@code {status: "user_failed", reason}} for an invoice that
      * cannot be used, {@code {status: "user_approved"}} when there is one, and finally one of {@code {status: "paid",
@@ -851,6 +855,71 @@ public final class UsherApi {
      */
     public Call<CurrentRate> getRate(String currency, CallOptions options) {
         return transport.call(Request.of("GET", "/rates/{currency}", currency), options, Decoders::currentRate);
+    }
+
+    /**
+     * Lists the payments by the service that wait for an approval.
+     *
+     * <p>{@code GET /approvals}
+     *
+     * @param query which part of it
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ApprovalList> listApprovals(ListApprovalsQuery query) {
+        return listApprovals(query, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Lists the payments by the service that wait for an approval.
+     *
+     * <p>A payment whose amount and largest fee are more than {@code wallet.approval_above_millisats} waits until
+     * somebody else than who asked for it approves ({@code POST /approvals/{stream_id}}).
+     *
+     * <p>An API key needs the scope {@code approvals}.
+     *
+     * <p>{@code GET /approvals}
+     *
+     * @param query which part of it
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ApprovalList> listApprovals(ListApprovalsQuery query, CallOptions options) {
+        return transport.call(Request.of("GET", "/approvals").query(Encoders.listApprovalsQuery(query)), options,
+                Decoders::approvalList);
+    }
+
+    /**
+     * Approves or declines a payment by the service that waits for an approval.
+     *
+     * <p>{@code POST /approvals/{stream_id}}
+     *
+     * @param streamId The payment's stream, as {@code GET /approvals} lists it.
+     * @param request Decides about a payment that waits for an approval.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ApprovalDecided> decideApproval(String streamId, ApprovalDecision request) {
+        return decideApproval(streamId, request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Approves or declines a payment by the service that waits for an approval.
+     *
+     * <p>Approved, the payment goes on as if it had been started now; of two decisions at once the first counts.
+     * Declined, its stream gets {@code {status: "error", reason, outcome: "not_paid"}}. Who asked for a payment cannot
+     * approve it, but can decline it. A key approves with its current secret only.
+     *
+     * <p>An API key needs the scope {@code approvals}.
+     *
+     * <p>{@code POST /approvals/{stream_id}}
+     *
+     * @param streamId The payment's stream, as {@code GET /approvals} lists it.
+     * @param request Decides about a payment that waits for an approval.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<ApprovalDecided> decideApproval(String streamId, ApprovalDecision request, CallOptions options) {
+        return transport.call(Request.of("POST", "/approvals/{stream_id}",
+                streamId).body(Encoders.approvalDecision(request)), options, Decoders::approvalDecided);
     }
 
     /**
@@ -2310,7 +2379,9 @@ public final class UsherApi {
      * {@code amount} is {@code all}.
      *
      * <p>The amount and twice the expected fee (with {@code all}: the fee) must fit into what is left of {@code
-     * wallet.daily_budget_millisats}.
+     * wallet.daily_budget_millisats}. If they are together more than {@code wallet.approval_above_millisats}, the
+     * stream first gets {@code {status: "approval_required"}}, and the money is sent when somebody else approves
+     * ({@code POST /approvals/{stream_id}}).
      *
      * <p>An API key needs the scope {@code payments:send}.
      *

@@ -48,6 +48,33 @@ public final class Decoders {
                 json.integer("at"));
     }
 
+    public static Approval approval(JsonObject json) {
+        return new Approval(
+                json.string("stream_id"),
+                json.string("kind"),
+                json.integer("amount_millisats"),
+                json.integer("max_fee_millisats"),
+                json.string("requested_by"),
+                json.integer("requested_at"),
+                json.integer("expires_at"),
+                json.optionalString("address"),
+                json.optionalString("description"),
+                json.optionalString("payee"),
+                json.optionalString("refund_of"));
+    }
+
+    public static ApprovalDecided approvalDecided(JsonObject json) {
+        return new ApprovalDecided(
+                json.string("stream_id"),
+                json.string("decision"));
+    }
+
+    public static ApprovalList approvalList(JsonObject json) {
+        return new ApprovalList(
+                json.list("approvals", Decoders::approval),
+                json.optionalString("next"));
+    }
+
     public static AuditEntry auditEntry(JsonObject json) {
         return new AuditEntry(
                 json.integer("sequence"),

@@ -8,6 +8,12 @@ import usher.client.model.*;
 public final class Encoders {
     private Encoders() {}
 
+    public static Map<String, Object> approvalDecision(ApprovalDecision value) {
+        Members members = new Members();
+        members.put("decision", value.decision());
+        return members.map();
+    }
+
     public static Map<String, Object> authenticateKeyRequest(AuthenticateKeyRequest value) {
         Members members = new Members();
         members.put("main_key", value.mainKey());
@@ -338,6 +344,13 @@ public final class Encoders {
     }
 
     public static Map<String, Object> listPaymentLinksQuery(ListPaymentLinksQuery value) {
+        Members members = new Members();
+        members.put("after", value.after());
+        members.put("limit", value.limit());
+        return members.map();
+    }
+
+    public static Map<String, Object> listApprovalsQuery(ListApprovalsQuery value) {
         Members members = new Members();
         members.put("after", value.after());
         members.put("limit", value.limit());

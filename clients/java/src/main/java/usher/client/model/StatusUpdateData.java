@@ -8,8 +8,9 @@ import org.jspecify.annotations.Nullable;
  * Data of {@code StatusUpdate}: how an operation goes on, or ends without a result of its own.
  *
  * @param status What happened: on a login {@code approved}, {@code declined}, {@code timeout} or {@code error}; on a
- *     payment {@code user_approved}, {@code user_failed}, {@code sending}, {@code paid}, {@code user_rejected}, {@code
- *     timeout} or {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
+ *     payment {@code approval_required}, {@code user_approved}, {@code user_failed}, {@code sending}, {@code paid},
+ *     {@code user_rejected}, {@code timeout} or {@code error}; elsewhere {@code user_rejected}, {@code timeout} or
+ *     {@code error}.
  * @param grantedPermissions The permissions that the wallet grants, in its own words; with {@code approved}.
  * @param mainKey On a login: the key that responded, itself or through a subkey; with {@code approved} and {@code
  *     declined}.
@@ -68,8 +69,9 @@ public record StatusUpdateData(
      * Keeps unchangeable copies of lists.
      *
      * @param status What happened: on a login {@code approved}, {@code declined}, {@code timeout} or {@code error}; on
-     *     a payment {@code user_approved}, {@code user_failed}, {@code sending}, {@code paid}, {@code user_rejected},
-     *     {@code timeout} or {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
+     *     a payment {@code approval_required}, {@code user_approved}, {@code user_failed}, {@code sending}, {@code
+     *     paid}, {@code user_rejected}, {@code timeout} or {@code error}; elsewhere {@code user_rejected}, {@code
+     *     timeout} or {@code error}.
      * @param grantedPermissions The permissions that the wallet grants, in its own words; with {@code approved}.
      * @param mainKey On a login: the key that responded, itself or through a subkey; with {@code approved} and {@code
      *     declined}.
