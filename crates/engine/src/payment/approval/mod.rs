@@ -36,6 +36,9 @@ use crate::ports::{CorrelationKey, OperationKind, PaymentRecord, PaymentRecordSt
 /// The longest that a payment waits.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);
 
+/// How long after its expiry an invoice of a payment that was not approved is remembered, because clocks differ.
+const AFTER_EXPIRY: Duration = Duration::from_secs(60);
+
 /// A payment that has not begun.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "holds", rename_all = "snake_case")]
@@ -188,6 +191,14 @@ impl StateMachine for HeldPayment {
 
     fn correlations(&self) -> Vec<CorrelationKey> {
         self.payment.machine().correlations()
+    }
+
+    /// The same invoice is not asked for again until it has expired: who has declined it decides once.
+    fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
+        let until = |invoice: &Invoice| UnixMillis::from_secs(invoice.expires_at()).plus(AFTER_EXPIRY);
+        let kept =
+            self.payment.invoice().map(|invoice| (CorrelationKey::paying(invoice.payment_hash()), until(invoice)));
+        kept.into_iter().collect()
     }
 
     fn is_done(&self) -> bool {

@@ -134,6 +134,9 @@ fn declined_or_too_late_it_ends_unpaid_and_frees_the_budget() {
             assert_eq!(data, expected);
             assert_eq!(told.last(), Some(&Effect::Finish));
             assert!(held.is_done() && !held.waits(NOW));
+            let kept: Vec<_> = held.kept_correlations().into_iter().map(|(key, _)| key).collect();
+            let of_invoice = payment.invoice().map(|invoice| CorrelationKey::paying(invoice.payment_hash()));
+            assert_eq!(kept, of_invoice.into_iter().collect::<Vec<_>>());
             assert_eq!(held.spending().unwrap().allocation(), 0);
             assert_eq!(held.payment_record().unwrap().status, PaymentRecordStatus::NotPaid);
         }

@@ -99,7 +99,7 @@ async fn a_payment_above_the_limit_leaves_once_after_somebody_else_approves() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn declined_or_not_approved_in_time_nothing_leaves() {
-    let (fixture, app, approver) = stage().await;
+    let (mut fixture, app, approver) = stage().await;
     let payee = fixture.network.open_account("payee", 0);
     let bill = invoice(&payee, 20_000);
     let first = pay(&fixture.api_with(&app), &bill).await;
@@ -117,8 +117,10 @@ async fn declined_or_not_approved_in_time_nothing_leaves() {
             (&json!("not_paid"), &json!("it was declined"))
         );
     }
-    // Nothing was sent, so it can be asked for again, and expires.
-    let body = json!({ "invoice": bill.as_str(), "expires_at": now() + 2 });
+    // It is decided, also after a kill. Another invoice is another payment, and nobody approves it in time.
+    fixture.crash().await;
+    assert_eq!(pay(&fixture.api_with(&app), &bill).await, first);
+    let body = json!({ "invoice": invoice(&payee, 20_000).as_str(), "expires_at": now() + 2 });
     let again = fixture.api_with(&app).post("/invoices/pay", &body).await.unwrap();
     let again = again["stream_id"].as_str().unwrap();
     assert_ne!(again, first);
