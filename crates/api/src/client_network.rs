@@ -8,10 +8,11 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::HeaderMap;
 use ipnet::IpNet;
-use usher_engine::ClientNetwork;
+use usher_engine::{ClientNetwork, PageRequestSource};
 
 use crate::local_request::names_proxy;
 use crate::peer_address::Peer;
+use crate::request_id::RequestId;
 
 /// What a proxy appends the address of its client to.
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
@@ -39,18 +40,17 @@ impl TrustedProxies {
 /// Tells the pages who opens them.
 pub(crate) async fn identify(State(trusted): State<TrustedProxies>, mut request: Request, next: Next) -> Response {
     if let Some(Peer(peer)) = request.extensions().get::<Peer>().copied() {
-        let network = client_network(&trusted, peer, request.headers());
-        request.extensions_mut().insert(network);
+        if !trusted.trusts(peer) {
+            warn_of_proxy(peer, request.headers());
+        }
+        let address = trusted.client_address(peer, request.headers());
+        let request_id = request.extensions().get::<RequestId>().map(|id| id.as_str().to_owned()).unwrap_or_default();
+        let address_text = address.to_canonical().to_string();
+        let extensions = request.extensions_mut();
+        extensions.insert(PageRequestSource { address: address_text, request_id });
+        extensions.insert(ClientNetwork::at(address));
     }
     next.run(request).await
-}
-
-fn client_network(trusted: &TrustedProxies, peer: IpAddr, headers: &HeaderMap) -> ClientNetwork {
-    if !trusted.trusts(peer) {
-        warn_of_proxy(peer, headers);
-        return ClientNetwork::at(peer);
-    }
-    ClientNetwork::at(forwarded_for(trusted, headers).unwrap_or(peer))
 }
 
 /// Warns, once: anybody can send such a header, and it changes nothing.
@@ -93,7 +93,7 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
         }
-        client_network(&trusted, peer.parse().unwrap(), &map)
+        ClientNetwork::at(trusted.client_address(peer.parse().unwrap(), &map))
     }
 
     fn network(address: &str) -> ClientNetwork {

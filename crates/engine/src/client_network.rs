@@ -11,6 +11,15 @@ pub enum ClientNetwork {
     Loopback,
 }
 
+/// What the audit log says of a request for a page. A request extension: the server in front of the pages sets it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PageRequestSource {
+    /// The address of whoever sent it; empty if unknown.
+    pub address: String,
+    /// The id of the request, by which the log of the service has more.
+    pub request_id: String,
+}
+
 impl ClientNetwork {
     /// Who is at this address. A provider gives each of its customers an IPv6 network of 56 bits, or a smaller one.
     pub fn at(address: IpAddr) -> Self {

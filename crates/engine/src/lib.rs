@@ -29,7 +29,7 @@ mod ticket;
 pub mod time;
 mod verification;
 
-pub use client_network::ClientNetwork;
+pub use client_network::{ClientNetwork, PageRequestSource};
 pub use engine::Engine;
 pub use engine::options::{EngineOptions, EngineParts};
 pub use event::{Event, EventPage, EventType};

@@ -63,6 +63,18 @@ pub(crate) fn is_own_form(public_url: &str, headers: &HeaderMap) -> bool {
         }
 }
 
+/// Whether a form certainly comes from a page of this service: the browser says so in at least one of the headers of
+/// [`is_own_form`], and contradicts it in none.
+pub(crate) fn is_certainly_own_form(public_url: &str, headers: &HeaderMap) -> bool {
+    let own = Url::parse(public_url).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+    let all = |name: &str, expected: &str| {
+        let mut values = headers.get_all(name).iter();
+        values.all(|value| value.as_bytes() == expected.as_bytes())
+    };
+    let is_said = headers.contains_key("sec-fetch-site") || headers.contains_key(ORIGIN);
+    is_said && all("sec-fetch-site", "same-origin") && all("sec-fetch-dest", "document") && all(ORIGIN.as_str(), &own)
+}
+
 /// Whether a browser loads a page that its user may never open.
 fn is_prefetch(headers: &HeaderMap) -> bool {
     let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -165,6 +177,11 @@ pub(crate) fn cookie_name(public_url: &str, name: &str) -> String {
 pub(crate) fn set_cookie(public_url: &str, name: &str, value: &str, max_age: u64) -> String {
     let secure = if public_url.starts_with("https://") { "; Secure" } else { "" };
     format!("{name}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}")
+}
+
+/// The same for a cookie that the browser sends with no request that another site has it make.
+pub(crate) fn set_strict_cookie(public_url: &str, name: &str, value: &str, max_age: u64) -> String {
+    set_cookie(public_url, name, value, max_age).replace("; SameSite=Lax", "; SameSite=Strict")
 }
 
 /// The value of a cookie.

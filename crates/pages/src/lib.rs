@@ -21,6 +21,7 @@
 //! | `/handshake/{stream_id}/{secret}`, `…/events` | the page of a key handshake, and its state |
 //! | `/verify/{session_id}/{secret}`, `…/events` | the page of a verification session, and its state |
 //! | `/verify/{session_id}/{secret}/start` | begins the check of a provider (POST) |
+//! | `/approve` and below | payments that wait for an operator (`approvals`), if there are operators who approve |
 //! | `/verify/return` | where the provider sends the browser back to |
 //! | `/pages/none` | says that there is no such page, for browsers that ask for another path |
 //! | `/pages/assets/page.js` | the script of all pages |
@@ -31,6 +32,7 @@
 mod account;
 mod age_provider_redirect;
 mod age_verification;
+mod approvals;
 mod assets;
 mod browser;
 mod handshake;
@@ -65,6 +67,7 @@ use usher_page_layout::Site;
 
 use self::login_methods::OfferedMethods;
 
+pub use self::approvals::ApprovalsOptions;
 pub use self::browser::{cookie, login_cookie_name, login_cookies};
 pub use self::page::not_available;
 
@@ -83,6 +86,8 @@ pub struct PagesOptions {
     pub login_methods: Option<Vec<LoginMethod>>,
     /// Whether the service's NIP-05 name is a Lightning address (`payments.lightning_address`).
     pub has_lightning_address: bool,
+    /// For the page on which operators approve payments, if there are any who may.
+    pub approvals: ApprovalsOptions,
     /// Cancelled when the service stops: then pages that wait end their responses.
     pub stop: CancellationToken,
 }
@@ -131,12 +136,13 @@ impl std::ops::Deref for PagesState {
 
 /// All pages.
 pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
-    let PagesOptions { site, directory, login_methods, has_lightning_address, stop } = options;
+    let PagesOptions { site, directory, login_methods, has_lightning_address, approvals, stop } = options;
     let login_methods = OfferedMethods::new(login_methods);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let rendering = Semaphore::new((processors / 2).max(1));
     let state =
         PagesState(Arc::new(Shared { engine, site, directory, login_methods, has_lightning_address, stop, rendering }));
+    let approvals = approvals::router(state.clone(), approvals);
     Router::new()
         .route("/login/{stream_id}/{secret}", get(login::show).post(login::enter))
         .route("/login/{stream_id}/{secret}/events", get(login::events))
@@ -164,6 +170,7 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/pages/none", get(page::none))
         .route("/pages/assets/page.js", get(assets::page_script))
         .route("/pages/assets/passkey.js", get(assets::passkey_script))
-        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(state)
+        .merge(approvals)
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
 }

@@ -191,7 +191,8 @@ async fn visit_reusable(pages: &PagesState, at: &AtLogin, headers: &HeaderMap) -
     }
 }
 
-fn set_cookies(response: &mut Response, cookies: Vec<String>) {
+/// Adds `Set-Cookie` headers.
+pub(crate) fn set_cookies(response: &mut Response, cookies: Vec<String>) {
     for cookie in cookies.into_iter().filter_map(|cookie| HeaderValue::try_from(cookie).ok()) {
         response.headers_mut().append(SET_COOKIE, cookie);
     }

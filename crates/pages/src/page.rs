@@ -74,6 +74,8 @@ pub(crate) enum Next<'a> {
     Nothing,
     /// Go back to this address.
     Back(&'a str),
+    /// Go to this address, which this text names.
+    To(&'a str, &'a str),
     /// Begin another login at this address.
     StartAgain(&'a str),
     /// Load this address again; the page does it by itself after so many seconds.
@@ -115,6 +117,7 @@ pub(crate) fn message(status: StatusCode, visit: &Visit, message: &Message, next
     let (link, goes_after) = match next {
         Next::Nothing => (None, None),
         Next::Back(address) => (Some((texts.back, address)), None),
+        Next::To(text, address) => (Some((text, address)), None),
         Next::StartAgain(address) => (Some((texts.login.start_again, address)), None),
         Next::Retry(address, seconds) => (Some((texts.login.try_again, address)), Some(seconds)),
     };

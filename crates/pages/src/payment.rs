@@ -225,7 +225,8 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
     )
 }
 
-fn date(at: UnixMillis) -> Option<String> {
+/// A time, as pages show it.
+pub(crate) fn date(at: UnixMillis) -> Option<String> {
     let at = DateTime::from_timestamp(i64::try_from(at.secs()).ok()?, 0)?;
     Some(at.format("%Y-%m-%d %H:%M UTC").to_string())
 }

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRef, FromRequestParts};
 use http::request::Parts;
 use usher_page_layout::{Frame, Language, Site};
 
@@ -38,10 +38,13 @@ impl Visit {
     }
 }
 
-impl FromRequestParts<PagesState> for Visit {
+impl<S: Send + Sync> FromRequestParts<S> for Visit
+where
+    PagesState: FromRef<S>,
+{
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, pages: &PagesState) -> Result<Self, Infallible> {
-        Ok(Self::new(&pages.site, parts))
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        Ok(Self::new(&PagesState::from_ref(state).site, parts))
     }
 }

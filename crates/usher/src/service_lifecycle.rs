@@ -17,6 +17,7 @@ use usher_engine::{Engine, EngineParts, LightningBackend};
 use usher_instance::{GatedLightning, GatedMessenger, GatedWebhook, LeaseGate};
 use usher_lnurl::{LnurlPayees, PayeeOptions};
 use usher_openid_provider::{OpenIdParts, OpenIdProvider};
+use usher_pages::ApprovalsOptions;
 use usher_protocol::jwt::JwtIssuer;
 use usher_rates::MedianRates;
 use usher_relays::{
@@ -142,7 +143,15 @@ impl Service {
         .await
         .map_err(profile_directory::failed)?;
         let site = site(config, pages_url.clone(), directory.clone(), http.tasks.clone())?;
-        let options = pages(config, site.clone(), directory.clone(), http.stop.clone());
+        let keys = KeyRing::load(store.clone(), Arc::clone(&clock), Arc::clone(&randomness)).await?;
+        operations.tasks.spawn(Arc::clone(&keys).run(operations.stop.clone()));
+        let approvals = ApprovalsOptions {
+            keys: Arc::clone(&keys),
+            clock: Arc::clone(&clock),
+            randomness: Arc::clone(&randomness),
+            tasks: http.tasks.clone(),
+        };
+        let options = pages(config, site.clone(), directory.clone(), approvals, http.stop.clone());
         let mut pages = usher_pages::router(Arc::clone(&engine), options);
         let mut provider = None;
         if let Some(options) =
@@ -163,8 +172,6 @@ impl Service {
             provider = Some(Arc::new(started) as _);
         }
         let tokens = tokens(config);
-        let keys = KeyRing::load(store.clone(), Arc::clone(&clock), Arc::clone(&randomness)).await?;
-        operations.tasks.spawn(Arc::clone(&keys).run(operations.stop.clone()));
         let state = ApiState::new(ApiParts {
             engine: Arc::clone(&engine),
             tokens: tokens.clone(),

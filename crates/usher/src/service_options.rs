@@ -17,7 +17,7 @@ use usher_engine::ports::{AuditKey, Directory, MintAuthToken};
 use usher_engine::{EngineOptions, PageRules, PaymentRules, RelyingParty, SpendingRules, VerificationRules};
 use usher_http_client::{Client, ClientOptions};
 use usher_page_layout::{PictureSource, Site, SiteOptions};
-use usher_pages::PagesOptions;
+use usher_pages::{ApprovalsOptions, PagesOptions};
 use usher_protocol::mint_url;
 use usher_rates::RateOptions;
 use usher_relays::Identity;
@@ -191,6 +191,7 @@ pub(crate) fn pages(
     config: &Config,
     site: Site,
     directory: Arc<dyn Directory>,
+    approvals: ApprovalsOptions,
     stop: CancellationToken,
 ) -> PagesOptions {
     PagesOptions {
@@ -198,6 +199,7 @@ pub(crate) fn pages(
         directory: Some(directory),
         login_methods: config.pages.login_methods.as_ref().map(|chosen| chosen.methods().to_vec()),
         has_lightning_address: config.payments.lightning_address,
+        approvals,
         stop,
     }
 }

@@ -266,6 +266,24 @@ impl Logins {
         Ok(owned.map(|login| login.state()))
     }
 
+    /// The same of a login whose page leads to `continue_url` at its end: one that was begun for another purpose does not count.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn state_leading_to(
+        &self,
+        continue_url: &str,
+        id: StreamId,
+        browser: &str,
+    ) -> Result<Option<LoginState>, StoreError> {
+        let login = self.find(id).await?.map(|(_, _, login)| login);
+        let owned = login.filter(|login| {
+            login.return_url() == Some(continue_url)
+                && login.browser().is_some_and(|owner| is_same_secret(owner, browser))
+        });
+        Ok(owned.map(|login| login.state()))
+    }
+
     /// See [`forget`](Self::forget).
     pub(super) async fn forget_now(&self, id: StreamId) -> Result<(), StoreError> {
         let forgotten = self.starter.committer.modify(

@@ -2,7 +2,7 @@
 
 use super::{
     HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, SignerStatusTexts,
-    StatusTexts, Texts, link, passkey, refund,
+    StatusTexts, Texts, approvals, link, passkey, refund,
 };
 
 /// English.
@@ -256,6 +256,7 @@ pub(crate) const ENGLISH: Texts = Texts {
     },
     link: link::ENGLISH,
     refund: refund::ENGLISH,
+    approvals: approvals::ENGLISH,
     handshake: HandshakeTexts {
         heading: "Connect your wallet",
         asks: "{service} asks for your public key.",

@@ -2,7 +2,7 @@
 
 use super::{
     HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, SignerStatusTexts,
-    StatusTexts, Texts, link, passkey, refund,
+    StatusTexts, Texts, approvals, link, passkey, refund,
 };
 
 /// German.
@@ -275,6 +275,7 @@ pub(crate) const GERMAN: Texts = Texts {
     },
     link: link::GERMAN,
     refund: refund::GERMAN,
+    approvals: approvals::GERMAN,
     handshake: HandshakeTexts {
         heading: "Wallet verbinden",
         asks: "{service} bittet um Ihren öffentlichen Schlüssel.",

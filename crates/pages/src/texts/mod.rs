@@ -1,5 +1,6 @@
 //! All texts of the pages, in one file per language.
 
+mod approvals;
 mod english;
 mod german;
 mod link;
@@ -9,6 +10,7 @@ mod spanish;
 
 use std::time::Duration;
 
+pub(crate) use self::approvals::ApprovalTexts;
 pub(crate) use self::english::ENGLISH;
 pub(crate) use self::german::GERMAN;
 pub(crate) use self::link::LinkTexts;
@@ -72,6 +74,7 @@ pub(crate) struct Texts {
     pub(crate) payment: PaymentTexts,
     pub(crate) link: LinkTexts,
     pub(crate) refund: RefundTexts,
+    pub(crate) approvals: ApprovalTexts,
     pub(crate) handshake: HandshakeTexts,
 }
 

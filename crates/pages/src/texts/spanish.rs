@@ -2,7 +2,7 @@
 
 use super::{
     HandshakeTexts, LoginStatusTexts, LoginTexts, Message, PaymentStatusTexts, PaymentTexts, SignerStatusTexts,
-    StatusTexts, Texts, link, passkey, refund,
+    StatusTexts, Texts, approvals, link, passkey, refund,
 };
 
 /// Spanish.
@@ -262,6 +262,7 @@ pub(crate) const SPANISH: Texts = Texts {
     },
     link: link::SPANISH,
     refund: refund::SPANISH,
+    approvals: approvals::SPANISH,
     handshake: HandshakeTexts {
         heading: "Conectar su cartera",
         asks: "{service} pide su clave pública.",

@@ -12,16 +12,17 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
+use usher_engine::access::KeyRing;
 use usher_engine::operations::LoginMethod;
 use usher_engine::ports::AgeVerifier;
-use usher_engine::testing::{self, ManualClock, RecordingMessenger, SeededRandomness};
+use usher_engine::testing::{self, FakeLightning, ManualClock, RecordingMessenger, SeededRandomness};
 use usher_engine::{
-    Engine, EngineOptions, EngineParts, PageRules, RelyingParty, UnixMillis, VerificationSessionRequest,
-    VerificationSessionStarted,
+    Engine, EngineOptions, EngineParts, LightningBackend, PageRules, PaymentRules, RelyingParty, SpendingRules,
+    UnixMillis, VerificationSessionRequest, VerificationSessionStarted,
 };
 use usher_page_layout::{Site, SiteOptions};
-use usher_pages::PagesOptions;
-use usher_protocol::{Keys, SecretKey};
+use usher_pages::{ApprovalsOptions, PagesOptions};
+use usher_protocol::{Keys, PublicKey, SecretKey};
 use usher_remote_signer::{NostrRemoteSigner, RemoteSignerOptions};
 use usher_store::{SqliteOptions, SqliteStore};
 
@@ -32,6 +33,8 @@ pub(crate) const URL: &str = "https://shop.example/usher";
 pub(crate) struct Pages {
     pub(crate) engine: Arc<Engine>,
     pub(crate) clock: Arc<ManualClock>,
+    pub(crate) wallet: Arc<FakeLightning>,
+    pub(crate) keys: Arc<KeyRing>,
     router: Router,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -63,10 +66,26 @@ impl Pages {
         relays: &[&str],
         login_methods: Option<Vec<LoginMethod>>,
     ) -> Self {
+        Self::start_all(service_name, age_verifier, relays, login_methods, &[]).await
+    }
+
+    /// A service whose payments wait until one of these approves.
+    pub(crate) async fn start_approving(approvers: &[PublicKey]) -> Self {
+        Self::start_all(Some("Bar Seven"), None, &[], None, approvers).await
+    }
+
+    async fn start_all(
+        service_name: Option<&str>,
+        age_verifier: Option<Arc<dyn AgeVerifier>>,
+        relays: &[&str],
+        login_methods: Option<Vec<LoginMethod>>,
+        approvers: &[PublicKey],
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&folder.path().join("test.sqlite"), SqliteOptions::default()).unwrap();
         let store = Arc::new(store);
         let clock = Arc::new(ManualClock::at(NOW));
+        let wallet = Arc::new(FakeLightning::default());
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let relays = relays.iter().map(|relay| (*relay).to_owned()).collect();
         let signers = NostrRemoteSigner::new(
@@ -77,8 +96,11 @@ impl Pages {
             tasks.clone(),
             stop.clone(),
         );
+        let defaults = testing::options(Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key());
+        let spending = SpendingRules { max_fee_percent: 1, approval_above: Some(0), ..SpendingRules::default() };
         let options = EngineOptions {
             max_open_streams: 100,
+            payments: PaymentRules { spending, approvers: approvers.to_vec(), ..defaults.payments },
             retention: Duration::from_secs(86_400),
             pages: PageRules {
                 url: URL.to_owned(),
@@ -86,19 +108,19 @@ impl Pages {
                 passkeys: Some(RelyingParty::new("shop.example", "https://shop.example", "Bar Seven").unwrap()),
                 key: [3; 32],
             },
-            ..testing::options(Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key())
+            ..defaults
         };
         let parts = EngineParts {
             store: store.clone(),
             idempotency: store.clone(),
-            deliveries: store,
+            deliveries: store.clone(),
             webhook: None,
             messenger: Arc::new(RecordingMessenger::new(&[]).0),
             clock: clock.clone(),
             randomness: Arc::new(SeededRandomness::new(1)),
             inbox: mpsc::channel(1).1,
-            lightning: None,
-            lightning_notifications: None,
+            lightning: Some(LightningBackend { adapter: wallet.clone(), name: "fake", node: None }),
+            lightning_notifications: Some(wallet.begin(clock.clone())),
             tickets: None,
             payees: None,
             age_verifier,
@@ -106,6 +128,10 @@ impl Pages {
             rates: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
+        let randomness = Arc::new(SeededRandomness::new(3));
+        let keys = KeyRing::load(store, clock.clone(), randomness.clone()).await.unwrap();
+        let approvals =
+            ApprovalsOptions { keys: Arc::clone(&keys), clock: clock.clone(), randomness, tasks: tasks.clone() };
         let options = PagesOptions {
             site: Site::new(SiteOptions {
                 url: URL.to_owned(),
@@ -115,10 +141,11 @@ impl Pages {
             directory: None,
             login_methods,
             has_lightning_address: true,
+            approvals,
             stop: stop.clone(),
         };
         let router = usher_pages::router(Arc::clone(&engine), options);
-        Self { engine, clock, router, tasks, stop, _folder: folder }
+        Self { engine, clock, wallet, keys, router, tasks, stop, _folder: folder }
     }
 
     pub(crate) async fn open(&self) -> VerificationSessionStarted {

@@ -3,6 +3,7 @@
 
 mod age_check;
 mod any_request;
+mod approvals;
 mod begin_again;
 mod browser_logins;
 mod crowds;

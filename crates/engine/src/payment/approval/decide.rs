@@ -96,17 +96,28 @@ impl Payments {
     ) -> Result<(Vec<WaitingPayment>, Option<StreamId>), StoreError> {
         let ids = self.waiting.after(after, limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);
-        let now = self.core.clock.now();
         let mut waiting = Vec::new();
         for id in ids {
-            match self.core.damaged_rows.readable(id).await? {
-                Some((stored, Operation::HeldPayment(held))) if stored.finished_at.is_none() => {
-                    waiting.extend(held.waits(now).then(|| described(id, &held, stored.origin)));
-                }
-                _ => self.waiting.forget(id),
-            }
+            waiting.extend(self.payment_waiting_for_approval(id).await?);
         }
         Ok((waiting, next))
+    }
+
+    /// The payment that waits for an approval under this id; `None` if none does.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn payment_waiting_for_approval(&self, id: StreamId) -> Result<Option<WaitingPayment>, StoreError> {
+        match self.core.damaged_rows.readable(id).await? {
+            Some((stored, Operation::HeldPayment(held))) if stored.finished_at.is_none() => {
+                let now = self.core.clock.now();
+                Ok(held.waits(now).then(|| described(id, &held, stored.origin)))
+            }
+            _ => {
+                self.waiting.forget(id);
+                Ok(None)
+            }
+        }
     }
 
     /// Who may approve payments on the page for that (`wallet.approvers`).

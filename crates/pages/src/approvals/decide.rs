@@ -1,0 +1,187 @@
+//! `/approve/{stream_id}/{decision}`: asks an operator whether they mean it, and decides.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Extension;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{HeaderMap, Method, StatusCode};
+use usher_engine::ports::StoreError;
+use usher_engine::{Approver, DecideError, Decision, PageRequestSource, PendingAudit, StreamId, WaitingPayment};
+use usher_page_layout::Frame;
+use usher_protocol::PublicKey;
+
+use super::login::{self, LoggedOut, field, operator_name};
+use super::shown::ShownPayment;
+use super::{ApprovalsState, with_own_forms};
+use crate::browser::{FetchInitiator, fetch_initiator, is_certainly_own_form};
+use crate::keyed_page::Address;
+use crate::login_page_request::other_type;
+use crate::page::{self, Next};
+use crate::texts::{ApprovalTexts, Texts, fill};
+use crate::visit::Visit;
+
+/// What the audit log calls a decision, as the API does.
+const ACTION: &str = "decideApproval";
+
+#[derive(Template)]
+#[template(path = "approval.html")]
+struct ConfirmPage<'a> {
+    frame: &'a Frame,
+    texts: &'a Texts,
+    heading: &'a str,
+    message: &'a str,
+    payment: &'a ShownPayment,
+    /// Where the form goes.
+    action: &'a str,
+    token: &'a str,
+    button: &'a str,
+    /// The list.
+    back: &'a str,
+}
+
+/// `GET /approve/{stream_id}/{decision}`
+pub(super) async fn ask(
+    State(state): State<ApprovalsState>,
+    Path((id, decision)): Address,
+    method: Method,
+    visit: Visit,
+    headers: HeaderMap,
+) -> Response {
+    if fetch_initiator(&method, &headers) == FetchInitiator::Nobody {
+        return page::not_shown();
+    }
+    let Some(session) = state.session(&headers) else {
+        return login::enter(&state, &visit, LoggedOut::NotYet).await;
+    };
+    let (decision, payment) = match find(&state, &visit, &id, &decision).await {
+        Ok(found) => found,
+        Err(response) => return response,
+    };
+    let texts = &visit.texts.approvals;
+    let shown = ShownPayment::of(&state, &visit, &payment);
+    let (heading, message, button) = match decision {
+        Decision::Approve => (texts.approve_heading, texts.approve_message, texts.approve_amount),
+        Decision::Decline => (texts.decline_heading, texts.decline_message, texts.decline_amount),
+    };
+    let _turn = state.pages.turn().await;
+    with_own_forms(visit.frame.render_without_script(
+        StatusCode::OK,
+        &ConfirmPage {
+            frame: &visit.frame,
+            texts: visit.texts,
+            heading,
+            message,
+            payment: &shown,
+            action: &format!("{}/{}", shown.address, word(decision)),
+            token: &session.form_token(&what_it_does(decision, &payment)),
+            button: &fill(button, &[("amount", &shown.amount)]),
+            back: &state.path(),
+        },
+    ))
+}
+
+/// `POST /approve/{stream_id}/{decision}`
+pub(super) async fn decide(
+    State(state): State<ApprovalsState>,
+    Path((id, decision)): Address,
+    source: Option<Extension<PageRequestSource>>,
+    visit: Visit,
+    headers: HeaderMap,
+    form: String,
+) -> Response {
+    if let Some(refused) = other_type(&headers, "application/x-www-form-urlencoded") {
+        return refused;
+    }
+    if !is_certainly_own_form(state.pages.url(), &headers) {
+        return state.foreign_form(&visit);
+    }
+    let Some(session) = state.session(&headers) else {
+        return login::enter(&state, &visit, LoggedOut::Over).await;
+    };
+    let (decision, payment) = match find(&state, &visit, &id, &decision).await {
+        Ok(found) => found,
+        Err(response) => return response,
+    };
+    let texts = &visit.texts.approvals;
+    if !session.is_form_token(&what_it_does(decision, &payment), &field(&form, "token")) {
+        return page::message(StatusCode::CONFLICT, &visit, &texts.other_form, Next::Back(&state.path()));
+    }
+    // On a task of its own: a browser that disconnects does not interrupt it.
+    let work = {
+        let (state, operator) = (state.clone(), session.operator);
+        let source = source.map(|Extension(source)| source).unwrap_or_default();
+        async move { state.decide(payment.id, decision, operator, source).await }
+    };
+    let decided = state.tasks.spawn(work).await;
+    match decided.unwrap_or(Err(DecideError::Store(StoreError::Closed))) {
+        Ok(()) => {
+            let amount = ShownPayment::of(&state, &visit, &payment).amount;
+            state.sessions.note(&session, fill(said(texts, decision), &[("amount", &amount)]));
+            page::see_other(&state.path())
+        }
+        // An operator asks for no payments.
+        Err(DecideError::NotFound | DecideError::OwnRequest) => gone(&state, &visit),
+        Err(DecideError::Store(error)) => state.unavailable(&visit, &error),
+    }
+}
+
+impl ApprovalsState {
+    async fn decide(
+        &self,
+        id: StreamId,
+        decision: Decision,
+        operator: PublicKey,
+        source: PageRequestSource,
+    ) -> Result<(), DecideError> {
+        let engine = &self.pages.engine;
+        let PageRequestSource { address, request_id } = source;
+        let entry = engine.audit().entry(operator_name(&operator), address, ACTION.to_owned(), request_id);
+        let pending = Arc::new(PendingAudit::default());
+        pending.set(entry);
+        let work = async {
+            PendingAudit::add_detail("decision", word(decision));
+            engine.payments().decide(id, decision, Approver::Operator(operator)).await
+        };
+        pending.scope(work).await
+    }
+}
+
+async fn find(
+    state: &ApprovalsState,
+    visit: &Visit,
+    id: &str,
+    decision: &str,
+) -> Result<(Decision, WaitingPayment), Response> {
+    let decision = [Decision::Approve, Decision::Decline].into_iter().find(|known| word(*known) == decision);
+    let (Ok(id), Some(decision)) = (id.parse::<StreamId>(), decision) else { return Err(gone(state, visit)) };
+    match state.pages.engine.payments().payment_waiting_for_approval(id).await {
+        Ok(Some(payment)) => Ok((decision, payment)),
+        Ok(None) => Err(gone(state, visit)),
+        Err(error) => Err(state.unavailable(visit, &error)),
+    }
+}
+
+fn gone(state: &ApprovalsState, visit: &Visit) -> Response {
+    page::message(StatusCode::NOT_FOUND, visit, &visit.texts.approvals.gone, Next::Back(&state.path()))
+}
+
+const fn word(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Approve => "approve",
+        Decision::Decline => "decline",
+    }
+}
+
+const fn said(texts: &ApprovalTexts, decision: Decision) -> &'static str {
+    match decision {
+        Decision::Approve => texts.approved,
+        Decision::Decline => texts.declined,
+    }
+}
+
+/// What the form of a decision does, with all that is shown of the payment: if anything of it is another, so is the form.
+fn what_it_does(decision: Decision, payment: &WaitingPayment) -> String {
+    format!("{} {payment:?}", word(decision))
+}

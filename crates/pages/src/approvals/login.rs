@@ -1,0 +1,244 @@
+//! Operators log in with the login of the service, and log out.
+
+use std::time::Duration;
+
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use http::{HeaderMap, Method, StatusCode};
+use usher_engine::operations::LoginState;
+use usher_engine::ports::StoreError;
+use usher_engine::{BrowserLogin, BrowserLoginStarted, ClientNetwork, PageRequestSource, StartError};
+use usher_page_layout::Frame;
+use usher_protocol::PublicKey;
+use usher_protocol::keys::npub;
+
+use super::{ApprovalsState, with_own_forms};
+use crate::browser::{FetchInitiator, cookie, fetch_initiator, is_certainly_own_form, login_cookies, shown_logins};
+use crate::login::set_cookies;
+use crate::login_page_request::other_type;
+use crate::page::{self, Next};
+use crate::texts::{Texts, fill};
+use crate::visit::Visit;
+
+/// How long the browser keeps the cookie of a login beyond the login itself: it has an hour in any case.
+const LIFETIME: Duration = Duration::from_secs(3600);
+
+/// How long after a login its outcome begins a session: the browser is on its way here.
+const RETURN_WITHIN: Duration = Duration::from_secs(5 * 60);
+
+/// What a log-out form does.
+pub(super) const LOG_OUT: &str = "log out";
+
+/// The way to the login.
+#[derive(Template)]
+#[template(path = "approvals_enter.html")]
+struct EnterPage<'a> {
+    frame: &'a Frame,
+    texts: &'a Texts,
+    heading: &'a str,
+    message: &'a str,
+    /// The key that has logged in, in full, and may not approve.
+    refused: Option<&'a str>,
+    /// Where the form goes.
+    action: &'a str,
+}
+
+/// Why somebody has no session.
+#[derive(Clone, Copy)]
+pub(super) enum LoggedOut {
+    /// They have not logged in.
+    NotYet,
+    /// Their session is over.
+    Over,
+    /// They have ended it.
+    ByThemselves,
+    /// They have logged in with this key.
+    OtherKey(PublicKey),
+}
+
+/// `POST /approve/login`: begins a login.
+pub(super) async fn begin(
+    State(state): State<ApprovalsState>,
+    network: Option<Extension<ClientNetwork>>,
+    visit: Visit,
+    headers: HeaderMap,
+) -> Response {
+    if !is_certainly_own_form(state.pages.url(), &headers) {
+        return state.foreign_form(&visit);
+    }
+    if state.session(&headers).is_some() {
+        // The browser has come from another site, and has sent its cookie only now.
+        return page::see_other(&state.path());
+    }
+    // Without a server in front, as in tests, everybody is here.
+    let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
+    let client_name = visit.texts.approvals.client_name.to_owned();
+    // On a task of its own: a browser that disconnects would leave a login that nothing counts.
+    let work = {
+        let state = state.clone();
+        async move { state.begin_login(client_name, network).await }
+    };
+    match state.tasks.spawn(work).await {
+        Ok(Ok(started)) => {
+            let mut response = page::see_other(&started.page_url);
+            let cookies = login_cookies(state.pages.url(), started.stream_id, &started.browser, LIFETIME, &headers);
+            set_cookies(&mut response, cookies);
+            response
+        }
+        Ok(Err(StartError::TooManyOpen)) => page::message(
+            StatusCode::SERVICE_UNAVAILABLE,
+            &visit,
+            &visit.texts.approvals.busy,
+            Next::Back(&state.path()),
+        ),
+        Ok(Err(StartError::Store(error))) => state.unavailable(&visit, &error),
+        Ok(Err(_)) => state.unavailable(&visit, &StoreError::Unexpected("a login does not start")),
+        Err(_) => state.unavailable(&visit, &StoreError::Closed),
+    }
+}
+
+/// `GET /approve/return`: the login's page leads here at its end.
+pub(super) async fn end(
+    State(state): State<ApprovalsState>,
+    source: Option<Extension<PageRequestSource>>,
+    method: Method,
+    visit: Visit,
+    headers: HeaderMap,
+) -> Response {
+    if fetch_initiator(&method, &headers) == FetchInitiator::Nobody {
+        return page::not_shown();
+    }
+    let work = {
+        let (state, headers) = (state.clone(), headers.clone());
+        async move { state.take_login(&headers).await }
+    };
+    let key = match state.tasks.spawn(work).await {
+        Ok(Ok(Some(key))) => key,
+        Ok(Ok(None)) => return page::see_other(&state.path()),
+        Ok(Err(error)) => return state.unavailable(&visit, &error),
+        Err(_) => return state.unavailable(&visit, &StoreError::Closed),
+    };
+    if !state.pages.engine.payments().approvers().contains(&key) {
+        state.record_refusal(source.map(|Extension(source)| source).unwrap_or_default()).await;
+        return enter(&state, &visit, LoggedOut::OtherKey(key)).await;
+    }
+    if let Some(former) = cookie(&headers, &state.cookie_name()) {
+        state.sessions.end(&former);
+    }
+    let secret = state.sessions.begin(key);
+    tracing::info!(operator = %operator_name(&key), "an operator has logged in to approve payments");
+    let mut response = page::see_other(&state.path());
+    set_cookies(&mut response, vec![state.session_cookie(Some(&secret))]);
+    response
+}
+
+/// `POST /approve/logout`
+pub(super) async fn log_out(
+    State(state): State<ApprovalsState>,
+    visit: Visit,
+    headers: HeaderMap,
+    form: String,
+) -> Response {
+    if let Some(refused) = other_type(&headers, "application/x-www-form-urlencoded") {
+        return refused;
+    }
+    if !is_certainly_own_form(state.pages.url(), &headers) {
+        return state.foreign_form(&visit);
+    }
+    if let Some(session) = state.session(&headers) {
+        if !session.is_form_token(LOG_OUT, &field(&form, "token")) {
+            return page::see_other(&state.path());
+        }
+        session.end(&state.sessions);
+    }
+    let mut response = enter(&state, &visit, LoggedOut::ByThemselves).await;
+    set_cookies(&mut response, vec![state.session_cookie(None)]);
+    response
+}
+
+/// The page of somebody who has no session.
+pub(super) async fn enter(state: &ApprovalsState, visit: &Visit, why: LoggedOut) -> Response {
+    let texts = &visit.texts.approvals;
+    let key = match why {
+        LoggedOut::OtherKey(key) => Some(npub(&key)),
+        LoggedOut::NotYet | LoggedOut::Over | LoggedOut::ByThemselves => None,
+    };
+    let (status, heading, message) = match why {
+        LoggedOut::NotYet => (StatusCode::OK, texts.heading, texts.about),
+        LoggedOut::Over => (StatusCode::FORBIDDEN, texts.session_over.heading, texts.session_over.message),
+        LoggedOut::ByThemselves => (StatusCode::OK, texts.logged_out.heading, texts.logged_out.message),
+        LoggedOut::OtherKey(_) => (StatusCode::FORBIDDEN, texts.other_key.heading, texts.other_key.message),
+    };
+    let _turn = state.pages.turn().await;
+    with_own_forms(visit.frame.render_without_script(
+        status,
+        &EnterPage {
+            frame: &visit.frame,
+            texts: visit.texts,
+            heading,
+            message: &fill(message, &[("service", visit.service())]),
+            refused: key.as_deref(),
+            action: &format!("{}/login", state.path()),
+        },
+    ))
+}
+
+/// A field of a form; empty if it has none.
+pub(super) fn field(form: &str, name: &str) -> String {
+    let mut fields = url::form_urlencoded::parse(form.as_bytes());
+    fields.find(|(field, _)| field == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
+}
+
+/// An operator, as the audit log names them.
+pub(super) fn operator_name(key: &PublicKey) -> String {
+    let hex = key.to_hex();
+    format!("operator:{}", hex.get(..16).unwrap_or(&hex))
+}
+
+impl ApprovalsState {
+    async fn begin_login(
+        &self,
+        client_name: String,
+        network: ClientNetwork,
+    ) -> Result<BrowserLoginStarted, StartError> {
+        let engine = &self.pages.engine;
+        if !self.logins.make_room(engine, network).await? {
+            return Err(StartError::TooManyOpen);
+        }
+        let login = BrowserLogin { client_name, continue_url: self.continue_url(), network };
+        let started = engine.logins().start_in_browser(login).await?;
+        self.logins.add(started.stream_id, network);
+        Ok(started)
+    }
+
+    /// The key of the login that the browser has just completed here, if it has. It counts once.
+    async fn take_login(&self, headers: &HeaderMap) -> Result<Option<PublicKey>, StoreError> {
+        let (engine, continue_url) = (&self.pages.engine, self.continue_url());
+        for (login, browser) in shown_logins(self.pages.url(), headers) {
+            let state = engine.logins().state_leading_to(&continue_url, login, &browser).await?;
+            let Some(state) = state.filter(|state| state.is_over()) else { continue };
+            self.logins.forget(engine, login).await?;
+            let LoginState::Approved { main_key, at, .. } = state else { continue };
+            if self.clock.now() < at.plus(RETURN_WITHIN) {
+                return Ok(Some(main_key));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Notes in the audit log that a key may not approve. It does not say which: the log names no user.
+    async fn record_refusal(&self, source: PageRequestSource) {
+        if self.recorded_refusals.lock().try_take(self.clock.monotonic()).is_err() {
+            return;
+        }
+        let audit = self.pages.engine.audit();
+        let PageRequestSource { address, request_id } = source;
+        let mut entry = audit.entry("-".to_owned(), address, "logInToApprove".to_owned(), request_id);
+        entry.record.outcome = "not_an_approver".to_owned();
+        if let Err(error) = audit.add(entry).await {
+            tracing::error!(?error, "a refused login of an operator is missing in the audit log");
+        }
+    }
+}

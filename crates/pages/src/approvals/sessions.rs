@@ -1,0 +1,190 @@
+//! The sessions of operators: a secret in a cookie, of which only the hash is kept, in memory. A restart ends them all.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
+use hmac::{Hmac, Mac as _};
+use parking_lot::Mutex;
+use sha2::{Digest as _, Sha256};
+use usher_engine::ports::{Clock, Randomness};
+use usher_protocol::PublicKey;
+
+/// How long a session lasts in which nothing is done.
+const IDLE: Duration = Duration::from_secs(15 * 60);
+
+/// How long a session lasts.
+pub(super) const LONGEST: Duration = Duration::from_secs(60 * 60);
+
+/// Most sessions of one operator: another ends the one that was used least recently. Only operators begin sessions, so this bounds
+/// them all.
+const MAX_OF_OPERATOR: usize = 8;
+
+pub(super) struct Sessions {
+    clock: Arc<dyn Clock>,
+    randomness: Arc<dyn Randomness>,
+    open: Mutex<HashMap<SecretHash, Session>>,
+}
+
+type SecretHash = [u8; 32];
+
+struct Session {
+    operator: PublicKey,
+    began: Duration,
+    used: Duration,
+    decided: Option<String>,
+}
+
+/// The session of a browser that has shown its secret.
+pub(super) struct OpenSession {
+    /// Who has logged in.
+    pub(super) operator: PublicKey,
+    /// What was decided last, as the page says it.
+    pub(super) decided: Option<String>,
+    secret: String,
+}
+
+impl Sessions {
+    pub(super) fn new(clock: Arc<dyn Clock>, randomness: Arc<dyn Randomness>) -> Self {
+        Self { clock, randomness, open: Mutex::default() }
+    }
+
+    /// Begins a session; returns its secret.
+    pub(super) fn begin(&self, operator: PublicKey) -> String {
+        let mut bytes = [0; 32];
+        self.randomness.fill(&mut bytes);
+        let secret = BASE64URL.encode(bytes);
+        let now = self.clock.monotonic();
+        let mut open = self.open.lock();
+        open.retain(|_, session| session.is_open(now));
+        let of_operator = open.iter().filter(|(_, session)| session.operator == operator);
+        if of_operator.clone().count() >= MAX_OF_OPERATOR
+            && let Some(oldest) = of_operator.min_by_key(|(_, session)| session.used).map(|(hash, _)| *hash)
+        {
+            open.remove(&oldest);
+        }
+        open.insert(hash(&secret), Session { operator, began: now, used: now, decided: None });
+        secret
+    }
+
+    /// The session with this secret, which is used by that.
+    pub(super) fn find(&self, secret: &str) -> Option<OpenSession> {
+        let now = self.clock.monotonic();
+        let mut open = self.open.lock();
+        let session = open.get_mut(&hash(secret)).filter(|session| session.is_open(now))?;
+        session.used = now;
+        let (operator, decided) = (session.operator, session.decided.clone());
+        Some(OpenSession { operator, decided, secret: secret.to_owned() })
+    }
+
+    /// Notes what was decided in a session.
+    pub(super) fn note(&self, session: &OpenSession, decided: String) {
+        if let Some(session) = self.open.lock().get_mut(&hash(&session.secret)) {
+            session.decided = Some(decided);
+        }
+    }
+
+    /// Ends the session with this secret.
+    pub(super) fn end(&self, secret: &str) {
+        self.open.lock().remove(&hash(secret));
+    }
+}
+
+impl Session {
+    fn is_open(&self, now: Duration) -> bool {
+        now.saturating_sub(self.used) < IDLE && now.saturating_sub(self.began) < LONGEST
+    }
+}
+
+impl OpenSession {
+    /// The token of a form of this session that does this, and nothing else. It says nothing about the session's secret.
+    pub(super) fn form_token(&self, does: &str) -> String {
+        BASE64URL.encode(self.authenticate(does).finalize().into_bytes())
+    }
+
+    /// Whether this is the token of such a form; compared in constant time.
+    pub(super) fn is_form_token(&self, does: &str, token: &str) -> bool {
+        BASE64URL.decode(token).is_ok_and(|token| self.authenticate(does).verify_slice(&token).is_ok())
+    }
+
+    /// Ends the session.
+    pub(super) fn end(self, sessions: &Sessions) {
+        sessions.end(&self.secret);
+    }
+
+    fn authenticate(&self, does: &str) -> Hmac<Sha256> {
+        let mut key = hmac::digest::Key::<Hmac<Sha256>>::default();
+        let (start, _) = key.split_at_mut(32);
+        // The hash that is kept is another one.
+        start.copy_from_slice(&Sha256::digest(format!("usher: forms of {}", self.secret)));
+        let mut mac = Hmac::<Sha256>::new(&key);
+        mac.update(does.as_bytes());
+        mac
+    }
+}
+
+fn hash(secret: &str) -> SecretHash {
+    Sha256::digest(secret).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use usher_engine::UnixMillis;
+    use usher_engine::testing::{ManualClock, SeededRandomness};
+    use usher_protocol::{Keys, SecretKey};
+
+    use super::*;
+
+    fn operator(number: u8) -> PublicKey {
+        Keys::new(SecretKey::from_slice(&[number; 32]).unwrap()).public_key()
+    }
+
+    fn sessions() -> (Arc<ManualClock>, Sessions) {
+        let clock = Arc::new(ManualClock::at(UnixMillis(1_800_000_000_000)));
+        (Arc::clone(&clock), Sessions::new(clock, Arc::new(SeededRandomness::new(1))))
+    }
+
+    #[test]
+    fn session_ends_when_it_is_not_used_or_is_an_hour_old() {
+        let (clock, sessions) = sessions();
+        let (idle, used) = (sessions.begin(operator(1)), sessions.begin(operator(1)));
+        for _ in 0..6 {
+            clock.turn(Duration::from_secs(599));
+            assert_eq!(sessions.find(&used).unwrap().operator, operator(1));
+        }
+        assert!(sessions.find(&idle).is_none());
+        clock.turn(Duration::from_secs(6));
+        assert!(sessions.find(&used).is_none(), "used until the end");
+        assert!(sessions.find("").is_none());
+    }
+
+    #[test]
+    fn sessions_are_bounded_and_an_operator_has_only_his_own() {
+        let (clock, sessions) = sessions();
+        let other = sessions.begin(operator(2));
+        let first = sessions.begin(operator(1));
+        let others: Vec<_> = (1..MAX_OF_OPERATOR).map(|_| sessions.begin(operator(1))).collect();
+        clock.turn(Duration::from_secs(1));
+        assert!(sessions.find(&first).is_some());
+        sessions.begin(operator(1));
+        assert!(sessions.find(&first).is_some() && sessions.find(&other).is_some());
+        assert_eq!(others.iter().filter(|secret| sessions.find(secret).is_some()).count(), MAX_OF_OPERATOR - 2);
+        sessions.find(&first).unwrap().end(&sessions);
+        assert!(sessions.find(&first).is_none());
+    }
+
+    #[test]
+    fn token_is_of_one_session_and_one_form() {
+        let (_, sessions) = sessions();
+        let open = |secret: &str| sessions.find(secret).unwrap();
+        let (one, other) = (open(&sessions.begin(operator(1))), open(&sessions.begin(operator(1))));
+        let token = one.form_token("approve 1");
+        assert!(one.is_form_token("approve 1", &token));
+        assert!(!one.is_form_token("approve 2", &token) && !other.is_form_token("approve 1", &token));
+        for wrong in ["", "x", &one.secret, &token[1..]] {
+            assert!(!one.is_form_token("approve 1", wrong));
+        }
+    }
+}

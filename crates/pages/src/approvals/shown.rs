@@ -1,0 +1,74 @@
+//! A payment that waits, as the page shows it.
+
+use std::time::Duration;
+
+use usher_engine::{PaymentPurpose, UnixMillis, WaitingPayment};
+
+use super::ApprovalsState;
+use crate::payment::{date, sats};
+use crate::texts::{ApprovalTexts, fill};
+use crate::visit::Visit;
+
+/// What is shown.
+pub(super) struct ShownPayment {
+    /// The first part of the paths of its forms.
+    pub(super) address: String,
+    pub(super) amount: String,
+    /// What is said of it, each with its label.
+    pub(super) rows: Vec<Row>,
+}
+
+/// A line of what is said.
+pub(super) struct Row {
+    pub(super) label: &'static str,
+    pub(super) value: String,
+    /// Whether it is an identifier.
+    pub(super) is_code: bool,
+}
+
+impl ShownPayment {
+    pub(super) fn of(state: &ApprovalsState, visit: &Visit, payment: &WaitingPayment) -> Self {
+        let texts = &visit.texts.approvals;
+        let in_sats = |millisats: u64| {
+            fill(visit.texts.payment.amount, &[("amount", &sats(millisats, visit.texts.payment.decimal_mark))])
+        };
+        let row = |label, value: String| Row { label, value, is_code: false };
+        let code = |label, value: String| Row { label, value, is_code: true };
+        let mut rows = vec![row(texts.fee, fill(texts.at_most, &[("amount", &in_sats(payment.max_fee))]))];
+        match &payment.purpose {
+            PaymentPurpose::Invoice { description, payee } => {
+                rows.extend((!description.is_empty()).then(|| row(texts.purpose, description.clone())));
+                rows.push(code(texts.payee, payee.clone()));
+            }
+            PaymentPurpose::Refund { payment, description } => {
+                rows.push(row(texts.purpose, fill(texts.refund_of, &[("description", description)])));
+                rows.push(code(texts.refunded_payment, payment.to_string()));
+            }
+            PaymentPurpose::OnChain { address } => rows.push(code(texts.on_chain_address, address.clone())),
+        }
+        let now = state.clock.now();
+        let since = Duration::from_millis(now.0.saturating_sub(payment.requested_at.0));
+        let until = Duration::from_millis(payment.expires_at.0.saturating_sub(now.0));
+        let when = |text: &str, duration: Duration, at: UnixMillis| {
+            let (duration, date) = (texts.duration(duration), date(at).unwrap_or_default());
+            fill(text, &[("duration", &duration), ("date", &date)])
+        };
+        rows.extend([
+            row(texts.requested_by, requested_by(state, texts, payment)),
+            row(texts.since, when(texts.ago, since, payment.requested_at)),
+            row(texts.until, when(texts.in_time, until, payment.expires_at)),
+            code(texts.number, payment.id.to_string()),
+        ]);
+        Self { address: format!("{}/{}", state.path(), payment.id), amount: in_sats(payment.amount), rows }
+    }
+}
+
+/// Who has asked: the name of the key, or its end if it was revoked.
+fn requested_by(state: &ApprovalsState, texts: &ApprovalTexts, payment: &WaitingPayment) -> String {
+    let Some(origin) = payment.requested_by else { return texts.token.to_owned() };
+    let key = state.keys.list().into_iter().find(|key| key.id.origin() == origin);
+    match key {
+        Some(key) => fill(texts.key, &[("name", &key.terms.name)]),
+        None => texts.revoked_key.to_owned(),
+    }
+}
