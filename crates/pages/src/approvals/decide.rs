@@ -74,7 +74,7 @@ pub(super) async fn ask(
             heading,
             message,
             payment: &shown,
-            action: &format!("{}/{}", shown.address, word(decision)),
+            action: &format!("{}/{}", shown.address, decision.as_str()),
             token: &session.form_token(&what_it_does(decision, &payment)),
             button: &fill(button, &[("amount", &shown.amount)]),
             back: &state.path(),
@@ -141,7 +141,7 @@ impl ApprovalsState {
         let pending = Arc::new(PendingAudit::default());
         pending.set(entry);
         let work = async {
-            PendingAudit::add_detail("decision", word(decision));
+            PendingAudit::add_detail("decision", decision.as_str());
             engine.payments().decide(id, decision, Approver::Operator(operator)).await
         };
         pending.scope(work).await
@@ -154,7 +154,7 @@ async fn find(
     id: &str,
     decision: &str,
 ) -> Result<(Decision, WaitingPayment), Response> {
-    let decision = [Decision::Approve, Decision::Decline].into_iter().find(|known| word(*known) == decision);
+    let decision = [Decision::Approve, Decision::Decline].into_iter().find(|known| known.as_str() == decision);
     let (Ok(id), Some(decision)) = (id.parse::<StreamId>(), decision) else { return Err(gone(state, visit)) };
     match state.pages.engine.payments().payment_waiting_for_approval(id).await {
         Ok(Some(payment)) => Ok((decision, payment)),
@@ -167,13 +167,6 @@ fn gone(state: &ApprovalsState, visit: &Visit) -> Response {
     page::message(StatusCode::NOT_FOUND, visit, &visit.texts.approvals.gone, Next::Back(&state.path()))
 }
 
-const fn word(decision: Decision) -> &'static str {
-    match decision {
-        Decision::Approve => "approve",
-        Decision::Decline => "decline",
-    }
-}
-
 const fn said(texts: &ApprovalTexts, decision: Decision) -> &'static str {
     match decision {
         Decision::Approve => texts.approved,
@@ -183,5 +176,5 @@ const fn said(texts: &ApprovalTexts, decision: Decision) -> &'static str {
 
 /// What the form of a decision does, with all that is shown of the payment: if anything of it is another, so is the form.
 fn what_it_does(decision: Decision, payment: &WaitingPayment) -> String {
-    format!("{} {payment:?}", word(decision))
+    format!("{} {payment:?}", decision.as_str())
 }

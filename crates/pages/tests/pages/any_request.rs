@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use usher_engine::{KeyHandshakeRequest, LoginRequest};
 
+use crate::approvals::{ask, log_in};
 use crate::fixture::{Pages, URL};
+use crate::login::user;
 
 /// Parts of paths that lead somewhere, and parts that lead nowhere.
 fn segment(known: Vec<String>) -> impl Strategy<Value = String> {
@@ -19,7 +21,9 @@ fn segment(known: Vec<String>) -> impl Strategy<Value = String> {
 
 #[tokio::test]
 async fn no_request_is_a_failure() {
-    let pages = Pages::start(None).await;
+    let pages = Pages::start_approving(&[user().public_key()]).await;
+    let waiting = ask(&pages, 0, 5_000).await;
+    let operator = log_in(&pages, &user()).await;
     let login = pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
     let request = LoginRequest { static_token: Some("door".to_owned()), return_url: None };
     let poster = pages.engine.logins().start(request, None).await.unwrap();
@@ -39,6 +43,11 @@ async fn no_request_is_a_failure() {
         "assets",
         "page.js",
         "return?state=a.b",
+        "return",
+        "login",
+        "logout",
+        "approve",
+        "approve?after=x",
         "",
         "..",
     ]
@@ -47,9 +56,11 @@ async fn no_request_is_a_failure() {
     for url in [&login.page_url, &poster.page_url, &handshake.page_url, &session.session_url] {
         known.extend(url.strip_prefix(URL).unwrap().split('/').skip(1).map(str::to_owned));
     }
-    let whole: Vec<Vec<String>> = [&login.page_url, &poster.page_url, &handshake.page_url, &session.session_url]
-        .map(|url| url.strip_prefix(URL).unwrap().split('/').skip(1).map(str::to_owned).collect())
-        .to_vec();
+    let approval = format!("{URL}/approve/{waiting}");
+    let whole: Vec<Vec<String>> =
+        [&login.page_url, &poster.page_url, &handshake.page_url, &session.session_url, &approval]
+            .map(|url| url.strip_prefix(URL).unwrap().split('/').skip(1).map(str::to_owned).collect())
+            .to_vec();
     let path = prop_oneof![
         prop::collection::vec(segment(known.clone()), 1..6),
         (prop::sample::select(whole), prop::option::of(segment(known))).prop_map(|(mut path, action)| {
@@ -73,6 +84,9 @@ async fn no_request_is_a_failure() {
         Just("application/json".to_owned()),
         Just("document".to_owned()),
         Just("cross-site".to_owned()),
+        Just("same-origin".to_owned()),
+        Just("https://shop.example".to_owned()),
+        Just(operator),
         Just("null".to_owned()),
         Just("application/x-www-form-urlencoded".to_owned()),
         Just(format!("__Host-usher_login_{}=x", login.stream_id)),
@@ -82,7 +96,8 @@ async fn no_request_is_a_failure() {
     let body = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..200),
         Just(br#"{"kind":27235}"#.to_vec()),
-        Just(b"address=bunker://x".to_vec())
+        Just(b"address=bunker://x".to_vec()),
+        Just(b"token=x".to_vec())
     ];
     let request = (method, path, prop::collection::vec((header, value), 0..4), body);
 
@@ -97,7 +112,9 @@ async fn no_request_is_a_failure() {
         let status = pages.open_body(request).await.status();
         assert!(!status.is_server_error() || status == 503, "{method} {target} {headers:?}: {status}");
     }
-    // Nobody has become anybody by all this.
+    // Nobody has become anybody by all this, and no payment was decided.
+    let still = pages.engine.payments().payment_waiting_for_approval(waiting).await.unwrap();
+    assert!(still.is_some());
     assert!(
         pages
             .engine

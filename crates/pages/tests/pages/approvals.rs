@@ -30,7 +30,7 @@ async fn start() -> Pages {
 }
 
 /// Somebody asks for the payment of the `n`th invoice.
-async fn ask(pages: &Pages, n: usize, amount: u64) -> StreamId {
+pub(crate) async fn ask(pages: &Pages, n: usize, amount: u64) -> StreamId {
     let request = PayInvoiceRequest {
         main_key: None,
         subkeys: Vec::new(),
@@ -86,7 +86,7 @@ async fn complete_login(pages: &Pages, keys: &Keys) -> (String, String) {
 }
 
 /// Logs in; returns the cookie of the session.
-async fn log_in(pages: &Pages, keys: &Keys) -> String {
+pub(crate) async fn log_in(pages: &Pages, keys: &Keys) -> String {
     let (login, page) = complete_login(pages, keys).await;
     let html = pages.send(get(&page, Some(&login))).await.2;
     assert!(html.contains(&format!("{URL}/approve/return")), "the page leads on: {html}");

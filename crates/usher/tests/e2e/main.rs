@@ -23,6 +23,7 @@ mod login;
 mod logs;
 mod observability;
 mod openid_provider;
+mod operators_page;
 mod page_states;
 mod payments;
 mod readers_across_restarts;

@@ -2,6 +2,7 @@
 //!
 //! `scripts/page-shots` runs the same walk and takes pictures instead (`USHER_PAGE_SHOTS` names the folder).
 
+mod approvals;
 mod look;
 
 use std::path::PathBuf;
@@ -337,6 +338,7 @@ async fn walk(look: &Look) {
     age_checks(look, &fixture).await;
     other_ends(look).await;
     openid(look, &fixture).await;
+    approvals::walk(look).await;
     assert!(fixture.usher.runs());
 }
 
