@@ -60,7 +60,7 @@ pub(super) async fn ask(
         Err(response) => return response,
     };
     let texts = &visit.texts.approvals;
-    let shown = ShownPayment::of(&state, &visit, &payment);
+    let shown = ShownPayment::in_full(&state, &visit, &payment);
     let (heading, message, button) = match decision {
         Decision::Approve => (texts.approve_heading, texts.approve_message, texts.approve_amount),
         Decision::Decline => (texts.decline_heading, texts.decline_message, texts.decline_amount),
@@ -117,7 +117,7 @@ pub(super) async fn decide(
     let decided = state.tasks.spawn(work).await;
     match decided.unwrap_or(Err(DecideError::Store(StoreError::Closed))) {
         Ok(()) => {
-            let amount = ShownPayment::of(&state, &visit, &payment).amount;
+            let amount = ShownPayment::in_full(&state, &visit, &payment).amount;
             state.sessions.note(&session, fill(said(texts, decision), &[("amount", &amount)]));
             page::see_other(&state.path())
         }

@@ -68,7 +68,7 @@ async fn show_list(state: &ApprovalsState, visit: &Visit, session: &OpenSession,
         Err(error) => return state.unavailable(visit, &error),
     };
     let account = Account::of(&state.pages, &session.operator).await;
-    let payments: Vec<_> = waiting.iter().map(|payment| ShownPayment::of(state, visit, payment)).collect();
+    let payments: Vec<_> = waiting.iter().map(|payment| ShownPayment::in_list(state, visit, payment)).collect();
     let address = state.path();
     let more = next.map(|after| format!("{address}?after={after}"));
     let _turn = state.pages.turn().await;

@@ -1,8 +1,9 @@
-//! A payment that waits, as the page shows it.
+//! A payment that waits, as the page shows it: in short in the list, and in full before a decision.
 
 use std::time::Duration;
 
 use usher_engine::{PaymentPurpose, UnixMillis, WaitingPayment};
+use usher_page_layout::short_key;
 
 use super::ApprovalsState;
 use crate::payment::{date, sats};
@@ -27,38 +28,52 @@ pub(super) struct Row {
 }
 
 impl ShownPayment {
-    pub(super) fn of(state: &ApprovalsState, visit: &Visit, payment: &WaitingPayment) -> Self {
+    /// In short.
+    pub(super) fn in_list(state: &ApprovalsState, visit: &Visit, payment: &WaitingPayment) -> Self {
+        Self::of(state, visit, payment, false)
+    }
+
+    /// With everything that is known.
+    pub(super) fn in_full(state: &ApprovalsState, visit: &Visit, payment: &WaitingPayment) -> Self {
+        Self::of(state, visit, payment, true)
+    }
+
+    fn of(state: &ApprovalsState, visit: &Visit, payment: &WaitingPayment, is_full: bool) -> Self {
         let texts = &visit.texts.approvals;
         let in_sats = |millisats: u64| {
             fill(visit.texts.payment.amount, &[("amount", &sats(millisats, visit.texts.payment.decimal_mark))])
         };
         let row = |label, value: String| Row { label, value, is_code: false };
-        let code = |label, value: String| Row { label, value, is_code: true };
+        let code = |label, value: &str| {
+            let value = if is_full { value.to_owned() } else { short_key(value) };
+            Row { label, value, is_code: true }
+        };
         let mut rows = vec![row(texts.fee, fill(texts.at_most, &[("amount", &in_sats(payment.max_fee))]))];
         match &payment.purpose {
             PaymentPurpose::Invoice { description, payee } => {
                 rows.extend((!description.is_empty()).then(|| row(texts.purpose, description.clone())));
-                rows.push(code(texts.payee, payee.clone()));
+                rows.push(code(texts.payee, payee));
             }
             PaymentPurpose::Refund { payment, description } => {
                 rows.push(row(texts.purpose, fill(texts.refund_of, &[("description", description)])));
-                rows.push(code(texts.refunded_payment, payment.to_string()));
+                rows.push(code(texts.refunded_payment, &payment.to_string()));
             }
-            PaymentPurpose::OnChain { address } => rows.push(code(texts.on_chain_address, address.clone())),
+            PaymentPurpose::OnChain { address } => rows.push(code(texts.on_chain_address, address)),
         }
         let now = state.clock.now();
         let since = Duration::from_millis(now.0.saturating_sub(payment.requested_at.0));
         let until = Duration::from_millis(payment.expires_at.0.saturating_sub(now.0));
         let when = |text: &str, duration: Duration, at: UnixMillis| {
-            let (duration, date) = (texts.duration(duration), date(at).unwrap_or_default());
-            fill(text, &[("duration", &duration), ("date", &date)])
+            let said = fill(text, &[("duration", &texts.duration(duration))]);
+            let at = date(at).filter(|_| is_full);
+            at.map_or_else(|| said.clone(), |at| format!("{said} ({at})"))
         };
         rows.extend([
             row(texts.requested_by, requested_by(state, texts, payment)),
             row(texts.since, when(texts.ago, since, payment.requested_at)),
             row(texts.until, when(texts.in_time, until, payment.expires_at)),
-            code(texts.number, payment.id.to_string()),
         ]);
+        rows.extend(is_full.then(|| code(texts.number, &payment.id.to_string())));
         Self { address: format!("{}/{}", state.path(), payment.id), amount: in_sats(payment.amount), rows }
     }
 }

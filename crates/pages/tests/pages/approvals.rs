@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use usher_engine::access::NewKeyRequest;
 use usher_engine::testing::invoice;
 use usher_engine::{
-    BrowserLogin, ClientNetwork, PageRequestSource, PayInvoiceRequest, RequestContext, StreamId, WaitingPayment,
+    BrowserLogin, ClientNetwork, PageRequestSource, PayInvoiceRequest, PaymentPurpose, RequestContext, StreamId,
+    WaitingPayment,
 };
 use usher_protocol::{Keys, SecretKey};
 
@@ -183,7 +184,7 @@ async fn operator_sees_what_waits_and_approves_it() {
         "key “payroll &#60;1&#62;”",
         "the service’s token",
         "less than a minute ago",
-        "in 6 h 0 min (2027-01-15 14:00 UTC)",
+        "in 6 h 0 min",
         "data-state=\"waiting\"",
     ] {
         assert!(html.contains(text), "{text}: {html}");
@@ -202,6 +203,15 @@ async fn operator_sees_what_waits_and_approves_it() {
     assert_eq!(waiting(&pages).await.len(), 2);
     assert_eq!(pages.wallet.prepared(), 0);
 
+    let html = pages.send(get(&format!("/approve/{by_key}/approve"), Some(session))).await.2;
+    let payee = waiting(&pages).await.into_iter().map(|payment| match payment.purpose {
+        PaymentPurpose::Invoice { payee, .. } => payee,
+        other => panic!("no invoice: {other:?}"),
+    });
+    let payee = payee.last().unwrap();
+    for text in ["Approve 21\u{202f}000.5 sats", "in 6 h 0 min (2027-01-15 14:00 UTC)", payee.as_str()] {
+        assert!(html.contains(text), "{text}: {html}");
+    }
     let body = confirmation(&pages, session, by_key, "approve").await;
     let path = format!("/approve/{by_key}/approve");
     let (status, headers, _) = pages.send(form(&path, Some(session), &OWN, &body)).await;
