@@ -79,8 +79,6 @@ impl Fixture {
     pub(crate) async fn log_in(&self, browser: &mut Browser) {
         self.begin_login(browser).await;
         browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
-        let text = browser.evaluate("document.body.innerText").await;
-        assert!(text.as_str().unwrap().contains("Payment approvals"), "{text}");
         browser.click(EXTENSION_BUTTON).await;
     }
 }
@@ -209,6 +207,8 @@ async fn operator_with_a_wallet_logs_in_and_other_sites_approve_nothing() {
     let stream = fixture.ask(21_000_000, "Rent").await;
     let mut browser = Browser::start().await;
     fixture.begin_login(&mut browser).await;
+    let text = browser.evaluate("document.body.innerText").await;
+    assert!(text.as_str().unwrap().contains("Log in to Payment approvals"), "{text}");
     let url = browser.evaluate("document.querySelector('a[href^=\"nostr+walletconnect\"]').href").await;
     wallet.open(&url.as_str().unwrap().parse().unwrap(), LONG).await.unwrap();
     let request = wallet.next_request(LONG).await.expect("the challenge");
