@@ -62,13 +62,14 @@ const IN_ITS_COMMIT: [&str; 20] = [
 const CHANGES_NOTHING: [&str; 3] = ["verifyJwt", "getNextOccurrence", "getReceivingCost"];
 
 /// Refusals because of what a client may do or spend.
-const RECORDED_REFUSALS: [ErrorCode; 6] = [
+const RECORDED_REFUSALS: [ErrorCode; 7] = [
     ErrorCode::BudgetNotCounted,
     ErrorCode::BudgetExhausted,
     ErrorCode::ScopeMissing,
     ErrorCode::NetworkNotAllowed,
     ErrorCode::OwnStreamsOnly,
     ErrorCode::OwnRequest,
+    ErrorCode::TokenRequired,
 ];
 
 /// How many refusals of a key are recorded.

@@ -12,9 +12,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio_util::sync::CancellationToken;
-use usher_engine::access::{AcceptedSecret, KeyRing, SECRET_PREFIX, Terms};
+use usher_engine::access::{AcceptedSecret, KeyError, KeyRing, SECRET_PREFIX, Terms};
 use usher_engine::ports::{KeyId, StoreError};
-use usher_engine::{Engine, RequestContext, StreamId, UnixMillis};
+use usher_engine::{Engine, FieldErrors, RequestContext, StreamId, UnixMillis};
 
 use crate::problem::{ErrorCode, Problem};
 
@@ -141,6 +141,21 @@ impl ApiTokens {
     pub(crate) fn last_uses(&self) -> Vec<Option<UnixMillis>> {
         let used = |token: &Accepted| Some(token.used_at.load(Ordering::Relaxed)).filter(|at| *at > 0).map(UnixMillis);
         self.accepted.read().iter().map(used).collect()
+    }
+
+    /// Passes unless the client has sent the previous token: who has that may have stolen it, and must not outlive its rotation.
+    ///
+    /// # Errors
+    /// [`KeyError::Refused`].
+    pub(crate) fn require_current(&self, authorization: &Authorization) -> Result<(), KeyError> {
+        let Credential::Token { used_at, .. } = &authorization.0 else { return Ok(()) };
+        if self.accepted.read().first().is_some_and(|current| Arc::ptr_eq(&current.used_at, used_at)) {
+            return Ok(());
+        }
+        let mut errors = FieldErrors::default();
+        errors
+            .add("", "keys are managed, and payments approved, with auth.auth_token and not with auth.previous_token");
+        errors.finish(Some(())).map_err(KeyError::Refused)
     }
 
     /// Accepts these from now on and no others. WebSockets and event streams that were opened with a token that is no

@@ -29,6 +29,8 @@ pub enum ErrorCode {
     BudgetNotCounted,
     /// Who asked for a payment cannot approve it.
     OwnRequest,
+    /// More than a key may take out of the service, and there is no approval for it: only the token may.
+    TokenRequired,
     /// There is no such API key, or it was revoked.
     KeyNotFound,
     /// There is no such path.
@@ -135,7 +137,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 59] = [
+    pub const ALL: [Self; 60] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -146,6 +148,7 @@ impl ErrorCode {
         Self::OwnStreamsOnly,
         Self::BudgetNotCounted,
         Self::OwnRequest,
+        Self::TokenRequired,
         Self::RouteNotFound,
         Self::KeyNotFound,
         Self::StreamNotFound,
@@ -210,6 +213,7 @@ impl ErrorCode {
             Self::OwnStreamsOnly => "own_streams_only",
             Self::BudgetNotCounted => "budget_not_counted",
             Self::OwnRequest => "own_request",
+            Self::TokenRequired => "token_required",
             Self::KeyNotFound => "key_not_found",
             Self::RouteNotFound => "route_not_found",
             Self::StreamNotFound => "stream_not_found",
@@ -273,7 +277,8 @@ impl ErrorCode {
             | Self::NetworkNotAllowed
             | Self::OwnStreamsOnly
             | Self::BudgetNotCounted
-            | Self::OwnRequest => StatusCode::FORBIDDEN,
+            | Self::OwnRequest
+            | Self::TokenRequired => StatusCode::FORBIDDEN,
             Self::RouteNotFound
             | Self::KeyNotFound
             | Self::StreamNotFound
@@ -336,6 +341,7 @@ impl ErrorCode {
             Self::OwnStreamsOnly => "The API key sees only its own streams",
             Self::BudgetNotCounted => "The API key has a budget that cannot count this",
             Self::OwnRequest => "Somebody else has to approve the payment",
+            Self::TokenRequired => "Only the token may do this",
             Self::KeyNotFound => "No such API key",
             Self::RouteNotFound => "No such path",
             Self::StreamNotFound => "No such stream",

@@ -154,3 +154,62 @@ async fn no_key_creates_rotates_or_revokes_one_that_approves() {
     assert_eq!(decide(&token(&app), &stream, "approve").await.status, 200);
     app.stop().await;
 }
+
+#[tokio::test]
+async fn the_previous_token_neither_decides_nor_manages_keys() {
+    let app = start().await;
+    let shop = Holder::of(&app, json!({ "scopes": ["payments:send"] })).await;
+    let stream = ask(&shop).await;
+    app.tokens.replace(&"new".into(), Some(&TOKEN.into()));
+    let previous = token(&app);
+    assert_eq!(previous.get("/approvals").await.status, 200);
+    assert_eq!(decide(&previous, &stream, "approve").await.status, 422);
+    assert_eq!(previous.post("/keys", json!({ "name": "k", "scopes": ["login"] })).await.status, 422);
+    assert_eq!(previous.post(&format!("/keys/{}/rotate", shop.id), json!({})).await.status, 422);
+    assert_eq!(previous.delete(&format!("/keys/{}", shop.id)).await.status, 422);
+    let current = Holder { secret: "new".to_owned(), ..token(&app) };
+    assert_eq!(decide(&current, &stream, "approve").await.status, 200);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_revoked_key_has_asked_for_is_declined() {
+    let app = start().await;
+    let shop = Holder::of(&app, json!({ "scopes": ["payments:send"] })).await;
+    let other = ask(&token(&app)).await;
+    let streams = [ask(&shop).await, ask(&shop).await];
+    assert_eq!(token(&app).delete(&format!("/keys/{}", shop.id)).await.status, 200);
+    for stream in &streams {
+        let events: Value =
+            app.get(&format!("/events/{stream}?after=1&wait=20")).send().await.unwrap().json().await.unwrap();
+        let data = &events["events"][0]["data"];
+        assert_eq!((&data["status"], &data["outcome"]), (&json!("error"), &json!("not_paid")), "{events}");
+        assert_eq!(data["reason"], "the key that asked for it was revoked");
+    }
+    let list: Value = app.get("/approvals").send().await.unwrap().json().await.unwrap();
+    assert_eq!(list["approvals"].as_array().unwrap().len(), 1);
+    assert_eq!(list["approvals"][0]["stream_id"], other);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn keys_withdraw_no_tickets_above_the_limit() {
+    let mut builder = TestApp::builder();
+    builder.approval_above = Some(5_000);
+    let app = builder.start().await;
+    let shop = Holder::of(&app, json!({ "scopes": ["payments:send"] })).await;
+    let code = async |holder: &Holder<'_>, unit: &str, amount: u64| {
+        let body = json!({ "mint_url": "https://mint.example", "unit": unit, "amount": amount });
+        holder.post("/cashu/withdraw", body).await.body["code"].clone()
+    };
+    for (unit, amount) in [("sat", 6), ("msat", 5_001), ("usd", 1), ("SAT", 6)] {
+        assert_eq!(code(&shop, unit, amount).await, "token_required", "{unit}");
+        assert_ne!(code(&token(&app), unit, amount).await, "token_required", "{unit}");
+    }
+    for (unit, amount) in [("sat", 5), ("msat", 5_000)] {
+        assert_ne!(code(&shop, unit, amount).await, "token_required", "{unit}");
+    }
+    let refused = audit(&app).await.into_iter().filter(|entry| entry["outcome"] == "token_required").count();
+    assert_eq!(refused, 4);
+    app.stop().await;
+}

@@ -174,6 +174,7 @@ async fn wrong_fields_of_a_new_key_are_named() {
         (json!({ "scopes": "login" }), "/scopes"),
         (json!({ "scopes": ["login"], "name": " " }), "/name"),
         (json!({ "scopes": ["login"], "name": "a\nb" }), "/name"),
+        (json!({ "scopes": ["login"], "name": "a\u{202e}b" }), "/name"),
         (json!({ "scopes": ["login"], "expires_at": 1_732_137_600 }), "/expires_at"),
         (json!({ "scopes": ["login"], "networks": ["10.0.0.0/33"] }), "/networks/0"),
         (json!({ "scopes": ["login"], "networks": ["10.0.0.1", 7] }), "/networks/1"),

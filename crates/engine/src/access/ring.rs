@@ -9,6 +9,7 @@ use parking_lot::RwLock;
 use subtle::ConstantTimeEq as _;
 use tokio::sync::{Mutex, Notify};
 use tokio_util::sync::CancellationToken;
+use usher_protocol::text;
 
 use super::secret::digest_of;
 use super::terms::MAX_NAME;
@@ -303,11 +304,9 @@ impl KeyRing {
     ) -> Result<NewSecret, KeyError> {
         let terms = request.terms();
         let mut errors = FieldErrors::default();
-        if terms.name.trim().is_empty()
-            || terms.name.chars().count() > MAX_NAME
-            || terms.name.chars().any(char::is_control)
-        {
-            errors.add("/name", format!("must be 1 to {MAX_NAME} characters on one line"));
+        if terms.name.is_empty() || text::clean(&terms.name, MAX_NAME) != terms.name {
+            let detail = format!("must be 1 to {MAX_NAME} visible characters on one line, without spaces at its ends");
+            errors.add("/name", detail);
         }
         if terms.expires_at.is_some_and(|at| UnixMillis::from_secs(at) <= self.clock.now()) {
             errors.add("/expires_at", "must be in the future");

@@ -67,6 +67,9 @@ pub enum TicketCallError {
     /// There is no delivery with this stream id, or it was removed after retention.
     #[error("no such outgoing ticket")]
     NotFound,
+    /// A key asks for more than it may take out without an approval, for which there is none.
+    #[error("only the token may withdraw so much")]
+    TokenRequired,
     /// The mint wants its quote paid, and the payment waits for an approval.
     #[error("the payment of the mint's quote waits for an approval")]
     ApprovalRequired {

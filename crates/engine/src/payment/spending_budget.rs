@@ -93,7 +93,12 @@ impl SpendingBudget {
     }
 
     pub(crate) fn needs_approval(&self, spending: &Spending) -> bool {
-        self.rules.approval_above.is_some_and(|above| spending.allocation() > above)
+        self.needs_approval_for(Some(spending.allocation()))
+    }
+
+    /// For so many millisats; `None`: nobody knows how many.
+    pub(crate) fn needs_approval_for(&self, millisats: Option<u64>) -> bool {
+        self.rules.approval_above.is_some_and(|above| millisats.is_none_or(|millisats| millisats > above))
     }
 
     pub(crate) fn reserve(

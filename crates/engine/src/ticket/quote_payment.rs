@@ -74,7 +74,10 @@ impl QuotePayer {
             TicketCallError::Start(_) | TicketCallError::Ticket(TicketError::InvalidResponse(_)) => {
                 !invoice.parse().is_ok_and(|invoice: Invoice| self.payments.is_paying(&invoice))
             }
-            TicketCallError::Ticket(_) | TicketCallError::NotFound | TicketCallError::ApprovalRequired { .. } => false,
+            TicketCallError::Ticket(_)
+            | TicketCallError::NotFound
+            | TicketCallError::TokenRequired
+            | TicketCallError::ApprovalRequired { .. } => false,
         }
     }
 
@@ -101,7 +104,7 @@ impl QuotePayer {
             );
             return Err(StartError::invalid("/amount", detail).into());
         }
-        if value_in_millisats(terms).is_some_and(|value| asked > value) {
+        if value_in_millisats(&terms.unit, terms.amount).is_some_and(|value| asked > value) {
             return Err(invalid(format!("it asks for {asked} millisats for {} {}", terms.amount, terms.unit)));
         }
         Ok(invoice)
@@ -163,10 +166,10 @@ fn of_amount(error: StartError) -> StartError {
 }
 
 /// What the token is worth, if its unit says so. Other units have the mint's price.
-fn value_in_millisats(terms: &MintTerms) -> Option<u64> {
-    match terms.unit.as_str() {
-        "sat" => Some(terms.amount.saturating_mul(1000)),
-        "msat" => Some(terms.amount),
+pub(super) fn value_in_millisats(unit: &str, amount: u64) -> Option<u64> {
+    match unit {
+        "sat" => Some(amount.saturating_mul(1000)),
+        "msat" => Some(amount),
         _ => None,
     }
 }
@@ -177,16 +180,7 @@ mod tests {
 
     #[test]
     fn only_tokens_of_bitcoin_have_a_known_value() {
-        let value = |unit: &str| {
-            value_in_millisats(&MintTerms {
-                mint_url: "https://mint.example".to_owned(),
-                unit: unit.to_owned(),
-                amount: 21,
-                description: None,
-                auth: None,
-                repeatable: false,
-            })
-        };
+        let value = |unit: &str| value_in_millisats(unit, 21);
         assert_eq!(["sat", "msat", "usd", "multi"].map(value), [Some(21_000), Some(21), None, None]);
     }
 }

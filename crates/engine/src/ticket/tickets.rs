@@ -17,8 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::minting_job::RequestedMint;
-use super::quote_payment::QuotePayer;
-use crate::FieldErrors;
+use super::quote_payment::{QuotePayer, value_in_millisats};
 use crate::field_value_checks::FieldChecks;
 use crate::kernel::core::Core;
 use crate::kernel::idempotency::IdempotentRequest;
@@ -33,6 +32,7 @@ use crate::request_body::field_reader::MAX_TICKETS;
 use crate::request_body::{
     Aliased, CashuToken, Description, MintAuth, MintUrl, StaticAuthToken, TicketAmount, TicketUnit,
 };
+use crate::{FieldErrors, RequestContext};
 
 request_body! {
     /// Mints a ticket.
@@ -150,6 +150,19 @@ impl Tickets {
         let received = wallet.redeem(id, &ReceiveTerms { token, mint_url, unit, at_least: 0, auth }).await;
         self.calls.count(TicketCallKind::Redeem, &received);
         self.respond(once, received?).await
+    }
+
+    /// Passes unless the client is a key, and this is more than what leaves the service without an approval.
+    ///
+    /// # Errors
+    /// [`TicketCallError::TokenRequired`].
+    pub fn check_withdrawal(&self, request: &WithdrawTicket) -> Result<(), TicketCallError> {
+        let is_key = RequestContext::current_origin().is_some();
+        let value = value_in_millisats(&request.unit, request.amount);
+        if is_key && self.payer.payments.budget.needs_approval_for(value) {
+            return Err(TicketCallError::TokenRequired);
+        }
+        Ok(())
     }
 
     /// Takes a token out of the service's own balance.

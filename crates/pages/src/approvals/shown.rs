@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use usher_engine::{PaymentPurpose, UnixMillis, WaitingPayment};
 use usher_page_layout::short_key;
+use usher_protocol::text::{MAX_DESCRIPTION_CHARS, clean};
 
 use super::ApprovalsState;
 use crate::payment::{date, sats};
@@ -55,7 +56,8 @@ impl ShownPayment {
                 rows.push(code(texts.payee, payee));
             }
             PaymentPurpose::Refund { payment, description } => {
-                rows.push(row(texts.purpose, fill(texts.refund_of, &[("description", description)])));
+                let description = clean(description, MAX_DESCRIPTION_CHARS);
+                rows.push(row(texts.purpose, fill(texts.refund_of, &[("description", &description)])));
                 rows.push(code(texts.refunded_payment, &payment.to_string()));
             }
             PaymentPurpose::OnChain { address } => rows.push(code(texts.on_chain_address, address)),
@@ -69,7 +71,7 @@ impl ShownPayment {
             at.map_or_else(|| said.clone(), |at| format!("{said} ({at})"))
         };
         rows.extend([
-            row(texts.requested_by, requested_by(state, texts, payment)),
+            row(texts.requested_by, requested_by(state, texts, payment, is_full)),
             row(texts.since, when(texts.ago, since, payment.requested_at)),
             row(texts.until, when(texts.in_time, until, payment.expires_at)),
         ]);
@@ -78,12 +80,17 @@ impl ShownPayment {
     }
 }
 
-/// Who has asked: the name of the key, or its end if it was revoked.
-fn requested_by(state: &ApprovalsState, texts: &ApprovalTexts, payment: &WaitingPayment) -> String {
+/// Who has asked: the name and id of the key, or its end if it was revoked.
+fn requested_by(state: &ApprovalsState, texts: &ApprovalTexts, payment: &WaitingPayment, is_full: bool) -> String {
     let Some(origin) = payment.requested_by else { return texts.token.to_owned() };
     let key = state.keys.list().into_iter().find(|key| key.id.origin() == origin);
     match key {
-        Some(key) => fill(texts.key, &[("name", &key.terms.name)]),
+        // Names need not be unique.
+        Some(key) => {
+            let id = key.id.to_string();
+            let id = if is_full { id } else { short_key(&id) };
+            fill(texts.key, &[("name", &key.terms.name), ("id", &id)])
+        }
         None => texts.revoked_key.to_owned(),
     }
 }

@@ -99,6 +99,7 @@ pub(crate) async fn decide_approval(
     let payment: StreamId = payment.and_then(|text| text.parse().ok()).ok_or(DecideError::NotFound)?;
     request_log::record_stream_id(&payment);
     PendingAudit::add_detail("decision", decision.as_str());
+    state.tokens.require_current(&authorization)?;
     let (engine, keys) = (state.engine.clone(), Arc::clone(&state.keys));
     let decided = async move {
         keys.require_current(authorization.key())?;

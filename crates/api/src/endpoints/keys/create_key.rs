@@ -37,6 +37,7 @@ pub(crate) async fn create_key(
     Extension(authorization): Extension<Authorization>,
     body::Json(request): body::Json<NewKeyRequest>,
 ) -> Result<Response, Error> {
+    state.tokens.require_current(&authorization)?;
     let keys = Arc::clone(&state.keys);
     let created = async move { keys.create(request, authorization.key()).await };
     let created = detached_change::run_detached(&state, created).await??;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
+use usher_engine::ports::KeyId;
 use utoipa::ToSchema;
 
 use super::key::{Error, id};
@@ -28,7 +29,8 @@ pub(crate) struct Revoked {
 /// Revokes an API key.
 ///
 /// From this response on it is not accepted, and WebSockets, event streams and long polls that were opened with it have
-/// ended. A request that is being processed runs to its end, and operations that it has started continue.
+/// ended. A request that is being processed runs to its end, and operations that it has started
+/// continue, but for payments that wait for an approval: these are declined, in a moment.
 #[utoipa::path(
     delete,
     path = "/keys/{key_id}",
@@ -45,7 +47,19 @@ pub(crate) async fn revoke_key(
     Extension(authorization): Extension<Authorization>,
     PathParameter(parameter): PathParameter,
 ) -> Result<Json<Revoked>, Error> {
+    state.tokens.require_current(&authorization)?;
     let (id, keys) = (id(parameter)?, Arc::clone(&state.keys));
     detached_change::run_detached(&state, async move { keys.revoke(id, authorization.key()).await }).await??;
+    decline_requests(&state, id);
     Ok(Json(Revoked { id: id.to_string(), status: "revoked" }))
+}
+
+/// After the response: there may be thousands.
+fn decline_requests(state: &ApiState, key: KeyId) {
+    let engine = state.engine.clone();
+    state.tasks.spawn(async move {
+        if let Err(error) = engine.payments().decline_requests_of(key.origin()).await {
+            tracing::error!(%error, key = %key, "what a revoked key has asked for still waits for an approval");
+        }
+    });
 }

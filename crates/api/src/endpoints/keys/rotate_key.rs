@@ -49,6 +49,7 @@ pub(crate) async fn rotate_key(
     PathParameter(parameter): PathParameter,
     body::Json(Rotation { overlap_seconds }): body::Json<Rotation>,
 ) -> Result<Response, Error> {
+    state.tokens.require_current(&authorization)?;
     let (id, keys) = (id(parameter)?, Arc::clone(&state.keys));
     let overlap = Duration::from_secs(overlap_seconds.unwrap_or_default());
     let rotated = async move { keys.rotate(id, overlap, authorization.key()).await };

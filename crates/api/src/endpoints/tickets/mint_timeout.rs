@@ -76,6 +76,11 @@ impl From<TicketCallError> for Problem {
                 ErrorCode::StreamNotFound,
                 "no ticket was sent with this stream id, or it was removed after its retention",
             ),
+            TicketCallError::TokenRequired => Self::new(
+                ErrorCode::TokenRequired,
+                "this is more than wallet.approval_above_millisats, or in a unit whose value is not known: a key may not \
+                 withdraw it, because nobody can approve a withdrawal; the token may",
+            ),
             TicketCallError::ApprovalRequired { payment } => Self::new(
                 ErrorCode::ApprovalRequired,
                 format!(

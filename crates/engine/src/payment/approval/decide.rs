@@ -5,7 +5,7 @@ use usher_protocol::PublicKey;
 use super::decision::Decision;
 use super::{HeldPayment, UnstartedPayment};
 use crate::kernel::commit::{Modified, ModifyError, Stored};
-use crate::operations::Operation;
+use crate::operations::{Effect, Operation};
 use crate::payment::Payments;
 use crate::ports::{PaymentKind, StoreError};
 use crate::{Origin, StreamId, UnixMillis};
@@ -135,7 +135,41 @@ impl Payments {
     /// # Errors
     /// [`DecideError`].
     pub async fn decide(&self, id: StreamId, decision: Decision, by: Approver) -> Result<(), DecideError> {
-        let decided = self.starter.committer.modify(
+        self.end_waiting(id, |held, requested_by, now| match decision {
+            Decision::Approve if by == Approver::Client(requested_by) => Err(DecideError::OwnRequest),
+            Decision::Approve => Ok(held.clone().approve(now)),
+            Decision::Decline => Ok(declined(held, "it was declined", now)),
+        })
+        .await
+    }
+
+    /// Declines whatever this client has asked for: its key was revoked.
+    ///
+    /// # Errors
+    /// [`StoreError`]. The rest keeps waiting.
+    pub async fn decline_requests_of(&self, client: Origin) -> Result<(), StoreError> {
+        for id in self.waiting.after(None, usize::MAX) {
+            let ended = self.end_waiting(id, |held, requested_by, now| match requested_by {
+                Some(origin) if origin == client => Ok(declined(held, "the key that asked for it was revoked", now)),
+                _ => Err(DecideError::NotFound),
+            });
+            match ended.await {
+                Err(DecideError::Store(error)) => return Err(error),
+                Ok(()) | Err(DecideError::NotFound | DecideError::OwnRequest) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Commits what a payment that waits becomes.
+    async fn end_waiting(
+        &self,
+        id: StreamId,
+        become_what: impl Fn(&HeldPayment, Option<Origin>, UnixMillis) -> Result<(Operation, Vec<Effect>), DecideError>
+        + Send
+        + Sync,
+    ) -> Result<(), DecideError> {
+        let ended = self.starter.committer.modify(
             |(operation, _): Undecided| operation,
             || self.undecided(id),
             |(operation, requested_by), now| {
@@ -143,19 +177,12 @@ impl Payments {
                     Operation::HeldPayment(held) if held.waits(now) => held,
                     _ => return Err(DecideError::NotFound),
                 };
-                let effects = match decision {
-                    Decision::Approve if by == Approver::Client(*requested_by) => return Err(DecideError::OwnRequest),
-                    Decision::Approve => {
-                        let (begun, effects) = held.clone().approve(now);
-                        *operation = begun;
-                        effects
-                    }
-                    Decision::Decline => held.end("it was declined", now),
-                };
+                let (next, effects) = become_what(held, *requested_by, now)?;
+                *operation = next;
                 Ok(Modified::changed(effects, ()))
             },
         );
-        decided.await?.ok_or(DecideError::NotFound)
+        ended.await?.ok_or(DecideError::NotFound)
     }
 
     /// Whether this payment waits for an approval.
@@ -173,6 +200,12 @@ impl Payments {
         let found = found.filter(|(stored, _)| stored.finished_at.is_none());
         Ok(found.map(|(stored, operation)| (id, stored.version(), (operation, stored.origin))))
     }
+}
+
+fn declined(held: &HeldPayment, reason: &str, now: UnixMillis) -> (Operation, Vec<Effect>) {
+    let mut held = held.clone();
+    let effects = held.end(reason, now);
+    (Operation::HeldPayment(held), effects)
 }
 
 fn described(id: StreamId, held: &HeldPayment, requested_by: Option<Origin>) -> WaitingPayment {

@@ -39,6 +39,9 @@ const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);
 /// How long after its expiry an invoice of a payment that was not approved is remembered, because clocks differ.
 const AFTER_EXPIRY: Duration = Duration::from_secs(60);
 
+/// Before an invoice expires: what is approved later could not be paid in time.
+const TIME_TO_PAY: Duration = Duration::from_secs(10);
+
 /// A payment that has not begun.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "holds", rename_all = "snake_case")]
@@ -109,7 +112,8 @@ impl UnstartedPayment {
         match self {
             Self::Invoice { payment, attempts_until } => {
                 let invoice = payment.invoice().expires_at();
-                Some(UnixMillis::from_secs(attempts_until.map_or(invoice, |until| until.min(invoice))))
+                let until = attempts_until.map_or(invoice, |until| until.min(invoice));
+                Some(UnixMillis::from_secs(until).minus(TIME_TO_PAY))
             }
             Self::Refund(refund) => Some(refund.expires_at()),
             Self::OnChain(_) => None,
