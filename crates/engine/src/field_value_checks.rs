@@ -9,13 +9,11 @@ use std::time::Duration;
 use crate::kernel::core::Core;
 use crate::kernel::request_errors::StartError;
 use crate::payment::configured_rules::PaymentRules;
+use crate::payment::expiry::expiry;
 use crate::payment::price::Price;
 use crate::ports::{CurrencyCode, ExchangeRates, StoreError, TicketWallet};
 use crate::request_body::{RequestBody, RequestedCurrency};
 use crate::{FieldErrors, UnixMillis};
-
-/// How long a user may take to pay if the caller does not say.
-const PAYMENT_TTL: Duration = Duration::from_secs(300);
 
 /// The longest that a user may take to pay, or to make an invoice (docs/payments.md).
 const MAX_PAYMENT_TTL: Duration = Duration::from_secs(24 * 3600);
@@ -181,9 +179,4 @@ pub(crate) fn refund_expiry(given: Option<u64>, now: UnixMillis) -> Result<UnixM
     } else {
         Ok(expires_at)
     }
-}
-
-/// Until when a user can pay, or make an invoice.
-pub(crate) fn expiry(given: Option<u64>, now: UnixMillis) -> UnixMillis {
-    given.map_or(now.plus(PAYMENT_TTL), UnixMillis::from_secs)
 }

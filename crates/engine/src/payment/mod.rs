@@ -4,6 +4,7 @@ pub(crate) mod approval;
 pub(crate) mod books;
 mod commit_spending;
 pub(crate) mod configured_rules;
+pub(crate) mod expiry;
 pub(crate) mod invoice_request;
 pub(crate) mod link;
 pub(crate) mod on_chain;

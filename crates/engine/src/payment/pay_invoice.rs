@@ -3,11 +3,12 @@
 use usher_protocol::bolt11::Invoice;
 
 use super::outgoing::start::ServicePaymentRequest;
-use crate::field_value_checks::{CheckedRequest, FieldChecks, expiry};
+use crate::field_value_checks::{CheckedRequest, FieldChecks};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{Operation, Payer, Payment, PaymentTerms};
 use crate::payment::Payments;
+use crate::payment::expiry::expiry;
 use crate::ports::{CorrelationKey, StoreError};
 use crate::request_body;
 use crate::request_body::{

@@ -3,7 +3,7 @@
 use usher_protocol::PublicKey;
 
 use crate::FieldErrors;
-use crate::field_value_checks::{CheckedRequest, FieldChecks, PRICE_FIELDS, expiry};
+use crate::field_value_checks::{CheckedRequest, FieldChecks, PRICE_FIELDS};
 use crate::kernel::commit::Change;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
@@ -12,6 +12,7 @@ use crate::operations::{
     SubscriptionState, SubscriptionView,
 };
 use crate::payment::Payments;
+use crate::payment::expiry::expiry;
 use crate::payment::price::PricedOperation;
 use crate::ports::{Conflict, StoreError};
 use crate::request_body;

@@ -1,3 +1,5 @@
+//! A decision about a payment that waits for an approval.
+
 /// What becomes of a payment that waits for an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {

@@ -26,11 +26,11 @@ use usher_protocol::bolt11::Invoice;
 
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
-use crate::field_value_checks::expiry;
 use crate::operations::{
     Effect, Input, OnChainPayment, Operation, OutgoingPayment, Refund, Spending, StateMachine, StepResult, emit,
     millis, optional_millis,
 };
+use crate::payment::expiry::expiry;
 use crate::ports::{CorrelationKey, OperationKind, PaymentRecord, PaymentRecordStatus};
 
 /// The longest that a payment waits.

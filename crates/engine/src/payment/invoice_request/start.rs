@@ -2,11 +2,12 @@
 
 use super::{RequestInvoice, RequestInvoiceDraft};
 use crate::FieldErrors;
-use crate::field_value_checks::{CheckedRequest, FieldChecks, PriceFields, expiry};
+use crate::field_value_checks::{CheckedRequest, FieldChecks, PriceFields};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{InvoiceRequest, Operation};
 use crate::payment::Payments;
+use crate::payment::expiry::expiry;
 use crate::payment::price::PricedOperation;
 use crate::ports::StoreError;
 

@@ -11,11 +11,11 @@ use usher_protocol::bolt11::Invoice;
 use super::offer::Fixed;
 use super::start::PaymentLinks;
 use super::{LinkState, LinkTerms};
-use crate::field_value_checks::expiry;
 use crate::kernel::core::Core;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{Input, Operation, Payment, PaymentOfLink, PaymentTerms, Signal};
 use crate::page_rules::KeyedPage;
+use crate::payment::expiry::expiry;
 use crate::ports::{CurrencyCode, StoreError};
 use crate::{ClientNetwork, Origin, RequestContext, StreamId};
 

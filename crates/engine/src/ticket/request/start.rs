@@ -1,10 +1,11 @@
 //! Starts a request for a token.
 
 use super::{RequestTicket, RequestTicketDraft};
-use crate::field_value_checks::{CheckedRequest, FieldChecks, expiry};
+use crate::field_value_checks::{CheckedRequest, FieldChecks};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{Operation, TicketRequest};
+use crate::payment::expiry::expiry;
 use crate::ports::StoreError;
 use crate::ticket::tickets::{Tickets, check_amount};
 use crate::{FieldErrors, StreamId};
