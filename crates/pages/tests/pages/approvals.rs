@@ -204,11 +204,7 @@ async fn operator_sees_what_waits_and_approves_it() {
     assert_eq!(pages.wallet.prepared(), 0);
 
     let html = pages.send(get(&format!("/approve/{by_key}/approve"), Some(session))).await.2;
-    let payee = waiting(&pages).await.into_iter().map(|payment| match payment.purpose {
-        PaymentPurpose::Invoice { payee, .. } => payee,
-        other => panic!("no invoice: {other:?}"),
-    });
-    let payee = payee.last().unwrap();
+    let PaymentPurpose::Invoice { payee, .. } = waiting(&pages).await.remove(0).purpose else { panic!("no invoice") };
     for text in ["Approve 21\u{202f}000.5 sats", "in 6 h 0 min (2027-01-15 14:00 UTC)", payee.as_str()] {
         assert!(html.contains(text), "{text}: {html}");
     }
