@@ -2150,7 +2150,8 @@ public final class UsherApi {
      * Revokes an API key.
      *
      * <p>From this response on it is not accepted, and WebSockets, event streams and long polls that were opened with
-     * it have ended. A request that is being processed runs to its end, and operations that it has started continue.
+     * it have ended. A request that is being processed runs to its end, and operations that it has started continue,
+     * but for payments that wait for an approval: these are declined, in a moment.
      *
      * <p>An API key needs the scope {@code admin}.
      *
