@@ -29,7 +29,8 @@ pub(crate) async fn connect_users(fixture: &Fixture, users: usize, rounds: usize
     let mut people = Vec::with_capacity(users);
     for (identities, wallet) in wallets {
         let mut app = Connection::open(fixture.service.address()).await?;
-        app.call(&http::get("/health", "")).await?.ok()?;
+        // With the token: the service keeps only so many connections of strangers.
+        app.call(&http::get("/version", fixture.instance.token())).await?.ok()?;
         people.push(ConnectedUser { identities, wallet, app });
     }
     Ok(people)

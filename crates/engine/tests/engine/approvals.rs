@@ -64,7 +64,7 @@ async fn nothing_is_asked_of_the_backend_before_somebody_else_approves() {
     let (listed, _) = payments.waiting_for_approval(None, 10).await.unwrap();
     let [payment] = &listed[..] else { panic!("{listed:?}") };
     assert_eq!((payment.id, payment.amount, payment.max_fee, payment.requested_by), (stream, 5_000, 50, APP));
-    assert_eq!(payment.expires_at, NOW.plus(Duration::from_secs(3600)));
+    assert_eq!(payment.expires_at, NOW.plus(Duration::from_secs(3590)));
     assert!(matches!(&payment.purpose, PaymentPurpose::Invoice { payee, .. } if payee.len() == 66), "{payment:?}");
     assert_eq!(payments.waiting_for_approval(None, 1).await.unwrap().1, Some(stream));
     assert_eq!(payments.waiting_for_approval(Some(stream), 1).await.unwrap(), (Vec::new(), None));

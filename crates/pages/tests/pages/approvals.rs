@@ -184,7 +184,7 @@ async fn operator_sees_what_waits_and_approves_it() {
         "key “payroll &#60;1&#62;”",
         "the service’s token",
         "less than a minute ago",
-        "in 6 h 0 min",
+        "in 5 h 59 min",
         "data-state=\"waiting\"",
     ] {
         assert!(html.contains(text), "{text}: {html}");
@@ -205,7 +205,7 @@ async fn operator_sees_what_waits_and_approves_it() {
 
     let html = pages.send(get(&format!("/approve/{by_key}/approve"), Some(session))).await.2;
     let PaymentPurpose::Invoice { payee, .. } = waiting(&pages).await.remove(0).purpose else { panic!("no invoice") };
-    for text in ["Approve 21\u{202f}000.5 sats", "in 6 h 0 min (2027-01-15 14:00 UTC)", payee.as_str()] {
+    for text in ["Approve 21\u{202f}000.5 sats", "in 5 h 59 min (2027-01-15 13:59 UTC)", payee.as_str()] {
         assert!(html.contains(text), "{text}: {html}");
     }
     let body = confirmation(&pages, session, by_key, "approve").await;
