@@ -11,7 +11,7 @@ import urllib.parse
 
 import schemathesis
 from hypothesis import strategies as st
-from schemathesis.core.failures import ServerError
+from schemathesis.core.failures import AcceptedNegativeData, ServerError
 from schemathesis.openapi.checks import RejectedPositiveData
 
 # Where nobody listens: the discard port of this machine.
@@ -97,9 +97,16 @@ def filter_failure(context, failure, case, response):
     problem = problem_of(response)
     if isinstance(failure, ServerError):
         return not (response.status_code == 503 and problem.get("code") in LACKS)
+    if isinstance(failure, AcceptedNegativeData):
+        return not has_null(case.body)
     if isinstance(failure, RejectedPositiveData) and response.status_code in (400, 422):
         return not is_beyond_the_schema(case, response.status_code, problem)
     return True
+
+
+def has_null(body):
+    """Whether a field is null, which is the same as if it were absent."""
+    return isinstance(body, dict) and any(value is None for value in body.values())
 
 
 def problem_of(response):
@@ -114,7 +121,7 @@ def is_beyond_the_schema(case, status, problem):
     """Whether a value that the schema allows was refused by a rule that is documented otherwise.
 
     Either by a code of its own (`jwt_expired`), or because each of the fields that were refused has a format of ours or
-    is a second name of another field with another value.
+    is a second name of another field with another value, or because two of its items exclude each other.
     """
     code = problem.get("code")
     if code == "malformed_json":
@@ -124,7 +131,10 @@ def is_beyond_the_schema(case, status, problem):
         return f"`{code}`" in documented.get("description", "")
     errors = problem.get("errors", [])
     return bool(errors) and all(
-        error["detail"].startswith("must be the same as ") or has_format_of_ours(case, error["pointer"]) for error in errors
+        error["detail"].startswith("must be the same as ")
+        or " do not go together: " in error["detail"]
+        or has_format_of_ours(case, error["pointer"])
+        for error in errors
     )
 
 

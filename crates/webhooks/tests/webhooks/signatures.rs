@@ -107,8 +107,9 @@ async fn secrets_are_replaced_between_posts() {
     receiver.set_secrets(&[STANDARD_FORM.into(), PLAIN.into()]).unwrap();
     assert!(receiver.set_secrets(&["".into()]).is_err(), "not taken, and nothing changes");
     assert_eq!(receiver.last_uses(), [None, None]);
-    receiver.post(stream_id(), &event(7), now()).await;
-    assert_eq!(receiver.last_uses(), [Some(now()), Some(now())]);
+    let at = now();
+    receiver.post(stream_id(), &event(7), at).await;
+    assert_eq!(receiver.last_uses(), [Some(at), Some(at)]);
     let both = received.recv().await.unwrap();
     receiver.set_secrets(&[]).unwrap();
     receiver.post(stream_id(), &event(7), now()).await;
