@@ -42,11 +42,11 @@ async fn audit(app: &TestApp) -> Vec<Value> {
 async fn a_second_key_decides_and_the_audit_log_says_who() {
     let app = start().await;
     let shop = Holder::of(&app, json!({ "scopes": ["payments:send", "events:read"] })).await;
-    let desk = Holder::of(&app, json!({ "scopes": ["approvals"] })).await;
+    let approver = Holder::of(&app, json!({ "scopes": ["approvals"] })).await;
     let both = Holder::of(&app, json!({ "scopes": ["approvals", "payments:send"] })).await;
     let (first, second, third) = (ask(&shop).await, ask(&token(&app)).await, ask(&both).await);
 
-    let list = desk.get("/approvals").await;
+    let list = approver.get("/approvals").await;
     let requested_by: Vec<_> =
         list.body["approvals"].as_array().unwrap().iter().map(|one| &one["requested_by"]).collect();
     assert_eq!(requested_by, [&json!(shop.id), &json!("token"), &json!(both.id)]);
@@ -59,21 +59,21 @@ async fn a_second_key_decides_and_the_audit_log_says_who() {
             "expires_at": created["expires_at"],
         })
     );
-    let page = desk.get(&format!("/approvals?limit=1&after={first}")).await.body;
+    let page = approver.get(&format!("/approvals?limit=1&after={first}")).await.body;
     assert_eq!((&page["approvals"][0]["stream_id"], &page["next"]), (&json!(second), &json!(second)));
 
     assert_eq!(shop.get("/approvals").await.code(), (403, "scope_missing"));
     assert_eq!(decide(&shop, &first, "approve").await.code(), (403, "scope_missing"));
     assert_eq!(decide(&both, &third, "approve").await.code(), (403, "own_request"));
     assert_eq!(decide(&token(&app), &second, "approve").await.code(), (403, "own_request"));
-    assert_eq!(decide(&desk, &first, "allow").await.code(), (422, "invalid_request"));
+    assert_eq!(decide(&approver, &first, "allow").await.code(), (422, "invalid_request"));
     for none in ["nonsense", "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11"] {
-        assert_eq!(decide(&desk, none, "approve").await.code(), (404, "approval_not_found"), "{none}");
+        assert_eq!(decide(&approver, none, "approve").await.code(), (404, "approval_not_found"), "{none}");
     }
     let before = audit(&app).await.len();
-    let approved = decide(&desk, &first, "approve").await;
+    let approved = decide(&approver, &first, "approve").await;
     assert_eq!((approved.status, approved.body), (200, json!({ "stream_id": first, "decision": "approve" })));
-    assert_eq!(decide(&desk, &first, "approve").await.code(), (404, "approval_not_found"));
+    assert_eq!(decide(&approver, &first, "approve").await.code(), (404, "approval_not_found"));
     assert_eq!(decide(&both, &second, "approve").await.status, 200);
     assert_eq!(decide(&both, &third, "decline").await.status, 200, "one's own can be declined");
 
@@ -82,11 +82,15 @@ async fn a_second_key_decides_and_the_audit_log_says_who() {
         .iter()
         .map(|entry| (&entry["actor"], &entry["action"], &entry["outcome"], &entry["details"]["decision"]))
         .collect();
-    let (desk_id, both_id, action, ok) = (json!(desk.id), json!(both.id), json!("decideApproval"), json!("ok"));
+    let (approver_id, both_id, action, ok) = (json!(approver.id), json!(both.id), json!("decideApproval"), json!("ok"));
     let (approve, decline) = (json!("approve"), json!("decline"));
     assert_eq!(
         said,
-        [(&desk_id, &action, &ok, &approve), (&both_id, &action, &ok, &approve), (&both_id, &action, &ok, &decline)]
+        [
+            (&approver_id, &action, &ok, &approve),
+            (&both_id, &action, &ok, &approve),
+            (&both_id, &action, &ok, &decline)
+        ]
     );
     assert_eq!(entries[before]["details"]["stream_id"], json!(first));
     let refused = |entry: &&Value| entry["outcome"] == "own_request";
@@ -125,7 +129,7 @@ async fn keys_that_see_only_their_streams_and_former_secrets_approve_nothing() {
 async fn no_key_creates_rotates_or_revokes_one_that_approves() {
     let app = start().await;
     let admin = Holder::of(&app, json!({ "scopes": ["admin", "payments:send"] })).await;
-    let desk = Holder::of(&app, json!({ "scopes": ["approvals", "payments:send"] })).await;
+    let approver = Holder::of(&app, json!({ "scopes": ["approvals", "payments:send"] })).await;
     for scopes in [json!(["approvals"]), json!(["approvals", "payments:send"]), json!(["admin", "approvals"])] {
         let answer = admin.post("/keys", json!({ "name": "x", "scopes": scopes })).await;
         assert_eq!(
@@ -137,16 +141,16 @@ async fn no_key_creates_rotates_or_revokes_one_that_approves() {
     let answer = token(&app).post("/keys", json!({ "name": "x", "scopes": ["admin", "approvals"] })).await;
     assert_eq!(answer.code(), (422, "invalid_request"));
     assert!(answer.body["errors"][0]["detail"].as_str().unwrap().contains("approvals and admin"), "{}", answer.body);
-    assert_eq!(admin.post(&format!("/keys/{}/rotate", desk.id), json!({})).await.code(), (422, "invalid_request"));
-    assert_eq!(admin.delete(&format!("/keys/{}", desk.id)).await.code(), (422, "invalid_request"));
-    assert_eq!(desk.get("/approvals").await.status, 200, "it was neither rotated nor revoked");
+    assert_eq!(admin.post(&format!("/keys/{}/rotate", approver.id), json!({})).await.code(), (422, "invalid_request"));
+    assert_eq!(admin.delete(&format!("/keys/{}", approver.id)).await.code(), (422, "invalid_request"));
+    assert_eq!(approver.get("/approvals").await.status, 200, "it was neither rotated nor revoked");
     for (method, path) in [(Method::POST, "/keys"), (Method::GET, "/keys")] {
-        assert_eq!(Answer::of(desk.request(method, path)).await.code(), (403, "scope_missing"));
+        assert_eq!(Answer::of(approver.request(method, path)).await.code(), (403, "scope_missing"));
     }
     // A key's request stays that key's when it is rotated.
-    let stream = ask(&desk).await;
-    let rotated = token(&app).post(&format!("/keys/{}/rotate", desk.id), json!({})).await.body;
-    let again = Holder { app: &app, id: desk.id.clone(), secret: rotated["secret"].as_str().unwrap().to_owned() };
+    let stream = ask(&approver).await;
+    let rotated = token(&app).post(&format!("/keys/{}/rotate", approver.id), json!({})).await.body;
+    let again = Holder { app: &app, id: approver.id.clone(), secret: rotated["secret"].as_str().unwrap().to_owned() };
     assert_eq!(decide(&again, &stream, "approve").await.code(), (403, "own_request"));
     assert_eq!(decide(&token(&app), &stream, "approve").await.status, 200);
     app.stop().await;
