@@ -6,9 +6,10 @@ use sha2::{Digest as _, Sha256};
 use usher_engine::ports::{CurrencyCode, IdempotencyKey, StoreError};
 use usher_engine::request_body::RequestedCurrency;
 use usher_engine::{
-    AuthenticateKey, ClientNetwork, Engine, IdempotentRequest, InvoiceContent, KeyHandshakeRequest,
-    KeyHandshakeStarted, LoginRequest, LoginStarted, OpenedLogin, PayInvoiceRequest, PricedOperation,
-    RecurringPaymentRequest, RenderedResponse, RequestInvoice, SinglePaymentRequest, StartError, StreamId, VisitError,
+    Approver, AuthenticateKey, ClientNetwork, DecideError, Engine, IdempotentRequest, InvoiceContent,
+    KeyHandshakeRequest, KeyHandshakeStarted, LoginRequest, LoginStarted, OpenedLogin, PayInvoiceRequest,
+    PricedOperation, RecurringPaymentRequest, RenderedResponse, RequestInvoice, SinglePaymentRequest, StartError,
+    StreamId, VisitError,
 };
 use usher_protocol::PublicKey;
 use usher_protocol::calendar::Calendar;
@@ -48,6 +49,25 @@ pub async fn make(world: Arc<World>, engine: Arc<Engine>, call: Call) {
                     }
                 }
                 Err(error) => state.failed(&call, &error.to_string()),
+            }
+            drop(state);
+            world.queued.notify_one();
+            return;
+        }
+        AppRequest::Decide { stream, decision, by_requester } => {
+            let operator = Approver::Operator(world.lock().service.public_key());
+            let by = if *by_requester { Approver::Client(None) } else { operator };
+            let decided = engine.payments().decide(*stream, *decision, by).await;
+            let mut state = world.lock();
+            match decided {
+                Err(DecideError::Store(error)) => state.failed(&call, &error.to_string()),
+                decided => {
+                    state.app.pending.remove(&call.number);
+                    match decided {
+                        Ok(()) => state.decided(*stream, *decision, *by_requester),
+                        Err(error) => state.log(&format!("call {} is refused: {error}", call.number)),
+                    }
+                }
             }
             drop(state);
             world.queued.notify_one();
@@ -180,7 +200,10 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
             };
             engine.payments().pay(request, once(call, stream)).await?
         }
-        AppRequest::PayTheirs(_, None) | AppRequest::PayOurs(None) | AppRequest::Close { .. } => {
+        AppRequest::PayTheirs(_, None)
+        | AppRequest::PayOurs(None)
+        | AppRequest::Close { .. }
+        | AppRequest::Decide { .. } => {
             return Err(StartError::NoLightning);
         }
     };

@@ -21,6 +21,7 @@ use crate::ports::messenger::Observed;
 use crate::ports::network::Network;
 use crate::ports::webhook::Webhook;
 use crate::world::World;
+use crate::world::approvals::APPROVAL_ABOVE;
 use crate::world::instances::Seat;
 
 /// What a bitcoin costs: a euro is 5,000 millisats.
@@ -80,9 +81,9 @@ impl Service {
         let clock: Arc<dyn Clock> = Arc::new(clock);
         let (operations, relays) = (Layer::default(), Layer::default());
         let network = Network { world: Arc::clone(world), tasks: TaskTracker::new(), relays: relays_run_on, seat };
-        let (service, connection, has_webhook) = {
+        let (service, connection, has_webhook, has_approvals) = {
             let state = world.lock();
-            (state.service.clone(), state.node.connection_string(), state.plan.webhook)
+            (state.service.clone(), state.node.connection_string(), state.plan.webhook, state.plan.approvals)
         };
 
         let address = RelayAddress::parse("ws://main.example").map_err(|error| error.to_string())?;
@@ -135,14 +136,11 @@ impl Service {
             remote_signer: None,
             rates: Some(rates),
         };
-        let engine = Engine::start(
-            usher_engine::testing::options(identity.main_key),
-            parts,
-            &operations.tasks,
-            operations.stop.clone(),
-        )
-        .await
-        .map_err(|error| error.to_string())?;
+        let mut options = usher_engine::testing::options(identity.main_key);
+        options.payments.spending.approval_above = has_approvals.then_some(APPROVAL_ABOVE);
+        let engine = Engine::start(options, parts, &operations.tasks, operations.stop.clone())
+            .await
+            .map_err(|error| error.to_string())?;
         Ok(Self { engine, operations, relays })
     }
 

@@ -78,6 +78,8 @@ pub struct FaultPlan {
     pub webhook: bool,
     /// What happens is written down: one operation and one outage.
     pub script: Option<Script>,
+    /// Some payments by the service's own Lightning backend wait for an approval.
+    pub approvals: bool,
     /// How many instances share a database; none is one without a lease.
     pub instances: usize,
 }
@@ -125,6 +127,7 @@ impl FaultPlan {
             sqlite: false,
             webhook: true,
             script: Some(script),
+            approvals: false,
             instances: 0,
         }
     }
@@ -158,6 +161,7 @@ impl FaultPlan {
             sqlite: false,
             webhook: true,
             instances: if decisions.percent(50) { 2 } else { 3 },
+            approvals: seed % 8 < 2,
             ..Self::of(workload_seed(workload), decisions)
         }
     }
@@ -196,6 +200,7 @@ impl FaultPlan {
             sqlite: seed % 20 == 13,
             webhook: decisions.percent(80),
             script: None,
+            approvals: matches!(seed % 20, 0 | 4 | 12),
             instances: 0,
         };
         match workload {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use nostr::{Event, EventId};
 use serde_json::Value;
+use usher_engine::{Decision, StreamId};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{PaymentHash, PaymentRequest, WalletMessage};
 
@@ -171,6 +172,15 @@ pub enum AppRequest {
     PayTheirs(usize, Option<Invoice>),
     /// That the service's own wallet pays another's invoice.
     PayOurs(Option<Invoice>),
+    /// A decision about a payment that waits for an approval.
+    Decide {
+        /// The payment's stream.
+        stream: StreamId,
+        /// The decision.
+        decision: Decision,
+        /// By the client that asked for the payment.
+        by_requester: bool,
+    },
 }
 
 /// What a user's wallet does after its user has thought about it.

@@ -91,6 +91,12 @@ impl State {
         self.later(after, Action::Call(Call { number, what, once }));
     }
 
+    /// A call that is made again until it has a response.
+    pub(super) fn call_until_answered(&mut self, after: Duration, what: AppRequest) {
+        let number = self.number();
+        self.later(after, Action::Call(Call { number, what, once: true }));
+    }
+
     /// A call is about to be made. While the service is down it is made again later.
     pub(super) fn begin(&mut self, mut call: Call) -> Option<Call> {
         if !self.up {
@@ -107,6 +113,7 @@ impl State {
                 }
                 *given = made;
             }
+            AppRequest::Decide { stream, decision, by_requester } => self.decides(*stream, *decision, *by_requester),
             _ => {}
         }
         self.app.pending.insert(call.number, call.clone());
@@ -126,6 +133,10 @@ impl State {
             AppRequest::Payment { user, lives, .. } => format!("{} shall pay within {lives} s", name(user)),
             AppRequest::Subscribe { user, .. } => format!("{} shall agree to a subscription", name(user)),
             AppRequest::Close { user, id } => format!("{id} of {} is closed", name(user)),
+            AppRequest::Decide { stream, decision, by_requester } => {
+                let who = if *by_requester { "who asked for it says" } else { "an operator says" };
+                format!("{who} {} to {}", decision.as_str(), self.invariants.label(*stream))
+            }
             AppRequest::Invoice(user) => format!("{} shall make an invoice", name(user)),
             AppRequest::PayTheirs(user, _) => format!("{} shall pay another's invoice", name(user)),
             AppRequest::PayOurs(invoice) => {

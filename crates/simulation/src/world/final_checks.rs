@@ -76,6 +76,15 @@ impl State {
                 }
             }
         }
+        for (stream, record) in &self.invariants.approvals {
+            let Some(book) = self.invariants.streams.get(stream) else { continue };
+            let reasons = ["it was declined", "nobody approved it in time"];
+            let ended_by =
+                reasons.into_iter().find(|reason| book.events.iter().any(|(event, _)| event.data.contains(reason)));
+            if let Some(how) = record.contradicted_by(ended_by) {
+                broken.push(("one-decision", format!("{}: {how}", book.label)));
+            }
+        }
         for key in self.invariants.reusable_login.without_outcome() {
             broken.push((
                 "everybody-has-an-outcome",

@@ -15,6 +15,7 @@ use usher_protocol::kind;
 use usher_protocol::message::PaymentHash;
 
 use super::State;
+use super::approvals::ApprovalRecord;
 use super::nwc_wallet::PaymentState;
 use super::reusable_login::ReusableLoginRecord;
 
@@ -54,8 +55,10 @@ pub struct StreamBook {
     pub invoices: Vec<PaymentHash>,
     /// The payment hash of somebody else's invoice.
     pub pays: Option<PaymentHash>,
-    /// When it began, in milliseconds since the beginning.
+    /// When it began, in milliseconds since the beginning; when it waited for an approval, since that ended.
     pub began: u64,
+    /// It waits for an approval.
+    waits: bool,
     /// The subscription and the date it charges.
     pub charge: Option<(String, u64)>,
     /// Whether it is the reusable login's.
@@ -102,6 +105,8 @@ pub struct InvariantChecker {
     pub agreements: BTreeMap<EventId, String>,
     /// What was told of the users at the reusable login.
     pub reusable_login: ReusableLoginRecord,
+    /// What was decided about the payments that waited for an approval.
+    pub approvals: BTreeMap<StreamId, ApprovalRecord>,
     /// Subscriptions whose agreement reached the service.
     agreed: BTreeSet<String>,
     /// The Lightning backend's definite refusals to pay, by response.
@@ -264,6 +269,7 @@ impl State {
                 invoices: Vec::new(),
                 pays,
                 began: now,
+                waits: false,
                 charge,
                 is_reusable_login: state.get("login").is_some_and(Value::is_object),
                 done: false,
@@ -272,6 +278,10 @@ impl State {
             self.invariants.streams.insert(id, book);
         }
         if let Some(book) = self.invariants.streams.get_mut(&id) {
+            if book.waits {
+                book.began = now;
+            }
+            book.waits = state.get("holds").is_some();
             book.done = commit.done;
             book.finished = commit.finished;
             book.invoices.extend(commit.watched.filter(|hash| !book.invoices.contains(hash)));
@@ -329,6 +339,9 @@ impl State {
             if matches!(state, Some(PaymentState::InFlight | PaymentState::Succeeded)) {
                 self.violation("not-paid-is-final", &format!("{label} says so, and it is {state:?}"));
             }
+        }
+        if status == "approval_required" {
+            self.waits_for_approval(stream);
         }
         self.told(event_type, &data);
     }

@@ -5,6 +5,7 @@
 
 pub mod action;
 pub mod app;
+pub mod approvals;
 mod final_checks;
 pub mod instances;
 pub mod invariants;

@@ -11,6 +11,7 @@ use usher_protocol::message::PaymentHash;
 use usher_protocol::{Keys, envelope};
 
 use super::action::{Action, Request};
+use super::approvals::APPROVAL_ABOVE;
 use super::invoice_factory::{invoice, preimage};
 use super::{State, keys};
 use crate::outage_script::Operation;
@@ -173,7 +174,8 @@ impl State {
             Some(Operation::PayRefused) => PaymentBehaviour::Refuses,
             Some(_) => PaymentBehaviour::Pays,
         };
-        let made = invoice(&keys(203), number, 5_000, self.secs(), 1800)?;
+        let more = if self.plan.approvals { self.decisions.number(0..3) } else { 0 };
+        let made = invoice(&keys(203), number, APPROVAL_ABOVE + more, self.secs(), 1800)?;
         let outgoing = Outgoing {
             number,
             state: PaymentState::Nothing,
@@ -320,6 +322,7 @@ impl State {
         let text = request.params.get("invoice").and_then(Value::as_str)?;
         let asked: Invoice = text.parse().ok()?;
         let (hash, late) = (asked.payment_hash(), self.decisions.number(5_000..600_000));
+        self.pays_out(&asked);
         let Some(outgoing) = self.node.outgoing.get_mut(&hash) else { return Some(Err("OTHER")) };
         outgoing.asked += 1;
         let (number, behaviour, before) = (outgoing.number, outgoing.behaviour, outgoing.state);
