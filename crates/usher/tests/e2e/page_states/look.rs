@@ -47,18 +47,17 @@ impl Look {
                 for is_phone in [true, false] {
                     let (width, height) = if is_phone { (320, 568) } else { (1200, 800) };
                     browser.show_as(width, height, is_phone).await;
+                    browser.prefer(&[("prefers-color-scheme", "light")]).await;
+                    settle(browser, reload).await;
+                    assert_eq!(browser.accessibility_faults().await, [] as [&str; 0], "{name} {width}");
+                    assert_eq!(browser.overflow().await, json!(0), "{name} {width}");
                     for features in [
-                        &[("prefers-color-scheme", "light")][..],
-                        &[("prefers-color-scheme", "dark"), ("prefers-reduced-motion", "reduce")],
+                        &[("prefers-color-scheme", "dark"), ("prefers-reduced-motion", "reduce")][..],
                         &[("forced-colors", "active")],
                     ] {
+                        // These change the look of what is there.
                         browser.prefer(features).await;
-                        settle(browser, reload).await;
-                        assert_eq!(
-                            browser.accessibility_faults().await,
-                            [] as [&str; 0],
-                            "{name} {width} {features:?}"
-                        );
+                        assert_eq!(browser.contrast_faults().await, [] as [&str; 0], "{name} {width} {features:?}");
                         assert_eq!(browser.overflow().await, json!(0), "{name} {width} {features:?}");
                         if features.len() > 1 {
                             let moves = "[...document.querySelectorAll('*')].some(element =>
