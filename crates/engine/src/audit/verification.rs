@@ -69,6 +69,9 @@ pub enum AuditFault {
     /// This entry is missing.
     #[error("entry {0} is missing")]
     Missing(u64),
+    /// This entry has the number of one that was removed after its retention.
+    #[error("entry {0} was added: those up to {1} were removed after their retention")]
+    Added(u64, u64),
     /// This entry does not follow from the one before it.
     #[error("entry {0} is not what was written: it, or its place, was changed, or the log has another service's key")]
     Changed(u64),
@@ -127,8 +130,14 @@ async fn verify_after(
     noted: Option<AuditHead>,
     first: AuditLink,
 ) -> Result<AuditVerification, StoreError> {
-    let mut at = first;
+    let mut at = key.masked(&first);
     let mut found = AuditVerification { removed: first.sequence, head: None, fault: None };
+    if let [oldest] = &*log.audit_entries(0, 1).await?
+        && oldest.sequence <= first.sequence
+    {
+        found.fault = Some(AuditFault::Added(oldest.sequence, first.sequence));
+        return Ok(found);
+    }
     loop {
         let entries = log.audit_entries(at.sequence, PAGE).await?;
         for entry in &entries {

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The hashes are stored with the entries; of the links only the one before the oldest entry and the one after the newest. Whoever
-//! has the database and not the key knows no other link, so the log can neither be cut at an end nor continued.
+//! has the database and not the key knows no other link, so the log can neither be cut at an end nor continued. The one before the
+//! oldest entry is stored under a mask, so that no other link, such as the one after the newest entry, can take its place.
 
 use std::fmt;
 use std::sync::Arc;
@@ -100,7 +101,7 @@ impl fmt::Debug for AuditLink {
 /// Where the log begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuditBounds {
-    /// Before the oldest entry that is kept.
+    /// Before the oldest entry that is kept, [masked](AuditKey::masked).
     pub first: AuditLink,
     /// After the newest one.
     pub last: AuditLink,
@@ -174,10 +175,11 @@ impl AuditKey {
         mac.finalize().into_bytes().into()
     }
 
-    /// The place after the last of these entries that was made before `before`, as all before it. None of them is one that does not
-    /// follow from the one before it: with a changed time, somebody could have it removed.
+    /// The [beginning](AuditBounds::first), as it is stored, after the last of these entries that was made before `before`, as all
+    /// before it. None of them is one that does not follow from the one before it: with a changed time, somebody could have it
+    /// removed.
     pub fn after_old(&self, first: &AuditLink, entries: &[AuditEntry], before: UnixMillis) -> AuditLink {
-        let mut after = *first;
+        let mut after = self.masked(first);
         for AuditEntry { sequence, record, hash } in entries {
             let follows = *sequence == after.sequence.saturating_add(1);
             if record.at >= before || !follows || self.hash(&after.link, *sequence, record) != *hash {
@@ -185,7 +187,23 @@ impl AuditKey {
             }
             after = self.link(*sequence, hash);
         }
-        after
+        self.masked(&after)
+    }
+
+    /// A beginning as it is stored, from the place that it is; and the place, from what is stored.
+    pub fn masked(&self, place: &AuditLink) -> AuditLink {
+        // Before the first entry there is nothing to hide.
+        if place.sequence == 0 {
+            return *place;
+        }
+        let mut mac = (*self.0).clone();
+        mac.update(b"first");
+        mac.update(&place.sequence.to_be_bytes());
+        let mut masked = *place;
+        for (byte, mask) in masked.link.iter_mut().zip(mac.finalize().into_bytes()) {
+            *byte ^= mask;
+        }
+        masked
     }
 
     /// The place after an entry.

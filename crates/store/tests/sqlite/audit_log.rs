@@ -45,7 +45,7 @@ async fn after(sql: &str) -> [Option<AuditFault>; 2] {
 
 #[tokio::test]
 async fn every_change_is_found_and_the_first_wrong_entry_is_named() {
-    use AuditFault::{Changed, CutAtEnd, End, Missing};
+    use AuditFault::{Added, Changed, CutAtEnd, End, Missing};
     assert_eq!(after("").await, [None, None]);
     for column in ["actor", "address", "action", "details", "outcome", "request_id"] {
         let edited = format!("UPDATE audit_log SET {column} = 'x' WHERE sequence = 6;");
@@ -88,6 +88,18 @@ async fn every_change_is_found_and_the_first_wrong_entry_is_named() {
         (
             "DELETE FROM audit_log WHERE sequence < 6; UPDATE audit_chain SET sequence = 5 WHERE bound = 'first';",
             [Some(Changed(6)); 2],
+        ),
+        // Emptied, as if everything had been removed after its retention.
+        (
+            "DELETE FROM audit_log; UPDATE audit_chain SET (sequence, link) =
+                (SELECT sequence, link FROM audit_chain WHERE bound = 'last') WHERE bound = 'first';",
+            [Some(End(10)), Some(Changed(11))],
+        ),
+        // Added before the beginning.
+        (
+            "INSERT INTO audit_log SELECT 2, at, actor, address, action, details, outcome, request_id, hash
+                FROM audit_log WHERE sequence = 6;",
+            [Some(Added(2, 3)); 2],
         ),
         ("UPDATE audit_chain SET link = x'00' WHERE bound = 'first';", [Some(Changed(4)); 2]),
         ("UPDATE audit_chain SET link = zeroblob(32) WHERE bound = 'last';", [Some(End(10)), Some(Changed(11))]),
