@@ -23,6 +23,9 @@ use crate::metrics::HttpMetrics;
 use crate::problem::Problem;
 use crate::service_status::ServiceStatus;
 
+/// When the store is asked again to decline the requests of revoked keys.
+const DECLINED_AGAIN_AFTER: Duration = Duration::from_secs(5);
+
 /// The limits of the API (`limits.*` in the configuration).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -176,6 +179,22 @@ pub struct Shared {
 }
 
 impl ApiState {
+    /// Declines, in the background, the payments that wait for an approval and were asked for by keys that are revoked. There may be
+    /// thousands. While the store fails it is tried again.
+    pub fn decline_requests_of_revoked_keys(&self) {
+        let state = self.clone();
+        self.tasks.spawn(async move {
+            let is_revoked = |origin| state.keys.of_origin(origin).is_none();
+            while let Err(error) = state.engine.payments().decline_requests_of_revoked(is_revoked).await {
+                tracing::warn!(%error, "what a revoked key has asked for still waits for an approval; trying again in 5 s");
+                tokio::select! {
+                    () = state.stop.cancelled() => break,
+                    () = state.clock.sleep(DECLINED_AGAIN_AFTER) => {}
+                }
+            }
+        });
+    }
+
     /// Puts the parts together.
     pub fn new(parts: ApiParts) -> Self {
         let ApiParts {

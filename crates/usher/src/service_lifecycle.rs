@@ -198,6 +198,8 @@ impl Service {
             openid: provider,
             pages,
         });
+        // The service may have been stopped just after a key was revoked.
+        state.decline_requests_of_revoked_keys();
         let serve = |listener, surface| {
             let options = ServeOptions { surface, ..serve_options(config, &identity) };
             http.tasks.spawn(usher_api::serve(listener, state.clone(), options, http.tasks.clone(), http.stop.clone()));

@@ -193,6 +193,27 @@ async fn what_a_revoked_key_has_asked_for_is_declined() {
     app.stop().await;
 }
 
+/// As a kill, or a database that fails, may leave it.
+#[tokio::test]
+async fn what_a_revoked_key_has_asked_for_cannot_be_approved() {
+    let app = start().await;
+    let shop = Holder::of(&app, json!({ "scopes": ["payments:send"] })).await;
+    let (left, other) = (ask(&shop).await, ask(&shop).await);
+    app.keys.revoke(shop.id.parse().unwrap(), None).await.unwrap();
+    let entries = async || app.get("/audit").send().await.unwrap().json::<Value>().await.unwrap()["entries"].clone();
+    let before = entries().await;
+    assert_eq!(decide(&token(&app), &left, "approve").await.code(), (404, "approval_not_found"));
+    assert_eq!(entries().await, before, "nothing was approved");
+    // As the next start does it, and a repeated revocation.
+    assert_eq!(token(&app).delete(&format!("/keys/{}", shop.id)).await.status, 404);
+    for stream in [&left, &other] {
+        let events: Value =
+            app.get(&format!("/events/{stream}?after=1&wait=20")).send().await.unwrap().json().await.unwrap();
+        assert_eq!(events["events"][0]["data"]["reason"], "the key that asked for it was revoked", "{events}");
+    }
+    app.stop().await;
+}
+
 #[tokio::test]
 async fn keys_withdraw_no_tickets_above_the_limit() {
     let mut builder = TestApp::builder();

@@ -142,6 +142,7 @@ impl ApprovalsState {
         pending.set(entry);
         let work = async {
             PendingAudit::add_detail("decision", decision.as_str());
+            engine.payments().decline_if_revoked(id, &|origin| self.keys.of_origin(origin).is_none()).await?;
             engine.payments().decide(id, decision, Approver::Operator(operator)).await
         };
         pending.scope(work).await

@@ -216,6 +216,7 @@ impl ApprovalsState {
     /// The key of the login that the browser has just completed here, if it has. It counts once.
     async fn take_login(&self, headers: &HeaderMap) -> Result<Option<PublicKey>, StoreError> {
         let (engine, continue_url) = (&self.pages.engine, self.continue_url());
+        let _only = self.returning.lock().await;
         for (login, browser) in shown_logins(self.pages.url(), headers) {
             let state = engine.logins().state_leading_to(&continue_url, login, &browser).await?;
             let Some(state) = state.filter(|state| state.is_over()) else { continue };

@@ -77,6 +77,8 @@ struct Approvals {
     tasks: TaskTracker,
     sessions: Sessions,
     logins: BegunLogins,
+    /// Held while a browser comes back from its login, which counts once.
+    returning: tokio::sync::Mutex<()>,
     recorded_refusals: Mutex<TokenBucket<Duration>>,
 }
 
@@ -105,6 +107,7 @@ pub(crate) fn router(pages: PagesState, options: ApprovalsOptions) -> Router {
         tasks,
         sessions: Sessions::new(Arc::clone(&clock), randomness),
         logins: BegunLogins::default(),
+        returning: tokio::sync::Mutex::default(),
         recorded_refusals: Mutex::new(TokenBucket::new(RECORDED_REFUSALS, clock.monotonic())),
         clock,
     });

@@ -104,6 +104,8 @@ pub(crate) async fn decide_approval(
     let decided = async move {
         keys.require_current(authorization.key())?;
         let by = Approver::Client(authorization.key_id().map(|key| key.origin()));
+        let is_revoked = |origin| keys.of_origin(origin).is_none();
+        engine.payments().decline_if_revoked(payment, &is_revoked).await.map_err(DecideError::from)?;
         engine.payments().decide(payment, decision, by).await.map_err(Error::from)
     };
     detached_change::run_detached(&state, decided).await??;

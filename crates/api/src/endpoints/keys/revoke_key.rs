@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::ports::KeyId;
 use utoipa::ToSchema;
 
 use super::key::{Error, id};
@@ -49,17 +48,10 @@ pub(crate) async fn revoke_key(
 ) -> Result<Json<Revoked>, Error> {
     state.tokens.require_current(&authorization)?;
     let (id, keys) = (id(parameter)?, Arc::clone(&state.keys));
-    detached_change::run_detached(&state, async move { keys.revoke(id, authorization.key()).await }).await??;
-    decline_requests(&state, id);
+    let revoked =
+        detached_change::run_detached(&state, async move { keys.revoke(id, authorization.key()).await }).await;
+    // Also if it is gone already: the service may have been killed just after it was revoked.
+    state.decline_requests_of_revoked_keys();
+    revoked??;
     Ok(Json(Revoked { id: id.to_string(), status: "revoked" }))
-}
-
-/// After the response: there may be thousands.
-fn decline_requests(state: &ApiState, key: KeyId) {
-    let engine = state.engine.clone();
-    state.tasks.spawn(async move {
-        if let Err(error) = engine.payments().decline_requests_of(key.origin()).await {
-            tracing::error!(%error, key = %key, "what a revoked key has asked for still waits for an approval");
-        }
-    });
 }

@@ -1,5 +1,7 @@
 //! Lists the payments that wait for an approval, and decides about them.
 
+use std::sync::Arc;
+
 use usher_protocol::PublicKey;
 
 use super::decision::Decision;
@@ -8,7 +10,7 @@ use crate::kernel::commit::{Modified, ModifyError, Stored};
 use crate::operations::{Effect, Operation};
 use crate::payment::Payments;
 use crate::ports::{PaymentKind, StoreError};
-use crate::{Origin, StreamId, UnixMillis};
+use crate::{Origin, PendingAudit, StreamId, UnixMillis};
 
 /// Who decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,20 +145,36 @@ impl Payments {
         .await
     }
 
-    /// Declines whatever this client has asked for: its key was revoked.
+    /// Declines a payment that waits, if whoever asked for it `is_revoked`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn decline_if_revoked(
+        &self,
+        id: StreamId,
+        is_revoked: &(impl Fn(Origin) -> bool + Send + Sync),
+    ) -> Result<(), StoreError> {
+        let ended = self.end_waiting(id, |held, requested_by, now| match requested_by {
+            Some(origin) if is_revoked(origin) => Ok(declined(held, "the key that asked for it was revoked", now)),
+            _ => Err(DecideError::NotFound),
+        });
+        // It is not what the current request changes, if there is one.
+        match Arc::<PendingAudit>::default().scope(ended).await {
+            Err(DecideError::Store(error)) => Err(error),
+            Ok(()) | Err(DecideError::NotFound | DecideError::OwnRequest) => Ok(()),
+        }
+    }
+
+    /// Declines all of them whose requester `is_revoked`.
     ///
     /// # Errors
     /// [`StoreError`]. The rest keeps waiting.
-    pub async fn decline_requests_of(&self, client: Origin) -> Result<(), StoreError> {
+    pub async fn decline_requests_of_revoked(
+        &self,
+        is_revoked: impl Fn(Origin) -> bool + Send + Sync,
+    ) -> Result<(), StoreError> {
         for id in self.waiting.after(None, usize::MAX) {
-            let ended = self.end_waiting(id, |held, requested_by, now| match requested_by {
-                Some(origin) if origin == client => Ok(declined(held, "the key that asked for it was revoked", now)),
-                _ => Err(DecideError::NotFound),
-            });
-            match ended.await {
-                Err(DecideError::Store(error)) => return Err(error),
-                Ok(()) | Err(DecideError::NotFound | DecideError::OwnRequest) => {}
-            }
+            self.decline_if_revoked(id, &is_revoked).await?;
         }
         Ok(())
     }
