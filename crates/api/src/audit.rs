@@ -11,10 +11,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::{FromRequestParts as _, RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use http::Extensions;
 use tracing::Instrument as _;
+use url::Url;
 use usher_engine::ports::{KeyId, NewAuditEntry, StoreError};
 use usher_engine::{PendingAudit, in_current_request};
 use usher_token_bucket::Rate;
@@ -23,6 +26,7 @@ use crate::ApiState;
 use crate::auth::Authorization;
 use crate::detached_change::TaskLost;
 use crate::idempotency::IDEMPOTENCY_REPLAYED;
+use crate::middleware::RefusedClient;
 use crate::peer_address::ClientAddress;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::RequestId;
@@ -78,8 +82,11 @@ const RECORDED_RATE: Rate = Rate::every(10, Duration::from_secs(1));
 /// Parts of paths that say on what a request acts, and name no user.
 const RECORDED_PARAMETERS: [&str; 6] = ["stream_id", "session_id", "key_id", "id", "channel_id", "kid"];
 
-/// Most of such a part: what a client sends is not checked yet.
-const MAX_VALUE_CHARS: usize = 128;
+/// The longest id in hex: that of a delivery. A public key is longer.
+const MAX_ID_LENGTH: usize = 60;
+
+/// The longest URL of a server that is recorded, in bytes.
+const MAX_SERVER_LENGTH: usize = 256;
 
 /// What a request asks for, as the OpenAPI document calls it.
 fn asked_for(request: &Request) -> Option<Arc<str>> {
@@ -91,7 +98,7 @@ pub(crate) async fn record(State(state): State<ApiState>, request: Request, next
     let changes = |action: &Arc<str>| !request.method().is_safe() && !CHANGES_NOTHING.contains(&&**action);
     let Some(action) = asked_for(&request).filter(changes) else { return next.run(request).await };
     let pending = Arc::new(PendingAudit::default());
-    let key = request.extensions().get::<Authorization>().and_then(Authorization::key_id);
+    let key = client_of(request.extensions());
     let (request, mut entry) = entry(&state, &action, request).await;
     if IN_ITS_COMMIT.contains(&&*action) {
         pending.set(entry);
@@ -120,16 +127,35 @@ pub(crate) async fn record(State(state): State<ApiState>, request: Request, next
 
 /// Records that a request was refused before it was processed, if it is one that is recorded. What the client asked for may be a read.
 pub(crate) async fn record_refusal(state: &ApiState, request: Request, code: ErrorCode) {
-    let key = request.extensions().get::<Authorization>().and_then(Authorization::key_id);
-    if !is_recorded_refusal(state, key, code) {
+    let action = asked_for(&request);
+    record_refused(state, action.as_deref().unwrap_or("-"), request, code).await;
+}
+
+async fn record_refused(state: &ApiState, action: &str, request: Request, code: ErrorCode) {
+    if !is_recorded_refusal(state, client_of(request.extensions()), code) {
         return;
     }
-    let action = asked_for(&request);
-    let (_, mut entry) = entry(state, action.as_deref().unwrap_or("-"), request).await;
+    let (_, mut entry) = entry(state, action, request).await;
     code.as_str().clone_into(&mut entry.record.outcome);
     if let Err(error) = state.engine.audit().add(entry).await {
         tracing::error!(?error, "a refused request is missing in the audit log");
     }
+}
+
+/// Records that a command on a WebSocket was refused, if that is recorded. A request stands for it.
+pub(crate) async fn record_refused_command(
+    state: &ApiState,
+    command: &str,
+    client: Authorization,
+    address: Option<ClientAddress>,
+    code: ErrorCode,
+) {
+    let mut request = Request::new(Body::empty());
+    request.extensions_mut().insert(client);
+    if let Some(address) = address {
+        request.extensions_mut().insert(address);
+    }
+    record_refused(state, command, request, code).await;
 }
 
 /// Whether a refusal has an entry. Those of a key are bounded: a leaked key that may do nothing could fill the disk.
@@ -185,7 +211,7 @@ async fn entry(state: &ApiState, action: &str, request: Request) -> (Request, Ne
     let (mut head, body) = request.into_parts();
     let address = head.extensions.get::<ClientAddress>().map(|ClientAddress(address)| address.to_canonical());
     let request_id = head.extensions.get::<RequestId>().map(|id| id.as_str().to_owned());
-    let key = head.extensions.get::<Authorization>().and_then(Authorization::key_id);
+    let key = client_of(&head.extensions);
     let actor = key.map_or_else(|| "token".to_owned(), |key| key.to_string());
     let mut entry = state.engine.audit().entry(
         actor,
@@ -195,17 +221,73 @@ async fn entry(state: &ApiState, action: &str, request: Request) -> (Request, Ne
     );
     if let Ok(parameters) = RawPathParams::from_request_parts(&mut head, &()).await {
         for (name, value) in parameters.iter().filter(|(name, _)| RECORDED_PARAMETERS.contains(name)) {
-            let value: String = value.chars().take(MAX_VALUE_CHARS).collect();
-            entry.details.insert(name.to_owned(), value.into());
+            if is_id(value) {
+                entry.details.insert(name.to_owned(), value.into());
+            }
         }
     }
     (Request::from_parts(head, body), entry)
+}
+
+/// The key of whoever sent the request; `None`: it was the token.
+fn client_of(extensions: &Extensions) -> Option<KeyId> {
+    let refused = || extensions.get::<RefusedClient>().map(|RefusedClient(client)| client);
+    extensions.get::<Authorization>().or_else(refused).and_then(Authorization::key_id)
+}
+
+/// Whether a part of a path looks like an id of ours: a UUID, with the index of an event or without, a channel's number in hex, or a
+/// signing key's SHA-256 in Base64url. Anything else may be a secret, or name a user.
+fn is_id(value: &str) -> bool {
+    let is_hex = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b'-' | b':');
+    let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    match value.len() {
+        43 => value.bytes().all(is_base64url),
+        length => length <= MAX_ID_LENGTH && value.bytes().all(is_hex),
+    }
+}
+
+/// Adds to the entry of the current request the server on which it acts: what may be secret in its URL is left out.
+pub(crate) fn add_server(name: &str, url: &str) {
+    if let Some(server) = server(url) {
+        PendingAudit::add_detail(name, server);
+    }
+}
+
+/// Scheme, host, port and path of a URL.
+fn server(url: &str) -> Option<String> {
+    let mut url = Url::parse(url).ok().filter(Url::has_host)?;
+    url.set_username("").and_then(|()| url.set_password(None)).ok()?;
+    url.set_query(None);
+    url.set_fragment(None);
+    let text = url.to_string();
+    (text.len() <= MAX_SERVER_LENGTH).then_some(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::router;
+
+    #[test]
+    fn only_ids_are_recorded_of_a_path() {
+        let kid = "q1XGoE7HVpFvgzSe4q3ZMKsUDBVGqjJgyUwRYBa2P-o";
+        for id in ["01a21c32-d420-7199-b2d9-fa0c99bb71a5:12", "01a21c32-d420-7199-b2d9-fa0c99bb71a5", "0af3", kid] {
+            assert!(is_id(id), "{id}");
+        }
+        let secret = format!("usher_live_{}", "a".repeat(50));
+        for other in [&secret, "alice@example.com", &"ab".repeat(32), "npub1xyz", "\u{9b}2J", "a b"] {
+            assert!(!is_id(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn of_a_server_no_secret_is_recorded() {
+        let recorded = |url| server(url).unwrap_or_default();
+        assert_eq!(recorded("wss://me:pass@relay.example:7777/inbox?token=x#y"), "wss://relay.example:7777/inbox");
+        assert_eq!(recorded("https://mint.example"), "https://mint.example/");
+        assert_eq!(recorded("usher_live_x"), "");
+        assert_eq!(recorded(&format!("wss://relay.example/{}", "x".repeat(300))), "");
+    }
 
     #[test]
     fn operations_that_are_named_exist() {

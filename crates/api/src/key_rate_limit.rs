@@ -12,6 +12,8 @@ use usher_engine::access::MAX_KEYS;
 use usher_engine::ports::KeyId;
 use usher_token_bucket::{Rate, TokenBucket};
 
+use crate::problem::{ErrorCode, Problem};
+
 const SECOND: Duration = Duration::from_secs(1);
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -27,7 +29,7 @@ pub(crate) struct KeyQuota {
     per_second: NonZeroU32,
     left: u32,
     /// Seconds after which a further request is accepted; `None`: this one is.
-    pub(crate) retry_after: Option<u64>,
+    retry_after: Option<u64>,
 }
 
 impl KeyRateLimits {
@@ -57,6 +59,14 @@ impl KeyRateLimits {
 }
 
 impl KeyQuota {
+    /// Passes when the request is accepted.
+    pub(crate) fn check(self) -> Result<(), Problem> {
+        self.retry_after.map_or(Ok(()), |seconds| {
+            let detail = "more requests per second than the `requests_per_second` of the key allows";
+            Err(Problem::new(ErrorCode::RateLimited, detail).retry_after(seconds))
+        })
+    }
+
     /// Adds the header fields: lists of strings with parameters (RFC 9651). `q` requests within `w` seconds; `r` are left, and all of
     /// them again after `t` seconds.
     pub(crate) fn write(self, headers: &mut HeaderMap) {

@@ -35,6 +35,10 @@ use crate::{ApiState, TrustedProxies, header_list, host_header, local_request};
 #[derive(Clone, Debug)]
 pub(crate) struct PreAuthenticated(pub(crate) Authorization);
 
+/// The client has sent a valid key, which is not accepted from where it is. A request extension.
+#[derive(Clone, Debug)]
+pub(crate) struct RefusedClient(pub(crate) Authorization);
+
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) state: ApiState,
@@ -134,45 +138,39 @@ impl Context {
                 Ok(())
             }
             AuthPolicy::Client | AuthPolicy::WebSocket | AuthPolicy::Docs => {
+                let path = request.extensions().get::<MatchedPath>();
+                let route = path.and_then(|path| self.routes.get(request.method(), path.as_str())).cloned();
+                let access = route.as_ref().and_then(|route| route.access);
+                if let Some(route) = route {
+                    request.extensions_mut().insert(route);
+                }
                 let authorization = match pre_authenticated {
                     Some(PreAuthenticated(authorization)) if authorization.is_revoked() => return Err(auth::revoked()),
                     Some(PreAuthenticated(authorization)) => authorization,
                     None => self.authenticate(request)?,
                 };
                 authorization.note_use(self.state.clock.now());
-                let path = request.extensions().get::<MatchedPath>();
-                let route = path.and_then(|path| self.routes.get(request.method(), path.as_str())).cloned();
-                let access = route.as_ref().and_then(|route| route.access);
                 request.extensions_mut().insert(authorization.clone());
-                if let Some(route) = route {
-                    request.extensions_mut().insert(route);
+                if let Some(quota) = take_key_quota(&self.state, &authorization) {
+                    request.extensions_mut().insert(quota);
+                    quota.check()?;
                 }
-                self.check_key_rate(&authorization, request)?;
                 access.map_or(Ok(()), |access| access.check(&authorization))?;
                 check_rate_limit(&self.state)
             }
         }
     }
 
-    /// Counts one request against the key's own `requests_per_second`.
-    fn check_key_rate(&self, authorization: &Authorization, request: &mut Request) -> Result<(), Problem> {
-        let limit = authorization.terms().and_then(|terms| terms.requests_per_second);
-        let (Some(key), Some(limit)) = (authorization.key_id(), limit) else { return Ok(()) };
-        let quota = self.state.key_rates.take(key, limit, self.state.clock.now());
-        request.extensions_mut().insert(quota);
-        quota.retry_after.map_or(Ok(()), |seconds| {
-            let detail = "more requests per second than the `requests_per_second` of the key allows";
-            Err(Problem::new(ErrorCode::RateLimited, detail).retry_after(seconds))
-        })
-    }
-
-    fn authenticate(&self, request: &Request) -> Result<Authorization, Problem> {
+    fn authenticate(&self, request: &mut Request) -> Result<Authorization, Problem> {
         let tokens = &self.state.tokens;
         let authorization = match self.policy {
             AuthPolicy::Docs => tokens.authorize_browser(request.headers())?,
             AuthPolicy::Public | AuthPolicy::Client | AuthPolicy::WebSocket => tokens.authorize(request.headers())?,
         };
-        check_network(&authorization, request.extensions().get().copied())?;
+        if let Err(problem) = check_network(&authorization, request.extensions().get().copied()) {
+            request.extensions_mut().insert(RefusedClient(authorization));
+            return Err(problem);
+        }
         if let Some(lease) = request.extensions().get::<ConnectionLease>() {
             lease.authenticate();
         }
@@ -213,6 +211,12 @@ impl Context {
             }
         }
     }
+}
+
+/// Counts one request against the key's own `requests_per_second`, if it has such a limit.
+pub(crate) fn take_key_quota(state: &ApiState, authorization: &Authorization) -> Option<KeyQuota> {
+    let limit = authorization.terms()?.requests_per_second?;
+    Some(state.key_rates.take(authorization.key_id()?, limit, state.clock.now()))
 }
 
 /// Passes when the key may be used from this address.

@@ -8,6 +8,7 @@ use usher_engine::ports::{AuditKey, Clock as _, SystemClock};
 use usher_engine::testing::{MINT, UNIT, token};
 
 use crate::app::{Builder, TOKEN, TestApp, key};
+use crate::sockets::client::Client;
 use crate::{lightning_node, openid};
 
 impl TestApp {
@@ -294,6 +295,59 @@ async fn entries_name_the_key_also_when_it_was_refused() {
 }
 
 #[tokio::test]
+async fn refused_keys_and_commands_are_named_and_bounded() {
+    let app = start().await;
+    let terms = json!({ "name": "shop", "scopes": ["admin"], "networks": ["192.0.2.0/24"] });
+    let (_, far) = app.change("POST", "/keys", &terms).await;
+    let (_, near) = app.change("POST", "/keys", &json!({ "name": "app", "scopes": ["login"] })).await;
+    let before = app.newest().await;
+    for _ in 0..30 {
+        let request = app.http.post(app.url("/login")).bearer_auth(far["secret"].as_str().unwrap()).json(&json!({}));
+        assert_eq!(request.send().await.unwrap().status(), 403);
+    }
+    let mut socket =
+        Client::try_open(app.address, Some(&format!("Bearer {}", near["secret"].as_str().unwrap()))).await.unwrap();
+    for _ in 0..30 {
+        let refused = socket.ask("subscribe", json!({ "stream_id": "subscriptions", "after": 0 })).await;
+        assert!(refused.to_string().contains("scope_missing"), "{refused}");
+    }
+    let entries = app.audit_after(before).await;
+    let of = |key: &Value, action: &str, outcome: &str| {
+        let is_of = |entry: &&Value| {
+            entry["actor"] == key["key"]["id"] && entry["action"] == action && entry["outcome"] == outcome
+        };
+        entries.iter().filter(is_of).count()
+    };
+    assert_eq!(of(&far, "startLogin", "network_not_allowed"), 10, "{entries:?}");
+    assert_eq!(of(&near, "subscribe", "scope_missing"), 10, "{entries:?}");
+    assert_eq!(entries.len(), 20);
+    app.stop().await;
+}
+
+/// What a client writes may be a secret, or name a user.
+#[tokio::test]
+async fn nothing_that_a_client_wrote_is_in_an_entry() {
+    let app = start().await;
+    let (_, key) = app.change("POST", "/keys", &json!({ "name": "shop", "scopes": ["login"] })).await;
+    let secret = key["secret"].as_str().unwrap();
+    let before = app.newest().await;
+    for path in [&format!("/keys/{secret}"), "/payment-links/alice%40example.com", "/payment-links/%C2%9B2J%E2%80%AE"] {
+        let refused = app.http.delete(app.url(path)).bearer_auth(secret).send().await.unwrap();
+        assert_eq!(refused.status(), 403, "{path}");
+    }
+    for relay in ["wss://user:pass@relay.example/?token=hidden", "wss://relay.example/inbox?token=hidden"] {
+        app.change("DELETE", "/relays", &json!({ "relay": relay })).await;
+    }
+    let entries = app.audit_after(before).await;
+    assert_eq!(entries.iter().map(|entry| &entry["details"]).filter(|details| **details == json!({})).count(), 3);
+    let text = Value::from(entries).to_string();
+    for hidden in [secret, "alice", "2J", "pass", "hidden"] {
+        assert!(!text.contains(hidden), "{hidden}: {text}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn a_key_is_limited_by_its_rate_and_told_what_is_left() {
     let app = start().await;
     let terms = json!({ "name": "shop", "scopes": ["login"], "requests_per_second": 2 });
@@ -312,5 +366,16 @@ async fn a_key_is_limited_by_its_rate_and_told_what_is_left() {
     assert!(response.status() == 200 && !response.headers().contains_key("ratelimit"), "the token");
     app.clock.turn(std::time::Duration::from_secs(1));
     assert_eq!(request().send().await.unwrap().status(), 200);
+    // Commands on a WebSocket count too, as does its opening.
+    let (_, key) = app.change("POST", "/keys", &terms).await;
+    let mut socket =
+        Client::try_open(app.address, Some(&format!("Bearer {}", key["secret"].as_str().unwrap()))).await.unwrap();
+    let ask = json!({ "stream_id": "subscriptions", "after": 0 });
+    assert!(socket.ask("subscribe", ask.clone()).await.to_string().contains("scope_missing"));
+    assert!(socket.ask("subscribe", ask).await.to_string().contains("rate_limited"));
+    let answer = socket.ask("auth", json!({ "token": key["secret"] })).await;
+    assert!(answer.to_string().contains("rate_limited"), "{answer}");
+    app.clock.turn(std::time::Duration::from_secs(1));
+    socket.done("auth", json!({ "token": key["secret"] })).await;
     app.stop().await;
 }

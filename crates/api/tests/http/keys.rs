@@ -332,7 +332,8 @@ async fn expiry_ends_what_is_open_and_follows_no_clock_that_is_set_back() {
 #[tokio::test]
 async fn key_is_accepted_from_its_networks_only() {
     let app = TestApp::start().await;
-    let near = Holder::of(&app, json!({ "scopes": ["admin"], "networks": ["192.0.2.7", "127.0.0.0/8"] })).await;
+    let near =
+        Holder::of(&app, json!({ "scopes": ["admin"], "networks": ["192.0.2.7", "::ffff:127.0.0.0/104"] })).await;
     assert_eq!(near.get("/version").await.status, 200);
     let far = Holder::of(&app, json!({ "scopes": ["admin"], "networks": ["192.0.2.0/24"] })).await;
     let refused = far.get("/version").await;

@@ -146,6 +146,15 @@ impl FieldType for ScopeWord {
     }
 }
 
+/// A network of IPv4 addresses that is written as one of IPv6 (`::ffff:192.0.2.0/120`) as what it is.
+fn canonical(network: IpNet) -> IpNet {
+    let IpNet::V6(mapped) = network else { return network };
+    let address = mapped.addr().to_ipv4_mapped();
+    let prefix = mapped.prefix_len().checked_sub(96);
+    let canonical = address.zip(prefix).and_then(|(address, prefix)| IpNet::new(address.into(), prefix).ok());
+    canonical.unwrap_or(network)
+}
+
 /// Networks in CIDR notation, or single addresses.
 pub struct Networks;
 
@@ -158,7 +167,7 @@ impl FieldType for Networks {
             let network =
                 text.parse().or_else(|_| text.parse().map(|address: IpAddr| IpNet::from(address.to_canonical())));
             network
-                .map(|network: IpNet| network.trunc())
+                .map(|network: IpNet| canonical(network.trunc()))
                 .map_err(|_| "must be a network such as 192.0.2.0/24".to_owned())
         })
     }

@@ -14,7 +14,7 @@ use crate::request_body;
 use crate::request_body::{
     Bolt11, Description, Identifier, Key, Millisats, MillisatsWord, OrDefault, Subkeys, UnixSeconds,
 };
-use crate::{FieldErrors, StreamId, UnixMillis};
+use crate::{FieldErrors, RequestContext, StreamId, UnixMillis};
 
 request_body! {
     /// Has an invoice paid.
@@ -129,10 +129,13 @@ impl Payments {
         }
     }
 
-    /// Refuses another invoice with the payment hash of the one that this operation pays: it is not paid by that payment, and
+    /// Refuses an invoice that is paid for a client whose streams are hidden from this one, and another invoice with the payment hash of the one that this operation pays: it is not paid by that payment, and
     /// paying a hash twice may lose the money (BOLT 11).
     async fn check_same_invoice(&self, owner: StreamId, invoice: &Invoice) -> Result<(), StartError> {
         let stored = self.core.store.operation(owner).await?;
+        if RequestContext::hides(stored.as_ref().and_then(|stored| stored.origin)) {
+            return Err(StartError::invalid("/invoice", "is being paid, or was paid, for another client"));
+        }
         let operation = stored.and_then(|stored| Operation::from_state(&stored.state).ok());
         let paid = match &operation {
             Some(Operation::InvoicePayment(payment)) => payment.invoice(),

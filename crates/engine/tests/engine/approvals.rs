@@ -60,6 +60,9 @@ async fn nothing_is_asked_of_the_backend_before_somebody_else_approves() {
     let stream = pay(&usher, 0).await;
     assert_eq!(statuses(&usher, stream, 1).await, ["approval_required"]);
     assert_eq!(pay(&usher, 0).await, stream, "the same invoice is the same payment");
+    let other = RequestContext { origin: Some(Origin(3)), hides_others: true, ..RequestContext::default() };
+    let refused = Arc::new(other).scope(payments.pay(request(0, NOW), None)).await.unwrap_err();
+    assert!(format!("{refused:?}").contains("for another client"), "it does not learn the stream: {refused:?}");
 
     let (listed, _) = payments.waiting_for_approval(None, 10).await.unwrap();
     let [payment] = &listed[..] else { panic!("{listed:?}") };

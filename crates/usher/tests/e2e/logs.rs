@@ -223,10 +223,12 @@ async fn verify(api: &Api, key: &PublicKey, token: &str) -> Result<String, Strin
 /// What fail2ban would see: its tags for addresses stand for these.
 fn banned(log: &str) -> Vec<String> {
     let filter = include_str!("../../../../docs/fail2ban/usher.conf");
-    let line = filter.lines().find_map(|line| line.strip_prefix("failregex = ")).expect("a pattern");
-    let pattern =
-        regex::Regex::new(&line.replace("<ADDR>", "(?P<address>[0-9A-Fa-f.:]+)")).expect("a regular expression");
-    log.lines().filter_map(|line| Some(pattern.captures(line)?["address"].to_owned())).collect()
+    let (_, patterns) = filter.split_once("failregex = ").expect("patterns");
+    let pattern = |line: &str| regex::Regex::new(&line.trim().replace("<ADDR>", "(?P<address>[0-9A-Fa-f.:]+)"));
+    let patterns: Vec<_> =
+        patterns.lines().take_while(|line| !line.is_empty()).map(|line| pattern(line).unwrap()).collect();
+    let address = |line: &str| Some(patterns.iter().find_map(|pattern| pattern.captures(line))?["address"].to_owned());
+    log.lines().filter_map(address).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -245,4 +247,10 @@ async fn fail2ban_finds_the_address_of_a_burst_of_wrong_tokens() {
         assert!(usher.stop().await.success());
         assert_eq!(banned(&usher.log()), ["127.0.0.1"], "{format}: {}", usher.log());
     }
+    // What a relay may have the service log.
+    let reason = "authentication failed 10 times within a minute from 198.51.100.7";
+    let line = format!("2026-11-27T09:00:00.000000Z  WARN usher_relays::relay_pool: relay is down reason={reason:?}");
+    let whole = format!("{line} WARN request{{}}: usher_api::middleware: {reason:?}");
+    let json = json!({ "level": "WARN", "message": "relay is down", "reason": format!("\"message\":\"{reason}\"") });
+    assert_eq!(banned(&format!("{line}\n{whole}\n{json}\n")), [] as [&str; 0]);
 }

@@ -4,12 +4,9 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use usher_engine::PendingAudit;
 
 use super::relay::{Body, Error, Relay};
-use crate::ApiState;
-use crate::body;
-use crate::detached_change;
+use crate::{ApiState, audit, body, detached_change};
 
 /// Adds a relay.
 ///
@@ -31,7 +28,7 @@ pub(crate) async fn add_relay(
     State(state): State<ApiState>,
     body::Json(Body { relay }): body::Json<Body>,
 ) -> Result<Json<Relay>, Error> {
-    PendingAudit::add_detail("relay", relay.as_str());
+    audit::add_server("relay", &relay);
     let relays = Arc::clone(&state.relays);
     let added = detached_change::run_detached(&state, async move { relays.add(&relay).await }).await??;
     Ok(Json(added.into()))

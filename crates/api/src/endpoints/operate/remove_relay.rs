@@ -5,13 +5,10 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use usher_engine::PendingAudit;
 use utoipa::ToSchema;
 
 use super::relay::{Body, Error};
-use crate::ApiState;
-use crate::body;
-use crate::detached_change;
+use crate::{ApiState, audit, body, detached_change};
 
 /// A relay that was removed.
 #[derive(Debug, Serialize, ToSchema)]
@@ -45,7 +42,7 @@ pub(crate) async fn remove_relay(
     State(state): State<ApiState>,
     body::Json(Body { relay }): body::Json<Body>,
 ) -> Result<Json<Removed>, Error> {
-    PendingAudit::add_detail("relay", relay.as_str());
+    audit::add_server("relay", &relay);
     let relays = Arc::clone(&state.relays);
     let removed = detached_change::run_detached(&state, async move { relays.remove(&relay).await }).await??;
     Ok(Json(Removed { relay: removed.url, status: "removed" }))

@@ -3,13 +3,12 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::{BurnTicket, PendingAudit};
+use usher_engine::BurnTicket;
 use utoipa::ToSchema;
 
 use super::mint_timeout::{Error, wait_for_mint};
-use crate::ApiState;
-use crate::body;
 use crate::idempotency::IdempotencyContext;
+use crate::{ApiState, audit, body};
 
 /// A ticket that was redeemed.
 #[derive(Debug, Serialize, ToSchema)]
@@ -56,7 +55,7 @@ pub(crate) async fn burn_ticket(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<BurnTicket>,
 ) -> Result<Json<Burned>, Error> {
-    PendingAudit::add_detail("mint_url", request.mint_url.as_str());
+    audit::add_server("mint_url", request.mint_url.as_str());
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Burned::of));
     let amount = wait_for_mint(&state, async move { engine.tickets().burn(request, once).await }).await?;

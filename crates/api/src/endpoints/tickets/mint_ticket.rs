@@ -8,9 +8,8 @@ use usher_engine::{MintTicket, PendingAudit};
 use utoipa::ToSchema;
 
 use super::mint_timeout::{Error, wait_for_mint};
-use crate::ApiState;
-use crate::body;
 use crate::idempotency::IdempotencyContext;
+use crate::{ApiState, audit, body};
 
 /// A new ticket.
 #[derive(Debug, Serialize, ToSchema)]
@@ -72,7 +71,7 @@ pub(crate) async fn mint_ticket(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<MintTicket>,
 ) -> Result<Json<Ticket>, Error> {
-    PendingAudit::add_detail("mint_url", request.mint_url.as_str());
+    audit::add_server("mint_url", request.mint_url.as_str());
     PendingAudit::add_detail("amount", request.amount);
     PendingAudit::add_detail("unit", request.unit.as_str());
     let engine = state.engine.clone();

@@ -6,9 +6,8 @@ use usher_engine::{PendingAudit, WithdrawTicket};
 
 use super::mint_ticket::Ticket;
 use super::mint_timeout::{Error, wait_for_mint};
-use crate::ApiState;
-use crate::body;
 use crate::idempotency::IdempotencyContext;
+use crate::{ApiState, audit, body};
 
 /// Takes a token out of the service's own balance.
 ///
@@ -39,7 +38,7 @@ pub(crate) async fn withdraw_ticket(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<WithdrawTicket>,
 ) -> Result<Json<Ticket>, Error> {
-    PendingAudit::add_detail("mint_url", request.mint_url.as_str());
+    audit::add_server("mint_url", request.mint_url.as_str());
     PendingAudit::add_detail("amount", request.amount);
     PendingAudit::add_detail("unit", request.unit.as_str());
     state.engine.tickets().check_withdrawal(&request)?;

@@ -23,14 +23,14 @@ use super::handshake::HandshakeError;
 use super::requests::Requests;
 use super::socket::{Received, Socket};
 use super::stream_watches::{StreamWatches, WatchUpdate};
-use crate::ApiState;
 use crate::access::Access;
 use crate::auth::{self, Authorization};
 use crate::connection_lease::ConnectionLease;
-use crate::middleware;
+use crate::key_rate_limit::KeyQuota;
 use crate::peer_address::ClientAddress;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::RequestId;
+use crate::{ApiState, audit, middleware};
 
 /// A session with a client.
 pub(super) struct Session {
@@ -133,7 +133,7 @@ impl Session {
         let text =
             timeout(self.state.limits.socket_auth_timeout, said).await.map_err(|_| CloseReason::Unauthenticated)??;
         let (id, problem) = match command::read(&text) {
-            Ok(Command { id, action: Action::Auth(token) }) => match self.check(&token) {
+            Ok(Command { id, action: Action::Auth(token) }) => match self.check(&token).await {
                 Ok(authorization) => {
                     let Some(permit) = self.state.websocket_permit() else {
                         self.refuse(Some(&id), HandshakeError::Full.into()).await?;
@@ -146,7 +146,9 @@ impl Session {
                     return self.socket.send(vec![encode::success(&id, "{}")]).await;
                 }
                 Err(problem) => {
-                    self.hold_back().await;
+                    if problem.code() != ErrorCode::RateLimited {
+                        self.hold_back().await;
+                    }
                     (Some(id), problem)
                 }
             },
@@ -224,8 +226,11 @@ impl Session {
     async fn obey(&mut self, text: &str) -> Result<(), CloseReason> {
         let (id, done) = match command::read(text) {
             Ok(Command { id, action: Action::Auth(token) }) => {
-                match self.check(&token).and_then(|client| self.check_same(client)) {
+                match self.check(&token).await.and_then(|client| self.check_same(client)) {
                     Ok(authorization) => self.take_authorization(authorization),
+                    Err(problem) if problem.code() == ErrorCode::RateLimited => {
+                        return self.refuse(Some(&id), problem).await;
+                    }
                     Err(problem) => {
                         self.hold_back().await;
                         self.refuse(Some(&id), problem).await?;
@@ -263,7 +268,11 @@ impl Session {
 
     async fn subscribe(&mut self, stream: Option<StreamId>, after: u64, id: &str) -> Result<(), Problem> {
         let client = self.authorization.as_ref().ok_or_else(auth::revoked)?;
-        Access::from(Scope::EventsRead).check(client)?;
+        middleware::take_key_quota(&self.state, client).map_or(Ok(()), KeyQuota::check)?;
+        if let Err(problem) = Access::from(Scope::EventsRead).check(client) {
+            audit::record_refused_command(&self.state, "subscribe", client.clone(), self.client, problem.code()).await;
+            return Err(problem);
+        }
         middleware::check_rate_limit(&self.state)?;
         let stream = stream.ok_or(EventsError::NotFound)?;
         if !client.sees(&self.state.engine, stream).await? {
@@ -314,9 +323,13 @@ impl Session {
     }
 
     /// Whether this token or key is accepted.
-    fn check(&self, token: &SecretString) -> Result<Authorization, Problem> {
+    async fn check(&mut self, token: &SecretString) -> Result<Authorization, Problem> {
         let authorization = self.state.tokens.authorize_token(token.expose_secret().as_bytes())?;
-        middleware::check_network(&authorization, self.client)?;
+        if let Err(problem) = middleware::check_network(&authorization, self.client) {
+            audit::record_refused_command(&self.state, "auth", authorization, self.client, problem.code()).await;
+            return Err(problem);
+        }
+        middleware::take_key_quota(&self.state, &authorization).map_or(Ok(()), KeyQuota::check)?;
         Ok(authorization)
     }
 
