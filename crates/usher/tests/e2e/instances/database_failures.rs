@@ -38,7 +38,7 @@ async fn work_goes_on_when_the_server_accepts_connections_again() {
     let load = Load::start(&cluster, 2);
     load.goes_on(3).await;
     let limit = |limit| format!("ALTER ROLE service CONNECTION LIMIT {limit}");
-    cluster.server.psql("postgres", &limit(1));
+    cluster.server.psql("postgres", &limit(0));
     let all = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'service'";
     cluster.server.psql("postgres", all);
     cluster.until_not_ready_because_of("too many connections").await;
