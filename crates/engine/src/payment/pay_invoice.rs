@@ -129,8 +129,9 @@ impl Payments {
         }
     }
 
-    /// Refuses an invoice that is paid for a client whose streams are hidden from this one, and another invoice with the payment hash of the one that this operation pays: it is not paid by that payment, and
-    /// paying a hash twice may lose the money (BOLT 11).
+    /// Refuses an invoice that is paid for a client whose streams are hidden from this one, and another invoice with the
+    /// payment hash of the one that this operation pays: it is not paid by that payment, and paying a hash twice may lose
+    /// the money (BOLT 11).
     async fn check_same_invoice(&self, owner: StreamId, invoice: &Invoice) -> Result<(), StartError> {
         let stored = self.core.store.operation(owner).await?;
         if RequestContext::hides(stored.as_ref().and_then(|stored| stored.origin)) {
