@@ -8,7 +8,7 @@ use usher_faults::mint::{FalseResponse, Fault, FaultyMint, Garbage, MintRoute};
 use usher_mint::{Mint, MintOptions, QuotePayment};
 
 /// How long a response may take that comes.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// How long one is waited for that does not come.
 const SILENCE: Duration = Duration::from_millis(300);

@@ -79,5 +79,5 @@ async fn eventually(mut holds: impl AsyncFnMut() -> bool) {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("in time");
+    tokio::time::timeout(Duration::from_secs(180), waiting).await.expect("in time");
 }

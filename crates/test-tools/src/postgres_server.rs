@@ -22,7 +22,7 @@ const USER: &str = "usher";
 const PASSWORD: &str = "not-to-be-logged";
 
 /// How long the server may take to begin.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Small, since a test has little data and a machine runs many tests; but a commit is on disk.
 const SETTINGS: &[&str] = &[

@@ -90,7 +90,7 @@ impl NdkSigner {
             let lines = self.lines.lock();
             lines.iter().filter_map(|line| line["confirming"].as_str()).collect::<HashSet<_>>().len()
         };
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(180);
         while asked() < wanted {
             assert!(Instant::now() < deadline, "{} of {wanted} requests", asked());
             tokio::time::sleep(Duration::from_millis(20)).await;

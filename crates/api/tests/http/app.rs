@@ -47,7 +47,7 @@ pub const REQUESTS: Methods = &[
 ];
 
 /// Longer than anything here takes on a machine that is busy with something else.
-pub const TIMEOUT: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// What the other parts of the service say of themselves here.
 pub struct PartsSay(pub Mutex<(Readiness, Vec<Family>)>);

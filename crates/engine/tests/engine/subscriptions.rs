@@ -234,7 +234,7 @@ async fn expired_messages_are_not_looked_up_again() {
                 reads = now;
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), quiet).await.expect("it is looked for without end");
+        tokio::time::timeout(Duration::from_secs(120), quiet).await.expect("it is looked for without end");
     }
     usher.stop().await;
 }

@@ -28,7 +28,7 @@ async fn until(clock: &ManualClock, what: &str, step: Duration, so: impl AsyncFn
             clock.turn(step);
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), wait).await.unwrap_or_else(|_| panic!("in vain for {what}"));
+    tokio::time::timeout(Duration::from_secs(180), wait).await.unwrap_or_else(|_| panic!("in vain for {what}"));
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use usher_mint::{InvoiceSource, KeysetVersion, Mint, MintOptions, QuotePayment, Rotation};
 
 /// How long anything may take before a test gives up.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 struct Client {
     http: reqwest::Client,

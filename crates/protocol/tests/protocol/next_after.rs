@@ -215,7 +215,7 @@ fn worst_case_calendars_are_fast() {
         }
     }
     // 200 searches: some milliseconds in an optimised build.
-    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(120), "{:?}", start.elapsed());
 }
 
 /// A calendar as sets of numbers: weekdays from 0 for Monday.

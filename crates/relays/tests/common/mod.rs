@@ -15,7 +15,7 @@ use usher_engine::ports::{Clock as _, SystemClock};
 use usher_protocol::{Keys, PublicKey, envelope, kind};
 
 /// Long enough on the slowest machine; no test waits for it to pass.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(180);
 
 pub(crate) fn now() -> UnixMillis {
     SystemClock.now()

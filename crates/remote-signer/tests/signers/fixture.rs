@@ -15,7 +15,7 @@ use usher_protocol::{Event, SecretKey};
 use usher_remote_signer::{NostrRemoteSigner, RemoteSignerOptions};
 
 /// Longer than anything takes, on any machine.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// The adapter; its tasks end with it.
 pub(crate) struct App {

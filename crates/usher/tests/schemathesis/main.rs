@@ -11,21 +11,17 @@ mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use common::{Running, Signal, TOKEN, configured};
 use usher_sandbox::lightning::{LightningNetwork, NwcService};
 use usher_sandbox::relay::EmbeddedRelay;
 
-/// Calls of each operation before it gives up looking, beside those that it makes in any case. All takes half a minute.
-const EXAMPLES: u64 = 25;
+/// Calls of each operation before it gives up looking, beside those that it makes in any case. Nightly and by hand, more.
+const EXAMPLES: u64 = 10;
 
 /// Where it begins to look: the same each time, so that what passes here passes there.
 const SEED: u64 = 1;
 
-/// How long it may take at most, on a machine that is busy with something else; each example more, a second more for each
-/// operation.
-const TIMEOUT: Duration = Duration::from_secs(300);
 
 fn here(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemathesis").join(name)
@@ -68,21 +64,9 @@ fn schemathesis(address: &str) -> (bool, String) {
         .stderr(output)
         .spawn()
         .unwrap_or_else(|error| panic!("no Python at {} ({error}): scripts/test sets it up", python.display()));
-    let read = || String::from_utf8_lossy(&std::fs::read(&said).unwrap()).into_owned();
-    // It computes for half a minute, and other tests run beside it.
-    let deadline = Instant::now() + 2 * TIMEOUT + Duration::from_secs(60) * u32::try_from(examples / EXAMPLES).unwrap();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if Instant::now() > deadline {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!("schemathesis does not end:\n{}", read());
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    };
-    let said = read();
+    // No time limit of its own: it computes all the time, and the runner of the tests ends one that hangs.
+    let status = child.wait().unwrap();
+    let said = String::from_utf8_lossy(&std::fs::read(&said).unwrap()).into_owned();
     assert!(!said.contains("No module named"), "{said}\nscripts/test installs schemathesis");
     (status.success(), said)
 }
