@@ -16,12 +16,11 @@ use common::{Running, Signal, TOKEN, configured};
 use usher_sandbox::lightning::{LightningNetwork, NwcService};
 use usher_sandbox::relay::EmbeddedRelay;
 
-/// Calls of each operation before it gives up looking, beside those that it makes in any case. Nightly and by hand, more.
+/// Calls of each operation before it gives up looking, beside those that it makes in any case, which take most of the minute.
 const EXAMPLES: u64 = 10;
 
 /// Where it begins to look: the same each time, so that what passes here passes there.
 const SEED: u64 = 1;
-
 
 fn here(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemathesis").join(name)
