@@ -104,6 +104,7 @@ impl Authorization {
             origin: self.key_id().map(|key| key.origin()),
             hides_others: self.terms().is_some_and(|terms| terms.own_streams_only),
             spending_limit: self.terms().and_then(|terms| terms.daily_budget_millisats),
+            scopes: self.terms().map(|terms| terms.scopes.clone()),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::request_id::RequestId;
 /// What a proxy appends the address of its client to.
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// Proxies that are believed when they say whom they forward (`pages.trusted_proxies`).
+/// Proxies that are believed when they say whom they forward (`pages.trusted_proxies`, `info.trusted_proxies`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Arc<[IpNet]>);
 

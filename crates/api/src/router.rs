@@ -22,7 +22,7 @@ use crate::openapi::document;
 use crate::problem::{ErrorCode, Problem};
 use crate::route_table::RouteTable;
 use crate::surface::Surface;
-use crate::{ApiState, TrustedProxies};
+use crate::{ApiState, ServeOptions, TrustedProxies};
 
 /// The OpenAPI 3.1 document of the API; the committed one is `docs/openapi.json`.
 pub fn openapi() -> OpenApi {
@@ -30,11 +30,14 @@ pub fn openapi() -> OpenApi {
 }
 
 /// What one listener serves.
-pub(crate) fn router(state: ApiState, surface: Surface, trusted_proxies: TrustedProxies) -> Router {
-    match surface {
-        Surface::Everything => api(state.clone(), trusted_proxies.clone()).merge(pages(state, trusted_proxies)),
-        Surface::Api => api(state, trusted_proxies),
-        Surface::Pages => public(state, trusted_proxies),
+pub(crate) fn router(state: ApiState, options: &ServeOptions) -> Router {
+    let of_pages = options.trusted_proxies.clone();
+    // A proxy of the pages is no client of the API: whoever connects from its address would choose another one.
+    let of_api = options.trusted_api_proxies.clone();
+    match options.surface {
+        Surface::Everything => api(state.clone(), of_api).merge(pages(state, of_pages)),
+        Surface::Api => api(state, of_api),
+        Surface::Pages => public(state, of_pages),
     }
 }
 

@@ -235,6 +235,7 @@ pub(crate) fn serve_options(config: &Config, identity: &Identity) -> ServeOption
         max_unauthenticated: connections(limits.max_unauthenticated_connections.get()),
         max_unauthenticated_per_address: connections(limits.max_unauthenticated_per_address.get()),
         trusted_proxies: TrustedProxies::new(config.pages.trusted_proxies.networks().iter().copied()),
+        trusted_api_proxies: TrustedProxies::new(config.info.trusted_proxies.networks().iter().copied()),
         forwarding: config.database.url.is_some().then(|| forwarding_key(identity)),
         ..ServeOptions::default()
     }

@@ -1148,7 +1148,7 @@ export interface components {
              * @description What you call it, on one line.
              */
             name: string;
-            /** @description The networks from which it is accepted, at most 32, in CIDR notation or as single addresses, as the service sees its clients (`pages.trusted_proxies`). By default all. */
+            /** @description The networks from which it is accepted, at most 32, in CIDR notation or as single addresses, as the service sees its clients (`info.trusted_proxies`). By default all. */
             networks?: string[];
             /**
              * @description Whether it sees only the streams that it has started. By default it sees all.

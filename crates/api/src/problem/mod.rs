@@ -23,6 +23,7 @@ use utoipa::ToSchema;
 
 pub use code::ErrorCode;
 
+use crate::access::scope_missing;
 use crate::request_id::RequestId;
 
 /// The media type of an error body.
@@ -205,6 +206,7 @@ impl From<StartError> for Problem {
     fn from(error: StartError) -> Self {
         match error {
             StartError::Invalid(fields) => Self::invalid(fields),
+            StartError::ScopeMissing(scope) => scope_missing(scope),
             StartError::NoLightning => Self::wallet_not_configured(),
             StartError::NoNode => Self::no_lightning_node(),
             StartError::Node(error) => error.into(),

@@ -42,8 +42,8 @@ pub async fn serve(
 ) {
     let served = Served {
         table: state.connections.clone(),
-        api: router::api(state.clone(), options.trusted_proxies.clone()),
-        router: router::router(state, options.surface, options.trusted_proxies.clone()),
+        api: router::api(state.clone(), options.trusted_api_proxies.clone()),
+        router: router::router(state, &options),
     };
     serve_router(listener, served, options, tasks, stop).await;
 }

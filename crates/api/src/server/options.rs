@@ -30,6 +30,8 @@ pub struct ServeOptions {
     pub header_bytes: usize,
     /// Proxies that are believed when they say who opens a page.
     pub trusted_proxies: TrustedProxies,
+    /// Proxies that are believed when they say who uses the API: from where a key is accepted, and what the audit log has.
+    pub trusted_api_proxies: TrustedProxies,
     /// What other instances of this service forward is believed to come from whom they say.
     pub forwarding: Option<ForwardingKey>,
     /// How long a stop waits for running requests; then their connections are cut.
@@ -50,6 +52,7 @@ impl Default for ServeOptions {
             write_timeout: Duration::from_secs(30),
             header_bytes: 32 * 1024,
             trusted_proxies: TrustedProxies::default(),
+            trusted_api_proxies: TrustedProxies::default(),
             forwarding: None,
             grace: Duration::from_secs(15),
         }

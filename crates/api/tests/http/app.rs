@@ -121,6 +121,7 @@ pub struct Builder {
     /// The Lightning backend.
     pub lightning: Option<LightningBackend>,
     pub approval_above: Option<u64>,
+    pub daily_budget: Option<u64>,
     /// The OpenID Connect provider.
     pub openid: Option<Arc<dyn OpenIdControl>>,
     /// The pages for users' browsers.
@@ -163,7 +164,8 @@ impl Builder {
         let tickets = Arc::new(FakeTicketWallet::default());
         tickets.deposit(42);
         let defaults = testing::options(key(SERVICE));
-        let spending = SpendingRules { approval_above: self.approval_above, ..defaults.payments.spending };
+        let (approval_above, daily_budget) = (self.approval_above, self.daily_budget);
+        let spending = SpendingRules { approval_above, daily_budget, ..defaults.payments.spending };
         let options = EngineOptions {
             payments: PaymentRules { spending, ..defaults.payments },
             handshake_ttl: self.handshake_ttl,
@@ -264,6 +266,7 @@ impl TestApp {
             verification: VerificationRules::default(),
             lightning: None,
             approval_above: None,
+            daily_budget: None,
             openid: None,
             pages: axum::Router::new(),
         }

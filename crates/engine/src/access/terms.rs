@@ -106,9 +106,8 @@ impl Terms {
             bound("/requests_per_second", exceeds, &format!("at most {own}"));
         }
         // Otherwise a budget would be as large as the number of keys that were created.
-        let spends = [Scope::PaymentsSend, Scope::Tickets].iter().any(|scope| self.scopes.contains(scope));
-        if creator.daily_budget_millisats.is_some() && spends {
-            let detail = "your own key has a daily budget, so it cannot have a key for payments:send or tickets";
+        if creator.daily_budget_millisats.is_some() && self.scopes.contains(&Scope::PaymentsSend) {
+            let detail = "your own key has a daily budget, so it cannot have a key for payments:send";
             excess.push(("/scopes", detail.to_owned()));
         }
         excess
@@ -227,7 +226,7 @@ request_body! {
         scopes: ScopeWord,
         /// Unix seconds from which it is not accepted any more. By default it does not expire.
         expires_at: Option<UnixSeconds>,
-        /// The networks from which it is accepted, at most 32, in CIDR notation or as single addresses, as the service sees its clients (`pages.trusted_proxies`). By default all.
+        /// The networks from which it is accepted, at most 32, in CIDR notation or as single addresses, as the service sees its clients (`info.trusted_proxies`). By default all.
         networks: OrDefault<Networks>,
         /// Whether it sees only the streams that it has started. By default it sees all.
         own_streams_only: OrDefault<Flag>,

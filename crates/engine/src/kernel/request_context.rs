@@ -1,9 +1,12 @@
 //! What travels with a request into the commits that it causes, without being a parameter of every function between: as tracing's
 //! span does. A task that works for a request has to carry it along ([`in_current_request`]).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::pending_audit::PendingAudit;
+use super::request_errors::StartError;
+use crate::access::Scope;
 
 /// Who started an operation: an opaque number that is stored with it. `None` where one could be: nobody who has a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,6 +21,8 @@ pub struct RequestContext {
     pub hides_others: bool,
     /// The most millisats that operations of its origin may spend within a day.
     pub spending_limit: Option<u64>,
+    /// What it may do; `None`: everything.
+    pub scopes: Option<BTreeSet<Scope>>,
 }
 
 tokio::task_local! {
@@ -38,6 +43,15 @@ impl RequestContext {
     /// The limit of the request for which this task works ([`Self::spending_limit`]).
     pub(crate) fn current_spending_limit() -> Option<u64> {
         CURRENT.try_with(|context| context.spending_limit).ok().flatten()
+    }
+
+    /// Passes when the request for which this task works may do what needs `scope`, beside what its endpoint needs.
+    ///
+    /// # Errors
+    /// [`StartError::ScopeMissing`].
+    pub(crate) fn need(scope: Scope) -> Result<(), StartError> {
+        let lacks = |context: &Arc<Self>| context.scopes.as_ref().is_some_and(|scopes| !scopes.contains(&scope));
+        if CURRENT.try_with(lacks).unwrap_or(false) { Err(StartError::ScopeMissing(scope)) } else { Ok(()) }
     }
 
     /// Whether operations of another origin are hidden from the request for which this task works.

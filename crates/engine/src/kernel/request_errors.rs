@@ -1,3 +1,4 @@
+use crate::access::Scope;
 use crate::kernel::commit::ModifyError;
 use crate::operations::Budget;
 use crate::ports::{NodeError, RateUnavailable, StoreError, TicketError};
@@ -9,6 +10,9 @@ pub enum StartError {
     /// Fields are invalid: all of those that are.
     #[error("some fields are invalid")]
     Invalid(Vec<FieldError>),
+    /// It needs a further scope, which the client lacks.
+    #[error("the client lacks the scope {}", .0.as_str())]
+    ScopeMissing(Scope),
     /// It needs a Lightning backend, and none is configured.
     #[error("no Lightning backend is configured")]
     NoLightning,
@@ -67,8 +71,8 @@ pub enum TicketCallError {
     /// There is no delivery with this stream id, or it was removed after retention.
     #[error("no such outgoing ticket")]
     NotFound,
-    /// A key asks for more than it may take out without an approval, for which there is none.
-    #[error("only the token may withdraw so much")]
+    /// A key asks for a withdrawal, where what it sends is limited by approvals or a budget, which count none.
+    #[error("only the token may withdraw")]
     TokenRequired,
     /// The mint wants its quote paid, and the payment waits for an approval.
     #[error("the payment of the mint's quote waits for an approval")]

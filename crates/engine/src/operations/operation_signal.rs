@@ -54,6 +54,11 @@ pub enum Signal {
         /// Our id of its request.
         request_id: String,
     },
+    /// A payment requested by the operator has ended early: it was rejected, or there was no invoice.
+    NotPaid {
+        /// Our id of its request.
+        request_id: String,
+    },
     /// A charge has ended.
     Charged(Charged),
     /// A device of the user has proven itself to a payment: it may close the subscription as well.

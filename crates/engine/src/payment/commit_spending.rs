@@ -4,10 +4,11 @@ use super::Payments;
 use super::approval::{HeldPayment, UnstartedPayment};
 use super::outgoing::start::whole_secs;
 use super::spending_budget::BudgetError;
-use crate::StreamId;
+use crate::access::Scope;
 use crate::kernel::request_errors::StartError;
 use crate::operations::Operation;
 use crate::ports::{NewIdempotencyRecord, StoreError};
+use crate::{RequestContext, StreamId};
 
 impl Payments {
     /// Commits the payment as `id`; returns the operation that pays its invoice already, if there is one. `field` of the request
@@ -19,6 +20,7 @@ impl Payments {
         field: &'static str,
         record: Option<NewIdempotencyRecord>,
     ) -> Result<Option<StreamId>, StartError> {
+        RequestContext::need(Scope::PaymentsSend)?;
         let now = self.core.clock.now();
         let spending = payment.machine().spending().unwrap_or_default();
         let starting = self.starting.read().await;

@@ -448,6 +448,7 @@ impl Payment {
             | Input::Signal(
                 Signal::PaymentRequested(_)
                 | Signal::Paid { .. }
+                | Signal::NotPaid { .. }
                 | Signal::Charged(_)
                 | Signal::DeviceProven { .. }
                 | Signal::Close

@@ -93,12 +93,12 @@ impl SpendingBudget {
     }
 
     pub(crate) fn needs_approval(&self, spending: &Spending) -> bool {
-        self.needs_approval_for(Some(spending.allocation()))
+        self.rules.approval_above.is_some_and(|above| spending.allocation() > above)
     }
 
-    /// For so many millisats; `None`: nobody knows how many.
-    pub(crate) fn needs_approval_for(&self, millisats: Option<u64>) -> bool {
-        self.rules.approval_above.is_some_and(|above| millisats.is_none_or(|millisats| millisats > above))
+    /// Whether what the service spends is limited.
+    pub(crate) const fn is_limited(&self) -> bool {
+        self.rules.approval_above.is_some() || self.rules.daily_budget.is_some()
     }
 
     pub(crate) fn reserve(

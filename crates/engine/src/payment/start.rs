@@ -2,7 +2,7 @@
 
 use usher_protocol::PublicKey;
 
-use crate::FieldErrors;
+use crate::access::Scope;
 use crate::field_value_checks::{CheckedRequest, FieldChecks, PRICE_FIELDS};
 use crate::kernel::commit::Change;
 use crate::kernel::idempotency::IdempotentRequest;
@@ -20,6 +20,7 @@ use crate::request_body::{
     CurrencyName, Description, Identifier, Key, Millisats, OrDefault, Subkeys, UnixSeconds, WebUrl,
 };
 use crate::subscription::find_subscription::{self, OpenSubscription};
+use crate::{FieldErrors, RequestContext, UnixMillis};
 
 request_body! {
     /// Asks for a payment.
@@ -65,9 +66,11 @@ impl CheckedRequest for SinglePaymentRequest {
         check_payer(draft, errors);
         let millisats = checks.price(PRICE_FIELDS, draft.amount, draft.currency, errors);
         checks.expiry("/expires_at", draft.expires_at, errors);
-        if let (Some(id), Some(main_key)) = (&draft.subscription_id, &draft.main_key) {
+        if let (Some(id), Some(main_key)) = (&draft.subscription_id, &draft.main_key)
+            && RequestContext::need(Scope::Subscriptions).is_ok()
+        {
             let found = find_subscription::find(&*checks.core.store, id).await?;
-            check_subscription(found.as_ref(), main_key, millisats, errors);
+            check_subscription(found.as_ref(), main_key, millisats, checks.core.clock.now(), errors);
         }
         Ok(())
     }
@@ -92,6 +95,7 @@ fn check_subscription(
     found: Option<&OpenSubscription>,
     main_key: &PublicKey,
     amount: Option<u64>,
+    now: UnixMillis,
     errors: &mut FieldErrors,
 ) {
     const POINTER: &str = "/subscription_id";
@@ -100,6 +104,8 @@ fn check_subscription(
             let SubscriptionView { state, authorized_amount, .. } = subscription.view();
             if state != SubscriptionState::Active {
                 errors.add(POINTER, format!("is of a subscription that is {}", state.as_str()));
+            } else if subscription.has_no_payment_left(now) {
+                errors.add(POINTER, "is of a subscription whose last payments (max_payments) are being asked for");
             } else if amount.is_some_and(|amount| amount > authorized_amount) {
                 errors.add("/amount", format!("is more than the user authorized, which is {authorized_amount}"));
             }
@@ -119,6 +125,9 @@ impl Payments {
         once: Option<IdempotentRequest<PricedOperation>>,
     ) -> Result<PricedOperation, StartError> {
         let now = self.core.clock.now();
+        if request.subscription_id.is_some() {
+            RequestContext::need(Scope::Subscriptions)?;
+        }
         self.checks.check(&request).await?;
         self.need_lightning()?;
         let (amount, price) = self.checks.fix_price(PRICE_FIELDS, request.amount, request.currency)?;
@@ -128,7 +137,7 @@ impl Payments {
         let request_id = self.core.ids.token();
         loop {
             let subscription = match (&request.subscription_id, &request.main_key) {
-                (Some(id), Some(main_key)) => self.payable_subscription(id, main_key, amount).await?,
+                (Some(id), Some(main_key)) => self.payable_subscription(id, main_key, amount, now).await?,
                 _ => None,
             };
             let link = |subscription_id| SubscriptionLink { subscription_id, charge: None };
@@ -175,10 +184,11 @@ impl Payments {
         id: &str,
         main_key: &PublicKey,
         amount: u64,
+        now: UnixMillis,
     ) -> Result<Option<OpenSubscription>, StartError> {
         let found = find_subscription::find(&*self.core.store, id).await?;
         let mut errors = FieldErrors::default();
-        check_subscription(found.as_ref(), main_key, Some(amount), &mut errors);
+        check_subscription(found.as_ref(), main_key, Some(amount), now, &mut errors);
         errors.finish(Some(found)).map_err(StartError::Invalid)
     }
 }

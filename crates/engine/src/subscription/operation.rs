@@ -168,7 +168,23 @@ impl Subscription {
             // After its last second.
             return self.agreement.recurrence.until.map(|until| UnixMillis::from_secs(until.saturating_add(1)));
         }
-        self.dates.wake_at().map(UnixMillis::from_secs)
+        let due = self.dates.wake_at()?;
+        let free = self.by_hand.iter().map(|asked| asked.until).min().filter(|_| self.is_asked_for_all(0));
+        Some(UnixMillis::from_secs(due.max(free.unwrap_or_default())))
+    }
+
+    /// Whether what was paid and what is asked for are all the payments that the user authorized.
+    pub(crate) fn has_no_payment_left(&self, now: UnixMillis) -> bool {
+        self.is_asked_for_all(now.secs())
+    }
+
+    /// The same, of requests that can be paid at `now`, in Unix seconds, or later.
+    fn is_asked_for_all(&self, now: u64) -> bool {
+        let Some(max) = self.agreement.recurrence.max_payments else { return false };
+        let by_hand = self.by_hand.iter().filter(|asked| now < asked.until).count();
+        let asked = by_hand + usize::from(self.dates.running().is_some());
+        let asked = u32::try_from(asked).unwrap_or(u32::MAX);
+        by_hand >= MAX_REQUESTED || self.payments_made.saturating_add(asked) >= max
     }
 
     pub(crate) const fn is_done(&self) -> bool {
@@ -222,6 +238,10 @@ impl Subscription {
                 self.by_hand.push(asked.clone());
                 StepResult::Stepped(Vec::new())
             }
+            Input::Signal(Signal::NotPaid { request_id }) if self.ended_at.is_none() => {
+                self.by_hand.retain(|asked| asked.request_id != *request_id);
+                StepResult::Stepped(Vec::new())
+            }
             Input::Signal(Signal::Paid { request_id }) => {
                 self.by_hand.retain(|asked| asked.request_id != *request_id);
                 self.payments_made = self.payments_made.saturating_add(1);
@@ -235,6 +255,12 @@ impl Subscription {
     fn woken(&mut self, rate: Option<&Result<ExchangeRate, RateUnavailable>>, now: UnixMillis) -> StepResult {
         if self.ended_at.is_some() {
             return StepResult::Stepped(vec![Effect::Finish]);
+        }
+        if !self.dates.are_over() && !self.by_hand.is_empty() {
+            self.by_hand.retain(|asked| now.secs() < asked.until);
+            if self.has_no_payment_left(now) {
+                return StepResult::Stepped(Vec::new());
+            }
         }
         match self.dates.begin(&self.agreement, now.secs()) {
             Some((charge, lives)) => match self.agreement.fix(rate) {

@@ -166,7 +166,7 @@ fn of_amount(error: StartError) -> StartError {
 }
 
 /// What the token is worth, if its unit says so. Other units have the mint's price.
-pub(super) fn value_in_millisats(unit: &str, amount: u64) -> Option<u64> {
+fn value_in_millisats(unit: &str, amount: u64) -> Option<u64> {
     match unit {
         "sat" => Some(amount.saturating_mul(1000)),
         "msat" => Some(amount),

@@ -5,14 +5,20 @@ use crate::common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::paying::{DAY, announced, next_message, pass, payment, request_id, says, statuses, subscribe, until};
+use common::paying::{
+    DAY, announced, next_message, pass, payment, request_id, request_subscription, says, statuses, subscribe, until,
+};
 use common::{FakeLightning, NOW, Running, open, options, user};
 use serde_json::json;
+use usher_engine::access::Scope;
 use usher_engine::operations::SubscriptionState;
 use usher_engine::ports::{Clock as _, Inbound, LightningNotification, Via};
 use usher_engine::request_body::RequestedCurrency;
 use usher_engine::testing::{COMMITS, FaultyStore};
-use usher_engine::{EngineOptions, RecurringPaymentRequest, SinglePaymentRequest, StreamId, SubscriptionFilter};
+use usher_engine::{
+    EngineOptions, RecurringPaymentRequest, RequestContext, SinglePaymentRequest, StartError, StreamId,
+    SubscriptionFilter,
+};
 use usher_protocol::EventId;
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::{
@@ -36,6 +42,39 @@ async fn concurrent_payments_of_one_subscription_are_all_counted() {
         assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
     }
     assert_eq!(usher.engine.subscriptions().view("s").await.unwrap().payments_made, 40);
+    usher.stop().await;
+}
+
+/// The user has authorized twelve payments.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn open_requests_count_towards_max_payments_also_at_the_same_time() {
+    let (mut usher, _wallet) = Running::paying().await;
+    let (stream, agreement) = request_subscription(&mut usher, "s", false, NOW.secs()).await;
+    let WalletMessage::RecurringResponse(mut agreement) = agreement else { panic!("{agreement:?}") };
+    let RecurringStatus::Confirmed { authorized_recurrence, .. } = &mut agreement.status else {
+        panic!("{agreement:?}")
+    };
+    authorized_recurrence.max_payments = Some(12);
+    usher.receive(250, &user(1), WalletMessage::RecurringResponse(agreement)).await;
+    assert_eq!(statuses(&usher, stream, 1).await, ["approved"]);
+    let asks: Vec<_> = (0..20)
+        .map(|_| {
+            let engine = Arc::clone(&usher.engine);
+            tokio::spawn(async move { engine.payments().request(payment(Some("s"), 600), None).await.is_ok() })
+        })
+        .collect();
+    let mut asked = 0;
+    for ask in asks {
+        asked += usize::from(ask.await.unwrap());
+    }
+    assert_eq!(asked, 12);
+    let scopes = Some([Scope::PaymentsReceive].into());
+    let shop = Arc::new(RequestContext { scopes, ..RequestContext::default() });
+    for id in ["s", "another"] {
+        let request = usher.engine.payments().request(payment(Some(id), 600), None);
+        let refused = Arc::clone(&shop).scope(request).await;
+        assert!(matches!(refused, Err(StartError::ScopeMissing(Scope::Subscriptions))), "{refused:?}");
+    }
     usher.stop().await;
 }
 

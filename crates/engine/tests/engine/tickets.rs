@@ -9,11 +9,12 @@ use common::paying::{statuses, until};
 use common::{FakeLightning, FakeTicketWallet, NOW, Running, a_moment, data, open, user};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use usher_engine::access::Scope;
 use usher_engine::ports::{Clock as _, IdempotencyKey, TicketError, Token, TokenFault};
 use usher_engine::testing::{MINT, OTHER_MINT, token};
 use usher_engine::{
-    BurnTicket, IdempotentRequest, MintTicket, RenderedResponse, RequestTicket, SinglePaymentRequest, StartError,
-    StreamId, TicketCallError, WithdrawTicket,
+    BurnTicket, IdempotentRequest, MintTicket, Origin, RenderedResponse, RequestContext, RequestTicket,
+    SinglePaymentRequest, StartError, StreamId, TicketCallError, WithdrawTicket,
 };
 use usher_protocol::Keys;
 use usher_protocol::message::{self, Addressed, CashuResponse, CashuStatus, WalletMessage};
@@ -317,6 +318,29 @@ async fn a_quote_that_cannot_be_paid_gives_no_token() {
     assert!(matches!(refused, Err(TicketCallError::NotPaid { is_certain: true, .. })), "{refused:?}");
     assert_eq!(service.tickets.minted(), 0);
     assert_eq!(service.tickets.calls("abandon_quote").len(), 3, "nobody waits for the payment of these quotes");
+    service.usher.stop().await;
+}
+
+/// Whatever the unit, and whoever the mint.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn quotes_are_paid_for_clients_that_may_send_money_alone() {
+    let lightning = Arc::new(FakeLightning::default());
+    let service = Service::start(Some(lightning.clone())).await;
+    service.tickets.charge(5_000, &lightning);
+    let ask = async |scopes: &[Scope], unit: &str, n: u8| {
+        let scopes = Some(scopes.iter().copied().collect());
+        let client = RequestContext { origin: Some(Origin(7)), scopes, ..RequestContext::default() };
+        let wanted = MintTicket { unit: unit.to_owned(), ..mint(MINT) };
+        Arc::new(client).scope(service.usher.engine.tickets().mint(wanted, keyed(n))).await
+    };
+    for (n, unit) in [(1, "pts"), (2, "sat"), (3, "usd")] {
+        let refused = ask(&[Scope::Tickets], unit, n).await;
+        let lacks = TicketCallError::Start(StartError::ScopeMissing(Scope::PaymentsSend));
+        assert_eq!(format!("{refused:?}"), format!("{:?}", Err::<Token, _>(lacks)));
+    }
+    assert_eq!((lightning.prepared(), service.tickets.calls("abandon_quote").len()), (0, 3));
+    ask(&[Scope::Tickets, Scope::PaymentsSend], "sat", 4).await.unwrap();
+    assert_eq!(lightning.sent(), [1]);
     service.usher.stop().await;
 }
 

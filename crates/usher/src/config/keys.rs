@@ -22,6 +22,10 @@ configuration! {
         listen_address: IpAddr = "\"127.0.0.1\"";
         /// The port to listen on. 0 uses any free port; the log shows which.
         listen_port: BoundedInteger<0, 65535> = "3000";
+        /// The addresses of reverse proxies in front of the API, if there are any. Usher believes their `X-Forwarded-For` header
+        /// when it checks from where a key is used (`networks`), and in the audit log. Let nothing but the proxy connect from
+        /// there: whoever does chooses its address.
+        trusted_proxies: ProxyNetworks = "[]";
     }
 
     /// Authentication.
@@ -313,10 +317,10 @@ configuration! {
         /// API is there, so a proxy can pass everything to it; the pages are then no longer at `info.listen_port`. 0 uses any
         /// free port.
         listen_port: Option<BoundedInteger<0, 65535>>;
-        /// The addresses of your reverse proxies. Usher believes their `X-Forwarded-For` header, to limit how many logins
-        /// one address may begin on the page of a reusable login and with OpenID Connect, and what it may make the OpenID
-        /// Connect provider store. Make sure that the proxy sets the header: otherwise anybody can send one. Without this, all
-        /// users behind a proxy share one limit.
+        /// The addresses of the reverse proxies in front of the pages. Usher believes their `X-Forwarded-For` header there, to limit
+        /// how many logins one address may begin on the page of a reusable login and with OpenID Connect, and what it may make the
+        /// OpenID Connect provider store. Make sure that the proxy sets the header: otherwise anybody can send one. Without this,
+        /// all users behind a proxy share one limit. The API has a setting of its own: `info.trusted_proxies`.
         trusted_proxies: ProxyNetworks = "[]";
     }
 

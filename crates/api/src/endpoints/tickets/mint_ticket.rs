@@ -28,7 +28,8 @@ impl Ticket {
 
 /// Mints a ticket and returns it.
 ///
-/// The request waits for the mint, up to 25 seconds. If the mint wants its quote paid, the Lightning backend pays it. Send an
+/// The request waits for the mint, up to 25 seconds. If the mint wants its quote paid, the Lightning backend pays it, for
+/// the token and for keys that have `payments:send` too. Send an
 /// `Idempotency-Key`: the same request with the same key never mints twice, and returns the same token, also after
 /// `mint_timeout` and after a crash. Without a key, a token that comes too late joins the service's own balance
 /// (`GET /cashu/balances`).
@@ -51,6 +52,8 @@ impl Ticket {
     )),
     responses(
         (status = 200, description = "The mint has signed the token.", body = Ticket),
+        (status = 403, description = "`scope_missing`: The API key lacks a scope. If the mint wants its quote paid, it needs \
+            `payments:send` too."),
         (status = 409, description = "`approval_required`: The mint wants its quote paid, for more than \
             `wallet.approval_above_millisats`. `stream_id` is the payment: somebody else has to approve it (`POST \
             /approvals/{stream_id}`). Then repeat the request with the same `Idempotency-Key`."),

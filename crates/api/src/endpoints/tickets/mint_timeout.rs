@@ -78,8 +78,8 @@ impl From<TicketCallError> for Problem {
             ),
             TicketCallError::TokenRequired => Self::new(
                 ErrorCode::TokenRequired,
-                "this is more than wallet.approval_above_millisats, or in a unit whose value is not known: a key may not \
-                 withdraw it, because nobody can approve a withdrawal; the token may",
+                "wallet.approval_above_millisats or wallet.daily_budget_millisats limits what keys send, and counts no \
+                 withdrawals: only the token may withdraw",
             ),
             TicketCallError::ApprovalRequired { payment } => Self::new(
                 ErrorCode::ApprovalRequired,

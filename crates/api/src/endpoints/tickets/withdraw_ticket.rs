@@ -22,8 +22,8 @@ use crate::{ApiState, audit, body};
         (status = 200, description = "The token.", body = Ticket),
         (status = 422, description = "`invalid_request`: Some fields are wrong, or the balance does not cover `amount` and \
             the mint's fee (`/amount`)."),
-        (status = 403, description = "`token_required`: It is more than a key may withdraw without an approval \
-            (`wallet.approval_above_millisats`), or in a unit whose value is not known."),
+        (status = 403, description = "`token_required`: `wallet.approval_above_millisats` or \
+            `wallet.daily_budget_millisats` limits what keys send, and counts no withdrawals: use the token."),
         (status = 409, description = "`token_pending`: The mint holds tickets of the balance that are to be spent as pending. \
             The work continues: repeat the request with the same `Idempotency-Key`."),
         (status = 502, description = "`mint_error`: The mint refuses, cannot be reached, or its response is invalid."),
@@ -41,7 +41,7 @@ pub(crate) async fn withdraw_ticket(
     audit::add_server("mint_url", request.mint_url.as_str());
     PendingAudit::add_detail("amount", request.amount);
     PendingAudit::add_detail("unit", request.unit.as_str());
-    state.engine.tickets().check_withdrawal(&request)?;
+    state.engine.tickets().check_withdrawal()?;
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Ticket::of));
     let token = wait_for_mint(&state, async move { engine.tickets().withdraw(request, once).await }).await?;

@@ -77,6 +77,8 @@ impl Payment {
                 end,
                 price: self.price.clone(),
             })));
+        } else if now < self.expires_at {
+            effects.extend(self.signal_subscription(Signal::NotPaid { request_id: self.request_id.clone() }));
         }
         StepResult::Stepped(effects)
     }

@@ -385,7 +385,10 @@ fn subscription_is_notified_of_its_payments() {
         let rejected = signals(&effects(payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW)));
         let paid = signals(&effects(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), NOW)));
         match charge {
-            None => assert_eq!((rejected, paid), (vec![], vec![Signal::Paid { request_id: "ours".to_owned() }])),
+            None => {
+                assert_eq!(rejected, [Signal::NotPaid { request_id: "ours".to_owned() }]);
+                assert_eq!(paid, [Signal::Paid { request_id: "ours".to_owned() }]);
+            }
             Some(charge) => {
                 let end = ChargeEnd::Failed { status: "user_rejected".to_owned(), reason: None };
                 assert_eq!(rejected, [Signal::Charged(Charged { charge, end, price: None })]);

@@ -112,6 +112,37 @@ fn closing_withdraws_the_operators_payment_requests() {
 }
 
 #[test]
+fn what_is_asked_for_counts_towards_the_payments_that_are_left() {
+    let ask = |open: &mut Subscription, id: &str, until: u64| {
+        let asked = RequestedPayment { request_id: id.to_owned(), until };
+        assert_eq!(effects(open.step(&Input::Signal(Signal::PaymentRequested(asked)), NOW)), []);
+    };
+    let soon = NOW.secs() + 60;
+    let mut open = subscription(recurrence(Some(2), None), true);
+    let (first, later) = (open.wake_at().unwrap(), NOW.plus(Duration::from_secs(60)));
+    ask(&mut open, "a", soon);
+    assert!(!open.has_no_payment_left(NOW));
+    ask(&mut open, "b", soon + 60);
+    assert!(open.has_no_payment_left(NOW) && !open.has_no_payment_left(later));
+    assert_eq!((first, open.wake_at().unwrap()), (NOW, later), "a charge waits for those by hand");
+    let mut waiting = open.clone();
+    started(&effects(waiting.step(&Input::Timer, later)));
+    assert!(waiting.has_no_payment_left(later), "a charge is asked for as well");
+    // One that is rejected is open no longer.
+    open.step(&Input::Signal(Signal::NotPaid { request_id: "b".to_owned() }), NOW);
+    assert!(!open.has_no_payment_left(NOW));
+    open.step(&Input::Signal(Signal::Paid { request_id: "a".to_owned() }), NOW);
+    started(&effects(open.step(&Input::Timer, open.wake_at().unwrap())));
+    assert!(open.has_no_payment_left(NOW));
+
+    let mut unlimited = subscription(recurrence(None, None), false);
+    for n in 0..MAX_REQUESTED {
+        ask(&mut unlimited, &n.to_string(), soon);
+    }
+    assert!(!unlimited.has_no_payment_left(NOW));
+}
+
+#[test]
 fn payments_are_counted_until_completion() {
     let mut open = subscription(recurrence(Some(2), None), false);
     assert_eq!(open.wake_at(), None);

@@ -1138,9 +1138,10 @@ public final class UsherApi {
      * Mints a ticket and returns it.
      *
      * <p>The request waits for the mint, up to 25 seconds. If the mint wants its quote paid, the Lightning backend
-     * pays it. Send an {@code Idempotency-Key}: the same request with the same key never mints twice, and returns the
-     * same token, also after {@code mint_timeout} and after a crash. Without a key, a token that comes too late joins
-     * the service's own balance ({@code GET /cashu/balances}).
+     * pays it, for the token and for keys that have {@code payments:send} too. Send an {@code Idempotency-Key}: the
+     * same request with the same key never mints twice, and returns the same token, also after {@code mint_timeout}
+     * and after a crash. Without a key, a token that comes too late joins the service's own balance ({@code GET
+     * /cashu/balances}).
      *
      * <p>An API key needs the scope {@code tickets}.
      *

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  *     wallet.daily_budget_millisats}. By default, only that limits it.
  * @param expiresAt Unix seconds from which it is not accepted any more. By default it does not expire.
  * @param networks The networks from which it is accepted, at most 32, in CIDR notation or as single addresses, as the
- *     service sees its clients ({@code pages.trusted_proxies}). By default all.
+ *     service sees its clients ({@code info.trusted_proxies}). By default all.
  * @param ownStreamsOnly Whether it sees only the streams that it has started. By default it sees all.
  * @param requestsPerSecond Most requests per second, in a burst of as many. By default only {@code
  *     limits.requests_per_second} limits it.
@@ -35,7 +35,7 @@ public record NewKeyRequest(
      *     wallet.daily_budget_millisats}. By default, only that limits it.
      * @param expiresAt Unix seconds from which it is not accepted any more. By default it does not expire.
      * @param networks The networks from which it is accepted, at most 32, in CIDR notation or as single addresses, as
-     *     the service sees its clients ({@code pages.trusted_proxies}). By default all.
+     *     the service sees its clients ({@code info.trusted_proxies}). By default all.
      * @param ownStreamsOnly Whether it sees only the streams that it has started. By default it sees all.
      * @param requestsPerSecond Most requests per second, in a burst of as many. By default only {@code
      *     limits.requests_per_second} limits it.
@@ -83,7 +83,7 @@ public record NewKeyRequest(
      * Returns a copy with another {@code networks}.
      *
      * @param networks The networks from which it is accepted, at most 32, in CIDR notation or as single addresses, as
-     *     the service sees its clients ({@code pages.trusted_proxies}). By default all.
+     *     the service sees its clients ({@code info.trusted_proxies}). By default all.
      * @return the copy
      */
     public NewKeyRequest withNetworks(@Nullable List<String> networks) {
