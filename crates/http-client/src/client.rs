@@ -12,6 +12,9 @@ use usher_address_guard::{AddressSource, GuardError, is_public};
 use crate::Error;
 use crate::guarded_resolver::GuardedResolver;
 
+/// Of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// How connections are made and kept.
 #[derive(Clone)]
 pub struct ClientOptions {
@@ -84,7 +87,8 @@ impl Client {
         client.execute(request).await.map_err(Error::of_request)
     }
 
-    /// Sends a request as [`send`](Self::send) does, and reads the body of the response if it has at most this many bytes.
+    /// Sends a request as [`send`](Self::send) does, and reads the body of the response if it has at most this many bytes,
+    /// without the byte order mark that some servers put in front of JSON.
     ///
     /// # Errors
     /// When there is no complete response of that size.
@@ -96,6 +100,9 @@ impl Client {
                 return Err(Error::TooLarge);
             }
             body.extend_from_slice(&chunk);
+        }
+        if body.starts_with(BYTE_ORDER_MARK) {
+            body.drain(..BYTE_ORDER_MARK.len());
         }
         let mut whole = Response::new(body);
         *whole.status_mut() = response.status();
@@ -232,6 +239,13 @@ mod tests {
         }
         let error = client.fetch(get(&url), 1).await.unwrap_err();
         assert!(matches!(error, Error::TooLarge), "{error:?}");
+    }
+
+    #[tokio::test]
+    async fn a_byte_order_mark_is_left_out() {
+        let (url, _) = server("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n\u{feff}{}", "").await;
+        let response = client(AddressSource::Operator, LONG).fetch(get(&url), 5).await.unwrap();
+        assert_eq!(response.body(), b"{}");
     }
 
     #[tokio::test]

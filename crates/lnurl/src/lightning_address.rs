@@ -9,7 +9,7 @@ const MAX_BYTES: usize = 254;
 /// 127.0.0.1 is asked over HTTP.
 pub(crate) fn url(address: &str, allow_http: bool) -> Option<Url> {
     let address = address.trim();
-    let (name, domain) = address.strip_prefix("lightning:").unwrap_or(address).split_once('@')?;
+    let (name, domain) = address.split_once('@')?;
     // Upper case means the same.
     let (name, domain) = (name.to_ascii_lowercase(), domain.to_ascii_lowercase());
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.+".contains(&byte);
@@ -44,7 +44,7 @@ mod tests {
         for (address, expected) in [
             ("bob@pay.example", "https://pay.example/.well-known/lnurlp/bob"),
             (" LIGHTNING@Pay.Example ", "https://pay.example/.well-known/lnurlp/lightning"),
-            ("lightning:bob+tips@pay.example:8443", "https://pay.example:8443/.well-known/lnurlp/bob+tips"),
+            ("bob+tips@pay.example:8443", "https://pay.example:8443/.well-known/lnurlp/bob+tips"),
             ("a.b-c_d@127.0.0.1:4000", "https://127.0.0.1:4000/.well-known/lnurlp/a.b-c_d"),
         ] {
             assert_eq!(url(address, false).unwrap().as_str(), expected, "{address}");

@@ -5,12 +5,13 @@
 use std::time::Duration;
 
 use askama::Template;
+use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use usher_engine::operations::RefundProgress;
 use usher_engine::ports::{PayeeError, StoreError};
-use usher_engine::{Engine, RefundInvoiceError, RefundInvoiceFault, RefundView, StreamId};
+use usher_engine::{ClientNetwork, Engine, RefundInvoiceError, RefundInvoiceFault, RefundView, StreamId};
 use usher_page_layout::Frame;
 
 use crate::PagesState;
@@ -99,6 +100,7 @@ pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Ad
 pub(crate) async fn take(
     State(pages): State<PagesState>,
     Path((id, secret)): Address,
+    network: Option<Extension<ClientNetwork>>,
     visit: Visit,
     headers: HeaderMap,
     form: String,
@@ -112,24 +114,24 @@ pub(crate) async fn take(
     };
     let mut fields = url::form_urlencoded::parse(form.as_bytes());
     let typed = fields.find(|(name, _)| name == "payee").map(|(_, value)| value.into_owned()).unwrap_or_default();
-    // Wallets copy invoices with the scheme as well.
-    let invoice = typed.trim();
-    let invoice = match invoice.get(..10) {
-        Some(scheme) if scheme.eq_ignore_ascii_case("lightning:") => invoice.get(10..).unwrap_or_default(),
-        _ => invoice,
-    };
+    let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
     let texts = &visit.texts.refund;
     let amount =
         fill(visit.texts.payment.amount, &[("amount", &sats(found.view.amount, visit.texts.payment.decimal_mark))]);
-    let refused = match pages.engine.payments().refund_to(found.id, &secret, invoice).await {
+    let refused = match pages.engine.payments().refund_to(found.id, &secret, &typed, network).await {
         // The page shows what becomes of it; it may have an invoice already.
         Ok(()) | Err(RefundInvoiceError::Over) => return page::see_other(&found.address),
         Err(RefundInvoiceError::NoPayee | RefundInvoiceError::NotFound) => texts.no_payee.to_owned(),
+        Err(RefundInvoiceError::Busy) => texts.busy.to_owned(),
         Err(RefundInvoiceError::Address(PayeeError::Amount)) => fill(texts.address_amount, &[("amount", &amount)]),
-        Err(RefundInvoiceError::Address(_)) => texts.address_unavailable.to_owned(),
+        Err(RefundInvoiceError::Address(PayeeError::Refused)) => texts.address_refused.to_owned(),
+        Err(RefundInvoiceError::Address(PayeeError::Unavailable | PayeeError::NoAddress)) => {
+            texts.address_unavailable.to_owned()
+        }
         Err(RefundInvoiceError::Fault(RefundInvoiceFault::Amount)) => fill(texts.other_amount, &[("amount", &amount)]),
         Err(RefundInvoiceError::Fault(RefundInvoiceFault::Network)) => texts.other_network.to_owned(),
         Err(RefundInvoiceError::Fault(RefundInvoiceFault::Expired)) => texts.has_expired.to_owned(),
+        Err(RefundInvoiceError::Fault(RefundInvoiceFault::Paid)) => texts.is_paid.to_owned(),
         Err(RefundInvoiceError::Store(error)) => return keyed_page::unavailable(&visit, found.id, &error),
     };
     let _turn = pages.turn().await;
@@ -151,6 +153,7 @@ fn show_refund(
     let (heading, said, tone) = match view.progress {
         RefundProgress::AwaitingApproval => (of.heading, of.awaiting_approval, Tone::Waiting),
         RefundProgress::NotApproved => (of.not_approved_heading, of.not_approved, Tone::Failed),
+        RefundProgress::Asking if view.asks_again => (of.heading, of.asks_again, Tone::Failed),
         RefundProgress::Asking if view.asks_wallet => (of.heading, of.waiting_wallet, Tone::Waiting),
         RefundProgress::Asking => (of.heading, of.waiting, Tone::Waiting),
         RefundProgress::Paying => (of.heading, of.paying, Tone::Waiting),

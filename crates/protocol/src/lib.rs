@@ -16,6 +16,7 @@ pub mod lnurl;
 pub mod login_proof;
 pub mod message;
 pub mod mint_url;
+pub mod payee;
 pub mod relay_url;
 mod serde_helpers;
 pub mod subkey;

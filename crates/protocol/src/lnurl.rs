@@ -8,6 +8,12 @@ pub fn encode(url: &str) -> String {
     encoded.unwrap_or_else(|_| format!("lnurlp{}", url.trim_start_matches("https").trim_start_matches("http")))
 }
 
+/// The URL of an LNURL in lower case; `None` for other text.
+pub fn decode(text: &str) -> Option<String> {
+    let (prefix, url) = bech32::decode(text).ok()?;
+    String::from_utf8(url).ok().filter(|_| prefix == Hrp::parse_unchecked("lnurl"))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -19,7 +25,10 @@ mod tests {
         let url = "https://service.com/api?q=3fc3645b439ce8e7f2553a69e5267081d96dcd340693afabe04be7b0ccd178df";
         let lnurl = "lnurl1dp68gurn8ghj7um9wfmxjcm99e3k7mf0v9cxj0m385ekvcenxc6r2c35xvukxefcv5mkvv34x5ekzd3ev56nyd3hxqurzepexejxxepnxscrvwfnv9nxzcn9xq6xyefhvgcxxcmyxymnserxfq5fns";
         assert_eq!(encode(url), lnurl);
-        assert_eq!(bech32::decode(lnurl).unwrap().1, url.as_bytes());
+        assert_eq!(decode(lnurl).as_deref(), Some(url));
+        for none in ["", "lnurl1", &lnurl[1..], &lnurl.replace("lnurl1dp", "lnurl1dq"), "lnbc1qqq"] {
+            assert_eq!(decode(none), None, "{none}");
+        }
     }
 
     #[test]

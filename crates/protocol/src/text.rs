@@ -35,7 +35,7 @@ pub fn clean(text: &str, max_chars: usize) -> String {
 }
 
 /// Characters that reorder text or are invisible, but for the joiners U+200C and U+200D (Persian, emoji).
-const fn reorders_or_hides(c: char) -> bool {
+pub(crate) const fn reorders_or_hides(c: char) -> bool {
     matches!(c,
         '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{202a}'..='\u{202e}' | '\u{061c}'
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0001}' | '\u{e0020}'..='\u{e007f}')

@@ -1339,7 +1339,7 @@ export interface components {
             expires_at?: number;
             /**
              * Format: bolt11
-             * @description A BOLT 11 invoice with an amount that has not expired and is for `wallet.network`.
+             * @description A BOLT 11 invoice with an amount that has not expired, was not paid before, and is for `wallet.network`; also as wallets copy it: `lightning:…`, `bitcoin:…?lightning=…`, in upper case, with line breaks.
              */
             invoice: string;
             /**
@@ -1845,7 +1845,7 @@ export interface components {
         Receipt: {
             /**
              * Format: int64
-             * @description The price in the minor unit of `currency`. Missing, with `currency`, if it was requested in millisats.
+             * @description The price in the minor unit of `currency`. Missing, with `currency` and `rate`, if it was requested in millisats.
              */
             amount?: number;
             /**
@@ -1870,6 +1870,8 @@ export interface components {
              * @description The payment hash of the invoice. The payer's wallet has its preimage as proof.
              */
             payment_hash?: string;
+            /** @description The rate at which it was priced. */
+            rate?: components["schemas"]["AppliedRate"];
             /**
              * @description Your own reference.
              */

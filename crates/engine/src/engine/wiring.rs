@@ -57,6 +57,7 @@ use crate::payment::approval::waiting::WaitingPayments;
 use crate::payment::link::offer::RecentRates;
 use crate::payment::link::open_payments::OpenPayments;
 use crate::payment::link::start::PaymentLinks;
+use crate::payment::refund::address_lookups::AddressLookups;
 use crate::payment::spending_budget::SpendingBudget;
 use crate::ports::{OperationKind, StoreError};
 use crate::subscription::relay_keeper::RelayKeeper;
@@ -231,6 +232,7 @@ impl Engine {
             starting: RwLock::default(),
             refunding: Mutex::default(),
             payees: parts.payees,
+            address_lookups: AddressLookups::default(),
             pages: pages.clone(),
             network: options.payments.network,
             has_lightning,

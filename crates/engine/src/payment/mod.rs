@@ -25,6 +25,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Network;
 
 use self::approval::waiting::WaitingPayments;
+use self::refund::address_lookups::AddressLookups;
 use self::spending_budget::SpendingBudget;
 use crate::field_value_checks::FieldChecks;
 use crate::kernel::core::Core;
@@ -48,6 +49,7 @@ pub struct Payments {
     /// Held from summing up what is refunded of a payment to the commit of a further refund.
     pub(crate) refunding: Mutex<()>,
     pub(crate) payees: Option<Arc<dyn Payees>>,
+    pub(crate) address_lookups: AddressLookups,
     pub(crate) pages: Arc<PageRules>,
     pub(crate) network: Network,
     pub(crate) has_lightning: bool,

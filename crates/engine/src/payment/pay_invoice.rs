@@ -26,7 +26,8 @@ request_body! {
         main_key: Option<Key>,
         /// Keys that may respond for `main_key` without a proof of delegation; at most 8.
         subkeys: OrDefault<Subkeys>,
-        /// A BOLT 11 invoice with an amount that has not expired and is for `wallet.network`.
+        /// A BOLT 11 invoice with an amount that has not expired, was not paid before, and is for `wallet.network`; also as wallets
+        /// copy it: `lightning:…`, `bitcoin:…?lightning=…`, in upper case, with line breaks.
         invoice: Bolt11,
         /// Millisats; must be the amount of the invoice.
         amount: Option<Millisats>,
@@ -86,6 +87,7 @@ impl Payments {
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
         let now = self.core.clock.now();
+        let is_paid = self.core.store.is_paid(request.invoice.payment_hash()).await?;
         let paying = CorrelationKey::paying(request.invoice.payment_hash());
         if let Some(stream_id) = self.core.index.find(paying) {
             self.check_same_invoice(stream_id, &request.invoice).await?;
@@ -93,6 +95,10 @@ impl Payments {
         }
         self.checks.check(&request).await?;
         let invoice = &request.invoice;
+        // Paying it again moves no money, and a wallet may take the first payment for the second.
+        if is_paid {
+            return Err(StartError::invalid("/invoice", "was paid already: ask the payee for a new one"));
+        }
         let amount = invoice.amount().unwrap_or_default();
         let stream_id = self.core.ids.stream_id();
         let wanted = invoice.clone();

@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 
-/// Asks the servers of Lightning addresses for invoices.
+/// Asks the servers of Lightning addresses and LNURLs for invoices.
 #[async_trait]
 pub trait Payees: Send + Sync {
-    /// An invoice of this address for `amount` millisats, as its server sends it: the caller checks it. Returns within a bound of the
-    /// adapter's.
+    /// An invoice of this address, or of this LNURL in lower case, for `amount` millisats, as its server sends it: the caller
+    /// checks it, and bounds how many are asked at a time. Returns within a bound of the adapter's.
     ///
     /// # Errors
     /// [`PayeeError`].
@@ -16,13 +16,16 @@ pub trait Payees: Send + Sync {
 /// Why a Lightning address gives no invoice. The texts quote nothing that its server sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PayeeError {
-    /// It is no Lightning address.
+    /// It is neither a Lightning address nor an LNURL.
     #[error("it is no Lightning address")]
     NoAddress,
     /// Its server does not take this amount.
     #[error("the address does not accept this amount")]
     Amount,
-    /// Its server cannot be reached, does not know it, refuses, or does not follow the protocol; or too many are asked at once.
+    /// Its server does not know it, or refuses. Trying again does not help.
+    #[error("the address does not exist, or is refused")]
+    Refused,
+    /// Its server cannot be reached, or does not follow the protocol.
     #[error("the address gives no invoice")]
     Unavailable,
 }

@@ -99,6 +99,9 @@ pub trait Store: UserStore + AuditStore {
     /// unpaid.
     async fn refunded(&self, payment: StreamId) -> Result<u64, StoreError>;
 
+    /// Whether an invoice with this payment hash was paid, by the books.
+    async fn is_paid(&self, hash: PaymentHash) -> Result<bool, StoreError>;
+
     /// Removes payments that were last changed before `before` and are not open from the books, at most `limit`; returns how many.
     async fn forget_payment_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 

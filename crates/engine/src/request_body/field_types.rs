@@ -9,6 +9,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, MAX_DESCRIPTION_BYTES};
 use usher_protocol::calendar::Calendar;
 use usher_protocol::mint_url::{self, MAX_MINT_URL_BYTES};
+use usher_protocol::payee;
 use usher_protocol::ticket_unit;
 use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder};
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema, SchemaFormat, Type};
@@ -290,7 +291,7 @@ field_type!(
     |pointer: &str, value: &Value, errors: &mut FieldErrors| {
         let text = field_reader::text(pointer, value, errors)?;
         // The error does not quote the invoice.
-        text.parse::<Invoice>().map_err(|error| errors.add(pointer, error)).ok()
+        payee::plain(&text).parse::<Invoice>().map_err(|error| errors.add(pointer, error)).ok()
     },
     string().format(format("bolt11")).min_length(Some(1)).max_length(Some(8192))
 );

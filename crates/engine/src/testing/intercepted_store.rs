@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use usher_protocol::PublicKey;
+use usher_protocol::message::PaymentHash;
 
 use crate::event::Event;
 use crate::ports::{
@@ -122,6 +123,7 @@ intercepted! {
         read payment_records(filter: PaymentFilter, after: Option<StreamId>, limit: usize) -> Vec<BookedPayment>;
         read payment_record(id: StreamId) -> Option<BookedPayment>;
         read refunded(payment: StreamId) -> u64;
+        read is_paid(hash: PaymentHash) -> bool;
         write forget_payment_records(before: UnixMillis, limit: usize) -> usize;
         write remove_finished(finished_before: UnixMillis, limit: usize) -> usize;
         write remove_without_events(ids: Vec<StreamId>) -> ();

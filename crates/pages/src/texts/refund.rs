@@ -13,6 +13,8 @@ pub(crate) struct RefundTexts {
     pub(crate) waiting: &'static str,
     /// The payer's wallet is asked as well.
     pub(crate) waiting_wallet: &'static str,
+    /// The last invoice could not be paid.
+    pub(crate) asks_again: &'static str,
     pub(crate) paying: &'static str,
     pub(crate) paid_heading: &'static str,
     pub(crate) paid: &'static str,
@@ -29,11 +31,15 @@ pub(crate) struct RefundTexts {
     pub(crate) no_payee: &'static str,
     /// With `{amount}`.
     pub(crate) address_amount: &'static str,
+    pub(crate) address_refused: &'static str,
     pub(crate) address_unavailable: &'static str,
+    /// Too many Lightning addresses are asked at the moment.
+    pub(crate) busy: &'static str,
     /// With `{amount}`.
     pub(crate) other_amount: &'static str,
     pub(crate) other_network: &'static str,
     pub(crate) has_expired: &'static str,
+    pub(crate) is_paid: &'static str,
     pub(crate) not_found: Message,
 }
 
@@ -45,6 +51,7 @@ pub(super) const ENGLISH: RefundTexts = RefundTexts {
     not_approved: "Return to the app, and ask there.",
     waiting: "Waiting for your invoice",
     waiting_wallet: "Your wallet was asked as well. Waiting for an invoice",
+    asks_again: "Your invoice could not be paid. Make a new one, with another wallet if you have one.",
     paying: "Paying your invoice",
     paid_heading: "Refunded",
     paid: "The money is in your wallet. You can close this page.",
@@ -60,10 +67,13 @@ pub(super) const ENGLISH: RefundTexts = RefundTexts {
     button: "Get the refund",
     no_payee: "This is neither a Lightning invoice, which begins with “lnbc”, nor a Lightning address.",
     address_amount: "This Lightning address does not accept {amount}. Use another one, or an invoice.",
-    address_unavailable: "This Lightning address does not respond, or does not exist. Check it, try again, or use an invoice.",
+    address_refused: "This Lightning address does not exist, or takes no money. Check it, or use an invoice.",
+    address_unavailable: "This Lightning address does not respond. Check it, try again, or use an invoice.",
+    busy: "Many Lightning addresses are being asked at the moment. Try again in ten seconds, or use an invoice.",
     other_amount: "This invoice is not for {amount}. Make one for exactly this amount.",
     other_network: "This invoice is for another Bitcoin network.",
     has_expired: "This invoice has expired. Make a new one.",
+    is_paid: "This invoice was paid already, or is being paid. Make a new one: choose Receive in your wallet.",
     not_found: Message {
         heading: "There is no such refund",
         message: "The address is not complete, or the refund is long over.",
@@ -78,6 +88,7 @@ pub(super) const GERMAN: RefundTexts = RefundTexts {
     not_approved: "Kehren Sie zur App zurück und fragen Sie dort nach.",
     waiting: "Warten auf Ihre Rechnung",
     waiting_wallet: "Auch Ihre Wallet wurde gefragt. Warten auf eine Rechnung",
+    asks_again: "Ihre Rechnung konnte nicht bezahlt werden. Erstellen Sie eine neue, wenn möglich mit einer anderen Wallet.",
     paying: "Ihre Rechnung wird bezahlt",
     paid_heading: "Zurückgezahlt",
     paid: "Das Geld ist in Ihrer Wallet. Sie können diese Seite schließen.",
@@ -93,11 +104,16 @@ pub(super) const GERMAN: RefundTexts = RefundTexts {
     button: "Rückzahlung erhalten",
     no_payee: "Das ist weder eine Lightning-Rechnung, die mit „lnbc“ beginnt, noch eine Lightning-Adresse.",
     address_amount: "Diese Lightning-Adresse nimmt {amount} nicht an. Verwenden Sie eine andere oder eine Rechnung.",
-    address_unavailable: "Diese Lightning-Adresse antwortet nicht oder existiert nicht. Prüfen Sie sie, versuchen Sie es noch einmal, oder \
-                          verwenden Sie eine Rechnung.",
+    address_refused: "Diese Lightning-Adresse existiert nicht oder nimmt kein Geld an. Prüfen Sie sie, oder verwenden Sie eine Rechnung.",
+    address_unavailable: "Diese Lightning-Adresse antwortet nicht. Prüfen Sie sie, versuchen Sie es noch einmal, oder verwenden Sie \
+                          eine Rechnung.",
+    busy: "Gerade werden viele Lightning-Adressen abgefragt. Versuchen Sie es in zehn Sekunden noch einmal, oder verwenden Sie \
+           eine Rechnung.",
     other_amount: "Diese Rechnung lautet nicht auf {amount}. Erstellen Sie eine über genau diesen Betrag.",
     other_network: "Diese Rechnung gehört zu einem anderen Bitcoin-Netz.",
     has_expired: "Diese Rechnung ist abgelaufen. Erstellen Sie eine neue.",
+    is_paid: "Diese Rechnung wurde schon bezahlt oder wird gerade bezahlt. Erstellen Sie eine neue: Wählen Sie in Ihrer Wallet \
+              „Empfangen“.",
     not_found: Message {
         heading: "Diese Rückzahlung gibt es nicht",
         message: "Die Adresse ist unvollständig, oder die Rückzahlung ist längst abgeschlossen.",
@@ -112,6 +128,7 @@ pub(super) const SPANISH: RefundTexts = RefundTexts {
     not_approved: "Vuelva a la aplicación y pregunte allí.",
     waiting: "Esperando su factura",
     waiting_wallet: "También se ha preguntado a su cartera. Esperando una factura",
+    asks_again: "No se pudo pagar su factura. Cree una nueva, con otra cartera si la tiene.",
     paying: "Pagando su factura",
     paid_heading: "Reembolsado",
     paid: "El dinero está en su cartera. Puede cerrar esta página.",
@@ -127,10 +144,13 @@ pub(super) const SPANISH: RefundTexts = RefundTexts {
     button: "Recibir el reembolso",
     no_payee: "Esto no es ni una factura Lightning, que empieza por «lnbc», ni una dirección Lightning.",
     address_amount: "Esta dirección Lightning no acepta {amount}. Use otra o una factura.",
-    address_unavailable: "Esta dirección Lightning no responde o no existe. Compruébela, inténtelo de nuevo o use una factura.",
+    address_refused: "Esta dirección Lightning no existe o no acepta dinero. Compruébela o use una factura.",
+    address_unavailable: "Esta dirección Lightning no responde. Compruébela, inténtelo de nuevo o use una factura.",
+    busy: "Ahora mismo se consultan muchas direcciones Lightning. Inténtelo de nuevo en diez segundos o use una factura.",
     other_amount: "Esta factura no es de {amount}. Cree una por este importe exacto.",
     other_network: "Esta factura es de otra red de Bitcoin.",
     has_expired: "Esta factura ha caducado. Cree una nueva.",
+    is_paid: "Esta factura ya se pagó o se está pagando. Cree una nueva: elija Recibir en su cartera.",
     not_found: Message {
         heading: "Este reembolso no existe",
         message: "La dirección está incompleta, o el reembolso terminó hace tiempo.",

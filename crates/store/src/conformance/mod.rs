@@ -288,6 +288,7 @@ macro_rules! store_conformance {
                 payments_are_listed_in_pages_by_time_and_status
                 old_payments_leave_the_books_unless_they_are_open
                 refunds_are_summed_up_unless_they_were_not_paid
+                an_invoice_is_known_as_paid_once_a_payment_of_it_is
             }
             audit_log {
                 entries_are_chained_in_order

@@ -121,6 +121,27 @@ pub async fn old_payments_leave_the_books_unless_they_are_open(subject: impl Sub
     assert_eq!(left.iter().map(|payment| payment.stream_id).collect::<Vec<_>>(), [id(1)]);
 }
 
+/// Whoever received it, and whoever asked for it.
+pub async fn an_invoice_is_known_as_paid_once_a_payment_of_it_is(subject: impl Subject) {
+    let store = subject.store();
+    let of = |n: u8, status| PaymentRecord {
+        status,
+        payment_hash: Some(PaymentHash::from_bytes([n; 32])),
+        ..open_payment()
+    };
+    let is_paid = async |n: u8| store.is_paid(PaymentHash::from_bytes([n; 32])).await.unwrap();
+    for (n, status) in
+        [(1, PaymentRecordStatus::Open), (2, PaymentRecordStatus::NotPaid), (3, PaymentRecordStatus::Unknown)]
+    {
+        commit_done(&*store, booked(of(n, status), create(id(n.into())))).await;
+        assert!(!is_paid(n).await, "{status:?}");
+    }
+    assert!(!is_paid(9).await);
+    commit_done(&*store, booked(of(1, PaymentRecordStatus::Paid), step(id(1), 1))).await;
+    commit_done(&*store, booked(of(2, PaymentRecordStatus::Paid), create(id(4)))).await;
+    assert_eq!((is_paid(1).await, is_paid(2).await, is_paid(3).await), (true, true, false));
+}
+
 /// What may still be paid counts, and what may have been.
 pub async fn refunds_are_summed_up_unless_they_were_not_paid(subject: impl Subject) {
     let store = subject.store();

@@ -59,6 +59,7 @@ use usher_engine::ports::{
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
+use usher_protocol::message::PaymentHash;
 
 use self::options::Address;
 use self::query::{Answer, Param, Query, list, params};
@@ -305,6 +306,11 @@ impl Store for PostgresStore {
             self.read("sum up what is refunded", payment_records::REFUNDED, params![payment.as_bytes()]).await?;
         let row = summed.rows.first().ok_or(PostgresFailure::Unreadable("what is refunded"))?;
         Ok(columns::int(row, 0)?)
+    }
+
+    async fn is_paid(&self, hash: PaymentHash) -> Result<bool, StoreError> {
+        let found = self.read("look for a paid invoice", payment_records::PAID, params![hash.as_bytes()]).await?;
+        Ok(!found.rows.is_empty())
     }
 
     async fn forget_payment_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

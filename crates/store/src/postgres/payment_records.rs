@@ -45,6 +45,8 @@ pub(super) const FORGET: &str = "DELETE FROM payment_records WHERE stream IN (
 pub(super) const REFUNDED: &str = "SELECT coalesce(sum(amount), 0)::bigint FROM payment_records
     WHERE refund_of = $1 AND status <> 'not_paid'";
 
+pub(super) const PAID: &str = "SELECT 1 FROM payment_records WHERE payment_hash = $1 AND status = 'paid' LIMIT 1";
+
 /// What the books say about this payment from now on.
 pub(super) fn enter(entries: &mut Entries, stream: StreamId, record: &PaymentRecord, at: UnixMillis) {
     let entry = entries.entry(stream).or_insert_with(|| (record.clone(), at, at));

@@ -57,6 +57,7 @@ use usher_engine::ports::{
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
+use usher_protocol::message::PaymentHash;
 
 use crate::metrics::{Metrics, StoreMetrics};
 use crate::panic_signal::PanicSignal;
@@ -357,6 +358,10 @@ impl Store for SqliteStore {
 
     async fn refunded(&self, payment: StreamId) -> Result<u64, StoreError> {
         self.read(move |connection| payment_records::refunded(connection, payment)).await
+    }
+
+    async fn is_paid(&self, hash: PaymentHash) -> Result<bool, StoreError> {
+        self.read(move |connection| payment_records::is_paid(connection, hash)).await
     }
 
     async fn forget_payment_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

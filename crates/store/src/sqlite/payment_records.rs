@@ -142,6 +142,16 @@ pub(crate) fn refunded(connection: &Connection, payment: StreamId) -> Result<u64
         .during(DURING)
 }
 
+/// See [`Store::is_paid`](usher_engine::ports::Store::is_paid).
+pub(crate) fn is_paid(connection: &Connection, hash: PaymentHash) -> Result<bool, SqliteFailure> {
+    const DURING: &str = "look for a paid invoice";
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM payment_records WHERE payment_hash = ?1 AND status = 'paid')")
+        .during(DURING)?
+        .query_row([hash.as_bytes()], |row| row.get(0))
+        .during(DURING)
+}
+
 /// See [`Store::forget_payment_records`](usher_engine::ports::Store::forget_payment_records).
 pub(crate) fn forget(connection: &Connection, before: UnixMillis, limit: usize) -> Result<usize, SqliteFailure> {
     const DURING: &str = "remove old payments from the books";

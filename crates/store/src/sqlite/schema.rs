@@ -38,6 +38,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 19, sql: include_str!("../../migrations/sqlite/0019_payment_records.sql") },
     Migration { version: 20, sql: include_str!("../../migrations/sqlite/0020_api_keys.sql") },
     Migration { version: 21, sql: include_str!("../../migrations/sqlite/0021_audit_log.sql") },
+    Migration { version: 22, sql: include_str!("../../migrations/sqlite/0022_paid_invoices.sql") },
 ];
 
 /// The newest version that this program knows.

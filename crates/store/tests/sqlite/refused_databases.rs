@@ -14,13 +14,13 @@ fn newer_schema_is_refused_with_both_versions() {
     let before = fs::read(folder.path()).unwrap();
 
     let error = refused(&folder.path());
-    assert!(matches!(error, OpenError::Newer { found: 99, known: 21, .. }), "{error:?}");
+    assert!(matches!(error, OpenError::Newer { found: 99, known: 22, .. }), "{error:?}");
     assert!(error.to_string().contains("schema version 99"), "{error}");
-    assert!(error.to_string().contains("up to 21"), "{error}");
+    assert!(error.to_string().contains("up to 22"), "{error}");
     assert!(error.to_string().contains("restore the copy that was made before the upgrade"), "{error}");
     assert!(fs::read(folder.path()).unwrap() == before, "untouched");
 
-    folder.raw().pragma_update(None, "user_version", 21).unwrap();
+    folder.raw().pragma_update(None, "user_version", 22).unwrap();
     drop(folder.open());
 }
 

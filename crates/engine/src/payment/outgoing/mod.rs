@@ -452,16 +452,27 @@ impl OutgoingPayment {
     /// `outcome` is the certainty that nothing was paid: `not_paid` or `unknown`.
     fn end(&mut self, outcome: &str, reason: &str, now: UnixMillis) -> StepResult {
         self.unknown = outcome == "unknown";
+        self.reason = Some(reason.to_owned());
         self.phase = Phase::Ended { at: now, checks: 0 };
+        StepResult::Stepped(vec![self.failure(outcome, now)])
+    }
+
+    /// Why it was not paid, or is not known to be.
+    pub(crate) fn reason(&self) -> &str {
+        self.reason.as_deref().unwrap_or_default()
+    }
+
+    /// The event of its end with this outcome.
+    pub(crate) fn failure(&self, outcome: &str, now: UnixMillis) -> Effect {
         let data = PaymentData {
             status: "error".to_owned(),
             outcome: Some(outcome.to_owned()),
             paid_late_until: self.paid_late_until().map(UnixMillis::secs),
-            reason: Some(reason.to_owned()),
+            reason: self.reason.clone(),
             request_id: self.reference.clone(),
             ..PaymentData::default()
         };
-        StepResult::Stepped(vec![emit(EventData::Payment(data), now)])
+        emit(EventData::Payment(data), now)
     }
 }
 

@@ -5,13 +5,15 @@
 //! asking ──the payer names one on the page──────▶ paying   StatusUpdate {status: user_approved}
 //! asking ──an invoice that cannot be used───────▶ asking   StatusUpdate {status: user_failed, reason}
 //! asking ──expired──────────────────────────────▶ finished StatusUpdate {status: timeout}
+//! paying ──proven not to have been paid─────────▶ asking   StatusUpdate {status: user_failed, reason}, twenty times at most
 //! paying ──as a payment by the backend──────────▶ over     StatusUpdate {status: paid, preimage} or {status: error, outcome}
 //! ```
 //!
-//! While it asks, it holds its share of the budget. It is paid once: from the commit of its first invoice on, it is the payment of
-//! that invoice ([`OutgoingPayment`], with its crash table), and takes no other. A crash before that commit loses the invoice and
-//! nothing else: nothing was sent, and the payer is still asked.
+//! While it asks, it holds its share of the budget. It is paid once: from the commit of an invoice on, it is the payment of
+//! that invoice ([`OutgoingPayment`], with its crash table), and takes no other until that one is proven not to have been paid. A
+//! crash before that commit loses the invoice and nothing else: nothing was sent, and the payer is still asked.
 
+pub(crate) mod address_lookups;
 pub(crate) mod page;
 pub(crate) mod start;
 
@@ -21,7 +23,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, Network};
-use usher_protocol::message::{self, Currency, InvoiceResponse, ServiceMessage, WalletMessage};
+use usher_protocol::message::{self, Currency, InvoiceResponse, PaymentHash, ServiceMessage, WalletMessage};
 use usher_protocol::subkey::Permission;
 
 use crate::event_data::PaymentData;
@@ -37,6 +39,9 @@ const PAYING: Duration = Duration::from_secs(300);
 
 /// The most unusable invoices that are reported.
 const MAX_FAILURES: u8 = 20;
+
+/// The most payments that fail before the refund fails with the last.
+const MAX_PAYMENTS: usize = 20;
 
 /// What a refund is of.
 #[derive(Clone, Debug)]
@@ -79,6 +84,9 @@ pub struct Refund {
     fees_allowed: u64,
     network: Network,
     failures: u8,
+    /// The invoices that could not be paid.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    not_paid: Vec<PaymentHash>,
     phase: Phase,
 }
 
@@ -88,7 +96,12 @@ enum Phase {
     /// For an invoice.
     Asking,
     /// Paying it, or having paid it.
-    Paying { payment: Box<OutgoingPayment> },
+    Paying {
+        payment: Box<OutgoingPayment>,
+        /// It was not paid: another invoice is asked for.
+        #[serde(default)]
+        asks_again: bool,
+    },
     /// Nobody has named an invoice in time.
     Expired,
 }
@@ -137,39 +150,43 @@ impl StateMachine for Refund {
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        match &mut self.phase {
-            Phase::Asking => self.ask_step(input, now),
-            Phase::Paying { payment } => payment.step(input, now),
-            Phase::Expired => StepResult::Ignored,
+        match self.asks().then(|| self.ask_step(input, now)) {
+            Some(stepped @ StepResult::Stepped(_)) => stepped,
+            // The wallet may report that it has paid after all.
+            _ => self.pay_step(input, now),
         }
     }
 
     fn wake_at(&self) -> Option<UnixMillis> {
         match &self.phase {
-            Phase::Paying { payment } => Some(payment.wake_at()),
-            Phase::Asking | Phase::Expired => Some(self.expires_at),
+            Phase::Paying { payment, asks_again: false } => Some(payment.wake_at()),
+            _ => Some(self.expires_at),
         }
     }
 
+    /// None is given up before the end: a late message finds the refund all the same.
     fn correlations(&self) -> Vec<CorrelationKey> {
         let paying = match &self.phase {
-            Phase::Paying { payment } => Some(payment.correlation()),
+            Phase::Paying { payment, .. } => Some(payment.invoice().payment_hash()),
             Phase::Asking | Phase::Expired => None,
         };
-        [CorrelationKey::request(&self.request_id)].into_iter().chain(paying).collect()
+        let paying = paying.filter(|hash| !self.not_paid.contains(hash));
+        let hashes = self.not_paid.iter().copied().chain(paying).map(CorrelationKey::paying);
+        let requests = (0..=self.not_paid.len()).map(|nth| CorrelationKey::request(&self.request_id(nth)));
+        requests.chain(hashes).collect()
     }
 
     fn is_done(&self) -> bool {
         match &self.phase {
+            Phase::Paying { payment, asks_again } => !asks_again && payment.is_done(),
             Phase::Asking => false,
-            Phase::Paying { payment } => payment.is_done(),
             Phase::Expired => true,
         }
     }
 
     fn paid_late_until(&self) -> Option<UnixMillis> {
         match &self.phase {
-            Phase::Paying { payment } => payment.paid_late_until(),
+            Phase::Paying { payment, .. } => payment.paid_late_until(),
             Phase::Asking | Phase::Expired => None,
         }
     }
@@ -184,8 +201,8 @@ impl StateMachine for Refund {
 
     fn spending(&self) -> Option<Spending> {
         let (amount, fees_allowed, until) = match &self.phase {
-            Phase::Asking => (self.amount, self.fees_allowed, None),
-            Phase::Paying { payment } => return Some(payment.spending()),
+            Phase::Asking | Phase::Paying { asks_again: true, .. } => (self.amount, self.fees_allowed, None),
+            Phase::Paying { payment, .. } => return Some(payment.spending()),
             Phase::Expired => (0, 0, Some(self.expires_at)),
         };
         Some(Spending { amount, fees_allowed, fees_paid: None, until })
@@ -193,8 +210,8 @@ impl StateMachine for Refund {
 
     fn payment_record(&self) -> Option<PaymentRecord> {
         let (status, settled, fee, payment_hash) = match &self.phase {
-            Phase::Asking => (PaymentRecordStatus::Open, None, None, None),
-            Phase::Paying { payment } => {
+            Phase::Asking | Phase::Paying { asks_again: true, .. } => (PaymentRecordStatus::Open, None, None, None),
+            Phase::Paying { payment, .. } => {
                 let PaymentRecord { status, settled, fee, payment_hash, .. } = payment.payment_record();
                 (status, settled, fee, payment_hash)
             }
@@ -229,6 +246,7 @@ impl Refund {
             fees_allowed: terms.fees_allowed,
             network: terms.network,
             failures: 0,
+            not_paid: Vec::new(),
             phase: Phase::Asking,
         }
     }
@@ -257,9 +275,9 @@ impl Refund {
     /// How it stands.
     pub(crate) fn progress(&self) -> RefundProgress {
         match &self.phase {
-            Phase::Asking => RefundProgress::Asking,
+            Phase::Asking | Phase::Paying { asks_again: true, .. } => RefundProgress::Asking,
             Phase::Expired => RefundProgress::Expired,
-            Phase::Paying { payment } => match payment.payment_record().status {
+            Phase::Paying { payment, .. } => match payment.payment_record().status {
                 PaymentRecordStatus::Open => RefundProgress::Paying,
                 PaymentRecordStatus::Paid => RefundProgress::Paid,
                 PaymentRecordStatus::NotPaid => RefundProgress::NotPaid,
@@ -268,9 +286,21 @@ impl Refund {
         }
     }
 
+    /// Whether the last invoice could not be paid.
+    pub(crate) const fn asks_again(&self) -> bool {
+        matches!(self.phase, Phase::Paying { asks_again: true, .. })
+    }
+
+    fn asks(&self) -> bool {
+        self.phase == Phase::Asking || self.asks_again()
+    }
+
     /// What is wrong with an invoice for it.
     pub(crate) fn fault_of(&self, invoice: &Invoice, now: UnixMillis) -> Option<RefundInvoiceFault> {
-        if invoice.network() != self.network {
+        let refunded = self.refunded_invoice.as_deref().and_then(|text| text.parse::<Invoice>().ok());
+        if refunded.is_some_and(|refunded| refunded.payment_hash() == invoice.payment_hash()) {
+            Some(RefundInvoiceFault::Paid)
+        } else if invoice.network() != self.network {
             Some(RefundInvoiceFault::Network)
         } else if invoice.amount() != Some(self.amount) {
             Some(RefundInvoiceFault::Amount)
@@ -284,6 +314,11 @@ impl Refund {
     fn ask_step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match input {
             Input::Timer if now >= self.expires_at => {
+                if let Phase::Paying { payment, asks_again } = &mut self.phase {
+                    // From now on it is looked up, in case that it was paid after all.
+                    *asks_again = false;
+                    return StepResult::Stepped(vec![payment.failure("not_paid", now), Effect::ClearOutbox]);
+                }
                 self.phase = Phase::Expired;
                 let late = self.told("timeout", Some("the payer named no invoice in time"), now);
                 StepResult::Stepped(vec![late, Effect::ClearOutbox, Effect::Finish])
@@ -308,7 +343,7 @@ impl Refund {
 
     fn answered(&mut self, author: &PublicKey, response: &InvoiceResponse, now: UnixMillis) -> StepResult {
         let is_payer = self.user_keys.as_ref().is_some_and(|keys| keys.may_pay(author, now));
-        if response.request.inner.request_id != self.request_id || !is_payer {
+        if response.request.inner.request_id != self.request_id(self.not_paid.len()) || !is_payer {
             return StepResult::Ignored;
         }
         match response.invoice.parse::<Invoice>() {
@@ -326,9 +361,33 @@ impl Refund {
         }
         let (payment, effects) =
             OutgoingPayment::start(invoice.clone(), self.reference.clone(), now.plus(PAYING), self.fees_allowed, now);
-        self.phase = Phase::Paying { payment: Box::new(payment) };
+        self.phase = Phase::Paying { payment: Box::new(payment), asks_again: false };
         let told = [self.told("user_approved", None, now), Effect::ClearOutbox];
         StepResult::Stepped(told.into_iter().chain(effects).collect())
+    }
+
+    /// A payment that is proven not to have been made makes room for another invoice, while one can be named.
+    fn pay_step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        let Phase::Paying { payment, asks_again } = &mut self.phase else { return StepResult::Ignored };
+        if *asks_again && matches!(input, Input::Timer) {
+            return StepResult::Ignored;
+        }
+        let (asked_again, was_over) = (*asks_again, payment.is_done());
+        let StepResult::Stepped(mut effects) = payment.step(input, now) else { return StepResult::Ignored };
+        let status = payment.payment_record().status;
+        if asked_again && status == PaymentRecordStatus::Paid {
+            *asks_again = false;
+            effects.push(Effect::ClearOutbox);
+        }
+        let is_last = now >= self.expires_at || self.not_paid.len() >= MAX_PAYMENTS;
+        if was_over || status != PaymentRecordStatus::NotPaid || is_last {
+            return StepResult::Stepped(effects);
+        }
+        *asks_again = true;
+        let reason = format!("the invoice was not paid: {}", payment.reason());
+        self.not_paid.push(payment.invoice().payment_hash());
+        let told = self.told("user_failed", Some(&reason), now);
+        StepResult::Stepped([told].into_iter().chain(self.begin()).collect())
     }
 
     fn failed(&mut self, reason: &str, now: UnixMillis) -> StepResult {
@@ -343,9 +402,14 @@ impl Refund {
         emit(PaymentData::failed(status, reason, self.reference.as_deref()), now)
     }
 
+    /// Of the request for the first invoice, and for others: a wallet responds to each request once.
+    fn request_id(&self, nth: usize) -> String {
+        if nth == 0 { self.request_id.clone() } else { format!("{}-{nth}", self.request_id) }
+    }
+
     fn request(&self) -> ServiceMessage {
         ServiceMessage::InvoiceRequest(message::InvoiceRequest {
-            request_id: self.request_id.clone(),
+            request_id: self.request_id(self.not_paid.len()),
             amount: self.amount,
             currency: Currency::Millisats,
             current_exchange_rate: None,
@@ -368,6 +432,9 @@ pub enum RefundInvoiceFault {
     /// It has expired.
     #[error("the invoice has expired")]
     Expired,
+    /// It was paid before, such as the invoice of the payment that is refunded, or another payment is of it.
+    #[error("the invoice was paid already, or belongs to another payment")]
+    Paid,
 }
 
 #[cfg(test)]

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use usher_protocol::bolt11::Invoice;
+use usher_protocol::payee;
 
 use super::{Refund, RefundInvoiceFault, RefundProgress};
-use crate::StreamId;
 use crate::operations::{Input, Operation, Signal, StateMachine as _};
 use crate::page_rules::KeyedPage;
 use crate::payment::Payments;
-use crate::ports::{PayeeError, StoreError};
+use crate::ports::{CorrelationKey, PayeeError, StoreError};
+use crate::{ClientNetwork, StreamId};
 
 /// A refund as its page shows it.
 #[derive(Clone)]
@@ -22,6 +23,8 @@ pub struct RefundView {
     pub description: String,
     /// Whether the payer's wallet is asked as well.
     pub asks_wallet: bool,
+    /// Whether an invoice was named that could not be paid, so that another is asked for.
+    pub asks_again: bool,
     /// How long an invoice can still be named.
     pub time_left: Duration,
 }
@@ -38,6 +41,9 @@ pub enum RefundInvoiceError {
     /// The text is neither an invoice nor a Lightning address.
     #[error("it is neither a Lightning invoice nor a Lightning address")]
     NoPayee,
+    /// Too many Lightning addresses are asked at the moment, for this refund, this network or in all.
+    #[error("too many Lightning addresses are asked at the moment")]
+    Busy,
     /// The Lightning address gives no invoice for this amount.
     #[error(transparent)]
     Address(PayeeError),
@@ -65,33 +71,49 @@ impl Payments {
             progress,
             amount: refund.amount,
             asks_wallet: refund.user_keys.is_some(),
+            asks_again: refund.asks_again(),
             time_left: refund.expires_at.since(self.core.clock.now()),
             description: refund.description,
         }))
     }
 
-    /// Pays a refund to this invoice, or to one of this Lightning address. The refund's page says what becomes of it: of two invoices at once, the first counts.
+    /// Pays a refund to this invoice, or to one of this Lightning address or LNURL, as wallets copy them. The refund's page says
+    /// what becomes of it: of two invoices at once, the first counts.
     ///
     /// # Errors
     /// [`RefundInvoiceError`].
-    pub async fn refund_to(&self, id: StreamId, secret: &str, payee: &str) -> Result<(), RefundInvoiceError> {
+    pub async fn refund_to(
+        &self,
+        id: StreamId,
+        secret: &str,
+        payee: &str,
+        network: ClientNetwork,
+    ) -> Result<(), RefundInvoiceError> {
         let (refund, progress) = self.find_refund(id, secret).await?.ok_or(RefundInvoiceError::NotFound)?;
         let now = self.core.clock.now();
         if progress != RefundProgress::Asking || now >= refund.expires_at {
             return Err(RefundInvoiceError::Over);
         }
+        let payee = payee::plain(payee);
         let invoice = match &self.payees {
-            Some(payees) if payee.contains('@') => {
-                payees.invoice(payee, refund.amount).await.map_err(|error| match error {
+            Some(payees) if payee.contains('@') || payee.starts_with("lnurl1") => {
+                let _place = self.address_lookups.begin(id, network).ok_or(RefundInvoiceError::Busy)?;
+                let made = payees.invoice(&payee, refund.amount).await.map_err(|error| match error {
                     PayeeError::NoAddress => RefundInvoiceError::NoPayee,
                     error => RefundInvoiceError::Address(error),
-                })?
+                })?;
+                payee::plain(&made)
             }
-            _ => payee.to_owned(),
+            _ => payee,
         };
         let invoice: Invoice = invoice.parse().map_err(|_| RefundInvoiceError::NoPayee)?;
         if let Some(fault) = refund.fault_of(&invoice, now) {
             return Err(fault.into());
+        }
+        let hash = invoice.payment_hash();
+        let is_of_another = self.core.index.find(CorrelationKey::paying(hash)).is_some_and(|owner| owner != id);
+        if is_of_another || self.core.store.is_paid(hash).await? {
+            return Err(RefundInvoiceFault::Paid.into());
         }
         self.core.inputs.put(id, Input::Signal(Signal::RefundTo(invoice))).await;
         Ok(())

@@ -369,6 +369,10 @@ impl Store for MemoryStore {
         Ok(self.rows.lock().payment_records.refunded(payment))
     }
 
+    async fn is_paid(&self, hash: PaymentHash) -> Result<bool, StoreError> {
+        Ok(self.rows.lock().payment_records.is_paid(hash))
+    }
+
     async fn forget_payment_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         Ok(self.rows.lock().payment_records.forget(before, limit))
     }

@@ -1,5 +1,7 @@
 use std::collections::HashMap;
 
+use usher_protocol::message::PaymentHash;
+
 use crate::ports::{BookedPayment, PaymentFilter, PaymentRecord, PaymentRecordStatus};
 use crate::{StreamId, UnixMillis};
 
@@ -43,6 +45,11 @@ impl PaymentRecords {
     pub(super) fn refunded(&self, payment: StreamId) -> u64 {
         let refunds = self.0.values().map(|booked| &booked.record).filter(|record| record.refund_of == Some(payment));
         refunds.filter(|refund| refund.status != PaymentRecordStatus::NotPaid).map(|refund| refund.amount).sum()
+    }
+
+    pub(super) fn is_paid(&self, hash: PaymentHash) -> bool {
+        let mut records = self.0.values().map(|booked| &booked.record);
+        records.any(|record| record.payment_hash == Some(hash) && record.status == PaymentRecordStatus::Paid)
     }
 
     pub(super) fn forget(&mut self, before: UnixMillis, limit: usize) -> usize {

@@ -3,20 +3,27 @@
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use usher_sandbox::lightning::{Account, InvoiceTerms};
-use usher_sandbox::wallet::Policy;
+use usher_sandbox::wallet::{Policy, RequestContent, Wallet};
 use usher_test_tools::{Browser, TcpServer};
 
 use super::fixture::{Fixture, statuses};
 use crate::harness::LONG;
 
 /// A user has paid this much; the stream.
-async fn paid(fixture: &Fixture, amount: u64) -> (String, usher_sandbox::wallet::Wallet) {
+async fn paid(fixture: &Fixture, amount: u64) -> (String, Wallet) {
     let user = fixture.user(Policy::silent()).await;
-    let stream = fixture.ask(&user, amount).await;
+    let (stream, _) = paid_by(fixture, &user, amount).await;
+    (stream, user)
+}
+
+/// The stream, and the invoice.
+async fn paid_by(fixture: &Fixture, user: &Wallet, amount: u64) -> (String, String) {
+    let stream = fixture.ask(user, amount).await;
     let request = user.next_request(LONG).await.unwrap();
     user.fulfil(&request).await.unwrap();
     fixture.api().finished(&stream).await;
-    (stream, user)
+    let RequestContent::Payment(asked) = request.content else { panic!("it asks for something else") };
+    (stream, asked.invoice)
 }
 
 async fn refund(fixture: &Fixture, payment: &str, body: &Value) -> (String, String) {
@@ -106,6 +113,30 @@ async fn a_hundred_refunds_at_once_pay_back_no_more_than_was_paid() {
     assert_eq!(name(&fixture, &rest, &invoice(&somebody, 1_000)).await, 200);
     until_balance(&somebody, 10_000).await;
     assert!(fixture.network.totals().add_up());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn invoices_that_were_paid_are_refused_and_block_no_refund() {
+    let fixture = Fixture::open().await;
+    let user = fixture.user(Policy::silent()).await;
+    let (payment, refunded) = paid_by(&fixture, &user, 10_000).await;
+    let (_, another) = paid_by(&fixture, &user, 10_000).await;
+    let (stream, page) = refund(&fixture, &payment, &json!({})).await;
+    for invoice in [&refunded, &another] {
+        assert_eq!(name(&fixture, &page, &format!("lightning:{}", invoice.to_uppercase())).await, 422);
+        let (status, problem) = fixture.refused("/invoices/pay", &json!({ "invoice": invoice })).await;
+        assert_eq!(status, 422, "{problem}");
+        assert!(problem["errors"][0]["detail"].as_str().unwrap().contains("was paid already"), "{problem}");
+    }
+    assert_eq!(fixture.api().events(&stream).await.0.len(), 0);
+    let somebody = fixture.network.open_account("somebody", 0);
+    let copied = format!("bitcoin:bc1qar0?amount=0.0000001&lightning={}\n", invoice(&somebody, 10_000).to_uppercase());
+    assert_eq!(name(&fixture, &page, &copied).await, 200);
+    assert_eq!(statuses(&fixture.api().finished(&stream).await), ["user_approved", "paid"]);
+    let copied = format!("lightning:{}?label=Tea", invoice(&somebody, 1_000));
+    let out = fixture.start("/invoices/pay", &json!({ "invoice": copied })).await;
+    assert_eq!(statuses(&fixture.api().finished(&out).await), ["paid"]);
+    assert_eq!(somebody.balance(), 11_000);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

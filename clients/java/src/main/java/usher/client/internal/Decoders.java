@@ -538,6 +538,7 @@ public final class Decoders {
                 json.optionalInteger("amount"),
                 json.optionalString("currency"),
                 json.optionalString("payment_hash"),
+                json.optionalObject("rate", Decoders::appliedRate),
                 json.optionalString("request_id"));
     }
 

@@ -7,7 +7,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Has an invoice paid.
  *
- * @param invoice A BOLT 11 invoice with an amount that has not expired and is for {@code wallet.network}.
+ * @param invoice A BOLT 11 invoice with an amount that has not expired, was not paid before, and is for {@code
+ *     wallet.network}; also as wallets copy it: {@code lightning:…}, {@code bitcoin:…?lightning=…}, in upper case,
+ *     with line breaks.
  * @param amount Millisats; must be the amount of the invoice.
  * @param currency {@code millisats}, in either case.
  * @param description What the payment is for, as the user sees it; by default the description in the invoice. At most
@@ -30,7 +32,9 @@ public record PayInvoiceRequest(
     /**
      * Keeps unchangeable copies of lists.
      *
-     * @param invoice A BOLT 11 invoice with an amount that has not expired and is for {@code wallet.network}.
+     * @param invoice A BOLT 11 invoice with an amount that has not expired, was not paid before, and is for {@code
+     *     wallet.network}; also as wallets copy it: {@code lightning:…}, {@code bitcoin:…?lightning=…}, in upper case,
+     *     with line breaks.
      * @param amount Millisats; must be the amount of the invoice.
      * @param currency {@code millisats}, in either case.
      * @param description What the payment is for, as the user sees it; by default the description in the invoice. At
@@ -49,7 +53,9 @@ public record PayInvoiceRequest(
     /**
      * Creates it from what is required.
      *
-     * @param invoice A BOLT 11 invoice with an amount that has not expired and is for {@code wallet.network}.
+     * @param invoice A BOLT 11 invoice with an amount that has not expired, was not paid before, and is for {@code
+     *     wallet.network}; also as wallets copy it: {@code lightning:…}, {@code bitcoin:…?lightning=…}, in upper case,
+     *     with line breaks.
      * @return a new {@code PayInvoiceRequest}
      */
     public static PayInvoiceRequest of(String invoice) {

@@ -10,10 +10,11 @@ import org.jspecify.annotations.Nullable;
  * @param amountMillisats What was requested and paid, in millisats.
  * @param description What it was for.
  * @param paidAt When it was paid, in Unix seconds.
- * @param amount The price in the minor unit of {@code currency}. Missing, with {@code currency}, if it was requested
- *     in millisats.
+ * @param amount The price in the minor unit of {@code currency}. Missing, with {@code currency} and {@code rate}, if
+ *     it was requested in millisats.
  * @param currency The currency (ISO 4217).
  * @param paymentHash The payment hash of the invoice. The payer's wallet has its preimage as proof.
+ * @param rate The rate at which it was priced.
  * @param requestId Your own reference.
  */
 public record Receipt(
@@ -24,4 +25,5 @@ public record Receipt(
         @Nullable Long amount,
         @Nullable String currency,
         @Nullable String paymentHash,
+        @Nullable AppliedRate rate,
         @Nullable String requestId) {}
