@@ -150,14 +150,16 @@ fn instead(visit: &Visit, found: &Found, error: LinkError) -> Response {
             response
         }
         LinkError::NoRate(_) => unavailable(&texts.no_rate),
-        LinkError::NoInvoice => unavailable(&texts.no_invoice),
+        LinkError::NoInvoice | LinkError::Refused => unavailable(&texts.no_invoice),
         LinkError::Over(state) => {
             page::message(StatusCode::GONE, visit, over(texts, state).unwrap_or(&texts.closed), Next::Nothing)
         }
         LinkError::Store(error) => keyed_page::unavailable(visit, found.id, &error),
-        LinkError::NotFound | LinkError::Outside { .. } | LinkError::TooMuch | LinkError::Comment => {
-            page::message(StatusCode::NOT_FOUND, visit, &texts.not_found, Next::Nothing)
-        }
+        LinkError::NotFound
+        | LinkError::Outside { .. }
+        | LinkError::FractionOfSat
+        | LinkError::TooMuch
+        | LinkError::Comment => page::message(StatusCode::NOT_FOUND, visit, &texts.not_found, Next::Nothing),
     }
 }
 
@@ -192,7 +194,7 @@ fn show_link(status: StatusCode, visit: &Visit, found: &Found, typed: &str, refu
             range: &range,
             typed,
             refused,
-            qr: Qr::of(&format!("LIGHTNING:{}", lnurl.to_uppercase())),
+            qr: Qr::of(&format!("lightning:{}", lnurl.to_uppercase())),
             lnurl: &lnurl,
         },
     )

@@ -25,10 +25,10 @@ pub(crate) async fn offer(State(pages): State<PagesState>, Path((id, secret)): A
 
 /// `GET /.well-known/lnurlp/{name}`. Of other names it says nothing but that they are not this one, which everybody may know.
 pub(crate) async fn address(State(pages): State<PagesState>, Path(name): Path<String>) -> Response {
-    // A tag is the payer's own (LUD-16).
+    // A tag is the payer's own (LUD-16). Phones begin with a capital letter.
     let name = name.split_once('+').map_or(name.as_str(), |(name, _)| name);
-    let identifier = pages.identifier();
-    match identifier.filter(|identifier| identifier.split('@').next() == Some(name)) {
+    let is_name = |of: &str| of.split('@').next().is_some_and(|own| own.eq_ignore_ascii_case(name));
+    match pages.identifier().filter(|identifier| is_name(identifier)) {
         Some(identifier) => respond_offer(pages.engine.payment_links().address_offer(&identifier).await),
         None => error("there is no such Lightning address"),
     }
@@ -105,6 +105,7 @@ fn refused(refusal: &LinkError) -> Response {
         LinkError::NotFound => error("there is no such payment link"),
         LinkError::Over(_) => error("nothing can be paid here any more"),
         LinkError::Outside { least, most } => error(&format!("the amount must be from {least} to {most} millisats")),
+        LinkError::FractionOfSat => error("whole sats only: the amount must be a multiple of 1000 millisats"),
         LinkError::TooMuch => error("this is more than can be paid here at once"),
         LinkError::NoRate(currency) => {
             error(&format!("there is no exchange rate for {currency} at the moment; try again in a few minutes"))
@@ -113,6 +114,7 @@ fn refused(refusal: &LinkError) -> Response {
             error(&format!("the comment must have at most {MAX_COMMENT_CHARS} characters and no control characters"))
         }
         LinkError::Busy { .. } => error("many people are paying at the moment; try again in a minute"),
+        LinkError::Refused => error("this service's wallet makes no invoice for this payment; another amount may work"),
         LinkError::NoInvoice => error("payments are not possible at the moment; try again later"),
         LinkError::Store(_) => error("the service is unavailable at the moment; try again later"),
     }

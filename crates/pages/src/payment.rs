@@ -188,7 +188,7 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
         fill(texts.payment.price, &[("amount", &amount), ("currency", price.currency.as_str())])
     });
     // Upper case: QR codes have a shorter form for it, and both schemes and invoices may be in either case.
-    let qr = view.invoice.as_ref().and_then(|invoice| Qr::of(&format!("LIGHTNING:{}", invoice.to_uppercase())));
+    let qr = view.invoice.as_ref().and_then(|invoice| Qr::of(&format!("lightning:{}", invoice.to_uppercase())));
     visit.frame.render(
         StatusCode::OK,
         &PaymentPage {

@@ -93,7 +93,9 @@ async fn well_known_nostr_json_is_public() {
     let us = key(crate::app::SERVICE).to_hex();
     let whole = json!({ "names": { "shop": us }, "relays": { us: ["wss://relay.example"] } });
     let nobody = json!({ "names": {}, "relays": {} });
-    for (query, expected) in [("", &whole), ("?name=shop", &whole), ("?name=other", &nobody), ("?name=", &nobody)] {
+    for (query, expected) in
+        [("", &whole), ("?name=shop", &whole), ("?name=Shop", &whole), ("?name=other", &nobody), ("?name=", &nobody)]
+    {
         let request = app.http.get(app.url(&format!("/.well-known/nostr.json{query}")));
         let response = request.header("origin", "https://elsewhere.example").send().await.unwrap();
         assert_eq!(response.status(), 200);

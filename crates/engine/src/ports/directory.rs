@@ -166,10 +166,10 @@ pub struct WellKnown {
 }
 
 impl WellKnown {
-    /// Only the entries of `name` (`?name=`).
+    /// Only the entries of `name` (`?name=`), in upper or lower case.
     #[must_use]
     pub fn only(mut self, name: &str) -> Self {
-        self.names.retain(|known, _| known == name);
+        self.names.retain(|known, _| known.eq_ignore_ascii_case(name));
         let Self { names, relays } = &mut self;
         relays.retain(|key, _| names.values().any(|named| named == key));
         self

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use usher_engine::event_data::RateData;
 use usher_engine::ports::{BookedPayment, PaymentRecord, PaymentRecordStatus, StoreError};
 use usher_engine::{Price, StreamId};
 use utoipa::ToSchema;
@@ -41,7 +42,7 @@ pub(crate) struct Receipt {
     /// What was requested and paid, in millisats.
     #[schema(example = 10000)]
     amount_millisats: u64,
-    /// The price in the minor unit of `currency`. Missing, with `currency`, if it was requested in millisats.
+    /// The price in the minor unit of `currency`. Missing, with `currency` and `rate`, if it was requested in millisats.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = 350)]
     amount: Option<u64>,
@@ -49,6 +50,10 @@ pub(crate) struct Receipt {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "EUR")]
     currency: Option<String>,
+    /// The rate at which it was priced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    rate: Option<RateData>,
     /// What it was for.
     #[schema(example = "One coffee")]
     description: String,
@@ -77,7 +82,8 @@ impl Receipt {
             stream_id: stream_id.to_string(),
             amount_millisats: amount,
             amount: price.as_ref().map(|price| price.amount),
-            currency: price.map(|price| price.currency.to_string()),
+            currency: price.as_ref().map(|price| price.currency.to_string()),
+            rate: price.as_ref().map(|price| (&price.rate).into()),
             description,
             request_id: reference,
             payment_hash: payment_hash.map(|hash| hash.to_string()),

@@ -16,6 +16,8 @@ const REMEMBERED: Duration = Duration::from_secs(600);
 /// Most rates that are remembered: with a new one each minute, those of a hundred currencies.
 const MOST: usize = 1_000;
 
+const MILLISATS_OF_SAT: u64 = 1_000;
+
 /// The rates at which wallets were told an amount, and when that was, by the monotonic clock.
 #[derive(Default)]
 pub(crate) struct RecentRates(Mutex<Vec<(CurrencyCode, ExchangeRate, Duration)>>);
@@ -45,7 +47,7 @@ pub(super) type Fixed = (u64, Option<Price>);
 impl PaymentLinks {
     /// The least and the most that a wallet may pay now, in millisats.
     pub(super) fn offered(&self, terms: &LinkTerms) -> Result<(u64, u64), LinkError> {
-        let Some(currency) = terms.currency else { return Ok(self.capped(bounds(terms.amount))) };
+        let Some(currency) = terms.currency else { return Ok(whole_sats(self.capped(bounds(terms.amount)))) };
         let rate = self.rate(currency)?;
         let bounds = millisats_at(terms.amount, currency, &rate).filter(|(least, _)| *least <= self.max_amount());
         let bounds = bounds.ok_or(LinkError::TooMuch)?;
@@ -59,10 +61,20 @@ impl PaymentLinks {
         if millisats > self.max_amount() {
             return Err(LinkError::TooMuch);
         }
+        let is_whole = millisats % MILLISATS_OF_SAT == 0;
         let Some(currency) = terms.currency else {
-            let bounds = self.capped(bounds(terms.amount));
-            return if fits(bounds) { Ok((millisats, None)) } else { Err(LinkError::outside(bounds)) };
+            let bounds = whole_sats(self.capped(bounds(terms.amount)));
+            return if !fits(bounds) {
+                Err(LinkError::outside(bounds))
+            } else if !is_whole && bounds.0 % MILLISATS_OF_SAT == 0 {
+                Err(LinkError::FractionOfSat)
+            } else {
+                Ok((millisats, None))
+            };
         };
+        if !is_whole {
+            return Err(LinkError::FractionOfSat);
+        }
         let now = self.rate(currency);
         let recent = self.rates.of(currency, self.core.clock.monotonic());
         for rate in now.iter().chain(&recent) {
@@ -120,8 +132,33 @@ const fn bounds(amount: LinkAmount) -> (u64, u64) {
     }
 }
 
+/// The whole sats within these bounds: many Lightning backends make no other invoices. A link may ask for a fraction
+/// all the same.
+const fn whole_sats((least, most): (u64, u64)) -> (u64, u64) {
+    let whole = (least.div_ceil(MILLISATS_OF_SAT) * MILLISATS_OF_SAT, most - most % MILLISATS_OF_SAT);
+    if whole.0 <= whole.1 { whole } else { (least, most) }
+}
+
 fn millisats_at(amount: LinkAmount, currency: CurrencyCode, rate: &ExchangeRate) -> Option<(u64, u64)> {
     let (least, most) = bounds(amount);
     let fix = |amount| Price::fix(amount, currency, rate.clone()).map(|price| price.amount_millisats);
     Some((fix(least)?, fix(most)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole_sats;
+
+    #[test]
+    fn whole_sats_are_offered_where_there_are_any() {
+        for (bounds, offered) in [
+            ((1_000, 50_000), (1_000, 50_000)),
+            ((1, 50_999), (1_000, 50_000)),
+            ((1_001, 2_000), (2_000, 2_000)),
+            ((1_500, 1_500), (1_500, 1_500)),
+            ((1_001, 1_999), (1_001, 1_999)),
+        ] {
+            assert_eq!(whole_sats(bounds), offered);
+        }
+    }
 }

@@ -45,6 +45,9 @@ pub enum LinkError {
         /// The most.
         most: u64,
     },
+    /// It has a fraction of a sat.
+    #[error("whole sats only: the amount must be a multiple of 1000 millisats")]
+    FractionOfSat,
     /// It comes to more than the service takes.
     #[error("the amount comes to more than limits.max_amount_millisats")]
     TooMuch,
@@ -60,6 +63,9 @@ pub enum LinkError {
         /// After how long there may be room.
         retry_after: Duration,
     },
+    /// The Lightning backend refuses to make it.
+    #[error("the Lightning backend refuses to make the invoice")]
+    Refused,
     /// The Lightning backend made none, or not in time.
     #[error("the Lightning backend makes no invoice")]
     NoInvoice,
@@ -181,11 +187,11 @@ impl PaymentLinks {
         }
         let (payment, invoice) = self.start((terms, origin), fixed, (comment, Some(metadata)), network).await?;
         let mut unseen = UnseenInvoice { core: &self.core, payment: Some(payment) };
-        let made = tokio::select! {
-            made = invoice => made.ok(),
-            () = self.core.clock.sleep(PATIENCE) => None,
+        let invoice = tokio::select! {
+            // Nobody tries again to make it.
+            made = invoice => made.map_err(|_| LinkError::Refused)?,
+            () = self.core.clock.sleep(PATIENCE) => return Err(LinkError::NoInvoice),
         };
-        let invoice = made.ok_or(LinkError::NoInvoice)?;
         unseen.payment = None;
         Ok(LnurlInvoice { invoice, page_url: self.pages.page_url(KeyedPage::Payment, payment) })
     }

@@ -13,6 +13,8 @@ use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
 /// How long the backend may take to create an invoice, with all attempts; for a charge, half of the charge's time.
 pub(super) const MAKING: Duration = Duration::from_secs(60);
 
+const WHOLE_SATS: &str = "the amount has a fraction of a sat, and many wallets take whole sats only";
+
 /// By how much an invoice may appear older than its request.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(900);
 
@@ -43,6 +45,10 @@ impl Payment {
             Err(LightningError::Refused { again: false, reason } | LightningError::Failed(reason)) => {
                 return self.fail(&format!("the wallet made no invoice: {reason}"), now);
             }
+            // Many backends make invoices of whole sats only, and say so with a code that may mean anything.
+            Err(LightningError::Unknown(reason)) if self.has_fraction_of_sat() => {
+                return self.fail(&format!("the wallet made no invoice ({WHOLE_SATS}): {reason}"), now);
+            }
             Err(failure) => {
                 let next = now.plus(again_after(tries, self.is_charge()));
                 if next >= give_up {
@@ -53,6 +59,7 @@ impl Payment {
             }
         };
         if let Some(fault) = self.fault_of(invoice, network, now) {
+            let fault = if self.has_fraction_of_sat() { format!("{fault} ({WHOLE_SATS})") } else { fault.to_owned() };
             return self.fail(&format!("the wallet made an invoice that does not fit: {fault}"), now);
         }
         self.source = InvoiceSource::Own { network, invoice: Some(invoice.clone()) };
@@ -60,6 +67,10 @@ impl Payment {
         self.expires_at = self.expires_at.min(UnixMillis::from_secs(invoice.expires_at()));
         self.phase = Phase::Asking;
         StepResult::Stepped(self.ask(invoice).into_iter().collect())
+    }
+
+    const fn has_fraction_of_sat(&self) -> bool {
+        self.amount % 1000 != 0
     }
 
     pub(super) fn fault_of(&self, invoice: &Invoice, network: Network, now: UnixMillis) -> Option<&'static str> {

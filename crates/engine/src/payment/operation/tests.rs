@@ -311,6 +311,14 @@ fn failed_invoice_creation_is_retried_for_a_minute() {
         assert_eq!(status(&told), "error");
         assert!(asked > 5 && now < NOW.plus(super::MAKING), "{asked}");
     }
+    // A wallet of whole sats refuses with any code, or leaves the fraction out.
+    let made = invoice(5_000, PREIMAGE, 300);
+    for refusal in [Err(LightningError::Unknown("INTERNAL".to_owned())), Ok(made)] {
+        let (mut payment, _) = Payment::to_us(terms(), 5_500, Network::Regtest, NOW);
+        let told = effects(payment.step(&Input::InvoiceMade(refusal), NOW));
+        assert!(event(&told).1["reason"].as_str().unwrap().contains("whole sats only"), "{told:?}");
+        assert!(payment.is_done());
+    }
     // After a crash it is asked at once, else when the lease has run out.
     let mut payment = making();
     assert!(matches!(

@@ -98,6 +98,7 @@ async fn price_is_on_the_page_and_a_repeated_request_is_not_priced_anew() {
     assert_eq!((&booked["amount_millisats"], &booked["rate"]), (&json!(20_000_000), &started["rate"]));
     let receipt = market.fixture.api().get(&format!("/payments/{stream}/receipt")).await.unwrap();
     assert_eq!((&receipt["amount"], &receipt["currency"]), (&json!(1_250), &json!("EUR")));
+    assert_eq!(receipt["rate"], started["rate"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
