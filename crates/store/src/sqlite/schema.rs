@@ -191,6 +191,7 @@ mod tests {
         "818fcbc428af16fbc6015fe1c3b3d86220c033ed1dfb9dd9db673bbd7af066ef",
         "41e3ff5b66de9952e8e68c33b6fec8e97d45cc3bd673e1d75519f9f7802390c4",
         "7f12306e71ebf564af6cb684d865ccdc2a3f6c2f416e81ae6fd52bcac8b77e92",
+        "e5509ab0e134634d5a639e4e0a1d353584e4d8ff361b1813df1e81b67d024f80",
     ];
 
     #[test]
