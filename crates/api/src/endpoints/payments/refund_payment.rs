@@ -67,8 +67,8 @@ impl Started {
 /// starts. All refunds of a payment together never exceed what was paid for it. Above `wallet.approval_above_millisats` the stream
 /// first gets `{status: "approval_required"}`, and the payer is asked when somebody else approves (`POST /approvals/{stream_id}`).
 ///
-/// The stream gets `StatusUpdate` events: `{status: "user_failed", reason}` for an invoice that cannot be used, `{status:
-/// "user_approved"}` when there is one, and finally one of `{status: "paid", preimage}`, `{status: "timeout", reason}` and
+/// The stream gets `StatusUpdate` events: `{status: "user_failed", reason}` for an invoice that cannot be used, or that is proven not
+/// to have been paid, after which another is asked for; `{status: "user_approved"}` when there is one; and finally one of `{status: "paid", preimage}`, `{status: "timeout", reason}` and
 /// `{status: "error", reason, outcome}`, as for a payment by the Lightning backend. After `timeout`, and after `error` with the
 /// outcome `not_paid`, the payment can be refunded again.
 #[utoipa::path(

@@ -673,10 +673,11 @@ public final class UsherApi {
      * POST /approvals/{stream_id}}).
      *
      * <p>The stream gets {@code StatusUpdate} events: {@code {status: "user_failed", reason}} for an invoice that
-     * cannot be used, {@code {status: "user_approved"}} when there is one, and finally one of {@code {status: "paid",
-     * preimage}}, {@code {status: "timeout", reason}} and {@code {status: "error", reason, outcome}}, as for a payment
-     * by the Lightning backend. After {@code timeout}, and after {@code error} with the outcome {@code not_paid}, the
-     * payment can be refunded again.
+     * cannot be used, or that is proven not to have been paid, after which another is asked for; {@code {status:
+     * "user_approved"}} when there is one; and finally one of {@code {status: "paid", preimage}}, {@code {status:
+     * "timeout", reason}} and {@code {status: "error", reason, outcome}}, as for a payment by the Lightning backend.
+     * After {@code timeout}, and after {@code error} with the outcome {@code not_paid}, the payment can be refunded
+     * again.
      *
      * <p>An API key needs the scope {@code payments:send}.
      *
