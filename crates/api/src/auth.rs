@@ -14,7 +14,7 @@ use subtle::ConstantTimeEq as _;
 use tokio_util::sync::CancellationToken;
 use usher_engine::access::{AcceptedSecret, KeyError, KeyRing, SECRET_PREFIX, Terms};
 use usher_engine::ports::{KeyId, StoreError};
-use usher_engine::{Engine, FieldErrors, RequestContext, StreamId, UnixMillis};
+use usher_engine::{Engine, FieldErrors, Origin, RequestContext, StreamId, UnixMillis};
 
 use crate::problem::{ErrorCode, Problem};
 
@@ -98,10 +98,15 @@ impl Authorization {
         self.key().map(AcceptedSecret::key_id)
     }
 
+    /// The key as the origin of what it starts; `None`: it was the token.
+    pub(crate) fn origin(&self) -> Option<Origin> {
+        self.key_id().map(|key| key.origin())
+    }
+
     /// What travels with the client's requests into the engine.
     pub(crate) fn context(&self) -> RequestContext {
         RequestContext {
-            origin: self.key_id().map(|key| key.origin()),
+            origin: self.origin(),
             hides_others: self.terms().is_some_and(|terms| terms.own_streams_only),
             spending_limit: self.terms().and_then(|terms| terms.daily_budget_millisats),
             scopes: self.terms().map(|terms| terms.scopes.clone()),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
+use usher_engine::Origin;
 
 use crate::connection_table::ConnectionPermit;
 
@@ -42,8 +43,9 @@ impl ConnectionLease {
         self.0.permit.leave_address();
     }
 
-    /// The client has sent a valid token: its connection gives way to no other from now on.
-    pub(crate) fn authenticate(&self) {
-        self.0.permit.authenticate();
+    /// The client has sent a valid key, or with `None` the token: its connection gives way to no other from now on, unless the key
+    /// has more than its share.
+    pub(crate) fn authenticate(&self, client: Option<Origin>) {
+        self.0.permit.authenticate(client);
     }
 }

@@ -3,16 +3,18 @@
 //! Before its first request, the owner of a connection is unknown. Connections that have not sent the token are
 //! therefore limited, in total and by address, and a new one replaces the oldest of them. A client with the token sends
 //! it within moments of connecting. Its connection is safe until as many others as the limit have connected after it,
-//! and from its first request on it is never replaced.
+//! and from its first request on it is never replaced. So is that of a client with a key, but a key has a share: what it opens beyond
+//! that, or beyond what all keys have, stays a connection that is replaced.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
+use usher_engine::Origin;
 
+use crate::client_places::{most_of_key, reserved};
 use crate::peer_address::PeerNetwork;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,8 @@ struct Table {
     unauthenticated: BTreeMap<u64, Unauthenticated>,
     by_address: HashMap<PeerNetwork, BTreeSet<u64>>,
     authenticated: usize,
+    /// Those of `authenticated` that are of keys.
+    by_key: HashMap<Origin, usize>,
     evicted: u64,
 }
 
@@ -57,7 +61,16 @@ pub(crate) struct ConnectionCounts {
 pub(crate) struct ConnectionPermit {
     table: ConnectionTable,
     number: u64,
-    authenticated: AtomicBool,
+    /// How many connections there can be.
+    all: usize,
+    held_by: Mutex<HeldBy>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HeldBy {
+    Anybody,
+    Key(Origin),
+    Token,
 }
 
 impl ConnectionTable {
@@ -89,7 +102,8 @@ impl ConnectionTable {
         }
         let evicted = table.evicted > before;
         drop(table);
-        Some((ConnectionPermit { table: self.clone(), number, authenticated: AtomicBool::new(false) }, evicted))
+        let held_by = Mutex::new(HeldBy::Anybody);
+        Some((ConnectionPermit { table: self.clone(), number, all: bounds.all, held_by }, evicted))
     }
 
     pub(crate) fn counts(&self) -> ConnectionCounts {
@@ -107,6 +121,22 @@ impl Table {
     fn oldest_above(&self, address: PeerNetwork, most: usize) -> Option<u64> {
         let connections = self.by_address.get(&address).filter(|connections| connections.len() >= most)?;
         connections.first().copied()
+    }
+
+    /// Whether a key may have one more connection that is not replaced.
+    fn has_room_for(&self, key: Origin, all: usize) -> bool {
+        let of_keys: usize = self.by_key.values().sum();
+        let of_key = self.by_key.get(&key).copied().unwrap_or_default();
+        of_key < most_of_key(all) && of_keys < all - reserved(all)
+    }
+
+    fn leave_key(&mut self, key: Origin) {
+        if let Some(count) = self.by_key.get_mut(&key) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.by_key.remove(&key);
+            }
+        }
     }
 
     fn evict(&mut self, number: u64) {
@@ -140,26 +170,42 @@ impl ConnectionPermit {
         }
     }
 
-    /// The connection has sent the token: it keeps its place from now on. Nothing when it was closed in that moment.
-    pub(crate) fn authenticate(&self) {
-        if self.authenticated.load(Ordering::Relaxed) {
-            return;
-        }
-        let mut table = self.table.0.lock();
-        if table.remove(self.number).is_some() {
-            table.authenticated += 1;
-            self.authenticated.store(true, Ordering::Relaxed);
+    /// The connection has sent a key, or with `None` the token: it keeps its place from now on, if there is room for the key.
+    /// Nothing when it was closed in that moment.
+    pub(crate) fn authenticate(&self, client: Option<Origin>) {
+        let mut held_by = self.held_by.lock();
+        match (*held_by, client) {
+            (HeldBy::Token, _) | (HeldBy::Key(_), Some(_)) => {}
+            // A proxy sends the requests of many clients over one connection.
+            (HeldBy::Key(key), None) => {
+                self.table.0.lock().leave_key(key);
+                *held_by = HeldBy::Token;
+            }
+            (HeldBy::Anybody, client) => {
+                let mut table = self.table.0.lock();
+                if client.is_some_and(|key| !table.has_room_for(key, self.all)) || table.remove(self.number).is_none() {
+                    return;
+                }
+                table.authenticated += 1;
+                *held_by = client.map_or(HeldBy::Token, HeldBy::Key);
+                if let Some(key) = client {
+                    *table.by_key.entry(key).or_default() += 1;
+                }
+            }
         }
     }
 }
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
+        let held_by = *self.held_by.lock();
         let mut table = self.table.0.lock();
-        if self.authenticated.load(Ordering::Relaxed) {
-            table.authenticated = table.authenticated.saturating_sub(1);
-        } else {
-            table.remove(self.number);
+        match held_by {
+            HeldBy::Anybody => drop(table.remove(self.number)),
+            HeldBy::Key(_) | HeldBy::Token => table.authenticated = table.authenticated.saturating_sub(1),
+        }
+        if let HeldBy::Key(key) = held_by {
+            table.leave_key(key);
         }
     }
 }
@@ -215,7 +261,7 @@ mod tests {
         let trusted: Vec<_> = (0..8)
             .map(|_| {
                 let connection = Connection::open(&table, ip(1));
-                connection.0.as_ref().unwrap().authenticate();
+                connection.0.as_ref().unwrap().authenticate(None);
                 connection
             })
             .collect();
@@ -223,13 +269,36 @@ mod tests {
         assert!(trusted.iter().all(Connection::is_open));
         assert_eq!(others.iter().filter(|other| other.is_open()).count(), 2, "what is left of all");
         let more = Connection::open(&table, None);
-        more.0.as_ref().unwrap().authenticate();
+        more.0.as_ref().unwrap().authenticate(None);
         let last = Connection::open(&table, None);
-        last.0.as_ref().unwrap().authenticate();
+        last.0.as_ref().unwrap().authenticate(None);
         assert!(last.is_open() && more.is_open());
         assert!(!Connection::open(&table, ip(7)).is_open(), "all places are taken by those with the token");
         drop(trusted);
         assert!(Connection::open(&table, ip(7)).is_open());
+    }
+
+    #[test]
+    fn connections_of_a_key_beyond_its_share_are_evicted_and_keys_leave_some_to_the_token() {
+        let table = ConnectionTable::default();
+        let open = |client| {
+            let connection = Connection::open(&table, ip(1));
+            connection.0.as_ref().unwrap().authenticate(client);
+            connection
+        };
+        let all = |key: i64| -> Vec<_> { (0..4).map(|_| open(Some(Origin(key)))).collect() };
+        let keys: Vec<_> = (1..=6).flat_map(all).collect();
+        // Two of ten each; the fifth and the last are left to others.
+        assert_eq!(table.counts().authenticated, 9);
+        let tokens = open(None);
+        let others: Vec<_> = (0..50).map(|number| Connection::open(&table, ip(number))).collect();
+        assert!(tokens.is_open());
+        assert_eq!(keys.iter().filter(|key| key.is_open()).count(), 9);
+        drop((keys, others));
+        // One that a proxy uses for several clients is the token's, once that has used it.
+        let shared = open(Some(Origin(1)));
+        shared.0.as_ref().unwrap().authenticate(None);
+        assert!(table.0.lock().by_key.is_empty());
     }
 
     proptest! {
@@ -243,7 +312,7 @@ mod tests {
                     1 if !open.is_empty() => drop(open.swap_remove(which.index(open.len()))),
                     _ if !open.is_empty() => {
                         if let Some(place) = &open[which.index(open.len())].0 {
-                            place.authenticate();
+                            place.authenticate((peer > 2).then_some(Origin(peer.into())));
                         }
                     }
                     _ => {}
@@ -257,7 +326,8 @@ mod tests {
             drop(open);
             let counts = table.counts();
             prop_assert_eq!((counts.authenticated, counts.unauthenticated), (0, 0));
-            prop_assert!(table.0.lock().by_address.is_empty());
+            let table = table.0.lock();
+            prop_assert!(table.by_address.is_empty() && table.by_key.is_empty());
         }
     }
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use tokio::task::JoinError;
 use tracing::Instrument as _;
-use usher_engine::in_current_request;
 use usher_engine::ports::StoreError;
+use usher_engine::{RequestContext, in_current_request};
 
 use crate::ApiState;
 use crate::audit;
+use crate::client_places::Full;
 use crate::problem::Problem;
 
 /// The work did not complete.
@@ -20,6 +21,9 @@ pub(crate) enum TaskLost {
     /// It did not begin, because the audit log could not be written.
     #[error(transparent)]
     NotRecorded(#[from] StoreError),
+    /// It did not begin, because its client has begun too much.
+    #[error(transparent)]
+    Full(#[from] Full),
 }
 
 impl From<TaskLost> for Problem {
@@ -27,6 +31,7 @@ impl From<TaskLost> for Problem {
         match lost {
             TaskLost::Task(_) => Self::internal(lost),
             TaskLost::NotRecorded(error) => error.into(),
+            TaskLost::Full(full) => full.into(),
         }
     }
 }
@@ -39,14 +44,27 @@ where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
+    let key = RequestContext::current().and_then(|context| context.origin);
+    // Before it waits: a key that fills the queue would hold up others.
+    let share = key.map(|key| state.changes_of_keys.take(Some(key))).transpose()?;
+    let permit = Arc::clone(&state.changes).acquire_owned().await.map_err(|_closed| TaskLost::Task(None))?;
+    run_at(state, (share, permit), work).await
+}
+
+/// The same for work that has another place than one of `limits.max_changes`.
+pub(crate) async fn run_at<P, T, F>(state: &ApiState, place: P, work: F) -> Result<T, TaskLost>
+where
+    P: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+    T: Send + 'static,
+{
     // What is moved to the task is large.
     let work = Box::pin(work);
-    let permit = Arc::clone(&state.changes).acquire_owned().await.map_err(|_closed| TaskLost::Task(None))?;
     let begun = state.clone();
     let task = async move {
         audit::begin(&begun).await?;
         let result = work.await;
-        drop(permit);
+        drop(place);
         Ok(result)
     };
     let task = state.tasks.spawn(in_current_request(task).in_current_span());

@@ -12,6 +12,7 @@ mod auth;
 mod auth_failure_throttle;
 mod body;
 mod client_network;
+mod client_places;
 mod connection_lease;
 mod connection_table;
 mod detached_change;

@@ -172,7 +172,7 @@ impl Context {
             return Err(problem);
         }
         if let Some(lease) = request.extensions().get::<ConnectionLease>() {
-            lease.authenticate();
+            lease.authenticate(authorization.origin());
         }
         Ok(authorization)
     }

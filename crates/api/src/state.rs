@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::Engine;
@@ -15,13 +15,19 @@ use usher_protocol::jwt::JwtIssuer;
 
 use crate::auth::ApiTokens;
 use crate::auth_failure_throttle::AuthFailureThrottle;
+use crate::client_places::ClientPlaces;
 use crate::connection_table::ConnectionTable;
 use crate::global_rate_limit::GlobalRateLimit;
 use crate::idempotency_queue::IdempotencyQueue;
 use crate::key_rate_limit::KeyRateLimits;
 use crate::metrics::HttpMetrics;
-use crate::problem::Problem;
 use crate::service_status::ServiceStatus;
+
+/// What errors call the requests that change something and run or wait.
+const CHANGES: &str = "the number of requests that may run";
+
+/// What errors call the subscriptions of WebSockets.
+const SUBSCRIPTIONS: &str = "the number of subscriptions of all connections together";
 
 /// When the store is asked again to decline the requests of revoked keys.
 const DECLINED_AGAIN_AFTER: Duration = Duration::from_secs(5);
@@ -47,6 +53,8 @@ pub struct Limits {
     pub max_websockets: usize,
     /// Most requests that change something and run at a time; more wait, within [`Self::request_timeout`].
     pub max_changes: usize,
+    /// Most requests that wait for a mint at a time.
+    pub max_mint_calls: usize,
     /// After how long without an event an event stream gets a comment, so that no proxy closes it as idle.
     pub keep_alive: Duration,
     /// How long a WebSocket that was opened without the token may take to send it.
@@ -76,6 +84,8 @@ impl Default for Limits {
             max_websockets: 10_000,
             // Ten times what group commit needs to be busy. If the store hangs, no more requests than this accumulate.
             max_changes: 4_096,
+            // A mint that does not respond holds each for `mint_timeout`, with a connection: about 130 KB.
+            max_mint_calls: 1_024,
             // Half of the shortest idle limit in common use (30 s: some mobile gateways; proxies have 60 s).
             keep_alive: Duration::from_secs(15),
             socket_auth_timeout: Duration::from_secs(10),
@@ -84,7 +94,7 @@ impl Default for Limits {
             ping_interval: Duration::from_secs(30),
             calls_per_socket: 128,
             subscriptions_per_socket: 1_000,
-            // At about 1 KiB each: 100 MiB.
+            // At about 1.5 KiB each: 150 MiB.
             max_subscriptions: 100_000,
         }
     }
@@ -169,13 +179,19 @@ pub struct Shared {
     pub(crate) connections: ConnectionTable,
     pub(crate) auth_failure_throttle: AuthFailureThrottle,
     pub(crate) changes: Arc<Semaphore>,
-    long_polls: Arc<Semaphore>,
-    event_streams: Arc<Semaphore>,
-    websockets: Arc<Semaphore>,
-    pub(crate) subscriptions: Arc<Semaphore>,
+    /// Of keys, also those that wait for a permit.
+    pub(crate) changes_of_keys: ClientPlaces,
+    /// Requests that wait for a mint: they need no permit for changes, so that mints that do not respond hold up nothing else.
+    pub(crate) mint_calls: ClientPlaces,
+    pub(crate) long_polls: ClientPlaces,
+    pub(crate) event_streams: ClientPlaces,
+    pub(crate) websockets: ClientPlaces,
+    pub(crate) subscriptions: Arc<ClientPlaces>,
     pub(crate) idempotency_queue: Arc<IdempotencyQueue>,
     /// Permits of requests with an idempotency key: with those for changes, which they need too, they could deadlock.
     pub(crate) keyed_calls: Arc<Semaphore>,
+    /// Of keys, also those that wait for a permit or their turn.
+    pub(crate) keyed_calls_of_keys: ClientPlaces,
 }
 
 impl ApiState {
@@ -239,45 +255,27 @@ impl ApiState {
             metrics: HttpMetrics::new(),
             connections: ConnectionTable::default(),
             auth_failure_throttle: AuthFailureThrottle::default(),
-            changes: places(limits.max_changes),
-            long_polls: places(limits.max_long_polls),
-            event_streams: places(limits.max_event_streams),
-            websockets: places(limits.max_websockets),
-            subscriptions: places(limits.max_subscriptions),
+            changes: permits(limits.max_changes),
+            changes_of_keys: ClientPlaces::new(limits.max_changes, CHANGES),
+            mint_calls: ClientPlaces::new(limits.max_mint_calls, "the number of requests that may wait for mints"),
+            long_polls: ClientPlaces::new(limits.max_long_polls, "limits.max_long_polls"),
+            event_streams: ClientPlaces::new(limits.max_event_streams, "limits.max_event_streams"),
+            websockets: ClientPlaces::new(limits.max_websockets, "limits.max_websockets"),
+            subscriptions: Arc::new(ClientPlaces::new(limits.max_subscriptions, SUBSCRIPTIONS)),
             idempotency_queue: Arc::default(),
-            keyed_calls: places(limits.max_changes),
+            keyed_calls: permits(limits.max_changes),
+            keyed_calls_of_keys: ClientPlaces::new(limits.max_changes, CHANGES),
             limits,
         }))
     }
 
     pub(crate) fn long_lived_connections(&self) -> LongLivedConnections {
-        let taken = |places: &Semaphore, most: usize| {
-            most.min(Semaphore::MAX_PERMITS).saturating_sub(places.available_permits())
-        };
-        let limits = &self.limits;
         LongLivedConnections {
-            long_polls: taken(&self.long_polls, limits.max_long_polls),
-            event_streams: taken(&self.event_streams, limits.max_event_streams),
-            websockets: taken(&self.websockets, limits.max_websockets),
-            subscriptions: taken(&self.subscriptions, limits.max_subscriptions),
+            long_polls: self.long_polls.taken(),
+            event_streams: self.event_streams.taken(),
+            websockets: self.websockets.taken(),
+            subscriptions: self.subscriptions.taken(),
         }
-    }
-
-    /// A permit for a long poll; `overloaded` when all are taken.
-    pub(crate) fn long_poll_permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let place = Arc::clone(&self.long_polls).try_acquire_owned();
-        place.map_err(|_| Problem::overloaded("limits.max_long_polls is reached"))
-    }
-
-    /// A permit for an event stream; `overloaded` when all are taken.
-    pub(crate) fn event_stream_permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let place = Arc::clone(&self.event_streams).try_acquire_owned();
-        place.map_err(|_| Problem::overloaded("limits.max_event_streams is reached"))
-    }
-
-    /// A permit for a WebSocket; `None` when all are taken.
-    pub(crate) fn websocket_permit(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.websockets).try_acquire_owned().ok()
     }
 }
 
@@ -290,7 +288,7 @@ pub(crate) struct LongLivedConnections {
     pub(crate) subscriptions: usize,
 }
 
-fn places(count: usize) -> Arc<Semaphore> {
+fn permits(count: usize) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)))
 }
 

@@ -132,6 +132,9 @@ pub(crate) async fn idempotency(
     if !is_call || !request.headers().contains_key(IDEMPOTENCY_KEY) {
         return Ok(next.run(request).await);
     }
+    let client = request.extensions().get::<Authorization>().and_then(Authorization::origin);
+    // Before anything is read: those that wait for their turn have their bodies in memory.
+    let share = client.map(|key| state.keyed_calls_of_keys.take(Some(key))).transpose()?;
     let (mut head, body) = request.into_parts();
     let key = key::read(&head.headers).map_err(|error| Problem::invalid(vec![error]))?.unwrap_or_default();
     let body = body::read(&head.headers, body, &state).await?;
@@ -148,7 +151,7 @@ pub(crate) async fn idempotency(
     let work = async move {
         let response = next.run(request).await;
         let response = keep(&state, &call, response).await;
-        drop((turn, place));
+        drop((turn, place, share));
         response
     };
     Ok(tasks.spawn(in_current_request(work).in_current_span()).await.map_err(|error| TaskLost::Task(Some(error)))?)

@@ -117,7 +117,8 @@ impl Forwarder {
                 let cut = lease.as_ref().map(ConnectionLease::cut).unwrap_or_default();
                 let lasting = async {
                     tokio::time::sleep(SOCKET_LASTS).await;
-                    lease.iter().for_each(ConnectionLease::authenticate);
+                    // Whose it is, the active instance knows, and counts.
+                    lease.iter().for_each(|lease| lease.authenticate(None));
                     std::future::pending().await
                 };
                 tokio::select! {

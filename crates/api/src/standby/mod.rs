@@ -79,7 +79,7 @@ async fn complete(State(parts): State<StandbyParts>, mut request: Request, next:
     if parts.tokens.authorize(request.headers()).is_ok()
         && let Some(lease) = request.extensions().get::<ConnectionLease>()
     {
-        lease.authenticate();
+        lease.authenticate(None);
     }
     let mut response = match host_header::check(request.version(), request.headers()) {
         Ok(()) => next.run(request).await,

@@ -5,8 +5,9 @@ use std::time::Duration;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use usher_api::TrustedProxies;
+use usher_engine::testing::MINT;
 
-use crate::app::{TestApp, key, within};
+use crate::app::{TestApp, eventually, key, within};
 use crate::sockets::client::Client;
 
 /// A key that was created with these fields beside its name: its id and its secret.
@@ -346,6 +347,44 @@ async fn key_is_accepted_from_its_networks_only() {
     let answer = stranger.ask("auth", json!({ "token": far.secret })).await;
     assert_eq!(answer["type"], "error", "{answer}");
     assert_eq!(stranger.end().await, 4001);
+    app.stop().await;
+}
+
+/// Whatever it may do: a leaked key takes neither the token's places nor those of all keys.
+#[tokio::test]
+async fn one_key_leaves_places_to_others() {
+    let mut builder = TestApp::builder();
+    let limits = &mut builder.limits;
+    (limits.max_event_streams, limits.max_websockets, limits.max_mint_calls, limits.max_changes) = (8, 8, 8, 1);
+    limits.mint_timeout = Duration::from_secs(3_600);
+    let app = builder.start().await;
+    let leaked = Holder::of(&app, json!({ "scopes": ["events:read", "tickets"] })).await;
+    let listen = || leaked.request(Method::GET, "/events").send();
+    let streams = [listen().await.unwrap(), listen().await.unwrap()];
+    assert!(streams.iter().all(|stream| stream.status() == 200));
+    let refused = leaked.get("/events").await;
+    assert_eq!(refused.code(), (503, "overloaded"));
+    assert!(refused.body["detail"].as_str().unwrap().contains("a quarter of limits.max_event_streams"));
+    assert_eq!(app.get("/events").send().await.unwrap().status(), 200);
+    let secret = format!("Bearer {}", leaked.secret);
+    let open = || Client::try_open(app.address, Some(&secret));
+    let sockets = [open().await.unwrap(), open().await.unwrap()];
+    assert_eq!(open().await.err(), Some(503));
+    drop((Client::open(&app).await, sockets));
+
+    // A mint that does not respond holds up nothing else, though one change may run at a time.
+    app.tickets.hang(Some((MINT, false)));
+    let minting = json!({ "mint_url": MINT, "unit": "multi", "amount": 1 });
+    let mint = || leaked.request(Method::POST, "/cashu/mint").json(&minting).send();
+    let waiting = [mint(), mint()].map(tokio::spawn);
+    eventually(|| (app.tickets.calls("mint").len() == 2).then_some(())).await;
+    assert_eq!(
+        Answer::of(leaked.request(Method::POST, "/cashu/mint").json(&minting)).await.code(),
+        (503, "overloaded")
+    );
+    within(app.handshake(json!({}))).await;
+    waiting.iter().for_each(tokio::task::JoinHandle::abort);
+    app.tickets.hang(None);
     app.stop().await;
 }
 

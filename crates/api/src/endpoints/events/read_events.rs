@@ -122,7 +122,7 @@ pub(crate) async fn read_events(
     request_log::record_stream_id(&stream);
 
     if streaming {
-        return sse::open(&state, stream, parameters.after).await;
+        return sse::open(&state, &authorization, stream, parameters.after).await;
     }
     let page = if parameters.wait.is_zero() {
         state.engine.events().read(stream, parameters.after, parameters.limit).await?
@@ -142,7 +142,7 @@ async fn long_poll(
     parameters: &Parameters,
 ) -> Result<EventPage, Error> {
     let Parameters { after, limit, wait } = *parameters;
-    let _place = state.long_poll_permit().map_err(Error::Refused)?;
+    let _place = state.long_polls.take(authorization.origin()).map_err(|full| Error::Refused(full.into()))?;
     let revoked = authorization.revoked();
     tokio::select! {
         biased;

@@ -9,13 +9,14 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderName, StatusCode, header};
-use tokio::sync::OwnedSemaphorePermit;
 use tracing::{Instrument as _, Span};
 use usher_engine::{EventPage, EventsError, StreamId};
+use usher_places::Place;
 
 use super::event_json;
 use super::events_error::Error;
 use crate::ApiState;
+use crate::auth::Authorization;
 
 /// Most events that are read at a time: a slow reader holds no more than these.
 const BATCH: usize = 100;
@@ -24,8 +25,13 @@ const BATCH: usize = 100;
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Responds with a stream's events from `after` on, as they are committed.
-pub(super) async fn open(state: &ApiState, stream: StreamId, after: u64) -> Result<Response, Error> {
-    let place = state.event_stream_permit().map_err(Error::Refused)?;
+pub(super) async fn open(
+    state: &ApiState,
+    authorization: &Authorization,
+    stream: StreamId,
+    after: u64,
+) -> Result<Response, Error> {
+    let place = state.event_streams.take(authorization.origin()).map_err(|full| Error::Refused(full.into()))?;
     let first = state.engine.events().read(stream, after, BATCH).await?;
     if first.done && first.events.is_empty() {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -45,7 +51,7 @@ struct Feed {
     /// A page that is not written yet.
     ready: Option<EventPage>,
     over: bool,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl Feed {

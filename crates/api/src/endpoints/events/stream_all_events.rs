@@ -10,9 +10,9 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderName, StatusCode, header};
-use tokio::sync::OwnedSemaphorePermit;
 use tracing::{Instrument as _, Span};
 use usher_engine::{Live, LiveEvent, LiveEvents};
+use usher_places::Place;
 
 use crate::ApiState;
 use crate::auth::Authorization;
@@ -48,7 +48,7 @@ pub(crate) async fn stream_all_events(
     State(state): State<ApiState>,
     Extension(authorization): Extension<Authorization>,
 ) -> Result<Response, Problem> {
-    let place = state.event_stream_permit()?;
+    let place = state.event_streams.take(authorization.origin())?;
     let events = state.engine.events().live();
     let span = Span::current();
     let watch = Watch { state, authorization, events, begun: false, _place: place };
@@ -63,7 +63,7 @@ struct Watch {
     authorization: Authorization,
     events: LiveEvents,
     begun: bool,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl Watch {

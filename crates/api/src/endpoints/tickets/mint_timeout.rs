@@ -6,9 +6,10 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Map;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use usher_engine::TicketCallError;
+use usher_engine::{RequestContext, TicketCallError};
 
 use crate::ApiState;
+use crate::client_places::Full;
 use crate::detached_change::{self, TaskLost};
 use crate::problem::{ErrorCode, Problem};
 
@@ -21,6 +22,8 @@ pub(crate) enum Error {
     TimedOut,
     #[error(transparent)]
     Lost(#[from] TaskLost),
+    #[error(transparent)]
+    Full(#[from] Full),
 }
 
 impl IntoResponse for Error {
@@ -29,6 +32,7 @@ impl IntoResponse for Error {
             Self::Call(error) => error.into(),
             Self::TimedOut => Problem::mint_timeout(),
             Self::Lost(error) => error.into(),
+            Self::Full(full) => full.into(),
         };
         problem.into_response()
     }
@@ -49,6 +53,7 @@ where
     F: Future<Output = Result<T, TicketCallError>> + Send + 'static,
     T: Send + 'static,
 {
+    let place = state.mint_calls.take(RequestContext::current().and_then(|context| context.origin))?;
     let stop = state.stop.clone();
     let work = async move {
         tokio::select! {
@@ -57,7 +62,7 @@ where
             () = end_of_grace(&stop) => Err(Error::TimedOut),
         }
     };
-    timeout(state.limits.mint_timeout, detached_change::run_detached(state, work))
+    timeout(state.limits.mint_timeout, detached_change::run_at(state, place, work))
         .await
         .map_err(|_elapsed| Error::TimedOut)??
 }

@@ -65,7 +65,7 @@ pub(crate) async fn open_web_socket(
     // A client that has not sent the token does not count towards `limits.max_websockets` yet, only towards the limits of
     // connections.
     let permit = match &authorization {
-        Some(_) => Some(state.websocket_permit().ok_or(HandshakeError::Full)?),
+        Some(client) => Some(state.websockets.take(client.origin()).map_err(HandshakeError::Full)?),
         None => None,
     };
     let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);

@@ -9,17 +9,16 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use http::HeaderMap;
 use secrecy::{ExposeSecret as _, SecretString};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use usher_engine::access::Scope;
 use usher_engine::{EventsError, StreamId};
+use usher_places::Place;
 
 use super::close_reason::CloseReason;
 use super::command::InvalidCommand;
 use super::command::{self, Action, Command};
 use super::encode;
-use super::handshake::HandshakeError;
 use super::requests::Requests;
 use super::socket::{Received, Socket};
 use super::stream_watches::{StreamWatches, WatchUpdate};
@@ -50,7 +49,7 @@ pub(super) struct Session {
     /// Cancelled when that is no longer accepted.
     revoked: CancellationToken,
     /// A permit of `limits.max_websockets`, which clients with a valid token have.
-    permit: Option<OwnedSemaphorePermit>,
+    permit: Option<Place>,
 }
 
 /// What happens next.
@@ -93,11 +92,7 @@ impl Session {
     }
 
     /// Runs until one side closes, and closes the connection. An authorization comes with a permit.
-    pub(super) async fn run(
-        mut self: Box<Self>,
-        authorization: Option<Authorization>,
-        permit: Option<OwnedSemaphorePermit>,
-    ) {
+    pub(super) async fn run(mut self: Box<Self>, authorization: Option<Authorization>, permit: Option<Place>) {
         self.permit = permit;
         let stop = self.state.stop.child_token();
         let admitted = match authorization {
@@ -135,13 +130,16 @@ impl Session {
         let (id, problem) = match command::read(&text) {
             Ok(Command { id, action: Action::Auth(token) }) => match self.check(&token).await {
                 Ok(authorization) => {
-                    let Some(permit) = self.state.websocket_permit() else {
-                        self.refuse(Some(&id), HandshakeError::Full.into()).await?;
-                        return Err(CloseReason::Full);
-                    };
-                    self.permit = Some(permit);
+                    let client = authorization.origin();
+                    match self.state.websockets.take(client) {
+                        Ok(permit) => self.permit = Some(permit),
+                        Err(full) => {
+                            self.refuse(Some(&id), full.into()).await?;
+                            return Err(CloseReason::Full);
+                        }
+                    }
                     self.take_authorization(authorization);
-                    self.lease.authenticate();
+                    self.lease.authenticate(client);
                     self.socket.trust();
                     return self.socket.send(vec![encode::success(&id, "{}")]).await;
                 }
@@ -278,7 +276,7 @@ impl Session {
         if !client.sees(&self.state.engine, stream).await? {
             return Err(EventsError::NotFound.into());
         }
-        self.watches.begin(stream, after, id.to_owned())
+        self.watches.begin(client.origin(), stream, after, id.to_owned())
     }
 
     /// Sends the events that a stream watch has read, and lets it continue.

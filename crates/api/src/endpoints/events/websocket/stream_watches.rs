@@ -11,9 +11,10 @@ use std::time::Duration;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture, abortable};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use usher_engine::{Engine, EventPage, EventsError, StreamId};
+use usher_engine::{Engine, EventPage, EventsError, Origin, StreamId};
+use usher_places::Place;
 
+use crate::client_places::ClientPlaces;
 use crate::problem::Problem;
 
 /// Most events that are read at a time.
@@ -29,7 +30,7 @@ const WAIT: Duration = Duration::from_secs(3_600);
 pub(super) struct StreamWatches {
     engine: Arc<Engine>,
     /// Places for subscriptions, of all connections together.
-    permits: Arc<Semaphore>,
+    permits: Arc<ClientPlaces>,
     /// Most subscriptions of this connection.
     most: usize,
     open: HashMap<StreamId, StreamWatch>,
@@ -42,7 +43,7 @@ struct StreamWatch {
     /// The commands that get their response with its first turn: the one that began it, and those that it replaced before
     /// they had theirs.
     unanswered: Vec<String>,
-    _permit: OwnedSemaphorePermit,
+    _permit: Place,
 }
 
 /// What was read for one watch.
@@ -58,7 +59,7 @@ pub(super) struct WatchUpdate {
 
 impl StreamWatches {
     /// None so far.
-    pub(super) fn new(engine: Arc<Engine>, permits: Arc<Semaphore>, most: usize) -> Self {
+    pub(super) fn new(engine: Arc<Engine>, permits: Arc<ClientPlaces>, most: usize) -> Self {
         Self { engine, permits, most, open: HashMap::new(), reads: FuturesUnordered::new() }
     }
 
@@ -67,7 +68,13 @@ impl StreamWatches {
     ///
     /// # Errors
     /// `overloaded` when a limit is reached.
-    pub(super) fn begin(&mut self, stream: StreamId, after: u64, command: String) -> Result<(), Problem> {
+    pub(super) fn begin(
+        &mut self,
+        client: Option<Origin>,
+        stream: StreamId,
+        after: u64,
+        command: String,
+    ) -> Result<(), Problem> {
         let (mut unanswered, permit) = match self.open.remove(&stream) {
             Some(before) if before.unanswered.len() >= MAX_UNANSWERED => {
                 self.open.insert(stream, before);
@@ -80,12 +87,7 @@ impl StreamWatches {
             None if self.open.len() >= self.most => {
                 return Err(Problem::overloaded("this connection has too many subscriptions"));
             }
-            None => {
-                let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(|_| {
-                    Problem::overloaded("there are too many subscriptions, of all connections together")
-                })?;
-                (Vec::new(), permit)
-            }
+            None => (Vec::new(), self.permits.take(client)?),
         };
         unanswered.push(command);
         let engine = Arc::clone(&self.engine);
