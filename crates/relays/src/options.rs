@@ -15,6 +15,8 @@ pub struct RelayOptions {
     pub identity: Identity,
     /// The operator's relays, in the order in which handshake URLs name them.
     pub relays: Vec<RelayAddress>,
+    /// Those of [`relays`](Self::relays) that may lead to the public Internet alone.
+    pub public_only: Vec<RelayAddress>,
     /// Lets users name relays on private and loopback addresses. For development and closed networks only.
     pub allow_private: bool,
     /// Most relays of one user that are used at a time. Default 4: NIP-65 asks users to list 2 to 4.
@@ -100,6 +102,7 @@ impl RelayOptions {
         Self {
             identity,
             relays,
+            public_only: Vec::new(),
             allow_private: false,
             user_relays_per_user: 4,
             user_relays_per_host: 8,

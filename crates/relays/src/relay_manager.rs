@@ -72,19 +72,24 @@ impl RelayRegistry for RelayManager {
         self.pool.status().into_iter().map(|status| self.info(status)).collect()
     }
 
-    async fn add(&self, url: &str) -> Result<RelayInfo, RelayChangeError> {
-        let address = parse(url)?;
+    async fn add(&self, url: &str, public_only: bool) -> Result<RelayInfo, RelayChangeError> {
+        let public_only = public_only && !self.pool.shared.options.allow_private;
+        let address = if public_only { parse_public(url)? } else { parse(url)? };
         let mut roster = self.roster.lock().await;
-        if !roster.contains(&address) {
-            if roster.relays().len() >= MAX_RELAYS {
-                return Err(RelayChangeError::TooMany { most: MAX_RELAYS });
-            }
-            let changed = roster.with(&address);
+        let (is_new, was_public_only) = (!roster.contains(&address), roster.is_public_only(&address));
+        if is_new && roster.relays().len() >= MAX_RELAYS {
+            return Err(RelayChangeError::TooMany { most: MAX_RELAYS });
+        }
+        let changed = roster.with(&address, public_only);
+        if changed != *roster {
             changed.save(&*self.settings).await?;
             *roster = changed;
             tracing::info!(relay = %address, "relay added");
         }
-        self.pool.add(address.clone());
+        if was_public_only && !public_only {
+            self.pool.remove(&address);
+        }
+        self.pool.add(address.clone(), roster.is_public_only(&address));
         let handle = self.handle(&address)?;
         drop(roster);
         // The response is correct whether or not the relay connects in time.
@@ -114,6 +119,10 @@ impl RelayRegistry for RelayManager {
 
 fn parse(url: &str) -> Result<RelayAddress, RelayChangeError> {
     RelayAddress::parse(url).map_err(|error| RelayChangeError::Invalid(error.to_string()))
+}
+
+fn parse_public(url: &str) -> Result<RelayAddress, RelayChangeError> {
+    RelayAddress::parse_from_user(url).map_err(|error| RelayChangeError::Invalid(error.to_string()))
 }
 
 /// Waits until the relay serves our subscription or could not be reached.

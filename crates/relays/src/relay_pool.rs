@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{Clock, Inbound, Messenger, OutgoingMessage};
+use usher_nostr_connection::address_guard::AddressSource;
 use usher_protocol::envelope::{self, Contents};
 use usher_protocol::{Event, EventId, PublicKey};
 
@@ -49,23 +50,29 @@ impl RelayPool {
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Arc<Self> {
-        let relays = options.relays.clone();
+        let relays: Vec<_> =
+            options.relays.iter().map(|relay| (relay.clone(), options.public_only.contains(relay))).collect();
         let shared = Arc::new(SharedState::new(options, inbox, clock, stop));
         let recent = Arc::new(AddedRelayBacklog::default());
         let pool = Arc::new(Self { shared, recent, tasks: tasks.clone(), runtime: Handle::current() });
-        for relay in relays {
-            pool.add(relay);
+        for (relay, public_only) in relays {
+            pool.add(relay, public_only);
         }
         tasks.spawn(sweep(Arc::clone(&pool.shared), Arc::clone(&pool.recent)));
         pool
     }
 
-    /// Connects to one more of the operator's relays; false when it is one already. The others are not affected.
+    /// Connects to one more of the operator's relays, with `public_only` on the public Internet alone; false when it is one already.
+    /// The others are not affected.
     ///
     /// Events that were sent to users in the last minute and may still be answered are sent there too, because the
     /// engine repeats what is unanswered; unless the relay is in use for a user already.
-    pub fn add(&self, address: RelayAddress) -> bool {
-        let handle = self.handle(address, Origin::Configured);
+    pub fn add(&self, address: RelayAddress, public_only: bool) -> bool {
+        let mut handle = self.handle(address, Origin::Configured);
+        if public_only {
+            handle.source = AddressSource::User;
+        }
+        let handle = Arc::new(handle);
         let (added, in_use) = {
             let mut relays_in_use = self.shared.relays_in_use.lock();
             let in_use = relays_in_use.handle_to(&handle.address).is_some();
@@ -120,8 +127,8 @@ impl RelayPool {
         self.shared.relays_in_use.lock().handle_to(address).filter(|handle| !handle.is_down())
     }
 
-    fn handle(&self, address: RelayAddress, origin: Origin) -> Arc<RelayHandle> {
-        Arc::new(RelayHandle::new(address, origin, &self.shared.options, &self.shared.stop))
+    fn handle(&self, address: RelayAddress, origin: Origin) -> RelayHandle {
+        RelayHandle::new(address, origin, &self.shared.options, &self.shared.stop)
     }
 
     fn open(&self, handle: &Arc<RelayHandle>) {
@@ -180,7 +187,7 @@ impl RelayPool {
             self.shared
                 .relays_in_use
                 .lock()
-                .use_for(user, wanted, message.until, now, |address| self.handle(address, Origin::User));
+                .use_for(user, wanted, message.until, now, |address| Arc::new(self.handle(address, Origin::User)));
         metrics.user_relays_evicted.fetch_add(evicted, Ordering::Relaxed);
         metrics.user_relays_refused.fetch_add(refused, Ordering::Relaxed);
         for handle in &opened {

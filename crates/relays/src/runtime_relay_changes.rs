@@ -14,10 +14,12 @@ const SETTING: &str = "relays";
 /// later is added or removed, unless that same relay was changed at run time. A difference that has become void (an
 /// added relay is now configured, a removed one no longer is) is dropped at the next start: then the configuration
 /// decides again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServiceRelays {
     configured: Vec<RelayAddress>,
     added: Vec<RelayAddress>,
+    /// Those of `added` that may lead to the public Internet alone.
+    public_only: Vec<RelayAddress>,
     removed: Vec<RelayAddress>,
 }
 
@@ -26,6 +28,8 @@ pub struct ServiceRelays {
 struct Difference {
     added: Vec<String>,
     removed: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    public_only: Vec<String>,
 }
 
 impl ServiceRelays {
@@ -34,7 +38,7 @@ impl ServiceRelays {
     /// # Errors
     /// When the store fails. An unreadable setting is not an error: then the configured relays are used.
     pub async fn load(settings: &dyn SettingStore, configured: &[RelayAddress]) -> Result<Self, StoreError> {
-        let mut roster = Self { configured: Vec::new(), added: Vec::new(), removed: Vec::new() };
+        let mut roster = Self::default();
         for address in configured {
             if !roster.configured.contains(address) {
                 roster.configured.push(address.clone());
@@ -45,11 +49,12 @@ impl ServiceRelays {
             text => text?,
         };
         let changes = text.as_deref().map(read);
-        if changes == Some(None) {
+        if matches!(changes, Some(None)) {
             tracing::error!("cannot read the relays changed at run time from the database; using the configured ones");
         }
-        if let (Some(text), Some(Some((added, removed)))) = (text, changes) {
+        if let (Some(text), Some(Some(Changes { added, removed, public_only }))) = (text, changes) {
             roster.added = added.into_iter().filter(|address| !roster.configured.contains(address)).collect();
+            roster.public_only = public_only.into_iter().filter(|address| roster.added.contains(address)).collect();
             roster.removed = removed.into_iter().filter(|address| roster.configured.contains(address)).collect();
             if roster.text() != text {
                 roster.save(settings).await?;
@@ -69,16 +74,27 @@ impl ServiceRelays {
         self.configured.contains(address)
     }
 
+    /// Whether a relay may lead to the public Internet alone.
+    pub fn is_public_only(&self, address: &RelayAddress) -> bool {
+        self.public_only.contains(address)
+    }
+
     pub(crate) fn contains(&self, address: &RelayAddress) -> bool {
         self.added.contains(address) || (self.is_configured(address) && !self.removed.contains(address))
     }
 
-    /// With one more relay.
-    pub(crate) fn with(&self, address: &RelayAddress) -> Self {
+    /// With one more relay; one that is there may lead anywhere from now on, unless it is `public_only` again.
+    pub(crate) fn with(&self, address: &RelayAddress, public_only: bool) -> Self {
         let mut roster = self.clone();
         roster.removed.retain(|removed| removed != address);
-        if !roster.contains(address) {
+        let is_new = !roster.contains(address);
+        if is_new {
             roster.added.push(address.clone());
+        }
+        if !public_only {
+            roster.public_only.retain(|other| other != address);
+        } else if is_new {
+            roster.public_only.push(address.clone());
         }
         roster
     }
@@ -87,6 +103,7 @@ impl ServiceRelays {
     pub(crate) fn without(&self, address: &RelayAddress) -> Self {
         let mut roster = self.clone();
         roster.added.retain(|added| added != address);
+        roster.public_only.retain(|other| other != address);
         if roster.contains(address) {
             roster.removed.push(address.clone());
         }
@@ -101,16 +118,23 @@ impl ServiceRelays {
 
     fn text(&self) -> String {
         let texts = |list: &[RelayAddress]| list.iter().map(RelayAddress::to_string).collect();
-        let difference = Difference { added: texts(&self.added), removed: texts(&self.removed) };
+        let (added, removed) = (texts(&self.added), texts(&self.removed));
+        let difference = Difference { added, removed, public_only: texts(&self.public_only) };
         serde_json::to_string(&difference).unwrap_or_default()
     }
 }
 
-/// The relays added and removed.
-fn read(text: &str) -> Option<(Vec<RelayAddress>, Vec<RelayAddress>)> {
-    let Difference { added, removed } = serde_json::from_str(text).ok()?;
+/// What was stored.
+struct Changes {
+    added: Vec<RelayAddress>,
+    removed: Vec<RelayAddress>,
+    public_only: Vec<RelayAddress>,
+}
+
+fn read(text: &str) -> Option<Changes> {
+    let Difference { added, removed, public_only } = serde_json::from_str(text).ok()?;
     let parse = |texts: Vec<String>| texts.iter().map(|text| RelayAddress::parse(text).ok()).collect::<Option<_>>();
-    Some((parse(added)?, parse(removed)?))
+    Some(Changes { added: parse(added)?, removed: parse(removed)?, public_only: parse(public_only)? })
 }
 
 #[cfg(test)]
@@ -137,7 +161,7 @@ mod tests {
         let settings = MemoryStore::new();
         assert_eq!(relays(&settings, "abb").await, "ab");
         let roster = load(&settings, "ab").await;
-        let roster = roster.with(&addresses("c")[0]).without(&addresses("a")[0]).with(&addresses("c")[0]);
+        let roster = roster.with(&addresses("c")[0], false).without(&addresses("a")[0]).with(&addresses("c")[0], false);
         roster.save(&settings).await.unwrap();
         assert_eq!(relays(&settings, "ab").await, "bc");
         assert_eq!(relays(&settings, "abd").await, "bdc", "one more configured");
@@ -152,15 +176,26 @@ mod tests {
         let settings = MemoryStore::new();
         let (a, b) = (&addresses("a")[0], &addresses("b")[0]);
         let start = load(&settings, "a").await;
-        assert_eq!(start.without(a).with(a), start);
-        assert_eq!(start.with(b).without(b), start);
-        assert_eq!(start.with(a), start);
+        assert_eq!(start.without(a).with(a, true), start);
+        assert_eq!(start.with(b, true).without(b), start);
+        assert_eq!(start.with(a, false), start);
         assert_eq!(start.without(b), start);
         assert!(!start.without(a).contains(a) && start.without(a).is_configured(a));
         start.without(a).save(&settings).await.unwrap();
         assert_eq!(relays(&settings, "a").await, "");
         start.save(&settings).await.unwrap();
         assert!(settings.settings().is_empty());
+    }
+
+    #[tokio::test]
+    async fn where_an_added_relay_may_lead_is_kept() {
+        let settings = MemoryStore::new();
+        let b = &addresses("b")[0];
+        load(&settings, "a").await.with(b, true).save(&settings).await.unwrap();
+        let restarted = load(&settings, "a").await;
+        assert!(restarted.is_public_only(b) && restarted.with(b, true).is_public_only(b));
+        assert!(!restarted.with(b, false).is_public_only(b), "the operator has added it too");
+        assert!(!load(&settings, "ab").await.is_public_only(b), "it is configured now");
     }
 
     #[tokio::test]

@@ -45,6 +45,7 @@ pub fn run() -> ExitCode {
             return if error.use_stderr() { ExitCode::from(EX_USAGE) } else { ExitCode::SUCCESS };
         }
     };
+    process::keep_files_private();
     match dispatch(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

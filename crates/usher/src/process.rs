@@ -62,6 +62,20 @@ pub fn raise_file_limit(max_connections: u64) {
 #[cfg(not(unix))]
 pub fn raise_file_limit(_max_connections: u64) {}
 
+/// What this program writes has keys, tokens and users' data: it is for nobody else, whatever the shell's umask says.
+#[cfg(unix)]
+pub fn keep_files_private() {
+    use rustix::fs::Mode;
+    use rustix::process::umask;
+
+    let before = umask(Mode::RWXG | Mode::RWXO);
+    umask(before | Mode::RWXG | Mode::RWXO);
+}
+
+/// There is no umask here.
+#[cfg(not(unix))]
+pub const fn keep_files_private() {}
+
 /// Warns when the process runs as root: a fault in it would then be a fault in the whole machine.
 #[cfg(unix)]
 pub fn warn_of_root() {

@@ -86,6 +86,7 @@ impl Service {
         let roster = ServiceRelays::load(&*store, config.nostr.relays.addresses()).await?;
         let mut options = RelayOptions::new(identity.clone(), roster.relays());
         options.allow_private = config.nostr.allow_private_relays;
+        options.public_only = roster.relays().into_iter().filter(|relay| roster.is_public_only(relay)).collect();
         options.gate = gate.of_connections();
         let (to_engine, inbox) = mpsc::channel(INBOX);
         let pool = RelayPool::start(options, to_engine, Arc::clone(&clock), &relays.tasks, relays.stop.clone());

@@ -2040,7 +2040,7 @@ export interface components {
             origin: string;
             /** @description Events waiting to be sent to it. */
             queued: number;
-            /** @description Why it is disconnected, or what it refuses, in the relay's own words. */
+            /** @description Why it is disconnected, or what it refuses, in the relay's own words. API keys learn no more of an added relay than that it cannot be reached. */
             reason: string | null;
             /** @description Its address, normalised: scheme and host in lower case, no default port, no slash for an empty path. */
             relay: string;

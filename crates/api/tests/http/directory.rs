@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use usher_engine::ports::PublishError;
 
 use crate::app::{KNOWN, TestApp, UNREACHABLE, key};
+use crate::keys::Holder;
 
 impl TestApp {
     /// The status and the body of a call.
@@ -123,6 +124,21 @@ async fn nip05_identifiers_are_resolved() {
         let (status, body) = app.call("GET", &format!("/nip05/{wrong}"), None).await;
         assert_eq!((status, errors(&body)[0].0), (422, "/identifier"), "{wrong}");
         assert!(!body.to_string().contains("127.0.0.1"), "{body}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn keys_learn_nothing_of_the_internal_network_by_adding_relays() {
+    let app = TestApp::start().await;
+    let manager = Holder::of(&app, json!({ "scopes": ["relays"] })).await;
+    let private = json!({ "relay": "ws://127.0.0.1:22" });
+    assert_eq!(manager.post("/relays", private.clone()).await.code(), (422, "invalid_request"));
+    assert_eq!(app.call("POST", "/relays", Some(private)).await.0, 200);
+    let added = manager.post("/relays", json!({ "relay": "wss://one.example" })).await;
+    let listed = manager.get("/relays").await;
+    for relay in [&added.body, &listed.body["relays"][0], &listed.body["relays"][1]] {
+        assert_eq!(relay["reason"], "it cannot be reached");
     }
     app.stop().await;
 }

@@ -14,11 +14,12 @@ pub trait RelayRegistry: Send + Sync {
 
     /// Adds a relay of the service; if it is there already, nothing changes. Durable when this returns: new handshake
     /// URLs name it, and unanswered requests go to it once it has our subscription. Waits a moment for the connection,
-    /// so that the result shows whether it works; a relay that is down is added as well.
+    /// so that the result shows whether it works; a relay that is down is added as well. With `public_only` it may lead to the
+    /// public Internet alone, whatever its name resolves to and whenever.
     ///
     /// # Errors
     /// [`RelayChangeError`]; nothing has been changed then.
-    async fn add(&self, url: &str) -> Result<RelayInfo, RelayChangeError>;
+    async fn add(&self, url: &str, public_only: bool) -> Result<RelayInfo, RelayChangeError>;
 
     /// Removes one of the service's relays after its queued events have been sent. Other relays are not affected. Returns its
     /// last state. A relay that a user named is still used for that user.

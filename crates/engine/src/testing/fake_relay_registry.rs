@@ -16,7 +16,10 @@ impl RelayRegistry for FakeRelayRegistry {
         self.0.lock().clone()
     }
 
-    async fn add(&self, url: &str) -> Result<RelayInfo, RelayChangeError> {
+    async fn add(&self, url: &str, public_only: bool) -> Result<RelayInfo, RelayChangeError> {
+        if public_only && url.contains("127.0.0.1") {
+            return Err(RelayChangeError::Invalid("the address is not on the public Internet".to_owned()));
+        }
         if !url.starts_with("ws") {
             return Err(RelayChangeError::Invalid("must be the address of a relay: wss:// or ws://".to_owned()));
         }

@@ -209,7 +209,7 @@ async fn added_relay_gets_profile_and_relay_list() {
     let plan = plan(&[first.url()], "usher");
     let world = plan.start().await;
     first.wait_for(DEADLINE, has_both).await.unwrap();
-    world.manager.add(second.url()).await.unwrap();
+    world.manager.add(second.url(), false).await.unwrap();
     first.wait_for(DEADLINE, |metrics| metrics.events_of(10_002) == 2).await.unwrap();
     let list = stored(first.url(), &plan.keys.public_key(), 10_002).await.unwrap();
     assert_eq!(list.tags.len(), 2);

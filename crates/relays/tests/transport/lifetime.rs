@@ -29,8 +29,8 @@ async fn relays_are_added_and_removed_without_a_gap() {
     service.subscribed_at(first.url()).await;
     assert_eq!(service.pool.relays(), [first.url()]);
 
-    assert!(service.pool.add(address(second.url())));
-    assert!(!service.pool.add(address(second.url())), "it is there");
+    assert!(service.pool.add(address(second.url()), false));
+    assert!(!service.pool.add(address(second.url()), false), "it is there");
     service.subscribed_at(second.url()).await;
     assert_eq!(service.pool.relays(), [first.url(), second.url()]);
     let wallet = Wallet::connect(&[second.url()]).await;
@@ -48,7 +48,7 @@ async fn relays_are_added_and_removed_without_a_gap() {
     assert_eq!(second.metrics().connections, 2, "the wallet's and ours: it was not touched");
 
     // And back again.
-    assert!(service.pool.add(address(first.url())));
+    assert!(service.pool.add(address(first.url()), false));
     service.subscribed_at(first.url()).await;
     service.stop().await;
 }

@@ -239,7 +239,7 @@ async fn user_relay_that_becomes_a_service_relay_stays_connected() {
     let wallet = Wallet::connect(&[relay.url()]).await;
     service.pool.send(&message(&service, &wallet.key(), "before", &[relay.url()]));
     assert_eq!(service.next_answer().await, "before");
-    assert!(service.pool.add(address(relay.url())));
+    assert!(service.pool.add(address(relay.url()), false));
     for number in 0..20 {
         let challenge = format!("c{number}");
         service.pool.send(&message(&service, &wallet.key(), &challenge, &[relay.url()]));

@@ -10,7 +10,16 @@ use crate::common::{Running, stderr, stdout, usher};
 
 /// `usher dev` on free ports, so that tests run beside each other and beside a real one.
 pub(crate) fn dev(folder: Option<&Path>) -> Command {
-    let mut command = usher();
+    // What it writes is private whatever the umask says.
+    let program = usher();
+    let mut command = Command::new("sh");
+    command.env_clear().stdin(Stdio::null()).args(["-c", "umask 0; exec \"$0\" \"$@\""]).arg(program.get_program());
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
     command.args(["dev", "--port", "0", "--relay-port", "0"]);
     if let Some(folder) = folder {
         command.arg("--data-dir").arg(folder);

@@ -24,10 +24,16 @@ fn a_named_folder_keeps_key_token_user_and_streams() {
     assert_eq!(first.0.len(), 64);
     assert_eq!(once(), first);
     #[cfg(unix)]
-    for name in ["config.toml", "wallet.json", "lightning.json", "usher.db"] {
+    {
         use std::os::unix::fs::PermissionsExt as _;
-        let mode = std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o077, 0, "{name} is for its owner alone");
+        let mut folders = vec![folder.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+                let mode = entry.metadata().unwrap().permissions().mode();
+                assert_eq!(mode & 0o077, 0, "{:?} is for its owner alone", entry.path());
+                folders.extend(entry.file_type().unwrap().is_dir().then(|| entry.path()));
+            }
+        }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 
 use super::relay::{Body, Error, Relay};
+use crate::auth::Authorization;
 use crate::{ApiState, audit, body, detached_change};
 
 /// Adds a relay.
@@ -13,7 +14,7 @@ use crate::{ApiState, audit, body, detached_change};
 /// The change is durable and takes effect before the response: new handshake URLs name the relay, and unanswered
 /// requests are sent to it as well. The response waits up to 2 seconds for the connection, to show whether it works; a
 /// relay that is down is added as well, and the service keeps trying. A relay that is already there stays as it
-/// is. There may be 16 relays.
+/// is. There may be 16 relays. A relay that an API key adds must be on the public Internet, at port 80, 443 or one from 1024.
 #[utoipa::path(
     post,
     path = "/relays",
@@ -26,10 +27,12 @@ use crate::{ApiState, audit, body, detached_change};
 )]
 pub(crate) async fn add_relay(
     State(state): State<ApiState>,
+    Extension(authorization): Extension<Authorization>,
     body::Json(Body { relay }): body::Json<Body>,
 ) -> Result<Json<Relay>, Error> {
     audit::add_server("relay", &relay);
     let relays = Arc::clone(&state.relays);
-    let added = detached_change::run_detached(&state, async move { relays.add(&relay).await }).await??;
-    Ok(Json(added.into()))
+    let is_key = authorization.key().is_some();
+    let added = detached_change::run_detached(&state, async move { relays.add(&relay, is_key).await }).await??;
+    Ok(Json(Relay::shown(added, is_key)))
 }

@@ -1,12 +1,13 @@
 //! `GET /relays`
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::relay::Relay;
 use crate::ApiState;
+use crate::auth::Authorization;
 
 /// All relays to which the service is or wants to be connected.
 #[derive(Debug, Serialize, ToSchema)]
@@ -25,6 +26,10 @@ pub(crate) struct Response {
     path = "/relays",
     responses((status = 200, description = "The relays.", body = Response)),
 )]
-pub(crate) async fn list_relays(State(state): State<ApiState>) -> Json<Response> {
-    Json(Response { relays: state.relays.relays().into_iter().map(Relay::from).collect() })
+pub(crate) async fn list_relays(
+    State(state): State<ApiState>,
+    Extension(authorization): Extension<Authorization>,
+) -> Json<Response> {
+    let is_key = authorization.key().is_some();
+    Json(Response { relays: state.relays.relays().into_iter().map(|info| Relay::shown(info, is_key)).collect() })
 }

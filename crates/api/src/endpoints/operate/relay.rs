@@ -3,7 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use usher_engine::FieldError;
-use usher_engine::ports::{RelayChangeError, RelayInfo};
+use usher_engine::ports::{RelayChangeError, RelayInfo, RelayLinkState, RelayOrigin};
 use usher_engine::request_body;
 use usher_engine::request_body::RelayUrl;
 use utoipa::ToSchema;
@@ -74,7 +74,8 @@ pub(crate) struct Relay {
     /// Since when it has this status, in Unix seconds.
     #[schema(required = true)]
     since: Option<u64>,
-    /// Why it is disconnected, or what it refuses, in the relay's own words.
+    /// Why it is disconnected, or what it refuses, in the relay's own words. API keys learn no more of an added relay than that
+    /// it cannot be reached.
     #[schema(required = true)]
     reason: Option<String>,
     /// Whether it has confirmed the service's relay subscription: what wallets send there arrives.
@@ -83,14 +84,16 @@ pub(crate) struct Relay {
     queued: usize,
 }
 
-impl From<RelayInfo> for Relay {
-    fn from(info: RelayInfo) -> Self {
+impl Relay {
+    /// What a client is shown. With different answers for different failures, a key would be a port scanner.
+    pub(super) fn shown(info: RelayInfo, is_key: bool) -> Self {
+        let is_hidden = is_key && info.origin != RelayOrigin::Configured && info.state == RelayLinkState::Disconnected;
         Self {
             relay: info.url,
             status: info.state.as_str(),
             origin: info.origin.as_str(),
             since: info.since.map(usher_engine::UnixMillis::secs),
-            reason: info.reason,
+            reason: if is_hidden { Some("it cannot be reached".to_owned()) } else { info.reason },
             subscribed: info.subscribed,
             queued: info.queued,
         }

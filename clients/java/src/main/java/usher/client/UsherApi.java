@@ -1731,7 +1731,8 @@ public final class UsherApi {
      * <p>The change is durable and takes effect before the response: new handshake URLs name the relay, and unanswered
      * requests are sent to it as well. The response waits up to 2 seconds for the connection, to show whether it
      * works; a relay that is down is added as well, and the service keeps trying. A relay that is already there stays
-     * as it is. There may be 16 relays.
+     * as it is. There may be 16 relays. A relay that an API key adds must be on the public Internet, at port 80, 443
+     * or one from 1024.
      *
      * <p>An API key needs the scope {@code relays}.
      *

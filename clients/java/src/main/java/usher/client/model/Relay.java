@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param origin Why it is connected: {@code configured} or {@code added} (at run time) by the operator; {@code user}
  *     while the service waits for that user's reply.
  * @param since Since when it has this status, in Unix seconds.
- * @param reason Why it is disconnected, or what it refuses, in the relay's own words.
+ * @param reason Why it is disconnected, or what it refuses, in the relay's own words. API keys learn no more of an
+ *     added relay than that it cannot be reached.
  * @param subscribed Whether it has confirmed the service's relay subscription: what wallets send there arrives.
  * @param queued Events waiting to be sent to it.
  */
