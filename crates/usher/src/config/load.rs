@@ -140,5 +140,6 @@ fn secret_files(layer: &Layer) -> impl Iterator<Item = (&'static str, PathBuf)> 
 fn base_url(reader: &Reader<'_>) -> Option<String> {
     let listen_address = reader.peek("info.listen_address")?;
     let listen_port = reader.peek("info.listen_port")?;
-    Info { listen_address, listen_port }.base_url()
+    let trusted_proxies = reader.peek("info.trusted_proxies")?;
+    Info { listen_address, listen_port, trusted_proxies }.base_url()
 }
