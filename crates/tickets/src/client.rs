@@ -143,7 +143,7 @@ impl MintClient {
         request: &cashu::MintQuoteBolt11Request,
         auth: Option<&MintAuthToken>,
     ) -> Result<MintQuoteBolt11Response<String>, MintError> {
-        self.request(Method::POST, "/v1/mint/quote/bolt11", auth, Some(request)).await
+        read_quote(self.request(Method::POST, "/v1/mint/quote/bolt11", auth, Some(request)).await?)
     }
 
     /// The state of a quote.
@@ -153,7 +153,7 @@ impl MintClient {
         auth: Option<&MintAuthToken>,
     ) -> Result<MintQuoteBolt11Response<String>, MintError> {
         let path = format!("/v1/mint/quote/bolt11/{}", utf8_percent_encode(quote, NON_ALPHANUMERIC));
-        self.request(Method::GET, &path, auth, None::<&()>).await
+        read_quote(self.request(Method::GET, &path, auth, None::<&()>).await?)
     }
 
     /// Mints outputs for a paid quote (NUT-04).
@@ -249,6 +249,15 @@ impl MintClient {
             ))
         })
     }
+}
+
+/// Reads a quote. `cashu` takes one without state for unpaid: it would be paid, and never minted.
+fn read_quote(quote: serde_json::Value) -> Result<MintQuoteBolt11Response<String>, MintError> {
+    if quote.get("state").is_none_or(serde_json::Value::is_null) {
+        let reason = "its quote has no `state`: it is too old, or does not follow NUT-04";
+        return Err(MintError::Invalid(reason.to_owned()));
+    }
+    serde_json::from_value(quote).map_err(|_| MintError::Invalid("its quote is not as NUT-04 has it".to_owned()))
 }
 
 /// A path without ids.

@@ -13,6 +13,7 @@ use usher_engine::ports::TokenFault;
 use crate::client::MintClient;
 use crate::mint_address::normal_unit;
 use crate::mint_error::{MintError, Refusal};
+use crate::outputs::OutputError;
 use crate::token::{ReadProof, ReadToken};
 
 /// How long the list of keysets is used: a rotation is noticed by then, or when the mint refuses a keyset.
@@ -260,6 +261,18 @@ fn verify(keyset: &KeySet, info: &KeySetInfo) -> Result<(), &'static str> {
 pub(crate) fn fee(list: &[KeySetInfo], proofs: &[Proof]) -> u64 {
     let ppk = |proof: &Proof| list.iter().find(|info| info.id == proof.keyset_id).map_or(0, |info| info.input_fee_ppk);
     proofs.iter().map(ppk).fold(0, u64::saturating_add).div_ceil(1000)
+}
+
+/// The fee for spending this token, as [`fee`] has it; keysets that the mint does not list cost nothing.
+pub(crate) fn fee_of_token(list: &[KeySetInfo], token: &ReadToken) -> u64 {
+    let ppk = |proof: &ReadProof| find(list, proof).map_or(0, |info| info.input_fee_ppk);
+    token.proofs.iter().map(ppk).fold(0, u64::saturating_add).div_ceil(1000)
+}
+
+/// The fee for spending new proofs of this keyset that are worth `total`.
+pub(crate) fn fee_of_new(total: u64, info: &KeySetInfo, keys: &Keys) -> Result<u64, OutputError> {
+    let parts = u64::try_from(crate::outputs::split(total, keys)?.len()).unwrap_or(u64::MAX);
+    Ok(info.input_fee_ppk.saturating_mul(parts).div_ceil(1000))
 }
 
 /// Whether the keyset of a proof has expired by `now`, in Unix seconds (NUT-02). 0 is no expiry.

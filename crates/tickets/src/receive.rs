@@ -9,7 +9,7 @@ use crate::attempt_history::stale;
 use crate::job_creation::{FirstStep, ids};
 use crate::job_failure::{Failure, Refusal};
 use crate::job_runtime::{AttemptError, Core, edge};
-use crate::keysets::{FRESH, fee, is_any_expired};
+use crate::keysets::{FRESH, fee, fee_of_new, is_any_expired};
 use crate::mint_address::{MintAddress, normal_unit};
 use crate::mint_seeds::Owner;
 use crate::mints::Mint;
@@ -50,15 +50,9 @@ impl Core {
             // Nobody else should have it. It is in the balance already.
             return Err(Refusal::Token(TokenFault::AlreadySpent).into());
         }
-        if checked.net == 0 {
-            return Err(Refusal::Token(TokenFault::WorthNothing).into());
-        }
+        is_enough(token.amount, checked.net, terms)?;
         if is_verify && checked.is_proven {
             return self.verify_as_it_is(entry, mint, terms, &claims, ys, expected, record).await;
-        }
-        if checked.net < terms.at_least {
-            let (amount, at_least) = (checked.net, terms.at_least);
-            return Err(Refusal::Token(TokenFault::TooLittle { amount, at_least }).into());
         }
         mint.keysets.support().await.map_err(Refusal::from)?;
         self.refuse_spent(entry, mint, terms, &claims, ys.clone()).await?;
@@ -70,12 +64,9 @@ impl Core {
         for _ in 0..TRIES {
             let (info, keys) = self.keyset_for_outputs(mint, &token.unit).await?;
             if is_verify {
-                // What is handed out must be redeemable: its own fee may not take all of it.
-                let parts = crate::outputs::split(checked.net, &keys).map_err(Refusal::from)?.len();
-                let parts = u64::try_from(parts).unwrap_or(u64::MAX);
-                if checked.net <= info.input_fee_ppk.saturating_mul(parts).div_ceil(1000) {
-                    return Err(Refusal::Token(TokenFault::WorthNothing).into());
-                }
+                // What is handed out costs a fee of its own when it is redeemed.
+                let fee = fee_of_new(checked.net, &info, &keys).map_err(Refusal::from)?;
+                is_enough(token.amount, checked.net.saturating_sub(fee), terms)?;
             }
             let preparing = mint.preparing.lock().await;
             if !entry.is_awaited() {
@@ -216,9 +207,21 @@ fn read_as_wanted(terms: &ReceiveTerms) -> Result<ReadToken, Refusal> {
         return Err(TokenFault::OtherUnit.into());
     }
     if token.amount < terms.at_least {
-        return Err(TokenFault::TooLittle { amount: token.amount, at_least: terms.at_least }.into());
+        return Err(TokenFault::TooLittle { amount: token.amount, fee: 0, at_least: terms.at_least }.into());
     }
     Ok(token)
+}
+
+/// Refuses a token of which too little is left after the mint's fees, or nothing.
+fn is_enough(amount: u64, left: u64, terms: &ReceiveTerms) -> Result<(), Refusal> {
+    if left == 0 {
+        return Err(TokenFault::WorthNothing.into());
+    }
+    if left < terms.at_least {
+        let fee = amount.saturating_sub(left);
+        return Err(TokenFault::TooLittle { amount, fee, at_least: terms.at_least }.into());
+    }
+    Ok(())
 }
 
 /// Verifies DLEQ proofs (NUT-12) and signs what is locked to our key. Returns the proofs, and whether each is proven.

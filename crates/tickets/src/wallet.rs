@@ -12,11 +12,14 @@ use usher_engine::ports::{
 };
 
 use crate::TicketOptions;
-use crate::job_failure::Failure;
+use crate::job_failure::{Failure, Refusal};
 use crate::job_runtime::{Core, JobResult};
+use crate::keysets::{fee_of_new, fee_of_token};
+use crate::mint_address::normal_unit;
 use crate::mint_auth_tokens::MintTokens;
 use crate::mint_seeds::Seeds;
 use crate::mints::Mints;
+use crate::outputs::MAX_OUTPUTS;
 use crate::running_jobs::Jobs;
 use crate::stored_job::{Ending, Job, Terms};
 use crate::token;
@@ -119,6 +122,25 @@ impl CashuWallet {
         }
     }
 
+    /// What a token must contain of which `amount` is left when it is redeemed, after the mint's fee (NUT-02).
+    ///
+    /// # Errors
+    /// [`TicketError`], also if there is no such token.
+    pub async fn with_fee(&self, mint_url: &str, unit: &str, amount: u64) -> Result<u64, TicketError> {
+        let mint = self.core.mints.get(mint_url)?;
+        let (info, keys) = self.core.keyset_for_outputs(&mint, &normal_unit(unit)).await?;
+        let mut total = amount;
+        // A larger token has a larger fee, perhaps.
+        for _ in 0..MAX_OUTPUTS {
+            let needed = amount.saturating_add(fee_of_new(total, &info, &keys).map_err(Refusal::from)?);
+            if needed <= total {
+                return Ok(total);
+            }
+            total = needed;
+        }
+        Err(TokenFault::WorthNothing.into())
+    }
+
     async fn submit(&self, id: TicketJobId, terms: Terms) -> Result<JobResult, TicketError> {
         if self.core.closing.is_cancelled() {
             return Err(TicketError::Overloaded);
@@ -164,6 +186,15 @@ impl TicketWallet for CashuWallet {
             JobResult::Ended(Ending::Token(token)) => Ok(token),
             JobResult::Ended(_) | JobResult::PaymentNeeded { .. } => Err(TicketError::OtherJob),
         }
+    }
+
+    async fn worth(&self, token: &Token) -> Result<u64, TicketError> {
+        let token = token::read(token)?;
+        let mint = self.core.mints.get(token.mint.as_str())?;
+        // Any list will do that was fetched since the start: the token was checked against it.
+        let list = mint.keysets.list(self.core.clock.monotonic(), Duration::MAX).await;
+        let list = list.map_err(|error| Failure::from(error).of_unfinished_job())?;
+        Ok(token.amount.saturating_sub(fee_of_token(&list, &token)))
     }
 
     async fn give_up(&self, id: TicketJobId) -> Result<Option<Token>, TicketError> {

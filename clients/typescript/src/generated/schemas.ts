@@ -417,7 +417,7 @@ export interface components {
         CashuResponseData: {
             /**
              * Format: int64
-             * @description With `success`: the token's value in `unit`. With `redeem` it is what was received, without the mint's fee.
+             * @description With `success` of a request: what you get in `unit`, after the mint's fees: with `redeem` you have it, without it `POST /cashu/burn` gives it. With `success` of a verification: what the proof contains.
              */
             amount?: number;
             /**
@@ -2536,7 +2536,7 @@ export interface components {
         TicketRequest: {
             /**
              * Format: int64
-             * @description The least that it must be worth, in the unit.
+             * @description What must be left of it, in the unit, when it is redeemed, after the mint's fee. A token of less is refused.
              */
             amount: number;
             /**

@@ -92,7 +92,7 @@ mod tests {
             (TokenFault::TooLarge { limit: 1000, of: "proofs" }, ErrorCode::InvalidRequest, Some("/token")),
             (TokenFault::OtherMint, ErrorCode::InvalidRequest, Some("/mint_url")),
             (TokenFault::OtherUnit, ErrorCode::InvalidRequest, Some("/unit")),
-            (TokenFault::TooLittle { amount: 1, at_least: 2 }, ErrorCode::InvalidRequest, Some("/token")),
+            (TokenFault::TooLittle { amount: 1, fee: 0, at_least: 2 }, ErrorCode::InvalidRequest, Some("/token")),
             (TokenFault::WorthNothing, ErrorCode::InvalidRequest, Some("/token")),
             (TokenFault::UnknownKeyset, ErrorCode::InvalidRequest, Some("/token")),
             (TokenFault::Locked, ErrorCode::InvalidRequest, Some("/token")),

@@ -15,7 +15,8 @@ pub struct CashuResponseData {
     /// it: redeem it at once.
     #[schema(nullable = false)]
     pub token: Option<String>,
-    /// With `success`: the token's value in `unit`. With `redeem` it is what was received, without the mint's fee.
+    /// With `success` of a request: what you get in `unit`, after the mint's fees: with `redeem` you have it, without it
+    /// `POST /cashu/burn` gives it. With `success` of a verification: what the proof contains.
     #[schema(nullable = false, example = 1)]
     pub amount: Option<u64>,
     /// The unit.

@@ -43,6 +43,9 @@ pub trait TicketWallet: Send + Sync {
     /// proofs can be verified (NUT-12), otherwise a new one: only a swap shows that proofs are real.
     async fn verify(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<Token, TicketError>;
 
+    /// What redeeming this token would give: its value without the mint's input fee. For a token that was verified.
+    async fn worth(&self, token: &Token) -> Result<u64, TicketError>;
+
     /// Gives a mint job up without asking the mint. Returns the token, which is the caller's, if the mint has signed it
     /// already; what it signs later joins the wallet's own balance, also after a restart.
     ///
@@ -159,7 +162,7 @@ pub struct ReceiveTerms {
     pub mint_url: String,
     /// The unit it must be in.
     pub unit: String,
-    /// The least it must be worth, in the unit, without fees; 0 accepts any value.
+    /// What must be left of it, in the unit, when it is redeemed, after the mint's fees; 0 accepts any value.
     pub at_least: u64,
     /// Shown to the mint, if it wants one.
     pub auth: Option<MintAuthToken>,
@@ -225,10 +228,12 @@ pub enum TokenFault {
     #[error("it is in another unit")]
     OtherUnit,
     /// It is worth less than was asked for.
-    #[error("it is worth {amount}, less than {at_least}")]
+    #[error("it is worth {amount}{}, less than {at_least}", less(*fee))]
     TooLittle {
-        /// Its value without fees.
+        /// What it contains.
         amount: u64,
+        /// What of that goes to the mint when it is redeemed.
+        fee: u64,
         /// What was asked for.
         at_least: u64,
     },
@@ -250,6 +255,10 @@ pub enum TokenFault {
     /// Somebody else is spending it at this moment: the mint may call it spent or unspent later.
     #[error("it is pending at the mint: somebody is spending it")]
     Pending,
+}
+
+fn less(fee: u64) -> String {
+    if fee == 0 { String::new() } else { format!(" less the mint's fee of {fee}") }
 }
 
 /// Why the ticket wallet did not do it.

@@ -198,7 +198,7 @@ impl FakeTicketWallet {
             return Err(TokenFault::OtherUnit);
         }
         if info.amount < terms.at_least {
-            return Err(TokenFault::TooLittle { amount: info.amount, at_least: terms.at_least });
+            return Err(TokenFault::TooLittle { amount: info.amount, fee: 0, at_least: terms.at_least });
         }
         Ok(info)
     }
@@ -252,6 +252,10 @@ impl TicketWallet for FakeTicketWallet {
             Ok(token(&info.mint_url, &info.unit, info.amount, "swapped").0)
         });
         Ok(Token(verified.await?))
+    }
+
+    async fn worth(&self, token: &Token) -> Result<u64, TicketError> {
+        Ok(self.read_token(token)?.amount)
     }
 
     async fn give_up(&self, id: TicketJobId) -> Result<Option<Token>, TicketError> {

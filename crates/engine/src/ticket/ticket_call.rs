@@ -51,7 +51,7 @@ pub enum TicketReply {
 pub struct VerifiedToken {
     /// The token: the user's, or the one for which it was swapped.
     pub token: Token,
-    /// Its value in its unit, without fees.
+    /// What redeeming it gives, in its unit, after the mint's fee.
     pub amount: u64,
 }
 

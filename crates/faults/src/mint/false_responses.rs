@@ -34,6 +34,8 @@ pub enum FalseResponse {
     QuoteState(&'static str),
     /// The top-level field has this value.
     Field(&'static str, Value),
+    /// The top-level field is not there.
+    NoField(&'static str),
     /// The fee of every keyset, in thousandths for each input (NUT-02).
     InputFee(u64),
     /// Every key of every keyset is another point (NUT-01).
@@ -70,6 +72,11 @@ impl FalseResponse {
             Self::NothingToRestore => *body = json!({ "outputs": [], "signatures": [] }),
             Self::QuoteState(state) => body["state"] = json!(state),
             Self::Field(name, value) => body[*name] = value.clone(),
+            Self::NoField(name) => {
+                if let Some(body) = body.as_object_mut() {
+                    body.remove(*name);
+                }
+            }
             Self::InputFee(fee) => each(body, "keysets", |keyset| keyset["input_fee_ppk"] = json!(fee)),
             Self::OtherKeys => each(body, "keysets", |keyset| {
                 for key in keyset["keys"].as_object_mut().into_iter().flat_map(|keys| keys.values_mut()) {

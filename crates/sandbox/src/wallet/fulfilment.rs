@@ -158,7 +158,7 @@ impl WalletState {
         }
     }
 
-    /// Gives a ticket of exactly the amount, or replies that the wallet does not hold enough.
+    /// Gives a ticket of the amount and the mint's fee for redeeming it, or replies that the wallet does not hold enough.
     async fn give_ticket(&self, request: &Request, asked: &CashuRequest) -> Result<Fulfilled, WalletError> {
         let tickets = self.tickets()?;
         if asked.expires_at <= self.messages.now() {

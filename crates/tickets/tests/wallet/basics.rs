@@ -3,7 +3,7 @@
 use usher_engine::ports::{MintAuthToken, TicketError, TicketWallet as _, Token, TokenFault, TokenState};
 use usher_mint::{KeysetVersion, MintOptions};
 
-use crate::fixture::{World, id, minted};
+use crate::fixture::{World, id, minted, without_dleq};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_is_minted_verified_redeemed_and_withdrawn() {
@@ -57,7 +57,7 @@ async fn fees_are_accounted_for() {
     let wallet = world.wallet().await;
     let token = world.token(&wallet, "sat", 100).await;
     let too_little = wallet.redeem(id(), &world.receive_terms(&token, "sat", 100)).await;
-    let expected = TokenFault::TooLittle { amount: 99, at_least: 100 };
+    let expected = TokenFault::TooLittle { amount: 100, fee: 1, at_least: 100 };
     assert!(matches!(&too_little, Err(TicketError::Token(fault)) if *fault == expected), "{too_little:?}");
     assert_eq!(wallet.redeem(id(), &world.receive_terms(&token, "sat", 99)).await.unwrap(), 99);
     let one = world.token(&wallet, "sat", 1).await;
@@ -73,9 +73,42 @@ async fn fees_are_accounted_for() {
     let worthless = wallet.verify(id(), &world.receive_terms(&unproven, "sat", 1)).await;
     assert!(matches!(worthless, Err(TicketError::Token(TokenFault::WorthNothing))), "{worthless:?}");
     assert_eq!(wallet.verify(id(), &world.receive_terms(&two, "sat", 1)).await.unwrap(), two, "nothing was spent");
+    assert_eq!(wallet.worth(&two).await.unwrap(), 1);
     let token = wallet.withdraw(id(), &world.withdraw_terms("sat", 50)).await.unwrap();
     assert_eq!(wallet.read_token(&token).unwrap().amount, 50);
     assert_eq!(world.balance(&wallet, "sat").await, 48, "99, 50 and a fee of 1");
+    wallet.close().await;
+}
+
+/// Whether a token is redeemed at once or handed on: it is accepted if what is redeemed in the end is enough.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_amount_is_what_is_left_after_all_fees() {
+    let world = World::with(MintOptions::new().input_fee_ppk(100)).await;
+    let wallet = world.wallet().await;
+    for (contains, has_dleq, accepted) in [(8, true, false), (9, true, true), (9, false, false), (10, false, true)] {
+        let mut token = world.token(&wallet, "sat", contains).await;
+        if !has_dleq {
+            token = without_dleq(&token);
+        }
+        let terms = world.receive_terms(&token, "sat", 8);
+        match wallet.verify(id(), &terms).await {
+            Ok(verified) => {
+                assert!(accepted, "{contains} {has_dleq}");
+                assert_eq!(wallet.worth(&verified).await.unwrap(), 8);
+                assert_eq!(wallet.redeem(id(), &world.receive_terms(&verified, "sat", 8)).await.unwrap(), 8);
+            }
+            Err(TicketError::Token(TokenFault::TooLittle { amount, fee, at_least: 8 })) => {
+                assert!(!accepted && amount == contains && amount - fee < 8, "{contains} {has_dleq}: {fee}");
+                assert_eq!(wallet.token_state(&token).await.unwrap(), TokenState::Unspent, "its owner still has it");
+            }
+            other => panic!("{contains} {has_dleq}: {other:?}"),
+        }
+        if contains == 8 {
+            let redeemed = wallet.redeem(id(), &terms).await;
+            assert!(matches!(redeemed, Err(TicketError::Token(TokenFault::TooLittle { .. }))), "{redeemed:?}");
+            assert_eq!(wallet.with_fee(&world.url, "sat", 8).await.unwrap(), 9);
+        }
+    }
     wallet.close().await;
 }
 
@@ -163,7 +196,7 @@ async fn what_is_no_token_is_refused() {
     };
     assert_eq!(fault("multi", &|_| {}).await, TokenFault::OtherUnit);
     assert_eq!(fault("sat", &|terms| terms.mint_url = "http://127.0.0.1:1".into()).await, TokenFault::OtherMint);
-    let too_little = TokenFault::TooLittle { amount: 3, at_least: 4 };
+    let too_little = TokenFault::TooLittle { amount: 3, fee: 0, at_least: 4 };
     assert_eq!(fault("sat", &|terms| terms.at_least = 4).await, too_little);
     wallet.close().await;
 }

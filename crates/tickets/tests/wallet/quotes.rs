@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use usher_engine::ports::{MintAuthToken, Minted, TicketWallet as _};
-use usher_faults::mint::{Fault, FaultyMint, MintRoute};
+use usher_engine::ports::{MintAuthToken, Minted, TicketError, TicketWallet as _};
+use usher_faults::mint::{FalseResponse, Fault, FaultyMint, MintRoute};
 use usher_mint::{MintOptions, QuotePayment};
 
-use crate::fixture::{World, id, minted, settled};
+use crate::fixture::{World, faulty_world, id, minted, settled};
 
 async fn world() -> World {
     World::with(MintOptions::new().quotes(QuotePayment::Manual)).await
@@ -35,6 +35,19 @@ async fn the_job_of_a_quote_that_nobody_pays_ends_and_begins_again_with_a_new_qu
     // Too late: there is a token.
     wallet.abandon_quote(job).await;
     assert_eq!(minted(wallet.mint(job, &terms).await), token);
+    wallet.close().await;
+}
+
+/// Mints of before 2024 write `paid` instead. Nobody could see that such a quote was paid.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_quote_without_state_is_never_paid() {
+    let (world, proxy) = faulty_world().await;
+    let wallet = world.wallet().await;
+    for fault in [FalseResponse::NoField("state"), FalseResponse::Field("state", serde_json::Value::Null)] {
+        proxy.set(MintRoute::CreateQuote, Fault::False(fault));
+        let refused = wallet.mint(id(), &world.mint_terms("sat", 9)).await;
+        assert!(matches!(&refused, Err(TicketError::InvalidResponse(why)) if why.contains("state")), "{refused:?}");
+    }
     wallet.close().await;
 }
 

@@ -1,11 +1,12 @@
 //! The Cashu mints: the one that issues proofs of age, and those at which tickets are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use reqwest::Client;
 use reqwest::redirect::Policy;
+use serde::Deserialize;
 use url::Url;
 use usher_engine::operations::Operation;
 use usher_engine::ports::OperationKind;
@@ -22,6 +23,12 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Most mints that are asked. Apps can use as many as they like.
 const MAX_MINTS: usize = 50;
+
+/// Longest list of keysets that is read, in bytes.
+const MAX_KEYSETS: usize = 1024 * 1024;
+
+/// Most units whose fees are told.
+const MAX_FEES: usize = 10;
 
 /// What a mint is needed for.
 #[derive(Default)]
@@ -88,7 +95,16 @@ async fn ask(client: &Client, mint: &str, uses: &Uses) -> Finding {
     let needed_for = uses.text();
     let problem = match client.get(format!("{mint}/v1/info")).send().await {
         Ok(response) if response.status().is_success() => {
-            return Finding::ok(CHECK, format!("{origin} answers ({needed_for})"));
+            let fees = fees(client, mint).await.unwrap_or_default();
+            if fees.is_empty() {
+                return Finding::ok(CHECK, format!("{origin} answers ({needed_for})"));
+            }
+            let text = format!("{origin} answers ({needed_for}); its fee is {} for each proof", fees.join(", "));
+            if uses.proofs {
+                let advice = "set its input fee to 0: what a proof of age contains is not left when it is redeemed";
+                return Finding::warn(CHECK, text, advice);
+            }
+            return Finding::ok(CHECK, text);
         }
         Ok(response) => format!("{origin} answers {} to GET /v1/info ({needed_for})", response.status()),
         Err(error) if error.is_timeout() => {
@@ -105,6 +121,39 @@ async fn ask(client: &Client, mint: &str, uses: &Uses) -> Finding {
     }
 }
 
+/// What the mint takes for each proof that is redeemed, by unit, where it takes something (NUT-02); `None` if it does not say.
+async fn fees(client: &Client, mint: &str) -> Option<Vec<String>> {
+    #[derive(Deserialize)]
+    struct Keysets {
+        keysets: Vec<Keyset>,
+    }
+    #[derive(Deserialize)]
+    struct Keyset {
+        unit: String,
+        active: bool,
+        #[serde(default)]
+        input_fee_ppk: u64,
+    }
+    let mut response = client.get(format!("{mint}/v1/keysets")).send().await.ok()?;
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.ok()? {
+        body.extend_from_slice(&chunk);
+        if body.len() > MAX_KEYSETS {
+            return None;
+        }
+    }
+    let Keysets { keysets } = serde_json::from_slice(&body).ok()?;
+    let with_fee = keysets.into_iter().filter(|keyset| keyset.active && keyset.input_fee_ppk > 0);
+    let fees: BTreeSet<_> = with_fee.map(|keyset| fee(keyset.input_fee_ppk, &keyset.unit)).take(MAX_FEES).collect();
+    Some(fees.into_iter().collect())
+}
+
+/// A fee in thousandths as a decimal number.
+fn fee(ppk: u64, unit: &str) -> String {
+    let number = format!("{}.{:03}", ppk / 1000, ppk % 1000);
+    format!("{} {}", number.trim_end_matches('0').trim_end_matches('.'), usher_protocol::text::clean(unit, 32))
+}
+
 impl Uses {
     fn text(&self) -> String {
         let mut uses = Vec::new();
@@ -118,5 +167,16 @@ impl Uses {
             uses.push(format!("{} outgoing tickets", self.outgoing));
         }
         uses.join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fee;
+
+    #[test]
+    fn fees_are_decimal_numbers() {
+        let texts = [100, 1_000, 1_050, 1, 20_000].map(|ppk| fee(ppk, "sat"));
+        assert_eq!(texts, ["0.1 sat", "1 sat", "1.05 sat", "0.001 sat", "20 sat"]);
     }
 }

@@ -183,7 +183,8 @@ async fn what_is_wrong_is_said_with_what_to_do() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mints_with_tickets_and_the_age_verifier_are_asked_running_or_not() {
     let (one, two) = (EmbeddedRelay::start().await.unwrap(), EmbeddedRelay::start().await.unwrap());
-    let (mint, idle) = (Mint::start(MintOptions::new()).await.unwrap(), Mint::start(MintOptions::new()).await.unwrap());
+    let mint = Mint::start(MintOptions::new().input_fee_ppk(100)).await.unwrap();
+    let idle = Mint::start(MintOptions::new()).await.unwrap();
     let mut provider = OidcProvider::start("usher", "s3cret-of-the-client-which-is-long-enough");
     provider.register("http://127.0.0.1:9/verify/return");
     let mut usher = TestUsher::builder()
@@ -200,13 +201,13 @@ async fn mints_with_tickets_and_the_age_verifier_are_asked_running_or_not() {
         api.post("/cashu/mint", &terms).await.unwrap()["token"].clone()
     };
     // One is redeemed into the balance, another is on its way to a user; at the second mint is nothing.
-    let burn = json!({"mint_url": mint.url(), "unit": "multi", "token": ticket(&mint, 5).await});
+    let burn = json!({"mint_url": mint.url(), "unit": "multi", "token": ticket(&mint, 6).await});
     api.post("/cashu/burn", &burn).await.unwrap();
     let send = json!({"main_key": HandmadeWallet::new().public_key().to_hex(), "subkeys": [], "token": ticket(&mint, 2).await});
     api.post("/cashu/send-direct", &send).await.unwrap();
     ticket(&idle, 3).await;
     let (address, issuer) = (mint.url(), &provider.issuer);
-    let needed_for = format!("{address} answers (balance 5 multi; 1 outgoing tickets)");
+    let needed_for = format!("{address} answers (balance 5 multi; 1 outgoing tickets); its fee is 0.1 multi");
     let report = Report::of(&usher).await;
     report.expect("mints", "ok", &needed_for);
     report.expect("age checks", "ok", "127.0.0.1 answers (verification.oidc)");

@@ -16,7 +16,7 @@
 //!
 //! The first valid reply is the answer: later ones change nothing, so a user can make the service do the work of one
 //! token at most. *Success* is reported only for a token that the mint confirms, of the requested mint and unit and
-//! worth at least the amount. A refused token that may be worth something is in the `error` event: the app can return
+//! worth at least the amount after the mint's fees. A refused token that may be worth something is in the `error` event: the app can return
 //! it.
 //!
 //! After this operation has given up, it asks the ticket wallet for the result for another month: the wallet may have
@@ -83,7 +83,7 @@ request_body! {
         mint_url: MintUrl,
         /// The unit that it must be in: `sat`, or one of the mint's own, such as `multi`.
         unit: TicketUnit,
-        /// The least that it must be worth, in the unit.
+        /// What must be left of it, in the unit, when it is redeemed, after the mint's fee. A token of less is refused.
         amount: TicketAmount,
         /// Whether the ticket is redeemed at once: then `success` means that nobody else can use it any more, and there is no
         /// `token` in the event.
@@ -278,7 +278,7 @@ impl TicketRequest {
     fn verified(&self, verified: &VerifiedToken, now: UnixMillis) -> StepResult {
         let VerifiedToken { token, amount } = verified.clone();
         if amount < self.amount {
-            let fault = TokenFault::TooLittle { amount, at_least: self.amount };
+            let fault = TokenFault::TooLittle { amount, fee: 0, at_least: self.amount };
             return self.refused(token, &TicketError::Token(fault), now);
         }
         let response = CashuResponseData { token: Some(token.0), amount: Some(amount), ..self.response("success") };

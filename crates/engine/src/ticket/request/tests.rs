@@ -177,7 +177,12 @@ fn a_token_that_is_not_what_was_asked_for_is_refused_and_returned_if_it_may_be_w
         (TokenFault::TooLarge { limit: 1000, of: "proofs" }, "it has more than 1000 proofs", true),
         (TokenFault::OtherMint, "it is of another mint", true),
         (TokenFault::OtherUnit, "it is in another unit", true),
-        (TokenFault::TooLittle { amount: 1, at_least: 2 }, "it is worth 1, less than 2", true),
+        (TokenFault::TooLittle { amount: 1, fee: 0, at_least: 2 }, "it is worth 1, less than 2", true),
+        (
+            TokenFault::TooLittle { amount: 2, fee: 1, at_least: 2 },
+            "it is worth 2 less the mint's fee of 1, less than 2",
+            true,
+        ),
         (TokenFault::WorthNothing, "the mint's fee takes all of it", true),
         (TokenFault::UnknownKeyset, "the mint does not know its keyset", true),
         (TokenFault::Locked, "it is locked to somebody else", true),

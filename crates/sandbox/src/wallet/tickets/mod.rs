@@ -107,7 +107,7 @@ impl Tickets {
     }
 
     /// Takes a token of exactly this amount out of what the user holds. The same `id` again gives the same token.
-    /// `request` is the id of the request that it answers.
+    /// `request` is the id of the request that it answers: then the token also covers the mint's fee for redeeming it.
     ///
     /// # Errors
     /// [`TicketsError`]; unless it [is definite](TicketsError::is_definite), the token may still be made:

@@ -95,7 +95,12 @@ impl Opened {
                 let (mint_url, unit) = self.choose(what).await?;
                 let given_at = SystemClock.now().secs();
                 let request = request.map(str::to_owned);
-                all.push(GivenTicket { id: hex, mint_url, unit, amount: what.amount, given_at, request, token: None });
+                let mut amount = what.amount;
+                if request.is_some() {
+                    // Who asks for an amount means what is left of it after the mint's fee.
+                    amount = self.wallet.with_fee(&mint_url, &unit, amount).await?;
+                }
+                all.push(GivenTicket { id: hex, mint_url, unit, amount, given_at, request, token: None });
                 // Stored before the request to the mint, so that the ticket is found again whatever happens.
                 given_tickets::write(self.store.as_ref(), &all).await?;
                 all.len() - 1

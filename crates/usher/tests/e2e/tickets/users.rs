@@ -2,6 +2,7 @@
 //! received, asked for and redeemed, sent to nobody and reclaimed. Nutshell's wallet spends what is withdrawn at the end.
 
 use serde_json::{Value, json};
+use usher_engine::ports::Token;
 use usher_mint::nutshell::{NutshellMint, NutshellWallet};
 use usher_mint::{Mint, MintOptions};
 use usher_protocol::Keys;
@@ -120,4 +121,31 @@ async fn tickets_go_from_hand_to_hand_at_nutshells_mint() {
     let folder = tempfile::tempdir().unwrap();
     let mint = NutshellMint::start(folder.path(), 0).await.unwrap();
     live(&mint.url(), "sat", None).await;
+}
+
+/// `amount` is what the service gets after the mint's fees, redeemed at once or later; the user's wallet pays them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_user_pays_the_fee_of_nutshells_mint() {
+    let folder = tempfile::tempdir().unwrap();
+    let mint = NutshellMint::start(folder.path(), 100).await.unwrap();
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let usher = TestUsher::builder().relays(&[relay.url()]).set("CASHU__ALLOW_PRIVATE_MINTS", true).start().await;
+    let service = Life { api: usher.api(), mint_url: &mint.url(), unit: "sat", auth: None };
+    let tickets = Tickets::at(folder.path().join("user.db"), Keys::generate());
+    let token = service.mint(40).await;
+    let held = tickets.receive(&Token(token.as_str().unwrap().to_owned())).await.unwrap().amount;
+    assert_eq!(held, 39);
+    let options = WalletOptions::new(Identity::generate()).relay(relay.url()).policy(Policy::auto_approve());
+    let wallet = Wallet::start(options.holding(tickets)).await;
+    let handshake = service.api.handshake(json!({})).await;
+    wallet.open(&handshake.url, LONG).await.unwrap();
+    let user = wallet.main_key().to_hex();
+
+    let given = service.start("/cashu/request", &user, json!({ "amount": 8 })).await;
+    assert_eq!((given.status(), &given.data["amount"]), ("success", &json!(8)));
+    let burned = service.post("/cashu/burn", json!({ "token": given.data["token"] })).await;
+    assert_eq!(burned["amount"], 8);
+    let redeemed = service.start("/cashu/request", &user, json!({ "amount": 8, "redeem": true })).await;
+    assert_eq!((redeemed.status(), &redeemed.data["amount"]), ("success", &json!(8)));
+    wallet.stop().await;
 }

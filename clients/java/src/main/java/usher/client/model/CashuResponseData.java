@@ -8,8 +8,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param status {@code success} is reported only for a token that the mint has confirmed, or, for a ticket that was
  *     sent, when the mint says that it is spent.
- * @param amount With {@code success}: the token's value in {@code unit}. With {@code redeem} it is what was received,
- *     without the mint's fee.
+ * @param amount With {@code success} of a request: what you get in {@code unit}, after the mint's fees: with {@code
+ *     redeem} you have it, without it {@code POST /cashu/burn} gives it. With {@code success} of a verification: what
+ *     the proof contains.
  * @param mintUrl The mint.
  * @param passed Of a verification session: whether the user has passed, also when no proof could be issued.
  * @param reason The reason; in the user's words with {@code rejected}.

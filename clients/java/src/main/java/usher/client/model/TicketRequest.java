@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * @param subkeys Keys that may respond for it without a proof of delegation; usually none, at most 8.
  * @param mintUrl The mint that the ticket must be of: an {@code http} or {@code https} URL.
  * @param unit The unit that it must be in: {@code sat}, or one of the mint's own, such as {@code multi}.
- * @param amount The least that it must be worth, in the unit.
+ * @param amount What must be left of it, in the unit, when it is redeemed, after the mint's fee. A token of less is
+ *     refused.
  * @param expiresAt Unix seconds until which the user can respond: at most 24 hours ahead, by default five minutes.
  * @param redeem Whether the ticket is redeemed at once: then {@code success} means that nobody else can use it any
  *     more, and there is no {@code token} in the event.
@@ -35,7 +36,8 @@ public record TicketRequest(
      * @param subkeys Keys that may respond for it without a proof of delegation; usually none, at most 8.
      * @param mintUrl The mint that the ticket must be of: an {@code http} or {@code https} URL.
      * @param unit The unit that it must be in: {@code sat}, or one of the mint's own, such as {@code multi}.
-     * @param amount The least that it must be worth, in the unit.
+     * @param amount What must be left of it, in the unit, when it is redeemed, after the mint's fee. A token of less
+     *     is refused.
      * @param expiresAt Unix seconds until which the user can respond: at most 24 hours ahead, by default five minutes.
      * @param redeem Whether the ticket is redeemed at once: then {@code success} means that nobody else can use it any
      *     more, and there is no {@code token} in the event.
@@ -53,7 +55,8 @@ public record TicketRequest(
      * @param mainKey Who is asked: 64 hex characters. Required, here or as {@code recipient_key}.
      * @param mintUrl The mint that the ticket must be of: an {@code http} or {@code https} URL.
      * @param unit The unit that it must be in: {@code sat}, or one of the mint's own, such as {@code multi}.
-     * @param amount The least that it must be worth, in the unit.
+     * @param amount What must be left of it, in the unit, when it is redeemed, after the mint's fee. A token of less
+     *     is refused.
      * @return a new {@code TicketRequest}
      */
     public static TicketRequest of(String mainKey, String mintUrl, String unit, long amount) {
