@@ -12,7 +12,9 @@ use usher_protocol::handshake_url::HandshakeUrl;
 use usher_protocol::jwt;
 use usher_protocol::keys;
 use usher_protocol::kind::{FROM_SERVICE, FROM_WALLET};
+use usher_protocol::lnurl;
 use usher_protocol::message::{ServiceMessage, WalletMessage};
+use usher_protocol::payee;
 use usher_protocol::subkey::{Permission, SubkeyProof};
 use usher_protocol::{Event, EventId, Keys, SecretKey};
 
@@ -93,9 +95,10 @@ pub fn calendar(bytes: &[u8]) {
     }
 }
 
-/// The text of a Lightning invoice.
+/// The text of a Lightning invoice, or what somebody has copied.
 pub fn invoice(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let _ = lnurl::decode(&payee::plain(text));
     if let Ok(invoice) = text.parse::<Invoice>() {
         assert_ne!(invoice.amount(), Some(0));
         let _ = format!("{invoice:?} {:?}", invoice.description());

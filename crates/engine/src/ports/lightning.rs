@@ -225,6 +225,6 @@ pub enum LightningError {
     #[error("the wallet cannot be reached")]
     NotSent,
     /// No reply, or one that cannot be interpreted: it may have been done, or be done later.
-    #[error("the wallet did not answer: {0}")]
+    #[error("the wallet gave no clear answer: {0}")]
     Unknown(String),
 }
