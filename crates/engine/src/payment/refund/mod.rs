@@ -5,7 +5,7 @@
 //! asking ──the payer names one on the page──────▶ paying   StatusUpdate {status: user_approved}
 //! asking ──an invoice that cannot be used───────▶ asking   StatusUpdate {status: user_failed, reason}
 //! asking ──expired──────────────────────────────▶ finished StatusUpdate {status: timeout}
-//! paying ──proven not to have been paid─────────▶ asking   StatusUpdate {status: user_failed, reason}, twenty times at most
+//! paying ──proven not to have been paid─────────▶ asking   StatusUpdate {status: user_failed, reason}, ten times at most
 //! paying ──as a payment by the backend──────────▶ over     StatusUpdate {status: paid, preimage} or {status: error, outcome}
 //! ```
 //!
@@ -23,7 +23,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, Network};
-use usher_protocol::message::{self, Currency, InvoiceResponse, PaymentHash, ServiceMessage, WalletMessage};
+use usher_protocol::message::{self, Currency, InvoiceResponse, ServiceMessage, WalletMessage};
 use usher_protocol::subkey::Permission;
 
 use crate::event_data::PaymentData;
@@ -31,7 +31,7 @@ use crate::operations::user_keys::{self, UserKeys};
 use crate::operations::{
     Effect, Input, OutgoingPayment, Payer, Signal, Spending, StateMachine, StepResult, emit, millis,
 };
-use crate::ports::{CorrelationKey, OperationKind, PaymentKind, PaymentRecord, PaymentRecordStatus};
+use crate::ports::{CompletedPayment, CorrelationKey, OperationKind, PaymentKind, PaymentRecord, PaymentRecordStatus};
 use crate::{StreamId, UnixMillis};
 
 /// How long after the payer has named an invoice attempts to pay it may begin.
@@ -40,8 +40,8 @@ const PAYING: Duration = Duration::from_secs(300);
 /// The most unusable invoices that are reported.
 const MAX_FAILURES: u8 = 20;
 
-/// The most payments that fail before the refund fails with the last.
-const MAX_PAYMENTS: usize = 20;
+/// The most payments that fail before the refund fails with the next.
+const MAX_NOT_PAID: usize = 10;
 
 /// What a refund is of.
 #[derive(Clone, Debug)]
@@ -84,9 +84,9 @@ pub struct Refund {
     fees_allowed: u64,
     network: Network,
     failures: u8,
-    /// The invoices that could not be paid.
+    /// The payments that were not made, before the last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    not_paid: Vec<PaymentHash>,
+    earlier: Vec<OutgoingPayment>,
     phase: Phase,
 }
 
@@ -166,14 +166,13 @@ impl StateMachine for Refund {
 
     /// None is given up before the end: a late message finds the refund all the same.
     fn correlations(&self) -> Vec<CorrelationKey> {
-        let paying = match &self.phase {
-            Phase::Paying { payment, .. } => Some(payment.invoice().payment_hash()),
+        let last = match &self.phase {
+            Phase::Paying { payment, .. } => Some(&**payment),
             Phase::Asking | Phase::Expired => None,
         };
-        let paying = paying.filter(|hash| !self.not_paid.contains(hash));
-        let hashes = self.not_paid.iter().copied().chain(paying).map(CorrelationKey::paying);
-        let requests = (0..=self.not_paid.len()).map(|nth| CorrelationKey::request(&self.request_id(nth)));
-        requests.chain(hashes).collect()
+        let payments = self.earlier.iter().chain(last).map(OutgoingPayment::correlation);
+        let requests = (0..=self.not_paid()).map(|nth| CorrelationKey::request(&self.request_id(nth)));
+        requests.chain(payments).collect()
     }
 
     fn is_done(&self) -> bool {
@@ -246,7 +245,7 @@ impl Refund {
             fees_allowed: terms.fees_allowed,
             network: terms.network,
             failures: 0,
-            not_paid: Vec::new(),
+            earlier: Vec::new(),
             phase: Phase::Asking,
         }
     }
@@ -289,6 +288,11 @@ impl Refund {
     /// Whether the last invoice could not be paid.
     pub(crate) const fn asks_again(&self) -> bool {
         matches!(self.phase, Phase::Paying { asks_again: true, .. })
+    }
+
+    /// How many payments were not made.
+    fn not_paid(&self) -> usize {
+        self.earlier.len() + usize::from(self.asks_again())
     }
 
     fn asks(&self) -> bool {
@@ -343,7 +347,7 @@ impl Refund {
 
     fn answered(&mut self, author: &PublicKey, response: &InvoiceResponse, now: UnixMillis) -> StepResult {
         let is_payer = self.user_keys.as_ref().is_some_and(|keys| keys.may_pay(author, now));
-        if response.request.inner.request_id != self.request_id(self.not_paid.len()) || !is_payer {
+        if response.request.inner.request_id != self.request_id(self.not_paid()) || !is_payer {
             return StepResult::Ignored;
         }
         match response.invoice.parse::<Invoice>() {
@@ -361,7 +365,10 @@ impl Refund {
         }
         let (payment, effects) =
             OutgoingPayment::start(invoice.clone(), self.reference.clone(), now.plus(PAYING), self.fees_allowed, now);
-        self.phase = Phase::Paying { payment: Box::new(payment), asks_again: false };
+        let phase = Phase::Paying { payment: Box::new(payment), asks_again: false };
+        if let Phase::Paying { payment, .. } = std::mem::replace(&mut self.phase, phase) {
+            self.earlier.push(*payment);
+        }
         let told = [self.told("user_approved", None, now), Effect::ClearOutbox];
         StepResult::Stepped(told.into_iter().chain(effects).collect())
     }
@@ -372,6 +379,16 @@ impl Refund {
         if *asks_again && matches!(input, Input::Timer) {
             return StepResult::Ignored;
         }
+        let is_paid = |of: &OutgoingPayment, hash| of.invoice().payment_hash() == hash;
+        if let Input::Paid(CompletedPayment { preimage, .. }) = input
+            && !is_paid(payment, preimage.payment_hash())
+            && let Some(earlier) = self.earlier.iter_mut().find(|earlier| is_paid(earlier, preimage.payment_hash()))
+        {
+            if !*asks_again {
+                return self.failed("an earlier invoice was paid after all, which the wallet had denied", now);
+            }
+            std::mem::swap(earlier, &mut **payment);
+        }
         let (asked_again, was_over) = (*asks_again, payment.is_done());
         let StepResult::Stepped(mut effects) = payment.step(input, now) else { return StepResult::Ignored };
         let status = payment.payment_record().status;
@@ -379,13 +396,12 @@ impl Refund {
             *asks_again = false;
             effects.push(Effect::ClearOutbox);
         }
-        let is_last = now >= self.expires_at || self.not_paid.len() >= MAX_PAYMENTS;
+        let is_last = now >= self.expires_at || self.earlier.len() >= MAX_NOT_PAID;
         if was_over || status != PaymentRecordStatus::NotPaid || is_last {
             return StepResult::Stepped(effects);
         }
         *asks_again = true;
         let reason = format!("the invoice was not paid: {}", payment.reason());
-        self.not_paid.push(payment.invoice().payment_hash());
         let told = self.told("user_failed", Some(&reason), now);
         StepResult::Stepped([told].into_iter().chain(self.begin()).collect())
     }
@@ -409,7 +425,7 @@ impl Refund {
 
     fn request(&self) -> ServiceMessage {
         ServiceMessage::InvoiceRequest(message::InvoiceRequest {
-            request_id: self.request_id(self.not_paid.len()),
+            request_id: self.request_id(self.not_paid()),
             amount: self.amount,
             currency: Currency::Millisats,
             current_exchange_rate: None,
