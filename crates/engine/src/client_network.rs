@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use usher_places::Holder;
+
 /// From where a page is opened. A request extension: the server in front of the pages sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClientNetwork {
@@ -30,6 +32,15 @@ impl ClientNetwork {
                 let [a, b, c, d, ..] = address.segments();
                 Self::Network(Ipv6Addr::new(a, b, c, d & 0xff00, 0, 0, 0, 0).into())
             }
+        }
+    }
+}
+
+impl From<ClientNetwork> for Holder {
+    fn from(network: ClientNetwork) -> Self {
+        match network {
+            ClientNetwork::Network(address) => Self::at(address),
+            ClientNetwork::Loopback => Self::crowd("loopback"),
         }
     }
 }

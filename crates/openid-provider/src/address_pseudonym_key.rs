@@ -1,10 +1,12 @@
 //! How visitors are listed in the database.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 use ring::hmac;
 use usher_engine::ClientNetwork;
 
-/// Of the 32 bytes of a hidden address: as many as no two addresses share by chance.
-const HIDDEN_BYTES: usize = 16;
+/// Of the 32 bytes of a hidden network: as many as no two networks of one wider network share by chance.
+const HIDDEN_BYTES: usize = 8;
 
 /// The text of those who come over loopback.
 pub(crate) const LOOPBACK: &str = "loopback";
@@ -20,11 +22,49 @@ impl AddressPseudonymKey {
         Self(hmac::Key::new(hmac::HMAC_SHA256, secret))
     }
 
-    /// The text that a visitor's records are listed under.
+    /// The text that a visitor's records are listed under. Texts of one network begin alike: with 24 characters those of the same 40
+    /// bits of IPv6, or 24 of IPv4; with 40 characters those of the same 48 bits of IPv6.
     pub fn pseudonym(&self, network: ClientNetwork) -> String {
         let ClientNetwork::Network(address) = network else { return LOOPBACK.to_owned() };
-        let tag = hmac::sign(&self.0, address.to_string().as_bytes());
-        let hidden: String = tag.as_ref().iter().take(HIDDEN_BYTES).map(|byte| format!("{byte:02x}")).collect();
-        format!("network {hidden}")
+        let networks: [IpAddr; 3] = match address {
+            IpAddr::V4(address) => {
+                let wide = Ipv4Addr::from_bits(address.to_bits() & 0xffff_ff00);
+                [wide.into(), wide.into(), address.into()]
+            }
+            IpAddr::V6(address) => {
+                [40, 48, 56].map(|width| Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << (128 - width))).into())
+            }
+        };
+        let hidden = [0, 1, 2].into_iter().zip(networks).flat_map(|(width, network)| {
+            let tag = hmac::sign(&self.0, format!("{width} {network}").as_bytes());
+            tag.as_ref().iter().take(HIDDEN_BYTES).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>()
+        });
+        format!("network {}", hidden.collect::<String>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_one_network_begin_alike() {
+        let key = AddressPseudonymKey::new(&[7; 32]);
+        let common = |one: &str, other: &str| {
+            let [one, other] = [one, other].map(|text| key.pseudonym(ClientNetwork::at(text.parse().unwrap())));
+            assert_eq!((one.len(), other.len()), (56, 56));
+            one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count() / 16 * 16 + 8
+        };
+        for (one, other, expected) in [
+            ("2001:db8::1", "2001:db8:0:ff::1", 56),
+            ("2001:db8::1", "2001:db8:0:100::1", 40),
+            ("2001:db8::1", "2001:db8:1::1", 24),
+            ("2001:db8::1", "2001:db8:100::1", 8),
+            ("192.0.2.1", "192.0.2.2", 40),
+            ("192.0.2.1", "192.0.3.1", 8),
+        ] {
+            let common = common(one, other);
+            assert!((expected..expected + 16).contains(&common), "{one} {other} {common}");
+        }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Anybody with a key of their own can complete as many logins as they like. So what is stored is bounded, in all and
 //! for each address. Beyond that the oldest goes: first what was used, then what was not; of the same address, and when
-//! all is taken, of the address that has the most. A login whose user is at it stays: when there is nothing else, the
-//! newcomer is refused. Logins in which nobody has named a key are bounded by the engine.
+//! all is taken, of the network that has the most (`address_pseudonym_key`). A login whose user is at it stays where newcomers of its
+//! own address come: when there is nothing else, they are refused. It goes for others who have less, or whoever keeps logins open
+//! would lock everybody out. Logins in which nobody has named a key are bounded by the engine.
 
 use usher_engine::ports::{NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord, StoreError};
 
@@ -78,21 +79,28 @@ impl Provider {
         // One at a time: two would remove twice as much.
         let _turn = turn.lock().await;
         for (of, most) in [(Some(visitor), part(visitor, most)), (None, most)] {
-            let mut in_use = 0;
+            // Of those whose logins are in use, how many stay, and of whom.
+            let (mut stay, mut largest, mut spares) = (0, String::new(), true);
             loop {
-                let over =
-                    self.store.openid_records_over(quota, of, most.saturating_sub(coming), in_use, BATCH).await?;
+                let over = self.store.openid_records_over(quota, of, most.saturating_sub(coming), stay, BATCH).await?;
                 if over.bytes == 0 {
                     break;
                 }
                 if over.oldest.is_empty() {
-                    return Ok(false);
+                    if of.is_some() || !spares || largest == visitor {
+                        return Ok(false);
+                    }
+                    (stay, spares) = (0, false);
+                    continue;
                 }
                 let (mut left, mut logins, mut dropped) = (over.bytes, Vec::new(), Vec::new());
                 for old in over.oldest {
+                    if old.visitor != largest {
+                        (largest, stay, spares) = (old.visitor, 0, true);
+                    }
                     let login = login_of(&old.data);
-                    if login.as_ref().is_some_and(|login| self.logins.is_in_use(login)) {
-                        in_use += 1;
+                    if spares && login.as_ref().is_some_and(|login| self.logins.is_in_use(login)) {
+                        stay += 1;
                     } else if left > 0 {
                         left = left.saturating_sub(old.bytes);
                         dropped.push(old.id);

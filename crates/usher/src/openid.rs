@@ -49,7 +49,8 @@ pub(crate) struct EngineLogins {
 impl Logins for EngineLogins {
     async fn begin(&self, login: BeginLogin, headers: &HeaderMap) -> Result<LoginStarted, LoginError> {
         let BeginLogin { client_name, continue_url, network } = login;
-        let started = self.engine.logins().start_in_browser(BrowserLogin { client_name, continue_url, network }).await;
+        let login = BrowserLogin { client_name, continue_url, network, is_of_operator: false };
+        let started = self.engine.logins().start_in_browser(login).await;
         let started = started.map_err(|error| match error {
             StartError::TooManyOpen => LoginError::Busy,
             error => LoginError::Store(error.into()),

@@ -95,10 +95,12 @@ impl Engine {
 
         let budget = Arc::new(SpendingBudget::new(options.payments.spending));
         let waiting = Arc::<WaitingPayments>::default();
-        let browser_logins = UnusedLogins::of_clients(options.max_open_streams, core.clock.clone());
+        let client_logins = UnusedLogins::of_clients(options.max_open_streams, core.clock.clone());
+        let operator_logins = UnusedLogins::of_operators(options.max_open_streams, core.clock.clone());
         let child_logins = ChildLogins::new(options.max_open_streams, core.clock.clone());
         let login_tables = Arc::new(LoginTables {
-            browser: browser_logins.clone(),
+            clients: client_logins.clone(),
+            operators: operator_logins.clone(),
             reusable: child_logins.clone(),
             index: core.index.clone(),
             store: core.store.clone(),
@@ -216,7 +218,8 @@ impl Engine {
             pages: pages.clone(),
             signer: parts.remote_signer,
             signers,
-            browser_logins,
+            client_logins,
+            operator_logins,
             child_logins,
             scans: scans.clone(),
             passkeys: Passkeys::new(pages.passkeys.clone()),

@@ -90,7 +90,7 @@ impl SignerQueue {
     }
 
     pub(crate) fn watch(&self, id: StreamId) -> SignerWatch {
-        self.named.lock().page_opened(id);
+        self.named.lock().page_opened(id, self.core.clock.monotonic());
         SignerWatch { lane: Arc::clone(&self.named), clock: Arc::clone(&self.core.clock), id }
     }
 

@@ -1,18 +1,15 @@
 //! The slots of requests to remote signers, and which one makes room.
 //!
 //! Anybody can begin a login, name a signer and never sign. If newcomers were refused when all slots are taken, that
-//! would lock everybody out. So a newcomer takes the slot of another:
-//!
-//! 1. A visitor who has their share of the slots takes it from themselves.
-//! 2. Otherwise those go first whose login's page nobody has open or has seen lately, and of them the one that began
-//!    first.
+//! would lock everybody out. So a newcomer takes the slot of another: of their own network if it has its share, otherwise of the
+//! network that has the most. There those go first whose login's page nobody has open or has seen lately.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use usher_places::{Holder, Limits, Places, Protection, WhenFull};
 
-use super::per_network_limit::quota;
 use crate::ports::SignerStage;
 use crate::{ClientNetwork, StreamId};
 
@@ -25,23 +22,23 @@ const MAX_AWAITING_SCAN: usize = 2_000;
 /// Of these, most that wait for a signer whose address a user has pasted: each may need three connections to relays.
 const MAX_AWAITING_BUNKER: usize = 128;
 
-/// How long a login counts as waited for after its page was seen: phones suspend it while the signer's app is open.
-const SEEN_LATELY: Duration = Duration::from_secs(90);
+/// What those of one network may be: one in so many.
+const NETWORK_SHARE: usize = 8;
 
-#[derive(Default)]
+/// How long a login counts as waited for after its page was seen: phones suspend it while the signer's app is open.
+const PROTECTION: Protection = Protection { after_seen: Duration::from_secs(90), longest: Duration::from_secs(300) };
+
 pub(crate) struct SignerSlots {
-    taken: BTreeMap<StreamId, Slot>,
+    taken: HashMap<StreamId, Slot>,
+    awaiting_scan: Places<StreamId>,
+    awaiting_bunker: Places<StreamId>,
+    all: Places<StreamId>,
     pages: HashMap<StreamId, usize>,
-    begun: u64,
 }
 
 struct Slot {
     number: u32,
     ended: CancellationToken,
-    stage: SignerStage,
-    network: Option<ClientNetwork>,
-    begun: u64,
-    seen_at: Option<Duration>,
 }
 
 pub(crate) struct NewRequest {
@@ -52,57 +49,60 @@ pub(crate) struct NewRequest {
     pub(crate) network: Option<ClientNetwork>,
 }
 
+impl Default for SignerSlots {
+    fn default() -> Self {
+        let places = |total| {
+            let (share, when_full) = (total / NETWORK_SHARE, WhenFull::AlwaysDisplace);
+            Places::new(Limits { total, share, reserved: 0, when_full, protection: PROTECTION })
+        };
+        Self {
+            taken: HashMap::new(),
+            awaiting_scan: places(MAX_AWAITING_SCAN),
+            awaiting_bunker: places(MAX_AWAITING_BUNKER),
+            all: places(MAX_REQUESTS),
+            pages: HashMap::new(),
+        }
+    }
+}
+
 impl SignerSlots {
     /// A request begins, in place of the operation's earlier one. Returns what is cancelled when it must end, and the requests
     /// that have ended for it, with their numbers.
     pub(crate) fn take(&mut self, new: NewRequest, now: Duration) -> (CancellationToken, Vec<(StreamId, u32)>) {
         let NewRequest { id, number, stage, network } = new;
         self.end(id);
-        self.begun += 1;
         let ended = CancellationToken::new();
-        let slot = Slot { number, ended: ended.clone(), stage, network, begun: self.begun, seen_at: None };
-        self.taken.insert(id, slot);
-        let room = match stage {
-            SignerStage::AwaitingScan => Some(MAX_AWAITING_SCAN),
-            SignerStage::AwaitingBunker => Some(MAX_AWAITING_BUNKER),
+        self.taken.insert(id, Slot { number, ended: ended.clone() });
+        let holder = network.map_or_else(|| Holder::crowd("unknown"), Holder::from);
+        let of_stage = match stage {
+            SignerStage::AwaitingScan => Some(&mut self.awaiting_scan),
+            SignerStage::AwaitingBunker => Some(&mut self.awaiting_bunker),
             SignerStage::Connected => None,
         };
         let mut displaced = Vec::new();
-        for (stage, most) in room.map(|most| (Some(stage), most)).into_iter().chain([(None, MAX_REQUESTS)]) {
-            let is_in_room = |slot: &Slot| stage.is_none_or(|stage| slot.stage == stage);
-            let is_of_network = |slot: &Slot| slot.network == network && is_in_room(slot);
-            if let Some(quota) = network.and_then(|network| quota(network, most)) {
-                displaced.extend(self.displace(quota, id, now, is_of_network));
-            }
-            displaced.extend(self.displace(most, id, now, is_in_room));
+        for places in of_stage.into_iter().chain([&mut self.all]) {
+            // Somebody always makes room.
+            displaced.extend(places.take(id, &holder, (), now).unwrap_or_default());
         }
+        if self.pages.contains_key(&id) {
+            self.change(id, Places::open, now);
+        }
+        let displaced = displaced.into_iter().filter_map(|(id, ())| Some((id, self.end(id)?))).collect();
         (ended, displaced)
     }
 
-    /// Ends one of the considered requests if there are more than `most`, and not that of the newcomer.
-    fn displace(
-        &mut self,
-        most: usize,
-        newcomer: StreamId,
-        now: Duration,
-        is_considered: impl Fn(&Slot) -> bool,
-    ) -> Option<(StreamId, u32)> {
-        let considered = || self.taken.iter().filter(|(_, slot)| is_considered(slot));
-        if considered().count() <= most {
-            return None;
-        }
-        let others = considered().filter(|(id, _)| **id != newcomer);
-        let (id, _) = others.min_by_key(|(id, slot)| {
-            let is_seen = slot.seen_at.is_some_and(|at| now.saturating_sub(at) < SEEN_LATELY);
-            (self.pages.contains_key(id), is_seen, slot.begun)
-        })?;
-        let id = *id;
-        self.end(id).map(|number| (id, number))
+    fn tables(&mut self) -> [&mut Places<StreamId>; 3] {
+        [&mut self.awaiting_scan, &mut self.awaiting_bunker, &mut self.all]
+    }
+
+    fn change(&mut self, id: StreamId, change: fn(&mut Places<StreamId>, &StreamId, Duration), now: Duration) {
+        self.tables().into_iter().for_each(|places| change(places, &id, now));
     }
 
     pub(crate) fn connected(&mut self, id: StreamId, number: u32) {
-        if let Some(slot) = self.taken.get_mut(&id).filter(|slot| slot.number == number) {
-            slot.stage = SignerStage::Connected;
+        if self.taken.get(&id).is_some_and(|slot| slot.number == number) {
+            self.awaiting_scan.free(&id);
+            self.awaiting_bunker.free(&id);
         }
     }
 
@@ -110,33 +110,37 @@ impl SignerSlots {
     pub(crate) fn end(&mut self, id: StreamId) -> Option<u32> {
         let slot = self.taken.remove(&id)?;
         slot.ended.cancel();
+        self.tables().into_iter().for_each(|places| _ = places.free(&id));
         Some(slot.number)
     }
 
     pub(crate) fn ended(&mut self, id: StreamId, number: u32) {
         if self.taken.get(&id).is_some_and(|slot| slot.number == number) {
-            self.taken.remove(&id);
+            self.end(id);
         }
     }
 
     pub(crate) fn page_seen(&mut self, id: StreamId, now: Duration) {
-        if let Some(slot) = self.taken.get_mut(&id) {
-            slot.seen_at = Some(now);
-        }
+        self.change(id, Places::seen, now);
     }
 
-    pub(crate) fn page_opened(&mut self, id: StreamId) {
-        *self.pages.entry(id).or_default() += 1;
+    pub(crate) fn page_opened(&mut self, id: StreamId, now: Duration) {
+        let pages = self.pages.entry(id).or_default();
+        *pages += 1;
+        if *pages == 1 {
+            self.change(id, Places::open, now);
+        }
     }
 
     pub(crate) fn page_closed(&mut self, id: StreamId, now: Duration) {
-        if let Some(pages) = self.pages.get_mut(&id) {
-            *pages = pages.saturating_sub(1);
-            if *pages == 0 {
-                self.pages.remove(&id);
-            }
+        let Some(pages) = self.pages.get_mut(&id) else { return };
+        *pages = pages.saturating_sub(1);
+        if *pages == 0 {
+            self.pages.remove(&id);
+            self.change(id, Places::close, now);
+        } else {
+            self.page_seen(id, now);
         }
-        self.page_seen(id, now);
     }
 }
 
@@ -151,7 +155,7 @@ mod tests {
     }
 
     fn network(n: usize) -> Option<ClientNetwork> {
-        Some(ClientNetwork::Network(u32::try_from(n).unwrap().to_be_bytes().into()))
+        Some(ClientNetwork::at((u32::try_from(n).unwrap() << 8).to_be_bytes().into()))
     }
 
     fn ask(slots: &mut SignerSlots, n: usize, stage: SignerStage, network: Option<ClientNetwork>) -> Vec<StreamId> {
@@ -175,45 +179,49 @@ mod tests {
         }
     }
 
+    /// Nine addresses, or a network of 52 bits, hold all slots with open pages.
     #[test]
-    fn many_addresses_displace_what_nobody_waits_for_first() {
-        let mut slots = SignerSlots::default();
-        slots.page_opened(id(1));
-        for n in 1..=4 {
-            assert!(ask(&mut slots, n, SignerStage::AwaitingBunker, network(n)).is_empty());
+    fn flood_of_open_pages_locks_nobody_out() {
+        for stage in [SignerStage::AwaitingBunker, SignerStage::AwaitingScan, SignerStage::Connected] {
+            let mut slots = SignerSlots::default();
+            let flooding = |n: usize| {
+                let address = format!("2001:db8:0:{:x}::1", n % 16 << 8);
+                Some(ClientNetwork::at(address.parse().unwrap()))
+            };
+            for n in 0..5_000 {
+                ask(&mut slots, n, stage, flooding(n));
+                slots.page_opened(id(n), NOW);
+            }
+            for n in 0..50 {
+                let displaced = ask(&mut slots, 10_000 + n, stage, network(n));
+                assert!(matches!(displaced[..], [gone] if gone < id(10_000)), "{stage:?} {displaced:?}");
+                ask(&mut slots, 6_000 + n, stage, flooding(n));
+            }
+            assert!((0..50).all(|n| slots.taken.contains_key(&id(10_000 + n))), "{stage:?}");
         }
-        slots.page_seen(id(2), NOW);
-        slots.page_opened(id(3));
-        slots.page_closed(id(3), NOW);
-        for n in 5..=MAX_AWAITING_BUNKER {
-            assert!(ask(&mut slots, n, SignerStage::AwaitingBunker, network(n)).is_empty());
-        }
-        let flood: Vec<_> =
-            (1_001..1_301).flat_map(|n| ask(&mut slots, n, SignerStage::AwaitingBunker, network(n))).collect();
-        let expected = (4..=MAX_AWAITING_BUNKER).chain(1_001..1_176);
-        assert_eq!(flood, expected.map(id).collect::<Vec<_>>());
-
-        // All are waited for: it is the one that began first, but first those whose pages are not open any more.
-        for n in 1_176..1_301 {
-            slots.page_opened(id(n));
-        }
-        let more = (2_001..2_005).flat_map(|n| {
-            let displaced = ask(&mut slots, n, SignerStage::AwaitingBunker, network(n));
-            slots.page_opened(id(n));
-            displaced
-        });
-        assert_eq!(more.collect::<Vec<_>>(), [2, 3, 1, 1_176].map(id));
     }
 
     #[test]
-    fn page_that_was_seen_long_ago_is_not_waited_for() {
+    fn what_nobody_waits_for_goes_first() {
         let mut slots = SignerSlots::default();
-        for n in 0..MAX_AWAITING_BUNKER {
-            ask(&mut slots, n, SignerStage::AwaitingBunker, network(n));
-            slots.page_seen(id(n), NOW);
+        slots.page_opened(id(1), NOW);
+        for n in 1..=16 {
+            assert!(ask(&mut slots, n, SignerStage::AwaitingBunker, network(1)).is_empty());
         }
-        slots.page_seen(id(7), NOW.saturating_sub(SEEN_LATELY));
-        assert_eq!(ask(&mut slots, 1_000, SignerStage::AwaitingBunker, network(1_000)), [id(7)]);
+        let later = NOW + Duration::from_secs(60);
+        slots.page_seen(id(2), later);
+        slots.page_opened(id(3), NOW);
+        slots.page_closed(id(3), later);
+        let flood: Vec<_> =
+            (101..131).flat_map(|n| ask(&mut slots, n, SignerStage::AwaitingBunker, network(1))).collect();
+        assert_eq!(flood, (4..=16).chain(101..118).map(id).collect::<Vec<_>>());
+        (118..131).for_each(|n| slots.page_opened(id(n), NOW));
+        let mut next = |n| {
+            let displaced = ask(&mut slots, n, SignerStage::AwaitingBunker, network(1));
+            slots.page_opened(id(n), NOW);
+            displaced
+        };
+        assert_eq!((201..205).flat_map(&mut next).collect::<Vec<_>>(), [2, 3, 1, 118].map(id));
     }
 
     #[test]

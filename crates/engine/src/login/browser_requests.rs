@@ -55,14 +55,20 @@ impl Logins {
         }
         let logins = Arc::clone(self);
         self.page_work(async move {
-            logins.make_room_for_child_login(network).await?;
-            let started = logins.start_child_login(reusable, return_url).await.map_err(|error| match error {
-                StartError::TooManyOpen => NoRoom { is_of_network: false, retry_after: RETRY_AFTER }.into(),
-                StartError::Store(error) => VisitError::Store(error),
-                _ => VisitError::Store(StoreError::Unexpected("a login does not start")),
-            })?;
-            logins.child_login_begun(started.login, network);
-            Ok(started)
+            let (login, unused) = (logins.core.ids.stream_id(), logins.child_logins.unused());
+            let replaced = unused.begin(login, network)?;
+            let started = async {
+                logins.end_all_unused(replaced).await?;
+                logins.start_child_login(login, reusable, return_url).await
+            };
+            started.await.map_err(|error| {
+                unused.remove(login);
+                match error {
+                    StartError::TooManyOpen => NoRoom { is_of_network: false, retry_after: RETRY_AFTER }.into(),
+                    StartError::Store(error) => VisitError::Store(error),
+                    _ => VisitError::Store(StoreError::Unexpected("a login does not start")),
+                }
+            })
         })
         .await
     }
@@ -141,11 +147,15 @@ impl Logins {
     pub async fn start_in_browser(self: &Arc<Self>, request: BrowserLogin) -> Result<BrowserLoginStarted, StartError> {
         let logins = Arc::clone(self);
         let started = async move {
-            let network = request.network;
-            let replaced = logins.make_room(network).await?;
-            let started = logins.start_browser_login_now(request).await?;
-            logins.browser_login_begun(started.stream_id, network);
-            Ok(BrowserLoginStarted { replaced, ..started })
+            let login = logins.core.ids.stream_id();
+            let unused = if request.is_of_operator { &logins.operator_logins } else { &logins.client_logins };
+            let replaced = unused.begin(login, request.network).map_err(|NoRoom { .. }| StartError::TooManyOpen)?;
+            let started = async {
+                let replaced = logins.end_all_unused(replaced).await?;
+                let started = logins.start_browser_login_now(login, request).await?;
+                Ok(BrowserLoginStarted { replaced, ..started })
+            };
+            started.await.inspect_err(|_| _ = unused.remove(login))
         };
         self.core.tasks.run_to_end(started).await.unwrap_or(Err(StartError::Store(StoreError::Closed)))
     }
@@ -160,7 +170,7 @@ impl Logins {
 
     /// Whether the user of a login begun in a browser is at it: its page waits or was just seen, or a key is named.
     pub fn is_in_use(&self, id: StreamId) -> bool {
-        self.core.index.get(id).is_some_and(|open| !open.done) && !self.browser_logins.is_idle(id)
+        self.core.index.get(id).is_some_and(|open| !open.done) && !self.unused_logins(id).is_idle(id)
     }
 
     /// Removes a login that [`start_in_browser`](Self::start_in_browser) began. One that is open ends.

@@ -1,13 +1,13 @@
 //! Logins: key handshakes, key authentications, and both as one operation with a page.
 
 pub(crate) mod authentication;
+pub(crate) mod begin_rates;
 pub(crate) mod browser_requests;
 pub(crate) mod codes;
 pub(crate) mod handshake_urls;
 pub(crate) mod key_handshake;
 pub(crate) mod linked_changes;
 pub(crate) mod login_factory;
-pub(crate) mod network_quotas;
 pub(crate) mod open_child_logins;
 pub(crate) mod open_login_tables;
 pub(crate) mod operation;
@@ -44,7 +44,8 @@ pub struct Logins {
     pub(crate) pages: Arc<PageRules>,
     pub(crate) signer: Option<Arc<dyn RemoteSigner>>,
     pub(crate) signers: Arc<SignerQueue>,
-    pub(crate) browser_logins: UnusedLogins,
+    pub(crate) client_logins: UnusedLogins,
+    pub(crate) operator_logins: UnusedLogins,
     pub(crate) child_logins: ChildLogins,
     pub(crate) scans: Arc<ScanLimits>,
     pub(crate) passkeys: Passkeys,

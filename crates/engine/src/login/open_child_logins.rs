@@ -248,11 +248,11 @@ mod tests {
         let (logins, clock) = logins();
         let poster = id(1);
         for n in 10..12 {
-            assert_eq!(logins.unused().make_room(ClientNetwork::Loopback), Ok(Vec::new()));
+            assert_eq!(logins.unused().begin(id(n), ClientNetwork::Loopback), Ok(Vec::new()));
             logins.stepped(id(n), poster, &login(poster), true);
         }
         clock.turn(Duration::from_secs(90));
-        assert_eq!(logins.unused().make_room(ClientNetwork::Loopback), Ok(vec![id(10)]));
+        assert_eq!(logins.unused().begin(id(12), ClientNetwork::Loopback), Ok(vec![id(10)]));
         assert!(!logins.ended(id(10), poster), "who chose it removes it");
         assert_eq!(logins.of(poster), [id(11)]);
     }

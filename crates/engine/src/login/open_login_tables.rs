@@ -22,7 +22,8 @@ const EVENTLESS_LOGINS_KEPT: Duration = Duration::from_secs(3600);
 const BATCH: usize = 500;
 
 pub(crate) struct LoginTables {
-    pub(crate) browser: UnusedLogins,
+    pub(crate) clients: UnusedLogins,
+    pub(crate) operators: UnusedLogins,
     pub(crate) reusable: ChildLogins,
     pub(crate) index: Arc<Index>,
     pub(crate) store: Arc<dyn Store>,
@@ -41,7 +42,7 @@ impl Observer for LoginTables {
         if let Some(login) = read.and_then(|(_, operation)| login(operation)) {
             match login.reusable() {
                 Some(reusable) => self.reusable.stepped(open.id, reusable, login, true),
-                None if login.is_unused() => self.browser.add(open.id),
+                None if login.is_unused() => self.clients.add(open.id),
                 None => {}
             }
         }
@@ -59,10 +60,11 @@ impl Observer for LoginTables {
                 // Under the index's lock: not after a later commit has finished it.
                 self.index.change(step.id, |_| self.reusable.stepped(step.id, reusable, login, step.is_new));
             }
-        } else if step.is_new && login.is_unused() {
-            self.browser.add(step.id);
         } else if !login.is_unused() {
-            self.browser.remove(step.id);
+            self.clients.remove(step.id);
+            self.operators.remove(step.id);
+        } else if step.is_new && !self.operators.has(step.id) {
+            self.clients.add(step.id);
         }
     }
 

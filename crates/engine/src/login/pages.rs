@@ -10,9 +10,8 @@ use super::page_view::{
     SignerView, VisitError,
 };
 use super::start::ChildLogin;
-use super::unused_logins::NoRoom;
+use super::unused_logins::UnusedLogins;
 use crate::kernel::commit::{Cause, Change, Modified, ModifyError, Stored};
-use crate::kernel::request_errors::StartError;
 use crate::operations::{Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginState, Operation};
 use crate::ports::{OperationKind, RemoteSignerError, StoreError};
 use crate::{ClientNetwork, StreamId};
@@ -25,31 +24,8 @@ struct Parent {
 }
 
 impl Logins {
-    /// Ends unused logins of browsers, if there are too many for another of this network; returns where their pages would have
-    /// led.
-    pub(crate) async fn make_room(&self, network: ClientNetwork) -> Result<Vec<String>, StartError> {
-        let chosen = self.browser_logins.make_room(network).map_err(|NoRoom { .. }| StartError::TooManyOpen)?;
-        Ok(self.end_all_unused(chosen).await?)
-    }
-
-    /// Makes room for another login of this network at a reusable login.
-    pub(crate) async fn make_room_for_child_login(&self, network: ClientNetwork) -> Result<(), VisitError> {
-        let chosen = self.child_logins.unused().make_room(network)?;
-        self.end_all_unused(chosen).await?;
-        Ok(())
-    }
-
-    /// The login of a network has begun, for which room was made.
-    pub(crate) fn browser_login_begun(&self, id: StreamId, network: ClientNetwork) {
-        self.browser_logins.begun_by(id, network);
-    }
-
-    /// The login of a network at a reusable login has begun, for which room was made.
-    pub(crate) fn child_login_begun(&self, id: StreamId, network: ClientNetwork) {
-        self.child_logins.unused().begun_by(id, network);
-    }
-
-    async fn end_all_unused(&self, chosen: Vec<StreamId>) -> Result<Vec<String>, StoreError> {
+    /// Ends logins that make room for another one; returns where their pages would have led.
+    pub(crate) async fn end_all_unused(&self, chosen: Vec<StreamId>) -> Result<Vec<String>, StoreError> {
         let mut replaced = Vec::new();
         for id in chosen {
             replaced.extend(self.end_unused(id).await?);
@@ -77,10 +53,13 @@ impl Logins {
     /// The page of a login waits for it until the result is dropped: until then it makes no room for other logins, and its signer
     /// is given up after those of logins whose pages do not wait.
     pub fn watch(&self, id: StreamId) -> LoginPageWatch {
-        // It is in one of the two, if in any.
-        let child_logins = self.child_logins.unused();
-        let login = if child_logins.has(id) { child_logins.watch(id) } else { self.browser_logins.watch(id) };
-        LoginPageWatch { _login: login, _signer: self.signers.watch(id) }
+        LoginPageWatch { _login: self.unused_logins(id).watch(id), _signer: self.signers.watch(id) }
+    }
+
+    /// The table that has this login, if any has.
+    pub(crate) fn unused_logins(&self, id: StreamId) -> &UnusedLogins {
+        let others = [self.child_logins.unused(), &self.operator_logins];
+        others.into_iter().find(|logins| logins.has(id)).unwrap_or(&self.client_logins)
     }
 
     /// Where the pages at the reusable login with this page lead to at the end.
@@ -134,8 +113,7 @@ impl Logins {
                 if !browser.is_some_and(|browser| is_same_secret(owner, browser)) {
                     return Ok(OpenedLogin::OtherBrowser { start_again: parent.and_then(Parent::open_page) });
                 }
-                self.browser_logins.seen(id);
-                self.child_logins.unused().seen(id);
+                self.unused_logins(id).seen(id);
                 self.signers.page_seen(id);
                 return Ok(self.page(id, &login, parent, None));
             }

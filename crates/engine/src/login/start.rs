@@ -62,6 +62,8 @@ pub struct BrowserLogin {
     pub continue_url: String,
     /// Whose browser it is.
     pub network: ClientNetwork,
+    /// Whether an operator is to log in: then it takes no place of users.
+    pub is_of_operator: bool,
 }
 
 /// A login of a browser that is here already.
@@ -131,9 +133,10 @@ impl Logins {
     /// See [`start_in_browser`](Self::start_in_browser).
     pub(super) async fn start_browser_login_now(
         &self,
+        stream_id: StreamId,
         request: BrowserLogin,
     ) -> Result<BrowserLoginStarted, StartError> {
-        let (stream_id, browser) = (self.core.ids.stream_id(), self.core.ids.token());
+        let browser = self.core.ids.token();
         let terms = LoginTerms {
             browser: Some(browser.clone()),
             return_url: Some(request.continue_url),
@@ -147,10 +150,11 @@ impl Logins {
     /// Starts a browser's own login at a reusable login, whose pages lead to `return_url` at the end.
     pub(crate) async fn start_child_login(
         &self,
+        login: StreamId,
         reusable: StreamId,
         return_url: Option<String>,
     ) -> Result<ChildLogin, StartError> {
-        let (login, browser) = (self.core.ids.stream_id(), self.core.ids.token());
+        let browser = self.core.ids.token();
         let origin = LoginOrigin::Reusable { stream: reusable };
         let terms = LoginTerms { browser: Some(browser.clone()), return_url, ..self.new.terms(origin) };
         let page_secret = terms.page_secret.clone();

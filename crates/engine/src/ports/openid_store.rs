@@ -25,7 +25,9 @@ pub trait OpenIdStore: SettingStore {
 
     /// How much more than `most` bytes the records of this quota take, and of this visitor if one is named; and which are to go
     /// first: those of the visitor, or of the one who has the most, that were used, the oldest first, then the others, the oldest
-    /// first. Of these, `limit` at most after the first `skip`; none if they take no more.
+    /// first. Of these, `limit` at most after the first `skip`; none if they take no more. Visitors whose texts begin with the same
+    /// [`WIDEST`](OpenIdRecord::WIDEST) characters are counted together, then of those who have the most those with the same
+    /// [`WIDE`](OpenIdRecord::WIDE), then each.
     async fn openid_records_over(
         &self,
         quota: OpenIdQuota,
@@ -99,6 +101,13 @@ pub struct OpenIdRecord {
     pub bytes: u64,
 }
 
+impl OpenIdRecord {
+    /// Visitors whose texts begin with as many same characters are counted together.
+    pub const WIDEST: usize = 24;
+    /// And within them those with as many.
+    pub const WIDE: usize = 40;
+}
+
 /// What is too much of the records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenIdExcess {
@@ -117,6 +126,8 @@ pub struct OldOpenIdRecord {
     pub data: String,
     /// What it counts as.
     pub bytes: u64,
+    /// Who has caused it.
+    pub visitor: String,
 }
 
 /// What a use of a record changes.

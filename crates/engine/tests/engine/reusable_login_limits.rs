@@ -31,8 +31,9 @@ async fn open_logins_are_bounded() {
         for _ in 0..10 {
             children.push(child(&usher, &poster).await);
         }
-        let (secret, other) = (page_secret(&poster), ClientNetwork::Network([10, 0, 0, 1].into()));
-        let refused = usher.engine.logins().open_child_login(poster.stream_id, &secret, &[], other).await;
+        let secret = page_secret(&poster);
+        let refused =
+            usher.engine.logins().open_child_login(poster.stream_id, &secret, &[], ClientNetwork::Loopback).await;
         assert!(
             matches!(refused, Err(VisitError::NoRoom(room)) if room == NoRoom { is_of_network: false, retry_after: MINUTE / 2 })
         );

@@ -94,9 +94,10 @@ async fn login_whose_page_is_open_makes_no_room() {
     assert!(honest.get(&fixture, &honest_return).await.location().ends_with("/login/login-1"));
 }
 
-/// All of an address are in use: the newcomer is refused, and nobody else is. The same when all there is is taken.
+/// All of an address are in use: its newcomers are refused, and nobody else is. When all there is is taken by pages that stay open,
+/// who comes from elsewhere displaces the oldest of the network that has the most.
 #[tokio::test]
-async fn newcomer_is_refused_when_the_pages_of_all_are_open() {
+async fn open_pages_keep_out_newcomers_of_their_own_address_alone() {
     let fixture = Fixture::start().await;
     let mut begun = 0;
     let mut fill = async |network: ClientNetwork| -> usize {
@@ -113,20 +114,27 @@ async fn newcomer_is_refused_when_the_pages_of_all_are_open() {
         }
         unreachable!()
     };
-    // As many as the engine lets begin.
     let most = 2_000 / 8;
     for number in 1..=8 {
         let filled = fill(network(number)).await;
         assert!((most..most + 20).contains(&filled), "{filled}");
         assert_eq!(fill(network(number)).await, 0);
     }
-    assert!(fill(network(9)).await < 20);
-    assert_eq!(fixture.logins.kept.lock().len(), fixture.logins.open_pages.lock().len(), "none has ended");
-    assert!(fits(&fixture, OpenIdQuota::Requests, None, 16 * MEBIBYTE).await);
+    let kept = || fixture.logins.kept.lock().clone();
+    assert_eq!(kept().len(), fixture.logins.open_pages.lock().len(), "none has ended");
     // One page is closed.
     fixture.logins.open_pages.lock().remove("login-1");
     begin(&fixture, network(1), &large()).await;
-    assert!(!fixture.logins.kept.lock().contains("login-1"));
+    assert!(!kept().contains("login-1"));
+    let (before, elsewhere) = (kept(), ClientNetwork::at("2001:db8::1".parse().unwrap()));
+    for number in 0..20 {
+        begin(&fixture, elsewhere, &authorize_with(&[])).await;
+        let login = format!("login-{}", fixture.logins.begun.lock().len());
+        fixture.logins.open_pages.lock().insert(login);
+        assert_eq!(kept().difference(&before).count(), number + 1, "none of them has ended");
+    }
+    assert!(kept().len() < before.len() + 20, "others have");
+    assert!(fits(&fixture, OpenIdQuota::Requests, None, 16 * MEBIBYTE).await);
 }
 
 /// With a key: a session begins request after request. Their codes and questions are bounded like those without.

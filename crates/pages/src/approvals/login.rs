@@ -204,12 +204,10 @@ impl ApprovalsState {
         network: ClientNetwork,
     ) -> Result<BrowserLoginStarted, StartError> {
         let engine = &self.pages.engine;
-        if !self.logins.make_room(engine, network).await? {
-            return Err(StartError::TooManyOpen);
-        }
-        let login = BrowserLogin { client_name, continue_url: self.continue_url(), network };
+        let continue_url = self.continue_url();
+        let login = BrowserLogin { client_name, continue_url, network, is_of_operator: true };
         let started = engine.logins().start_in_browser(login).await?;
-        self.logins.add(started.stream_id, network);
+        self.logins.add(engine, started.stream_id, network, self.clock.monotonic()).await?;
         Ok(started)
     }
 

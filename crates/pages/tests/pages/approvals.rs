@@ -391,6 +391,7 @@ async fn other_logins_begin_no_session() {
         client_name: "Corner Shop".to_owned(),
         continue_url: format!("{URL}/oauth/login-return?request=x"),
         network: ClientNetwork::Loopback,
+        is_of_operator: false,
     });
     let begun = begun.await.unwrap();
     let cookie_of_shop = format!("__Host-usher_login_{}={}", begun.stream_id, begun.browser);

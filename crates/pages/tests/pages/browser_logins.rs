@@ -14,7 +14,7 @@ const MAX_LOGINS: usize = 25;
 
 async fn begin_as(pages: &Pages, number: usize, network: ClientNetwork) -> Result<BrowserLoginStarted, StartError> {
     let continue_url = format!("{URL}/oauth/login-return?request={number}");
-    let login = BrowserLogin { client_name: "Gitea".to_owned(), continue_url, network };
+    let login = BrowserLogin { client_name: "Gitea".to_owned(), continue_url, network, is_of_operator: false };
     pages.engine.logins().start_in_browser(login).await
 }
 
@@ -84,7 +84,7 @@ async fn flood_of_logins_ends_neither_one_whose_page_waits_nor_other_operations(
     assert_eq!(next().await.as_deref(), Some("data: waiting\n\n"));
     let mut flood = Vec::new();
     let mut replaced = Vec::new();
-    for number in 2..120 {
+    for number in 2..3 * MAX_LOGINS {
         if number % (MAX_LOGINS - 1) == 1 {
             // The others make room.
             pages.clock.turn(Duration::from_secs(90));
@@ -94,7 +94,7 @@ async fn flood_of_logins_ends_neither_one_whose_page_waits_nor_other_operations(
         flood.push(login);
     }
     // Each is named once, the oldest first.
-    let expected = 1..120 - MAX_LOGINS + 1;
+    let expected = 1..2 * MAX_LOGINS + 1;
     assert_eq!(replaced, expected.map(|n| format!("{URL}/oauth/login-return?request={n}")).collect::<Vec<_>>());
     assert_eq!(page(&pages, &forgotten).await.0, StatusCode::NOT_FOUND);
     let mut open = 0;

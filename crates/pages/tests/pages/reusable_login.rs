@@ -226,7 +226,7 @@ async fn flood_of_visitors_ends_neither_a_page_that_waits_nor_other_operations()
     for _ in 0..MAX_LOGINS {
         let (client_name, continue_url) = ("Gitea".to_owned(), URL.to_owned());
         let network = usher_engine::ClientNetwork::Loopback;
-        let login = usher_engine::BrowserLogin { client_name, continue_url, network };
+        let login = usher_engine::BrowserLogin { client_name, continue_url, network, is_of_operator: false };
         assert!(pages.engine.logins().start_in_browser(login).await.unwrap().replaced.is_empty());
     }
     for _ in 0..30 {

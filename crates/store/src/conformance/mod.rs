@@ -241,6 +241,7 @@ macro_rules! store_conformance {
                 consents_are_kept_and_revoked
                 expired_openid_records_are_removed_in_batches
                 openid_records_are_bounded_in_bytes
+                largest_network_makes_room
                 second_use_within_the_grace_is_harmless
                 consents_are_bounded
             }

@@ -207,6 +207,29 @@ pub async fn openid_records_are_bounded_in_bytes(mut subject: impl Subject) {
     assert_eq!(over(grants, Some("a"), 20, 9).await, fits);
 }
 
+/// Visitors are counted by what their texts have in common: of the widest network that has the most, the narrower one, and so on.
+pub async fn largest_network_makes_room(subject: impl Subject) {
+    let store = subject.store();
+    let of = |number: u8, networks: [u8; 3], bytes| {
+        let visitor: String = networks.iter().map(|network| format!("{network:016}")).collect();
+        OpenIdRecord { visitor: format!("network {visitor}"), bytes, ..record(number, None) }
+    };
+    let largest = async || {
+        let over = store.openid_records_over(OpenIdQuota::Grants, None, 0, 0, 9).await.unwrap();
+        over.oldest.into_iter().map(|old| (old.id.0[0], old.visitor)).collect::<Vec<_>>()
+    };
+    let alone = of(1, [1, 1, 1], 50);
+    // Each of them has less than that one, but together they have more.
+    let many = [of(2, [2, 1, 1], 30), of(3, [2, 2, 1], 20), of(4, [2, 2, 2], 21), of(5, [2, 2, 2], 1)];
+    store.add_openid_records(vec![alone.clone(), many[0].clone()]).await.unwrap();
+    assert_eq!(largest().await, [(1, alone.visitor.clone())]);
+    store.add_openid_records(many[1..].to_vec()).await.unwrap();
+    assert_eq!(largest().await, [(4, many[2].visitor.clone()), (5, many[3].visitor.clone())]);
+    store.drop_openid_records(vec![id(4), id(5)]).await.unwrap();
+    store.drop_openid_records(vec![id(2)]).await.unwrap();
+    assert_eq!(largest().await, [(1, alone.visitor)]);
+}
+
 /// A second use within the grace changes nothing.
 pub async fn second_use_within_the_grace_is_harmless(mut subject: impl Subject) {
     let store = subject.store();

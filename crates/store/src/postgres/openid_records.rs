@@ -18,12 +18,19 @@ const ALL: &str = "*";
 
 const SIZE: &str = "SELECT bytes FROM openid_sizes WHERE quota = $1 AND visitor = $2";
 
-const OLDEST_OF_LARGEST: &str = "SELECT id, data, bytes FROM openid_records
+/// Of the network that has the most, as wide as [`OpenIdRecord::WIDEST`], then [`OpenIdRecord::WIDE`], then as it is listed.
+const OLDEST_OF_LARGEST: &str = "SELECT id, data, bytes, visitor FROM openid_records
     WHERE quota = $1 AND visitor = (
-        SELECT visitor FROM openid_sizes WHERE quota = $1 AND visitor <> '*' ORDER BY bytes DESC, visitor DESC LIMIT 1
+        SELECT visitor FROM openid_sizes WHERE quota = $1 AND visitor <> '*' AND substr(visitor, 1, 40) = (
+            SELECT substr(visitor, 1, 40) FROM openid_sizes
+            WHERE quota = $1 AND visitor <> '*' AND substr(visitor, 1, 24) = (
+                SELECT substr(visitor, 1, 24) FROM openid_sizes WHERE quota = $1 AND visitor <> '*'
+                GROUP BY 1 ORDER BY sum(bytes) DESC, 1 DESC LIMIT 1
+            ) GROUP BY 1 ORDER BY sum(bytes) DESC, 1 DESC LIMIT 1
+        ) ORDER BY bytes DESC, visitor DESC LIMIT 1
     ) ORDER BY used DESC, seq LIMIT $2 OFFSET $3";
 
-const OLDEST_OF: &str = "SELECT id, data, bytes FROM openid_records
+const OLDEST_OF: &str = "SELECT id, data, bytes, visitor FROM openid_records
     WHERE quota = $1 AND visitor = $4 ORDER BY used DESC, seq LIMIT $2 OFFSET $3";
 
 #[async_trait]
@@ -74,7 +81,12 @@ impl OpenIdStore for PostgresStore {
         };
         let old = |row| {
             let id = OpenIdRecordId(columns::bytes(row, 0)?);
-            Ok(OldOpenIdRecord { id, data: columns::text(row, 1).unwrap_or_default(), bytes: columns::int(row, 2)? })
+            Ok(OldOpenIdRecord {
+                id,
+                data: columns::text(row, 1).unwrap_or_default(),
+                bytes: columns::int(row, 2)?,
+                visitor: columns::text(row, 3)?,
+            })
         };
         let oldest = oldest.rows.iter().map(old).collect::<Result<_, PostgresFailure>>()?;
         Ok(OpenIdExcess { bytes, oldest })

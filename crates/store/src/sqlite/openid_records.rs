@@ -132,12 +132,20 @@ const fn quota_code(quota: OpenIdQuota) -> u8 {
 /// Under which the bytes of all visitors are counted.
 const ALL: &str = "*";
 
-const OLDEST_OF_LARGEST: &str = "SELECT id, data, bytes FROM openid_records INDEXED BY openid_records_oldest_of
+/// Of the network that has the most, as wide as [`OpenIdRecord::WIDEST`], then [`OpenIdRecord::WIDE`], then as it is listed.
+const OLDEST_OF_LARGEST: &str =
+    "SELECT id, data, bytes, visitor FROM openid_records INDEXED BY openid_records_oldest_of
      WHERE quota = ?1 AND visitor = (
-         SELECT visitor FROM openid_sizes WHERE quota = ?1 AND visitor <> '*' ORDER BY bytes DESC, visitor DESC LIMIT 1
+         SELECT visitor FROM openid_sizes WHERE quota = ?1 AND visitor <> '*' AND substr(visitor, 1, 40) = (
+            SELECT substr(visitor, 1, 40) FROM openid_sizes
+            WHERE quota = ?1 AND visitor <> '*' AND substr(visitor, 1, 24) = (
+                SELECT substr(visitor, 1, 24) FROM openid_sizes WHERE quota = ?1 AND visitor <> '*'
+                GROUP BY 1 ORDER BY sum(bytes) DESC, 1 DESC LIMIT 1
+            ) GROUP BY 1 ORDER BY sum(bytes) DESC, 1 DESC LIMIT 1
+        ) ORDER BY bytes DESC, visitor DESC LIMIT 1
      ) ORDER BY used DESC, rowid LIMIT ?2 OFFSET ?3";
 
-const OLDEST_OF: &str = "SELECT id, data, bytes FROM openid_records INDEXED BY openid_records_oldest_of
+const OLDEST_OF: &str = "SELECT id, data, bytes, visitor FROM openid_records INDEXED BY openid_records_oldest_of
      WHERE quota = ?1 AND visitor = ?4 ORDER BY used DESC, rowid LIMIT ?2 OFFSET ?3";
 
 fn records_over(
@@ -165,7 +173,7 @@ fn records_over(
     let (limit, skip) = (codec::limit(limit), codec::limit(skip));
     let old = |row: &Row<'_>| {
         let id = OpenIdRecordId(row.get(0)?);
-        Ok(OldOpenIdRecord { id, data: row.get(1).unwrap_or_default(), bytes: row.get(2)? })
+        Ok(OldOpenIdRecord { id, data: row.get(1).unwrap_or_default(), bytes: row.get(2)?, visitor: row.get(3)? })
     };
     let rows = match visitor {
         None => statement.query_map(params![quota, limit, skip], old),

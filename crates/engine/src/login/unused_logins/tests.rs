@@ -2,7 +2,7 @@ use super::*;
 use crate::UnixMillis;
 use crate::testing::ManualClock;
 
-const MINUTE: Duration = Duration::from_secs(60);
+const GRACE: Duration = PROTECTION.after_seen;
 
 fn id(n: u64) -> StreamId {
     StreamId::from_parts(n, [0; 10])
@@ -13,31 +13,7 @@ fn clock() -> Arc<ManualClock> {
 }
 
 fn network(n: u8) -> ClientNetwork {
-    ClientNetwork::Network([10, 0, 0, n].into())
-}
-
-impl UnusedLogins {
-    /// Room is made, and another login begins.
-    fn begin(&self, n: u64, network: ClientNetwork) -> Result<Vec<StreamId>, NoRoom> {
-        let chosen = self.make_room(network)?;
-        self.add(id(n));
-        self.begun_by(id(n), network);
-        Ok(chosen)
-    }
-
-    fn room(&self) -> Result<Vec<StreamId>, NoRoom> {
-        self.make_room(ClientNetwork::Loopback)
-    }
-}
-
-/// As many as there may be, none of which was seen in the last 90 s.
-fn full(most: u64) -> (UnusedLogins, Arc<ManualClock>) {
-    let (logins, clock) = with_most(usize::try_from(most).unwrap());
-    for n in 1..=most {
-        assert_eq!(logins.begin(n, ClientNetwork::Loopback), Ok(Vec::new()));
-    }
-    clock.turn(GRACE);
-    (logins, clock)
+    ClientNetwork::at([10, 0, n, 1].into())
 }
 
 fn with_most(most: usize) -> (UnusedLogins, Arc<ManualClock>) {
@@ -45,107 +21,89 @@ fn with_most(most: usize) -> (UnusedLogins, Arc<ManualClock>) {
     (UnusedLogins::with_most(most, clock.clone()), clock)
 }
 
-const fn full_for(seconds: u64) -> Result<Vec<StreamId>, NoRoom> {
-    Err(NoRoom { is_of_network: false, retry_after: Duration::from_secs(seconds) })
-}
-
-const fn refused_for(seconds: u64) -> Result<Vec<StreamId>, NoRoom> {
-    Err(NoRoom { is_of_network: true, retry_after: Duration::from_secs(seconds) })
-}
-
-#[test]
-fn least_recently_seen_login_makes_room() {
-    let (logins, clock) = full(3);
-    logins.seen(id(1));
-    assert_eq!(logins.room(), Ok(vec![id(2)]));
-    logins.add(id(4));
-    assert_eq!(logins.room(), Ok(vec![id(3)]));
-    logins.add(id(5));
-    clock.turn(GRACE);
-    assert_eq!(logins.room(), Ok(vec![id(1)]));
-}
-
-#[test]
-fn login_whose_page_waits_never_makes_room() {
-    let (logins, clock) = full(3);
-    let (first, again) = (logins.watch(id(1)), logins.watch(id(1)));
-    for n in 4..1_000 {
-        clock.turn(GRACE);
-        let chosen = logins.room().unwrap();
-        assert!(chosen.len() == 1 && !chosen.contains(&id(1)), "{chosen:?}");
-        logins.add(id(n));
-    }
-    drop(first);
-    clock.turn(GRACE);
-    assert!(!logins.room().unwrap().contains(&id(1)), "another page still waits");
-    logins.add(id(1_000));
-    drop(again);
-    clock.turn(GRACE);
-    // From now on it is the one that was seen last.
-    assert_eq!(logins.room(), Ok(vec![id(999)]));
-    assert_eq!(logins.room(), Ok(Vec::new()));
-    logins.add(id(1_001));
-    assert_eq!(logins.room(), Ok(vec![id(1_000)]));
-    logins.add(id(1_002));
-    assert_eq!(logins.room(), Ok(vec![id(1)]));
-}
-
-#[test]
-fn nobody_makes_room_when_all_pages_wait() {
-    let (logins, _) = full(2);
-    let watches = [logins.watch(id(1)), logins.watch(id(2))];
-    assert!(logins.room().is_err());
-    logins.remove(id(2));
-    assert_eq!(logins.room(), Ok(Vec::new()), "somebody has named a key there");
-    drop(watches);
+const fn refused_for(is_of_network: bool, seconds: u64) -> Result<Vec<StreamId>, NoRoom> {
+    Err(NoRoom { is_of_network, retry_after: Duration::from_secs(seconds) })
 }
 
 /// A page without JavaScript, which loads itself, and one on a phone that shows the wallet meanwhile.
 #[test]
-fn login_whose_page_was_seen_a_moment_ago_makes_no_room() {
+fn login_that_is_used_makes_no_room_for_others_of_its_network() {
     let (logins, clock) = with_most(3);
     for n in 1..=3 {
-        assert_eq!(logins.begin(n, ClientNetwork::Loopback), Ok(Vec::new()));
+        assert_eq!(logins.begin(id(n), ClientNetwork::Loopback), Ok(Vec::new()));
     }
-    let watch = logins.watch(id(2));
-    assert_eq!(logins.room(), full_for(30));
-    clock.turn(MINUTE);
+    let watches = [logins.watch(id(2)), logins.watch(id(2))];
+    assert_eq!(logins.begin(id(4), ClientNetwork::Loopback), refused_for(false, 30));
+    assert!(logins.is_idle(id(1)) && !logins.is_idle(id(2)), "the page of the first was never opened");
+    clock.turn(Duration::from_secs(60));
     logins.seen(id(3));
-    drop(watch);
-    assert_eq!(logins.room(), full_for(30));
+    assert_eq!(logins.begin(id(4), ClientNetwork::Loopback), refused_for(false, 30));
     clock.turn(Duration::from_secs(29));
-    assert_eq!(logins.room(), full_for(2), "soon, but no flood of retries");
+    assert_eq!(logins.begin(id(4), ClientNetwork::Loopback), refused_for(false, 2), "soon, but no flood of retries");
     clock.turn(Duration::from_secs(1));
-    assert_eq!(logins.begin(4, ClientNetwork::Loopback), Ok(vec![id(1)]));
-    assert_eq!(logins.room(), full_for(30), "the others were seen 30 s ago");
-    clock.turn(MINUTE);
-    assert_eq!(logins.begin(5, ClientNetwork::Loopback), Ok(vec![id(3)]));
-    assert_eq!(logins.begin(6, ClientNetwork::Loopback), Ok(vec![id(2)]));
+    assert_eq!(logins.begin(id(4), ClientNetwork::Loopback), Ok(vec![id(1)]));
+    clock.turn(Duration::from_secs(60));
+    assert_eq!(logins.begin(id(5), ClientNetwork::Loopback), Ok(vec![id(3)]));
+    logins.remove(id(4));
+    assert_eq!(logins.begin(id(6), ClientNetwork::Loopback), Ok(Vec::new()), "somebody has named a key");
+    // Nobody holds a place for ever.
+    clock.turn(Duration::from_secs(150));
+    assert!(!logins.is_idle(id(2)));
+    assert_eq!(logins.begin(id(7), ClientNetwork::Loopback), Ok(vec![id(5)]), "nobody has seen it");
+    logins.seen(id(6));
+    logins.seen(id(7));
+    assert_eq!(logins.begin(id(8), ClientNetwork::Loopback), Ok(vec![id(2)]));
+    drop(watches);
 }
 
 #[test]
 fn one_address_takes_a_part_of_the_room_and_makes_room_for_itself() {
     let (logins, clock) = with_most(80);
     for n in 1..=10 {
-        assert_eq!(logins.begin(n, network(1)), Ok(Vec::new()));
+        assert_eq!(logins.begin(id(n), network(1)), Ok(Vec::new()));
     }
     let watch = logins.watch(id(1));
-    assert_eq!(logins.begin(11, network(1)), refused_for(30));
+    assert_eq!(logins.begin(id(11), network(1)), refused_for(true, 30));
     for n in 20..80 {
-        assert_eq!(logins.begin(n, network(u8::try_from(n).unwrap())), Ok(Vec::new()), "others have room");
+        assert_eq!(logins.begin(id(n), network(u8::try_from(n).unwrap())), Ok(Vec::new()), "others have room");
     }
     clock.turn(GRACE);
     logins.seen(id(2));
-    assert_eq!(logins.begin(11, network(1)), Ok(vec![id(3)]));
-    for n in 12..19 {
-        assert_eq!(logins.begin(n, network(1)), Ok(vec![id(n - 8)]), "its own, and nobody else's");
+    for n in 11..19 {
+        assert_eq!(logins.begin(id(n), network(1)), Ok(vec![id(n - 8)]), "its own, and nobody else's");
     }
-    assert_eq!(logins.begin(19, network(1)), refused_for(30), "one waits, and the others were seen a moment ago");
-    // A user has named a key: the login is counted no more.
+    assert_eq!(
+        logins.begin(id(19), network(1)),
+        refused_for(true, 30),
+        "one waits, and the others were seen a moment ago"
+    );
     logins.remove(id(1));
-    assert_eq!(logins.begin(19, network(1)), Ok(Vec::new()));
+    assert_eq!(logins.begin(id(19), network(1)), Ok(Vec::new()));
     drop(watch);
     assert!((20..80).all(|n| logins.has(id(n))));
+}
+
+/// What was measured: nine addresses, or one IPv6 network of 52 bits, hold all places with open pages.
+#[test]
+fn flood_of_open_pages_locks_nobody_out_and_ends_only_its_own() {
+    let (logins, clock) = with_most(MAX_OF_CLIENTS);
+    let ipv6 = |n: u64| ClientNetwork::at(format!("2001:db8:0:{:x}::1", (n % 16) << 8).parse().unwrap());
+    let mut watches = Vec::new();
+    for n in 0..4_000 {
+        if logins.begin(id(n), ipv6(n)).is_ok() {
+            watches.push(logins.watch(id(n)));
+        }
+        if n % 80 == 79 {
+            clock.turn(Duration::from_secs(1));
+        }
+    }
+    assert!(watches.len() >= MAX_OF_CLIENTS);
+    for n in 0..200 {
+        let replaced = logins.begin(id(10_000 + n), network(u8::try_from(n).unwrap())).unwrap();
+        assert!(matches!(replaced[..], [replaced] if replaced < id(10_000)), "{replaced:?}");
+        logins.begin(id(5_000 + n), ipv6(n)).ok();
+    }
+    assert!((0..200).all(|n| logins.has(id(10_000 + n))));
 }
 
 /// What was measured: 860 logins a second from one address, which is not that of a proxy.
@@ -155,9 +113,9 @@ fn flood_from_one_address_neither_locks_others_out_nor_ends_their_logins() {
     let (mut begun, mut refused) = (0, 0);
     for second in 0..600 {
         let honest = 1_000_000 + second;
-        assert_eq!(logins.begin(honest, network(2)), Ok(Vec::new()), "after {second} s");
+        assert_eq!(logins.begin(id(honest), network(2)), Ok(Vec::new()), "after {second} s");
         for n in 0..860 {
-            match logins.begin(second * 860 + n, network(1)) {
+            match logins.begin(id(second * 860 + n), network(1)) {
                 Ok(_) => begun += 1,
                 Err(_) => refused += 1,
             }
@@ -168,23 +126,13 @@ fn flood_from_one_address_neither_locks_others_out_nor_ends_their_logins() {
     assert!((0..600).all(|second| logins.has(id(1_000_000 + second))));
 }
 
-/// The same through a proxy that hides who comes: everybody is one visitor.
 #[test]
-fn flood_of_nobody_knows_whom_lets_others_in_after_a_while_and_ends_no_login_that_is_used() {
-    let (logins, clock) = with_most(MAX_LOGINS);
-    let used = 9_000_000;
-    logins.begin(used, ClientNetwork::Loopback).unwrap();
-    let mut begun = 0;
-    for second in 0..300 {
-        if second % 5 == 0 {
-            logins.seen(id(used));
-        }
-        begun += (0..860).filter(|n| logins.begin(1 + second * 860 + n, ClientNetwork::Loopback).is_ok()).count();
-        clock.turn(Duration::from_secs(1));
-    }
-    assert!(logins.has(id(used)));
-    // The whole room in 90 s, four times.
-    assert!((3 * MAX_LOGINS..=4 * MAX_LOGINS).contains(&begun), "{begun}");
+fn logins_of_before_a_restart_are_of_nobody() {
+    let (logins, _) = with_most(8);
+    assert_eq!(logins.begin(id(9), network(1)), Ok(Vec::new()));
+    (0..10).for_each(|n| logins.add(id(n)));
+    assert_eq!(logins.begin(id(20), network(2)).map(|replaced| replaced.len()), Ok(3));
+    assert!(logins.has(id(9)) && logins.has(id(20)));
 }
 
 #[test]
@@ -193,9 +141,9 @@ fn they_leave_room_for_other_operations() {
         let clock = clock();
         let logins = UnusedLogins::at_reusable(max_open, clock.clone());
         for n in 0..most as u64 {
-            assert_eq!(logins.begin(n, ClientNetwork::Loopback), Ok(Vec::new()), "{max_open}");
+            assert_eq!(logins.begin(id(n), ClientNetwork::Loopback), Ok(Vec::new()), "{max_open}");
         }
         clock.turn(GRACE);
-        assert_eq!(logins.room(), Ok(vec![id(0)]), "{max_open}");
+        assert_eq!(logins.begin(id(1 << 40), ClientNetwork::Loopback), Ok(vec![id(0)]), "{max_open}");
     }
 }

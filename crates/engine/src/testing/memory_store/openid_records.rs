@@ -110,15 +110,18 @@ impl OpenIdStore for MemoryStore {
         if bytes == 0 {
             return Ok(OpenIdExcess::default());
         }
-        let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
-        for record in &counted {
-            *sizes.entry(record.visitor.clone()).or_default() += record.bytes;
+        for chars in [OpenIdRecord::WIDEST, OpenIdRecord::WIDE, usize::MAX] {
+            let part = |visitor: &str| visitor.get(..chars.min(visitor.len())).unwrap_or_default().to_owned();
+            let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
+            for record in &counted {
+                *sizes.entry(part(&record.visitor)).or_default() += record.bytes;
+            }
+            let largest = sizes.into_iter().max_by_key(|(part, bytes)| (*bytes, part.clone()));
+            counted.retain(|record| largest.as_ref().is_some_and(|(largest, _)| *largest == part(&record.visitor)));
         }
-        let largest = sizes.into_iter().max_by_key(|(visitor, bytes)| (*bytes, visitor.clone()));
-        counted.retain(|record| largest.as_ref().is_some_and(|(visitor, _)| *visitor == record.visitor));
         let old = |record: &OpenIdRecord| {
-            let OpenIdRecord { id, data, bytes, .. } = record.clone();
-            OldOpenIdRecord { id, data, bytes }
+            let OpenIdRecord { id, data, bytes, visitor, .. } = record.clone();
+            OldOpenIdRecord { id, data, bytes, visitor }
         };
         Ok(OpenIdExcess { bytes, oldest: counted.into_iter().skip(skip).take(limit).map(old).collect() })
     }
