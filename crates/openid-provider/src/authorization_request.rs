@@ -8,13 +8,15 @@ use crate::parameters::{Parameters, Repeated};
 /// Scopes that mean something here; others are ignored (section 3.1.2.1).
 pub(crate) const SCOPES: [&str; 4] = ["openid", "profile", "email", "offline_access"];
 
-/// Longest `state` and `nonce`, in bytes: they are stored.
-const MAX_BYTES: usize = 1024;
+/// Longest `state`, in bytes: some frameworks keep all that they know of a login in it. It is stored.
+const MAX_STATE_BYTES: usize = 8192;
+/// Longest `nonce`, in bytes: it is stored, and part of the ID token.
+const MAX_NONCE_BYTES: usize = 1024;
 
-/// Whether a `state` or `nonce` is short and has printable ASCII alone (RFC 6749 appendix A.5). Stored as JSON, a control
-/// character would take six times its size.
-fn is_fit(value: &str) -> bool {
-    value.len() <= MAX_BYTES && value.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+/// Whether a `state` or `nonce` is printable ASCII alone (RFC 6749 appendix A.5). Stored as JSON, a control character would take
+/// six times its size.
+fn is_printable(value: &str) -> bool {
+    value.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Where a response goes, and what it must say.
@@ -28,7 +30,16 @@ pub(crate) struct AuthorizationRequest {
     pub(crate) nonce: Option<String>,
     /// PKCE (RFC 7636), always of the method `S256`.
     pub(crate) code_challenge: Option<String>,
+    /// `response_mode=form_post`: the response is a form that the browser posts to the client.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) form_post: bool,
+    /// `prompt=consent`: the user is asked anew, also after a login.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) ask_consent: bool,
 }
+
+/// OAuth 2.0 Form Post Response Mode.
+const FORM_POST: &str = "form_post";
 
 /// What a request says about how the user logs in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,8 +48,6 @@ pub(crate) struct Interaction {
     pub(crate) silent: bool,
     /// `prompt=login` or `select_account`: the user logs in anew.
     pub(crate) login: bool,
-    /// `prompt=consent`: the user is asked anew.
-    pub(crate) consent: bool,
     /// The most seconds since the user logged in.
     pub(crate) max_age: Option<u64>,
     /// An ID token of the user who is expected.
@@ -74,14 +83,16 @@ impl From<Repeated> for OAuthError {
 
 impl AuthorizationRequest {
     pub(crate) fn empty(client: &Client, redirect_uri: &str, parameters: &Parameters) -> Self {
-        let state = parameters.get("state").ok().flatten().filter(|state| is_fit(state));
+        let asks_form_post = parameters.get("response_mode").is_ok_and(|mode| mode == Some(FORM_POST));
         Self {
             client_id: client.id.clone(),
             redirect_uri: redirect_uri.to_owned(),
-            state: state.map(str::to_owned),
+            state: parameters.first("state").map(str::to_owned),
             scopes: String::new(),
             nonce: None,
             code_challenge: None,
+            form_post: asks_form_post && can_be_posted_to(redirect_uri),
+            ask_consent: false,
         }
     }
 
@@ -95,32 +106,43 @@ impl AuthorizationRequest {
                 return Err(error);
             }
         }
-        if parameters.get("state")?.is_some_and(|state| !is_fit(state)) {
-            return Err(OAuthError::invalid_request("state must be at most 1024 printable ASCII characters"));
+        if parameters.get("state")?.is_some_and(|state| state.len() > MAX_STATE_BYTES || !is_printable(state)) {
+            return Err(OAuthError::invalid_request("state must be at most 8192 printable ASCII characters"));
         }
         match parameters.get("response_type")? {
             Some("code") => {}
             Some(_) => return Err(OAuthError::new("unsupported_response_type", "response_type must be code")),
             None => return Err(OAuthError::invalid_request("response_type is missing; it must be code")),
         }
-        if parameters.get("response_mode")?.is_some_and(|mode| mode != "query") {
-            return Err(OAuthError::invalid_request("response_mode must be query"));
+        match parameters.get("response_mode")? {
+            None | Some("query") => {}
+            Some(FORM_POST) if self.form_post => {}
+            Some(FORM_POST) => {
+                return Err(OAuthError::invalid_request("response_mode form_post needs an http(s) redirect_uri"));
+            }
+            Some(_) => return Err(OAuthError::invalid_request("response_mode must be query or form_post")),
         }
         self.scopes = known_scopes(parameters.get("scope")?.unwrap_or_default());
         if !self.scopes.split(' ').any(|scope| scope == "openid") {
             return Err(OAuthError::new("invalid_scope", "scope must contain openid"));
         }
         self.nonce = parameters.get("nonce")?.map(str::to_owned);
-        if self.nonce.as_ref().is_some_and(|nonce| !is_fit(nonce)) {
+        if self.nonce.as_ref().is_some_and(|nonce| nonce.len() > MAX_NONCE_BYTES || !is_printable(nonce)) {
             return Err(OAuthError::invalid_request("nonce must be at most 1024 printable ASCII characters"));
         }
         self.code_challenge = code_challenge(client, parameters)?;
-        Ok((self, interaction(parameters)?))
+        let interaction = interaction(parameters, &mut self.ask_consent)?;
+        Ok((self, interaction))
     }
 }
 
+/// Whether a browser can send a form there: an app's own scheme takes none.
+fn can_be_posted_to(redirect_uri: &str) -> bool {
+    url::Url::parse(redirect_uri).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
+}
+
 /// The known scopes of a list, each once, in the order of [`SCOPES`].
-fn known_scopes(list: &str) -> String {
+pub(crate) fn known_scopes(list: &str) -> String {
     SCOPES.into_iter().filter(|scope| list.split(' ').any(|asked| asked == *scope)).collect::<Vec<_>>().join(" ")
 }
 
@@ -145,18 +167,18 @@ fn code_challenge(client: &Client, parameters: &Parameters) -> Result<Option<Str
     Ok(Some(challenge.to_owned()))
 }
 
-fn interaction(parameters: &Parameters) -> Result<Interaction, OAuthError> {
+fn interaction(parameters: &Parameters, ask_consent: &mut bool) -> Result<Interaction, OAuthError> {
     let mut interaction = Interaction::default();
     let prompts = parameters.get("prompt")?.unwrap_or_default();
     for prompt in prompts.split(' ').filter(|prompt| !prompt.is_empty()) {
         match prompt {
             "none" => interaction.silent = true,
             "login" | "select_account" => interaction.login = true,
-            "consent" => interaction.consent = true,
+            "consent" => *ask_consent = true,
             _ => return Err(OAuthError::invalid_request("prompt must be none, login, select_account or consent")),
         }
     }
-    if interaction.silent && (interaction.login || interaction.consent) {
+    if interaction.silent && (interaction.login || *ask_consent) {
         return Err(OAuthError::invalid_request("prompt=none cannot be combined with another"));
     }
     if let Some(max_age) = parameters.get("max_age")? {

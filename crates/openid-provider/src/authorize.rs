@@ -27,7 +27,7 @@ use crate::parameters::Parameters;
 use crate::prefetch_guard;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::{self, CODE_TTL, Content, Grant, INTERACTION_TTL, User};
-use crate::redirect;
+use crate::redirect::{self, Outcome};
 
 const LOGIN_REQUIRED: OAuthError = OAuthError::new("login_required", "the user is not logged in");
 const CONSENT_REQUIRED: OAuthError = OAuthError::new("consent_required", "the user has not agreed yet");
@@ -47,10 +47,10 @@ pub(crate) async fn by_get(
     let turn = Arc::clone(&provider.beginning).acquire_owned().await.ok();
     // On a task of its own: a browser that disconnects would leave a login without its request, which nothing counts.
     let work = {
-        let (provider, headers) = (Arc::clone(&provider), headers.clone());
+        let (provider, headers, visit) = (Arc::clone(&provider), headers.clone(), visit.clone());
         async move {
             let _turn = turn;
-            provider.authorize(&parameters, &headers, network).await
+            provider.authorize(&visit, &parameters, &headers, network).await
         }
     };
     match provider.tasks.spawn(work).await {
@@ -81,6 +81,7 @@ pub(crate) fn network_of(network: Option<Extension<ClientNetwork>>) -> ClientNet
 impl Provider {
     async fn authorize(
         &self,
+        visit: &Visit,
         parameters: &Parameters,
         headers: &HeaderMap,
         network: ClientNetwork,
@@ -95,7 +96,7 @@ impl Provider {
         let unread = AuthorizationRequest::empty(client, redirect_uri, parameters);
         let (request, interaction) = match unread.clone().read(client, parameters) {
             Ok(read) => read,
-            Err(error) => return Ok(redirect::to(&self.address_with_error(&unread, error))),
+            Err(error) => return Ok(self.respond(visit, &unread, &Outcome::Error(error))),
         };
         let expected = match &interaction.id_token_hint {
             None => None,
@@ -103,7 +104,7 @@ impl Provider {
                 Some(hint) => Some(hint.subject),
                 None => {
                     let error = OAuthError::invalid_request("id_token_hint is no ID token of this service");
-                    return Ok(redirect::to(&self.address_with_error(&request, error)));
+                    return Ok(self.respond(visit, &request, &Outcome::Error(error)));
                 }
             },
         };
@@ -114,41 +115,46 @@ impl Provider {
         });
         match session {
             Some(session) => {
-                self.with_session(request, &interaction, session, &self.options.pseudonym_key.pseudonym(network)).await
+                let visitor = self.options.pseudonym_key.pseudonym(network);
+                self.with_session(visit, request, &interaction, session, &visitor).await
             }
             None if interaction.silent || !prefetch_guard::is_seen(headers) => {
-                Ok(redirect::to(&self.address_with_error(&request, LOGIN_REQUIRED)))
+                Ok(self.respond(visit, &request, &Outcome::Error(LOGIN_REQUIRED)))
             }
-            None => self.begin_login(client, request, expected, headers, network).await,
+            None => self.begin_login(visit, client, request, expected, headers, network).await,
         }
     }
 
     async fn with_session(
         &self,
+        visit: &Visit,
         request: AuthorizationRequest,
         interaction: &Interaction,
         session: Session,
         visitor: &str,
     ) -> Result<Response, PageError> {
-        if interaction.consent || !self.has_agreed(&request, &session.user).await? {
+        if request.ask_consent || !self.has_agreed(&request, &session.user).await? {
             if interaction.silent {
-                return Ok(redirect::to(&self.address_with_error(&request, CONSENT_REQUIRED)));
+                return Ok(self.respond(visit, &request, &Outcome::Error(CONSENT_REQUIRED)));
             }
             let secret = self.new_secret();
             let session_id = records::hex(session.id);
             let content = Content::Consent { request: request.clone(), session: session_id, user: session.user };
-            let has_room = self.add(self.record(&secret, &content, INTERACTION_TTL, visitor)).await?;
-            let asked = || self.consent_address(secret.expose());
-            return Ok(redirect::to(&if has_room { asked() } else { self.address_with_error(&request, UNAVAILABLE) }));
+            return Ok(if self.add(self.record(&secret, &content, INTERACTION_TTL, visitor)).await? {
+                redirect::to(&self.consent_address(secret.expose()))
+            } else {
+                self.respond(visit, &request, &Outcome::Error(UNAVAILABLE))
+            });
         }
         let (code, record) = self.new_code(&request, session.user, visitor);
         let has_room = self.add(record).await?;
-        let back = || self.address_with_code(&request, code.expose());
-        Ok(redirect::to(&if has_room { back() } else { self.address_with_error(&request, UNAVAILABLE) }))
+        let outcome = if has_room { Outcome::Code(code.expose()) } else { Outcome::Error(UNAVAILABLE) };
+        Ok(self.respond(visit, &request, &outcome))
     }
 
     pub(crate) async fn begin_login(
         &self,
+        visit: &Visit,
         client: &Client,
         request: AuthorizationRequest,
         expected: Option<String>,
@@ -160,7 +166,7 @@ impl Provider {
         let login = BeginLogin { client_name: client.name.clone(), continue_url, network };
         let begun = match self.logins.begin(login, headers).await {
             Ok(begun) => begun,
-            Err(LoginError::Busy) => return Ok(redirect::to(&self.address_with_error(&request, UNAVAILABLE))),
+            Err(LoginError::Busy) => return Ok(self.respond(visit, &request, &Outcome::Error(UNAVAILABLE))),
             Err(error) => return Err(error.into()),
         };
         let replaced = begun.replaced.iter().filter_map(|address| request_in(address));
@@ -173,7 +179,7 @@ impl Provider {
         let record = self.record(&secret, &content, INTERACTION_TTL, &self.options.pseudonym_key.pseudonym(network));
         if !self.add(record).await? {
             self.forget_logins(vec![begun.login_id]).await;
-            return Ok(redirect::to(&self.address_with_error(&request, UNAVAILABLE)));
+            return Ok(self.respond(visit, &request, &Outcome::Error(UNAVAILABLE)));
         }
         let mut response = redirect::to(&begun.page_url);
         for cookie in begun.set_cookies.into_iter().filter_map(|cookie| HeaderValue::try_from(cookie).ok()) {

@@ -12,10 +12,11 @@ use usher_engine::ports::{OpenIdConsent, OpenIdRecordId};
 
 use crate::authorization_request::{AuthorizationRequest, OAuthError};
 use crate::authorize;
-use crate::page::{self, PageError, RequestFault, Visit};
+use crate::page::{PageError, RequestFault, Visit};
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::{self, Content, Found, User};
+use crate::redirect::Outcome;
 use crate::storage_bounds;
 
 const DENIED: OAuthError = OAuthError::new("access_denied", "the user has not agreed");
@@ -54,13 +55,11 @@ pub(crate) async fn decide(
         return provider.error_page(&visit, RequestFault::Malformed.into());
     };
     if matches!(parameters.get("decision"), Ok(Some("other"))) {
-        let again = provider.with_another_account(&parameters, &headers, authorize::network_of(network)).await;
+        let again = provider.with_another_account(&visit, &parameters, &headers, authorize::network_of(network)).await;
         return again.unwrap_or_else(|error| provider.error_page(&visit, error));
     }
-    match provider.decided(&parameters, &headers).await {
-        Ok(address) => page::leaving_page(&visit, &address),
-        Err(error) => provider.error_page(&visit, error),
-    }
+    let decided = provider.decided(&visit, &parameters, &headers).await;
+    decided.unwrap_or_else(|error| provider.error_page(&visit, error))
 }
 
 impl Provider {
@@ -80,6 +79,7 @@ impl Provider {
     /// Ends the browser's session, and begins the login anew.
     async fn with_another_account(
         &self,
+        visit: &Visit,
         parameters: &Parameters,
         headers: &HeaderMap,
         network: ClientNetwork,
@@ -91,12 +91,17 @@ impl Provider {
         if let Some(session) = self.session(headers).await? {
             self.store.drop_openid_records(vec![session.id]).await?;
         }
-        let mut response = self.begin_login(client, request, None, headers, network).await?;
+        let mut response = self.begin_login(visit, client, request, None, headers, network).await?;
         self.clear_session(&mut response);
         Ok(response)
     }
 
-    async fn decided(&self, parameters: &Parameters, headers: &HeaderMap) -> Result<String, PageError> {
+    async fn decided(
+        &self,
+        visit: &Visit,
+        parameters: &Parameters,
+        headers: &HeaderMap,
+    ) -> Result<Response, PageError> {
         let secret = parameters.get("request").ok().flatten().unwrap_or_default();
         let Question { id, visitor, request, user } = self.question(secret, headers).await?;
         match parameters.get("decision").ok().flatten() {
@@ -109,11 +114,11 @@ impl Provider {
                 };
                 let (code, record) = self.new_code(&request, user, &visitor);
                 self.consume(id, vec![record], Some(storage_bounds::bounded(consent, &visitor))).await?;
-                Ok(self.address_with_code(&request, code.expose()))
+                Ok(self.respond_to_form(visit, &request, &Outcome::Code(code.expose())))
             }
             Some("deny") => {
                 self.consume(id, Vec::new(), None).await?;
-                Ok(self.address_with_error(&request, DENIED))
+                Ok(self.respond_to_form(visit, &request, &Outcome::Error(DENIED)))
             }
             _ => Err(RequestFault::Malformed.into()),
         }

@@ -2,11 +2,8 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL,
-    CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
-};
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
 use crate::authorization_request::SCOPES;
@@ -48,7 +45,7 @@ pub(crate) async fn configuration(State(provider): State<SharedProvider>) -> Res
         "scopes_supported": scopes,
         "claims_supported": claims,
         "response_types_supported": ["code"],
-        "response_modes_supported": ["query"],
+        "response_modes_supported": ["query", "form_post"],
         "grant_types_supported": ["authorization_code", "refresh_token"],
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": ["RS256", "ES256"],
@@ -65,16 +62,6 @@ pub(crate) async fn configuration(State(provider): State<SharedProvider>) -> Res
 /// `GET /oauth/jwks`
 pub(crate) async fn jwks(State(provider): State<SharedProvider>) -> Response {
     public(&provider.keys.jwks())
-}
-
-/// `OPTIONS` of the endpoints that apps in a browser use (Fetch standard: preflight).
-pub(crate) async fn preflight() -> Response {
-    let headers = [
-        CROSS_ORIGIN,
-        (ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST")),
-        (ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("authorization, content-type")),
-    ];
-    (StatusCode::NO_CONTENT, headers).into_response()
 }
 
 fn public(document: &Value) -> Response {

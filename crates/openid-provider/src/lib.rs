@@ -26,7 +26,7 @@
 //! ```
 //!
 //! A crash between two steps loses nothing: the next one finds what the last one stored. A response that is lost after its
-//! step cannot be repeated: the user or the client begins anew.
+//! step cannot be repeated: the user or the client begins anew. Only a refresh can, for 10 s (`token`).
 
 mod address_pseudonym_key;
 mod authorization_request;
@@ -61,4 +61,5 @@ pub use client::{Client, ClientError, ClientSecret, check_redirect_uri};
 pub use keys::{Algorithm, SigningKeys};
 pub use logins::{BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins};
 pub use provider::{OpenIdOptions, OpenIdParts};
+pub use records::TokenKey;
 pub use routes::OpenIdProvider;

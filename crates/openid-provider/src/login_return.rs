@@ -11,7 +11,7 @@ use crate::page::{PageError, Visit};
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::{self, Content, Found, INTERACTION_TTL, User};
-use crate::redirect;
+use crate::redirect::{self, Outcome};
 
 const DECLINED: OAuthError = OAuthError::new("access_denied", "the user has declined the login");
 const TIMED_OUT: OAuthError = OAuthError::new("access_denied", "the login was not completed in time");
@@ -28,14 +28,14 @@ pub(crate) async fn show(
 ) -> Response {
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
     let secret = parameters.get("request").ok().flatten().unwrap_or_default();
-    match provider.end_login(secret, &headers).await {
+    match provider.end_login(&visit, secret, &headers).await {
         Ok(response) => response,
         Err(error) => provider.error_page(&visit, error),
     }
 }
 
 impl Provider {
-    async fn end_login(&self, secret: &str, headers: &HeaderMap) -> Result<Response, PageError> {
+    async fn end_login(&self, visit: &Visit, secret: &str, headers: &HeaderMap) -> Result<Response, PageError> {
         let Some(Found { id, visitor, content, used, expired, .. }) = self.find(secret).await? else {
             return Err(PageError::Ended(None));
         };
@@ -48,14 +48,14 @@ impl Provider {
         let response = match self.logins.outcome(&login_id, headers).await? {
             LoginOutcome::OtherBrowser => return Err(PageError::OtherBrowser),
             LoginOutcome::Pending => return Ok(redirect::to(&page_url)),
-            LoginOutcome::Declined => self.refuse(id, &request, DECLINED).await?,
-            LoginOutcome::TimedOut => self.refuse(id, &request, TIMED_OUT).await?,
+            LoginOutcome::Declined => self.refuse(visit, id, &request, DECLINED).await?,
+            LoginOutcome::TimedOut => self.refuse(visit, id, &request, TIMED_OUT).await?,
             LoginOutcome::Approved { main_key, method, at } => {
                 let user = User { subject: main_key.to_hex(), method, auth_time: records::secs(at) };
                 if wanted.is_some_and(|wanted| wanted != user.subject) {
-                    self.refuse(id, &request, OTHER_USER).await?
+                    self.refuse(visit, id, &request, OTHER_USER).await?
                 } else {
-                    self.logged_in(id, request, user, &visitor).await?
+                    self.logged_in(visit, id, request, user, &visitor).await?
                 }
             }
         };
@@ -63,18 +63,20 @@ impl Provider {
         Ok(response)
     }
 
-    pub(crate) async fn refuse(
+    async fn refuse(
         &self,
+        visit: &Visit,
         id: OpenIdRecordId,
         request: &AuthorizationRequest,
         error: OAuthError,
     ) -> Result<Response, PageError> {
         self.consume(id, Vec::new(), None).await?;
-        Ok(redirect::to(&self.address_with_error(request, error)))
+        Ok(self.respond(visit, request, &Outcome::Error(error)))
     }
 
     async fn logged_in(
         &self,
+        visit: &Visit,
         id: OpenIdRecordId,
         request: AuthorizationRequest,
         user: User,
@@ -82,16 +84,17 @@ impl Provider {
     ) -> Result<Response, PageError> {
         let session = self.new_secret();
         let session_record = self.new_session(&session, &user, visitor);
-        let (next, address) = if self.has_agreed(&request, &user).await? {
+        let mut response = if !request.ask_consent && self.has_agreed(&request, &user).await? {
             let (code, record) = self.new_code(&request, user, visitor);
-            (record, self.address_with_code(&request, code.expose()))
+            self.consume(id, vec![session_record, record], None).await?;
+            self.respond(visit, &request, &Outcome::Code(code.expose()))
         } else {
             let secret = self.new_secret();
             let content = Content::Consent { request, session: records::hex(session.id()), user };
-            (self.record(&secret, &content, INTERACTION_TTL, visitor), self.consent_address(secret.expose()))
+            let record = self.record(&secret, &content, INTERACTION_TTL, visitor);
+            self.consume(id, vec![session_record, record], None).await?;
+            redirect::to(&self.consent_address(secret.expose()))
         };
-        self.consume(id, vec![session_record, next], None).await?;
-        let mut response = redirect::to(&address);
         self.set_session(&mut response, &session);
         Ok(response)
     }

@@ -17,6 +17,7 @@ use crate::logins::LoginError;
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::User;
+use crate::redirect::Outcome;
 use crate::texts::{self, Message, Texts};
 
 const OVER: OAuthError = OAuthError::new("access_denied", "the login is over");
@@ -113,6 +114,16 @@ struct LeavingPage<'a> {
 }
 
 #[derive(Template)]
+#[template(path = "form_post.html")]
+struct FormPage<'a> {
+    frame: &'a Frame,
+    texts: &'a Texts,
+    target: &'a str,
+    fields: &'a [(&'a str, &'a str)],
+    script: &'a str,
+}
+
+#[derive(Template)]
 #[template(path = "message.html")]
 struct MessagePage<'a> {
     frame: &'a Frame,
@@ -150,7 +161,7 @@ impl Provider {
         // An app's own scheme has no pages: such an app gets a response to its request, as it expects one.
         let address = match url::Url::parse(&request.redirect_uri) {
             Ok(url) if matches!(url.scheme(), "http" | "https") => format!("{}/", url.origin().ascii_serialization()),
-            _ => self.address_with_error(request, OVER),
+            _ => self.address(request, &Outcome::Error(OVER)),
         };
         let link = visit.texts.go_to.replace("{client}", self.client_name(request));
         message_page(visit, StatusCode::NOT_FOUND, &visit.texts.over, None, Some((&link, &address)))
@@ -233,6 +244,13 @@ pub(crate) fn logged_out_page(visit: &Visit) -> Response {
 pub(crate) fn leaving_page(visit: &Visit, target: &str) -> Response {
     let Visit { frame, texts } = visit;
     frame.render_without_script(StatusCode::OK, &LeavingPage { frame, texts, target })
+}
+
+/// Posts a response to a client (OAuth 2.0 Form Post Response Mode).
+pub(crate) fn form_page(visit: &Visit, target: &str, fields: &[(&str, &str)]) -> Response {
+    const SCRIPT: &str = "document.forms[0].submit()";
+    let Visit { frame, texts } = visit;
+    frame.render_leaving_form(StatusCode::OK, &FormPage { frame, texts, target, fields, script: SCRIPT }, SCRIPT)
 }
 
 fn message_page(

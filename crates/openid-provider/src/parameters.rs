@@ -32,6 +32,11 @@ impl Parameters {
         }
     }
 
+    /// The first value, even if there are more.
+    pub(crate) fn first(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+
     pub(crate) fn to_query(&self) -> String {
         form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.0).finish()
     }

@@ -11,6 +11,7 @@ use crate::address_pseudonym_key::AddressPseudonymKey;
 use crate::client::Client;
 use crate::keys::SigningKeys;
 use crate::logins::Logins;
+use crate::records::TokenKey;
 
 /// How the provider is reached and whom it serves.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct OpenIdOptions {
     pub session_ttl: Duration,
     /// Hides the addresses of visitors in the database.
     pub pseudonym_key: AddressPseudonymKey,
+    /// Makes tokens.
+    pub token_key: TokenKey,
 }
 
 /// What the provider uses.

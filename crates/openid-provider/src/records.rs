@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
+use ring::hmac;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use usher_engine::UnixMillis;
@@ -81,6 +82,7 @@ pub(crate) struct Found {
     pub(crate) grant_id: Option<OpenIdGrantId>,
     pub(crate) content: Content,
     pub(crate) used: bool,
+    pub(crate) expires_at: UnixMillis,
     pub(crate) expired: bool,
 }
 
@@ -94,6 +96,22 @@ impl Secret {
 
     pub(crate) fn id(&self) -> OpenIdRecordId {
         record_id(&self.0)
+    }
+}
+
+/// Makes the tokens that come of a code or refresh token.
+#[derive(Clone, Debug)]
+pub struct TokenKey(hmac::Key);
+
+impl TokenKey {
+    /// The key that is made of this secret. With another one, a refresh token cannot be used again that was used a moment ago.
+    pub fn new(secret: &[u8; 32]) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, secret))
+    }
+
+    /// A secret of 256 bits, which only this key makes of `of`.
+    pub(crate) fn derive(&self, purpose: &str, of: &str) -> Secret {
+        Secret(BASE64URL.encode(hmac::sign(&self.0, format!("{purpose}\0{of}").as_bytes())))
     }
 }
 
@@ -155,8 +173,8 @@ impl Provider {
         let content = serde_json::from_str(&record.data)
             .map_err(|_| StoreError::Unreadable("a record of the OpenID Connect provider"))?;
         let expired = record.expires_at <= self.clock.now();
-        let OpenIdRecord { id, visitor, grant, used, .. } = record;
-        Ok(Some(Found { id, visitor, grant_id: grant, content, used, expired }))
+        let OpenIdRecord { id, visitor, grant, used, expires_at, .. } = record;
+        Ok(Some(Found { id, visitor, grant_id: grant, content, used, expires_at, expired }))
     }
 
     pub(crate) fn now_secs(&self) -> u64 {

@@ -9,6 +9,7 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::OpenIdKeyError;
+use usher_page_layout::preflight;
 
 use crate::keys::SigningKeys;
 use crate::provider::{OpenIdOptions, OpenIdParts, Provider, SharedProvider};
@@ -64,11 +65,11 @@ impl OpenIdProvider {
             .route("/oauth/end-session", get(end_session::by_get).post(end_session::by_post))
             .route_layer(middleware::from_fn(prefetch_guard::visits_only))
             // These change nothing by GET.
-            .route("/.well-known/openid-configuration", get(discovery::configuration))
-            .route("/oauth/jwks", get(discovery::jwks))
+            .route("/.well-known/openid-configuration", get(discovery::configuration).options(preflight))
+            .route("/oauth/jwks", get(discovery::jwks).options(preflight))
             .route("/oauth/consent", get(consent::show).post(consent::decide))
-            .route("/oauth/token", post(token::exchange).options(discovery::preflight))
-            .route("/oauth/userinfo", get(userinfo::by_get).post(userinfo::by_post).options(discovery::preflight))
+            .route("/oauth/token", post(token::exchange).options(preflight))
+            .route("/oauth/userinfo", get(userinfo::by_get).post(userinfo::by_post).options(preflight))
             .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
             .with_state(Arc::clone(&self.0))
     }

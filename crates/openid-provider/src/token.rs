@@ -1,8 +1,12 @@
 //! `POST /oauth/token`: a code, or a refresh token, becomes tokens.
 //!
 //! A code and a refresh token can be used once. Whoever uses one again has stolen it, or was stolen from: all tokens of its
-//! grant are revoked (RFC 9700 sections 2.1.1 and 2.2.2). Only when a refresh token is used twice within 10 s, the second use is
-//! an error and nothing else.
+//! grant are revoked (RFC 9700 sections 2.1.1 and 2.2.2).
+//!
+//! Only within 10 s a refresh token can be used again: apps send requests in parallel, and responses get lost. What comes of it is
+//! what came of the first use, so a family has one newest refresh token at any time, and a thief and the app cannot both go on: one
+//! of them uses a token that was used long before. The tokens that come of a refresh token are made of it with a key of the service,
+//! so they need not be stored to be the same again, and nobody else can make them.
 
 use std::time::Duration;
 
@@ -17,13 +21,13 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use usher_engine::ports::{OpenIdKeyError, OpenIdStepResult, StoreError};
 
-use crate::authorization_request::OAuthError;
+use crate::authorization_request::{OAuthError, known_scopes};
 use crate::client::Client;
 use crate::client_authentication::Refused;
 use crate::discovery::CROSS_ORIGIN;
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
-use crate::records::{ACCESS_TTL, Content, Found, Grant, REFRESH_TTL};
+use crate::records::{ACCESS_TTL, Content, Found, Grant, REFRESH_TTL, Secret};
 
 const INVALID_CODE: OAuthError = OAuthError::new(
     "invalid_grant",
@@ -32,11 +36,11 @@ const INVALID_CODE: OAuthError = OAuthError::new(
 const INVALID_REFRESH_TOKEN: OAuthError =
     OAuthError::new("invalid_grant", "the refresh token is not valid for this client, revoked or expired");
 
-const USED_JUST_NOW: OAuthError =
-    OAuthError::new("invalid_grant", "the refresh token was used a moment ago: use the one that came of it");
-
-/// For how long after its first use a second use of a refresh token is only refused: an app may send two requests at the same time.
+/// For how long after its first use a refresh token can be used again: an app may send several requests at the same time.
 const PARALLEL_REFRESH: Duration = Duration::from_secs(10);
+
+/// How many refresh tokens are followed, each used within these 10 s, to the newest.
+const MAX_PARALLEL: usize = 32;
 
 enum Failure {
     OAuth(OAuthError),
@@ -124,7 +128,7 @@ impl Provider {
             return Err(INVALID_CODE.into());
         }
         let scopes = grant.scopes.clone();
-        self.issue(client, &found, grant, scopes, request.nonce.as_deref()).await
+        self.issue(client, code, &found, grant, scopes, request.nonce.as_deref()).await
     }
 
     async fn use_refresh_token(&self, client: &Client, parameters: &Parameters) -> Result<Value, Failure> {
@@ -136,18 +140,20 @@ impl Provider {
         if grant.client_id != client.id {
             return Err(INVALID_REFRESH_TOKEN.into());
         }
-        let scopes = match parameters.get("scope")? {
-            None => grant.scopes.clone(),
-            Some(asked) if asked.split(' ').all(|scope| grant.has(scope)) => asked.to_owned(),
-            Some(_) => return Err(OAuthError::new("invalid_scope", "scope has more than was granted").into()),
-        };
-        self.issue(client, &found, grant, scopes, None).await
+        // Unknown ones are ignored, as they were when the user logged in.
+        let asked = known_scopes(parameters.get("scope")?.unwrap_or_default());
+        let scopes = if asked.is_empty() { grant.scopes.clone() } else { asked };
+        if !scopes.split(' ').all(|scope| grant.has(scope)) {
+            return Err(OAuthError::new("invalid_scope", "scope has more than was granted").into());
+        }
+        self.issue(client, token, &found, grant, scopes, None).await
     }
 
-    /// Uses the record that was found and issues tokens, in one transaction.
+    /// Uses the record that was found by `secret` and issues tokens, in one transaction.
     async fn issue(
         &self,
         client: &Client,
+        secret: &str,
         found: &Found,
         grant: &Grant,
         scopes: String,
@@ -161,31 +167,70 @@ impl Provider {
         if found.expired && !found.used {
             return Err(invalid.into());
         }
-        let mut response = json!({ "token_type": "Bearer", "expires_in": ACCESS_TTL.as_secs(), "scope": scopes });
-        let access = self.new_secret();
-        response["access_token"] = access.expose().into();
+        let (access, refresh) = self.successors(secret);
         let accessible = Grant { scopes, ..grant.clone() };
-        if accessible.has("openid") {
-            response["id_token"] = self.id_token(&accessible, nonce, access.expose(), client.algorithm)?.into();
-        }
+        let refresh = grant.has("offline_access").then_some(refresh);
+        let response = self.token_response(client, &accessible, &access, refresh.as_ref(), ACCESS_TTL, nonce)?;
         let mut add = vec![self.record(&access, &Content::AccessToken(accessible), ACCESS_TTL, &found.visitor)];
-        if grant.has("offline_access") {
-            let refresh = self.new_secret();
-            response["refresh_token"] = refresh.expose().into();
-            add.push(self.record(&refresh, &Content::RefreshToken(grant.clone()), REFRESH_TTL, &found.visitor));
+        if let Some(refresh) = &refresh {
+            add.push(self.record(refresh, &Content::RefreshToken(grant.clone()), REFRESH_TTL, &found.visitor));
         }
         for record in &mut add {
             record.grant = found.grant_id;
         }
         match self.use_once(found.id, grace, add, None).await? {
             OpenIdStepResult::Done => Ok(response),
-            OpenIdStepResult::UsedJustNow => Err(USED_JUST_NOW.into()),
+            OpenIdStepResult::UsedJustNow => self.issue_again(client, secret).await,
             OpenIdStepResult::Replayed => {
                 tracing::warn!(client = client.id, "a code or refresh token was used twice: its tokens are revoked");
                 Err(invalid.into())
             }
             OpenIdStepResult::Unknown => Err(invalid.into()),
         }
+    }
+
+    /// The newest tokens of the family of a refresh token that was used a moment ago: those that came of it, or of the one that came
+    /// of it, and so on.
+    async fn issue_again(&self, client: &Client, used: &str) -> Result<Value, Failure> {
+        let (mut access, mut refresh) = self.successors(used);
+        for _ in 0..MAX_PARALLEL {
+            // They are gone if the user or the operator has revoked them.
+            let next = self.find(refresh.expose()).await?.ok_or(INVALID_REFRESH_TOKEN)?;
+            if !next.used {
+                let found = self.find(access.expose()).await?.ok_or(INVALID_REFRESH_TOKEN)?;
+                let Content::AccessToken(grant) = &found.content else { return Err(INVALID_REFRESH_TOKEN.into()) };
+                let left = found.expires_at.since(self.clock.now());
+                return self.token_response(client, grant, &access, Some(&refresh), left, None);
+            }
+            (access, refresh) = self.successors(refresh.expose());
+        }
+        Err(INVALID_REFRESH_TOKEN.into())
+    }
+
+    /// The access token and the refresh token that come of this code or refresh token.
+    fn successors(&self, secret: &str) -> (Secret, Secret) {
+        let key = &self.options.token_key;
+        (key.derive("access token", secret), key.derive("refresh token", secret))
+    }
+
+    fn token_response(
+        &self,
+        client: &Client,
+        grant: &Grant,
+        access: &Secret,
+        refresh: Option<&Secret>,
+        ttl: Duration,
+        nonce: Option<&str>,
+    ) -> Result<Value, Failure> {
+        let mut response = json!({ "token_type": "Bearer", "expires_in": ttl.as_secs(), "scope": grant.scopes });
+        response["access_token"] = access.expose().into();
+        if grant.has("openid") {
+            response["id_token"] = self.id_token(grant, nonce, access.expose(), client.algorithm)?.into();
+        }
+        if let Some(refresh) = refresh {
+            response["refresh_token"] = refresh.expose().into();
+        }
+        Ok(response)
     }
 }
 

@@ -8,6 +8,7 @@ mod accent;
 mod headers;
 mod language;
 mod picture;
+mod preflight;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ pub use self::accent::{AccentColor, AccentError};
 pub use self::headers::HEADERS;
 pub use self::language::Language;
 pub use self::picture::{Picture, PictureSource};
+pub use self::preflight::preflight;
 
 /// The style of all pages but for the accent.
 const STYLE: &str = include_str!("../assets/page.css");
@@ -202,6 +204,16 @@ impl Frame {
     pub fn render_without_script(&self, status: StatusCode, page: &impl Template) -> Response {
         let [_, policy] = &self.site.0.policies;
         self.with_policy(status, page, policy)
+    }
+
+    /// The same for a page with a form that this script sends to another site.
+    pub fn render_leaving_form(&self, status: StatusCode, page: &impl Template, script: &str) -> Response {
+        let [style, script] = [self.style(), script].map(|text| BASE64_STANDARD.encode(Sha256::digest(text)));
+        match HeaderValue::try_from(headers::policy_of_leaving_form(&style, &script)) {
+            Ok(policy) => self.with_policy(status, page, &policy),
+            // Hashes are plain ASCII.
+            Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        }
     }
 
     fn with_policy(&self, status: StatusCode, page: &impl Template, policy: &HeaderValue) -> Response {

@@ -63,7 +63,7 @@ use tokio_util::sync::CancellationToken;
 use usher_engine::operations::LoginMethod;
 use usher_engine::ports::Directory;
 use usher_engine::{Engine, HandshakeView, PaymentView, RefundView, StreamId, VerificationView};
-use usher_page_layout::Site;
+use usher_page_layout::{Site, preflight};
 
 use self::login_methods::OfferedMethods;
 
@@ -158,9 +158,9 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/refund/{stream_id}/{secret}", get(refund::show).post(refund::take))
         .route("/refund/{stream_id}/{secret}/events", get(keyed_page::events::<RefundView>))
         .route("/link/{stream_id}/{secret}", get(link::show).post(link::pay))
-        .route("/lnurlp/{stream_id}/{secret}", get(lnurl_pay::offer))
-        .route("/lnurlp/{stream_id}/{secret}/invoice", get(lnurl_pay::invoice))
-        .route("/.well-known/lnurlp/{name}", get(lnurl_pay::address))
+        .route("/lnurlp/{stream_id}/{secret}", get(lnurl_pay::offer).options(preflight))
+        .route("/lnurlp/{stream_id}/{secret}/invoice", get(lnurl_pay::invoice).options(preflight))
+        .route("/.well-known/lnurlp/{name}", get(lnurl_pay::address).options(preflight))
         .route("/handshake/{stream_id}/{secret}", get(handshake::show))
         .route("/handshake/{stream_id}/{secret}/events", get(keyed_page::events::<HandshakeView>))
         .route("/verify/{session_id}/{secret}", get(age_verification::show))

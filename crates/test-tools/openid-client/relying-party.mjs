@@ -39,7 +39,14 @@ const server = createServer(async (request, response) => {
       });
       response.writeHead(303, { location: target.href }).end();
     } else if (url.pathname === "/callback") {
-      const tokens = await oidc.authorizationCodeGrant(config, url, {
+      let answer = url;
+      if (request.method === "POST") {
+        const chunks = [];
+        for await (const chunk of request) chunks.push(chunk);
+        const headers = { "content-type": request.headers["content-type"] };
+        answer = new Request(url, { method: "POST", headers, body: Buffer.concat(chunks) });
+      }
+      const tokens = await oidc.authorizationCodeGrant(config, answer, {
         pkceCodeVerifier: login.verifier,
         expectedState: login.state,
         expectedNonce: login.nonce,

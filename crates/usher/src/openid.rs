@@ -8,7 +8,7 @@ use http::HeaderMap;
 use usher_engine::operations::LoginState;
 use usher_engine::{BrowserLogin, Engine, StartError, StreamId};
 use usher_openid_provider::{
-    AddressPseudonymKey, BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins, OpenIdOptions,
+    AddressPseudonymKey, BeginLogin, LoginError, LoginOutcome, LoginStarted, Logins, OpenIdOptions, TokenKey,
 };
 use usher_page_layout::Site;
 use usher_pages::{cookie, login_cookie_name, login_cookies};
@@ -24,6 +24,7 @@ pub(crate) fn options(
     pages_url: &str,
     site: &Site,
     pseudonym_key: &[u8; 32],
+    token_key: &[u8; 32],
 ) -> Option<OpenIdOptions> {
     let provider = &config.openid_provider;
     let clients = provider.clients.as_ref()?;
@@ -34,6 +35,7 @@ pub(crate) fn options(
         email_domain: provider.email_domain.as_ref().map(|domain| domain.as_str().to_ascii_lowercase()),
         session_ttl: Duration::from_secs(provider.session_hours.get() * 3600),
         pseudonym_key: AddressPseudonymKey::new(pseudonym_key),
+        token_key: TokenKey::new(token_key),
     })
 }
 

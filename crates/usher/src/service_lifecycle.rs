@@ -155,9 +155,9 @@ impl Service {
         let options = pages(config, site.clone(), directory.clone(), approvals, http.stop.clone());
         let mut pages = usher_pages::router(Arc::clone(&engine), options);
         let mut provider = None;
-        if let Some(options) =
-            openid::options(config, &pages_url, &site, &derived_key(&identity, "usher: addresses of visitors"))
-        {
+        let pseudonym_key = derived_key(&identity, "usher: addresses of visitors");
+        let token_key = derived_key(&identity, "usher: tokens of OpenID Connect");
+        if let Some(options) = openid::options(config, &pages_url, &site, &pseudonym_key, &token_key) {
             let logins = Arc::new(EngineLogins { engine: Arc::clone(&engine), pages_url });
             let parts = OpenIdParts {
                 store: store.clone(),
@@ -171,6 +171,11 @@ impl Service {
             let started = started.map_err(|error| Failure::said(format!("oidc.clients cannot be served: {error}")))?;
             pages = pages.merge(started.router());
             provider = Some(Arc::new(started) as _);
+        }
+        // A proxy may take the path of `pages.public_url` away, or pass it on.
+        let base = site.base();
+        if !base.is_empty() {
+            pages = pages.clone().nest(base, pages);
         }
         let tokens = tokens(config);
         let state = ApiState::new(ApiParts {

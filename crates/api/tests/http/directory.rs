@@ -106,6 +106,11 @@ async fn well_known_nostr_json_is_public() {
     }
     let response = app.http.get(app.url("/.well-known/nostr.json?name=a&name=b")).send().await.unwrap();
     assert_eq!(response.status(), 422);
+    let preflight = app.http.request(http::Method::OPTIONS, app.url("/.well-known/nostr.json")).send().await.unwrap();
+    assert_eq!(
+        (preflight.status().as_u16(), &preflight.headers()["access-control-allow-origin"]),
+        (204, &"*".parse().unwrap())
+    );
     app.stop().await;
 }
 

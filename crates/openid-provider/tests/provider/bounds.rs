@@ -175,27 +175,27 @@ async fn expired_request_takes_its_login_along() {
     panic!("the login stayed");
 }
 
-/// `state` and `nonce` come back as they were sent, so they are stored: at most 1,024 bytes of printable ASCII.
+/// `state` and `nonce` come back as they were sent, so they are stored: at most 8,192 and 1,024 bytes of printable ASCII.
 #[tokio::test]
-async fn state_and_nonce_are_short_and_printable() {
+async fn state_and_nonce_are_bounded_and_printable() {
     let fixture = Fixture::start().await;
-    let (fits, long) = ("~ ".repeat(512), "x".repeat(1_025));
-    for name in ["state", "nonce"] {
+    for (name, most) in [("state", 8_192), ("nonce", 1_024)] {
+        let fits = "~ ".repeat(most / 2);
         let begun = fixture.browser().get(&fixture, &authorize_with(&[(name, &fits)])).await;
         assert!(begun.location().contains("/login/"), "{name}: {begun:?}");
-        for value in [long.as_str(), "\u{1}", "a\nb", "\u{7f}", "ü"] {
+        for value in [&"x".repeat(most + 1), "\u{1}", "a\nb", "\u{7f}", "ü"] {
             let refused = fixture.browser().get(&fixture, &authorize_with(&[(name, value)])).await;
             assert_eq!(refused.status, StatusCode::SEE_OTHER);
             assert!(
                 refused.location().starts_with(&format!("{CALLBACK}?error=invalid_request&")),
                 "{name}: {refused:?}"
             );
-            let state = refused.parameter("state");
-            assert_eq!(
-                state.as_deref(),
-                (name == "nonce").then_some("the state"),
-                "what is refused does not come back"
-            );
+            let expected = if name == "state" { value } else { "the state" };
+            assert_eq!(refused.parameter("state").as_deref(), Some(expected), "an error has the state that came");
         }
     }
+    let twice = format!("{}&state=other", authorize_with(&[]));
+    let refused = fixture.browser().get(&fixture, &twice).await;
+    assert_eq!(refused.parameter("error").as_deref(), Some("invalid_request"));
+    assert_eq!(refused.parameter("state").as_deref(), Some("the state"));
 }

@@ -25,7 +25,7 @@ use usher_engine::testing::{FakeDirectory, ManualClock, SeededRandomness};
 use usher_engine::{ClientNetwork, UnixMillis};
 use usher_openid_provider::{
     AddressPseudonymKey, Algorithm, BeginLogin, Client, ClientSecret, LoginError, LoginOutcome, LoginStarted, Logins,
-    OpenIdOptions, OpenIdParts, OpenIdProvider,
+    OpenIdOptions, OpenIdParts, OpenIdProvider, TokenKey,
 };
 use usher_page_layout::{Site, SiteOptions};
 use usher_protocol::{Keys, PublicKey, SecretKey};
@@ -167,6 +167,7 @@ async fn start(
         email_domain: Some("users.example".to_owned()),
         session_ttl: Duration::from_secs(8 * 3600),
         pseudonym_key: pseudonym_key(),
+        token_key: TokenKey::new(&[8; 32]),
     };
     let directory =
         FakeDirectory::of(user(9)).with_user(user(1), "alice", "alice@shop.example").with_unreachable(user(2));

@@ -69,6 +69,67 @@ async fn refusals_and_timeouts_are_told_to_the_app() {
     }
 }
 
+/// `response_mode=form_post`, which ASP.NET asks for: the response is a form that the browser posts, whatever it says.
+#[tokio::test]
+async fn response_can_be_a_form() {
+    let fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    let form = [("response_mode", "form_post"), ("state", "a \"<state>\" & more")];
+    let is_form = |page: &crate::fixture::Reply, field: &str| {
+        page.is_page(StatusCode::OK);
+        let policy = page.headers["content-security-policy"].to_str().unwrap();
+        assert!(policy.contains("form-action https: http:;") && policy.contains("script-src 'sha256-"), "{policy}");
+        assert!(!policy.contains("'self'") && !policy.contains("unsafe"), "{policy}");
+        for text in [
+            &format!("<form method=\"post\" action=\"{CALLBACK}\">"),
+            &format!("<input type=\"hidden\" name=\"{field}\" value=\""),
+            "name=\"state\" value=\"a &#34;&#60;state&#62;&#34; &#38; more\">",
+            &format!("name=\"iss\" value=\"{ISSUER}\">"),
+            "<script>document.forms[0].submit()</script>",
+        ] {
+            assert!(page.body.contains(text), "{text}: {}", page.body);
+        }
+    };
+    let silent = [&form[..], &[("prompt", "none")]].concat();
+    is_form(&browser.get(&fixture, &authorize_with(&silent)).await, "error");
+    let wrong = [&form[..], &[("response_type", "token")]].concat();
+    is_form(&browser.get(&fixture, &authorize_with(&wrong)).await, "error");
+    browser.get(&fixture, &authorize_with(&form)).await;
+    fixture.approve(1);
+    let asked = browser.get(&fixture, &fixture.login_return()).await;
+    let request = asked.parameter("request").unwrap();
+    let allow = [("request", request.as_str()), ("decision", "allow")];
+    is_form(&browser.post(&fixture, "/usher/oauth/consent", &allow).await, "code");
+    // With a session, and after another login.
+    is_form(&browser.get(&fixture, &authorize_with(&form)).await, "code");
+    let mut other = fixture.browser();
+    other.get(&fixture, &authorize_with(&form)).await;
+    fixture.approve(1);
+    let page = other.get(&fixture, &fixture.login_return()).await;
+    is_form(&page, "code");
+    let code = page.body.split("name=\"code\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert_eq!(fixture.redeem(code).await.status, StatusCode::OK);
+}
+
+/// Also when the user has to log in first, or takes another account.
+#[tokio::test]
+async fn client_that_wants_the_user_to_be_asked_has_the_user_asked() {
+    let fixture = Fixture::start().await;
+    fixture.code(&mut fixture.browser()).await;
+    let mut browser = fixture.browser();
+    browser.get(&fixture, &authorize_with(&[("prompt", "login consent")])).await;
+    fixture.approve(1);
+    let asked = browser.get(&fixture, &fixture.login_return()).await;
+    assert!(asked.location().starts_with("/usher/oauth/consent?"), "{asked:?}");
+    let request = asked.parameter("request").unwrap();
+    browser.post(&fixture, "/usher/oauth/consent", &[("request", &request), ("decision", "other")]).await;
+    fixture.approve(1);
+    let asked = browser.get(&fixture, &fixture.login_return()).await;
+    browser.allow(&fixture, &asked).await;
+    let again = browser.get(&fixture, &authorize_with(&[])).await;
+    assert!(again.parameter("code").is_some(), "{again:?}");
+}
+
 #[tokio::test]
 async fn session_and_its_age_decide_whether_a_login_is_needed() {
     let fixture = Fixture::start().await;

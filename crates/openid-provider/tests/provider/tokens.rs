@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use http::{Request, StatusCode};
 use serde_json::json;
+use usher_engine::ports::OpenIdStore as _;
 use usher_protocol::keys::npub;
 
 use crate::fixture::{CALLBACK, Fixture, SECRET, VERIFIER, authorize_with, claims, encode, user};
@@ -74,31 +75,79 @@ async fn refresh_tokens_rotate_and_a_second_use_revokes_the_family() {
     assert_eq!(fixture.refresh(second["refresh_token"].as_str().unwrap()).await.json()["error"], "invalid_grant");
 }
 
-/// Two requests of one app refresh at the same time: the tokens of the one that came first stay.
+/// What oauth2-proxy does: six requests of one browser refresh at the same time. All get the same tokens, also after a restart, so the
+/// family does not fork.
 #[tokio::test]
-async fn parallel_refresh_revokes_nothing() {
-    let fixture = Fixture::start().await;
+async fn parallel_refresh_gets_the_tokens_of_one_family() {
+    let mut fixture = Fixture::start().await;
     let first = fixture.tokens(&mut fixture.browser()).await;
     let token = first["refresh_token"].as_str().unwrap();
-    let (a, b) = tokio::join!(fixture.refresh(token), fixture.refresh(token));
-    let (won, lost) = if a.status == StatusCode::OK { (a, b) } else { (b, a) };
-    assert_eq!((lost.status, &lost.json()["error"]), (StatusCode::BAD_REQUEST, &json!("invalid_grant")));
-    fixture.clock.turn(Duration::from_millis(9_900));
-    assert_eq!(fixture.refresh(token).await.json()["error"], "invalid_grant");
+    let refresh = || fixture.refresh(token);
+    let (a, b, c, d, e, f) = tokio::join!(refresh(), refresh(), refresh(), refresh(), refresh(), refresh());
+    let second = a.json();
+    for reply in [a, b, c, d, e, f] {
+        assert_eq!(reply.status, StatusCode::OK, "{reply:?}");
+        for name in ["access_token", "refresh_token", "scope", "token_type"] {
+            assert_eq!(reply.json()[name], second[name]);
+        }
+        let (claims, first) = (claims(reply.json()["id_token"].as_str().unwrap()), &first["id_token"]);
+        assert_eq!(claims["sub"], crate::fixture::claims(first.as_str().unwrap())["sub"]);
+    }
+    assert_ne!(second["refresh_token"], first["refresh_token"]);
+    let access = second["access_token"].as_str().unwrap().to_owned();
+    assert_eq!(fixture.userinfo(&access).await.status, StatusCode::OK);
     // Another client has no part in it.
     let form = [("grant_type", "refresh_token"), ("refresh_token", token)];
     assert_eq!(fixture.token("spa", None, &form).await.json()["error"], "invalid_grant");
-    let access = won.json()["access_token"].as_str().unwrap().to_owned();
-    assert_eq!(fixture.userinfo(&access).await.status, StatusCode::OK);
-    let next = fixture.refresh(won.json()["refresh_token"].as_str().unwrap()).await;
-    assert_eq!(next.status, StatusCode::OK, "{next:?}");
+
+    fixture.restart().await;
+    fixture.clock.turn(Duration::from_millis(5_000));
+    let again = fixture.refresh(token).await.json();
+    assert_eq!((&again["access_token"], &again["refresh_token"]), (&second["access_token"], &second["refresh_token"]));
+    assert_eq!(again["expires_in"], 3_595);
+    // One of them goes on: the others get what it got.
+    let third = fixture.refresh(second["refresh_token"].as_str().unwrap()).await.json();
+    fixture.clock.turn(Duration::from_millis(4_900));
+    for old in [&first, &second] {
+        let newest = fixture.refresh(old["refresh_token"].as_str().unwrap()).await.json();
+        assert_eq!(
+            (&newest["access_token"], &newest["refresh_token"]),
+            (&third["access_token"], &third["refresh_token"])
+        );
+    }
 
     // Later it is somebody who should not have it.
     fixture.clock.turn(Duration::from_millis(100));
     assert_eq!(fixture.refresh(token).await.json()["error"], "invalid_grant");
-    assert_eq!(fixture.userinfo(&access).await.status, StatusCode::UNAUTHORIZED);
-    let next = next.json()["refresh_token"].as_str().unwrap().to_owned();
-    assert_eq!(fixture.refresh(&next).await.json()["error"], "invalid_grant");
+    for revoked in [&second, &third] {
+        let access = revoked["access_token"].as_str().unwrap();
+        assert_eq!(fixture.userinfo(access).await.status, StatusCode::UNAUTHORIZED);
+        let refresh = revoked["refresh_token"].as_str().unwrap();
+        assert_eq!(fixture.refresh(refresh).await.json()["error"], "invalid_grant");
+    }
+}
+
+/// A thief and the app both have a refresh token: whichever is later, the family ends at the next use at the latest.
+#[tokio::test]
+async fn refresh_token_used_again_within_the_grace_gives_no_second_family() {
+    let fixture = Fixture::start().await;
+    let first = fixture.tokens(&mut fixture.browser()).await;
+    let token = first["refresh_token"].as_str().unwrap();
+    let of_app = fixture.refresh(token).await.json();
+    let of_thief = fixture.refresh(token).await.json();
+    fixture.clock.turn(Duration::from_secs(60));
+    let refresh = |tokens: &serde_json::Value| tokens["refresh_token"].as_str().unwrap().to_owned();
+    let next = fixture.refresh(&refresh(&of_thief)).await;
+    assert_eq!(next.status, StatusCode::OK, "{next:?}");
+    fixture.clock.turn(Duration::from_secs(60));
+    assert_eq!(fixture.refresh(&refresh(&of_app)).await.json()["error"], "invalid_grant");
+    assert_eq!(fixture.refresh(&refresh(&next.json())).await.json()["error"], "invalid_grant");
+    // What was revoked is not given again, either.
+    assert!(fixture.store.revoke_openid_consent("shop", &user(1).to_hex()).await.unwrap());
+    let first = fixture.tokens(&mut fixture.browser()).await;
+    fixture.refresh(&refresh(&first)).await;
+    assert!(fixture.store.revoke_openid_consent("shop", &user(1).to_hex()).await.unwrap());
+    assert_eq!(fixture.refresh(&refresh(&first)).await.json()["error"], "invalid_grant");
 }
 
 #[tokio::test]
@@ -113,15 +162,46 @@ async fn refresh_can_ask_for_less_but_not_for_more() {
             fixture.token("shop", Some(SECRET), &form).await.json()
         }
     };
-    assert_eq!(refresh("openid admin", token.to_owned()).await["error"], "invalid_scope");
-    let less = refresh("email", token.to_owned()).await;
+    // `groups` was ignored at the login.
+    let less = refresh("email groups", token.to_owned()).await;
+    assert_eq!(less["scope"], "email");
     assert!(less["id_token"].is_null(), "{less}");
     let claims = fixture.userinfo(less["access_token"].as_str().unwrap()).await.json();
     assert!(claims["name"].is_null() && claims["email"].is_string(), "{claims}");
     let all = refresh("openid profile", less["refresh_token"].as_str().unwrap().to_owned()).await;
     assert!(all["id_token"].is_string(), "{all}");
+    let all = refresh("groups", all["refresh_token"].as_str().unwrap().to_owned()).await;
+    assert_eq!(all["scope"], "openid profile email offline_access");
     fixture.clock.turn(Duration::from_secs(30 * 24 * 3600));
     assert_eq!(refresh("openid", all["refresh_token"].as_str().unwrap().to_owned()).await["error"], "invalid_grant");
+}
+
+#[tokio::test]
+async fn refresh_with_a_scope_that_was_not_granted_is_refused() {
+    let fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    let code = fixture.code_for(&mut browser, &[("scope", "openid offline_access groups")]).await;
+    let tokens = fixture.redeem(&code).await.json();
+    let token = tokens["refresh_token"].as_str().unwrap();
+    for (scope, error) in [("openid email groups", "invalid_scope"), ("openid groups", "")] {
+        let form = [("grant_type", "refresh_token"), ("refresh_token", token), ("scope", scope)];
+        let reply = fixture.token("shop", Some(SECRET), &form).await.json();
+        assert_eq!(reply["error"].as_str().unwrap_or_default(), error, "{reply}");
+    }
+}
+
+/// Apps in a browser ask before they send their token or secret (CORS preflight).
+#[tokio::test]
+async fn what_apps_in_a_browser_read_answers_preflights() {
+    let fixture = Fixture::start().await;
+    for path in ["/.well-known/openid-configuration", "/oauth/jwks", "/oauth/token", "/oauth/userinfo"] {
+        let request = Request::options(path).header("origin", "https://spa.example");
+        let reply = fixture.send(request.body(Body::empty()).unwrap()).await;
+        assert_eq!(reply.status, StatusCode::NO_CONTENT, "{path}");
+        assert_eq!(reply.headers["access-control-allow-origin"], "*");
+        assert!(reply.headers["access-control-allow-headers"].to_str().unwrap().contains("authorization"));
+        assert!(reply.headers["access-control-allow-methods"].to_str().unwrap().contains("POST"));
+    }
 }
 
 #[tokio::test]

@@ -86,6 +86,12 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
     {
         note("pages.public_url", "must have neither a query nor a fragment".to_owned());
     }
+    if let Some(url) = reader.peek::<Option<WebUrl>>("pages.public_url").flatten()
+        && !is_plain_path(url.url().path())
+    {
+        let what = "must have a path of letters, digits, `-`, `_`, `.`, `~` and single slashes, or none: proxies change others";
+        note("pages.public_url", what.to_owned());
+    }
     passkey_checks::check(reader, &mut note);
     let api_port = reader.peek::<BoundedInteger<0, 65535>>("info.listen_port").map(BoundedInteger::get);
     let pages_port =
@@ -142,6 +148,12 @@ fn lightning_address(reader: &Reader<'_>, note: &mut impl FnMut(&str, String)) {
 }
 
 /// The profile, as far as its keys are right for themselves.
+fn is_plain_path(path: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    let path = path.strip_prefix('/').unwrap_or(path).trim_end_matches('/');
+    path.is_empty() || path.split('/').all(|segment| !segment.is_empty() && segment.bytes().all(is_plain))
+}
+
 fn profile(reader: &Reader<'_>) -> ProfileChange {
     ProfileChange {
         name: reader.peek::<Option<ProfileName>>("profile.name").flatten().map(|name| name.as_str().to_owned()),

@@ -293,7 +293,7 @@ configuration! {
     /// Pages for users' browsers.
     ["pages"] pages: Pages {
         /// How a user's browser reaches this service. Default: the loopback address on which it listens, which only
-        /// browsers on the same machine reach. Use https unless it is one.
+        /// browsers on the same machine reach. Use https unless it is one. With a path, a proxy may take it away or pass it on.
         public_url: Option<WebUrl>;
         /// The domain that passkeys are bound to (WebAuthn's RP id): the host of `pages.public_url` by default, or a domain
         /// above it. Users' keys depend on it: under another domain, users have other keys. Pages at other hosts below it can

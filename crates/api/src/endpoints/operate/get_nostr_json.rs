@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
-use http::HeaderValue;
-use http::header::ACCESS_CONTROL_ALLOW_ORIGIN;
+use http::header::{ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN};
+use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use usher_engine::ports::WellKnown;
 use utoipa::ToSchema;
@@ -75,4 +75,14 @@ pub(crate) async fn get_nostr_json(
     };
     let for_all = (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     Ok(([for_all], Json(Names::from(told))).into_response())
+}
+
+/// `OPTIONS`: pages of other sites may send any header (Fetch standard, CORS preflight).
+pub(crate) async fn preflight() -> Response {
+    let headers = [
+        (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
+        (ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET")),
+        (ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("*")),
+    ];
+    (StatusCode::NO_CONTENT, headers).into_response()
 }

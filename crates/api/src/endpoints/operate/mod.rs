@@ -21,7 +21,7 @@ mod revoke_oidc_key;
 mod rotate_oidc_keys;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, options};
 use usher_engine::access::Scope;
 use utoipa_axum::routes;
 
@@ -35,7 +35,8 @@ pub(crate) use get_openapi_document::OpenApiSource;
 
 /// The service's own name alone, for the listener of the pages.
 pub(crate) fn own_name() -> Router<ApiState> {
-    Router::new().route("/.well-known/nostr.json", get(get_nostr_json::get_nostr_json))
+    Router::new()
+        .route("/.well-known/nostr.json", get(get_nostr_json::get_nostr_json).options(get_nostr_json::preflight))
 }
 
 pub(super) fn group() -> EndpointGroup {
@@ -57,6 +58,7 @@ pub(super) fn group() -> EndpointGroup {
     .endpoint(Scope::Admin.of_service(), routes!(rotate_oidc_keys::rotate_oidc_keys))
     .endpoint(Scope::Admin.of_service(), routes!(revoke_oidc_key::revoke_oidc_key))
     .endpoint_for(AuthPolicy::Public, routes!(get_nostr_json::get_nostr_json))
+    .file(AuthPolicy::Public, "/.well-known/nostr.json", options(get_nostr_json::preflight))
     .endpoint(Scope::Admin.of_nothing(), routes!(get_version::get_version))
     .endpoint_for(AuthPolicy::Docs, routes!(get_openapi_document::get_openapi_document))
     .endpoint_for(AuthPolicy::Docs, routes!(docs_page::show_docs))
