@@ -217,10 +217,9 @@ impl<K: Clone + Eq + Hash, V> Places<K, V> {
         }
     }
 
-    /// Whether the place is in use: open, or seen a moment ago. For how long it is protected does not matter.
-    pub fn is_in_use(&self, key: &K, now: Duration) -> bool {
-        let after_seen = self.limits.protection.after_seen;
-        self.taken.get(key).is_some_and(|taken| taken.open > 0 || now.saturating_sub(taken.seen_at) < after_seen)
+    /// Whether the place is in use, and not for too long: open, or seen a moment ago.
+    pub fn is_protected(&self, key: &K, now: Duration) -> bool {
+        self.taken.get(key).is_some_and(|taken| taken.turn.0 > now)
     }
 
     /// The value of a place.

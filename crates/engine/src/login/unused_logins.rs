@@ -131,11 +131,11 @@ impl UnusedLogins {
         self.0.table.lock().places.get(&id).is_some()
     }
 
-    /// Whether this login is one of them, no page waits for it, and none was seen a moment ago.
+    /// Whether this login is one of them, and no page waits for it or was seen a moment ago: none that is protected.
     pub(crate) fn is_idle(&self, id: StreamId) -> bool {
         let now = self.0.clock.monotonic();
         let table = self.0.table.lock();
-        table.places.get(&id).is_some_and(|is_opened| !(*is_opened && table.places.is_in_use(&id, now)))
+        table.places.get(&id).is_some_and(|is_opened| !(*is_opened && table.places.is_protected(&id, now)))
     }
 
     pub(crate) fn seen(&self, id: StreamId) {

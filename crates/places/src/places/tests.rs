@@ -129,7 +129,7 @@ fn open_connection_keeps_a_place_for_a_bounded_time() {
         places.seen(&3, NOW + SECOND * second);
     }
     let end = NOW + SECOND * 300;
-    assert!(places.is_in_use(&3, end));
+    assert!(places.is_protected(&3, NOW) && !places.is_protected(&3, end));
     for n in 8..16 {
         assert_eq!(take(&mut places, n, &crowd, end), Ok(vec![n - 8]));
     }

@@ -47,8 +47,10 @@ fn login_that_is_used_makes_no_room_for_others_of_its_network() {
     logins.remove(id(4));
     assert_eq!(logins.begin(id(6), ClientNetwork::Loopback), Ok(Vec::new()), "somebody has named a key");
     // Nobody holds a place for ever.
-    clock.turn(Duration::from_secs(150));
+    clock.turn(Duration::from_secs(149));
     assert!(!logins.is_idle(id(2)));
+    clock.turn(Duration::from_secs(1));
+    assert!(logins.is_idle(id(2)));
     assert_eq!(logins.begin(id(7), ClientNetwork::Loopback), Ok(vec![id(5)]), "nobody has seen it");
     logins.seen(id(6));
     logins.seen(id(7));
