@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Duration, Instant};
-use usher_engine::UnixMillis;
 use usher_engine::ports::{MintAuthToken, TicketJobId};
+use usher_engine::{Origin, RequestContext, UnixMillis};
 
 use crate::job_failure::{Failure, Refusal};
 use crate::stored_job::Ending;
@@ -16,6 +16,9 @@ use crate::stored_job::Ending;
 /// When there are as many jobs as there may be in all, a mint of which fewer than one part in so many of them wait can still have
 /// another.
 const FAIR: usize = 64;
+
+/// The part of all jobs that one API key may have: those at mints that never respond stay.
+const PART_OF_KEY: usize = 4;
 
 /// How far a running job is.
 #[derive(Clone)]
@@ -36,6 +39,8 @@ pub(crate) struct Entry {
     pub(crate) id: TicketJobId,
     pub(crate) fingerprint: String,
     mint_url: String,
+    /// The API key that asked for it; `None`: somebody else, or before the start.
+    origin: Option<Origin>,
     progress: watch::Sender<Progress>,
     /// Somebody asked for the job: the next attempt is due now.
     pub(crate) nudge: Notify,
@@ -196,6 +201,7 @@ impl Jobs {
         limits: Option<Limits>,
         awaited: bool,
     ) -> Result<Option<Added>, Refusal> {
+        let origin = RequestContext::current().and_then(|context| context.origin);
         let mut jobs = self.0.lock();
         if jobs.contains_key(&id) {
             return Ok(None);
@@ -203,10 +209,12 @@ impl Jobs {
         if let Some(limits) = limits {
             let of_mint = jobs.values().filter(|entry| entry.mint_url == mint_url);
             let (parked, working): (Vec<_>, Vec<_>) = of_mint.partition(|entry| entry.is_parked());
+            let of_key = jobs.values().filter(|entry| entry.origin.is_some() && entry.origin == origin).count();
             let busy = jobs.values().filter(|entry| !entry.is_parked()).count();
             if busy >= limits.in_all
                 || jobs.len() >= limits.in_all && parked.len() >= limits.in_all / FAIR
                 || working.len() >= limits.per_mint
+                || of_key >= limits.in_all / PART_OF_KEY
             {
                 return Err(Refusal::Overloaded);
             }
@@ -215,6 +223,7 @@ impl Jobs {
             id,
             fingerprint: fingerprint.to_owned(),
             mint_url: mint_url.to_owned(),
+            origin,
             progress: watch::Sender::new(Progress::Working(None)),
             nudge: Notify::new(),
             waiters: Mutex::default(),
@@ -254,5 +263,27 @@ impl Jobs {
 
     pub(crate) fn len(&self) -> usize {
         self.0.lock().len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_key_has_a_quarter_of_all_jobs() {
+        let jobs = Jobs::default();
+        let limits = Some(Limits { per_mint: 8, in_all: 8 });
+        let add = async |key: i64, n: u8| {
+            let context = RequestContext { origin: Some(Origin(key)), ..RequestContext::default() };
+            let added =
+                async { jobs.add(TicketJobId([n; 32]), "", &format!("https://{n}.example"), limits, false).is_ok() };
+            Arc::new(context).scope(added).await
+        };
+        assert!(add(1, 1).await && add(1, 2).await);
+        assert!(!add(1, 3).await, "whatever the mint");
+        assert!(add(2, 3).await);
+        jobs.remove(TicketJobId([1; 32]));
+        assert!(add(1, 4).await);
     }
 }

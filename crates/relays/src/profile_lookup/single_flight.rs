@@ -9,15 +9,26 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::LookUpError;
+use usher_engine::{Origin, RequestContext};
+
+/// The part of the look-ups that those of one API key may be: a slow server makes each last for seconds.
+const PART_OF_KEY: usize = 4;
 
 /// Look-ups in progress, limited in number. Each is a task of its own: when its caller goes away, the result serves
 /// the next one.
 #[derive(Debug)]
 pub(crate) struct SingleFlight<K, V> {
-    running: Mutex<HashMap<K, watch::Receiver<Option<V>>>>,
+    running: Mutex<HashMap<K, Running<V>>>,
     most: usize,
     tasks: TaskTracker,
     stop: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Running<V> {
+    result: watch::Receiver<Option<V>>,
+    /// The API key for which it began.
+    origin: Option<Origin>,
 }
 
 impl<K, V> SingleFlight<K, V>
@@ -39,17 +50,19 @@ where
     where
         F: Future<Output = V> + Send + 'static,
     {
+        let origin = RequestContext::current().and_then(|context| context.origin);
         let mut result = {
             let mut running = self.running.lock();
-            if let Some(result) = running.get(&key) {
-                result.clone()
+            let of_key = running.values().filter(|other| origin.is_some() && other.origin == origin).count();
+            if let Some(running) = running.get(&key) {
+                running.result.clone()
             } else if let Some(known) = known() {
                 return Ok(known);
-            } else if running.len() >= self.most {
+            } else if running.len() >= self.most || of_key >= (self.most / PART_OF_KEY).max(1) {
                 return Err(LookUpError::Busy);
             } else {
                 let (land, result) = watch::channel(None);
-                running.insert(key.clone(), result.clone());
+                running.insert(key.clone(), Running { result: result.clone(), origin });
                 let flight = Flight { single_flight: Arc::clone(self), key };
                 let looking = self.stop.clone().run_until_cancelled_owned(look_up());
                 self.tasks.spawn(async move {
@@ -112,6 +125,24 @@ mod tests {
         assert_eq!(single_flight.join(3, || Some(7), || async { 8 }).await, Ok(7));
         tasks.close();
         tasks.wait().await;
+    }
+
+    #[tokio::test]
+    async fn one_key_has_a_quarter_of_the_look_ups() {
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let single_flight = SingleFlight::<u8, u8>::new(8, tasks.clone(), stop.clone());
+        let begins = async |key: Option<i64>, number: u8| {
+            let context = RequestContext { origin: key.map(Origin), ..RequestContext::default() };
+            let look_up = Arc::clone(&single_flight);
+            let joined = async move { look_up.join(number, || None, std::future::pending).await };
+            let mut joined = Box::pin(Arc::new(context).scope(joined));
+            futures_util::poll!(&mut joined).is_pending()
+        };
+        assert!(begins(Some(1), 1).await && begins(Some(1), 2).await);
+        assert!(!begins(Some(1), 3).await);
+        assert!(begins(Some(1), 2).await, "one that is under way serves all");
+        assert!(begins(Some(2), 3).await && begins(None, 4).await);
+        stop.cancel();
     }
 
     #[tokio::test]
