@@ -109,7 +109,10 @@ impl Kept {
     /// Ends everything that this process does, unless it has given the lease up. Logs nothing before that: a log that is not read
     /// would hold it up.
     fn lost(&self, why: &'static str) {
-        match self.on_loss() {
+        let on_loss = self.on_loss();
+        // Closes the gate, and is said once.
+        self.set_on_loss(OnLoss::Nothing);
+        match on_loss {
             Some(OnLoss::StartOver) | None => self.process.start_over(why),
             Some(OnLoss::Exit) => self.process.exit(),
             Some(OnLoss::Nothing) => {}
@@ -206,7 +209,7 @@ async fn renew(lease: Arc<dyn LeaseStore>, held: Held, kept: Arc<Kept>) {
         // One that takes too long is given up with its connection: the next one has another.
         match tokio::time::timeout(pause * 2, lease.renew(epoch, lasts)).await {
             Ok(Ok(true)) => *kept.certain_until.lock() = asked_at + lasts,
-            Ok(Ok(false)) => kept.lost("another instance may have the lease"),
+            Ok(Ok(false)) => return kept.lost("another instance may have the lease"),
             Ok(Err(error)) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the lease was not renewed; trying again");
             }

@@ -11,7 +11,10 @@ use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_tungstenite::client_async_with_config;
 use tokio_tungstenite::tungstenite;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::handshake::client::Response;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::http::header::USER_AGENT;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use url::{Host, Url};
 
@@ -127,8 +130,13 @@ pub async fn open(
         } else {
             Box::new(metered)
         };
-        let upgraded = client_async_with_config(url.as_str(), plaintext, Some(config)).await;
-        upgraded.map_err(|error| DialError::Handshake(Box::new(error)))
+        let failed = |error| DialError::Handshake(Box::new(error));
+        let mut request = url.as_str().into_client_request().map_err(failed)?;
+        // Some operators of relays refuse what does not say what it is.
+        request
+            .headers_mut()
+            .insert(USER_AGENT, HeaderValue::from_static(concat!("Usher/", env!("CARGO_PKG_VERSION"))));
+        client_async_with_config(request, plaintext, Some(config)).await.map_err(failed)
     };
     let upgraded = timeout(timing.handshake, handshake).await;
     let (socket, response) = upgraded.unwrap_or(Err(DialError::HandshakeTimeout))?;
@@ -170,4 +178,34 @@ fn prepare(stream: &TcpStream, timing: &Timing) -> io::Result<()> {
     let whole = |time: Duration| time.max(Duration::from_secs(1));
     let keepalive = TcpKeepalive::new().with_time(whole(timing.ping_after)).with_interval(whole(timing.pong_within));
     socket.set_tcp_keepalive(&keepalive)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_handshake_says_who_asks() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("ws://{}/", listener.local_addr().unwrap()).parse().unwrap();
+        let timing = Timing::default();
+        let options = DialOptions {
+            source: AddressSource::Operator,
+            timing: &timing,
+            tls: None,
+            max_message_bytes: 1024,
+            dialer: None,
+            gate: None,
+        };
+        let relay = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut head = [0; 4096];
+            let count = stream.read(&mut head).await.unwrap();
+            String::from_utf8_lossy(&head[..count]).to_lowercase()
+        };
+        let (head, _) = tokio::join!(relay, dial(&url, &options, |_| true));
+        assert!(head.contains(concat!("user-agent: usher/", env!("CARGO_PKG_VERSION"))), "{head}");
+    }
 }

@@ -27,7 +27,6 @@ const TIMEOUT: Duration = Duration::from_secs(180);
 /// Small, since a test has little data and a machine runs many tests; but a commit is on disk.
 const SETTINGS: &[&str] = &[
     "listen_addresses=127.0.0.1",
-    "unix_socket_directories=",
     "shared_buffers=16MB",
     "max_connections=100",
     "fsync=on",
@@ -134,6 +133,7 @@ impl PostgresServer {
         for setting in SETTINGS {
             server.args(["-c", setting]);
         }
+        server.arg("-c").arg(format!("unix_socket_directories={}", self.folder().display()));
         if self.has_tls {
             server.args(["-c", "ssl=on"]);
         }
@@ -165,6 +165,15 @@ impl PostgresServer {
     /// The URL of a database behind a proxy on this port.
     pub fn url_by(&self, port: u16, database: &str) -> String {
         format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{port}/{database}?sslmode=disable")
+    }
+
+    /// URLs of a database over the server's Unix socket, which is in its [folder](Self::folder): each way to name one.
+    pub fn socket_urls(&self, database: &str) -> [String; 2] {
+        let (port, folder) = (self.port, self.folder().display().to_string());
+        [
+            format!("postgres://{USER}:{PASSWORD}@/{database}?host={folder}&port={port}"),
+            format!("postgres://{USER}:{PASSWORD}@{}:{port}/{database}", folder.replace('/', "%2F")),
+        ]
     }
 
     /// The port on which the server listens.

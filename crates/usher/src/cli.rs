@@ -233,7 +233,9 @@ pub struct ListenCommand {
     /// Signs with what this file holds.
     #[arg(long, value_name = "FILE")]
     pub secret_file: Option<PathBuf>,
-    /// The service's base URL [default: from the configuration].
+    /// The service's base URL [default: where the service of the data directory runs].
+    ///
+    /// Without --token-file only that service gets the token.
     #[arg(long, value_name = "URL")]
     pub base: Option<String>,
     /// The file that holds the service's token [default: auth.auth_token of the configuration].

@@ -10,8 +10,8 @@ use rustls::pki_types::pem::PemObject as _;
 use usher_engine::ports::{Clock as _, SystemClock};
 use usher_instance::{ActiveLease, Held, OnLoss};
 use usher_store::{
-    Acquired, Database, Lease, LeaseHolder, LeaseRequest, OpenError, PostgresOpenError, PostgresOptions, PostgresStore,
-    SqliteOptions, SqliteStore,
+    Acquired, Database, Lease, LeaseHolder, LeaseRequest, OpenError, PostgresFailure, PostgresOpenError,
+    PostgresOptions, PostgresStore, SqliteOptions, SqliteStore,
 };
 
 use crate::config::Config;
@@ -95,6 +95,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Failure> {
 /// What the failure to open a PostgreSQL database means; `None` when it may pass by itself.
 pub fn refusal(error: &PostgresOpenError) -> Option<Failure> {
     match error {
+        PostgresOpenError::Unusable(PostgresFailure::SharedSession) => Some(Failure::refused(chain(error))),
         PostgresOpenError::Unusable(_) | PostgresOpenError::Migration { .. } => None,
         PostgresOpenError::Url(_)
         | PostgresOpenError::Certificate(_)

@@ -8,6 +8,7 @@ pub mod database;
 pub mod doctor;
 pub mod failure;
 mod lightning_backend;
+pub mod local_instance;
 pub mod logging;
 pub mod notify;
 mod openid;

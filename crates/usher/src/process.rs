@@ -1,5 +1,12 @@
 //! What the process itself is prepared for.
 
+use std::net::SocketAddr;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 use usher_instance::{Process, Watching};
 
 /// Files that are open beside connections of callers: at most 1,024 posts to the webhook and 768 for 256 Lightning nodes that
@@ -102,6 +109,89 @@ pub fn log_panics() {
 /// Tells a program that was started anew why.
 const STARTED_OVER: &str = "USHER_STARTED_OVER";
 
+/// How long requests may take to be answered that were under way when this instance ceased to be the active one.
+const ANSWERED_WITHIN: Duration = Duration::from_millis(100);
+
+/// Cancelled when this process is about to start over.
+static STEPPING_DOWN: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
+
+/// Cancelled when this process is about to start over: what is under way has no result that anybody may be told.
+pub fn stepping_down() -> CancellationToken {
+    STEPPING_DOWN.clone()
+}
+
+/// Sockets that go on to listen when this process starts over: clients wait a moment instead of being refused.
+#[cfg(unix)]
+static KEPT: Mutex<Vec<std::os::fd::OwnedFd>> = Mutex::new(Vec::new());
+
+/// Keeps this socket when this process starts over.
+#[cfg(unix)]
+pub fn keep(listener: &TcpListener) {
+    if let Ok(kept) = rustix::io::fcntl_dupfd_cloexec(listener, 0) {
+        KEPT.lock().push(kept);
+    }
+}
+
+/// Keeps this socket when this process starts over: not on this system.
+#[cfg(not(unix))]
+pub fn keep(_listener: &TcpListener) {}
+
+/// Keeps none: the process ends, and nobody is to wait for it.
+pub fn keep_none() {
+    #[cfg(unix)]
+    KEPT.lock().clear();
+}
+
+/// Passes the kept sockets on to the next program, as systemd passes sockets.
+#[cfg(unix)]
+fn pass_on(command: &mut std::process::Command) -> Option<Vec<std::os::fd::OwnedFd>> {
+    use std::os::fd::AsRawFd as _;
+
+    use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+
+    /// The numbers of most file descriptors are below those of a process's connections.
+    const FIRST: std::ops::Range<i32> = 512..1024;
+    let kept = KEPT.lock();
+    let at = |first: i32| -> Option<Vec<_>> {
+        let numbered = kept.iter().zip(first..);
+        let socket = |(kept, number)| fcntl_dupfd_cloexec(kept, number).ok().filter(|fd| fd.as_raw_fd() == number);
+        numbered.map(socket).collect()
+    };
+    // One after the other, as the convention is.
+    let (first, passed) = FIRST.step_by(8).find_map(|first| Some((first, at(first)?)))?;
+    for socket in &passed {
+        fcntl_setfd(socket, FdFlags::empty()).ok()?;
+    }
+    command.env("LISTEN_FDS", passed.len().to_string()).env("LISTEN_PID", std::process::id().to_string());
+    command.env("LISTEN_FDS_FIRST_FD", first.to_string());
+    Some(passed)
+}
+
+/// The socket for this address that the program before this one has passed on.
+#[cfg(unix)]
+pub fn passed_on(address: SocketAddr) -> Option<TcpListener> {
+    static PASSED: LazyLock<Mutex<Vec<std::net::TcpListener>>> = LazyLock::new(|| {
+        let mut sockets = listenfd::ListenFd::from_env();
+        Mutex::new((0..sockets.len()).filter_map(|index| sockets.take_tcp_listener(index).ok().flatten()).collect())
+    });
+    let is_it = |listener: &std::net::TcpListener| {
+        listener
+            .local_addr()
+            .is_ok_and(|bound| bound.ip() == address.ip() && (address.port() == 0 || bound.port() == address.port()))
+    };
+    let mut passed = PASSED.lock();
+    let listener = passed.iter().position(is_it).map(|index| passed.remove(index))?;
+    rustix::io::fcntl_setfd(&listener, rustix::io::FdFlags::CLOEXEC).ok()?;
+    listener.set_nonblocking(true).ok()?;
+    TcpListener::from_std(listener).ok()
+}
+
+/// The socket for this address that the program before this one has passed on: none on this system.
+#[cfg(not(unix))]
+pub fn passed_on(_address: SocketAddr) -> Option<TcpListener> {
+    None
+}
+
 /// Ends everything that this process does and starts the same program anew in its place, with the same arguments, which logs
 /// why ([`log_start_over`]).
 pub fn start_over(why: &str) -> ! {
@@ -117,6 +207,7 @@ pub fn start_over(why: &str) -> ! {
             if let Some(name) = arguments.next() {
                 command.arg0(name);
             }
+            let _passed = pass_on(&mut command);
             // Returns only when it has failed.
             let _ = command.args(arguments).env(STARTED_OVER, why).exec();
         }
@@ -143,7 +234,15 @@ impl Process for ThisProcess {
     }
 
     fn start_over(&self, why: &'static str) {
-        start_over(why);
+        // Nothing reaches wallets, apps or the database any more: only those who wait are told.
+        STEPPING_DOWN.cancel();
+        let end = move || {
+            std::thread::sleep(ANSWERED_WITHIN);
+            start_over(why);
+        };
+        if std::thread::Builder::new().name("start over".to_owned()).spawn(end).is_err() {
+            start_over(why);
+        }
     }
 
     fn exit(&self) {

@@ -32,7 +32,9 @@ use crate::config::Config;
 use crate::config::setting::VerificationProvider;
 use crate::failure::Failure;
 use crate::lightning_backend::{self, EmbeddedNode};
+use crate::local_instance::AddressFile;
 use crate::openid::{self, EngineLogins};
+use crate::process::passed_on;
 use crate::profile_directory;
 use crate::service_options::{
     derived_key, engine_options, limits, pages, pages_url, previous_token, rate_options, serve_options, service_name,
@@ -59,6 +61,7 @@ pub struct Service {
     tokens: ApiTokens,
     webhook: Option<Arc<HttpWebhookSender>>,
     node: EmbeddedNode,
+    _address_file: Option<AddressFile>,
 }
 
 impl Service {
@@ -217,7 +220,21 @@ impl Service {
             }
             None => serve(listener, Surface::Everything),
         }
-        Ok(Self { address, pages_address, engine, http, operations, relays, store, tickets, tokens, webhook, node })
+        let _address_file = AddressFile::write(data_dir, address);
+        Ok(Self {
+            address,
+            pages_address,
+            engine,
+            http,
+            operations,
+            relays,
+            store,
+            tickets,
+            tokens,
+            webhook,
+            node,
+            _address_file,
+        })
     }
 
     /// Where it listens for the pages, if they have a listener of their own.
@@ -306,6 +323,9 @@ async fn listen_for_pages(config: &Config) -> Result<Option<TcpListener>, Failur
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+    if let Some(listener) = passed_on(address) {
+        return Ok(listener);
+    }
     TcpListener::bind(address).await.map_err(|error| {
         let hint = match error.kind() {
             io::ErrorKind::AddrInUse => " (does another instance run?)",

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
 use usher_address_guard::AddressSource;
-use usher_api::{ApiTokens, ForwardingKey, Limits, ServeOptions, TrustedProxies};
+use usher_api::{ApiTokens, ForwardingKey, InstanceKey, Limits, ServeOptions, TrustedProxies};
 use usher_engine::audit::AuditOptions;
 use usher_engine::ports::{AuditKey, Directory, MintAuthToken};
 use usher_engine::{EngineOptions, PageRules, PaymentRules, RelyingParty, SpendingRules, VerificationRules};
@@ -26,6 +26,7 @@ use crate::config::Config;
 use crate::config::passkey_checks::passkey_host;
 use crate::config::setting::BoundedInteger;
 use crate::failure::Failure;
+use crate::process::stepping_down;
 
 /// How long a stop waits for calls that run. Container runtimes kill after ten seconds; two are for what follows.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
@@ -237,6 +238,8 @@ pub(crate) fn serve_options(config: &Config, identity: &Identity) -> ServeOption
         trusted_proxies: TrustedProxies::new(config.pages.trusted_proxies.networks().iter().copied()),
         trusted_api_proxies: TrustedProxies::new(config.info.trusted_proxies.networks().iter().copied()),
         forwarding: config.database.url.is_some().then(|| forwarding_key(identity)),
+        instance: Some(instance_key(identity)),
+        stepping_down: config.database.url.is_some().then(stepping_down),
         ..ServeOptions::default()
     }
 }
@@ -244,6 +247,11 @@ pub(crate) fn serve_options(config: &Config, identity: &Identity) -> ServeOption
 /// What the instances of a service know each other by.
 pub(crate) fn forwarding_key(identity: &Identity) -> ForwardingKey {
     ForwardingKey::new(derived_key(identity, "usher: requests that a standby forwards"))
+}
+
+/// What commands know the instance of their data directory by.
+pub(crate) fn instance_key(identity: &Identity) -> InstanceKey {
+    InstanceKey::new(derived_key(identity, "usher: proof of the instance to commands"))
 }
 
 pub(crate) fn count(number: u64) -> usize {

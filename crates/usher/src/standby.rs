@@ -1,6 +1,7 @@
 //! Serves as a standby until this instance is the active one of those that share its PostgreSQL database. How it becomes that,
 //! and what happens when it loses the lease, is `crates/instance`.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use usher_store::{Lease, LeaseHolder};
 
 use crate::database::{SharedDatabase, refusal};
 use crate::failure::{Failure, chain};
+use crate::output::tell;
 use crate::process::ThisProcess;
 
 /// How long requests that are being forwarded may take to end when this instance stops.
@@ -96,6 +98,17 @@ async fn wait(
     show_failure: impl Fn(Option<&str>),
     stop: &CancellationToken,
 ) -> Result<BecameActive, Failure> {
+    // Once, also where the log does not go to the terminal: nothing that is configured may be right.
+    let told = Cell::new(false);
+    let show_failure = |failure: Option<&str>| {
+        if let Some(why) = failure
+            && !told.replace(true)
+        {
+            tell(&format!("usher: {why}; trying again"));
+        }
+        told.set(true);
+        show_failure(failure);
+    };
     let connect = || async {
         match Lease::connect(&database.options).await {
             Ok(lease) => Ok(Arc::new(lease) as Arc<dyn LeaseStore>),

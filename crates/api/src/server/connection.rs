@@ -1,11 +1,13 @@
 //! One connection.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::response::IntoResponse as _;
 use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -15,12 +17,17 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::Service as _;
+use usher_engine::ports::OsRandomness;
 
 use super::options::ServeOptions;
 use crate::connection_lease::ConnectionLease;
 use crate::connection_table::ConnectionPermit;
 use crate::forwarding_key::ForwardingKey;
+use crate::instance_proof::{InstanceKey, Prover, USHER_PROOF};
+use crate::middleware::finish_response;
 use crate::peer_address::Peer;
+use crate::request_id::RequestId;
+use crate::standby::outcome_unknown;
 
 /// Largest buffer for reading and for writing, each, of one connection.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -33,6 +40,8 @@ pub(super) struct Connections {
     first_request_timeout: Duration,
     write_timeout: Duration,
     forwarding: Option<ForwardingKey>,
+    instance: Option<InstanceKey>,
+    stepping_down: Option<CancellationToken>,
     stop: CancellationToken,
 }
 
@@ -50,6 +59,8 @@ impl Connections {
             first_request_timeout: options.first_request_timeout,
             write_timeout: options.write_timeout,
             forwarding: options.forwarding.clone(),
+            instance: options.instance.clone(),
+            stepping_down: options.stepping_down.clone(),
             stop,
         }
     }
@@ -67,6 +78,7 @@ impl Connections {
             tracing::debug!(%error, "TCP_NODELAY was not set");
         }
         let peer = stream.peer_addr().ok().map(|address| Peer(address.ip()));
+        let prover = self.instance.clone().zip(stream.local_addr().ok()).map(|(key, address)| Prover { key, address });
         // A client that takes no bytes for so long is gone, whether or not its system still acknowledges them.
         if let Err(error) = socket2::SockRef::from(&stream).set_tcp_user_timeout(Some(self.write_timeout)) {
             tracing::debug!(%error, "TCP_USER_TIMEOUT was not set");
@@ -75,11 +87,14 @@ impl Connections {
         let service = {
             let (router, has_requested) = (self.router.clone(), Arc::clone(&has_requested));
             let forwarding = self.forwarding.clone();
+            // A token of its own, as below.
+            let stepping_down = self.stepping_down.as_ref().map(CancellationToken::child_token);
             let lease = ConnectionLease::new(self.api.clone(), cut.clone(), place, open);
             service_fn(move |request: Request<Incoming>| {
                 has_requested.store(true, Ordering::Relaxed);
                 let mut request = request.map(Body::new);
                 request.extensions_mut().insert(lease.clone());
+                let proof = prover.as_ref().and_then(|prover| prover.answer(&request));
                 let client = forwarding.as_ref().and_then(|key| key.client(&request));
                 if client.is_some() {
                     // Many clients come from the address of another instance, which limits each of them.
@@ -88,7 +103,25 @@ impl Connections {
                 if let Some(peer) = client.or(peer) {
                     request.extensions_mut().insert(peer);
                 }
-                router.clone().call(request)
+                let stepping_down = stepping_down.clone();
+                let request_id = stepping_down.as_ref().map(|_| RequestId::of(request.headers(), &OsRandomness));
+                let response = router.clone().call(request);
+                async move {
+                    let mut response = match (stepping_down, request_id) {
+                        (Some(stepping_down), Some(request_id)) => tokio::select! {
+                            biased;
+                            () = stepping_down.cancelled() => {
+                                let mut response = outcome_unknown().into_response();
+                                finish_response(&mut response, &request_id);
+                                response
+                            }
+                            response = response => response?,
+                        },
+                        _ => response.await?,
+                    };
+                    response.headers_mut().extend(proof.map(|proof| (USHER_PROOF, proof)));
+                    Ok::<_, Infallible>(response)
+                }
             })
         };
         let connection = self.http.serve_connection(TokioIo::new(stream), service).with_upgrades();

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::connection_table::Bounds;
 use crate::surface::Surface;
-use crate::{ForwardingKey, TrustedProxies};
+use crate::{ForwardingKey, InstanceKey, TrustedProxies};
 
 /// How connections are treated.
 #[derive(Clone, Debug)]
@@ -34,6 +36,10 @@ pub struct ServeOptions {
     pub trusted_api_proxies: TrustedProxies,
     /// What other instances of this service forward is believed to come from whom they say.
     pub forwarding: Option<ForwardingKey>,
+    /// Proves to commands on this machine that this is the instance of their data directory.
+    pub instance: Option<InstanceKey>,
+    /// Cancelled when this instance is no longer the active one: requests that are under way get `no_active_instance`.
+    pub stepping_down: Option<CancellationToken>,
     /// How long a stop waits for running requests; then their connections are cut.
     pub grace: Duration,
 }
@@ -54,6 +60,8 @@ impl Default for ServeOptions {
             trusted_proxies: TrustedProxies::default(),
             trusted_api_proxies: TrustedProxies::default(),
             forwarding: None,
+            instance: None,
+            stepping_down: None,
             grace: Duration::from_secs(15),
         }
     }

@@ -102,7 +102,7 @@ impl Forwarder {
                 unreachable()
             })?,
             () = changed(&mut active) => {
-                return Err(none("another instance became active; whether the request took effect is unknown"));
+                return Err(outcome_unknown());
             }
         };
         let upgrade = response.headers().get(UPGRADE).cloned();
@@ -224,6 +224,11 @@ async fn changed(active: &mut watch::Receiver<Option<Arc<str>>>) {
 /// The active instance does not answer.
 pub(super) fn unreachable() -> Problem {
     none("the active instance cannot be reached; whether the request took effect is unknown")
+}
+
+/// This instance is not the active one any more, or another one is.
+pub(crate) fn outcome_unknown() -> Problem {
+    none("another instance became active; whether the request took effect is unknown")
 }
 
 pub(super) fn none(detail: impl Into<Cow<'static, str>>) -> Problem {

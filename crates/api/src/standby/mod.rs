@@ -26,6 +26,7 @@ use crate::host_header;
 use crate::middleware::finish_response;
 use crate::request_id::{RequestId, X_REQUEST_ID};
 use crate::server::{ServeOptions, Served, serve_router};
+pub(crate) use forwarder::outcome_unknown;
 use forwarder::{Forwarded, Forwarder};
 
 /// What a standby needs.

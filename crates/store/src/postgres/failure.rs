@@ -30,6 +30,12 @@ pub enum PostgresFailure {
     /// There is no connection, and none can be made.
     #[error("cannot connect to the database: {0}")]
     Connect(String),
+    /// A pooler gives the session of one connection to another.
+    #[error(
+        "a connection pooler changes sessions between transactions: let it work in session mode, as pgbouncer does with \
+         pool_mode = session, or connect to PostgreSQL itself"
+    )]
+    SharedSession,
     /// The connection was lost, or there was no answer in time. Nothing was changed.
     #[error("could not {during}: the connection to the database was lost: {reason}")]
     Lost {
@@ -58,6 +64,8 @@ pub enum PostgresFailure {
 /// What an operator should know of the frequent ones.
 fn explained(code: &str) -> &'static str {
     match code {
+        "28P01" | "28000" => "the database refuses the user or password of database.url: ",
+        "3D000" => "the database that database.url names is not there: ",
         "53100" => "the database's disk is full: ",
         "53200" => "the database is out of memory: ",
         "53300" => "the database has too many connections: ",
@@ -107,14 +115,16 @@ impl PostgresFailure {
                 !matches!(class, "53" | "57" | "58" | "55" | "25" | "40" | "42" | "XX")
             }
             Self::RowCount { .. } | Self::Unreadable(_) => true,
-            Self::Connect(_) | Self::Lost { .. } | Self::OutcomeUnknown | Self::NotActive => false,
+            Self::Connect(_) | Self::SharedSession | Self::Lost { .. } | Self::OutcomeUnknown | Self::NotActive => {
+                false
+            }
         }
     }
 
     /// Whether the connection is of no use any more.
     pub(super) fn ends_connection(&self) -> bool {
         match self {
-            Self::Lost { .. } | Self::Connect(_) | Self::OutcomeUnknown => true,
+            Self::Lost { .. } | Self::Connect(_) | Self::SharedSession | Self::OutcomeUnknown => true,
             // A primary that has become a replica: another one may be there instead.
             Self::Refused { code, .. } => code == SqlState::READ_ONLY_SQL_TRANSACTION.code(),
             Self::RowCount { .. } | Self::NotActive | Self::Unreadable(_) => false,
@@ -154,6 +164,7 @@ impl From<PostgresFailure> for StoreError {
             PostgresFailure::NotActive => Self::NotActive,
             failure @ (PostgresFailure::Refused { .. }
             | PostgresFailure::Connect(_)
+            | PostgresFailure::SharedSession
             | PostgresFailure::Lost { .. }
             | PostgresFailure::OutcomeUnknown) => Self::Failed(Box::new(failure)),
         }

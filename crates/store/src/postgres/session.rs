@@ -8,7 +8,7 @@ use futures_util::TryStreamExt as _;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, CopyInSink, RowStream, Statement};
+use tokio_postgres::{Client, CopyInSink, RowStream, SimpleQueryMessage, Statement};
 
 use super::failure::PostgresFailure;
 use super::options::Address;
@@ -31,6 +31,11 @@ const SETTINGS: &str = "
     SET tcp_keepalives_interval = 2;
     SET tcp_keepalives_count = 3;
     SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';";
+
+/// Marks the session of the server. A connection that begins with a mark has the session of another one: a pooler changes them
+/// between transactions, and what is set and prepared for one is not there for the next.
+const MARK: &str =
+    "SELECT current_setting('usher.session', true); SELECT set_config('usher.session', 'marked', false);";
 
 /// A connection.
 pub(super) struct Session {
@@ -72,14 +77,18 @@ impl Session {
         let session = Self { client: Some(client), statements: Mutex::default(), patience, connection };
         let limit = address.timeout.as_millis().max(1);
         let settings = format!(
-            "SET statement_timeout = {limit}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {};
+            "{MARK} SET statement_timeout = {limit}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {};
              {SETTINGS}",
             (limit / 2).max(1),
             // A transaction is sent in one piece. One of which only a part arrives keeps others from taking the lease.
             (limit / 5).max(500),
         );
-        session.in_time("configure a connection", session.client()?.batch_execute(&settings)).await?;
-        Ok(session)
+        let said = session.in_time("configure a connection", session.client()?.simple_query(&settings)).await?;
+        let first = said.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row.get(0) == Some("marked")),
+            _ => None,
+        });
+        if first == Some(true) { Err(PostgresFailure::SharedSession) } else { Ok(session) }
     }
 
     /// Whether it is known to be lost.

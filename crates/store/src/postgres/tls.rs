@@ -37,7 +37,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for T
     type Error = rustls::pki_types::InvalidDnsNameError;
 
     fn make_tls_connect(&mut self, domain: &str) -> Result<ToServer, Self::Error> {
-        let name = ServerName::try_from(domain)?.to_owned();
+        // It is also called for a Unix socket, which has no name and no TLS.
+        let name = if domain.is_empty() { None } else { Some(ServerName::try_from(domain)?.to_owned()) };
         Ok(ToServer { connector: TlsConnector::from(Arc::clone(&self.0)), name })
     }
 }
@@ -45,7 +46,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for T
 /// Makes one connection to the server with this name.
 pub(super) struct ToServer {
     connector: TlsConnector,
-    name: ServerName<'static>,
+    name: Option<ServerName<'static>>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for ToServer {
@@ -54,7 +55,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for ToSer
     type Future = Pin<Box<dyn Future<Output = io::Result<Encrypted<S>>> + Send>>;
 
     fn connect(self, stream: S) -> Self::Future {
-        Box::pin(async move { self.connector.connect(self.name, stream).await.map(Encrypted) })
+        Box::pin(async move {
+            let name = self.name.ok_or_else(|| io::Error::other("a server without a name has no certificate"))?;
+            self.connector.connect(name, stream).await.map(Encrypted)
+        })
     }
 }
 

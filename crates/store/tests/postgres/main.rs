@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
 
 mod audit_log;
+mod connection;
 mod damage;
 mod group_commit;
 mod lease;

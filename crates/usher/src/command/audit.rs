@@ -26,7 +26,7 @@ pub fn run(command: &AuditCommand, data_dir: Option<PathBuf>) -> Result<(), Fail
     let (loaded, source) = load_in_time(source(data_dir)?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match command {
-        AuditCommand::List { after } => runtime.block_on(list(&ServiceClient::new(&loaded)?, *after)),
+        AuditCommand::List { after } => runtime.block_on(list(&ServiceClient::new(&loaded, &source.data_dir)?, *after)),
         AuditCommand::Verify { head } => {
             let Some(config) = &loaded.config else { return Err(Failure::Configuration(report::problems(&loaded))) };
             runtime.block_on(verify_database(config, &source.data_dir, *head))

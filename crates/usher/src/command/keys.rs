@@ -17,8 +17,8 @@ use crate::output::{tell, write};
 /// # Errors
 /// When the configuration has errors, or the service does not run or refuses.
 pub fn run(command: &KeysCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
-    let (loaded, _) = load_in_time(source(data_dir)?)?;
-    let service = ServiceClient::new(&loaded)?;
+    let (loaded, source) = load_in_time(source(data_dir)?)?;
+    let service = ServiceClient::new(&loaded, &source.data_dir)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let text = runtime.block_on(async {
         match command {

@@ -38,8 +38,8 @@ const COLUMNS: [&str; 17] = [
 /// When the configuration has errors, or the service does not run or refuses.
 pub fn run(command: &PaymentsCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let PaymentsCommand::Export { from, to, status, csv: _ } = command;
-    let (loaded, _) = load_in_time(source(data_dir)?)?;
-    let service = ServiceClient::new(&loaded)?;
+    let (loaded, source) = load_in_time(source(data_dir)?)?;
+    let service = ServiceClient::new(&loaded, &source.data_dir)?;
     let mut query = String::from("/payments?limit=1000");
     for (name, value) in [("from", from.as_deref()), ("to", to.as_deref())] {
         if let Some(value) = value {

@@ -85,7 +85,7 @@ async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Resu
             tracing::info!(signal, "asked to stop while starting");
             // A standby finishes what it forwards; all else is dropped.
             stop_waiting.cancel();
-            lease.lock().iter().for_each(ActiveLease::exit_on_loss);
+            exit_on_loss(&lease);
             let started = tokio::time::timeout(STANDBY_STOPS_WITHIN, &mut starting).await;
             if let Ok(Ok(Some(service))) = started {
                 let _ = stop(service, &mut signals).await;
@@ -111,7 +111,7 @@ async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Resu
             () = service.failed() => {
                 notify::stopping();
                 // Whatever comes of it: the next start goes on where this one ends.
-                lease.lock().iter().for_each(ActiveLease::exit_on_loss);
+                exit_on_loss(&lease);
                 let _ = stop(service, &mut signals).await;
                 hand_over(&lease).await;
                 return Err(Failure::said("a part of the service failed; see the log and restart".to_owned()));
@@ -120,7 +120,7 @@ async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Resu
     };
     tracing::info!(signal, "stopping");
     notify::stopping();
-    lease.lock().iter().for_each(ActiveLease::exit_on_loss);
+    exit_on_loss(&lease);
     let stopped = stop(service, &mut signals).await;
     hand_over(&lease).await;
     stopped
@@ -144,6 +144,8 @@ async fn start(
         let service = Service::start(config, data_dir, docs, store, listeners, LeaseGate::default()).await?;
         return Ok(Some(service));
     };
+    process::keep(&listeners.api);
+    listeners.pages.iter().for_each(process::keep);
     let identity = identity(config)?;
     let port_of_pages = listeners.pages.as_ref().map(TcpListener::local_addr).transpose()?;
     let site = standby_site(config, pages_url(config, port_of_pages.unwrap_or(listeners.api.local_addr()?)));
@@ -186,6 +188,12 @@ async fn start(
         hand_over(slot).await;
     }
     started.map(Some)
+}
+
+/// The process ends, whatever happens from now on.
+fn exit_on_loss(slot: &LeaseSlot) {
+    process::keep_none();
+    slot.lock().iter().for_each(ActiveLease::exit_on_loss);
 }
 
 async fn hand_over(slot: &LeaseSlot) {

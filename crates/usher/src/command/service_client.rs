@@ -1,14 +1,17 @@
 //! Requests to the running service of this configuration, for subcommands.
 
+use std::path::Path;
 use std::time::Duration;
 
-use reqwest::redirect::Policy;
-use reqwest::{Client, Method, RequestBuilder};
-use secrecy::{ExposeSecret as _, SecretString};
+use http::Method;
+use http::header::CONTENT_TYPE;
+use http::request::Builder;
+use secrecy::SecretString;
 use serde_json::Value;
 
 use crate::config::{Loaded, report};
 use crate::failure::Failure;
+use crate::local_instance::{LocalInstance, Unreached, request};
 
 /// How long a request may take: the service answers each within 30 s.
 const TIMEOUT: Duration = Duration::from_secs(35);
@@ -21,23 +24,19 @@ const SHOWN: usize = 200;
 
 /// The running service.
 pub(super) struct ServiceClient {
-    base: String,
+    instance: LocalInstance,
     token: SecretString,
-    client: Client,
 }
 
 impl ServiceClient {
-    /// The service of this configuration. Sends nothing yet.
+    /// The service of this configuration and data directory. Sends nothing yet.
     ///
     /// # Errors
-    /// When its address or token is unknown.
-    pub(super) fn new(loaded: &Loaded) -> Result<Self, Failure> {
+    /// When the configuration has errors.
+    pub(super) fn new(loaded: &Loaded, data_dir: &Path) -> Result<Self, Failure> {
         let Some(config) = &loaded.config else { return Err(Failure::Configuration(report::problems(loaded))) };
-        let base = loaded.base_url.clone().ok_or_else(|| {
-            Failure::Configuration(vec!["the address of the service is unknown: info.listen_port is 0".to_owned()])
-        })?;
-        let client = Client::builder().no_proxy().redirect(Policy::none()).timeout(TIMEOUT).build()?;
-        Ok(Self { base, token: config.auth.auth_token.secret().clone(), client })
+        let instance = LocalInstance::of(config, data_dir)?;
+        Ok(Self { instance, token: config.auth.auth_token.secret().clone() })
     }
 
     /// `GET`
@@ -45,7 +44,8 @@ impl ServiceClient {
     /// # Errors
     /// When there is no response, or it is an error.
     pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
-        self.read(self.request(Method::GET, path)).await.map_err(Lost::into_failure)
+        let request = self.request(Method::GET, path)?;
+        self.read(request, None).await.map_err(Lost::into_failure)
     }
 
     /// `POST`. With `key`, the request is repeated when its response is lost: the service does its work once.
@@ -55,11 +55,11 @@ impl ServiceClient {
     pub(super) async fn post(&self, path: &str, body: &Value, key: Option<&str>) -> Result<Value, Failure> {
         let mut attempt = 1;
         loop {
-            let mut request = self.request(Method::POST, path).json(body);
+            let mut request = self.request(Method::POST, path)?;
             if let Some(key) = key {
                 request = request.header("Idempotency-Key", key);
             }
-            match self.read(request).await {
+            match self.read(request, Some(body)).await {
                 Err(Lost::NoResponse(_)) if key.is_some() && attempt < ATTEMPTS => {
                     attempt += 1;
                     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -74,21 +74,24 @@ impl ServiceClient {
     /// # Errors
     /// When there is no response, or it is an error.
     pub(super) async fn delete(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        self.read(self.request(Method::DELETE, path).json(body)).await.map_err(Lost::into_failure)
+        let request = self.request(Method::DELETE, path)?;
+        self.read(request, Some(body)).await.map_err(Lost::into_failure)
     }
 
-    fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        self.client.request(method, format!("{}{path}", self.base)).bearer_auth(self.token.expose_secret())
+    fn request(&self, method: Method, path: &str) -> Result<Builder, Failure> {
+        request(method, path, &self.token).map_err(|why| Failure::said(why.to_string()))
     }
 
-    async fn read(&self, request: RequestBuilder) -> Result<Value, Lost> {
-        let no_response = |error: reqwest::Error| {
-            let why = if error.is_connect() { "no service runs" } else { "the service does not respond" };
-            Lost::NoResponse(format!("{why} at {}", self.base))
+    async fn read(&self, request: Builder, body: Option<&Value>) -> Result<Value, Lost> {
+        let request = match body {
+            Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.to_string()),
+            None => request.body(String::new()),
         };
-        let response = request.send().await.map_err(no_response)?;
-        let status = response.status();
-        let text = response.text().await.map_err(no_response)?;
+        let request = request.map_err(|error| Lost::Refused(error.to_string()))?;
+        let (status, text) = self.instance.call(request, TIMEOUT).await.map_err(|why| match why {
+            Unreached::NoneRuns(_) | Unreached::NoResponse(_) => Lost::NoResponse(why.to_string()),
+            Unreached::Another(_) | Unreached::Unfit(_) => Lost::Refused(why.to_string()),
+        })?;
         let body: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
         if status.is_success() && body.is_object() {
             return Ok(body);
@@ -100,7 +103,7 @@ impl ServiceClient {
             (Some(_), problems) => problems.join("; "),
             (None, _) => {
                 let shown: String = text.chars().filter(|letter| !letter.is_control()).take(SHOWN).collect();
-                format!("another program responds at {} (status {}): {shown}", self.base, status.as_u16())
+                format!("the service answers with status {}: {shown}", status.as_u16())
             }
         }))
     }

@@ -19,8 +19,8 @@ use crate::output::{tell, write};
 pub fn run(command: &UsersCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let UsersCommand::Erase { user } = command;
     let user = parse_public_key(user).map_err(|error| Failure::usage(format!("the user's key: {error}")))?;
-    let (loaded, _) = load_in_time(source(data_dir)?)?;
-    let service = ServiceClient::new(&loaded)?;
+    let (loaded, source) = load_in_time(source(data_dir)?)?;
+    let service = ServiceClient::new(&loaded, &source.data_dir)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let text = runtime.block_on(erase(&service, &user.to_hex()))?;
     Ok(write(&text)?)

@@ -1,6 +1,6 @@
 //! What concerns several keys at once, and what an operator should be warned of.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
 use url::Url;
@@ -18,7 +18,7 @@ use super::passkey_checks;
 use super::reader::Reader;
 use super::setting::{
     ApiToken, BoundedInteger, Currencies, DatabaseUrl, HostPort, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName,
-    RateSources, Text, VerificationProvider, WebUrl, crosses_network_in_clear,
+    RateSources, Text, VerificationProvider, WebUrl, crosses_network_in_clear, is_on_this_machine,
 };
 
 /// Seconds in a day.
@@ -203,12 +203,69 @@ pub fn warnings(config: &Config, reader: &Reader<'_>, now: UnixMillis, warnings:
             "nostr.allow_private_relays is on: anybody can make this machine connect to its own network".to_owned(),
         );
     }
+    pages(config, warnings);
     rates(config, warnings);
     if config.nwc.url.is_some() && config.wallet.ln_backend != LnBackend::Nwc {
         warnings.push("wallet.nwc.url is set but unused; wallet.ln_backend is not nwc".to_owned());
     }
     passkey_checks::warnings(config, warnings);
     embedded_lightning_checks::warnings(config, reader, warnings);
+}
+
+/// What keeps users' browsers away from the pages, or pages from leading back.
+fn pages(config: &Config, warnings: &mut Vec<String>) {
+    let pages = &config.pages;
+    let is_exposed = !config.info.listen_address.to_canonical().is_loopback();
+    let url = pages.public_url.as_ref().map(WebUrl::url);
+    let is_public = url.map_or(is_exposed, |url| !is_on_this_machine(url));
+    if !is_public {
+        return;
+    }
+    match url {
+        None => warnings.push(
+            "pages.public_url is not set, and other machines can reach info.listen_address: links to pages name a loopback \
+             address, which only browsers on this machine reach; set it to the https address at which users reach the pages"
+                .to_owned(),
+        ),
+        Some(url) if crosses_network_in_clear(url) => warnings.push(
+            "pages.public_url is http: others on the way can read and change logins, and browsers have no passkeys there; \
+             use https"
+                .to_owned(),
+        ),
+        Some(_) => {}
+    }
+    if pages.return_urls.urls().is_empty() {
+        warnings.push(
+            "pages.return_urls is empty: every return_url is refused, so no page leads a browser back to your app; list \
+             your app's addresses"
+                .to_owned(),
+        );
+    }
+    if config.profile.name.is_none() && config.profile.display_name.is_none() {
+        warnings.push(
+            "the service has no name: users do not see whom they log in to or pay; set profile.display_name, unless you \
+             publish a profile with a name otherwise"
+                .to_owned(),
+        );
+    }
+    // The service speaks plain HTTP: somebody else has the certificate.
+    let is_behind_proxy = url.is_some_and(|url| url.scheme() == "https");
+    let trusted = pages.trusted_proxies.networks();
+    let loopback = [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()];
+    let is_local = loopback.iter().any(|ip| trusted.iter().any(|network| network.contains(ip)));
+    if is_behind_proxy && trusted.is_empty() {
+        warnings.push(
+            "pages.trusted_proxies is empty: all users who come through your proxy share the limits of one address; name the \
+             proxy's address"
+                .to_owned(),
+        );
+    } else if is_behind_proxy && !is_exposed && !is_local {
+        warnings.push(
+            "pages.trusted_proxies names no address of this machine, and only a proxy on this machine reaches \
+             info.listen_address; name the address from which it comes, such as 127.0.0.1"
+                .to_owned(),
+        );
+    }
 }
 
 fn rates(config: &Config, warnings: &mut Vec<String>) {

@@ -346,17 +346,6 @@ configuration! {
 }
 
 impl Info {
-    /// How the service can be reached from this machine; `None` when it takes any free port.
-    pub fn base_url(&self) -> Option<String> {
-        let host = match (self.listen_address.is_unspecified(), self.listen_address) {
-            (true, IpAddr::V4(_)) => "127.0.0.1".to_owned(),
-            (true, IpAddr::V6(_)) => "[::1]".to_owned(),
-            (false, IpAddr::V4(ip)) => ip.to_string(),
-            (false, IpAddr::V6(ip)) => format!("[{ip}]"),
-        };
-        (self.port() != 0).then(|| format!("http://{host}:{}", self.port()))
-    }
-
     /// The port to listen on; 0 is any free one.
     pub fn port(&self) -> u16 {
         // Checked when it was read.

@@ -1,6 +1,7 @@
 //! Loads a configuration: file and environment, the values in force, and what is wrong with them.
 
 use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
 use usher_engine::UnixMillis;
@@ -10,8 +11,9 @@ use super::error::{ConfigError, Origin};
 use super::file::FileLayer;
 use super::given_values::Layer;
 use super::key_table_macro::FromReader as _;
-use super::keys::{Config, Info};
+use super::keys::Config;
 use super::reader::{InForce, Reader};
+use super::setting::BoundedInteger;
 use super::{environment, file, keys};
 
 /// From what a configuration is loaded.
@@ -138,8 +140,12 @@ fn secret_files(layer: &Layer) -> impl Iterator<Item = (&'static str, PathBuf)> 
 }
 
 fn base_url(reader: &Reader<'_>) -> Option<String> {
-    let listen_address = reader.peek("info.listen_address")?;
-    let listen_port = reader.peek("info.listen_port")?;
-    let trusted_proxies = reader.peek("info.trusted_proxies")?;
-    Info { listen_address, listen_port, trusted_proxies }.base_url()
+    let host = match reader.peek("info.listen_address")? {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.to_string(),
+        IpAddr::V6(ip) if ip.is_unspecified() => format!("[{}]", Ipv6Addr::LOCALHOST),
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
+    };
+    let port = reader.peek::<BoundedInteger<0, 65535>>("info.listen_port")?.get();
+    (port != 0).then(|| format!("http://{host}:{port}"))
 }

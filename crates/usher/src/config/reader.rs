@@ -64,12 +64,11 @@ impl<'a> Reader<'a> {
     /// The key's value, or `None` when it is wrong or missing, which is then noted.
     pub fn read<T: Setting>(&mut self, name: &'static str) -> Option<T> {
         let key = (self.find)(name)?;
-        let (value, origin) = match (self.given.get(name), key.default) {
+        let (value, origin) = match self.value(key) {
             // Noted when it was found.
-            (Some((RawValue::Unusable, _)), _) => return None,
-            (Some((given, origin)), _) => (T::read(given), origin.clone()),
-            (None, Some(default)) => (T::read(&default_value(default)), Origin::Default),
-            (None, None) => match T::absent() {
+            None if matches!(self.given.get(name), Some((RawValue::Unusable, _))) => return None,
+            Some(found) => found,
+            None => match T::absent() {
                 Some(value) => (Ok(value), Origin::Default),
                 None => {
                     if !self.incomplete {
@@ -94,17 +93,44 @@ impl<'a> Reader<'a> {
 
     /// The key's value if it is right, noting nothing: for what concerns several keys, some of which may be wrong.
     pub fn peek<T: Setting>(&self, name: &'static str) -> Option<T> {
-        match (self.given.get(name), (self.find)(name)?.default) {
-            (Some((given, _)), _) => T::read(given).ok(),
-            (None, Some(default)) => T::read(&default_value(default)).ok(),
+        let key = (self.find)(name)?;
+        match (self.value(key), self.given.get(name)) {
+            (Some((value, _)), _) => value.ok(),
+            (None, Some(_)) => None,
             (None, None) => T::absent(),
         }
+    }
+
+    /// What was given for a key, or its default, if any can be read.
+    fn value<T: Setting>(&self, key: &'static Key) -> Option<(Result<T, String>, Origin)> {
+        let default = || key.default.map(|default| (T::read(&default_value(default)), Origin::Default));
+        let Some((given, origin)) = self.given.get(key.name) else { return default() };
+        let text = match given {
+            RawValue::Unusable => return None,
+            RawValue::Text(text) => text.trim(),
+            _ => "-",
+        };
+        if key.secret && is_quoted(text) {
+            return Some((Err("is in quotes, which would be a part of it; remove them".to_owned()), origin.clone()));
+        }
+        let value = T::read(given);
+        if value.is_err() && text.is_empty() && matches!(origin, Origin::Variable(_)) {
+            // Compose files and service managers write an unset variable as an empty one.
+            return default().or(Some((value, origin.clone())));
+        }
+        Some((value, origin.clone()))
     }
 
     /// Where a key was given.
     pub fn origin(&self, name: &str) -> Option<&Origin> {
         self.given.get(name).map(|(_, origin)| origin)
     }
+}
+
+/// Whether a text is in quotes, as files of variables have them that a shell would take away.
+fn is_quoted(text: &str) -> bool {
+    let is_quote = |letter: char| matches!(letter, '"' | '\'' | '`' | '\u{2018}'..='\u{201f}' | '«' | '»');
+    text.chars().count() > 1 && text.starts_with(is_quote) && text.ends_with(is_quote)
 }
 
 fn missing(key: &Key) -> ConfigError {

@@ -12,6 +12,7 @@ mod finding;
 mod lightning;
 mod mints;
 mod open_files;
+mod pages;
 mod rates;
 mod read_only_database;
 mod relays;
@@ -74,7 +75,7 @@ pub fn run(command: &DoctorCommand, data_dir: Option<PathBuf>) -> Result<(), Fai
 
 /// Everything but the configuration itself.
 async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) {
-    let presence = Service::find(config, findings).await;
+    let presence = Service::find(config, &source.data_dir, findings).await;
     let service = presence.service();
 
     let path = source.data_dir.join(config.database.path.as_str());
@@ -111,6 +112,7 @@ async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) 
     let dates = probed.iter().filter_map(|relay| relay.outcome.as_ref().ok()?.date.as_deref());
     findings.push(clock::check(dates, now));
 
+    pages::check(config, service, findings).await;
     lightning::check(config, service, findings).await;
     webhook::check(config, findings).await;
     webhook::deliveries(service, database.as_ref(), findings).await;

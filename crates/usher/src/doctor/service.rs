@@ -1,23 +1,22 @@
 //! The running service, asked over its own HTTP interface.
 
+use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
-use reqwest::redirect::Policy;
-use reqwest::{Client, StatusCode};
-use secrecy::{ExposeSecret as _, SecretString};
+use http::{Method, StatusCode};
+use secrecy::SecretString;
 use serde_json::Value;
 
 use super::finding::Finding;
 use crate::config::Config;
+use crate::local_instance::{LocalInstance, Unreached, request};
 use crate::version;
 
 const CHECK: &str = "service";
 
 /// How long a request may take. `GET /wallet/info` waits for the Lightning backend, 30 s at most.
 const TIMEOUT: Duration = Duration::from_secs(35);
-
-/// How long to wait for the service to accept a connection: it is on this machine.
-const CONNECT: Duration = Duration::from_secs(5);
 
 /// Whether a service of this configuration runs.
 pub(super) enum Presence {
@@ -41,9 +40,8 @@ impl Presence {
 
 /// A running service.
 pub(super) struct Service {
-    base: String,
+    instance: LocalInstance,
     token: SecretString,
-    client: Client,
 }
 
 /// A response: its status and its body, `null` when that is not JSON.
@@ -53,17 +51,18 @@ pub(super) struct Response {
 }
 
 impl Service {
-    /// Looks for the service of this configuration.
-    pub(super) async fn find(config: &Config, findings: &mut Vec<Finding>) -> Presence {
-        let Some(base) = config.info.base_url() else {
-            let message = "info.listen_port is 0 (any free port): a running service cannot be found";
-            findings.push(Finding::ok(CHECK, message));
-            return Presence::Unknown;
+    /// Looks for the service of this configuration and data directory.
+    pub(super) async fn find(config: &Config, data_dir: &Path, findings: &mut Vec<Finding>) -> Presence {
+        let Ok(instance) = LocalInstance::of(config, data_dir) else { return Presence::Unknown };
+        let service = Self { instance, token: config.auth.auth_token.secret().clone() };
+        let base = match service.instance.connect().await {
+            Ok(proved) => format!("http://{}", proved.address),
+            Err(why) => {
+                let (finding, presence) = unreached(&why);
+                findings.push(finding);
+                return presence;
+            }
         };
-        let client = Client::builder().no_proxy().redirect(Policy::none()).connect_timeout(CONNECT).timeout(TIMEOUT);
-        let Ok(client) = client.build() else { return Presence::Unknown };
-        let service = Self { base, token: config.auth.auth_token.secret().clone(), client };
-        let base = &service.base;
         let finding = match service.get("/version").await {
             Ok(Response { status: StatusCode::OK, body }) if body["version"].is_string() => {
                 let running = body["version"].as_str().unwrap_or_default();
@@ -85,37 +84,52 @@ impl Service {
             ),
             Ok(Response { status, .. }) => Finding::fail(
                 CHECK,
-                format!("another program responds at {base} (status {status})"),
-                "free the port, or change info.listen_port",
-            ),
-            Err(error) if error.is_connect() => {
-                findings
-                    .push(Finding::ok(CHECK, format!("not running at {base}; checking its dependencies from here")));
-                return Presence::Absent;
-            }
-            Err(_) => Finding::fail(
-                CHECK,
-                format!("the service at {base} accepts connections but does not respond"),
+                format!("the service at {base} answers with status {status}"),
                 "see its log and restart it",
             ),
+            Err(why) => unreached(&why).0,
         };
         findings.push(finding);
         Presence::Unknown
     }
 
-    /// A request. The error's text may hold the address, and nothing else of the configuration.
-    pub(super) async fn get(&self, path: &str) -> Result<Response, reqwest::Error> {
-        let request = self.client.get(format!("{}{path}", self.base)).bearer_auth(self.token.expose_secret());
-        let response = request.send().await?;
-        let status = response.status();
-        let text = response.text().await?;
+    /// Whether the challenge was answered by it, by way of whomever.
+    pub(super) fn is_trace(&self, proof: &str, challenge: &str, address: Option<SocketAddr>) -> bool {
+        self.instance.is_trace(proof, challenge, address)
+    }
+
+    /// A request.
+    pub(super) async fn get(&self, path: &str) -> Result<Response, Unreached> {
+        let (status, text) = self.text(path).await?;
         Ok(Response { status, body: serde_json::from_str(&text).unwrap_or(Value::Null) })
     }
 
     /// The value of a metric without labels.
     pub(super) async fn metric(&self, name: &str) -> Option<f64> {
-        let request = self.client.get(format!("{}/metrics", self.base)).bearer_auth(self.token.expose_secret());
-        let text = request.send().await.ok()?.text().await.ok()?;
+        let (_, text) = self.text("/metrics").await.ok()?;
         text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+    }
+
+    async fn text(&self, path: &str) -> Result<(StatusCode, String), Unreached> {
+        let request = request(Method::GET, path, &self.token)?.body(String::new());
+        let request = request.map_err(|error| Unreached::Unfit(error.to_string()))?;
+        self.instance.call(request, TIMEOUT).await
+    }
+}
+
+/// What it means that the service is not reached.
+fn unreached(why: &Unreached) -> (Finding, Presence) {
+    match why {
+        Unreached::NoneRuns(whose) => {
+            let message = format!("not running {whose}; checking its dependencies from here");
+            (Finding::ok(CHECK, message), Presence::Absent)
+        }
+        Unreached::Another(_) => {
+            let advice = "free the port or change info.listen_port; if the service runs there, restart it";
+            (Finding::fail(CHECK, why.to_string(), advice), Presence::Unknown)
+        }
+        Unreached::NoResponse(_) | Unreached::Unfit(_) => {
+            (Finding::fail(CHECK, why.to_string(), "see its log and restart it"), Presence::Unknown)
+        }
     }
 }

@@ -289,7 +289,8 @@ async fn a_database_that_another_service_uses_or_that_lacks_a_table_is_said() {
     let mut usher = TestUsher::builder().relays(&[one.url(), two.url()]).start().await;
     let path = usher.data_dir().join("usher.db");
 
-    // The service listens elsewhere than this configuration says.
+    // The service listens elsewhere than this configuration and the data directory say.
+    std::fs::remove_file(usher.data_dir().join("instance.address")).unwrap();
     usher.set("INFO__LISTEN_PORT", usher_loopback_port::free().unwrap().to_string());
     let report = Report::of(&usher).await;
     assert_eq!(report.code, Some(1), "{}", report.text);

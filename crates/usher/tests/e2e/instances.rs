@@ -398,3 +398,36 @@ async fn an_instance_that_stops_while_the_database_is_away_ends() {
     waiting.await.unwrap();
     assert!(!cluster.instances[0].log().contains("starts over"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_that_steps_down_goes_on_listening_and_answers_what_was_under_way() {
+    let server = PostgresServer::start();
+    let proxy = BreakableProxy::start(format!("127.0.0.1:{}", server.port())).await.unwrap();
+    let url = server.url_by(proxy.address().port(), &server.database());
+    let cluster = Cluster::start_with(server, &url, 1, |_, _| Reply::Ok).await;
+    let api = cluster.instances[0].api();
+    let (stop, address) = (Arc::new(AtomicBool::new(false)), api.base.replace("http://", ""));
+    let knocking = tokio::spawn({
+        let stop = Arc::clone(&stop);
+        async move {
+            while !stop.load(Ordering::Relaxed) {
+                tokio::net::TcpStream::connect(&address).await.expect("nobody is refused");
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        }
+    });
+    proxy.swallow();
+    match api.post("/key-handshake", &json!({})).await {
+        Err(CallError::Status(503, problem)) => assert_eq!(problem["code"], "no_active_instance", "{problem}"),
+        other => panic!("{other:?}"),
+    }
+    let deadline = Instant::now() + LONG;
+    while !cluster.instances[0].log().contains("starts over as a standby") {
+        assert!(Instant::now() < deadline, "{}", cluster.instances[0].log());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    proxy.restore();
+    cluster.until_active(0).await;
+    stop.store(true, Ordering::Relaxed);
+    knocking.await.unwrap();
+}

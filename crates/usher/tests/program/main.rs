@@ -7,6 +7,7 @@ mod cli;
 mod common;
 mod init;
 mod linked_crates;
+mod local_instance;
 mod monitoring;
 mod reload;
 mod serve;

@@ -45,7 +45,7 @@ pub(super) async fn collect(
         files.add_made(ENVIRONMENT, environment);
     }
     if config.wallet.ln_backend == LnBackend::Embedded {
-        match channels(loaded).await {
+        match channels(loaded, &source.data_dir).await {
             Ok(channels) => files.add_made(CHANNELS, channels),
             Err(failure) => {
                 tell(&format!("usher: the list of the Lightning node's channels is not part of it: {failure}"))
@@ -74,8 +74,8 @@ fn environment(source: &Source) -> Result<Option<Vec<u8>>, Failure> {
     Ok(if variables.is_empty() { None } else { Some(serde_json::to_vec_pretty(&variables)?) })
 }
 
-async fn channels(loaded: &Loaded) -> Result<Vec<u8>, Failure> {
-    Ok(lightning::backup(&ServiceClient::new(loaded)?).await?.into_bytes())
+async fn channels(loaded: &Loaded, data_dir: &Path) -> Result<Vec<u8>, Failure> {
+    Ok(lightning::backup(&ServiceClient::new(loaded, data_dir)?).await?.into_bytes())
 }
 
 async fn add_database(files: &mut Files<'_>, path: &Path, working: &Path) -> Result<DatabaseKind, Failure> {

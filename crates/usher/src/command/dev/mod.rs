@@ -18,7 +18,7 @@ mod wallet_console;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
@@ -94,7 +94,7 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     let mut signals = Signals::listen()?;
     let lan = command.lan.map(lan::address).transpose()?;
     // Before anything is put into the folder: a `config.toml` may be somebody else's, and another `usher` may run on it.
-    let given = load(&source(folder, &[]));
+    let given = load(&source(folder.path(), &[]));
     let own = match &given.config {
         Some(config) => config,
         None => return Err(Failure::Configuration(report::problems(&given))),
@@ -142,7 +142,7 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
         variables.push(("SERVICE__VERIFICATION__MINT_URL", mint.url()));
         variables.push(("SERVICE__VERIFICATION__MINT_TOKEN", mint.token().expose_secret()));
     }
-    let source = source(folder, &variables);
+    let source = source(folder.path(), &variables);
     let config = &read(&source)?;
     // Standard output is for the reader; of the log only what matters.
     logging::start(config.log.format, Output::Stderr, USUAL_LOG, config.log.level.as_ref().map(LogFilter::as_str))?;
@@ -249,9 +249,9 @@ fn typed() -> io::Result<mpsc::Receiver<String>> {
 
 /// The folder's configuration with these variables. The environment is left out: what is set for a real service has no
 /// place here.
-fn source(folder: &DataDir, variables: &[(&str, &str)]) -> Source {
+fn source(folder: &Path, variables: &[(&str, &str)]) -> Source {
     Source {
-        data_dir: folder.path().to_owned(),
+        data_dir: folder.to_owned(),
         variables: variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
         now: SystemClock.now(),
     }

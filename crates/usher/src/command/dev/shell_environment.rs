@@ -2,20 +2,17 @@
 //! in a file while it runs, and `usher dev env` prints that.
 
 use std::io::Write as _;
-use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 
 use super::setup::Setup;
+use crate::config::load;
 use crate::failure::Failure;
+use crate::local_instance::LocalInstance;
 use crate::output::write;
 
 const FILE: &str = "env.sh";
-
-/// How long the service may take to accept a connection.
-const WITHIN: Duration = Duration::from_secs(2);
 
 /// The variables and functions.
 pub(super) fn shell_environment(setup: &Setup<'_>) -> String {
@@ -53,7 +50,7 @@ impl EnvironmentFile {
     pub(super) fn create(setup: &Setup<'_>) -> Result<Self, Failure> {
         let (folder, path) = (setup.folder.path(), setup.folder.path().join(FILE));
         let mut file = tempfile::Builder::new().prefix(".env-").tempfile_in(folder)?;
-        file.write_all(format!("# {}\n{}", setup.service, shell_environment(setup)).as_bytes())?;
+        file.write_all(shell_environment(setup).as_bytes())?;
         file.persist(&path).map_err(|refused| refused.error)?;
         Ok(Self(path))
     }
@@ -74,17 +71,21 @@ pub(super) fn print(folder: Option<&Path>) -> Result<(), Failure> {
     let Some(folder) = folder else {
         return Err(Failure::usage("name the folder of the running instance: usher --data-dir <folder> dev env"));
     };
-    let text = std::fs::read_to_string(folder.join(FILE)).unwrap_or_default();
-    let (service, environment) = text.split_once('\n').unwrap_or_default();
-    let address: Option<SocketAddr> = service.strip_prefix("# ").and_then(|address| address.parse().ok());
-    let is_running = address.is_some_and(|address| TcpStream::connect_timeout(&address, WITHIN).is_ok());
+    let environment = std::fs::read_to_string(folder.join(FILE)).unwrap_or_default();
+    let config = load(&super::source(&std::path::absolute(folder)?, &[])).config;
+    let instance = config.map(|config| LocalInstance::of(&config, folder));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let is_running = match instance.transpose()? {
+        Some(instance) if !environment.is_empty() => runtime.block_on(instance.connect()).is_ok(),
+        _ => false,
+    };
     if !is_running {
         let folder = folder.display();
         return Err(Failure::said(format!(
             "no `usher dev` runs on {folder}: start it with `usher --data-dir {folder} dev`"
         )));
     }
-    Ok(write(environment)?)
+    Ok(write(&environment)?)
 }
 
 /// A path as a shell reads it.

@@ -37,7 +37,7 @@ pub fn run(command: &LightningCommand, data_dir: Option<PathBuf>) -> Result<(), 
         let Some(config) = &loaded.config else { return Err(Failure::Configuration(report::problems(&loaded))) };
         return runtime.block_on(refused_data::run(decision, config, &source, yes));
     }
-    let service = ServiceClient::new(&loaded)?;
+    let service = ServiceClient::new(&loaded, &source.data_dir)?;
     let text = runtime.block_on(async {
         match command {
             LightningCommand::Status { json } => {

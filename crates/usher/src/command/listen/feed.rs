@@ -3,16 +3,23 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use http::Method;
+use http::header::ACCEPT;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode};
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::time::timeout;
 
-use super::options::Service;
+use super::options::{Place, Service};
+use crate::local_instance::{Unreached, request};
 
 /// How long the service may be silent before it is taken for gone: it sends a comment every 15 s.
 const SILENCE: Duration = Duration::from_secs(45);
+
+/// What is asked for.
+const FEED: &str = "text/event-stream";
 
 /// Largest event that is read, in bytes: many times what a wallet's message can make.
 const LARGEST: usize = 4 * 1024 * 1024;
@@ -50,6 +57,8 @@ pub(super) enum Refusal {
 
 /// An open feed.
 pub(super) struct Connection {
+    /// What may be shown of its address.
+    pub(super) origin: String,
     response: Response,
     blocks: Blocks,
     messages: VecDeque<FeedMessage>,
@@ -58,22 +67,33 @@ pub(super) struct Connection {
 impl Connection {
     /// Connects; events from then on come.
     pub(super) async fn open(service: &Service) -> Result<Self, Refusal> {
-        let client = Client::builder()
-            .no_proxy()
-            .redirect(Policy::none())
-            .connect_timeout(Duration::from_secs(10))
-            .read_timeout(SILENCE)
-            .build()
-            .map_err(|error| Refusal::Final(format!("the HTTP client cannot be made: {error}")))?;
-        let origin = &service.origin;
-        let request = client
-            .get(service.events.clone())
-            .bearer_auth(service.token.expose_secret())
-            .header("accept", "text/event-stream");
-        let response =
-            request.send().await.map_err(|_| Refusal::NotThere(format!("no service answers at {origin}")))?;
+        let (origin, response) = match &service.place {
+            Place::Given(events) => {
+                let client = Client::builder()
+                    .no_proxy()
+                    .redirect(Policy::none())
+                    .connect_timeout(Duration::from_secs(10))
+                    .read_timeout(SILENCE)
+                    .build()
+                    .map_err(|error| Refusal::Final(format!("the HTTP client cannot be made: {error}")))?;
+                let request = client.get(events.clone()).bearer_auth(service.token.expose_secret());
+                let origin = events.origin().ascii_serialization();
+                let response = request.header(ACCEPT, FEED).send().await;
+                let response = response.map_err(|_| Refusal::NotThere(format!("no service answers at {origin}")))?;
+                (origin, response)
+            }
+            Place::Local(instance, path) => {
+                let not_there = |why: Unreached| Refusal::NotThere(why.to_string());
+                let request = request(Method::GET, path, &service.token).map_err(not_there)?;
+                let request = request.header(ACCEPT, FEED).body(String::new());
+                let request = request.map_err(|error| Refusal::Final(error.to_string()))?;
+                let proved = instance.connect().await.map_err(not_there)?;
+                let origin = format!("http://{}", proved.address);
+                (origin, proved.send(request).await.map_err(not_there)?)
+            }
+        };
         match response.status() {
-            StatusCode::OK => Ok(Self { response, blocks: Blocks::default(), messages: VecDeque::new() }),
+            StatusCode::OK => Ok(Self { origin, response, blocks: Blocks::default(), messages: VecDeque::new() }),
             StatusCode::UNAUTHORIZED => Err(Refusal::Final(format!(
                 "{origin} refuses the token: is it another service than that of this data directory?"
             ))),
@@ -90,7 +110,7 @@ impl Connection {
             if let Some(message) = self.messages.pop_front() {
                 return Some(message);
             }
-            let chunk = self.response.chunk().await.ok()??;
+            let chunk = timeout(SILENCE, self.response.chunk()).await.ok()?.ok()??;
             self.messages.extend(self.blocks.take(&chunk)?.iter().map(read));
         }
     }

@@ -68,7 +68,7 @@ async fn watch(options: &ListenOptions, output: EventOutput, to_forward: mpsc::S
     loop {
         match Connection::open(&options.service).await {
             Ok(mut connection) => {
-                tell(&format!("usher: listening to {}", options.service.origin));
+                tell(&format!("usher: listening to {}", connection.origin));
                 told = None;
                 follow(options, output, &mut connection, &to_forward).await?;
                 tell("usher: connection to the service lost; events until it is back are not shown");
@@ -76,7 +76,7 @@ async fn watch(options: &ListenOptions, output: EventOutput, to_forward: mpsc::S
             Err(Refusal::Final(why)) => return Err(Failure::said(why)),
             Err(Refusal::NotThere(why)) => {
                 if told.as_ref() != Some(&why) {
-                    tell(&format!("usher: {why}; waiting for it (use --base for another URL)"));
+                    tell(&format!("usher: {why}; waiting for it"));
                     told = Some(why);
                 }
             }

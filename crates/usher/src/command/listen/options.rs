@@ -13,6 +13,7 @@ use crate::cli::ListenCommand;
 use crate::config::text_file::read_file;
 use crate::config::{Config, Source, load, report};
 use crate::failure::Failure;
+use crate::local_instance::LocalInstance;
 
 /// What was asked for, complete.
 pub(super) struct ListenOptions {
@@ -23,11 +24,17 @@ pub(super) struct ListenOptions {
 
 /// The service to listen to.
 pub(super) struct Service {
-    /// `GET` here gives the live feed.
-    pub(super) events: Url,
-    /// What may be shown of its address.
-    pub(super) origin: String,
+    pub(super) place: Place,
     pub(super) token: SecretString,
+}
+
+/// Where it is.
+pub(super) enum Place {
+    /// Where the options say, as does the token: `GET` here gives the live feed.
+    Given(Url),
+    /// On this machine: it gets the token of the data directory when it has proved that it is the instance of it. With the path
+    /// of the live feed.
+    Local(LocalInstance, String),
 }
 
 /// Where events are posted.
@@ -53,18 +60,21 @@ impl ListenOptions {
             (Some(_), Some(_)) => None,
             _ => Some(configuration(source)?),
         };
-        let base = match (&command.base, &config) {
-            (Some(base), _) => base.clone(),
-            (None, config) => config.as_ref().map(address).transpose()?.unwrap_or_default(),
+        let events = |base: &String| endpoint(base).ok_or_else(|| Failure::usage("--base must be an http(s) URL"));
+        let place = match (command.base.as_ref().map(events).transpose()?, &config) {
+            (Some(events), None) => Place::Given(events),
+            (Some(events), Some(config)) => {
+                Place::Local(LocalInstance::named(&events, config)?, events.path().to_owned())
+            }
+            (None, Some(config)) => Place::Local(LocalInstance::of(config, &source.data_dir)?, "/events".to_owned()),
+            (None, None) => return Err(Failure::usage("--base names the service")),
         };
-        let events = endpoint(&base).ok_or_else(|| Failure::usage("--base must be an http(s) URL"))?;
-        let origin = events.origin().ascii_serialization();
         let configured = || config.as_ref().map(|config| config.auth.auth_token.secret().clone());
         let token = token.or_else(configured).unwrap_or_default();
         let forwarding =
             command.forward_to.as_ref().map(|url| forwarding(command, url, config.as_ref())).transpose()?;
         let streams = command.stream.iter().map(|stream| stream.to_ascii_lowercase()).collect();
-        Ok(Self { service: Service { events, origin, token }, forwarding, streams })
+        Ok(Self { service: Service { place, token }, forwarding, streams })
     }
 
     /// Whether events of this stream are shown.
@@ -84,12 +94,6 @@ fn configuration(source: &Source) -> Result<Config, Failure> {
         return Err(problems());
     }
     loaded.config.ok_or_else(|| Failure::said("the configuration cannot be used"))
-}
-
-/// The address at which the configured service can be reached from this machine.
-fn address(config: &Config) -> Result<String, Failure> {
-    let unknown = "info.listen_port is 0, any free port: name the service with --base";
-    config.info.base_url().ok_or_else(|| Failure::said(unknown))
 }
 
 /// The live feed of the service with this base URL.

@@ -17,7 +17,7 @@ mod secret;
 mod trusted_proxies;
 mod url;
 
-pub use self::url::{DatabaseUrl, WebUrl, WebhookUrl, crosses_network_in_clear};
+pub use self::url::{DatabaseUrl, WebUrl, WebhookUrl, crosses_network_in_clear, is_on_this_machine};
 pub use basic::{BoundedInteger, EmailDomain, Nip05, ProfileName, RpId, Text, Unit};
 pub use choice::{LnBackend, LogFormat, VerificationProvider};
 pub use hours::Hours;

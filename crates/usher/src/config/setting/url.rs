@@ -37,13 +37,17 @@ impl Setting for WebUrl {
 
 /// Whether requests to `url` can be read on a network: they are not encrypted, and leave this machine.
 pub fn crosses_network_in_clear(url: &Url) -> bool {
-    let is_loopback = match url.host() {
+    url.scheme() == "http" && !is_on_this_machine(url)
+}
+
+/// Whether a URL's host is a name or an address of loopback.
+pub fn is_on_this_machine(url: &Url) -> bool {
+    match url.host() {
         Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
         Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
         Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         None => false,
-    };
-    url.scheme() == "http" && !is_loopback
+    }
 }
 
 /// Where webhooks go. Such addresses often carry a secret: only the host is ever shown.

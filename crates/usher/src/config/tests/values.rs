@@ -49,7 +49,12 @@ fn a_single_relay_is_warned_of() {
 
 #[test]
 fn apps_on_the_domain_of_the_passkeys_are_warned_of() {
-    let given = |url: &str| Fixture::required().variable("PAGES__PUBLIC_URL", url);
+    // With what there are other warnings of.
+    let given = |url: &str| {
+        let complete =
+            Fixture::required().variable("PROFILE__NAME", "shop").variable("PAGES__TRUSTED_PROXIES", "127.0.0.1");
+        complete.variable("PAGES__RETURN_URLS", "https://app.example/").variable("PAGES__PUBLIC_URL", url)
+    };
     let with = |fixture: Fixture, name: &str, value: &str| fixture.variable(name, value).warnings();
     let returns = |url: &str, app: &str| with(given(url), "PAGES__RETURN_URLS", app);
     let client = |uri: &str| {
@@ -229,6 +234,60 @@ fn a_variable_overrides_a_secret_file_named_in_the_file_and_the_other_way_round(
 fn an_empty_optional_is_none() {
     let given = Fixture::required().file("[webhook]\nurl = \"https://example.com/\"\n").variable("WEBHOOK__URL", "");
     assert!(given.config().webhook.url.is_none());
+}
+
+#[test]
+fn an_empty_variable_is_an_unset_one_for_every_key_that_is_not_required() {
+    let defaults = Fixture::required().config();
+    for key in super::super::keys::all().filter(|key| !key.required) {
+        let suffix = key.variable().replacen("SERVICE__", "", 1);
+        assert_eq!(Fixture::required().variable(&suffix, "").load().errors, [], "{}", key.name);
+    }
+    let given = Fixture::required().variable("INFO__LISTEN_PORT", "").variable("NOSTR__RELAYS", "").config();
+    assert_eq!(given.info.port(), defaults.info.port());
+    assert_eq!(given.nostr.relays.addresses(), defaults.nostr.relays.addresses());
+}
+
+#[test]
+fn what_keeps_browsers_from_the_pages_is_warned_of() {
+    let given = |settings: &[(&str, &str)]| {
+        let given = settings.iter().fold(Fixture::required(), |given, (name, value)| given.variable(name, value));
+        given.warnings().lines().map(|line| line.split([' ', ':']).next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    const PUBLIC: (&str, &str) = ("PAGES__PUBLIC_URL", "https://login.example.com/");
+    const RETURN: (&str, &str) = ("PAGES__RETURN_URLS", "https://app.example/");
+    const NAME: (&str, &str) = ("PROFILE__DISPLAY_NAME", "Shop");
+    const PROXY: (&str, &str) = ("PAGES__TRUSTED_PROXIES", "127.0.0.1");
+    assert!(given(&[]).is_empty() && given(&[PUBLIC, RETURN, NAME, PROXY]).is_empty());
+    assert!(given(&[("PAGES__PUBLIC_URL", "http://localhost:3000")]).is_empty());
+    let all = ["pages.public_url", "pages.return_urls", "the", "pages.trusted_proxies"];
+    assert_eq!(given(&[PUBLIC]), all[1..]);
+    assert_eq!(given(&[("INFO__LISTEN_ADDRESS", "0.0.0.0")]), all[..3]);
+    let http = [("PAGES__PUBLIC_URL", "http://login.example.com"), RETURN, NAME];
+    assert_eq!(given(&http), all[..1]);
+    // A proxy elsewhere does not reach a listener on loopback.
+    let other = ("PAGES__TRUSTED_PROXIES", "10.0.0.0/8");
+    assert_eq!(given(&[PUBLIC, RETURN, NAME, other]), all[3..]);
+    assert!(given(&[PUBLIC, RETURN, NAME, other, ("INFO__LISTEN_ADDRESS", "10.0.0.2")]).is_empty());
+}
+
+#[test]
+fn a_secret_in_quotes_is_refused_with_a_word() {
+    for (open, close) in [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”')] {
+        let quoted = |text: &str| format!("{open}{text}{close}");
+        for errors in [
+            Fixture::required().variable("AUTH__PREVIOUS_TOKEN", &quoted(TOKEN)).errors(),
+            Fixture::required().variable("NOSTR__PRIVATE_KEY", &quoted(KEY)).errors(),
+            Fixture::required().variable("WALLET__NWC__URL", &quoted(&nwc())).errors(),
+            Fixture::required()
+                .other_file("s", format!("{}\n", quoted("s3cret-of-a-webhook")).as_bytes())
+                .variable("WEBHOOK__SECRET_FILE", "s")
+                .errors(),
+        ] {
+            assert!(errors.ends_with("is in quotes, which would be a part of it; remove them"), "{errors}");
+        }
+    }
+    assert_eq!(Fixture::required().variable("WEBHOOK__SECRET", "it's").errors(), "");
 }
 
 #[test]

@@ -16,6 +16,8 @@ async fn work_goes_on_at_a_promoted_replica() {
     // The replica has it when the next commit is acknowledged.
     server.psql("postgres", "CREATE TABLE replicated ()");
     let url = server.url(&database).replace("/test_", &format!(",127.0.0.1:{}/test_", replica.port()));
+    // As operators of replicas write it.
+    let url = format!("{url}&target_session_attrs=read-write");
     let mut cluster = Cluster::start_with(server, &url, 2, |_, _| Reply::Ok).await;
     let load = Load::start(&cluster, 2);
     load.goes_on(3).await;

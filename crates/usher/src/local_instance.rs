@@ -1,0 +1,285 @@
+//! The running service of a data directory, for commands: where it listens, and that it is the one.
+//!
+//! Any program may have its port while it does not run. So each request begins with a challenge that only an instance with the
+//! same private key can answer, and only then, over the same connection, the token is sent.
+
+use std::fmt;
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use http::header::{AUTHORIZATION, HOST};
+use http::request::Builder;
+use http::{HeaderValue, Method, Request, StatusCode, Uri};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use reqwest::{Body, Response};
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+use url::{Position, Url};
+use usher_api::{InstanceKey, USHER_CHALLENGE, USHER_PROOF};
+use usher_engine::ports::{OsRandomness, Randomness as _};
+
+use crate::config::Config;
+use crate::config::text_file::read_file;
+use crate::failure::Failure;
+use crate::service_lifecycle::identity;
+use crate::service_options::instance_key;
+
+/// Where the running service of a data directory listens.
+const FILE: &str = "instance.address";
+
+/// How long it may take to accept a connection and to prove what it is.
+const PROVES_WITHIN: Duration = Duration::from_secs(10);
+
+/// The file that says where a service listens; it goes with this value.
+pub struct AddressFile {
+    path: PathBuf,
+    text: String,
+}
+
+impl AddressFile {
+    /// Writes it. Where that is not possible, commands look at the configured address.
+    pub fn write(data_dir: &Path, address: SocketAddr) -> Option<Self> {
+        let (path, text) = (data_dir.join(FILE), format!("{address}\n"));
+        let written = tempfile::Builder::new().prefix(".instance-").tempfile_in(data_dir).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.persist(&path).map_err(|refused| refused.error)
+        });
+        match written {
+            Ok(_) => Some(Self { path, text }),
+            Err(error) => {
+                tracing::debug!(path = %path.display(), %error, "the address of this instance is not written");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for AddressFile {
+    fn drop(&mut self) {
+        // Not that of another instance on the same folder. One that stays leads to nobody who can prove anything.
+        if std::fs::read_to_string(&self.path).is_ok_and(|text| text == self.text) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Why there is no response.
+#[derive(Clone, Debug)]
+pub enum Unreached {
+    /// Nothing listens.
+    NoneRuns(String),
+    /// Somebody else listens here, who got no token.
+    Another(SocketAddr),
+    /// It does not respond, and may have done what it was asked.
+    NoResponse(SocketAddr),
+    /// The request cannot be made.
+    Unfit(String),
+}
+
+impl fmt::Display for Unreached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoneRuns(whose) => write!(f, "no service runs {whose}"),
+            Self::Another(address) => write!(
+                f,
+                "another program responds at http://{address}, or a service with another nostr.private_key: it got no token"
+            ),
+            Self::NoResponse(address) => write!(f, "the service does not respond at http://{address}"),
+            Self::Unfit(why) => f.write_str(why),
+        }
+    }
+}
+
+/// Where to look for it.
+#[derive(Debug)]
+enum Place {
+    /// Where it says in its folder, else at this address.
+    Folder(PathBuf, Option<SocketAddr>),
+    /// At this host and port.
+    Named(String, u16),
+}
+
+/// The running service of a data directory.
+#[derive(Debug)]
+pub struct LocalInstance {
+    place: Place,
+    key: InstanceKey,
+    tasks: TaskTracker,
+}
+
+/// A connection to an instance that has proved what it is.
+pub struct Proved {
+    /// Where it listens.
+    pub address: SocketAddr,
+    connection: SendRequest<Body>,
+}
+
+impl LocalInstance {
+    /// That of this folder with this configuration. Looks for nothing yet.
+    ///
+    /// # Errors
+    /// When the private key cannot be used.
+    pub fn of(config: &Config, data_dir: &Path) -> Result<Self, Failure> {
+        let configured = SocketAddr::new(config.info.listen_address, config.info.port());
+        let configured = (configured.port() != 0).then(|| from_this_machine(configured));
+        Self::at(Place::Folder(data_dir.to_owned(), configured), config)
+    }
+
+    /// The same where a URL with `http` says.
+    ///
+    /// # Errors
+    /// When it is another URL, or the private key cannot be used.
+    pub fn named(url: &Url, config: &Config) -> Result<Self, Failure> {
+        let host = url.host_str().filter(|_| url.scheme() == "http").map(|host| host.trim_matches(['[', ']']));
+        match (host, url.port_or_known_default()) {
+            (Some(host), Some(port)) => Self::at(Place::Named(host.to_owned(), port), config),
+            _ => Err(Failure::usage("name the file of the token with --token-file")),
+        }
+    }
+
+    fn at(place: Place, config: &Config) -> Result<Self, Failure> {
+        Ok(Self { place, key: instance_key(&identity(config)?), tasks: TaskTracker::new() })
+    }
+
+    /// Sends a request and reads the response, within so long.
+    ///
+    /// # Errors
+    /// See [`Unreached`].
+    pub async fn call(&self, request: Request<String>, within: Duration) -> Result<(StatusCode, String), Unreached> {
+        let at = parking_lot::Mutex::new(None);
+        let call = async {
+            let proved = self.connect().await?;
+            let address = proved.address;
+            *at.lock() = Some(address);
+            let response = proved.send(request).await?;
+            let status = response.status();
+            Ok((status, response.text().await.map_err(|_| Unreached::NoResponse(address))?))
+        };
+        match timeout(within, call).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(at.into_inner().map_or_else(|| self.none(), Unreached::NoResponse)),
+        }
+    }
+
+    /// Connects to it, and has it prove what it is.
+    ///
+    /// # Errors
+    /// See [`Unreached`].
+    pub async fn connect(&self) -> Result<Proved, Unreached> {
+        let mut unreached = self.none();
+        for address in self.addresses().await {
+            match timeout(PROVES_WITHIN, self.prove(address)).await {
+                Ok(Ok(connection)) => return Ok(Proved { address, connection }),
+                Ok(Err(Unreached::NoneRuns(_))) => {}
+                Ok(Err(why)) => unreached = why,
+                Err(_) => unreached = Unreached::NoResponse(address),
+            }
+        }
+        Err(unreached)
+    }
+
+    /// Whether a challenge was answered by it, by way of whomever.
+    pub fn is_trace(&self, proof: &str, challenge: &str, address: Option<SocketAddr>) -> bool {
+        self.key.is_trace(proof, challenge, address)
+    }
+
+    fn none(&self) -> Unreached {
+        Unreached::NoneRuns(match &self.place {
+            Place::Folder(folder, Some(address)) => format!("on {} (nor at http://{address})", folder.display()),
+            Place::Folder(folder, None) => format!("on {}", folder.display()),
+            Place::Named(host, port) => format!("at http://{host}:{port}"),
+        })
+    }
+
+    async fn addresses(&self) -> Vec<SocketAddr> {
+        match &self.place {
+            Place::Folder(folder, configured) => {
+                let written = written(folder);
+                written.into_iter().chain(configured.filter(|configured| written != Some(*configured))).collect()
+            }
+            Place::Named(host, port) => {
+                lookup_host((host.as_str(), *port)).await.map(Iterator::collect).unwrap_or_default()
+            }
+        }
+    }
+
+    async fn prove(&self, address: SocketAddr) -> Result<SendRequest<Body>, Unreached> {
+        let broken = |error: hyper::Error| match error.is_parse() {
+            true => Unreached::Another(address),
+            false => Unreached::NoResponse(address),
+        };
+        let stream = TcpStream::connect(address).await.map_err(|_| self.none())?;
+        let (mut connection, driver) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+        self.tasks.spawn(driver);
+        let challenge = challenge();
+        let ask = Request::get("/health").header(HOST, address.to_string()).header(USHER_CHALLENGE, &challenge);
+        let ask = ask.body(Body::default()).map_err(|_| Unreached::Another(address))?;
+        let answer = connection.send_request(ask).await.map_err(broken)?;
+        let proof = answer.headers().get(USHER_PROOF).and_then(|proof| proof.to_str().ok()).unwrap_or_default();
+        if !self.key.is_proof(proof, &challenge, address) {
+            // It refuses connections unread when it has too many.
+            let is_busy = answer.status() == StatusCode::SERVICE_UNAVAILABLE;
+            return Err(if is_busy { Unreached::NoResponse(address) } else { Unreached::Another(address) });
+        }
+        let answer = Response::from(answer.map(Body::wrap));
+        answer.bytes().await.map_err(|_| Unreached::NoResponse(address))?;
+        connection.ready().await.map_err(|_| Unreached::NoResponse(address))?;
+        Ok(connection)
+    }
+}
+
+impl Proved {
+    /// Sends a request, and returns the response when its head is there.
+    ///
+    /// # Errors
+    /// See [`Unreached`].
+    pub async fn send(mut self, request: Request<String>) -> Result<Response, Unreached> {
+        let mut request = request.map(Body::from);
+        let host = HeaderValue::from_str(&self.address.to_string());
+        request.headers_mut().extend(host.ok().map(|host| (HOST, host)));
+        let response = self.connection.send_request(request).await;
+        response.map(|response| response.map(Body::wrap).into()).map_err(|_| Unreached::NoResponse(self.address))
+    }
+}
+
+/// A request with the token.
+///
+/// # Errors
+/// When the path cannot be one.
+pub fn request(method: Method, path: &str, token: &SecretString) -> Result<Builder, Unreached> {
+    let unfit = || Unreached::Unfit(format!("{path:?} is no path"));
+    // As any HTTP client would write it.
+    let url: Url = format!("http://localhost{path}").parse().map_err(|_| unfit())?;
+    let path: Uri = url[Position::BeforePath..Position::AfterQuery].parse().map_err(|_| unfit())?;
+    let bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()));
+    let mut bearer = bearer.map_err(|_| Unreached::Unfit("the token cannot be sent in a header".to_owned()))?;
+    bearer.set_sensitive(true);
+    Ok(Request::builder().method(method).uri(path).header(AUTHORIZATION, bearer))
+}
+
+/// What an instance is to answer.
+pub fn challenge() -> String {
+    let mut random = [0; 32];
+    OsRandomness.fill(&mut random);
+    hex::encode(random)
+}
+
+/// Where the service of this folder says that it listens, or one that has ended did.
+pub fn written(data_dir: &Path) -> Option<SocketAddr> {
+    read_file(&data_dir.join(FILE)).ok()?.trim().parse().ok().map(from_this_machine)
+}
+
+/// Where this machine reaches what listens there.
+fn from_this_machine(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
