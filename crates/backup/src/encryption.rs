@@ -19,6 +19,15 @@ const MAX_WORK_FACTOR: u8 = 20;
 /// How an age file begins.
 const AGE: &[u8] = b"age-encryption.org/";
 
+/// How the last line of an age header begins.
+const HEADER_END: &[u8] = b"\n--- ";
+
+/// Longest header that is read, in bytes: `age` reads it from its beginning again for each of them.
+const MAX_HEADER: u64 = 16 * 1024;
+
+/// Most recipients of a backup: each takes about 100 bytes of its header.
+const MAX_RECIPIENTS: usize = 100;
+
 /// How an ASCII-armored age file begins (PEM).
 const ARMOR: &[u8] = b"-----BEGIN AGE";
 
@@ -34,8 +43,14 @@ pub enum Protection {
 
 /// Why something is no recipient.
 #[derive(Debug, thiserror::Error)]
-#[error("not an age recipient: it must be a public key that begins with age1, as `age-keygen` prints it")]
-pub struct RecipientError;
+pub enum RecipientError {
+    /// It is another text.
+    #[error("not an age recipient: it must be a public key that begins with age1, as `age-keygen` prints it")]
+    NoKey,
+    /// There are too many.
+    #[error("at most {MAX_RECIPIENTS} recipients")]
+    TooMany,
+}
 
 /// Why something is no file of identities.
 #[derive(Debug, thiserror::Error)]
@@ -46,10 +61,13 @@ impl Protection {
     /// The owners of these public keys (`age1…`).
     ///
     /// # Errors
-    /// When one of them is no such key.
+    /// When one of them is no such key, or they are too many.
     pub fn of_recipients(keys: &[String]) -> Result<Self, RecipientError> {
+        if keys.len() > MAX_RECIPIENTS {
+            return Err(RecipientError::TooMany);
+        }
         let parsed = keys.iter().map(|key| x25519::Recipient::from_str(key.trim()));
-        parsed.collect::<Result<_, _>>().map(Self::Recipients).map_err(|_| RecipientError)
+        parsed.collect::<Result<_, _>>().map(Self::Recipients).map_err(|_| RecipientError::NoKey)
     }
 
     pub(crate) fn wrap<W: Write>(&self, out: W) -> io::Result<Sealed<W>> {
@@ -128,14 +146,17 @@ impl Key {
         if start.starts_with(ARMOR) {
             return Err(ReadError::Armored);
         }
-        let input = io::Cursor::new(start).chain(input);
         if !is_encrypted {
             return match self {
-                Self::None => Ok(Opened::Plain(input)),
+                Self::None => Ok(Opened::Plain(io::Cursor::new(start).chain(input))),
                 Self::Passphrase(_) | Self::Identities(_) => Err(ReadError::NotEncrypted),
             };
         }
-        let decryptor = Decryptor::new(input).map_err(failed)?;
+        (&mut input).take(MAX_HEADER - AGE.len() as u64).read_to_end(&mut start).map_err(ReadError::Unreadable)?;
+        if !start.windows(HEADER_END.len()).any(|part| part == HEADER_END) {
+            return Err(ReadError::LongHeader);
+        }
+        let decryptor = Decryptor::new(io::Cursor::new(start).chain(input)).map_err(failed)?;
         let stream = match (decryptor.is_scrypt(), self) {
             (true, Self::Passphrase(passphrase)) => {
                 let mut identity = scrypt::Identity::new(passphrase.clone());

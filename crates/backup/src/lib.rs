@@ -5,11 +5,13 @@
 //! else: a file that is not the next one of the manifest, or is another than it says, is refused.
 
 mod encryption;
+mod hashed;
 mod manifest;
 mod read;
 mod write;
 
 pub use encryption::{IdentityError, Key, Protection, RecipientError};
+pub use hashed::Hashed;
 pub use manifest::{DatabaseKind, Description, FileEntry, MANIFEST, Manifest};
 pub use read::{ReadError, read};
 pub use write::{Content, Source, WriteError, write};

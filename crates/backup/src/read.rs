@@ -43,6 +43,9 @@ pub enum ReadError {
     /// The passphrase is made to cost more than any program of ours makes it cost.
     #[error("checking the passphrase would take more than 1 GiB of memory: this program made no such backup")]
     ExcessiveWork,
+    /// Its header takes too long to read.
+    #[error("the file has no age header of at most 16 KiB: this program made no such backup")]
+    LongHeader,
     /// There is no manifest where it must be.
     #[error("the file is not a backup of this program: {0}")]
     Foreign(String),

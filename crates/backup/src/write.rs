@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 use tar::{Builder, EntryType, Header};
 
 use crate::encryption::Protection;
+use crate::hashed::Hashed;
 use crate::manifest::{Description, FORMAT, FileEntry, MANIFEST, Manifest};
 
 /// A file that becomes part of a backup.
@@ -76,9 +77,9 @@ pub fn write<W: Write>(
             Content::Bytes(bytes) => Box::new(io::Cursor::new(bytes)),
             Content::File(file) => Box::new(file),
         };
-        let mut content = Hashing { content: content.take(file.bytes), bytes: 0, hash: Sha256::new() };
+        let mut content = Hashed::new(content.take(file.bytes));
         append(&mut tar, &file.name, file.bytes, created_at, &mut content)?;
-        if content.bytes != file.bytes || hex::encode(content.hash.finalize()) != file.sha256 {
+        if content.sha256() != file.sha256 {
             return Err(WriteError::Changed(file.name.clone()));
         }
     }
@@ -129,20 +130,4 @@ fn append<W: Write>(
     header.set_size(bytes);
     header.set_cksum();
     tar.append(&header, content).map_err(WriteError::Out)
-}
-
-/// Notes what was read.
-struct Hashing<R> {
-    content: R,
-    bytes: u64,
-    hash: Sha256,
-}
-
-impl<R: Read> Read for Hashing<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.content.read(buffer)?;
-        self.hash.update(buffer.get(..read).unwrap_or_default());
-        self.bytes += read as u64;
-        Ok(read)
-    }
 }

@@ -243,6 +243,21 @@ fn a_hostile_tar_file_is_refused() {
     assert!(refusal(&tar.into_inner().unwrap(), &Key::None).contains("not a backup"));
 }
 
+/// `age` reads a header again from its beginning for each byte.
+#[test]
+fn a_long_header_is_refused_and_all_recipients_fit() {
+    let identity = age::x25519::Identity::generate();
+    let recipients = vec![identity.to_public().to_string(); 100];
+    let bytes = backup(&Protection::of_recipients(&recipients).unwrap());
+    let text = identity.to_string();
+    let key = Key::of_identity_file(secrecy::ExposeSecret::expose_secret(&text)).unwrap();
+    restore(&bytes, &key, tempfile::tempdir().unwrap().path()).unwrap();
+    assert!(Protection::of_recipients(&[recipients.as_slice(), &recipients[..1]].concat()).is_err());
+    let stanza = format!("-> x y\n{}\n", "A".repeat(63));
+    let endless = format!("age-encryption.org/v1\n{}", stanza.repeat(1_000_000));
+    assert!(refusal(endless.as_bytes(), &key).contains("header of at most"));
+}
+
 #[test]
 fn other_programs_read_it() {
     // What `age --decrypt` and `tar` do.

@@ -36,4 +36,7 @@ pub struct RestoreCommand {
     /// The backup is not encrypted.
     #[arg(long)]
     pub unencrypted: bool,
+    /// Refuses any other file than the one with this SHA-256, which `usher backup` printed.
+    #[arg(long, value_name = "HEX")]
+    pub sha256: Option<String>,
 }

@@ -9,6 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use crate::common::{KEY, Running, Signal, TOKEN, run_with_input, stderr, stdout, usher};
@@ -106,7 +107,7 @@ fn a_running_service_is_backed_up_and_restored() {
 
     // It is written to meanwhile.
     let done = AtomicBool::new(false);
-    let during = std::thread::scope(|scope| {
+    let (during, said) = std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
             let mut streams = Vec::new();
             while !done.load(Ordering::Relaxed) {
@@ -117,7 +118,7 @@ fn a_running_service_is_backed_up_and_restored() {
         let said = installation.succeeds("data", &with_passphrase("backup", "backups/one"));
         done.store(true, Ordering::Relaxed);
         assert!(said.contains("backed up 4 files to backups/one"), "{said}");
-        writer.join().unwrap()
+        (writer.join().unwrap(), said)
     });
     assert!(!during.is_empty());
     let backup = fs::metadata(installation.path("backups/one")).unwrap();
@@ -130,7 +131,14 @@ fn a_running_service_is_backed_up_and_restored() {
     running.signal(Signal::TERM);
     assert_eq!(running.end().0, Some(0));
 
-    let said = installation.succeeds("new/restored", &with_passphrase("restore", "backups/one"));
+    let sha256 = hex::encode(Sha256::digest(fs::read(installation.path("backups/one")).unwrap()));
+    assert!(said.contains(&format!("SHA-256 {sha256}")), "{said}");
+    let other = "0".repeat(64);
+    let refused = [&with_passphrase("restore", "backups/one")[..], &["--sha256", &other]].concat();
+    assert!(installation.fails(78, "new/restored", &refused).contains(&format!("is {sha256}, not that of --sha256")));
+    assert!(installation.names("new/restored").is_empty());
+    let checked = [&with_passphrase("restore", "backups/one")[..], &["--sha256", &sha256]].concat();
+    let said = installation.succeeds("new/restored", &checked);
     let token = installation.path("secrets/api.token");
     for part in [
         "restored 4 files into ",
@@ -168,6 +176,36 @@ fn a_running_service_is_backed_up_and_restored() {
     assert_eq!(database["state"], "ok", "{database}");
     running.signal(Signal::TERM);
     assert_eq!(running.end().0, Some(0));
+}
+
+/// Whoever knows a recipient can encrypt anything to it.
+#[test]
+fn only_files_that_a_backup_has_are_restored() {
+    let installation = Installation::new();
+    for (name, setting) in [
+        (".bashrc", None),
+        ("wallet.json", None),
+        ("restored/more.json", None),
+        ("x", Some("database.path")),
+        ("x", Some("profile.display_name")),
+        ("x", Some("anything")),
+    ] {
+        let description = usher_backup::Description {
+            version: "0.1.0".to_owned(),
+            commit: String::new(),
+            created_at: 1,
+            data_dir: "/data".to_owned(),
+            database: usher_backup::DatabaseKind::Postgresql,
+        };
+        let setting = setting.map(str::to_owned);
+        let content = usher_backup::Content::Bytes(Vec::new());
+        let file = usher_backup::Source { name: name.to_owned(), setting, path: None, content };
+        let bytes = usher_backup::write(Vec::new(), &usher_backup::Protection::None, description, vec![file]).unwrap();
+        fs::write(installation.path("forged"), bytes).unwrap();
+        let said = installation.fails(78, "new", &["restore", "forged", "--unencrypted"]);
+        assert!(said.contains("which no backup of this program has"), "{said}");
+        assert!(installation.names("new").is_empty());
+    }
 }
 
 #[test]

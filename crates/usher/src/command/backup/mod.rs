@@ -7,7 +7,7 @@ mod unfinished;
 
 use std::path::PathBuf;
 
-use usher_backup::Protection;
+use usher_backup::{Hashed, Protection};
 use usher_engine::ports::{Clock as _, SystemClock};
 
 use self::target::Target;
@@ -36,10 +36,15 @@ pub fn run(command: &BackupCommand, data_dir: Option<PathBuf>) -> Result<(), Fai
     let (description, files) =
         runtime.block_on(contents::collect(config, &loaded, &source, working.path(), now.secs()))?;
     let count = files.len();
-    let path = target.write(|out| usher_backup::write(out, &protection, description, files).map(drop))?;
+    let mut sha256 = String::new();
+    let path = target.write(|out| {
+        sha256 = usher_backup::write(Hashed::new(out), &protection, description, files)?.sha256();
+        Ok(())
+    })?;
     if let Some(path) = path {
         tell(&format!("usher: backed up {count} files to {}", path.display()));
     }
+    tell(&format!("usher: SHA-256 {sha256}: keep it elsewhere, `usher restore --sha256` checks it"));
     if config.database.url.is_some() {
         tell(
             "usher: the database is not part of it: back up PostgreSQL with pg_dump, and keep both (docs/instances.md, Back up)",

@@ -1,5 +1,8 @@
 //! Names in a backup of files that have no place in a data directory.
 
+/// The file of the configuration.
+pub(in crate::command) const CONFIGURATION: &str = "config.toml";
+
 /// Their folder, in a backup and in what is restored from it.
 pub(in crate::command) const EXTRA: &str = "restored";
 

@@ -11,18 +11,21 @@
 mod advice;
 mod staging;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use usher_backup::{DatabaseKind, Key, Manifest};
+use usher_backup::{DatabaseKind, Hashed, Key, Manifest};
 use usher_store::{DatabaseInspection, Integrity, known_schema_version};
 
 use self::staging::Staging;
+use super::backup::names::{CHANNELS, CONFIGURATION, ENVIRONMENT};
 use super::environment::source;
 use super::secret_input::{STANDARD, ask_passphrase, passphrase};
 use crate::cli::RestoreCommand;
+use crate::config::keys;
 use crate::config::text_file::read_file;
 use crate::failure::Failure;
 use crate::output::tell;
@@ -47,7 +50,7 @@ pub fn run(command: &RestoreCommand, data_dir: Option<PathBuf>) -> Result<(), Fa
         let path = &command.file;
         Box::new(File::open(path).map_err(|error| Failure::said(format!("cannot read {}: {error}", path.display())))?)
     };
-    let mut input = BufReader::new(input);
+    let mut input = Hashed::new(BufReader::new(input));
     let key = key(command, is_standard)?;
 
     let mut staging = None;
@@ -59,6 +62,18 @@ pub fn run(command: &RestoreCommand, data_dir: Option<PathBuf>) -> Result<(), Fa
         Ok::<_, Failure>(folder)
     })?;
     let Some(staging) = staging else { return Err(Failure::said("nothing was restored")) };
+    match &command.sha256 {
+        Some(expected) => {
+            let found = input.sha256();
+            if !found.eq_ignore_ascii_case(expected) {
+                return Err(Failure::refused(format!("the SHA-256 of the backup is {found}, not that of --sha256")));
+            }
+        }
+        None if command.identity_file.is_some() => {
+            tell("usher: whoever knows the recipient could have made this backup: --sha256 shows that it is yours");
+        }
+        None => {}
+    }
     let mints = check_database(&manifest, staging.path())?;
     fail::fail_point!("restore-verified", |_| -> Result<(), Failure> { std::process::abort() });
     staging.finish()?;
@@ -100,7 +115,38 @@ fn check(manifest: &Manifest, data_dir: &Path) -> Result<(), Failure> {
             known_schema_version()
         )));
     }
+    check_names(manifest)?;
     staging::check_space(data_dir, manifest.total_bytes())
+}
+
+/// Refuses files that `usher backup` does not put into a backup: whoever knows a recipient can encrypt anything to it.
+fn check_names(manifest: &Manifest) -> Result<(), Failure> {
+    let database = match &manifest.description.database {
+        DatabaseKind::Sqlite { file, .. } => Some(file),
+        DatabaseKind::Postgresql => None,
+    };
+    let mut settings = BTreeMap::new();
+    for file in &manifest.files {
+        let is_expected = match file.setting.as_deref() {
+            None => [CONFIGURATION, ENVIRONMENT, CHANNELS].contains(&file.name.as_str()),
+            Some("database.path") => Some(&file.name) == database,
+            Some(setting) => {
+                // Named by the file of the configuration and by the environment, which replaces it.
+                let count = settings.entry(setting).or_insert(0);
+                *count += 1;
+                *count <= 2
+                    && (setting == "database.trusted_certificates"
+                        || keys::find(setting).is_some_and(|setting| setting.secret))
+            }
+        };
+        if !is_expected {
+            let name = advice::shown(&file.name);
+            return Err(Failure::refused(format!(
+                "the backup has the file {name:?}, which no backup of this program has"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Looks at the whole restored database. Returns the mints at which it has tickets.
