@@ -3,7 +3,7 @@
 
 use url::form_urlencoded;
 
-use crate::text::reorders_or_hides;
+use crate::text::is_invisible;
 
 /// Schemes in front of an invoice or an address. Some programs that find an address in a text make it one of e-mail.
 const SCHEMES: [&str; 4] = ["lightning:", "web+lightning:", "bitcoin:", "mailto:"];
@@ -11,8 +11,7 @@ const SCHEMES: [&str; 4] = ["lightning:", "web+lightning:", "bitcoin:", "mailto:
 /// The invoice, Lightning address or LNURL in a text, in lower case, which means the same in all three. Text that has none
 /// becomes something else that is none.
 pub fn plain(text: &str) -> String {
-    // Nor joiners and variation selectors: what is sought has none.
-    let is_seen = |c: &char| !(c.is_whitespace() || c.is_control() || reorders_or_hides(*c) || is_invisible(*c));
+    let is_seen = |c: &char| !(c.is_whitespace() || c.is_control() || is_invisible(*c));
     let text: String = text.chars().filter(is_seen).flat_map(char::to_lowercase).collect();
     let mut rest = unquoted(&text).to_owned();
     // An address of the chain with an invoice beside it (BIP 21).
@@ -29,10 +28,6 @@ pub fn plain(text: &str) -> String {
     payee = payee.split(['?', '&', '#']).next().unwrap_or_default();
     // Some wallets write a Lightning address with this sign (BIP 353).
     payee.strip_prefix('₿').unwrap_or(payee).to_owned()
-}
-
-const fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{180e}' | '\u{fe00}'..='\u{fe0f}')
 }
 
 fn unquoted(text: &str) -> &str {

@@ -122,7 +122,7 @@ export interface components {
              */
             amount_millisats: number;
             /**
-             * @description Of an invoice, what the payee wrote; of a refund, what the payment was for.
+             * @description Of an invoice, what the payee wrote; of a refund, what the payment was for. Without it the purpose is unknown: an invoice says nothing, or has only a hash of it.
              */
             description?: string;
             /**

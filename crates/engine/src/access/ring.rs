@@ -304,7 +304,8 @@ impl KeyRing {
     ) -> Result<NewSecret, KeyError> {
         let terms = request.terms();
         let mut errors = FieldErrors::default();
-        if terms.name.is_empty() || text::clean(&terms.name, MAX_NAME) != terms.name {
+        let is_hidden = terms.name.chars().any(text::is_invisible);
+        if terms.name.is_empty() || is_hidden || text::clean(&terms.name, MAX_NAME) != terms.name {
             let detail = format!("must be 1 to {MAX_NAME} visible characters on one line, without spaces at its ends");
             errors.add("/name", detail);
         }

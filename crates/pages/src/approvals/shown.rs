@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use usher_engine::{PaymentPurpose, UnixMillis, WaitingPayment};
 use usher_page_layout::short_key;
-use usher_protocol::text::{MAX_DESCRIPTION_CHARS, clean};
+use usher_protocol::text::{MAX_LABEL_CHARS, clean};
 
 use super::ApprovalsState;
 use crate::payment::{date, sats};
@@ -52,12 +52,12 @@ impl ShownPayment {
         let mut rows = vec![row(texts.fee, fill(texts.at_most, &[("amount", &in_sats(payment.max_fee))]))];
         match &payment.purpose {
             PaymentPurpose::Invoice { description, payee } => {
-                rows.extend((!description.is_empty()).then(|| row(texts.purpose, description.clone())));
+                let known = Some(description.as_str()).filter(|description| !description.is_empty());
+                rows.push(row(texts.purpose, known.unwrap_or(texts.unknown_purpose).to_owned()));
                 rows.push(code(texts.payee, payee));
             }
             PaymentPurpose::Refund { payment, description } => {
-                let description = clean(description, MAX_DESCRIPTION_CHARS);
-                rows.push(row(texts.purpose, fill(texts.refund_of, &[("description", &description)])));
+                rows.push(row(texts.purpose, fill(texts.refund_of, &[("description", description)])));
                 rows.push(code(texts.refunded_payment, &payment.to_string()));
             }
             PaymentPurpose::OnChain { address } => rows.push(code(texts.on_chain_address, address)),
@@ -89,7 +89,7 @@ fn requested_by(state: &ApprovalsState, texts: &ApprovalTexts, payment: &Waiting
         Some(key) => {
             let id = key.id.to_string();
             let id = if is_full { id } else { short_key(&id) };
-            fill(texts.key, &[("name", &key.terms.name), ("id", &id)])
+            fill(texts.key, &[("name", &clean(&key.terms.name, MAX_LABEL_CHARS)), ("id", &id)])
         }
         None => texts.revoked_key.to_owned(),
     }

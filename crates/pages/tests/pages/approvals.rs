@@ -6,11 +6,12 @@ use axum::body::Body;
 use http::{HeaderMap, Request, StatusCode};
 use serde_json::{Value, json};
 use usher_engine::access::NewKeyRequest;
-use usher_engine::testing::invoice;
+use usher_engine::testing::{hashed_invoice, invoice, preimage};
 use usher_engine::{
     BrowserLogin, ClientNetwork, PageRequestSource, PayInvoiceRequest, PaymentPurpose, RequestContext, StreamId,
     WaitingPayment,
 };
+use usher_protocol::bolt11::Invoice;
 use usher_protocol::{Keys, SecretKey};
 
 use crate::fixture::{NOW, Pages, URL};
@@ -32,10 +33,14 @@ async fn start() -> Pages {
 
 /// Somebody asks for the payment of the `n`th invoice.
 pub(crate) async fn ask(pages: &Pages, n: usize, amount: u64) -> StreamId {
+    ask_for(pages, invoice(78, n, amount, NOW.secs(), 6 * 3600)).await
+}
+
+async fn ask_for(pages: &Pages, invoice: Invoice) -> StreamId {
     let request = PayInvoiceRequest {
         main_key: None,
         subkeys: Vec::new(),
-        invoice: invoice(78, n, amount, NOW.secs(), 6 * 3600),
+        invoice,
         amount: None,
         currency: None,
         description: None,
@@ -160,7 +165,8 @@ async fn operator_sees_what_waits_and_approves_it() {
     let key = pages.keys.create(request, None).await.unwrap().key.id;
     let context = RequestContext { origin: Some(key.origin()), ..RequestContext::default() };
     let by_key = std::sync::Arc::new(context).scope(ask(&pages, 0, 21_000_500)).await;
-    let by_token = ask(&pages, 1, 5_000).await;
+    let hashed = hashed_invoice("Tea", preimage(1), 5_000, NOW.secs(), 6 * 3600);
+    let by_token = ask_for(&pages, hashed).await;
 
     let (status, headers, html) = pages.get("/approve").await;
     assert_eq!((status, headers["referrer-policy"].to_str().unwrap()), (StatusCode::OK, "same-origin"));
@@ -183,6 +189,7 @@ async fn operator_sees_what_waits_and_approves_it() {
         "test",
         "key “payroll &#60;1&#62;”",
         "the service’s token",
+        "unknown: the invoice says nothing, or has only a hash of it",
         "less than a minute ago",
         "in 5 h 59 min",
         "data-state=\"waiting\"",

@@ -52,7 +52,8 @@ struct Approval {
     /// The largest fee, in millisats, that comes on top.
     #[schema(example = 12_500_000)]
     max_fee_millisats: u64,
-    /// Of an invoice, what the payee wrote; of a refund, what the payment was for.
+    /// Of an invoice, what the payee wrote; of a refund, what the payment was for. Without it the purpose is unknown: an invoice says
+    /// nothing, or has only a hash of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "One cup of coffee")]
     description: Option<String>,

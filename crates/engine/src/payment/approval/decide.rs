@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use usher_protocol::PublicKey;
+use usher_protocol::text::{MAX_DESCRIPTION_CHARS, clean};
 
 use super::decision::Decision;
 use super::{HeldPayment, UnstartedPayment};
@@ -47,7 +48,7 @@ pub struct WaitingPayment {
 pub enum PaymentPurpose {
     /// An invoice.
     Invoice {
-        /// What the payee wrote; empty if there is only a hash of it.
+        /// What the payee wrote, made harmless; empty if that is nothing, or only a hash.
         description: String,
         /// The payee's node: its public key, compressed, as 66 hex characters.
         payee: String,
@@ -56,7 +57,7 @@ pub enum PaymentPurpose {
     Refund {
         /// The payment that is paid back.
         payment: StreamId,
-        /// What that was for.
+        /// What that was for, made harmless.
         description: String,
     },
     /// Money that is sent on chain.
@@ -232,11 +233,11 @@ fn described(id: StreamId, held: &HeldPayment, requested_by: Option<Origin>) -> 
     let (kind, purpose) = match payment {
         UnstartedPayment::Invoice { payment, .. } => {
             let invoice = payment.invoice();
-            let description = invoice.description().unwrap_or_default().to_owned();
+            let description = clean(invoice.description().unwrap_or_default(), MAX_DESCRIPTION_CHARS);
             (PaymentKind::Outgoing, PaymentPurpose::Invoice { description, payee: invoice.payee() })
         }
         UnstartedPayment::Refund(refund) => {
-            let (payment, description) = (refund.refund_of(), refund.description().to_owned());
+            let (payment, description) = (refund.refund_of(), clean(refund.description(), MAX_DESCRIPTION_CHARS));
             (PaymentKind::Refund, PaymentPurpose::Refund { payment, description })
         }
         UnstartedPayment::OnChain(payment) => {

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param requestedAt When it was asked for, in Unix seconds.
  * @param expiresAt Unix seconds until which it can be approved; then it ends unpaid.
  * @param address Of a payment on chain: where the money goes.
- * @param description Of an invoice, what the payee wrote; of a refund, what the payment was for.
+ * @param description Of an invoice, what the payee wrote; of a refund, what the payment was for. Without it the
+ *     purpose is unknown: an invoice says nothing, or has only a hash of it.
  * @param payee Of an invoice: the public key of the payee's node.
  * @param refundOf Of a refund: the stream of the payment that it pays back.
  */
