@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use chrono::DateTime;
 use serde_json::Value;
+use usher_protocol::text;
 
 use super::environment::{load_in_time, source};
 use super::service_client::ServiceClient;
@@ -51,12 +52,12 @@ pub fn run(command: &PaymentsCommand, data_dir: Option<PathBuf>) -> Result<(), F
         query.push_str(&format!("&status={status}"));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    write(&lines([COLUMNS.map(str::to_owned)])?)?;
     let mut after = String::new();
     loop {
         let page = runtime.block_on(service.get(&format!("{query}{after}")))?;
         let payments = page["payments"].as_array().map(Vec::as_slice).unwrap_or_default();
-        write(&lines(payments.iter().map(record))?)?;
+        let head = after.is_empty().then(|| COLUMNS.map(str::to_owned));
+        write(&lines(head.into_iter().chain(payments.iter().map(record)))?)?;
         match page["next"].as_str() {
             Some(next) => after = format!("&after={next}"),
             None => return Ok(()),
@@ -89,9 +90,41 @@ fn time(secs: i64) -> String {
     DateTime::from_timestamp(secs, 0).map(|time| time.format("%Y-%m-%dT%H:%M:%SZ").to_string()).unwrap_or_default()
 }
 
-/// A spreadsheet takes a cell that begins like this for a formula, and descriptions come from others' invoices.
+/// As text for a spreadsheet, which takes what begins in a certain way for a formula; descriptions come from others' invoices.
+/// Spreadsheets in which `;` separates cells also split texts there, and at the ends of lines.
 fn as_text(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
+    let mut cell = String::with_capacity(text.len());
+    let mut is_start = true;
+    for c in text.chars() {
+        // A full-width form becomes the plain one in some of them; a tab is taken for the next cell.
+        let begins_formula = matches!(
+            c,
+            '=' | '+'
+                | '-'
+                | '@'
+                | '|'
+                | '\t'
+                | '\r'
+                | '\n'
+                | '＝'
+                | '＋'
+                | '－'
+                | '＠'
+                | '﹦'
+                | '﹢'
+                | '﹣'
+                | '﹫'
+                | '−'
+        );
+        if is_start && begins_formula {
+            cell.push('\'');
+        }
+        // What spreadsheets skip, and what nobody sees, does not hide what follows.
+        let is_skipped = c.is_whitespace() || c.is_control() || c == '"' || text::is_invisible(c);
+        is_start = matches!(c, ';' | '\t' | '\r' | '\n') || is_start && is_skipped;
+        cell.push(c);
+    }
+    cell
 }
 
 /// As CSV (RFC 4180).
@@ -121,6 +154,21 @@ mod tests {
             "s,2024-11-20T21:20:00Z,2024-11-20T21:20:42Z,out,invoice,paid,10000,,,,10000,12,\
              \"'=HYPERLINK(\"\"https://evil.example\"\",\"\"a, b\"\")\",,00,,\r\n"
         );
+    }
+
+    #[test]
+    fn no_cell_is_a_formula_in_any_spreadsheet() {
+        for (text, cell) in [
+            ("Tea; two cups - hot", "Tea; two cups - hot"),
+            ("=1", "'=1"),
+            ("\t=1", "'\t'=1"),
+            ("＝1", "'＝1"),
+            (" \u{feff}@SUM(1)", " \u{feff}'@SUM(1)"),
+            ("Tea;=1;\" +2\";－3", "Tea;'=1;\" '+2\";'－3"),
+            ("Tea\n@1", "Tea\n'@1"),
+        ] {
+            assert_eq!(as_text(text), cell);
+        }
     }
 
     #[test]

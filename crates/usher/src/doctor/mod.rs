@@ -150,6 +150,10 @@ async fn relays_of_service(config: &Config, database: Option<&Inspection>) -> Ve
     }
 }
 
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// The findings, one on a line, and for people what it comes to.
 fn report(findings: &[Finding], json: bool) -> Result<String, serde_json::Error> {
     let mut text = String::new();
@@ -162,8 +166,10 @@ fn report(findings: &[Finding], json: bool) -> Result<String, serde_json::Error>
         let count = |state| findings.iter().filter(|finding| finding.state == state).count();
         text.push_str(&match (count(State::Fail), count(State::Warn)) {
             (0, 0) => "\nNo problems found.\n".to_owned(),
-            (0, warnings) => format!("\nNothing needs action; {warnings} warnings.\n"),
-            (failures, warnings) => format!("\n{failures} failures, {warnings} warnings.\n"),
+            (0, warnings) => format!("\nNothing needs action; {}.\n", counted(warnings, "warning")),
+            (failures, warnings) => {
+                format!("\n{}, {}.\n", counted(failures, "failure"), counted(warnings, "warning"))
+            }
         });
     }
     Ok(text)

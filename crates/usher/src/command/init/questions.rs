@@ -127,18 +127,18 @@ pub(super) fn complete(mut choices: Choices, non_interactive: bool) -> Result<Ch
         let answer = ask::<Relays>(&shown)?.unwrap_or(default);
         choices.relays = Some(parts(&answer));
     }
-    if choices.backend.is_none() {
-        let question = "Lightning backend: none, nwc (a wallet with Nostr Wallet Connect), or embedded (a node inside \
-                        Usher) [none]: ";
-        let answer = ask::<LnBackend>(question)?;
-        choices.backend = answer.and_then(|word| InitBackend::of(&word));
-    }
-    if choices.backend == Some(InitBackend::Nwc) && choices.nwc_url.is_none() {
-        let question = "Connection URL from the wallet, nostr+walletconnect://…: ";
-        choices.nwc_url = Some(required::<NwcUrl>(question)?.into());
-    }
-    if choices.backend == Some(InitBackend::Embedded) {
-        ask_of_node(&mut choices)?;
+    let mut is_open = choices.backend.is_none();
+    loop {
+        if is_open {
+            let question = "Lightning backend: none, nwc (a wallet with Nostr Wallet Connect), or embedded (a node inside \
+                            Usher) [none]: ";
+            let answer = ask::<LnBackend>(question)?;
+            choices.backend = answer.and_then(|word| InitBackend::of(&word));
+        }
+        if ask_of_backend(&mut choices)? {
+            break;
+        }
+        is_open = true;
     }
     if choices.public_url.is_none() {
         let question = "Public URL for pages in users' browsers, https://… [none: only browsers on this machine]: ";
@@ -159,10 +159,26 @@ pub(super) fn complete(mut choices: Choices, non_interactive: bool) -> Result<Ch
     Ok(choices)
 }
 
-/// Asks what the embedded node needs.
-fn ask_of_node(choices: &mut Choices) -> Result<(), Failure> {
+/// Asks what the backend needs; `false` if the operator goes back to the choice of the backend.
+fn ask_of_backend(choices: &mut Choices) -> Result<bool, Failure> {
+    match choices.backend {
+        Some(InitBackend::Nwc) if choices.nwc_url.is_none() => {
+            let question = "Connection URL from the wallet, nostr+walletconnect://… [back to the backend]: ";
+            choices.nwc_url = ask::<NwcUrl>(question)?.map(SecretString::from);
+            Ok(choices.nwc_url.is_some())
+        }
+        Some(InitBackend::Embedded) => ask_of_node(choices),
+        _ => Ok(true),
+    }
+}
+
+fn ask_of_node(choices: &mut Choices) -> Result<bool, Failure> {
     if choices.chain_url.is_none() {
-        choices.chain_url = Some(required::<WebUrl>("URL of an Esplora server, where the node learns of blocks: ")?);
+        let question = "URL of an Esplora server, where the node learns of blocks [back to the backend]: ";
+        choices.chain_url = ask::<WebUrl>(question)?;
+        if choices.chain_url.is_none() {
+            return Ok(false);
+        }
     }
     if choices.liquidity_provider.is_none() {
         let question = "Liquidity provider, which opens channels, <node id>@<host>:<port> [none]: ";
@@ -172,7 +188,7 @@ fn ask_of_node(choices: &mut Choices) -> Result<(), Failure> {
         let question = "Token that the provider or the server wants [none]: ";
         choices.lightning_api_key = ask::<Secret>(question)?.map(SecretString::from);
     }
-    Ok(())
+    Ok(true)
 }
 
 /// The default of `nostr.relays`, separated by commas.
@@ -196,15 +212,6 @@ fn ask<T: Setting>(question: &str) -> Result<Option<String>, Failure> {
         match T::read(&RawValue::Text(answer.to_owned())) {
             Ok(_) => return Ok(Some(answer.to_owned())),
             Err(problem) => crate::output::tell(&format!("  It {problem}.")),
-        }
-    }
-}
-
-/// Asks until there is an answer that is a `T`.
-fn required<T: Setting>(question: &str) -> Result<String, Failure> {
-    loop {
-        if let Some(answer) = ask::<T>(question)? {
-            return Ok(answer);
         }
     }
 }
