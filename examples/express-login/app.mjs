@@ -35,7 +35,9 @@ app.use((request, response, next) => {
   else response.sendStatus(403);
 });
 app.use(express.static("public"));
-app.get("/me", (request, response) => response.json({ main_key: user(request) ?? null }));
+app.get("/me", (request, response) =>
+  response.json({ main_key: user(request) ?? null, has_paid: readers.has(user(request)) }),
+);
 
 // 1. The browser asks for a login, and goes to its page. A real app limits how often each address may ask.
 app.post("/login", async (request, response) => {

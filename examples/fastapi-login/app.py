@@ -27,7 +27,9 @@ sessions: dict[str, str] = {}  # session cookie → main_key, the user's id
 async def post(path: str, body: dict, idempotency_key: str) -> dict:
     """With one key for one intention, a repeated request does nothing twice."""
     response = await usher.post(path, json=body, headers={"Idempotency-Key": idempotency_key})
-    return response.raise_for_status().json()
+    if response.is_error:  # The body says what is wrong, and in which field.
+        raise RuntimeError(f"Usher answers {response.status_code} to POST {path}: {response.text}")
+    return response.json()
 
 
 @app.get("/", response_class=HTMLResponse)

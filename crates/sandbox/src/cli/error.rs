@@ -61,7 +61,7 @@ pub enum CliError {
         waited: Duration,
     },
     /// The prefix of an id matches several requests or subscriptions, or several are open and none was named.
-    #[error("several ids match, name one of them: {}", .0.join(", "))]
+    #[error("several ids match, name one of them: {}", .0.join("; "))]
     Ambiguous(Vec<String>),
     /// The request was answered before, here or in another terminal.
     #[error("the request was already {0}; nothing was sent")]

@@ -29,6 +29,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// How long no further request may come before `requests` ends.
 const QUIET: Duration = Duration::from_secs(10);
 
+/// How long a newer request is waited for, before the only one that is open is answered.
+const NEWER: Duration = Duration::from_secs(1);
+
 pub(super) struct OneShot<'a> {
     pub(super) file: &'a Path,
     pub(super) console: &'a mut Console,
@@ -137,7 +140,19 @@ impl OneShot<'_> {
 
     pub(super) async fn answer(mut self, id: Option<String>, answer: Reply, wait: Duration) -> Result<(), CliError> {
         let (wallet, mut file) = self.start().await?;
-        let request = match pick(&file.open_requests(&wallet), id.as_deref())? {
+        let mut open = pick(&file.open_requests(&wallet), id.as_deref())?;
+        if open.is_some() && id.is_none() {
+            // The one that is meant may still be on its way.
+            self.reach(&wallet, &file).await?;
+            let deadline = Instant::now() + NEWER;
+            while let Some(newer) =
+                next_request(&wallet, &mut file, deadline.saturating_duration_since(Instant::now())).await?
+            {
+                file.update(|file| file.remember(&newer, None))?;
+            }
+            open = pick(&file.open_requests(&wallet), None)?;
+        }
+        let request = match open {
             Some(request) => request,
             None => {
                 listens(&file)?;
@@ -282,7 +297,8 @@ pub(super) fn pick(requests: &[Request], id: Option<&str>) -> Result<Option<Requ
     let (first, second) = (fitting.next(), fitting.next());
     match (first, second) {
         (Some(one), Some(other)) => {
-            let ids = [one, other].into_iter().chain(fitting).map(display::short).collect();
+            let named = |request: &Request| format!("{} ({})", display::short(request), request.content.summary());
+            let ids = [one, other].into_iter().chain(fitting).map(named).collect();
             // The complete id of one may be a prefix of another.
             let exact = requests.iter().find(|request| id == Some(request.id.as_str()));
             exact.map_or(Err(CliError::Ambiguous(ids)), |request| Ok(Some(request.clone())))

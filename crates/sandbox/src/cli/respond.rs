@@ -69,7 +69,7 @@ impl SentReply<'_> {
     pub(super) fn text(&self, more: &str) -> String {
         let mut text = match self.verdict {
             Verdict::InsufficientFunds => format!("insufficient funds for {}", display::short(self.request)),
-            _ => format!("{} {}", self.word(), display::short(self.request)),
+            _ => format!("{} {} ({})", self.word(), display::short(self.request), self.request.content.summary()),
         };
         if let Some(paid) = &self.fulfilled.paid {
             text.push_str(&format!(": paid {} (fee: {})", millisats(paid.amount), millisats(paid.fees_paid)));

@@ -13,7 +13,7 @@ pub enum WalletError {
     #[error("none of the relays could be reached: {}", .0.join(", "))]
     Unreachable(Vec<String>),
     /// The wallet does not support this reply to the request.
-    #[error("this wallet does not support this reply to a message of kind {0}")]
+    #[error("the protocol has no such reply to a message of kind {0}: without a reply it expires")]
     CannotAnswer(u16),
     /// There is no Lightning account to pay with.
     #[error("the wallet has no Lightning account")]

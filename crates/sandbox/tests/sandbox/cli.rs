@@ -193,14 +193,17 @@ async fn requests_are_kept_until_answered() {
     assert!(ids.contains(&"abc1".to_owned()) && ids.contains(&"abd2".to_owned()));
 
     for which in [&["approve"][..], &["approve", "ab"]] {
-        assert!(matches!(run(&folder, which).await, Err(CliError::Ambiguous(ids)) if ids.len() == 2));
+        assert!(
+            matches!(run(&folder, which).await, Err(CliError::Ambiguous(ids)) if ids[0].contains(" (authentication"))
+        );
     }
     let unknown = run(&folder, &["approve", "x", "--wait", "0.2"]).await;
     assert!(matches!(unknown, Err(CliError::NoSuchRequest { id, .. }) if id == "x"));
     run(&folder, &["approve", "abc"]).await.unwrap();
     assert!(is_approved(&service.next_response().await.1));
     // One is left: it needs no name.
-    run(&folder, &["decline", "--reason", "no"]).await.unwrap();
+    let declined = run(&folder, &["decline", "--reason", "no"]).await.unwrap();
+    assert!(declined.text().contains("abd2 (authentication"), "{}", declined.text());
     let (_, response) = service.next_response().await;
     assert_eq!((response.challenge.as_str(), is_approved(&response)), ("abd2", false));
     assert!(file(&folder).requests.iter().all(|saved| saved.answered));
