@@ -1,11 +1,16 @@
 //! Passkeys (WebAuthn): the options that a page gives to the user's authenticator, and the verification of its answers.
 //!
-//! `webauthn_rp` verifies; this crate says what the service wants of it: discoverable credentials, the user verified, no
-//! attestation, one origin, no frame of another site, a counter that never goes back. The key that the page derives from
-//! the PRF extension is no business of this crate, and its secrets never reach the service.
+//! The service wants discoverable credentials, the user verified, no attestation, one origin, no frame of another site, a
+//! counter that never goes back. `webauthn_rp` makes the options, verifies registrations and reads keys; what a passkey that is
+//! used has signed is verified here. What authenticators say of extensions is ignored. The key that the page derives from the
+//! PRF extension is no business of this crate, and its secrets never reach the service.
 //!
-//! A ceremony is one attempt: it has a challenge of its own, is verified once, and lives ten minutes at most.
+//! A ceremony is one attempt: it has a challenge of its own, and is verified once.
 
+mod answer;
+mod assertion;
+#[cfg(test)]
+mod fuzz_targets;
 #[cfg(feature = "testing")]
 pub mod testing;
 #[cfg(test)]
@@ -15,22 +20,20 @@ use std::borrow::Cow;
 use std::fmt;
 use std::num::NonZeroU32;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use webauthn_rp::bin::{Decode as _, Encode as _};
-use webauthn_rp::request::auth::AuthenticationVerificationOptions;
 use webauthn_rp::request::register::{
     CredProtect, PublicKeyCredentialUserEntity, RegistrationVerificationOptions, UserHandle16,
 };
 use webauthn_rp::request::{AsciiDomain, RpId};
 use webauthn_rp::response::Origin;
-use webauthn_rp::response::auth::error::AuthCeremonyErr;
 use webauthn_rp::response::register::{DynamicState, StaticState};
 use webauthn_rp::{
-    AuthenticatedCredential, DiscoverableAuthentication16, DiscoverableAuthenticationServerState,
     DiscoverableCredentialRequestOptions, PublicKeyCredentialCreationOptions, Registration, RegistrationServerState,
 };
+
+use crate::answer::AssertionResponse;
+use crate::assertion::{Expected, StoredKey};
 
 /// Bytes of a user handle.
 const USER_HANDLE_BYTES: usize = 16;
@@ -100,7 +103,6 @@ pub struct RegistrationCeremony {
 
 /// A passkey is being used.
 pub struct AssertionCeremony {
-    state: DiscoverableAuthenticationServerState,
     challenge: String,
 }
 
@@ -131,8 +133,16 @@ impl AssertionCeremony {
 }
 
 /// An authenticator's answer, before it is known whose passkey it is.
-#[derive(Debug)]
-pub struct Assertion(DiscoverableAuthentication16);
+pub struct Assertion {
+    credential_id: Vec<u8>,
+    response: AssertionResponse,
+}
+
+impl fmt::Debug for Assertion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Assertion").finish_non_exhaustive()
+    }
+}
 
 impl Assertion {
     /// Reads the JSON text that a page sends (`AuthenticationResponseJSON`).
@@ -140,13 +150,13 @@ impl Assertion {
     /// # Errors
     /// [`PasskeyError::Malformed`].
     pub fn parse(json: &str) -> Result<Self, PasskeyError> {
-        let read = DiscoverableAuthentication16::from_json_relaxed(json.as_bytes());
-        read.map(Self).map_err(malformed)
+        let (credential_id, response) = answer::assertion(json)?;
+        Ok(Self { credential_id, response })
     }
 
     /// The id of the passkey that is said to have answered.
-    pub fn credential_id(&self) -> Vec<u8> {
-        self.0.raw_id().as_ref().to_vec()
+    pub fn credential_id(&self) -> &[u8] {
+        &self.credential_id
     }
 }
 
@@ -194,10 +204,10 @@ impl RelyingParty {
     /// [`UnusableOptions`].
     pub fn begin_assertion(&self) -> Result<(AssertionCeremony, Value), UnusableOptions> {
         let options = DiscoverableCredentialRequestOptions::passkey(&self.rp_id);
-        let (state, client) = options.start_ceremony().map_err(|_| UnusableOptions)?;
+        let (_, client) = options.start_ceremony().map_err(|_| UnusableOptions)?;
         let options = serde_json::to_value(&client).map_err(|_| UnusableOptions)?;
         let challenge = challenge_of(&options)?;
-        Ok((AssertionCeremony { state, challenge }, options))
+        Ok((AssertionCeremony { challenge }, options))
     }
 
     /// Verifies that a passkey was made: `response` is `RegistrationResponseJSON`.
@@ -205,7 +215,7 @@ impl RelyingParty {
     /// # Errors
     /// [`PasskeyError`].
     pub fn register(&self, ceremony: RegistrationCeremony, response: &str) -> Result<Credential, PasskeyError> {
-        let response = with_authenticators_prf(response)?;
+        let response = answer::registration(response)?;
         let registration = Registration::from_json_relaxed(response.as_bytes()).map_err(malformed)?;
         let origins = [Origin(Cow::Borrowed(self.origin.as_str()))];
         let options = RegistrationVerificationOptions::<Origin<'_>, Origin<'_>> {
@@ -231,34 +241,26 @@ impl RelyingParty {
     ///
     /// # Errors
     /// [`PasskeyError`].
+    // By value: a challenge is answered once.
+    #[allow(clippy::needless_pass_by_value)]
     pub fn verify(
         &self,
         ceremony: AssertionCeremony,
         assertion: &Assertion,
         stored: &Credential,
     ) -> Result<Vec<u8>, PasskeyError> {
-        let Assertion(answer) = assertion;
-        let handle = <[u8; USER_HANDLE_BYTES]>::try_from(stored.user_handle.as_slice());
-        let Ok(handle) = UserHandle16::decode(handle.map_err(|_| PasskeyError::Unreadable)?);
-        let public_key = StaticState::decode(stored.public_key.as_slice()).map_err(|_| PasskeyError::Unreadable)?;
+        let key = StaticState::<StoredKey>::decode(&stored.public_key).map_err(|_| PasskeyError::Unreadable)?;
         let state = stored.state.as_slice().try_into().map_err(|_| PasskeyError::Unreadable)?;
         let state = DynamicState::decode(state).map_err(|_| PasskeyError::Unreadable)?;
-        if answer.raw_id().as_ref() != stored.id.as_slice() {
+        if stored.user_handle.len() != USER_HANDLE_BYTES {
+            return Err(PasskeyError::Unreadable);
+        }
+        if assertion.credential_id != stored.id || assertion.response.user_handle.0 != stored.user_handle {
             return Err(PasskeyError::Refused("another passkey".to_owned()));
         }
-        let mut credential = AuthenticatedCredential::new(answer.raw_id(), &handle, public_key, state)
-            .map_err(|_| PasskeyError::Unreadable)?;
-        let origins = [Origin(Cow::Borrowed(self.origin.as_str()))];
-        let options = AuthenticationVerificationOptions::<Origin<'_>, Origin<'_>> {
-            allowed_origins: &origins,
-            error_on_unsolicited_extensions: false,
-            ..AuthenticationVerificationOptions::default()
-        };
-        ceremony.state.verify(&self.rp_id, answer, &mut credential, &options).map_err(|error| match error {
-            AuthCeremonyErr::SignatureCounter => PasskeyError::CounterWentBack,
-            error => PasskeyError::Refused(error.to_string()),
-        })?;
-        let Ok(state) = credential.dynamic_state().encode();
+        let expected = Expected { rp_id: self.rp_id.as_ref(), origin: &self.origin, challenge: ceremony.challenge() };
+        let state = assertion::verify(&expected, &assertion.response, &key.credential_public_key, state)?;
+        let Ok(state) = state.encode();
         Ok(state.to_vec())
     }
 }
@@ -270,20 +272,4 @@ fn malformed(error: impl fmt::Display) -> PasskeyError {
 
 fn challenge_of(options: &Value) -> Result<String, UnusableOptions> {
     options.get("challenge").and_then(Value::as_str).map(str::to_owned).ok_or(UnusableOptions)
-}
-
-/// What the browser says of extensions is replaced by what the authenticator says: some platforms have the PRF without the
-/// authenticator's extension `hmac-secret`, and the library refuses a registration in which the two differ.
-fn with_authenticators_prf(response: &str) -> Result<String, PasskeyError> {
-    /// In CBOR: the key `hmac-secret`, and `true`.
-    const HMAC_SECRET: &[u8] = b"\x6bhmac-secret\xf5";
-    let mut response: Value = serde_json::from_str(response).map_err(malformed)?;
-    let object = response.pointer("/response/attestationObject").and_then(Value::as_str);
-    let object = object.and_then(|object| URL_SAFE_NO_PAD.decode(object).ok());
-    let object = object.ok_or_else(|| malformed("no attestationObject"))?;
-    let has_prf = object.windows(HMAC_SECRET.len()).any(|part| part == HMAC_SECRET);
-    let results = if has_prf { json!({ "prf": { "enabled": true } }) } else { json!({}) };
-    let fields = response.as_object_mut().ok_or_else(|| malformed("not an object"))?;
-    fields.insert("clientExtensionResults".to_owned(), results);
-    Ok(response.to_string())
 }

@@ -39,8 +39,10 @@ pub struct SoftAuthenticator {
     pub flags: u8,
     /// The counter of the next answer.
     pub counter: u32,
-    /// Whether it says that it has the extension `hmac-secret`.
-    pub has_hmac_secret: bool,
+    /// What extensions say when it is made, and when it is used: CBOR. Nothing if it is empty.
+    pub extensions: [Vec<u8>; 2],
+    /// The format of its attestation, and the statement.
+    pub attestation: (&'static str, Cbor),
 }
 
 impl SoftAuthenticator {
@@ -56,7 +58,8 @@ impl SoftAuthenticator {
             cross_origin: false,
             flags: PRESENT | VERIFIED,
             counter: 1,
-            has_hmac_secret: false,
+            extensions: [Vec::new(), Vec::new()],
+            attestation: ("none", Cbor::Map(Vec::new())),
         }
     }
 
@@ -79,12 +82,12 @@ impl SoftAuthenticator {
         ]);
         let id_length = u16::try_from(self.id.len()).expect("a short id").to_be_bytes();
         let credential = [&[0; 16][..], &id_length, &self.id, &cbor(&key)].concat();
-        let extensions = cbor(&Cbor::Map(vec![(Cbor::Text("hmac-secret".to_owned()), Cbor::Bool(true))]));
-        let (flags, extensions) = if self.has_hmac_secret { (HAS_EXTENSIONS, &*extensions) } else { (0, &[][..]) };
-        let data = [&*self.data(HAS_CREDENTIAL | flags), &credential, extensions].concat();
+        let [extensions, _] = &self.extensions;
+        let data = [&*self.data(HAS_CREDENTIAL | flag_of(extensions)), &credential, extensions].concat();
+        let (format, statement) = self.attestation.clone();
         let object = Cbor::Map(vec![
-            (Cbor::Text("fmt".to_owned()), Cbor::Text("none".to_owned())),
-            (Cbor::Text("attStmt".to_owned()), Cbor::Map(Vec::new())),
+            (Cbor::Text("fmt".to_owned()), Cbor::Text(format.to_owned())),
+            (Cbor::Text("attStmt".to_owned()), statement),
             (Cbor::Text("authData".to_owned()), Cbor::Bytes(data)),
         ]);
         self.counter += 1;
@@ -96,7 +99,9 @@ impl SoftAuthenticator {
 
     /// Uses the passkey: `AuthenticationResponseJSON`. Counts.
     pub fn get(&mut self, options: &Value) -> Value {
-        let (client_data, data) = (self.client_data("webauthn.get", options), self.data(0));
+        let [_, extensions] = &self.extensions;
+        let client_data = self.client_data("webauthn.get", options);
+        let data = [&*self.data(flag_of(extensions)), extensions].concat();
         let signed = [&*data, &Sha256::digest(&client_data)].concat();
         let signature: Signature = self.key.sign(&signed);
         self.counter += 1;
@@ -126,7 +131,12 @@ impl SoftAuthenticator {
     }
 }
 
-fn cbor(value: &Cbor) -> Vec<u8> {
+fn flag_of(extensions: &[u8]) -> u8 {
+    if extensions.is_empty() { 0 } else { HAS_EXTENSIONS }
+}
+
+/// As CBOR.
+pub fn cbor(value: &Cbor) -> Vec<u8> {
     let mut bytes = Vec::new();
     ciborium::into_writer(value, &mut bytes).expect("memory takes everything");
     bytes

@@ -1,6 +1,9 @@
-use serde_json::json;
+use ciborium::cbor;
+use serde_json::{Value, json};
+use webauthn_rp::response::register::{CompressedPubKey, RsaPubKey};
 
-use crate::testing::{BACKUP_ELIGIBLE, PRESENT, SoftAuthenticator, VERIFIED};
+use crate::assertion::verify_signature;
+use crate::testing::{self, BACKUP_ELIGIBLE, PRESENT, SoftAuthenticator, VERIFIED};
 use crate::{Assertion, Credential, PasskeyError, RelyingParty};
 
 const ORIGIN: &str = "https://login.example";
@@ -52,12 +55,130 @@ fn options_ask_for_a_discoverable_passkey_of_a_verified_user() {
 #[test]
 fn passkey_is_made_and_used() {
     let party = party();
-    for has_hmac_secret in [false, true] {
-        let mut authenticator = SoftAuthenticator { has_hmac_secret, ..authenticator() };
+    let mut authenticator = authenticator();
+    let mut stored = register(&party, &mut authenticator).unwrap();
+    assert_eq!((stored.id.clone(), stored.user_handle.len()), (vec![7; 32], 16));
+    for _ in 0..3 {
+        stored.state = verify(&party, &mut authenticator, &stored).unwrap();
+    }
+}
+
+/// As security keys and platforms send them; and what is no extension at all, which nobody reads.
+#[test]
+fn extensions_and_attestation_statements_are_ignored() {
+    let party = party();
+    let bytes = |length| ciborium::Value::Bytes(vec![7; length]);
+    let extensions = [
+        cbor!({ "hmac-secret" => true }),
+        cbor!({ "hmac-secret" => bytes(32) }),
+        cbor!({ "hmac-secret" => bytes(48) }),
+        cbor!({ "hmac-secret" => bytes(80), "hmac-secret-mc" => bytes(64) }),
+        cbor!({ "hmac-secret-mc" => bytes(48) }),
+        cbor!({ "credBlob" => true, "credProtect" => 3, "minPinLength" => 4, "thirdPartyPayment" => false }),
+        cbor!({ "credBlob" => bytes(32) }),
+        cbor!({ "uvm" => [[2, 4, 2]] }),
+        cbor!({ "credProtect" => 3, "hmac-secret" => false }),
+        cbor!({}),
+        cbor!("no map"),
+    ];
+    let extensions = extensions.map(|extensions| testing::cbor(&extensions.unwrap()));
+    for extensions in extensions.into_iter().chain([vec![0xff], b"\xbf\x6bhmac-secret".to_vec()]) {
+        let mut authenticator =
+            SoftAuthenticator { extensions: [extensions.clone(), extensions.clone()], ..authenticator() };
         let mut stored = register(&party, &mut authenticator).unwrap();
-        assert_eq!((stored.id.clone(), stored.user_handle.len()), (vec![7; 32], 16));
-        for _ in 0..3 {
+        for _ in 0..2 {
             stored.state = verify(&party, &mut authenticator, &stored).unwrap();
+        }
+        // They are signed all the same.
+        let (ceremony, options) = party.begin_assertion().unwrap();
+        let answer = authenticator.get(&options);
+        let without = SoftAuthenticator { extensions: [Vec::new(), Vec::new()], ..authenticator }.get(&options);
+        for (part, of) in [("authenticatorData", &without), ("signature", &without), ("signature", &json!({}))] {
+            let mut changed = answer.clone();
+            changed["response"][part] = of["response"].get(part).cloned().unwrap_or_else(|| json!("AAAA"));
+            let changed = Assertion::parse(&changed.to_string()).unwrap();
+            let ceremony = crate::AssertionCeremony { challenge: ceremony.challenge().to_owned() };
+            assert!(matches!(party.verify(ceremony, &changed, &stored), Err(PasskeyError::Refused(_))), "{part}");
+        }
+        party.verify(ceremony, &Assertion::parse(&answer.to_string()).unwrap(), &stored).unwrap();
+    }
+    for attestation in [
+        ("packed", cbor!({ "alg" => -7, "sig" => bytes(70), "x5c" => [bytes(500)] })),
+        ("packed", cbor!({ "alg" => -7, "sig" => bytes(70) })),
+        ("fido-u2f", cbor!({ "sig" => bytes(70), "x5c" => [bytes(500)] })),
+        ("apple", cbor!({ "x5c" => [bytes(9), bytes(9)] })),
+        ("compound", cbor!([1, 2])),
+        ("none", cbor!({ "more" => 1 })),
+    ] {
+        let attestation = (attestation.0, attestation.1.unwrap());
+        let mut authenticator = SoftAuthenticator { attestation, ..authenticator() };
+        let stored = register(&party, &mut authenticator).unwrap();
+        verify(&party, &mut authenticator, &stored).unwrap();
+    }
+}
+
+#[test]
+fn signatures_of_each_algorithm_are_verified() {
+    use rsa::signature::{SignatureEncoding as _, Signer as _};
+    use rsa::traits::PublicKeyParts as _;
+
+    let ed25519 = ed25519_dalek::SigningKey::from_bytes(&[7; 32]);
+    let p256 = p256::ecdsa::SigningKey::from_slice(&[7; 32]).unwrap();
+    let p384 = p384::ecdsa::SigningKey::from_slice(&[7; 48]).unwrap();
+    let rsa = rsa::RsaPrivateKey::new(&mut rsa::rand_core::OsRng, 2_048).unwrap();
+    let (point256, point384) =
+        (p256.verifying_key().to_encoded_point(true), p384.verifying_key().to_encoded_point(true));
+    let (x256, x384): ([u8; 32], [u8; 48]) = ((*point256.x().unwrap()).into(), (*point384.x().unwrap()).into());
+    let modulus = RsaPubKey::try_from((rsa.n().to_bytes_be(), 65_537)).unwrap();
+    let signed = b"authenticator data and hash";
+    let (of256, of384): (p256::ecdsa::DerSignature, p384::ecdsa::DerSignature) = (p256.sign(signed), p384.sign(signed));
+    let of_rsa = rsa::pkcs1v15::SigningKey::<sha2::Sha256>::new(rsa).sign(signed);
+    let all = [
+        (CompressedPubKey::Ed25519(ed25519.verifying_key().to_bytes().into()), ed25519.sign(signed).to_vec()),
+        (CompressedPubKey::P256((x256, point256.as_bytes()[0] == 3).into()), of256.to_vec()),
+        (CompressedPubKey::P384((x384, point384.as_bytes()[0] == 3).into()), of384.to_vec()),
+        (CompressedPubKey::Rsa(modulus), of_rsa.to_vec()),
+    ];
+    for (key, signature) in &all {
+        assert_eq!(verify_signature(key, signed, signature), Some(()), "{key:?}");
+        assert_eq!(verify_signature(key, b"something else", signature), None, "{key:?}");
+        assert_eq!(verify_signature(key, signed, &[]), None, "{key:?}");
+    }
+    for (nth, (key, _)) in all.iter().enumerate() {
+        assert_eq!(verify_signature(key, signed, &all[(nth + 1) % 4].1), None, "{key:?}");
+    }
+}
+
+/// What JSON can say that no browser does.
+#[test]
+fn missing_and_wrong_fields_are_malformed() {
+    let party = party();
+    let (_, create) = party.begin_registration().unwrap();
+    let (_, get) = party.begin_assertion().unwrap();
+    let (made, used) = (authenticator().make(&create), authenticator().get(&get));
+    let wrong = [json!(null), json!(0), json!({}), json!([0]), json!("!"), json!("AA=="), json!(true)];
+    let of = |answer: &Value, pointer: &str, value: Option<&Value>| {
+        let mut answer = answer.clone();
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        let parent = answer.pointer_mut(parent).unwrap().as_object_mut().unwrap();
+        assert!(parent.remove(field).is_some(), "{pointer}");
+        parent.extend(value.map(|value| (field.to_owned(), value.clone())));
+        answer.to_string()
+    };
+    let values = || wrong.iter().map(Some).chain([None]);
+    for pointer in ["/rawId", "/type", "/response", "/response/clientDataJSON", "/response/attestationObject"] {
+        for value in values() {
+            let (ceremony, _) = party.begin_registration().unwrap();
+            let refused = party.register(ceremony, &of(&made, pointer, value));
+            assert!(matches!(refused, Err(PasskeyError::Malformed(_))), "{pointer} {value:?} {refused:?}");
+        }
+    }
+    for field in ["/rawId", "/type", "/response"].into_iter().map(str::to_owned).chain(
+        ["clientDataJSON", "authenticatorData", "signature", "userHandle"].map(|field| format!("/response/{field}")),
+    ) {
+        for value in values() {
+            let refused = Assertion::parse(&of(&used, &field, value)).map(|_| ());
+            assert!(matches!(refused, Err(PasskeyError::Malformed(_))), "{field} {value:?}");
         }
     }
 }

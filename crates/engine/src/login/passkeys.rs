@@ -9,16 +9,18 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, Mac as _};
 use lru::LruCache;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use sha2::Sha256;
 use usher_passkey::{
     Assertion, AssertionCeremony, MAX_CREDENTIAL_ID_BYTES, PasskeyError, RegistrationCeremony, RelyingParty,
 };
-use usher_protocol::PublicKey;
 use usher_protocol::login_proof::LoginProofError;
+use usher_protocol::{Keys, PublicKey, SecretKey};
 use usher_token_bucket::{Rate, TokenBucket};
 
 use super::Logins;
@@ -32,8 +34,20 @@ use crate::{ClientNetwork, StreamId};
 /// Challenges that wait for an answer, each about 200 bytes.
 const MAX_CEREMONIES: usize = 20_000;
 
+/// How long a challenge waits for its answer: the user may save a recovery file meanwhile.
+const CEREMONY_LIFETIME: Duration = Duration::from_secs(10 * 60);
+
 /// Most passkeys in all: each takes about 300 bytes of the database.
 const MAX_PASSKEYS: u64 = 1_000_000;
+
+/// When the table is full, passkeys go with which nobody has logged in again for this long.
+const UNUSED_AFTER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// How often at most they are looked for: the store reads the whole table.
+const BETWEEN_CLEANUPS: Duration = Duration::from_secs(60 * 60);
+
+/// Most that go at once.
+const MOST_FORGOTTEN: usize = 10_000;
 
 /// Most passkeys for one key: a user has a few devices.
 const MAX_OF_USER: u64 = 20;
@@ -50,11 +64,14 @@ const WRAPPED_KEY_BYTES: usize = 1 + 24 + 32 + 16;
 /// What passkeys need between two requests of a page.
 pub(crate) struct Passkeys {
     relying_party: Option<RelyingParty>,
-    ceremonies: Mutex<LruCache<StreamId, Ceremony>>,
+    /// Of keys that anybody can compute.
+    keys_of_nothing: Vec<PublicKey>,
+    /// Each with the time when it began.
+    ceremonies: Mutex<LruCache<StreamId, (Ceremony, Duration)>>,
     rates: Mutex<LruCache<ClientNetwork, TokenBucket<Duration>>>,
     /// Held from the look for a new passkey's id to the commit that keeps it: of two users who register one passkey at the same
-    /// time, one is refused.
-    registering: tokio::sync::Mutex<()>,
+    /// time, one is refused. The value is the time before which unused passkeys are not looked for again.
+    registering: tokio::sync::Mutex<Duration>,
 }
 
 enum Ceremony {
@@ -124,6 +141,9 @@ pub enum PasskeyLoginError {
     /// The event was signed with another key than the passkey's.
     #[error("the event was signed with another key than that of the passkey")]
     OtherKey,
+    /// The key is made of a function's result that is none: everybody has it.
+    #[error("the key is made of nothing, and everybody can compute it")]
+    KeyOfNothing,
     /// Too many logins at this reusable login, or too many new passkeys from this network.
     #[error("too many logins, or too many new passkeys")]
     TooOften,
@@ -142,8 +162,10 @@ impl From<StoreError> for PasskeyLoginError {
 
 impl Passkeys {
     pub(crate) fn new(relying_party: Option<RelyingParty>) -> Self {
+        let keys_of_nothing = relying_party.as_ref().map(|party| keys_of_nothing(party.rp_id())).unwrap_or_default();
         Self {
             relying_party,
+            keys_of_nothing,
             ceremonies: Mutex::new(bounded(MAX_CEREMONIES)),
             rates: Mutex::new(bounded(REMEMBERED)),
             registering: tokio::sync::Mutex::default(),
@@ -159,7 +181,7 @@ impl Passkeys {
     }
 
     /// Begins a ceremony in this login, in place of one that waits. Returns the options for the browser.
-    fn begin(&self, login: StreamId, wanted: PasskeyUse) -> Result<Value, PasskeyLoginError> {
+    fn begin(&self, login: StreamId, wanted: PasskeyUse, now: Duration) -> Result<Value, PasskeyLoginError> {
         let party = self.relying_party()?;
         let unusable = |_| StoreError::Unexpected("an authenticator cannot be asked");
         let (ceremony, options) = match wanted {
@@ -172,13 +194,15 @@ impl Passkeys {
                 (Ceremony::Assertion(ceremony), options)
             }
         };
-        self.ceremonies.lock().put(login, ceremony);
+        self.ceremonies.lock().put(login, (ceremony, now));
         Ok(options)
     }
 
     /// The ceremony of this login, which is answered now: nothing is accepted for it again.
-    fn take(&self, login: StreamId) -> Result<Ceremony, PasskeyLoginError> {
-        self.ceremonies.lock().pop(&login).ok_or(PasskeyLoginError::NoChallenge)
+    fn take(&self, login: StreamId, now: Duration) -> Result<Ceremony, PasskeyLoginError> {
+        let (ceremony, begun) = self.ceremonies.lock().pop(&login).ok_or(PasskeyLoginError::NoChallenge)?;
+        let is_alive = now.saturating_sub(begun) < CEREMONY_LIFETIME;
+        is_alive.then_some(ceremony).ok_or(PasskeyLoginError::NoChallenge)
     }
 
     fn take_registration(&self, network: ClientNetwork, now: Duration) -> Result<(), PasskeyLoginError> {
@@ -205,7 +229,7 @@ impl Logins {
         wanted: PasskeyUse,
     ) -> Result<Value, PasskeyLoginError> {
         self.own_open(id, page_secret, browser).await?;
-        self.passkeys.begin(id, wanted)
+        self.passkeys.begin(id, wanted, self.core.clock.monotonic())
     }
 
     /// The key that was wrapped for a passkey. Nobody can open it without the passkey's authenticator.
@@ -237,18 +261,19 @@ impl Logins {
         network: ClientNetwork,
     ) -> Result<(), PasskeyLoginError> {
         let (_, _, login) = self.own_open(id, page_secret, browser).await?;
-        let ceremony = self.passkeys.take(id)?;
-        let _registering = match proof.kind {
-            PasskeyUse::Create => Some(self.passkeys.registering.lock().await),
-            PasskeyUse::Get => None,
-        };
+        let ceremony = self.passkeys.take(id, self.core.clock.monotonic())?;
+        let mut registering = None;
         let (main_key, change) = match (proof.kind, ceremony) {
             (PasskeyUse::Create, Ceremony::Registration(ceremony)) => {
-                self.registered(id, &login, proof, ceremony, network).await?
+                let next_cleanup = registering.insert(self.passkeys.registering.lock().await);
+                self.registered(id, &login, proof, ceremony, network, next_cleanup).await?
             }
             (PasskeyUse::Get, Ceremony::Assertion(ceremony)) => self.used(id, &login, proof, ceremony).await?,
             (PasskeyUse::Create | PasskeyUse::Get, _) => return Err(PasskeyLoginError::NoChallenge),
         };
+        if self.passkeys.keys_of_nothing.contains(&main_key) {
+            return Err(PasskeyLoginError::KeyOfNothing);
+        }
         if !self.is_within_limits(&login, Some(main_key), network) {
             return Err(PasskeyLoginError::TooOften);
         }
@@ -268,6 +293,7 @@ impl Logins {
         proof: &PasskeyProof,
         ceremony: RegistrationCeremony,
         network: ClientNetwork,
+        next_cleanup: &mut Duration,
     ) -> Result<(PublicKey, PasskeyChange), PasskeyLoginError> {
         let challenge = ceremony.challenge().to_owned();
         let credential = self.passkeys.relying_party()?.register(ceremony, proof.passkey.get())?;
@@ -281,7 +307,14 @@ impl Logins {
             return Err(PasskeyLoginError::Known);
         }
         self.passkeys.take_registration(network, self.core.clock.monotonic())?;
-        let PasskeyCount { in_all, of_user } = self.core.store.passkey_count(&main_key).await?;
+        let PasskeyCount { mut in_all, of_user } = self.core.store.passkey_count(&main_key).await?;
+        if in_all >= MAX_PASSKEYS && self.core.clock.monotonic() >= *next_cleanup {
+            *next_cleanup = self.core.clock.monotonic() + BETWEEN_CLEANUPS;
+            let unused_since = self.core.clock.now().minus(UNUSED_AFTER);
+            let forgotten = self.core.store.forget_unused_passkeys(unused_since, MOST_FORGOTTEN).await?;
+            tracing::warn!(forgotten, "the most passkeys are kept: those go that nobody has used again for a year");
+            in_all = in_all.saturating_sub(u64::try_from(forgotten).unwrap_or(u64::MAX));
+        }
         if in_all >= MAX_PASSKEYS {
             tracing::warn!(passkeys = in_all, "no more passkeys are kept: a new one was refused");
         }
@@ -303,7 +336,7 @@ impl Logins {
     ) -> Result<(PublicKey, PasskeyChange), PasskeyLoginError> {
         let challenge = ceremony.challenge().to_owned();
         let assertion = Assertion::parse(proof.passkey.get())?;
-        let credential_id = assertion.credential_id();
+        let credential_id = assertion.credential_id().to_vec();
         let passkey = self.known_passkey(&credential_id).await?;
         let state = self.passkeys.relying_party()?.verify(ceremony, &assertion, &passkey.credential)?;
         let main_key = self.signer_of(id, login, proof, &credential_id, &challenge)?;
@@ -342,6 +375,26 @@ impl Logins {
     }
 }
 
+/// The public keys that a page makes, for this RP id, of a result of the function that is empty or zeros: what JavaScript makes of
+/// a text, an object or a number where it expects bytes (ADR 6).
+fn keys_of_nothing(rp_id: &str) -> Vec<PublicKey> {
+    const MOST_ZEROS: usize = 64;
+    let hmac = |key: &[u8], data: &[&[u8]]| {
+        let mut mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
+        data.iter().for_each(|part| mac.update(part));
+        Some(mac.finalize().into_bytes())
+    };
+    // HKDF (RFC 5869) of one block.
+    let secret = |prf: &[u8]| {
+        let extracted = hmac(b"usher passkey v1", &[prf])?;
+        let expanded = hmac(&extracted, &[b"nostr key\0", rp_id.as_bytes(), b"\x000\x01"])?;
+        SecretKey::from_slice(&expanded).ok()
+    };
+    let zeros = [0; MOST_ZEROS];
+    let all = (0..=MOST_ZEROS).filter_map(|length| secret(zeros.get(..length)?));
+    all.map(|secret| Keys::new(secret).public_key()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -368,15 +421,33 @@ mod tests {
     }
 
     #[test]
-    fn challenge_is_answered_once_and_only_the_last_one_counts() {
+    fn challenge_is_answered_once_in_time_and_only_the_last_one_counts() {
         let passkeys = passkeys();
-        assert!(matches!(passkeys.take(login(1)), Err(PasskeyLoginError::NoChallenge)));
-        passkeys.begin(login(1), PasskeyUse::Create).unwrap();
-        let last = passkeys.begin(login(1), PasskeyUse::Get).unwrap();
-        assert!(matches!(passkeys.take(login(2)), Err(PasskeyLoginError::NoChallenge)));
-        let taken = passkeys.take(login(1)).unwrap();
+        let begin = |wanted| passkeys.begin(login(1), wanted, SECOND).unwrap();
+        let take = |number, now| passkeys.take(login(number), now);
+        assert!(matches!(take(1, SECOND), Err(PasskeyLoginError::NoChallenge)));
+        begin(PasskeyUse::Create);
+        let last = begin(PasskeyUse::Get);
+        assert!(matches!(take(2, SECOND), Err(PasskeyLoginError::NoChallenge)));
+        let taken = take(1, SECOND * 600).unwrap();
         assert!(matches!(taken, Ceremony::Assertion(ceremony) if last["challenge"] == ceremony.challenge()));
-        assert!(matches!(passkeys.take(login(1)), Err(PasskeyLoginError::NoChallenge)));
-        assert!(matches!(Passkeys::new(None).begin(login(1), PasskeyUse::Get), Err(PasskeyLoginError::NotOffered)));
+        assert!(matches!(take(1, SECOND), Err(PasskeyLoginError::NoChallenge)));
+        begin(PasskeyUse::Get);
+        assert!(matches!(take(1, SECOND * 601), Err(PasskeyLoginError::NoChallenge)), "too late");
+        let refused = Passkeys::new(None).begin(login(1), PasskeyUse::Get, SECOND);
+        assert!(matches!(refused, Err(PasskeyLoginError::NotOffered)));
+    }
+
+    /// The script makes the same keys: `passkey-script/test/vectors.json`.
+    #[test]
+    fn keys_of_nothing_are_known() {
+        let vectors = include_str!("../../../pages/passkey-script/test/vectors.json");
+        let vectors: Value = serde_json::from_str(vectors).unwrap();
+        let vectors = vectors["of_nothing"].as_array().unwrap();
+        assert_eq!(vectors.len(), 3);
+        for vector in vectors {
+            let keys = keys_of_nothing(vector["rp_id"].as_str().unwrap());
+            assert!(keys.iter().any(|key| vector["main_key"] == key.to_hex()), "{vector}");
+        }
     }
 }

@@ -84,6 +84,9 @@ pub trait Store: UserStore + AuditStore {
     /// Removes a user's passkeys; returns how many.
     async fn forget_passkeys(&self, main_key: &PublicKey) -> Result<usize, StoreError>;
 
+    /// Removes passkeys that were registered before this time and not used again, at most `limit`; returns how many.
+    async fn forget_unused_passkeys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
+
     /// Payments in the books, in the order in which they were requested, after this one, at most `limit`, without damaged ones.
     async fn payment_records(
         &self,

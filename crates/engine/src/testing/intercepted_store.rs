@@ -120,6 +120,7 @@ intercepted! {
         read passkey(credential_id: &[u8]) -> Option<Passkey>;
         read passkey_count(main_key: &PublicKey) -> PasskeyCount;
         write forget_passkeys(main_key: &PublicKey) -> usize;
+        write forget_unused_passkeys(before: UnixMillis, limit: usize) -> usize;
         read payment_records(filter: PaymentFilter, after: Option<StreamId>, limit: usize) -> Vec<BookedPayment>;
         read payment_record(id: StreamId) -> Option<BookedPayment>;
         read refunded(payment: StreamId) -> u64;

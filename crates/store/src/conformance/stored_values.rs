@@ -79,6 +79,18 @@ pub async fn passkeys_are_kept_used_and_forgotten(subject: impl Subject) {
     assert_eq!(store.passkey(&first.credential.id).await.unwrap(), Some(expected));
     assert_eq!(store.passkey(&[1, 2]).await.unwrap(), None);
 
+    // Those that were never used again go, the oldest ones alone.
+    let newer = Passkey { created_at: UnixMillis(2_000), used_at: UnixMillis(2_000), ..passkey(&[5], 4, None) };
+    let unused = [passkey(&[3], 4, None), passkey(&[4], 4, None), newer.clone()].map(|passkey| add(&passkey));
+    commit_done(&*store, Commit { passkeys: unused.into(), ..create(id(3)) }).await;
+    assert_eq!(store.forget_unused_passkeys(UnixMillis(1_000), 9).await.unwrap(), 0);
+    assert_eq!(store.forget_unused_passkeys(UnixMillis(2_000), 2).await.unwrap(), 2, "at most as many as was said");
+    assert_eq!(store.forget_unused_passkeys(UnixMillis(2_000), 9).await.unwrap(), 3);
+    assert_eq!((count(1).await, count(4).await), ((2, 1), (2, 1)), "one was used, one is newer");
+    assert_eq!(store.passkey(&newer.credential.id).await.unwrap(), Some(newer));
+    let again = vec![add(&second), add(&passkey(&[7], 2, None))];
+    commit_done(&*store, Commit { passkeys: again, ..create(id(4)) }).await;
+
     store.remove_finished(UnixMillis(u64::MAX), 10).await.unwrap();
     assert_eq!(count(1).await, (4, 2), "the login does not take its passkey with it");
     assert_eq!(store.forget_passkeys(&public_key(1)).await.unwrap(), 2);

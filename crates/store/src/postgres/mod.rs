@@ -286,6 +286,10 @@ impl Store for PostgresStore {
         self.change("remove a user's passkeys", passkeys::FORGET, params![main_key.as_bytes()]).await
     }
 
+    async fn forget_unused_passkeys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.change("remove unused passkeys", passkeys::FORGET_UNUSED, retention::bounds(before, limit)).await
+    }
+
     async fn payment_records(
         &self,
         filter: PaymentFilter,

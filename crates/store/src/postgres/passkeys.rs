@@ -21,6 +21,9 @@ pub(super) const COUNT: &str =
 
 pub(super) const FORGET: &str = "DELETE FROM passkeys WHERE main_key = $1";
 
+pub(super) const FORGET_UNUSED: &str = "DELETE FROM passkeys WHERE credential_id IN (
+    SELECT credential_id FROM passkeys WHERE used_at = created_at AND created_at < $1 LIMIT $2)";
+
 /// The statements for passkeys that were registered or used, each at a time.
 pub(super) fn changes(changes: &[(PasskeyChange, UnixMillis)], queries: &mut Vec<Query>) {
     const ADD: &str = "INSERT INTO passkeys

@@ -343,6 +343,10 @@ impl Store for SqliteStore {
         self.write(move |connection| passkeys::forget(connection, &main_key)).await
     }
 
+    async fn forget_unused_passkeys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write(move |connection| passkeys::forget_unused(connection, before, limit)).await
+    }
+
     async fn payment_records(
         &self,
         filter: PaymentFilter,

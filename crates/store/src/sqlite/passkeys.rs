@@ -91,3 +91,10 @@ pub(crate) fn forget(connection: &Connection, main_key: &PublicKey) -> Result<us
         .execute([main_key.as_bytes()])
         .during(DURING)
 }
+
+/// See [`Store::forget_unused_passkeys`](usher_engine::ports::Store::forget_unused_passkeys).
+pub(crate) fn forget_unused(connection: &Connection, before: UnixMillis, limit: usize) -> Result<usize, SqliteFailure> {
+    const UNUSED: &str = "DELETE FROM passkeys WHERE credential_id IN (
+        SELECT credential_id FROM passkeys WHERE used_at = created_at AND created_at < ?1 LIMIT ?2)";
+    super::retention::forget(connection, UNUSED, before, limit, "remove unused passkeys")
+}

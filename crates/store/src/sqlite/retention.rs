@@ -244,7 +244,7 @@ pub(super) fn remove_openid_records(
 }
 
 /// Runs a statement that deletes rows older than `before`, at most `limit` of them.
-fn forget(
+pub(super) fn forget(
     connection: &Connection,
     sql: &str,
     before: UnixMillis,

@@ -457,6 +457,15 @@ impl Store for MemoryStore {
         Ok(before - passkeys.len())
     }
 
+    async fn forget_unused_passkeys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        let passkeys = &mut self.rows.lock().passkeys;
+        let is_unused = |passkey: &Passkey| passkey.used_at == passkey.created_at && passkey.created_at < before;
+        let unused = passkeys.iter().filter(|(_, passkey)| is_unused(passkey)).map(|(id, _)| id.clone());
+        let unused: Vec<_> = unused.take(limit).collect();
+        passkeys.retain(|id, _| !unused.contains(id));
+        Ok(unused.len())
+    }
+
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
         let mut rows = self.rows.lock();
         users.iter().for_each(|user| rows.keep_relays(user, at));
