@@ -6,7 +6,7 @@ let servedAt = Date.now();
 /// Extensions appear some time after the page has loaded, and may be unlocked later.
 function offerExtension() {
   const section = document.getElementById("extension");
-  if (section) section.hidden = typeof window.nostr?.signEvent !== "function";
+  if (section) section.hidden = typeof tryIt(() => window.nostr?.signEvent) !== "function";
 }
 
 async function logIn(section, button) {
@@ -45,22 +45,26 @@ async function prove(section) {
 /// Whether a key can be made of passkeys here. Browsers that do not say may know only when they try.
 const hasPasskeys = (async () => {
   if (!window.isSecureContext || !window.PublicKeyCredential) return false;
-  const known = await PublicKeyCredential.getClientCapabilities?.().catch(() => undefined);
-  return known?.["extension:prf"] !== false;
+  try {
+    return (await PublicKeyCredential.getClientCapabilities?.())?.["extension:prf"] !== false;
+  } catch {
+    return true;
+  }
 })();
 
 /// Whether this browser has used a passkey here: then that is what it offers first.
 function usedPasskey() {
-  try {
-    return localStorage.getItem("usher-passkey") !== null;
-  } catch {
-    return false;
-  }
+  return typeof tryIt(() => localStorage.getItem("usher-passkey")) === "string";
 }
 
 async function offerPasskeys() {
   const section = document.getElementById("with-passkey");
-  if (!section || !(await hasPasskeys)) return;
+  if (!section) return;
+  if (!(await hasPasskeys)) {
+    // Where there is no other way, the page says what to do.
+    document.getElementById("no-passkeys").hidden = document.querySelector(".way:not([hidden])") === null;
+    return;
+  }
   section.dataset.servedAt = String(servedAt);
   section.hidden = false;
   const uses = usedPasskey();

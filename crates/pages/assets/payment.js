@@ -3,7 +3,7 @@
 /// Wallets appear some time after the page has loaded. An element of the page is no wallet: `window` has a name for each id.
 function offerWallet() {
   const section = document.getElementById("own-wallet");
-  if (section) section.hidden = typeof window.webln?.sendPayment !== "function";
+  if (section) section.hidden = typeof tryIt(() => window.webln?.sendPayment) !== "function";
   const copy = document.getElementById("copy");
   if (copy) copy.hidden = false;
 }

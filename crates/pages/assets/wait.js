@@ -8,8 +8,20 @@ const HIDDEN_LOOK_MS = 30_000;
 const LOAD_TIMEOUT_MS = 10_000;
 const LONGEST_PAUSE_MS = 15_000;
 
+/// How often the page looks where the browser keeps no connection for it.
+const LOOK_MS = 5_000;
+
+/// What a part of the browser gives; `undefined` where the part is absent, or throws because the user or an extension forbids it.
+function tryIt(part) {
+  try {
+    return part();
+  } catch {
+    return undefined;
+  }
+}
+
 /// Only the page itself, as the service sends it, becomes HTML (Trusted Types).
-const ownPage = window.trustedTypes?.createPolicy("usher-page", { createHTML: (text) => text });
+const ownPage = tryIt(() => window.trustedTypes?.createPolicy("usher-page", { createHTML: (text) => text }));
 
 /// The connection on which the service reports the state.
 let source;
@@ -43,7 +55,11 @@ function look() {
   stop();
   const { eventsUrl } = document.body.dataset;
   if (!eventsUrl) return;
-  source = new EventSource(eventsUrl);
+  source = tryIt(() => new EventSource(eventsUrl));
+  if (!source) {
+    timer = setTimeout(load, document.hidden ? HIDDEN_LOOK_MS : LOOK_MS);
+    return;
+  }
   source.addEventListener("message", (event) => {
     failures = 0;
     if (event.data !== document.body.dataset.state) load();
@@ -72,7 +88,7 @@ async function load() {
   const own = loads;
   let page;
   try {
-    const response = await fetch(location.href, { cache: "no-store", signal: AbortSignal.timeout?.(LOAD_TIMEOUT_MS) });
+    const response = await fetch(location.href, { cache: "no-store", signal: tryIt(() => AbortSignal.timeout(LOAD_TIMEOUT_MS)) });
     const text = await response.text();
     page = new DOMParser().parseFromString(ownPage?.createHTML(text) ?? text, "text/html");
     if (response.status >= 500 || !page.querySelector("meta[name=generator][content=Usher]")) page = undefined;
@@ -115,7 +131,7 @@ function show(page) {
   if (!hadCode) chosenCode()?.scrollIntoView({ block: "center" });
   document.dispatchEvent(new Event("shown"));
   const { next, state } = document.body.dataset;
-  if (wasLogin && state === "approved") channel?.postMessage(location.pathname);
+  if (wasLogin && state === "approved") tryIt(() => channel?.postMessage(location.pathname));
   if (next && leads) location.replace(next);
 }
 
@@ -155,7 +171,7 @@ function isSame(known, child) {
 }
 
 // The same login may be open in several tabs, or several logins of one user.
-const channel = "BroadcastChannel" in window ? new BroadcastChannel(import.meta.url) : undefined;
+const channel = tryIt(() => new BroadcastChannel(import.meta.url));
 channel?.addEventListener("message", ({ data }) => {
   const said = document.getElementById("elsewhere");
   if (data === location.pathname) {
@@ -180,4 +196,10 @@ document.addEventListener("submit", () => {
 addEventListener("pagehide", stop);
 addEventListener("pageshow", (event) => event.persisted && load());
 
+// Without cookies the service does not know this browser again: the login would be somebody else's.
+const needsCookies = document.getElementById("needs-cookies");
+if (needsCookies && navigator.cookieEnabled === false) {
+  needsCookies.hidden = false;
+  delete document.body.dataset.eventsUrl;
+}
 look();

@@ -158,12 +158,13 @@ fn refusal(at: &AtLogin, error: &PasskeyLoginError) -> Response {
         PasskeyLoginError::NotOffered => (StatusCode::NOT_FOUND, texts.passkey.not_offered),
         PasskeyLoginError::TooOften => (StatusCode::TOO_MANY_REQUESTS, texts.too_often.message),
         PasskeyLoginError::TooMany => (StatusCode::CONFLICT, texts.passkey.too_many),
+        PasskeyLoginError::OtherKey => (StatusCode::UNPROCESSABLE_ENTITY, texts.passkey.other_key),
+        PasskeyLoginError::KeyOfNothing => (StatusCode::UNPROCESSABLE_ENTITY, texts.passkey.no_prf),
         PasskeyLoginError::NoChallenge => (StatusCode::CONFLICT, texts.passkey.again),
         PasskeyLoginError::Malformed(_)
         | PasskeyLoginError::Known
         | PasskeyLoginError::Passkey(_)
-        | PasskeyLoginError::Proof(_)
-        | PasskeyLoginError::OtherKey => {
+        | PasskeyLoginError::Proof(_) => {
             tracing::info!(login = %at.login, %error, "a passkey's proof was refused");
             (StatusCode::UNPROCESSABLE_ENTITY, texts.passkey.refused)
         }

@@ -1,37 +1,79 @@
 // What the page asks of the user's authenticator (WebAuthn with the PRF extension), and what it tells the service of it.
 //
-// The output of the PRF stays here: of what the extensions say, the service gets nothing.
+// The output of the PRF stays here: of what the extensions say, the service gets nothing. Extensions of browsers (password
+// managers) answer in the authenticator's place, so nothing is converted before its type and length are known.
 import { base64urlnopad } from "@scure/base";
 import { PRF_INPUT } from "./keys.js";
 
-/// The authenticator or the browser has no PRF: no key can be made of this passkey.
+/// The authenticator or the browser has no PRF, or answers with something else: no key can be made of this passkey.
 export class NoPrf extends Error {}
 
 /// The user has closed the dialog, or has no passkey here: browsers do not say which.
 export class Cancelled extends Error {}
 
-const prf = { prf: { eval: { first: PRF_INPUT } } };
-const text = (buffer) => base64urlnopad.encode(new Uint8Array(buffer));
+/// The PRF gives another output each time: the next login would be another account.
+export class Unsteady extends Error {}
 
-/// A copy of its own, which can be wiped.
-function prfOutput(credential) {
-  const first = credential.getClientExtensionResults().prf?.results?.first;
-  return first && Uint8Array.from(new Uint8Array(first));
+const PRF_BYTES = 32;
+
+const prf = { prf: { eval: { first: PRF_INPUT } } };
+const text = (bytes) => base64urlnopad.encode(bytes);
+
+/// What an optional part of a browser says; `undefined` where the part is absent or throws.
+async function hint(ask) {
+  try {
+    return await ask();
+  } catch {
+    return undefined;
+  }
+}
+
+/// A copy of the bytes of an `ArrayBuffer` or of a view of one; `undefined` for everything else, which JavaScript would make
+/// bytes of as well: none, or zeros.
+export function bytesOf(value) {
+  try {
+    const { buffer, byteOffset, byteLength } = ArrayBuffer.isView(value) ? value : { buffer: value, byteOffset: 0 };
+    const end = byteLength === undefined ? undefined : byteOffset + byteLength;
+    return new Uint8Array(ArrayBuffer.prototype.slice.call(buffer, byteOffset, end));
+  } catch {
+    return undefined;
+  }
+}
+
+function required(value) {
+  const bytes = bytesOf(value);
+  if (!bytes?.length) throw new Error("not an authenticator's answer");
+  return bytes;
+}
+
+/// What the PRF has given, as a copy of its own, which can be wiped; `undefined` if it has given nothing.
+export function prfOutput(credential) {
+  let first;
+  try {
+    first = credential.getClientExtensionResults().prf?.results?.first;
+  } catch {
+    throw new NoPrf();
+  }
+  if (first === undefined || first === null) return undefined;
+  const output = bytesOf(first);
+  if (output?.length !== PRF_BYTES || output.every((byte) => byte === 0)) throw new NoPrf();
+  return output;
 }
 
 async function ask(kind, publicKey, more) {
+  if (typeof globalThis.navigator?.credentials?.[kind] !== "function") throw new NoPrf();
   try {
     const credential = await navigator.credentials[kind]({ publicKey, ...more });
     if (credential) return credential;
   } catch (error) {
-    if (error.name === "NotSupportedError" || error.name === "SecurityError") throw error;
+    if (error?.name === "NotSupportedError" || error?.name === "SecurityError") throw error;
   }
   throw new Cancelled();
 }
 
 /// Whether the browser can look for a passkey of this device without a dialog that tells users who have none of other devices.
 export async function canLookFirst() {
-  const known = await PublicKeyCredential.getClientCapabilities?.().catch(() => undefined);
+  const known = await hint(() => PublicKeyCredential.getClientCapabilities());
   return known?.immediateGet === true;
 }
 
@@ -43,27 +85,28 @@ export async function get(options, lookFirst = false) {
   const credential = await ask("get", request, lookFirst ? { uiMode: "immediate" } : {});
   const output = prfOutput(credential);
   if (!output) throw new NoPrf();
+  const id = required(credential.rawId);
   const { clientDataJSON, authenticatorData, signature, userHandle } = credential.response;
   return {
-    id: new Uint8Array(credential.rawId),
+    id,
     prf: output,
     challenge: options.challenge,
     answer: {
-      id: text(credential.rawId),
-      rawId: text(credential.rawId),
+      id: text(id),
+      rawId: text(id),
       type: "public-key",
       clientExtensionResults: {},
       response: {
-        clientDataJSON: text(clientDataJSON),
-        authenticatorData: text(authenticatorData),
-        signature: text(signature),
-        userHandle: userHandle ? text(userHandle) : null,
+        clientDataJSON: text(required(clientDataJSON)),
+        authenticatorData: text(required(authenticatorData)),
+        signature: text(required(signature)),
+        userHandle: text(required(userHandle)),
       },
     },
   };
 }
 
-/// Makes a passkey. Some authenticators give the output of the PRF only when the passkey is used: then the user is asked once more.
+/// Makes a passkey. Whether a key can be made of it is known after `confirm`.
 export async function create(options) {
   const user = { ...options.user, id: base64urlnopad.decode(options.user.id) };
   const challenge = base64urlnopad.decode(options.challenge);
@@ -75,40 +118,55 @@ export async function create(options) {
     hints: undefined,
     extensions: prf,
   });
-  const id = new Uint8Array(credential.rawId);
-  let output;
+  const id = required(credential.rawId);
+  const rpId = options.rp.id;
   try {
-    output = prfOutput(credential) ?? (await evaluate(credential, id, options.rp.id));
-    if (!output) throw new NoPrf();
+    const output = prfOutput(credential);
+    if (!output && credential.getClientExtensionResults().prf?.enabled !== true) throw new NoPrf();
+    const { clientDataJSON, attestationObject } = credential.response;
+    const transports = await hint(() => credential.response.getTransports());
+    return {
+      id,
+      rpId,
+      challenge: options.challenge,
+      outputs: output ? [output] : [],
+      // Where the PRF comes only when the passkey is used, the platform's own authenticator is believed at once.
+      needs: !output && credential.authenticatorAttachment === "platform" ? 1 : 2,
+      transports: Array.isArray(transports) && transports.every((name) => typeof name === "string") ? transports : undefined,
+      answer: {
+        id: text(id),
+        rawId: text(id),
+        type: "public-key",
+        clientExtensionResults: {},
+        response: { clientDataJSON: text(required(clientDataJSON)), attestationObject: text(required(attestationObject)) },
+      },
+    };
   } catch (error) {
-    forget(options.rp.id, id);
+    forget(rpId, id);
     throw error;
   }
-  const { clientDataJSON, attestationObject } = credential.response;
-  return {
-    id,
-    prf: output,
-    challenge: options.challenge,
-    answer: {
-      id: text(id),
-      rawId: text(id),
-      type: "public-key",
-      clientExtensionResults: {},
-      response: { clientDataJSON: text(clientDataJSON), attestationObject: text(attestationObject) },
-    },
-  };
 }
 
-/// Asks the passkey that was just made for the output. The service sees nothing of it: the challenge is of no use.
-async function evaluate(credential, id, rpId) {
-  if (!credential.getClientExtensionResults().prf?.enabled) return undefined;
-  const allowCredentials = [{ type: "public-key", id, transports: credential.response.getTransports?.() }];
+/// Uses the passkey that was just made until it has given its output twice; returns it. What it has given so far is kept in `made`:
+/// if the user closes the dialog, they can go on.
+export async function confirm(made) {
+  while (made.outputs.length < made.needs) made.outputs.push(await evaluate(made));
+  const [first, ...others] = made.outputs;
+  if (others.some((other) => other.some((byte, index) => byte !== first[index]))) throw new Unsteady();
+  return first;
+}
+
+/// The service sees nothing of this use: the challenge is of no use.
+async function evaluate({ id, rpId, transports }) {
+  const allowCredentials = [{ type: "public-key", id, transports }];
   const challenge = crypto.getRandomValues(new Uint8Array(32));
   const used = await ask("get", { challenge, rpId, allowCredentials, userVerification: "required", extensions: prf });
-  return prfOutput(used);
+  const output = prfOutput(used);
+  if (!output || text(required(used.rawId)) !== text(id)) throw new NoPrf();
+  return output;
 }
 
 /// Tells the authenticator that this passkey opens nothing, so that it is not offered again.
 export function forget(rpId, id) {
-  PublicKeyCredential.signalUnknownCredential?.({ rpId, credentialId: text(id) }).catch(() => {});
+  hint(() => PublicKeyCredential.signalUnknownCredential({ rpId, credentialId: text(id) }));
 }

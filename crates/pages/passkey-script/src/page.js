@@ -1,7 +1,7 @@
 // The passkey on the login page and on its own page. Everything that a secret is in is here, and is wiped at the end of what the
 // user has begun, or when the page goes. The bundle is loaded when the user presses, or by the passkey page.
 import { base64urlnopad } from "@scure/base";
-import { Cancelled, NoPrf, canLookFirst, create, forget, get } from "./ceremony.js";
+import { Cancelled, NoPrf, Unsteady, canLookFirst, confirm, create, forget, get } from "./ceremony.js";
 import { decryptKey, derivedKey, encryptKey, npub, nsec, publicKey, signEvent, unwrapKey, wrapKey } from "./keys.js";
 
 /// Says that this browser has used a passkey here: then that is what it offers first.
@@ -12,6 +12,9 @@ let held;
 
 const byId = (id) => document.getElementById(id);
 const section = () => byId("with-passkey");
+
+/// The passkey gives another key than the one that it was registered with.
+class OtherKey extends Error {}
 
 class Refused extends Error {
   /// Without a status, it is not known what became of the request.
@@ -24,20 +27,20 @@ class Refused extends Error {
 function wipe() {
   // Nobody else knows of a passkey that was made and not used.
   if (held?.kind === "create" && !held.isSent) forget(held.rpId, held.id);
-  held?.prf.fill(0);
-  held?.secret?.fill(0);
+  for (const secret of [held?.prf, held?.secret, ...(held?.outputs ?? [])]) secret?.fill(0);
   held = undefined;
-  show(false);
+  show("without-key");
   for (const id of ["passkey-nsec", "passkey-npub"]) {
     if (byId(id)) byId(id).textContent = "";
   }
   for (const field of section()?.querySelectorAll("input[type=password]") ?? []) field.value = "";
 }
 
-/// Shows what can be done with the key, or what can be done to get it.
-function show(hasKey) {
-  for (const part of document.querySelectorAll("[data-with-key]")) part.hidden = !hasKey;
-  for (const part of document.querySelectorAll("[data-without-key]")) part.hidden = hasKey;
+/// Shows what can be done with the key, or what can be done to get it: to confirm a passkey that was made, or to begin.
+function show(shown) {
+  for (const what of ["with-key", "with-passkey", "without-key"]) {
+    for (const part of document.querySelectorAll(`[data-${what}]`)) part.hidden = what !== shown;
+  }
 }
 
 function say(message) {
@@ -66,24 +69,38 @@ async function use(lookFirst) {
   held = { ...used, kind: "get" };
   const found = await post("/wrapped-key", { id: used.answer.id });
   const wrapped = found.wrapped_key && base64urlnopad.decode(found.wrapped_key);
-  held.secret = wrapped ? unwrapKey(wrapped, used.prf, rpId, used.id, found.main_key) : derivedKey(used.prf, rpId);
-}
-
-/// Makes a passkey, for this key or with one of its own.
-async function make(secret) {
-  const { rpId } = section().dataset;
-  const made = await create(await post("/options", { kind: "create" }));
-  held = { ...made, kind: "create", rpId, secret: secret ?? derivedKey(made.prf, rpId) };
-  if (secret) held.wrapped = base64urlnopad.encode(wrapKey(secret, made.prf, rpId, made.id));
-}
-
-async function makeFor(secret) {
   try {
-    await make(secret);
-    await prove();
-  } finally {
-    secret.fill(0);
+    held.secret = wrapped ? unwrapKey(wrapped, used.prf, rpId, used.id, found.main_key) : derivedKey(used.prf, rpId);
+  } catch {
+    throw new OtherKey();
   }
+  if (publicKey(held.secret) !== found.main_key) throw new OtherKey();
+}
+
+/// Makes a passkey, for this key or with one of its own. The key is wiped with what is held.
+async function make(secret) {
+  try {
+    held = { ...(await create(await post("/options", { kind: "create" }))), kind: "create", secret };
+  } catch (error) {
+    secret?.fill(0);
+    throw error;
+  }
+  return confirmKey();
+}
+
+/// Goes on with a passkey that was made when it has shown that it gives the same key again.
+async function confirmKey() {
+  held.prf = await confirm(held);
+  const { prf, rpId, id, secret } = held;
+  if (secret) {
+    held.wrapped = base64urlnopad.encode(wrapKey(secret, prf, rpId, id));
+    return prove();
+  }
+  held.secret = derivedKey(prf, rpId);
+  // Offered once: the key is not here again before the passkey is used.
+  show("with-key");
+  byId("passkey-passphrase").focus();
+  return section().dataset.made;
 }
 
 /// Proves the key and the passkey to the service: the login is approved.
@@ -158,13 +175,8 @@ const actions = {
     await use();
     await prove();
   },
-  async create() {
-    await make();
-    // Offered once: the key is not here again before the passkey is used.
-    show(true);
-    byId("passkey-passphrase").focus();
-    return section().dataset.made;
-  },
+  create: () => make(),
+  confirm: confirmKey,
   async "save-and-go-on"() {
     if (await saveRecoveryFile()) await prove();
   },
@@ -172,7 +184,7 @@ const actions = {
   async open() {
     await use();
     byId("passkey-npub").textContent = npub(publicKey(held.secret));
-    show(true);
+    show("with-key");
     return section().dataset.opened;
   },
   async save() {
@@ -186,7 +198,7 @@ const actions = {
   async add() {
     const secret = Uint8Array.from(held.secret);
     wipe();
-    await makeFor(secret);
+    return make(secret);
   },
   async recover() {
     const [file, passphrase] = [byId("recovery-file"), byId("recovery-passphrase")];
@@ -199,7 +211,7 @@ const actions = {
       return section().dataset.notOpened;
     }
     passphrase.value = "";
-    await makeFor(secret);
+    return make(secret);
   },
 };
 
@@ -212,10 +224,16 @@ export async function press(button) {
   try {
     say((await actions[button.dataset.passkey]()) ?? "");
   } catch (error) {
-    // What the service has refused it refuses again.
-    if (!("keeps" in button.dataset) || error instanceof Refused) wipe();
-    if (error instanceof Cancelled) say(dataset.cancelled);
+    // What the service has refused it refuses again. A passkey that was made can be confirmed: some browsers open only one dialog
+    // for one press.
+    const isMade = error instanceof Cancelled && held?.kind === "create" && !held.prf;
+    if (isMade) show("with-passkey");
+    else if (!("keeps" in button.dataset) || error instanceof Refused) wipe();
+    if (isMade) say(dataset.notConfirmed);
+    else if (error instanceof Cancelled) say(dataset.cancelled);
     else if (error instanceof NoPrf) say(dataset.noPrf);
+    else if (error instanceof Unsteady) say(dataset.unsteady);
+    else if (error instanceof OtherKey) say(dataset.otherKey);
     else if (error instanceof Refused) say(error.message);
     else say(dataset.failed);
   } finally {
@@ -232,5 +250,7 @@ if (byId("passkey-page")) {
   });
   document.addEventListener("logged-in", () => location.replace(section().dataset.login));
   section().dataset.servedAt ??= String(Date.now());
-  byId("passkey-page").hidden = false;
+  const hasPasskeys = window.isSecureContext && "PublicKeyCredential" in window;
+  byId("passkey-page").hidden = !hasPasskeys;
+  if (!hasPasskeys) say(section().dataset.noPrf);
 }

@@ -1,4 +1,5 @@
 // Keys against another implementation (npm `nostr-tools`) and against the pinned vectors, which other programs can use too.
+import "../web-crypto.mjs";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
@@ -17,6 +18,12 @@ test("the PRF's input and the derived keys are pinned", () => {
     assert.equal(bytesToHex(derived), secret);
     assert.equal(keys.publicKey(derived), main_key);
     assert.equal(getPublicKey(derived), main_key);
+  }
+});
+
+test("the keys of nothing, which the service refuses, are pinned", () => {
+  for (const { prf, rp_id, main_key } of vectors.of_nothing) {
+    assert.equal(keys.publicKey(keys.derivedKey(hexToBytes(prf), rp_id)), main_key);
   }
 });
 

@@ -182,14 +182,16 @@ pub(crate) const ENGLISH: Texts = Texts {
             message: "This page tries again by itself in a moment. Over another network you may get in at once.",
         },
         over: Message { heading: "The login is over", message: "Return to the app to start a new one." },
+        needs_cookies: "This browser keeps no cookies for this page, and logging in needs them. Allow cookies, and load the page again.",
         opened_elsewhere: Message {
             heading: "This login was opened elsewhere",
             message: "A login belongs to the browser that opened it first. Continue there, or return to the app to start a \
-                      new one. If somebody sent you this page: do not log in for others.",
+                      new one. If it was here, allow cookies for this page first. If somebody sent you this page: do not log in for others.",
         },
         opened_elsewhere_start_again: Message {
             heading: "This login was opened elsewhere",
-            message: "A login belongs to the browser that opened it first. Continue there, or start again here. If somebody \
+            message: "A login belongs to the browser that opened it first. Continue there, or start again here. If it was \
+                      here, allow cookies for this page first. If somebody \
                       sent you this page: do not log in for others.",
         },
         not_found: Message {

@@ -199,16 +199,18 @@ pub(crate) const GERMAN: Texts = Texts {
             heading: "Diese Anmeldung ist nicht mehr gültig",
             message: "Kehren Sie zur App zurück, um eine neue zu beginnen.",
         },
+        needs_cookies: "Dieser Browser nimmt für diese Seite keine Cookies an; ohne sie ist keine Anmeldung möglich. Erlauben Sie Cookies, und laden Sie die Seite neu.",
         opened_elsewhere: Message {
             heading: "Diese Anmeldung wurde anderswo geöffnet",
             message: "Eine Anmeldung gehört dem Browser, der sie zuerst geöffnet hat. Machen Sie dort weiter, oder kehren Sie \
-                      zur App zurück, um eine neue zu beginnen. Hat Ihnen jemand diese Seite geschickt? Melden Sie sich nie \
+                      zur App zurück, um eine neue zu beginnen. War es dieser, dann erlauben Sie zuerst Cookies für diese \
+                      Seite. Hat Ihnen jemand diese Seite geschickt? Melden Sie sich nie \
                       für andere an.",
         },
         opened_elsewhere_start_again: Message {
             heading: "Diese Anmeldung wurde anderswo geöffnet",
             message: "Eine Anmeldung gehört dem Browser, der sie zuerst geöffnet hat. Machen Sie dort weiter, oder beginnen Sie \
-                      hier neu. Hat Ihnen jemand diese Seite geschickt? Melden Sie sich nie für andere an.",
+                      hier neu. War es dieser, dann erlauben Sie zuerst Cookies für diese Seite. Hat Ihnen jemand diese Seite geschickt? Melden Sie sich nie für andere an.",
         },
         not_found: Message {
             heading: "Diese Anmeldung gibt es nicht",

@@ -139,6 +139,8 @@ pub(crate) struct LoginTexts {
     pub(crate) gone: Message,
     pub(crate) busy: Message,
     pub(crate) busy_network: Message,
+    /// Where the browser says that it keeps none.
+    pub(crate) needs_cookies: &'static str,
     pub(crate) opened_elsewhere: Message,
     pub(crate) opened_elsewhere_start_again: Message,
     pub(crate) not_found: Message,

@@ -19,6 +19,12 @@ pub(crate) struct PasskeyTexts {
     /// Browsers do not say whether the user has refused or has no passkey.
     pub(crate) cancelled: &'static str,
     pub(crate) no_prf: &'static str,
+    /// The passkey was made, and has not been used a second time.
+    pub(crate) not_confirmed: &'static str,
+    pub(crate) confirm: &'static str,
+    pub(crate) unsteady: &'static str,
+    /// The passkey opens another account than the one that it was registered for.
+    pub(crate) other_key: &'static str,
     /// What this is, on a page that offers passkeys.
     pub(crate) about: &'static str,
     /// Where the page offers nothing that this browser has.
@@ -77,6 +83,12 @@ pub(super) const ENGLISH: PasskeyTexts = PasskeyTexts {
     asking: "Confirm on your device.",
     cancelled: "Your device did not confirm. Try again, or choose another way.",
     no_prf: "This device or browser cannot make a key from a passkey. Choose another way.",
+    not_confirmed: "Your passkey was made. Confirm once more: this page checks that it always gives the same key.",
+    confirm: "Confirm once more",
+    unsteady: "This passkey gives another key each time, so no account was made with it. Use another device, browser or \
+               password manager, or choose another way.",
+    other_key: "This passkey gives another key here than when it was made, so it does not open your account. Use the browser or \
+                device with which you made it, or log in with your recovery file.",
     about: "You log in with a key of your own instead of a password. Your device keeps it as a passkey; a wallet, a browser \
             extension or a signer can do the same.",
     no_way: "This browser cannot log in here. Open this page in a browser with passkeys, for example on your phone.",
@@ -137,6 +149,13 @@ pub(super) const GERMAN: PasskeyTexts = PasskeyTexts {
     cancelled: "Ihr Gerät hat das nicht bestätigt. Versuchen Sie es noch einmal, oder wählen Sie eine andere Möglichkeit.",
     no_prf: "Dieses Gerät oder dieser Browser kann aus einem Passkey keinen Schlüssel erstellen. Wählen Sie \
            eine andere Möglichkeit.",
+    not_confirmed: "Ihr Passkey ist erstellt. Bestätigen Sie noch einmal: Die Seite prüft, ob er immer denselben Schlüssel ergibt.",
+    confirm: "Noch einmal bestätigen",
+    unsteady: "Dieser Passkey ergibt jedes Mal einen anderen Schlüssel. Es wurde kein Konto damit erstellt. Verwenden Sie ein \
+               anderes Gerät, einen anderen Browser oder Passwortmanager, oder wählen Sie eine andere Möglichkeit.",
+    other_key: "Dieser Passkey ergibt hier einen anderen Schlüssel als bei seiner Erstellung und öffnet Ihr Konto deshalb nicht. \
+                Verwenden Sie den Browser oder das Gerät, mit dem Sie ihn erstellt haben, oder melden Sie sich mit Ihrer \
+                Wiederherstellungsdatei an.",
     about: "Statt mit einem Passwort melden Sie sich mit einem eigenen Schlüssel an. Ihr Gerät verwahrt ihn als Passkey; \
             auch eine Wallet, eine Browser-Erweiterung oder ein Signer kann das.",
     no_way: "Mit diesem Browser können Sie sich hier nicht anmelden. Öffnen Sie diese Seite in einem Browser mit Passkeys, zum Beispiel auf Ihrem Telefon.",
@@ -202,6 +221,12 @@ pub(super) const SPANISH: PasskeyTexts = PasskeyTexts {
     cancelled: "Su dispositivo no lo ha confirmado. Inténtelo de nuevo o elija otra opción.",
     no_prf: "Este dispositivo o navegador no puede crear una clave a partir de una llave de acceso. Elija otra \
            opción.",
+    not_confirmed: "Su llave de acceso está creada. Confírmelo otra vez: la página comprueba que siempre da la misma clave.",
+    confirm: "Confirmar otra vez",
+    unsteady: "Esta llave de acceso da una clave distinta cada vez, así que no se ha creado ninguna cuenta con ella. Use otro \
+               dispositivo, navegador o gestor de contraseñas, o elija otra opción.",
+    other_key: "Esta llave de acceso da aquí una clave distinta de la que dio al crearse, así que no abre su cuenta. Use el \
+                navegador o el dispositivo con el que la creó, o inicie sesión con su archivo de recuperación.",
     about: "En lugar de una contraseña, usted inicia sesión con una clave propia. Su dispositivo la guarda como llave de \
             acceso; también puede hacerlo una cartera, una extensión del navegador o un firmante.",
     no_way: "Con este navegador no puede iniciar sesión aquí. Abra esta página en un navegador con llaves de acceso, por ejemplo en su teléfono.",

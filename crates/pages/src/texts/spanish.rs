@@ -188,15 +188,16 @@ pub(crate) const SPANISH: Texts = Texts {
             heading: "Este inicio de sesión ha terminado",
             message: "Vuelva a la aplicación para empezar otro.",
         },
+        needs_cookies: "Este navegador no guarda cookies de esta página, y hacen falta para iniciar sesión. Permita las cookies y vuelva a cargar la página.",
         opened_elsewhere: Message {
             heading: "Este inicio de sesión se abrió en otro lugar",
             message: "Un inicio de sesión pertenece al navegador que lo abrió primero. Continúe allí, o vuelva a la aplicación \
-                      para empezar otro. ¿Alguien le envió esta página? No inicie sesión por otros.",
+                      para empezar otro. Si fue este, permita antes las cookies de esta página. ¿Alguien le envió esta página? No inicie sesión por otros.",
         },
         opened_elsewhere_start_again: Message {
             heading: "Este inicio de sesión se abrió en otro lugar",
             message: "Un inicio de sesión pertenece al navegador que lo abrió primero. Continúe allí, o empiece de nuevo aquí. \
-                      ¿Alguien le envió esta página? No inicie sesión por otros.",
+                      Si fue este, permita antes las cookies de esta página. ¿Alguien le envió esta página? No inicie sesión por otros.",
         },
         not_found: Message {
             heading: "Este inicio de sesión no existe",

@@ -123,7 +123,8 @@ async fn passkey_opens_the_account_of_its_own_key_alone() {
     let mut known = authenticator(7);
     assert_eq!(Opened::at(&pages).await.register(&pages, &mut known, &user()).await, accepted());
     let opened = Opened::at(&pages).await;
-    assert_eq!(opened.log_in(&pages, &mut known, &other_user()).await.0, 422, "another key");
+    let (status, said) = opened.log_in(&pages, &mut known, &other_user()).await;
+    assert_eq!((status, said.contains("recovery file")), (422, true), "another key: {said}");
     assert_eq!(opened.log_in(&pages, &mut authenticator(9), &user()).await.0, 404, "unknown");
     let mut copy = authenticator(7);
     assert_eq!(opened.register(&pages, &mut copy, &other_user()).await.0, 422, "its id is taken");
@@ -133,6 +134,35 @@ async fn passkey_opens_the_account_of_its_own_key_alone() {
     known.counter = 99;
     assert_eq!(opened.log_in(&pages, &mut known, &user()).await.0, 422, "the user was not verified");
     assert_eq!(opened.told(&pages).await, [] as [Value; 0]);
+    pages.stop().await;
+}
+
+/// A security key says more of extensions than it was asked.
+#[tokio::test]
+async fn security_key_logs_in_again() {
+    let pages = Pages::start(None).await;
+    let extensions = [b"\xa1\x6bhmac-secret\xf5".to_vec(), [&b"\xa1\x6bhmac-secret\x58\x20"[..], &[7; 32]].concat()];
+    let mut key = authenticator(7);
+    key.extensions = extensions;
+    assert_eq!(Opened::at(&pages).await.register(&pages, &mut key, &user()).await, accepted());
+    let opened = Opened::at(&pages).await;
+    let options = opened.options(&pages, "get").await;
+    let mut nobody = key.get(&options);
+    nobody["response"]["userHandle"] = Value::Null;
+    let event = opened.event(&user(), &key.credential_id(), &options);
+    let said = opened.post(&pages, "", &json!({ "kind": "get", "passkey": nobody, "event": event })).await;
+    assert_eq!(said.0, 422, "no user handle: {}", said.1);
+    assert_eq!(opened.log_in(&pages, &mut key, &user()).await, accepted());
+    pages.stop().await;
+}
+
+/// HKDF of nothing, for the RP id of the test: what a page makes of a PRF output that is no bytes.
+#[tokio::test]
+async fn key_that_everybody_can_compute_is_refused() {
+    let pages = Pages::start(None).await;
+    let secret = SecretKey::from_hex("a8083080726e963f2f739f019da7505dca2284927b967592569eee16071204f9").unwrap();
+    let (status, said) = Opened::at(&pages).await.register(&pages, &mut authenticator(7), &Keys::new(secret)).await;
+    assert_eq!((status, said.contains("cannot make a key")), (422, true), "{said}");
     pages.stop().await;
 }
 

@@ -315,21 +315,97 @@ async fn device_forgets_a_passkey_whose_user_went_away() {
     fixture.open_login().await;
     fixture.until_no_passkey().await;
 
-    // Nor one that was made although the user then did not confirm that its key is derived.
-    let cancels = "const create = navigator.credentials.create.bind(navigator.credentials);
-        navigator.credentials.create = async options => {
-            const credential = await create(options);
-            credential.getClientExtensionResults = () => ({ prf: { enabled: true } });
-            return credential;
-        };
-        navigator.credentials.get = () => Promise.reject(new DOMException('', 'NotAllowedError'))";
+    // Nor one that was made although the user then did not confirm it a second time.
     fixture.press(BEGIN).await;
     fixture.browser.until("document.querySelector('#passkey-question:not([hidden])') !== null").await;
-    fixture.browser.evaluate(&format!("{cancels}; undefined")).await;
+    let get = "window.get = navigator.credentials.get.bind(navigator.credentials);
+        navigator.credentials.get = () => Promise.reject(new DOMException('', 'NotAllowedError')); undefined";
+    fixture.browser.evaluate(get).await;
     fixture.press(NEW).await;
-    fixture.status_is("did not confirm").await;
+    fixture.status_is("Confirm once more").await;
+    is_for_everybody(&mut fixture.browser).await;
+    assert_eq!(fixture.browser.evaluate(SHOWN).await, json!(["Confirm once more", "What is this?", "Do not log in"]));
+    fixture.open_login().await;
     fixture.until_no_passkey().await;
+
+    // They go on where they were.
+    let login = fixture.open_login().await;
+    fixture.press(BEGIN).await;
+    fixture.browser.until("document.querySelector('#passkey-question:not([hidden])') !== null").await;
+    fixture.browser.evaluate(get).await;
+    fixture.press(NEW).await;
+    fixture.status_is("Confirm once more").await;
+    fixture.browser.evaluate("navigator.credentials.get = window.get; undefined").await;
+    fixture.press("#passkey-confirm:not([hidden]) button").await;
+    fixture.press("#passkey-save:not([hidden]) [data-passkey=go-on]").await;
+    fixture.approved(&login).await;
+}
+
+/// Safari with security keys, some password managers: the account would be lost with the next login.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn passkey_whose_key_changes_opens_no_other_account() {
+    /// What the PRF gives is from now on this.
+    fn prf(first: &str) -> String {
+        format!(
+            "PublicKeyCredential.prototype.getClientExtensionResults =
+                () => ({{ prf: {{ enabled: true, results: {{ first: {first} }} }} }}); undefined"
+        )
+    }
+    let mut fixture = Fixture::start(true).await;
+    for (first, said) in [
+        ("crypto.getRandomValues(new Uint8Array(32)).buffer", "gives another key each time"),
+        ("'text'", "cannot make a key"),
+        ("{}", "cannot make a key"),
+        ("new DataView(new ArrayBuffer(0))", "cannot make a key"),
+    ] {
+        fixture.open_login().await;
+        fixture.browser.evaluate(&prf(first)).await;
+        fixture.make_passkey().await;
+        fixture.status_is(said).await;
+        fixture.until_no_passkey().await;
+    }
     fixture.register().await;
+    fixture.open_login().await;
+    fixture.browser.evaluate(&prf("new Uint8Array(32).fill(7).buffer")).await;
+    fixture.press(BEGIN).await;
+    fixture.status_is("log in with your recovery file").await;
+    fixture.browser.until("document.querySelector('#with-passkey .more-ways a').checkVisibility()").await;
+}
+
+/// Hints that are absent or throw, as in browsers with more privacy than others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn browser_that_forbids_what_is_optional_logs_in() {
+    let mut fixture = Fixture::start(true).await;
+    let forbidden = "const forbid = (object, name) =>
+            Object.defineProperty(object, name, { get() { throw new DOMException('', 'SecurityError'); } });
+        for (const name of ['BroadcastChannel', 'EventSource', 'localStorage', 'nostr', 'webln']) forbid(window, name);
+        forbid(AbortSignal, 'timeout');
+        for (const name of ['getClientCapabilities', 'signalUnknownCredential']) forbid(PublicKeyCredential, name);
+        forbid(AuthenticatorAttestationResponse.prototype, 'getTransports');";
+    fixture.browser.run_on_every_page(forbidden).await;
+    let main_key = fixture.register().await;
+    let login = fixture.open_login().await;
+    fixture.press(BEGIN).await;
+    fixture.press("#passkey-question:not([hidden]) [data-passkey=log-in]").await;
+    assert_eq!(fixture.approved(&login).await, main_key);
+
+    // None at all: the page says so, in place of the button and on its own page.
+    fixture.browser.run_on_every_page("delete window.PublicKeyCredential").await;
+    let login = fixture.open_login().await;
+    fixture.browser.until("document.querySelector('#no-passkeys:not([hidden])') !== null").await;
+    is_for_everybody(&mut fixture.browser).await;
+    fixture.browser.open(&format!("{}/passkey", login.page_url)).await;
+    fixture.status_is("cannot make a key").await;
+
+    // Without cookies nobody can log in, and the page says that.
+    fixture
+        .browser
+        .run_on_every_page("Object.defineProperty(Navigator.prototype, 'cookieEnabled', { get: () => false })")
+        .await;
+    fixture.open_login().await;
+    fixture.browser.until("document.querySelector('#needs-cookies:not([hidden])') !== null").await;
+    assert_eq!(fixture.browser.evaluate(SHOWN).await, json!([]));
+    is_for_everybody(&mut fixture.browser).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
