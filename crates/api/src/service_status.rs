@@ -74,7 +74,7 @@ pub struct WalletReadiness {
     pub backend: &'static str,
     /// Whether it can be reached; always true without a backend.
     pub connected: bool,
-    /// The codes of what its operator should know, if the service runs it itself.
+    /// The codes of what its operator should know.
     pub warnings: Vec<&'static str>,
 }
 

@@ -22,8 +22,8 @@ impl NodeContext {
     /// Makes an invoice that can be paid now: over a channel there is, or over one that the provider opens for it. Blocks.
     pub(crate) fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
         self.check_sync()?;
-        let description = if wanted.is_hashed {
-            Bolt11InvoiceDescription::Hash(Sha256(sha256::Hash::hash(wanted.description.as_bytes())))
+        let description = if let Some(text) = &wanted.hashed {
+            Bolt11InvoiceDescription::Hash(Sha256(sha256::Hash::hash(text.as_bytes())))
         } else {
             let description = Description::new(wanted.description.clone())
                 .map_err(|_| definite("the description is too long for an invoice"))?;
@@ -152,6 +152,7 @@ impl NodeContext {
         Some(Settlement {
             amount: payment.amount_msat,
             skimmed_fee: skimmed,
+            fees_paid: 0,
             preimage: preimage.map(|preimage| Preimage::from_bytes(preimage.0)),
         })
     }

@@ -101,7 +101,7 @@ mod tests {
         let wanted = WantedInvoice {
             amount: 50_000_000,
             description: "Tea".to_owned(),
-            is_hashed: false,
+            hashed: None,
             is_for_anybody: false,
             expiry,
         };

@@ -107,7 +107,9 @@ impl Parts {
         let (backend, connected) =
             self.engine.lightning_status().map_or(("none", true), |(backend, status)| (backend, status.connected));
         let warnings = self.lightning_node_state().await.map(|state| state.warnings).unwrap_or_default();
-        WalletReadiness { backend, connected, warnings: warnings.iter().map(|warning| warning.code).collect() }
+        let disputed = (self.engine.disputed_settlements() > 0).then_some("disputed_settlements");
+        let warnings = warnings.iter().map(|warning| warning.code).chain(disputed).collect();
+        WalletReadiness { backend, connected, warnings }
     }
 
     /// None unless the service runs the node itself.

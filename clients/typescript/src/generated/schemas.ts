@@ -1385,7 +1385,7 @@ export interface components {
              * @description With `paid` by the Lightning backend, and with `sending`: fees in millisats.
              */
             fees_paid?: number;
-            /** @description With `error` of the Lightning backend: whether it is certain that nothing was paid. */
+            /** @description With `error`, if the Lightning backend may have paid, or been paid: whether it is certain that nothing was paid. */
             outcome?: string;
             /**
              * Format: int64
@@ -1409,7 +1409,7 @@ export interface components {
             request_id?: string;
             /**
              * Format: int64
-             * @description With `paid` through a channel opened for it: millisats that the liquidity provider kept. The user paid both.
+             * @description With `paid`: millisats that a liquidity provider kept, for example for a channel that it opened. The user paid both.
              */
             skimmed_fee?: number;
             /**
@@ -1836,7 +1836,7 @@ export interface components {
             /** @description Which one. */
             backend: string;
             ready: boolean;
-            /** @description What its operator should know, if the service runs it itself: the codes of the `warnings` of `GET /wallet/info`. */
+            /** @description What its operator should know: `disputed_settlements` while it reports payments as received whose proof or amount is wrong; if the service runs it itself, also the codes of the `warnings` of `GET /wallet/info`. */
             warnings: string[];
         };
         /**

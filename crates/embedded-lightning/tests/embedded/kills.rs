@@ -82,7 +82,7 @@ async fn kill_and_check_in(fixture: &mut Fixture, fail_point: &str) {
                 assert!(fixture.network.payer.is_paid(&bolt11(&invoice)), "{fail_point}");
             }
         }
-        OutgoingPaymentStatus::Pending => panic!("{fail_point}: still under way"),
+        other => panic!("{fail_point}: {other:?}"),
     }
     if !fixture.has_balance(AMOUNT * 2).await {
         // The kill closed the channel: the next round needs another.

@@ -166,6 +166,11 @@ impl Engine {
         self.watcher.count()
     }
 
+    /// How many invoices of the service the Lightning backend reports as paid although its proof or the amount is wrong.
+    pub fn disputed_settlements(&self) -> usize {
+        self.watcher.disputed_count()
+    }
+
     /// Exchange rates; `None` without sources.
     pub fn exchange_rates(&self) -> Option<&dyn ExchangeRates> {
         self.rates.as_deref()

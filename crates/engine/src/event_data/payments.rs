@@ -36,7 +36,7 @@ pub struct PaymentData {
     /// With `skimmed_fee`: millisats that the service received.
     #[schema(nullable = false)]
     pub amount_received: Option<u64>,
-    /// With `paid` through a channel opened for it: millisats that the liquidity provider kept. The user paid both.
+    /// With `paid`: millisats that a liquidity provider kept, for example for a channel that it opened. The user paid both.
     #[schema(nullable = false)]
     pub skimmed_fee: Option<u64>,
     /// On the stream of a payment link: the payment, as `GET /payments` lists it.
@@ -48,7 +48,7 @@ pub struct PaymentData {
     /// The reason; in the user's words with `user_rejected` and `user_failed`.
     #[schema(nullable = false)]
     pub reason: Option<String>,
-    /// With `error` of the Lightning backend: whether it is certain that nothing was paid.
+    /// With `error`, if the Lightning backend may have paid, or been paid: whether it is certain that nothing was paid.
     #[schema(nullable = false, pattern = "^(not_paid|unknown)$")]
     pub outcome: Option<String>,
     /// If `paid` may still follow, because money may still arrive: until when, in Unix seconds.

@@ -26,7 +26,7 @@ impl NotificationHandler {
             LightningNotification::Settled(hash, settlement) => {
                 let Some(id) = self.core.index.find(CorrelationKey::invoice(hash)) else { return };
                 fail::fail_point!("settled");
-                if settlement.preimage.is_some() {
+                if settlement.preimage.is_some_and(|preimage| preimage.payment_hash() == hash) {
                     self.core.inputs.put(id, Input::Settled(settlement)).await;
                 } else {
                     self.watcher.look_up_soon(id);
@@ -35,6 +35,10 @@ impl NotificationHandler {
             LightningNotification::Sent(hash, paid) => {
                 if let Some(id) = self.core.index.find(CorrelationKey::paying(hash)) {
                     self.core.inputs.put(id, Input::Paid(paid)).await;
+                }
+                // Another user of the same backend may have paid an invoice of the service.
+                if let Some(id) = self.core.index.find(CorrelationKey::invoice(hash)) {
+                    self.watcher.look_up_soon(id);
                 }
             }
             LightningNotification::Reconnected => {

@@ -9,6 +9,7 @@
 //! asking ──proof─────▶ over                            StatusUpdate {status: paid, preimage}
 //! asking ──expired───▶ closing                         the service's invoice is looked up one last time
 //! closing ─not settled▶ over                           StatusUpdate {status: timeout}
+//! closing ─settled, without valid proof▶ over          StatusUpdate {status: error, outcome: unknown}, after a minute
 //! over   ──proof─────▶ over                            StatusUpdate {status: paid, preimage}, once
 //! over   ──a day later▶ leaving                        it waits for the next look-up of the service's invoice
 //! leaving ─not settled▶ forgotten                      once the Lightning backend has confirmed it, not while it is away
@@ -93,6 +94,9 @@ pub struct Payment {
     /// The wallet's last status: a repetition of it has no effect.
     last: Option<PaymentStatus>,
     paid: bool,
+    /// The Lightning backend reported it as settled, and its proof is of another payment, or the amount is wrong.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    disputed: bool,
     /// What the Lightning backend reported with the settlement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     received: Option<Received>,
@@ -282,6 +286,7 @@ impl Payment {
             failures: 0,
             last: None,
             paid: false,
+            disputed: false,
             received: None,
             shown: None,
             claimed_at: None,

@@ -79,11 +79,11 @@ pub enum LightningNotification {
 pub struct WantedInvoice {
     /// Millisats.
     pub amount: u64,
-    /// What it is for: at most [`MAX_DESCRIPTION_BYTES`](usher_protocol::bolt11::MAX_DESCRIPTION_BYTES), unless only its hash is in
-    /// the invoice.
+    /// What it is for, in words: at most [`MAX_DESCRIPTION_BYTES`](usher_protocol::bolt11::MAX_DESCRIPTION_BYTES).
     pub description: String,
-    /// Whether the invoice has the SHA-256 of the description in its place, as LNURL-pay wants it (LUD-06).
-    pub is_hashed: bool,
+    /// The text whose SHA-256 the invoice has in place of the description, as LNURL-pay wants it (LUD-06). A backend that knows no
+    /// hashes makes one with the description.
+    pub hashed: Option<String>,
     /// Whether strangers can have it made, as many as they like: it keeps no liquidity from others.
     pub is_for_anybody: bool,
     /// For how many seconds it can be paid.
@@ -103,6 +103,9 @@ pub enum InvoiceStatus {
     Open,
     /// It was paid.
     Settled(Settlement),
+    /// The backend reports it as paid and contradicts itself, or shows only an outgoing payment of it, without a preimage.
+    /// It proves nothing.
+    Disputed,
     /// It was not paid and never will be: it expired, was cancelled, or failed.
     Dead,
     /// The backend does not know it.
@@ -116,6 +119,8 @@ pub struct Settlement {
     pub amount: Option<u64>,
     /// Millisats that the payer paid in addition, for the liquidity provider to open a channel (LSPS2), or 0.
     pub skimmed_fee: u64,
+    /// Millisats that somebody kept of the payment, or 0, if the backend does not tell whether `amount` contains them.
+    pub fees_paid: u64,
     /// The preimage, if the backend reports it; the engine checks that it hashes to the payment hash.
     pub preimage: Option<Preimage>,
 }
@@ -125,6 +130,7 @@ impl fmt::Debug for Settlement {
         f.debug_struct("Settlement")
             .field("amount", &self.amount)
             .field("skimmed_fee", &self.skimmed_fee)
+            .field("fees_paid", &self.fees_paid)
             .finish_non_exhaustive()
     }
 }
@@ -180,6 +186,8 @@ pub enum OutgoingPaymentStatus {
     Pending,
     /// It failed for good: nothing was paid.
     Failed,
+    /// It is over, and the backend does not prove how: settled without a preimage, or expired.
+    Unproven,
     /// The backend does not know it. By itself this proves nothing.
     Unknown(LookupCoverage),
 }

@@ -232,10 +232,9 @@ impl Lightning for FakeLightning {
                 return Ok(books.made[again].clone());
             }
             let (preimage, expiry) = (preimage(books.made.len()), u64::from(wanted.expiry));
-            let made = if wanted.is_hashed && !books.knows_no_hashes {
-                hashed_invoice(&wanted.description, preimage, wanted.amount, now, expiry)
-            } else {
-                invoice_on(Currency::Regtest, 77, preimage, wanted.amount, now, expiry)
+            let made = match &wanted.hashed {
+                Some(text) if !books.knows_no_hashes => hashed_invoice(text, preimage, wanted.amount, now, expiry),
+                _ => invoice_on(Currency::Regtest, 77, preimage, wanted.amount, now, expiry),
             };
             books.made.push(made.clone());
             made
@@ -252,7 +251,12 @@ impl Lightning for FakeLightning {
         let status = {
             let books = self.books.lock();
             books.settled.get(&hash).map_or(InvoiceStatus::Open, |preimage| {
-                InvoiceStatus::Settled(Settlement { amount: None, skimmed_fee: 0, preimage: Some(*preimage) })
+                InvoiceStatus::Settled(Settlement {
+                    amount: None,
+                    skimmed_fee: 0,
+                    fees_paid: 0,
+                    preimage: Some(*preimage),
+                })
             })
         };
         self.answer(Ok(status)).await

@@ -78,9 +78,10 @@ async fn an_invoice_is_what_was_asked_for(harness: &mut dyn LightningHarness) {
     let nobodys = PaymentHash::from_bytes([9; 32]);
     assert_eq!(backend.look_up_invoice(nobodys).await, Ok(InvoiceStatus::Unknown));
     // Longer than a description may be.
-    let description = "tea, ".repeat(200);
-    let digest: [u8; 32] = Sha256::digest(&description).into();
-    let wanted = WantedInvoice { amount: 12_345_000, description, is_hashed: true, is_for_anybody: false, expiry: 600 };
+    let text = "tea, ".repeat(200);
+    let digest: [u8; 32] = Sha256::digest(&text).into();
+    let (description, hashed) = ("tea".to_owned(), Some(text));
+    let wanted = WantedInvoice { amount: 12_345_000, description, hashed, is_for_anybody: false, expiry: 600 };
     let hashed = backend.make_invoice(&wanted).await.unwrap();
     assert_eq!((hashed.description(), hashed.description_hash()), (None, Some(&digest)));
 }
@@ -195,7 +196,7 @@ async fn an_expired_invoice_is_not_settled_and_stays_known(harness: &mut dyn Lig
     let wanted = WantedInvoice {
         amount: 3_000_000,
         description: "tea".to_owned(),
-        is_hashed: false,
+        hashed: None,
         is_for_anybody: false,
         expiry: 1,
     };
@@ -213,7 +214,7 @@ async fn make_invoice(backend: &dyn Lightning, amount: u64) -> Invoice {
     let wanted = WantedInvoice {
         amount,
         description: "two teas, très chaud".to_owned(),
-        is_hashed: false,
+        hashed: None,
         is_for_anybody: false,
         expiry: 600,
     };

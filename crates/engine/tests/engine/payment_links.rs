@@ -167,10 +167,10 @@ async fn a_wallet_gets_an_invoice_with_the_hash_of_what_it_was_told() {
     let link = create(&usher, donation()).await;
     assert_eq!(offered(&usher, &link).await, (1_000, 50_000));
     let made = usher
-        .passing(Duration::from_millis(10), ask(&usher, &link, 1_234, Some(" For\nthe <b>dog</b> ")))
+        .passing(Duration::from_millis(10), ask(&usher, &link, 2_000, Some(" For\nthe <b>dog</b> ")))
         .await
         .unwrap();
-    assert_eq!(made.invoice.amount(), Some(1_234));
+    assert_eq!(made.invoice.amount(), Some(2_000));
     let hash = usher_engine::testing::hashed_invoice("[[\"text/plain\",\"Coffee\"]]", preimage(0), 1, 1, 1);
     assert_eq!(made.invoice.description_hash(), hash.description_hash());
     wallet.settle(0);

@@ -80,8 +80,12 @@ async fn repeated_settlement_notifications_are_paid_once() {
     until("the invoice is made", || usher.engine.watched_invoices() == 1).await;
     wallet.settle(0);
     let hash = wallet.made()[0].payment_hash();
-    let settlement =
-        usher_engine::ports::Settlement { amount: Some(5_000), skimmed_fee: 0, preimage: Some(preimage(0)) };
+    let settlement = usher_engine::ports::Settlement {
+        amount: Some(5_000),
+        skimmed_fee: 0,
+        fees_paid: 0,
+        preimage: Some(preimage(0)),
+    };
     for _ in 0..20 {
         wallet.tell(usher_engine::ports::LightningNotification::Settled(hash, settlement.clone())).await;
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -18,7 +19,7 @@ use usher_nostr_connection::{Dialer, WriteGate};
 use usher_protocol::bolt11::{Invoice, MAX_DESCRIPTION_BYTES};
 use usher_protocol::message::PaymentHash;
 
-use super::client::{Client, LOOK_UP, Request};
+use super::client::{Client, LOOK_UP, Request, no_response};
 use super::connection_uri::{ConnectionUri, InvalidConnectionUri};
 use super::encryption::Cipher;
 use super::lookup_reliability::LookupReliability;
@@ -92,6 +93,8 @@ pub struct NwcBackend {
     patience: Duration,
     grace: Duration,
     lookup_reliability: Arc<LookupReliability>,
+    /// The form in which it is asked for invoices with the hash of a description: see `make_hashed_invoice`.
+    hash_form: AtomicUsize,
     tasks: TaskTracker,
 }
 
@@ -141,7 +144,8 @@ impl NwcBackend {
         tasks.spawn(async move { reader.read_events(to_read, notifications).await });
         tasks.spawn(async move { watcher.watch_connections().await });
         tasks.spawn(async move { reporter.report_reconnections(reports).await });
-        Ok((Arc::new(Self { client, clock, patience, grace, lookup_reliability, tasks: tasks.clone() }), to_engine))
+        let (hash_form, tasks) = (AtomicUsize::new(0), tasks.clone());
+        Ok((Arc::new(Self { client, clock, patience, grace, lookup_reliability, hash_form, tasks }), to_engine))
     }
 
     fn request<'a>(&self, method: &'a str, params: Value) -> Request<'a> {
@@ -158,6 +162,49 @@ impl NwcBackend {
         self.call(LOOK_UP, json!({ "payment_hash": hash.to_string() })).await
     }
 
+    /// A user waits for it, and it is sent as soon as there is a connection.
+    async fn ask_for_invoice(&self, params: Value) -> Result<Response, LightningError> {
+        let request = Request { reach: REACH_FOR_INVOICE.min(self.patience), ..self.request("make_invoice", params) };
+        self.client.call(&request).await
+    }
+
+    /// Asks for an invoice with the hash of `text`, in the first of the forms that this backend is not known to ignore. If it knows
+    /// no hashes, the invoice has the description in words: payers read it.
+    async fn make_hashed_invoice(&self, wanted: &WantedInvoice, text: &str) -> Result<Invoice, LightningError> {
+        let WantedInvoice { amount, description, expiry, .. } = wanted;
+        let digest = sha256::Hash::hash(text.as_bytes());
+        let hash = digest.to_string();
+        let forms = [
+            Some(json!({ "amount": amount, "description_hash": hash, "expiry": expiry })),
+            // Some backends compute the hash from the text. Others that get both drop the hash.
+            (text.len() <= MAX_DESCRIPTION_BYTES)
+                .then(|| json!({ "amount": amount, "description": text, "description_hash": hash, "expiry": expiry })),
+            Some(json!({ "amount": amount, "description": description, "expiry": expiry })),
+        ];
+        let words = forms.len() - 1;
+        let mut all_ignored = true;
+        let mut last = Err(no_response());
+        for (form, params) in forms.into_iter().enumerate().skip(self.hash_form.load(Ordering::Relaxed)) {
+            let Some(params) = params else {
+                all_ignored = false;
+                continue;
+            };
+            last = self.ask_for_invoice(params).await?.invoice();
+            match &last {
+                Ok(invoice) if form == words || invoice.description_hash() == Some(digest.as_byte_array()) => {
+                    if form != words || all_ignored {
+                        self.hash_form.store(form, Ordering::Relaxed);
+                    }
+                    return last;
+                }
+                Ok(_) => {}
+                Err(LightningError::Refused { again: true, .. }) => return last,
+                Err(_) => all_ignored = false,
+            }
+        }
+        last
+    }
+
     /// Learns from a payment that succeeded whether look-ups find it. Nobody waits for that.
     fn learn(&self, hash: PaymentHash) {
         if !self.lookup_reliability.should_try() {
@@ -170,8 +217,8 @@ impl NwcBackend {
             let Ok(response) = client.call(&request).await else { return };
             match response.outgoing_status(hash) {
                 Ok(OutgoingPaymentStatus::Unknown(_)) => lookup_reliability.missed().await,
+                Ok(OutgoingPaymentStatus::Unproven) | Err(_) => {}
                 Ok(_) => lookup_reliability.found(response.coverage()).await,
-                Err(_) => {}
             }
         });
     }
@@ -180,23 +227,14 @@ impl NwcBackend {
 #[async_trait]
 impl Lightning for NwcBackend {
     async fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
-        let WantedInvoice { amount, description, is_hashed, expiry, .. } = wanted;
-        let params = if *is_hashed {
-            // With the text as well where it fits: some wallets compute the hash from it, and others know no hashes.
-            let text = Some(description).filter(|text| text.len() <= MAX_DESCRIPTION_BYTES);
-            let hash = sha256::Hash::hash(description.as_bytes()).to_string();
-            match text {
-                Some(text) => {
-                    json!({ "amount": amount, "description": text, "description_hash": hash, "expiry": expiry })
-                }
-                None => json!({ "amount": amount, "description_hash": hash, "expiry": expiry }),
+        let WantedInvoice { amount, description, hashed, expiry, .. } = wanted;
+        match hashed {
+            Some(text) => self.make_hashed_invoice(wanted, text).await,
+            None => {
+                let params = json!({ "amount": amount, "description": description, "expiry": expiry });
+                self.ask_for_invoice(params).await?.invoice()
             }
-        } else {
-            json!({ "amount": amount, "description": description, "expiry": expiry })
-        };
-        // A user waits for it, and it is sent as soon as there is a connection.
-        let request = Request { reach: REACH_FOR_INVOICE.min(self.patience), ..self.request("make_invoice", params) };
-        self.client.call(&request).await?.invoice()
+        }
     }
 
     async fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
@@ -242,7 +280,7 @@ impl Lightning for NwcBackend {
             (OutgoingPaymentStatus::Paid(_) | OutgoingPaymentStatus::Pending | OutgoingPaymentStatus::Failed, _) => {
                 self.lookup_reliability.found(response.coverage()).await;
             }
-            (OutgoingPaymentStatus::Unknown(_), _) => {}
+            (OutgoingPaymentStatus::Unproven | OutgoingPaymentStatus::Unknown(_), _) => {}
         }
         Ok(status)
     }

@@ -1,10 +1,11 @@
-//! Decrypted messages of the backend. They are parsed strictly, and nothing is concluded that they do not state.
+//! Decrypted messages of the backend. Their form may be loose, and nothing is concluded that they do not state.
 
 mod transaction;
 
 use std::fmt;
 
-use serde::Deserialize;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use usher_engine::ports::{
     CompletedPayment, InvoiceStatus, LightningError, LightningInfo, LookupCoverage, OutgoingPaymentStatus, Settlement,
@@ -12,7 +13,7 @@ use usher_engine::ports::{
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::PaymentHash;
 
-use transaction::Transaction;
+use transaction::{Proof, Transaction};
 
 /// Longest text of the backend's own that is kept, in characters.
 const MAX_WORDS: usize = 200;
@@ -54,7 +55,7 @@ impl Announcement {
 pub struct Response {
     #[serde(default)]
     result_type: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "error_object")]
     error: Option<ErrorObject>,
     #[serde(default)]
     result: Option<Value>,
@@ -93,8 +94,10 @@ impl Response {
     /// # Errors
     /// [`InvalidResponse`].
     pub fn parse(text: &str) -> Result<Self, InvalidResponse> {
-        let answer: Self = serde_json::from_str(text).map_err(|_| InvalidResponse)?;
+        let mut answer: Self = parse(text)?;
         let has_result = answer.result.as_ref().is_some_and(|result| !result.is_null());
+        // What some programs write for none.
+        answer.error = answer.error.filter(|error| !(has_result && error.code.is_empty() && error.message.is_empty()));
         if answer.error.is_none() && !has_result { Err(InvalidResponse) } else { Ok(answer) }
     }
 
@@ -114,7 +117,7 @@ impl Response {
     pub(crate) fn coverage(&self) -> LookupCoverage {
         let Ok(Some(transaction)) = self.looked_up() else { return LookupCoverage::None };
         match transaction.state().as_deref() {
-            _ if transaction.text("type") != Some("outgoing") => LookupCoverage::None,
+            _ if transaction.text("type").is_none() || !transaction.may_be("outgoing") => LookupCoverage::None,
             // A backend may list only payments that have ended: "failed" proves no more than "settled".
             Some("pending") => LookupCoverage::InProgress,
             _ => LookupCoverage::Ended,
@@ -173,17 +176,25 @@ impl Response {
     /// [`LightningError`].
     pub fn invoice_status(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
         let Some(transaction) = self.looked_up()? else { return Ok(InvoiceStatus::Unknown) };
-        if !transaction.is_about(hash) || !transaction.may_be("incoming") {
+        if !transaction.is_about(hash) {
             return Err(unclear());
         }
-        Ok(if transaction.is_settled() {
-            InvoiceStatus::Settled(transaction.settlement())
-        } else {
-            match transaction.state().as_deref() {
-                Some("expired" | "failed") => InvoiceStatus::Dead,
-                _ => InvoiceStatus::Open,
-            }
-        })
+        let is_incoming = transaction.may_be("incoming");
+        if transaction.is_settled() {
+            return Ok(match (transaction.proof(hash), transaction.amount()) {
+                // A backend whose own user paid it may show the payer's side. The preimage proves it all the same.
+                (proof, Ok(amount)) if is_incoming || matches!(proof, Proof::Valid(_)) => {
+                    InvoiceStatus::Settled(transaction.settlement(amount, proof))
+                }
+                _ => InvoiceStatus::Disputed,
+            });
+        }
+        match transaction.state().as_deref() {
+            // The payer's side says nothing of what else may pay the invoice.
+            _ if !is_incoming => Err(unclear()),
+            Some("expired" | "failed") => Ok(InvoiceStatus::Dead),
+            _ => Ok(InvoiceStatus::Open),
+        }
     }
 
     /// The result of `lookup_invoice` for a payment of ours.
@@ -201,14 +212,15 @@ impl Response {
             // An invoice of the backend's own with this payment hash: it does not know the payment.
             return Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None));
         }
-        match (transaction.state().as_deref(), transaction.preimage()) {
-            (Some("failed"), _) => Ok(OutgoingPaymentStatus::Failed),
-            (Some("settled") | None, Some(preimage)) => Ok(OutgoingPaymentStatus::Paid(CompletedPayment {
-                preimage,
-                fees_paid: transaction.number("fees_paid"),
-            })),
-            _ => Ok(OutgoingPaymentStatus::Pending),
-        }
+        Ok(match (transaction.state().as_deref(), transaction.proof(hash)) {
+            (Some("failed"), Proof::None | Proof::Wrong(_)) => OutgoingPaymentStatus::Failed,
+            (Some("settled") | None, Proof::Valid(preimage) | Proof::Wrong(preimage)) => {
+                OutgoingPaymentStatus::Paid(CompletedPayment { preimage, fees_paid: transaction.number("fees_paid") })
+            }
+            (Some("failed" | "expired"), _) => OutgoingPaymentStatus::Unproven,
+            _ if transaction.is_settled() => OutgoingPaymentStatus::Unproven,
+            _ => OutgoingPaymentStatus::Pending,
+        })
     }
 
     /// The result of `pay_invoice`.
@@ -287,13 +299,20 @@ impl Notification {
             #[serde(default)]
             notification: Value,
         }
-        let raw: Raw = serde_json::from_str(text).map_err(|_| InvalidResponse)?;
+        let raw: Raw = parse(text)?;
         let transaction = Transaction(&raw.notification);
         let hash = || transaction.payment_hash().ok_or(InvalidResponse);
+        let is_proven = || hash().is_ok_and(|hash| matches!(transaction.proof(hash), Proof::Valid(_)));
         let is_over = !matches!(transaction.state().as_deref(), Some("pending" | "accepted" | "expired" | "failed"));
         match raw.notification_type.as_str() {
-            "payment_received" if is_over && transaction.may_be("incoming") => {
-                Ok(Some(Self::Received(hash()?, transaction.settlement())))
+            "payment_received" if is_over && (transaction.may_be("incoming") || is_proven()) => {
+                let hash = hash()?;
+                let settlement = match transaction.amount() {
+                    Ok(amount) => transaction.settlement(amount, transaction.proof(hash)),
+                    // Without a preimage, it is only a reason to look it up.
+                    Err(InvalidResponse) => transaction.settlement(None, Proof::None),
+                };
+                Ok(Some(Self::Received(hash, settlement)))
             }
             "payment_sent" if is_over && transaction.may_be("outgoing") => {
                 let preimage = transaction.preimage().ok_or(InvalidResponse)?;
@@ -305,6 +324,20 @@ impl Notification {
             _ => Ok(None),
         }
     }
+}
+
+/// An error, or what programs write for none.
+fn error_object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ErrorObject>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::Null | Value::Bool(false) => Ok(None),
+        Value::String(text) if text.is_empty() => Ok(None),
+        error => ErrorObject::deserialize(error).map(Some).map_err(D::Error::custom),
+    }
+}
+
+/// Parses JSON that may begin with a byte order mark.
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T, InvalidResponse> {
+    serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|_| InvalidResponse)
 }
 
 fn unclear() -> LightningError {

@@ -140,7 +140,7 @@ pub(crate) fn wanted(amount: u64) -> WantedInvoice {
     WantedInvoice {
         amount,
         description: "two teas, très chaud".to_owned(),
-        is_hashed: false,
+        hashed: None,
         is_for_anybody: false,
         expiry: 600,
     }

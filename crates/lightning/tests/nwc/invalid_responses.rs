@@ -63,8 +63,8 @@ async fn look_ups() {
         (LookupLie::Forget, InvoiceStatus::Unknown, OutgoingPaymentStatus::Unknown(LookupCoverage::None)),
         (LookupLie::Pending, InvoiceStatus::Open, OutgoingPaymentStatus::Pending),
         (LookupLie::Failed, InvoiceStatus::Dead, OutgoingPaymentStatus::Failed),
-        // No data about the payment: its state is unknown.
-        (LookupLie::Expired, InvoiceStatus::Dead, OutgoingPaymentStatus::Pending),
+        // It is over, and that is all.
+        (LookupLie::Expired, InvoiceStatus::Dead, OutgoingPaymentStatus::Unproven),
     ] {
         set(lie);
         assert_eq!(wallet.look_up_invoice(open).await, Ok(invoice), "{lie:?}");

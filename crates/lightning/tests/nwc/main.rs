@@ -4,6 +4,7 @@
 
 mod backend_under_test;
 mod conformance;
+mod description_hashes;
 mod error_codes;
 mod expensive_relay;
 mod fixture;

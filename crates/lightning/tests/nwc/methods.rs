@@ -35,7 +35,7 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
     let hash = made.payment_hash();
     assert_eq!(wallet.look_up_invoice(hash).await, Ok(InvoiceStatus::Open));
     let paid = fixture.user.pay(made.as_str(), None).unwrap();
-    let settlement = Settlement { amount: Some(7_000), skimmed_fee: 0, preimage: Some(paid.preimage) };
+    let settlement = Settlement { amount: Some(7_000), skimmed_fee: 0, fees_paid: 0, preimage: Some(paid.preimage) };
     assert_eq!(wallet.look_up_invoice(hash).await, Ok(InvoiceStatus::Settled(settlement.clone())));
     if fixture.service.behaviour().notifications {
         assert_eq!(fixture.client.settled().await, (hash, settlement));

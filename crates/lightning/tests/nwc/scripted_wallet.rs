@@ -35,6 +35,7 @@ pub(crate) struct Wire {
 pub(crate) struct Request {
     pub(crate) event: Event,
     pub(crate) method: String,
+    pub(crate) params: Value,
 }
 
 impl ScriptedWallet {
@@ -177,7 +178,7 @@ impl Wire {
             nip44::decrypt(secret, &self.app, &event.content).unwrap()
         };
         let call: Value = serde_json::from_str(&text).unwrap();
-        Request { event, method: call["method"].as_str().unwrap().to_owned() }
+        Request { event, method: call["method"].as_str().unwrap().to_owned(), params: call["params"].clone() }
     }
 
     /// What `by` would write to the backend, by NIP-44 or NIP-04 as the kind requires.

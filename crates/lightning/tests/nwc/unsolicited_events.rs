@@ -148,7 +148,8 @@ async fn notifications_of_other_authors_are_ignored() {
         }
     }
     wire.tell(NOTIFICATION, &told("payment_received")).await;
-    let settlement = Settlement { amount: Some(1), skimmed_fee: 0, preimage: Some(Preimage::from_bytes([6; 32])) };
+    let settlement =
+        Settlement { amount: Some(1), skimmed_fee: 0, fees_paid: 0, preimage: Some(Preimage::from_bytes([6; 32])) };
     assert_eq!(client.notification().await, LightningNotification::Settled(hash(), settlement));
     client.quiet().await;
 }

@@ -115,7 +115,8 @@ pub(crate) struct Wallet {
     ready: bool,
     /// Which one.
     backend: &'static str,
-    /// What its operator should know, if the service runs it itself: the codes of the `warnings` of `GET /wallet/info`.
+    /// What its operator should know: `disputed_settlements` while it reports payments as received whose proof or amount is
+    /// wrong; if the service runs it itself, also the codes of the `warnings` of `GET /wallet/info`.
     warnings: Vec<&'static str>,
 }
 

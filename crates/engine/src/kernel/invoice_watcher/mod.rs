@@ -16,7 +16,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
-use tracing::{debug, error};
+use tracing::{debug, error, warn};
 use usher_protocol::message::PaymentHash;
 
 use self::lookup_turns::{LookupClass, LookupTurns, Turn};
@@ -46,6 +46,8 @@ struct Watch {
     at: Option<MonotonicMillis>,
     waits: bool,
     times: u8,
+    /// How many look-ups in a row reported a settlement that its operation did not believe.
+    disputes: u8,
     over: bool,
     awaited: bool,
     /// It is looked up together with all others, after a restart or when the backend was away.
@@ -54,6 +56,15 @@ struct Watch {
     urgent: bool,
     /// Another look-up was requested during a look-up, so it is looked up once more.
     again: bool,
+}
+
+/// What a look-up found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    /// Its operation may not believe it: then the invoice stays watched.
+    Settlement,
+    Failure,
 }
 
 #[derive(Default)]
@@ -66,7 +77,8 @@ struct Watched {
 impl Watch {
     fn new(hash: PaymentHash, at: MonotonicMillis, over: bool, awaited: bool) -> Self {
         let at = Some(at);
-        Self { hash, at, waits: false, times: 0, over, awaited, with_all: false, urgent: false, again: false }
+        let (waits, with_all, urgent, again) = (false, false, false, false);
+        Self { hash, at, waits, times: 0, disputes: 0, over, awaited, with_all, urgent, again }
     }
 
     const fn is_new(&self) -> bool {
@@ -126,17 +138,22 @@ impl InvoiceWatcher {
         self.watched.lock().count(false)
     }
 
+    /// How many invoices the backend reports as paid although its proof or the amount is wrong.
+    pub(crate) fn disputed_count(&self) -> usize {
+        self.watched.lock().by_stream.values().filter(|watch| watch.disputes > 1).count()
+    }
+
     /// Watches the operation's invoice, unless it is watched already. `awaited`: a user is about to pay it.
     pub(crate) fn watch(&self, id: StreamId, hash: PaymentHash, awaited: bool) {
         let now = self.core.timers.now();
         let over = self.core.index.get(id).is_some_and(|stream| stream.done);
         let mut watched = self.watched.lock();
-        let before = match watched.by_stream.get(&id) {
+        let (before, disputes) = match watched.by_stream.get(&id) {
             Some(watch) if watch.hash == hash && watch.over == over => return,
-            Some(watch) => watch.at,
-            None => None,
+            Some(watch) => (watch.at, watch.disputes),
+            None => (None, 0),
         };
-        let mut watch = Watch::new(hash, now, over, awaited);
+        let mut watch = Watch { disputes, ..Watch::new(hash, now, over, awaited) };
         let at = now.plus(self.interval(&watch, watched.count(over)));
         watch.at = Some(at);
         watched.put(id, watch);
@@ -255,7 +272,7 @@ impl InvoiceWatcher {
             let Some(_permit) = tasks.unless_stopped(watcher.permits.acquire()).await else { return };
             // It may have been paid, and reported, while this waited for its permit.
             if !watcher.is_watched(id, hash) {
-                return watcher.looked_up(id, false);
+                return watcher.looked_up(id, Found::Nothing);
             }
             // A task of its own, so that the invoice is looked up again even if the adapter panics.
             let mut look_up = JoinSet::new();
@@ -263,19 +280,23 @@ impl InvoiceWatcher {
             let Some(status) = tasks.unless_stopped(look_up.join_next()).await else { return };
             let Some(Ok(status)) = status else {
                 error!(stream_id = %id, "a look-up of an invoice panicked");
-                return watcher.looked_up(id, true);
+                return watcher.looked_up(id, Found::Failure);
             };
             watcher.calls.count(LightningCallKind::LookUpInvoice, &status);
-            let failed = status.is_err();
+            let found = match &status {
+                Ok(InvoiceStatus::Settled(_) | InvoiceStatus::Disputed) => Found::Settlement,
+                Ok(InvoiceStatus::Open | InvoiceStatus::Dead | InvoiceStatus::Unknown) => Found::Nothing,
+                Err(_) => Found::Failure,
+            };
             match status {
                 // An operation that is over may wait for a final status.
-                Ok(status) if over || matches!(status, InvoiceStatus::Settled(_)) => {
+                Ok(status) if over || found == Found::Settlement => {
                     watcher.core.inputs.put(id, Input::InvoiceStatus(Ok(status))).await;
                 }
                 Ok(_) => {}
                 Err(failure) => debug!(stream_id = %id, %failure, "an invoice could not be looked up"),
             }
-            watcher.looked_up(id, failed);
+            watcher.looked_up(id, found);
         });
     }
 
@@ -283,7 +304,7 @@ impl InvoiceWatcher {
         self.watched.lock().by_stream.get(&id).is_some_and(|watch| watch.hash == hash)
     }
 
-    fn looked_up(&self, id: StreamId, failed: bool) {
+    fn looked_up(&self, id: StreamId, found: Found) {
         let now = self.core.timers.now();
         let mut watched = self.watched.lock();
         let (open, over) = (watched.count(false), watched.count(true));
@@ -292,9 +313,17 @@ impl InvoiceWatcher {
         let among = if watch.over { over } else { open };
         watch.urgent = std::mem::take(&mut watch.again);
         watch.with_all = false;
+        watch.disputes = match found {
+            Found::Nothing => 0,
+            Found::Settlement => watch.disputes.saturating_add(1),
+            Found::Failure => watch.disputes,
+        };
+        if found == Found::Settlement && watch.disputes == 2 {
+            warn!(stream_id = %id, "the Lightning backend reports a settlement whose proof or amount is wrong");
+        }
         let wait = if watch.urgent {
             Duration::ZERO
-        } else if failed {
+        } else if found == Found::Failure || watch.disputes == 1 {
             self.schedule.after_failure(watch.over, among)
         } else {
             watch.times = watch.times.saturating_add(1);

@@ -38,6 +38,27 @@ async fn due_invoice_is_looked_up_and_only_settlement_is_reported() {
 }
 
 #[tokio::test]
+async fn settlement_that_is_not_believed_is_looked_up_again_soon_and_counted() {
+    let mut around = Around::new();
+    let backend = around.lightning();
+    backend.settle(0);
+    let watcher = watcher(&around, &backend);
+    // As after a restart, for an invoice whose payment is over.
+    around.open(stream(1));
+    watcher.watch_again(stream(1), preimage(0).payment_hash(), true);
+    for (wait, disputed) in [(Duration::ZERO, 0), (10 * SECOND, 1)] {
+        assert_eq!(around.timers_after(wait).await, [(stream(1), TimerKind::LookUp)]);
+        watcher.due(stream(1));
+        around.input().await;
+        within("its timer is set", || watcher.watched.lock().by_stream[&stream(1)].at.map(|_| ())).await;
+        assert_eq!(watcher.disputed_count(), disputed);
+    }
+    watcher.unwatch(stream(1));
+    assert_eq!(watcher.disputed_count(), 0);
+    around.stop().await;
+}
+
+#[tokio::test]
 async fn request_during_a_look_up_triggers_another_at_once() {
     let around = Around::new();
     let backend = around.lightning();

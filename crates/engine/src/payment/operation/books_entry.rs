@@ -16,6 +16,7 @@ impl Payment {
         let status = match self.progress() {
             PaymentProgress::Making | PaymentProgress::Asking | PaymentProgress::Closing => PaymentRecordStatus::Open,
             PaymentProgress::Paid => PaymentRecordStatus::Paid,
+            PaymentProgress::Ended if self.disputed => PaymentRecordStatus::Unknown,
             PaymentProgress::Ended => PaymentRecordStatus::NotPaid,
         };
         Some(PaymentRecord {

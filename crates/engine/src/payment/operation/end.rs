@@ -49,6 +49,13 @@ impl Payment {
     }
 
     pub(super) fn time_out(&mut self, now: UnixMillis) -> StepResult {
+        if self.disputed {
+            return self.end(
+                "error",
+                Some("the wallet says that it was paid, and its proof or its amount is wrong"),
+                now,
+            );
+        }
         self.end("timeout", Some("the user did not pay in time"), now)
     }
 
@@ -105,6 +112,7 @@ impl Payment {
     pub(super) fn tell(&self, status: &str, reason: Option<&str>, now: UnixMillis) -> Option<Effect> {
         let data = PaymentData {
             reason: reason.map(str::to_owned),
+            outcome: (self.disputed && status == "error").then(|| "unknown".to_owned()),
             paid_late_until: self.paid_late_until().map(UnixMillis::secs),
             ..self.data(status)
         };

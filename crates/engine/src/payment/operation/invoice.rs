@@ -24,8 +24,8 @@ impl Payment {
         let expiry = self.expires_at.secs().saturating_sub(now.secs()).max(1);
         Effect::CallLightning(LightningRequest::MakeInvoice(WantedInvoice {
             amount: self.amount,
-            description: self.hashed_text().unwrap_or(&self.description).to_owned(),
-            is_hashed: self.hashed_text().is_some(),
+            description: self.description.clone(),
+            hashed: self.hashed_text().map(str::to_owned),
             is_for_anybody: self.of_link.is_some(),
             expiry: u32::try_from(expiry).unwrap_or(u32::MAX),
         }))
@@ -108,13 +108,25 @@ impl Payment {
         {
             return settled;
         }
+        if self.watched().is_none() {
+            return StepResult::Ignored;
+        }
+        let before = self.disputed;
+        self.disputed = match status {
+            Ok(InvoiceStatus::Settled(_) | InvoiceStatus::Disputed) => true,
+            Ok(InvoiceStatus::Open | InvoiceStatus::Dead) => false,
+            Ok(InvoiceStatus::Unknown) | Err(_) => before,
+        };
         match (&self.phase, status) {
-            (Phase::Closing { .. }, Ok(_)) => self.time_out(now),
-            (Phase::Leaving { .. }, Ok(_)) => StepResult::Stepped(vec![Effect::Finish]),
-            (Phase::Closing { give_up, .. }, Err(_)) => {
+            (Phase::Closing { give_up, .. }, Err(_) | Ok(InvoiceStatus::Settled(_) | InvoiceStatus::Disputed)) => {
                 self.phase = Phase::Closing { next: now.plus(Duration::from_secs(5)), give_up: *give_up };
                 StepResult::Stepped(Vec::new())
             }
+            (Phase::Closing { .. }, Ok(_)) => self.time_out(now),
+            (Phase::Leaving { .. }, Ok(InvoiceStatus::Open | InvoiceStatus::Dead | InvoiceStatus::Unknown)) => {
+                StepResult::Stepped(vec![Effect::Finish])
+            }
+            _ if self.disputed != before => StepResult::Stepped(Vec::new()),
             _ => StepResult::Ignored,
         }
     }
@@ -125,11 +137,16 @@ impl Payment {
         let Some(hash) = self.watched() else { return StepResult::Ignored };
         // Backends that count whole sats drop the rest.
         let whole = self.amount - self.amount % 1000;
-        let enough = settlement.amount.is_none_or(|amount| amount.saturating_add(settlement.skimmed_fee) >= whole);
+        let amount = settlement.amount.unwrap_or(self.amount);
+        // An amount that is enough without the fee contains it.
+        let contained = if amount >= whole { settlement.fees_paid.min(amount) } else { 0 };
+        let beside = if amount >= whole { 0 } else { settlement.fees_paid };
+        let skimmed_fee = settlement.skimmed_fee.saturating_add(contained).saturating_add(beside);
+        let received = Received { amount: amount - contained, skimmed_fee };
+        let enough = received.amount.saturating_add(received.skimmed_fee) >= whole;
         let fits = settlement.preimage.is_none_or(|preimage| preimage.payment_hash() == hash);
         let preimage = settlement.preimage.or(self.shown);
-        let received = settlement.amount.map(|amount| Received { amount, skimmed_fee: settlement.skimmed_fee });
-        if enough && fits { self.proven(preimage.as_ref(), received, now) } else { StepResult::Ignored }
+        if enough && fits { self.proven(preimage.as_ref(), Some(received), now) } else { StepResult::Ignored }
     }
 }
 

@@ -6,7 +6,7 @@ use usher_protocol::subkey::Permission;
 use super::*;
 use crate::operations::fixtures::{NOW, cannot_read, device, effects, event, invoice, invoice_on, payment_says, user};
 use crate::operations::{ChargeEnd, Charged, Effect, Input, LightningRequest, Operation, Signal, StepResult};
-use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
+use crate::ports::{InvoiceStatus, LightningError, PaymentRecordStatus, Settlement, WantedInvoice};
 
 pub(super) const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
 const WRONG: Preimage = Preimage::from_bytes([8; 32]);
@@ -27,7 +27,7 @@ pub(super) fn terms() -> PaymentTerms {
 pub(super) fn making() -> Payment {
     let (payment, effects) = Payment::to_us(terms(), 5_000, Network::Regtest, NOW);
     let description = "Coffee".to_owned();
-    let wanted = WantedInvoice { amount: 5_000, description, is_hashed: false, is_for_anybody: false, expiry: 300 };
+    let wanted = WantedInvoice { amount: 5_000, description, hashed: None, is_for_anybody: false, expiry: 300 };
     assert_eq!(effects, [Effect::CallLightning(LightningRequest::MakeInvoice(wanted))]);
     payment
 }
@@ -56,7 +56,7 @@ fn failed(reason: &str) -> Input {
 }
 
 pub(super) fn settled(amount: u64, preimage: Option<Preimage>) -> Settlement {
-    Settlement { amount: Some(amount), skimmed_fee: 0, preimage }
+    Settlement { amount: Some(amount), skimmed_fee: 0, fees_paid: 0, preimage }
 }
 
 fn looked_up(status: InvoiceStatus) -> Input {
@@ -92,8 +92,63 @@ fn underpayment_or_wrong_preimage_is_not_a_settlement() {
     let mut payment = asking();
     for settlement in [settled(4_999, Some(PREIMAGE)), settled(5_000, Some(WRONG))] {
         assert_eq!(payment.step(&Input::Settled(settlement.clone()), NOW), StepResult::Ignored);
-        assert_eq!(payment.step(&looked_up(InvoiceStatus::Settled(settlement)), NOW), StepResult::Ignored);
+        payment.step(&looked_up(InvoiceStatus::Open), NOW);
+        assert_eq!(effects(payment.step(&looked_up(InvoiceStatus::Settled(settlement.clone())), NOW)), []);
+        assert_eq!(payment.step(&looked_up(InvoiceStatus::Settled(settlement)), NOW), StepResult::Ignored, "no write");
     }
+}
+
+#[test]
+fn contradictory_settlement_is_looked_up_again_and_never_silently_not_paid() {
+    for contradiction in [
+        InvoiceStatus::Disputed,
+        InvoiceStatus::Settled(settled(5_000, Some(WRONG))),
+        InvoiceStatus::Settled(settled(1, None)),
+    ] {
+        let mut payment = asking();
+        effects(payment.step(&Input::Timer, END));
+        let mut now = END;
+        let outcome = loop {
+            let outcome = effects(payment.step(&looked_up(contradiction.clone()), now));
+            if payment.is_done() {
+                break outcome;
+            }
+            now = payment.wake_at();
+            let got = effects(payment.step(&Input::Timer, now));
+            if payment.is_done() {
+                break got;
+            }
+        };
+        assert!(now >= END.plus(super::CLOSING));
+        let (_, data) = event(&outcome);
+        assert_eq!((&data["status"], &data["outcome"]), (&json!("error"), &json!("unknown")));
+        assert_eq!(payment.payment_record().unwrap().status, PaymentRecordStatus::Unknown);
+        // It is not forgotten while the wallet insists.
+        let leaving = payment.wake_at();
+        effects(payment.step(&Input::Timer, leaving));
+        assert_eq!(payment.step(&looked_up(contradiction), leaving), StepResult::Ignored);
+        let mut late = payment.clone();
+        let got = effects(late.step(&looked_up(InvoiceStatus::Settled(settled(5_000, Some(PREIMAGE)))), leaving));
+        assert_eq!(status(&got), "paid");
+        assert_eq!(effects(payment.step(&looked_up(InvoiceStatus::Open), leaving)), [Effect::Finish]);
+        assert_eq!(payment.payment_record().unwrap().status, PaymentRecordStatus::NotPaid);
+    }
+}
+
+#[test]
+fn what_was_kept_of_a_payment_is_in_event_and_books() {
+    // Some wallets report the amount before the fee, others after it.
+    for amount in [Some(5_000), Some(4_600), None] {
+        let mut payment = asking();
+        let settlement = Settlement { amount, skimmed_fee: 0, fees_paid: 400, preimage: Some(PREIMAGE) };
+        let got = effects(payment.step(&Input::Settled(settlement), NOW));
+        let (_, data) = event(&got);
+        assert_eq!((&data["amount_received"], &data["skimmed_fee"]), (&json!(4_600), &json!(400)), "{amount:?}");
+        let record = payment.payment_record().unwrap();
+        assert_eq!((record.amount, record.settled, record.fee), (5_000, Some(4_600), Some(400)));
+    }
+    let too_little = Settlement { amount: Some(4_599), skimmed_fee: 0, fees_paid: 400, preimage: Some(PREIMAGE) };
+    assert_eq!(asking().step(&Input::Settled(too_little), NOW), StepResult::Ignored);
 }
 
 #[test]
@@ -440,12 +495,12 @@ fn input() -> impl Strategy<Value = Input> {
             any::<bool>().prop_map(|again| LightningError::Refused { again, reason: "x".to_owned() }),
         ]
     };
-    let settlement =
-        || {
-            (prop_oneof![Just(None), Just(Some(4_999)), Just(Some(5_000))], 0..3_u8).prop_map(|(amount, byte)| {
-                Settlement { amount, skimmed_fee: 0, preimage: [None, Some(PREIMAGE), Some(WRONG)][usize::from(byte)] }
-            })
-        };
+    let settlement = || {
+        (prop_oneof![Just(None), Just(Some(4_999)), Just(Some(5_000))], 0..3_u8).prop_map(|(amount, byte)| {
+            let preimage = [None, Some(PREIMAGE), Some(WRONG)][usize::from(byte)];
+            Settlement { amount, skimmed_fee: 0, fees_paid: 0, preimage }
+        })
+    };
     prop_oneof![
         6 => Just(Input::Timer),
         1 => Just(Input::Resumed),
@@ -456,6 +511,7 @@ fn input() -> impl Strategy<Value = Input> {
         1 => settlement().prop_map(Input::Settled),
         2 => settlement().prop_map(|settlement| looked_up(InvoiceStatus::Settled(settlement))),
         1 => Just(looked_up(InvoiceStatus::Open)),
+        1 => Just(looked_up(InvoiceStatus::Disputed)),
         1 => failure().prop_map(|failure| Input::InvoiceStatus(Err(failure))),
         2 => preimage.prop_map(success),
         1 => Just(says(PaymentStatus::Approved)),

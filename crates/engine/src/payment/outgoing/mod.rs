@@ -148,6 +148,9 @@ enum Phase {
         tried: bool,
         /// It has reported that the payment is in progress.
         pending: bool,
+        /// It reports that the payment is over, without proof how.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unproven: bool,
         #[serde(with = "millis")]
         next: UnixMillis,
     },
@@ -396,7 +399,8 @@ impl OutgoingPayment {
             }
             _ => (false, false),
         };
-        self.phase = Phase::Checking { attempt, tries: 1, refused, tried, pending: false, next: lease(now) };
+        self.phase =
+            Phase::Checking { attempt, tries: 1, refused, tried, pending: false, unproven: false, next: lease(now) };
         StepResult::Stepped(vec![self.look_up()])
     }
 
@@ -413,7 +417,9 @@ impl OutgoingPayment {
 
     fn check_again(&mut self, now: UnixMillis) -> StepResult {
         let (expires_at, give_up) = (self.expires_at, self.give_up_at());
-        let Phase::Checking { attempt, tries, pending, next, .. } = &mut self.phase else { return StepResult::Ignored };
+        let Phase::Checking { attempt, tries, pending, unproven, next, .. } = &mut self.phase else {
+            return StepResult::Ignored;
+        };
         // Sooner while a new attempt may follow.
         let slowest = if now < expires_at && !*pending { 4 } else { 6 };
         *next = now.plus(Duration::from_secs(1 << (*tries).min(slowest)));
@@ -424,7 +430,7 @@ impl OutgoingPayment {
             return StepResult::Stepped(Vec::new());
         }
         let reason = match &self.reason {
-            _ if *pending => "the payment has been under way for too long".to_owned(),
+            _ if *pending && !*unproven => "the payment has been under way for too long".to_owned(),
             Some(reason) => reason.clone(),
             None => "the wallet was asked to pay and cannot say whether it did".to_owned(),
         };
@@ -433,7 +439,7 @@ impl OutgoingPayment {
 
     fn give_up_at(&self) -> UnixMillis {
         let (void_at, pending) = match &self.phase {
-            Phase::Checking { attempt, pending, .. } => (attempt.void_at(), *pending),
+            Phase::Checking { attempt, pending, unproven, .. } => (attempt.void_at(), *pending && !*unproven),
             _ => (self.started_at, false),
         };
         if pending {

@@ -100,7 +100,7 @@ impl OutgoingPayment {
             }
         }
         let expired_at = UnixMillis::from_secs(self.invoice.expires_at()).plus(AFTER_EXPIRY);
-        let Phase::Checking { attempt, tries, refused, tried, pending, .. } = &mut self.phase else {
+        let Phase::Checking { attempt, tries, refused, tried, pending, unproven, .. } = &mut self.phase else {
             return StepResult::Ignored;
         };
         match status {
@@ -131,9 +131,11 @@ impl OutgoingPayment {
             Err(_) if *refused && !*tried && *tries >= CONFIRMING => return self.not_paid(now),
             Err(_) => {}
             // It knows the payment: the refusal is no longer certain.
-            Ok(OutgoingPaymentStatus::Pending) => (*refused, *pending) = (false, true),
-            // The preimage is no proof.
-            Ok(OutgoingPaymentStatus::Paid(_)) => (*refused, *tried) = (false, true),
+            Ok(OutgoingPaymentStatus::Pending) => (*refused, *pending, *unproven) = (false, true, false),
+            // It is over, or the preimage is no proof: waiting longer does not help, and nothing proves that it was not paid.
+            Ok(OutgoingPaymentStatus::Unproven | OutgoingPaymentStatus::Paid(_)) => {
+                (*refused, *tried, *pending, *unproven) = (false, true, true, true);
+            }
         }
         self.check_again(now)
     }

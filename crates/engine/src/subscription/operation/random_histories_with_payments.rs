@@ -191,6 +191,7 @@ impl World {
                     (true, true) => Ok(InvoiceStatus::Settled(Settlement {
                         amount: Some(5_000),
                         skimmed_fee: 0,
+                        fees_paid: 0,
                         preimage: Some(preimage),
                     })),
                 };

@@ -13,6 +13,10 @@ fn hash() -> (Preimage, PaymentHash) {
     (preimage, preimage.payment_hash())
 }
 
+fn settled(amount: Option<u64>, preimage: Option<Preimage>) -> InvoiceStatus {
+    InvoiceStatus::Settled(Settlement { amount, skimmed_fee: 0, fees_paid: 0, preimage })
+}
+
 #[test]
 fn a_refusal_is_definite_only_by_its_code() {
     let refusal = |code: &str| answer(&json!({"error": {"code": code, "message": "no\n"}})).paid().unwrap_err();
@@ -46,14 +50,126 @@ fn an_invoice_is_settled_only_by_state_or_time() {
     assert_eq!(status(json!({"state": "pending", "settled_at": 7})), Ok(InvoiceStatus::Open));
     assert_eq!(status(json!({"state": "accepted"})), Ok(InvoiceStatus::Open));
     assert_eq!(status(json!({"state": "expired"})), Ok(InvoiceStatus::Dead));
-    let settled = InvoiceStatus::Settled(Settlement { amount: Some(5), skimmed_fee: 0, preimage: Some(preimage) });
+    let settled = settled(Some(5), Some(preimage));
     assert_eq!(status(json!({"state": "settled", "amount": 5})), Ok(settled.clone()));
-    assert_eq!(status(json!({"settled_at": 7, "amount": 5})), Ok(settled));
-    assert!(status(json!({"type": "outgoing", "state": "settled"})).is_err());
+    assert_eq!(status(json!({"settled_at": 7, "amount": 5})), Ok(settled.clone()));
+    // The wallet's own user paid it, and the wallet shows the payer's side.
+    assert_eq!(status(json!({"type": "outgoing", "state": "settled", "amount": 5})), Ok(settled.clone()));
+    assert_eq!(status(json!({"type": "Outgoing", "settled_at": 7, "amount": 5, "fees_paid": 2})), Ok(settled));
+    assert!(status(json!({"type": "outgoing", "state": "pending"})).is_err());
+    assert!(status(json!({"type": "outgoing", "state": "failed"})).is_err());
+    for no_proof in [Value::Null, json!("0".repeat(64)), json!("08".repeat(32))] {
+        let outgoing = json!({"type": "outgoing", "state": "settled", "amount": 5, "preimage": no_proof});
+        assert_eq!(status(outgoing), Ok(InvoiceStatus::Disputed));
+    }
     assert!(status(json!({"payment_hash": "00".repeat(32), "state": "settled"})).is_err());
     let unknown = answer(&json!({"error": {"code": "NOT_FOUND", "message": ""}}));
     assert_eq!(unknown.invoice_status(hash), Ok(InvoiceStatus::Unknown));
     assert_eq!(unknown.outgoing_status(hash), Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)));
+}
+
+#[test]
+fn what_wallets_write_for_no_preimage_is_none() {
+    let preimage = Preimage::from_bytes([0xa7; 32]);
+    let status = |shown: Value| {
+        let result = json!({
+            "type": "incoming", "state": "settled", "invoice": "lnbc100n1\u{2026}", "preimage": shown, "amount": 10_000,
+            "payment_hash": "377e15efdc9e493f8e1b6ab832acc34ae8f50a4b56e8d0e17bc71cf884848104", "fees_paid": 0,
+            "created_at": 1_795_844_248, "settled_at": 1_795_844_250,
+        });
+        answer(&json!({"result_type": "lookup_invoice", "error": null, "result": result}))
+            .invoice_status(preimage.payment_hash())
+            .unwrap()
+    };
+    let zeros = "0".repeat(64);
+    for none in
+        [json!(zeros), json!(null), json!(""), json!(" "), json!("00"), json!("none"), json!("z".repeat(64)), json!(0)]
+    {
+        assert_eq!(status(none.clone()), settled(Some(10_000), None), "{none}");
+    }
+    assert_eq!(status(json!("A7".repeat(32))), settled(Some(10_000), Some(preimage)));
+    // A well-formed one of another hash is for the engine to see.
+    let wrong = Preimage::from_bytes([8; 32]);
+    assert_eq!(status(json!(wrong.to_hex())), settled(Some(10_000), Some(wrong)));
+}
+
+#[test]
+fn loose_json_of_wallets_is_read() {
+    let (preimage, hash) = hash();
+    let text = |fields: Value| {
+        let mut result = json!({"type": "incoming", "payment_hash": hash.to_string(), "preimage": preimage.to_hex()});
+        result.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        json!({"result_type": "lookup_invoice", "error": null, "result": result}).to_string()
+    };
+    let status = |fields: Value| Response::parse(&text(fields)).unwrap().invoice_status(hash).unwrap();
+    for at in [
+        json!(1_795_844_250.417),
+        json!("1795844250"),
+        json!("1795844250.417"),
+        json!("2026-11-28T13:37:30Z"),
+        json!("Sat, 28 Nov 2026 13:37:30 GMT"),
+        json!(true),
+    ] {
+        assert_eq!(status(json!({"settled_at": at, "amount": 5})), settled(Some(5), Some(preimage)), "{at}");
+        assert_eq!(
+            status(json!({"settled_at": at, "state": "pending"})),
+            InvoiceStatus::Open,
+            "{at}: the state counts"
+        );
+    }
+    for none in [
+        json!(null),
+        json!(0),
+        json!(0.0),
+        json!(""),
+        json!("0"),
+        json!(-1),
+        json!(false),
+        json!("0001-01-01T00:00:00Z"),
+        json!("1970-01-01T00:00:00Z"),
+        json!("null"),
+    ] {
+        assert_eq!(status(json!({"settled_at": none, "state": null})), InvoiceStatus::Open, "{none}");
+    }
+    for (amount, read) in
+        [(json!("10000"), 10_000), (json!(1_000.0), 1_000), (json!("1000.0"), 1_000), (json!("1e11"), 100_000_000_000)]
+    {
+        assert_eq!(status(json!({"state": "settled", "amount": amount})), settled(Some(read), Some(preimage)));
+    }
+    let exponent = text(json!({"state": "settled", "amount": "1e11"})).replace("\"1e11\"", "1e11");
+    let answer = Response::parse(&format!("\u{feff}{exponent}")).unwrap();
+    assert_eq!(answer.invoice_status(hash), Ok(settled(Some(100_000_000_000), Some(preimage))));
+    for error in [json!(""), json!(false), json!({}), json!({"code": "", "message": ""})] {
+        let response = json!({"error": error, "result": {"balance": "21000"}}).to_string();
+        assert_eq!(Response::parse(&response).unwrap().balance(), Ok(21_000), "{error}");
+        assert!(!Response::parse(&json!({ "error": error }).to_string()).is_ok_and(|answer| answer.balance().is_ok()));
+    }
+}
+
+#[test]
+fn an_amount_that_cannot_be_read_is_not_believed() {
+    let (preimage, hash) = hash();
+    for (amount, read) in [
+        (json!(-21_000), None),
+        (json!("-1"), None),
+        (json!(0.5), None),
+        (json!(1_u64 << 63), None),
+        (json!(1e300), None),
+        (json!("much"), None),
+        (json!([]), None),
+        (json!("1"), Some(Some(1))),
+        (json!(null), Some(None)),
+        (json!(""), Some(None)),
+    ] {
+        let fields = json!({"payment_hash": hash.to_string(), "state": "settled", "amount": amount, "preimage": preimage.to_hex()});
+        let expected = read.map_or(InvoiceStatus::Disputed, |amount| settled(amount, Some(preimage)));
+        assert_eq!(answer(&json!({ "result": fields })).invoice_status(hash), Ok(expected), "{amount}");
+        let told =
+            Notification::parse(&json!({"notification_type": "payment_received", "notification": fields}).to_string());
+        let Ok(Some(Notification::Received(_, told))) = told else { panic!("{told:?}") };
+        // Without a preimage it is only a reason to look it up.
+        assert_eq!((told.amount, told.preimage), (read.flatten(), read.map(|_| preimage)), "{amount}");
+    }
 }
 
 #[test]
@@ -63,12 +179,21 @@ fn a_payment_is_paid_only_with_its_preimage() {
     let paid = OutgoingPaymentStatus::Paid(CompletedPayment { preimage, fees_paid: Some(3) });
     assert_eq!(status(json!({"type": "outgoing", "preimage": preimage.to_hex(), "fees_paid": 3})), paid);
     assert_eq!(status(json!({"state": "settled", "preimage": preimage.to_hex(), "fees_paid": 3})), paid);
-    assert_eq!(status(json!({"state": "settled", "preimage": ""})), OutgoingPaymentStatus::Pending);
+    for none in ["", "00", &"0".repeat(64)] {
+        assert_eq!(status(json!({"state": "settled", "preimage": none})), OutgoingPaymentStatus::Unproven);
+        assert_eq!(status(json!({"settled_at": "2026-11-28", "preimage": none})), OutgoingPaymentStatus::Unproven);
+        assert_eq!(status(json!({"state": "failed", "preimage": none})), OutgoingPaymentStatus::Failed);
+        assert_eq!(status(json!({"type": "outgoing", "preimage": none})), OutgoingPaymentStatus::Pending);
+    }
+    assert_eq!(status(json!({"state": "expired"})), OutgoingPaymentStatus::Unproven);
+    // The payee has released it.
+    assert_eq!(status(json!({"state": "failed", "preimage": preimage.to_hex()})), OutgoingPaymentStatus::Unproven);
     assert_eq!(status(json!({"state": "pending", "preimage": preimage.to_hex()})), OutgoingPaymentStatus::Pending);
     assert_eq!(status(json!({"state": "failed"})), OutgoingPaymentStatus::Failed);
     assert_eq!(
-        status(json!({"type": "incoming", "state": "settled"})),
-        OutgoingPaymentStatus::Unknown(LookupCoverage::None)
+        status(json!({"type": "incoming", "state": "settled", "preimage": preimage.to_hex()})),
+        OutgoingPaymentStatus::Unknown(LookupCoverage::None),
+        "somebody else may have paid it"
     );
     assert!(answer(&json!({"result": {"preimage": "x"}})).paid().is_err());
 }
@@ -96,7 +221,7 @@ fn notifications() {
         Notification::parse(&json!({"notification_type": kind, "notification": value}).to_string())
     };
     let fields = json!({"payment_hash": hash.to_string(), "preimage": preimage.to_hex(), "amount": 9, "fees_paid": 1});
-    let settlement = Settlement { amount: Some(9), skimmed_fee: 0, preimage: Some(preimage) };
+    let settlement = Settlement { amount: Some(9), skimmed_fee: 0, fees_paid: 1, preimage: Some(preimage) };
     assert_eq!(told("payment_received", fields.clone()), Ok(Some(Notification::Received(hash, settlement))));
     let paid = CompletedPayment { preimage, fees_paid: Some(1) };
     assert_eq!(told("payment_sent", fields), Ok(Some(Notification::Sent(hash, paid))));
@@ -115,6 +240,9 @@ fn contradictory_notifications_are_invalid() {
         ("payment_sent", json!({"state": "failed"})),
     ] {
         let mut fields = json!({"payment_hash": hash.to_string(), "preimage": preimage.to_hex()});
+        if more["type"] == "outgoing" {
+            fields["preimage"] = json!("08".repeat(32));
+        }
         fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let text = json!({"notification_type": kind, "notification": fields}).to_string();
         assert_eq!(Notification::parse(&text), Err(InvalidResponse), "{text}");

@@ -16,6 +16,7 @@ fn input() -> impl Strategy<Value = Input> {
         paid.clone().prop_map(OutgoingPaymentStatus::Paid),
         Just(OutgoingPaymentStatus::Pending),
         Just(OutgoingPaymentStatus::Failed),
+        Just(OutgoingPaymentStatus::Unproven),
         coverage.prop_map(OutgoingPaymentStatus::Unknown),
     ];
     prop_oneof![

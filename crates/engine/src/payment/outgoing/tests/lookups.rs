@@ -173,6 +173,33 @@ fn pending_payment_that_disappears_is_unknown() {
 }
 
 #[test]
+fn payment_that_the_backend_calls_over_without_proof_ends_ten_minutes_after_its_invoice() {
+    for was_pending in [false, true] {
+        let mut payment = unanswered();
+        if was_pending {
+            assert_eq!(effects(payment.step(&is(OutgoingPaymentStatus::Pending), after(70))), []);
+        }
+        let (end, outcome, reason) =
+            looked_up_until_the_end(&mut payment, &is(OutgoingPaymentStatus::Unproven), after(VOID));
+        assert_eq!(outcome, "unknown");
+        assert!(end >= after(3600 + 600) && end < after(3600 + 700), "{:?}", end.since(NOW));
+        assert_eq!(reason, "the wallet was asked to pay and cannot say whether it did");
+        let got = effects(payment.step(&is(OutgoingPaymentStatus::Paid(shown(7))), payment.wake_at()));
+        assert_eq!(event(&got).1["status"], "paid");
+    }
+    // That it does not know the payment any more proves nothing then, and it is not asked to pay again.
+    let mut payment = unanswered();
+    assert_eq!(effects(payment.step(&is(OutgoingPaymentStatus::Unproven), after(VOID))), []);
+    let gone = not_found(LookupCoverage::InProgress);
+    assert_eq!(looked_up_until_the_end(&mut payment, &gone, after(VOID + 1)).1, "unknown");
+    assert_eq!(payment.attempts, 1);
+    // Its state does.
+    let mut payment = unanswered();
+    assert_eq!(effects(payment.step(&is(OutgoingPaymentStatus::Unproven), after(VOID))), []);
+    assert_eq!(told(payment.step(&is(OutgoingPaymentStatus::Failed), after(VOID + 1))).0, "not_paid");
+}
+
+#[test]
 fn look_up_with_a_wrong_preimage_proves_nothing() {
     let mut payment = sent();
     asks_to_look_up(payment.step(&replies(1, Err(refused())), NOW));

@@ -8,8 +8,9 @@ import java.util.List;
  *
  * @param ready Whether it is ready.
  * @param backend Which one.
- * @param warnings What its operator should know, if the service runs it itself: the codes of the {@code warnings} of
- *     {@code GET /wallet/info}.
+ * @param warnings What its operator should know: {@code disputed_settlements} while it reports payments as received
+ *     whose proof or amount is wrong; if the service runs it itself, also the codes of the {@code warnings} of {@code
+ *     GET /wallet/info}.
  */
 public record ReadyWallet(boolean ready, String backend, List<String> warnings) {
     /**
@@ -17,8 +18,9 @@ public record ReadyWallet(boolean ready, String backend, List<String> warnings) 
      *
      * @param ready Whether it is ready.
      * @param backend Which one.
-     * @param warnings What its operator should know, if the service runs it itself: the codes of the {@code warnings}
-     *     of {@code GET /wallet/info}.
+     * @param warnings What its operator should know: {@code disputed_settlements} while it reports payments as
+     *     received whose proof or amount is wrong; if the service runs it itself, also the codes of the {@code
+     *     warnings} of {@code GET /wallet/info}.
      */
     public ReadyWallet {
         warnings = List.copyOf(warnings);

@@ -28,15 +28,16 @@ import org.jspecify.annotations.Nullable;
  * @param comment On the stream of a payment link: what the payer wrote.
  * @param currency If requested in another currency than millisats, or at a payment link: the currency.
  * @param feesPaid With {@code paid} by the Lightning backend, and with {@code sending}: fees in millisats.
- * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
+ * @param outcome With {@code error}, if the Lightning backend may have paid, or been paid: whether it is certain that
+ *     nothing was paid.
  * @param paidLateUntil If {@code paid} may still follow, because money may still arrive: until when, in Unix seconds.
  * @param paymentId On the stream of a payment link: the payment, as {@code GET /payments} lists it.
  * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
  *     backend tells it.
  * @param rate If requested in another currency than millisats: at which rate.
  * @param requestId Your own reference.
- * @param skimmedFee With {@code paid} through a channel opened for it: millisats that the liquidity provider kept. The
- *     user paid both.
+ * @param skimmedFee With {@code paid}: millisats that a liquidity provider kept, for example for a channel that it
+ *     opened. The user paid both.
  * @param subscriptionId The subscription that the payment is for.
  * @param txid With {@code sending} and {@code paid} on chain: the transaction's id.
  * @param token On a ticket request, with {@code error}: a token that the user has given away, that was not confirmed,
@@ -89,7 +90,8 @@ public record StatusUpdateData(
      * @param comment On the stream of a payment link: what the payer wrote.
      * @param currency If requested in another currency than millisats, or at a payment link: the currency.
      * @param feesPaid With {@code paid} by the Lightning backend, and with {@code sending}: fees in millisats.
-     * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
+     * @param outcome With {@code error}, if the Lightning backend may have paid, or been paid: whether it is certain
+     *     that nothing was paid.
      * @param paidLateUntil If {@code paid} may still follow, because money may still arrive: until when, in Unix
      *     seconds.
      * @param paymentId On the stream of a payment link: the payment, as {@code GET /payments} lists it.
@@ -97,8 +99,8 @@ public record StatusUpdateData(
      *     backend tells it.
      * @param rate If requested in another currency than millisats: at which rate.
      * @param requestId Your own reference.
-     * @param skimmedFee With {@code paid} through a channel opened for it: millisats that the liquidity provider kept.
-     *     The user paid both.
+     * @param skimmedFee With {@code paid}: millisats that a liquidity provider kept, for example for a channel that it
+     *     opened. The user paid both.
      * @param subscriptionId The subscription that the payment is for.
      * @param txid With {@code sending} and {@code paid} on chain: the transaction's id.
      * @param token On a ticket request, with {@code error}: a token that the user has given away, that was not
