@@ -61,12 +61,12 @@ impl PaymentLinks {
         if millisats > self.max_amount() {
             return Err(LinkError::TooMuch);
         }
-        let is_whole = millisats % MILLISATS_OF_SAT == 0;
+        let is_whole = millisats.is_multiple_of(MILLISATS_OF_SAT);
         let Some(currency) = terms.currency else {
             let bounds = whole_sats(self.capped(bounds(terms.amount)));
             return if !fits(bounds) {
                 Err(LinkError::outside(bounds))
-            } else if !is_whole && bounds.0 % MILLISATS_OF_SAT == 0 {
+            } else if !is_whole && bounds.0.is_multiple_of(MILLISATS_OF_SAT) {
                 Err(LinkError::FractionOfSat)
             } else {
                 Ok((millisats, None))

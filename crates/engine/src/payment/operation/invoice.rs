@@ -70,7 +70,7 @@ impl Payment {
     }
 
     const fn has_fraction_of_sat(&self) -> bool {
-        self.amount % 1000 != 0
+        !self.amount.is_multiple_of(1000)
     }
 
     pub(super) fn fault_of(&self, invoice: &Invoice, network: Network, now: UnixMillis) -> Option<&'static str> {
