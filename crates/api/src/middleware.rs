@@ -94,6 +94,11 @@ async fn respond(context: Context, request_id: RequestId, mut request: Request, 
             (problem.into_response(), false)
         }
     };
+    if response.extensions().get::<Problem>().is_some_and(|problem| problem.code() == ErrorCode::MethodNotAllowed)
+        && let Some(methods) = path.as_ref().and_then(|path| context.routes.methods(path.as_str()))
+    {
+        response.extensions_mut().insert(Problem::new(ErrorCode::MethodNotAllowed, format!("use {methods}")));
+    }
     finish_response(&mut response, &request_id);
     if let Some(quota) = quota {
         quota.write(response.headers_mut());

@@ -31,6 +31,12 @@ impl RouteTable {
         table
     }
 
+    /// The methods of this path, in words.
+    pub(crate) fn methods(&self, path: &str) -> Option<String> {
+        let methods: Vec<_> = self.0.get(path)?.iter().map(|(method, _)| method.as_str()).collect();
+        Some(methods.join(" or "))
+    }
+
     /// The endpoint of a request to this path; `None` if there is none.
     pub(crate) fn get(&self, method: &Method, path: &str) -> Option<&Route> {
         let method = if method == Method::HEAD { &Method::GET } else { method };

@@ -119,6 +119,7 @@ async fn unknown_paths_are_404_and_unknown_methods_405() {
         if method != "HEAD" {
             let body: Value = response.json().await.unwrap();
             assert_eq!(body["code"], "method_not_allowed");
+            assert_eq!(body["detail"], format!("use {}", allow.trim_end_matches(",HEAD")));
         }
     }
     app.stop().await;
