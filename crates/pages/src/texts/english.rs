@@ -182,7 +182,7 @@ pub(crate) const ENGLISH: Texts = Texts {
             message: "This page tries again by itself in a moment. Over another network you may get in at once.",
         },
         over: Message { heading: "The login is over", message: "Return to the app to start a new one." },
-        needs_cookies: "This browser keeps no cookies for this page, and logging in needs them. Allow cookies, and load the page again.",
+        needs_cookies: "This browser keeps no cookies for this page, and logging in needs them. Allow cookies, and begin a new login.",
         opened_elsewhere: Message {
             heading: "This login was opened elsewhere",
             message: "A login belongs to the browser that opened it first. Continue there, or return to the app to start a \

@@ -199,7 +199,7 @@ pub(crate) const GERMAN: Texts = Texts {
             heading: "Diese Anmeldung ist nicht mehr gültig",
             message: "Kehren Sie zur App zurück, um eine neue zu beginnen.",
         },
-        needs_cookies: "Dieser Browser nimmt für diese Seite keine Cookies an; ohne sie ist keine Anmeldung möglich. Erlauben Sie Cookies, und laden Sie die Seite neu.",
+        needs_cookies: "Dieser Browser nimmt für diese Seite keine Cookies an; ohne sie ist keine Anmeldung möglich. Erlauben Sie Cookies, und beginnen Sie eine neue Anmeldung.",
         opened_elsewhere: Message {
             heading: "Diese Anmeldung wurde anderswo geöffnet",
             message: "Eine Anmeldung gehört dem Browser, der sie zuerst geöffnet hat. Machen Sie dort weiter, oder kehren Sie \

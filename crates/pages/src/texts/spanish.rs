@@ -188,7 +188,7 @@ pub(crate) const SPANISH: Texts = Texts {
             heading: "Este inicio de sesión ha terminado",
             message: "Vuelva a la aplicación para empezar otro.",
         },
-        needs_cookies: "Este navegador no guarda cookies de esta página, y hacen falta para iniciar sesión. Permita las cookies y vuelva a cargar la página.",
+        needs_cookies: "Este navegador no guarda cookies de esta página, y hacen falta para iniciar sesión. Permita las cookies y empiece otro inicio de sesión.",
         opened_elsewhere: Message {
             heading: "Este inicio de sesión se abrió en otro lugar",
             message: "Un inicio de sesión pertenece al navegador que lo abrió primero. Continúe allí, o vuelva a la aplicación \
