@@ -185,7 +185,7 @@ mod tests {
         for stage in [SignerStage::AwaitingBunker, SignerStage::AwaitingScan, SignerStage::Connected] {
             let mut slots = SignerSlots::default();
             let flooding = |n: usize| {
-                let address = format!("2001:db8:0:{:x}::1", n % 16 << 8);
+                let address = format!("2001:db8:0:{:x}::1", (n % 16) << 8);
                 Some(ClientNetwork::at(address.parse().unwrap()))
             };
             for n in 0..5_000 {

@@ -32,6 +32,8 @@ pub enum ChargeEnd {
         status: String,
         /// The reason.
         reason: Option<String>,
+        /// Whether it may have been paid: then the user is not asked for the same date again.
+        may_be_paid: bool,
     },
 }
 

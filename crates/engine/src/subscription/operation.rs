@@ -266,7 +266,8 @@ impl Subscription {
             Some((charge, lives)) => match self.agreement.fix(rate) {
                 Ok(fixed) => StepResult::Stepped(vec![self.charge(charge, fixed, lives, now)]),
                 Err(Unpayable { reason, price }) => {
-                    let end = ChargeEnd::Failed { status: "error".to_owned(), reason: Some(reason) };
+                    let end =
+                        ChargeEnd::Failed { status: "error".to_owned(), reason: Some(reason), may_be_paid: false };
                     self.charged(&Charged { charge, end, price }, now)
                 }
             },
@@ -321,9 +322,9 @@ impl Subscription {
                 let data = SubscriptionPaymentData { preimage, ..self.payment_data(charge, price, "paid") };
                 StepResult::Stepped([announce_payment(data, now)].into_iter().chain(withdrawn).collect())
             }
-            ChargeEnd::Failed { status, reason } => {
+            ChargeEnd::Failed { status, reason, may_be_paid } => {
                 let tries = usize::try_from(charge.attempt).unwrap_or(usize::MAX);
-                let wait = self.rules.retry_after.get(tries).filter(|_| self.ended_at.is_none());
+                let wait = self.rules.retry_after.get(tries).filter(|_| self.ended_at.is_none() && !may_be_paid);
                 let failed = self.dates.failed(charge, wait.map(|wait| now.plus(*wait).secs()));
                 if failed == Failed::Known {
                     return StepResult::Ignored;

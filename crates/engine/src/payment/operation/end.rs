@@ -78,7 +78,11 @@ impl Payment {
         self.phase = Phase::Ended { until: self.over_until(now) };
         let mut effects: Vec<_> = self.tell(status, reason, now).into_iter().chain([Effect::ClearOutbox]).collect();
         if let Some(charge) = self.charge() {
-            let end = ChargeEnd::Failed { status: status.to_owned(), reason: reason.map(str::to_owned) };
+            let end = ChargeEnd::Failed {
+                status: status.to_owned(),
+                reason: reason.map(str::to_owned),
+                may_be_paid: self.disputed,
+            };
             effects.extend(self.signal_subscription(Signal::Charged(Charged {
                 charge,
                 end,

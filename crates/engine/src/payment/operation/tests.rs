@@ -453,7 +453,7 @@ fn subscription_is_notified_of_its_payments() {
                 assert_eq!(paid, [Signal::Paid { request_id: "ours".to_owned() }]);
             }
             Some(charge) => {
-                let end = ChargeEnd::Failed { status: "user_rejected".to_owned(), reason: None };
+                let end = ChargeEnd::Failed { status: "user_rejected".to_owned(), reason: None, may_be_paid: false };
                 assert_eq!(rejected, [Signal::Charged(Charged { charge, end, price: None })]);
                 assert_eq!(
                     paid,

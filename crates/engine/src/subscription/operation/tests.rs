@@ -67,7 +67,7 @@ pub(super) fn paid(charge: Charge) -> Input {
 }
 
 pub(super) fn failed(charge: Charge) -> Input {
-    let end = ChargeEnd::Failed { status: "timeout".to_owned(), reason: None };
+    let end = ChargeEnd::Failed { status: "timeout".to_owned(), reason: None, may_be_paid: false };
     Input::Signal(Signal::Charged(Charged { charge, end, price: None }))
 }
 
@@ -293,6 +293,18 @@ fn failed_charge_is_retried_on_schedule_then_skipped() {
     assert_eq!((charge.number, charge.attempt), (2, 0), "the next date");
     open.step(&paid(charge), now);
     assert_eq!((open.view().state, open.view().payments_made), (SubscriptionState::Ended, 1));
+}
+
+/// The Lightning backend reports it as settled and proves nothing: another charge could take the money twice.
+#[test]
+fn charge_that_may_be_paid_is_not_retried() {
+    let mut open = subscription(Recurrence { calendar: Calendar::Daily, ..recurrence(Some(2), None) }, true);
+    let charge = started(&effects(open.step(&Input::Timer, NOW)));
+    let end = ChargeEnd::Failed { status: "error".to_owned(), reason: None, may_be_paid: true };
+    let disputed = Input::Signal(Signal::Charged(Charged { charge, end, price: None }));
+    assert_eq!(announced(&effects(open.step(&disputed, NOW))).get("next_attempt_at"), None);
+    let next = open.wake_at().unwrap();
+    assert_eq!(started(&effects(open.step(&Input::Timer, next))).number, 2);
 }
 
 #[test]
