@@ -54,7 +54,7 @@ mod tests {
         assert!(lookups.begin(stream(1), at(2)).is_none(), "one for a refund");
         let second = lookups.begin(stream(2), at(1)).unwrap();
         assert!(lookups.begin(stream(3), at(1)).is_none(), "two for a network");
-        let others: Vec<_> = (3..17).map(|n| lookups.begin(stream(n), at(u8::try_from(n).unwrap())).unwrap()).collect();
+        let others: Vec<_> = (3..17).map(|n| lookups.begin(stream(n), at(n)).unwrap()).collect();
         assert!(lookups.begin(stream(17), at(17)).is_none(), "all are taken");
         drop((first, others));
         assert!(lookups.begin(stream(1), at(1)).is_some());

@@ -98,8 +98,8 @@ async fn a_hundred_refunds_at_once_pay_back_no_more_than_was_paid() {
     let somebody = fixture.network.open_account("somebody", 0);
     let bill = invoice(&somebody, 3_000);
     for page in &pages {
-        // The same invoice for all: it is paid once, and the others go on asking.
-        assert_eq!(name(&fixture, page, &bill).await, 200);
+        // The same invoice for all: it is paid once, and the others go on asking, or refuse it if it is paid by then.
+        assert!(matches!(name(&fixture, page, &bill).await, 200 | 422));
     }
     until_balance(&somebody, 3_000).await;
     for _ in 0..2 {
