@@ -1,9 +1,9 @@
-// Builds the package: ES modules in dist/esm, CommonJS in dist/cjs, types for each, and the licences. The types of the API's
-// schemas, by far the largest, are there once: either kind of module can read those of a CommonJS module.
+// Builds the package: ES modules in dist/esm, CommonJS in dist/cjs, and the licences. The types are there once: either kind of
+// module can read those of a CommonJS module.
 import { spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { basename } from "node:path";
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import "./generate-types.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const tsc = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
@@ -14,27 +14,30 @@ function compile(...args) {
 }
 
 rmSync(new URL("../dist", import.meta.url), { recursive: true, force: true });
-const code = ["--project", "tsconfig.json", "--declaration", "false", "--removeComments"];
+const code = ["--declaration", "false", "--removeComments"];
+const commonJs = ["--module", "CommonJS", "--moduleResolution", "Node10", "--outDir", "dist/cjs"];
 compile(...code);
-compile(...code, "--module", "CommonJS", "--moduleResolution", "Node10", "--outDir", "dist/cjs");
-compile("--project", "tsconfig.json", "--emitDeclarationOnly");
-const esm = new URL("../dist/esm/", import.meta.url);
-renameSync(new URL("generated/schemas.d.ts", esm), new URL("../dist/schemas.d.cts", import.meta.url));
-for (const name of readdirSync(esm, { recursive: true })) {
-  if (!name.endsWith(".d.ts")) continue;
-  const text = readFileSync(new URL(name, esm), "utf8");
-  writeFileSync(new URL(name, esm), text.replaceAll('"./generated/schemas.js"', '"../schemas.cjs"'));
-}
-// `type` of the nearest package.json decides what a file is, for Node and for the compiler: the types are the same text.
+compile(...code, ...commonJs);
+compile(...commonJs, "--emitDeclarationOnly");
+writeFileSync(new URL("../dist/esm/index.d.ts", import.meta.url), 'export * from "../cjs/index.js";\n');
+// `type` of the nearest package.json decides what a file is, for Node and for the compiler.
 writeFileSync(new URL("../dist/cjs/package.json", import.meta.url), '{ "type": "commonjs" }\n');
-const types = (name) => name.endsWith(".d.ts") || !name.includes(".");
-cpSync(new URL("../dist/esm", import.meta.url), new URL("../dist/cjs", import.meta.url), {
-  recursive: true,
-  filter: (source) => types(basename(source)),
-});
+// Types that none of the package's types need are not part of it. Those that are have tabs: they are large.
+const needed = new Map();
+(function need(file) {
+  if (needed.has(file.href)) return;
+  const text = readFileSync(file, "utf8");
+  needed.set(file.href, text);
+  for (const [, path] of text.matchAll(/"(\.[^"]*)\.js"/g)) need(new URL(`${path}.d.ts`, file));
+})(new URL("../dist/cjs/index.d.ts", import.meta.url));
+for (const name of readdirSync(new URL("../dist/cjs", import.meta.url), { recursive: true })) {
+  const file = new URL(`../dist/cjs/${name}`, import.meta.url);
+  const text = needed.get(file.href);
+  if (text) writeFileSync(file, text.replaceAll("    ", "\t"));
+  else if (name.endsWith(".d.ts")) rmSync(file);
+}
 // Nothing but types: no code loads them.
-for (const folder of ["esm", "cjs"])
-  rmSync(new URL(`../dist/${folder}/generated`, import.meta.url), { recursive: true });
+for (const folder of ["esm", "cjs"]) rmSync(new URL(`../dist/${folder}/generated/schemas.js`, import.meta.url));
 for (const licence of ["LICENSE-APACHE", "LICENSE-MIT"]) {
   copyFileSync(new URL(`../../../${licence}`, import.meta.url), new URL(`../${licence}`, import.meta.url));
 }

@@ -1,6 +1,6 @@
 // Writes src/generated/schemas.ts: the types of all requests, responses and events, from docs/openapi.json.
-// With `--check` it writes nothing, and fails if the committed file is not current.
-import { readFile, writeFile } from "node:fs/promises";
+// It is part of the build, and not committed.
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import openapiTS, { astToString } from "openapi-typescript";
 
 const document = JSON.parse(await readFile(new URL("../../../docs/openapi.json", import.meta.url), "utf8"));
@@ -15,20 +15,19 @@ const schemas = {
 };
 const nodes = await openapiTS(schemas, { defaultNonNullable: false });
 const text = astToString(nodes)
-  // Examples would be a third of the package; the OpenAPI document has them.
+  // Examples and formats would be a third of the package; the OpenAPI document has them.
   .replace(/^ +\* @example [^\n]*\n(?: +\* {2,}[^\n]*\n| +\* [}\]]\n)*/gm, "")
   .replace(/^ +\/\*\*\n( +\*\n)* +\*\/\n/gm, "")
+  .replace(/^ +\* Format: [^\n]*\n/gm, "")
+  .replaceAll("@description ", "")
   // Links into the HTML documentation lead nowhere here.
   .replace(/\[(`[^`]*`)\]\(#[^)]*\)/g, "$1")
   .replace(/export type (paths|webhooks|operations|\$defs) = Record<string, never>;\n/g, "")
-  .replace(/^    (responses|parameters|requestBodies|headers|pathItems): never;\n/gm, "");
-const made = `// Written by scripts/generate-types.mjs from docs/openapi.json: change nothing here.\n\n${text}`;
+  .replace(/^    (responses|parameters|requestBodies|headers|pathItems): never;\n/gm, "")
+  .replace(/\/\*\*\n +\* ([^\n]*)\n +\*\/\n/g, "/** $1 */\n");
 
-if (process.argv.includes("--check")) {
-  if ((await readFile(file, "utf8")) !== made) {
-    console.error("src/generated/schemas.ts is not current: run `npm run types`");
-    process.exit(1);
-  }
-} else {
-  await writeFile(file, made);
-}
+await mkdir(new URL(".", file), { recursive: true });
+await writeFile(
+  file,
+  `// Written by scripts/generate-types.mjs from docs/openapi.json: change nothing here.\n\n${text}`,
+);
