@@ -5,7 +5,7 @@
  */
 module usher.client {
     requires transitive java.net.http;
-    requires com.fasterxml.jackson.core;
+    requires com.fasterxml.jackson.databind;
     // Only who uses usher.client.webhook.WebhookHandler needs the server.
     requires static transitive jdk.httpserver;
     // Not transitive: who uses the client needs no annotations to compile.

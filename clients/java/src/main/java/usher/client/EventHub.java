@@ -1,5 +1,6 @@
 package usher.client;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -13,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import usher.client.UsherException.Code;
 import usher.client.internal.Events;
-import usher.client.internal.JsonObject;
+import usher.client.internal.Json;
 import usher.client.internal.Request;
 import usher.client.model.Event;
 import usher.client.model.EventPage;
@@ -284,21 +285,21 @@ final class EventHub implements EventSocket.Owner {
     }
 
     @Override
-    public void message(EventSocket socket, JsonObject message) {
-        String type = message.string("type");
-        if (message.has("id")) {
-            Stream stream = socket.pending.remove(message.string("id"));
+    public void message(EventSocket socket, ObjectNode message) {
+        String type = Json.member(message, "type", String.class);
+        if (message.hasNonNull("id")) {
+            Stream stream = socket.pending.remove(Json.member(message, "id", String.class));
             if (stream != null) {
                 stream.unanswered = null;
                 if (type.equals("success")) {
-                    accepted(stream, message.object("data"));
+                    accepted(stream, Json.member(message, "data", ObjectNode.class));
                 } else {
                     refused(stream, message);
                 }
             }
             return;
         }
-        Stream stream = message.has("stream_id") ? streams.get(message.string("stream_id")) : null;
+        Stream stream = message.hasNonNull("stream_id") ? streams.get(Json.member(message, "stream_id", String.class)) : null;
         if (stream == null || stream.socket != socket) {
             return;
         }
@@ -319,7 +320,7 @@ final class EventHub implements EventSocket.Owner {
                 if (stream.unanswered != null) {
                     return;
                 }
-                Long end = message.optionalInteger("next");
+                Long end = Json.optional(message, "next", Long.class);
                 if (end != null && stream.next() < end) {
                     catchUp(socket, stream);
                 } else {
@@ -351,19 +352,19 @@ final class EventHub implements EventSocket.Owner {
         return new UsherException(Code.PARSE_ERROR, "events of the stream are missing");
     }
 
-    private void accepted(Stream stream, JsonObject data) {
+    private void accepted(Stream stream, ObjectNode data) {
         brokenSince = null;
         stream.failures = 0;
-        Long first = data.optionalInteger("first");
+        Long first = Json.optional(data, "first", Long.class);
         if (first != null) {
             List.copyOf(stream.readers).forEach(reader -> reader.removedBefore(first));
         }
     }
 
-    private void refused(Stream stream, JsonObject message) {
-        Long seconds = message.optionalInteger("retry_after");
+    private void refused(Stream stream, ObjectNode message) {
+        Long seconds = Json.optional(message, "retry_after", Long.class);
         Duration retryAfter = seconds == null ? null : Duration.ofSeconds(seconds);
-        refused(stream, Failures.ofProblem(message.object("error", Events::problem), retryAfter));
+        refused(stream, Failures.ofProblem(Json.member(message, "error", Problem.class), retryAfter));
     }
 
     private void refused(Stream stream, UsherException error) {

@@ -1,5 +1,6 @@
 package usher.client;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.net.URI;
 import java.net.http.WebSocket;
 import java.net.http.WebSocketHandshakeException;
@@ -20,7 +21,6 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import usher.client.UsherException.Code;
 import usher.client.internal.Json;
-import usher.client.internal.JsonObject;
 
 /** One connection to {@code /ws}. Everything but the callbacks of the library runs on the loop. */
 final class EventSocket implements WebSocket.Listener {
@@ -39,7 +39,7 @@ final class EventSocket implements WebSocket.Listener {
     interface Owner {
         void opened(EventSocket socket);
 
-        void message(EventSocket socket, JsonObject message);
+        void message(EventSocket socket, ObjectNode message);
 
         void closed(EventSocket socket, Closed why);
     }

@@ -16,7 +16,6 @@ import java.util.concurrent.RejectedExecutionException;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import usher.client.UsherException.Code;
-import usher.client.internal.Events;
 import usher.client.internal.Json;
 import usher.client.internal.Request;
 import usher.client.model.Problem;
@@ -79,7 +78,7 @@ final class Failures {
     static UsherException ofResponse(int status, HttpHeaders headers, byte[] body, Request request) {
         String type = headers.firstValue("Content-Type").orElse("").toLowerCase(Locale.ROOT);
         if (type.startsWith("application/problem+json")) {
-            return ofProblem(Events.problem(Json.object(body, "the problem")), retryAfter(headers));
+            return ofProblem(Json.read(Json.object(body, "the problem"), Problem.class), retryAfter(headers));
         }
         if (status == 401) {
             return new UsherException(Code.AUTH_FAILED, "the token is not accepted");

@@ -91,7 +91,7 @@ final class ServerSentEvents implements WatchHandle {
         private void dispatch(byte[] bytes) {
             try {
                 if (type.equals("missed")) {
-                    listener.onMissed(Json.object(bytes, "a line of the feed").integer("missed"));
+                    listener.onMissed(Json.member(Json.object(bytes, "a line of the feed"), "missed", Long.class));
                 } else {
                     WebhookEvent event = Events.webhookEvent(Json.object(bytes, "an event of the feed"));
                     listener.onEvent(event);

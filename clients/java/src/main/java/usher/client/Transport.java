@@ -1,11 +1,13 @@
 package usher.client;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CancellationException;
@@ -20,7 +22,6 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import usher.client.UsherException.Code;
 import usher.client.internal.Json;
-import usher.client.internal.JsonObject;
 import usher.client.internal.Request;
 
 /** Sends requests: with the token, an idempotency key for each POST, a timeout, and retries where they are safe. */
@@ -59,7 +60,15 @@ final class Transport {
         firstSuccess = task;
     }
 
-    <T> Call<T> call(Request request, CallOptions options, Function<JsonObject, T> decode) {
+    <T> Call<T> call(Request request, CallOptions options, Class<T> type) {
+        return call(request, options, json -> Json.read(json, type));
+    }
+
+    Call<Map<String, Object>> members(Request request, CallOptions options) {
+        return call(request, options, Json::members);
+    }
+
+    <T> Call<T> call(Request request, CallOptions options, Function<ObjectNode, T> decode) {
         String what = "the response to " + request.method() + " " + request.path().split("\\?", 2)[0];
         return start(requests, request, options, ATTEMPT, true, bytes -> decode.apply(Json.object(bytes, what)));
     }
@@ -69,7 +78,7 @@ final class Transport {
     }
 
     /** A request that the service keeps open. */
-    <T> Call<T> longPoll(AsyncSemaphore semaphore, Request request, Duration wait, Function<JsonObject, T> decode) {
+    <T> Call<T> longPoll(AsyncSemaphore semaphore, Request request, Duration wait, Function<ObjectNode, T> decode) {
         CallOptions options = CallOptions.DEFAULT.withTimeout(ATTEMPT.plus(wait).plus(ATTEMPT));
         return start(
                 semaphore,

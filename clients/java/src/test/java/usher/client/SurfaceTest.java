@@ -3,44 +3,91 @@ package usher.client;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.reflect.Executable;
+import java.lang.reflect.Field;
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.RecordComponent;
 import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Map;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The client has what the service has. */
+/** What who uses the client sees. */
 class SurfaceTest {
-    /** Operations that are more than a request and a response, and the methods of {@link Usher} that are for them. */
-    private static final Map<String, String> STREAMING = Map.of("openWebSocket", "watch", "streamAllEvents", "streamAllEvents");
-
     private static final Set<String> KOTLIN_WORDS = Set.of(
             "as", "break", "class", "continue", "do", "else", "false", "for", "fun", "if", "in", "interface", "is", "null",
             "object", "package", "return", "super", "this", "throw", "true", "try", "typealias", "typeof", "val", "var", "when",
             "while");
 
+    /** {@code UPDATE_SURFACE=1 mvn install} writes the list. A change that is no addition breaks who uses the client. */
     @Test
-    void everyOperationOfTheDocumentHasAMethod() {
-        Set<String> operations = new TreeSet<>();
-        Vectors.read("docs/openapi.json").object("paths").members().values().forEach(path -> ((Map<?, ?>) path)
-                .values()
-                .forEach(operation -> {
-                    if (operation instanceof Map<?, ?> members && members.get("operationId") instanceof String id) {
-                        operations.add(id);
-                    }
-                }));
-        assertTrue(operations.size() > 40, operations.toString());
-        Set<String> methods = new TreeSet<>(names(UsherApi.class));
-        STREAMING.forEach((operation, method) -> {
-            assertTrue(names(Usher.class).contains(method), method);
-            methods.add(operation);
-        });
-        assertEquals(operations, methods, "run clients/java/generate");
+    void thePublicClassesAndTheirMembersAreThoseOfTheList() throws Exception {
+        Set<String> lines = new TreeSet<>();
+        Path classes = Path.of("target/classes");
+        try (Stream<Path> files = Files.walk(classes)) {
+            for (Path file : files.filter(path -> path.toString().endsWith(".class")).toList()) {
+                String name = classes.relativize(file).toString().replaceAll("\\.class$", "").replace('/', '.');
+                if (name.startsWith("usher.client.") && !name.contains(".internal.") && !name.endsWith("package-info")) {
+                    lines.addAll(members(Class.forName(name, false, Usher.class.getClassLoader())));
+                }
+            }
+        }
+        String now = String.join("\n", lines).replaceAll("\\b([a-z]\\w*\\.)+(?=[@A-Z])", "").replace("Nullable()", "Nullable") + "\n";
+        Path list = Path.of("src/test/surface.txt");
+        if (System.getenv("UPDATE_SURFACE") != null) {
+            Files.writeString(list, now);
+        }
+        assertEquals(Files.readString(list), now);
+    }
+
+    private static List<String> members(Class<?> type) {
+        if (!isVisible(type.getModifiers()) || type.isAnonymousClass() || type.isSynthetic()) {
+            return List.of();
+        }
+        RecordComponent[] components = type.isRecord() ? type.getRecordComponents() : new RecordComponent[0];
+        String parts = joined(components, part -> part.getAnnotatedType() + " " + part.getName());
+        Set<String> names = Stream.of(components).map(RecordComponent::getName).collect(Collectors.toSet());
+        List<String> lines = new ArrayList<>();
+        lines.add(type.toGenericString() + (type.isRecord() ? "(" + parts + ")" : "")
+                + " in " + type.getPackageName() + ": " + type.getAnnotatedSuperclass() + " " + joined(type.getAnnotatedInterfaces(), Object::toString));
+        for (Field field : type.getDeclaredFields()) {
+            if (isVisible(field.getModifiers())) {
+                lines.add(type.getName() + ": " + field.getAnnotatedType() + " " + field.getName());
+            }
+        }
+        for (Executable member : type.isRecord() ? new Executable[0] : type.getDeclaredConstructors()) {
+            if (isVisible(member.getModifiers()) && !member.isSynthetic()) {
+                lines.add(type.getName() + ": new(" + joined(member.getAnnotatedParameterTypes(), Object::toString) + ")");
+            }
+        }
+        for (Method method : type.getDeclaredMethods()) {
+            boolean accessor = names.contains(method.getName()) && method.getParameterCount() == 0;
+            boolean ofAll = Set.of("equals", "hashCode", "toString").contains(method.getName());
+            if (isVisible(method.getModifiers()) && !method.isSynthetic() && !accessor && !ofAll) {
+                lines.add(type.getName() + ": " + (Modifier.isStatic(method.getModifiers()) ? "static " : "")
+                        + method.getName() + "(" + joined(method.getAnnotatedParameterTypes(), Object::toString) + ") "
+                        + method.getAnnotatedReturnType());
+            }
+        }
+        return lines;
+    }
+
+    private static boolean isVisible(int modifiers) {
+        return Modifier.isPublic(modifiers) || Modifier.isProtected(modifiers);
+    }
+
+    private static <T> String joined(T[] parts, Function<T, String> text) {
+        return Stream.of(parts).map(text).collect(Collectors.joining(", "));
     }
 
     @Test
@@ -63,7 +110,7 @@ class SurfaceTest {
 
     private static Set<String> names(Class<?> type) {
         return Arrays.stream(type.getDeclaredMethods())
-                .filter(method -> java.lang.reflect.Modifier.isPublic(method.getModifiers()) && !method.isSynthetic())
+                .filter(method -> Modifier.isPublic(method.getModifiers()) && !method.isSynthetic())
                 .map(Method::getName)
                 .collect(Collectors.toSet());
     }

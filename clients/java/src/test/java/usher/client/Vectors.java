@@ -2,6 +2,7 @@ package usher.client;
 
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -11,7 +12,6 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.function.ThrowingConsumer;
 import usher.client.internal.Json;
-import usher.client.internal.JsonObject;
 
 /** The tables of {@code clients/test-vectors}, and other files of the repository. */
 public final class Vectors {
@@ -21,16 +21,17 @@ public final class Vectors {
     private Vectors() {}
 
     /** One test for each case of a table. */
-    public static Stream<DynamicTest> of(String table, ThrowingConsumer<JsonObject> test) {
-        List<JsonObject> cases = read("clients/test-vectors/" + table).list("cases", vector -> vector);
+    public static Stream<DynamicTest> of(String table, ThrowingConsumer<ObjectNode> test) {
+        List<ObjectNode> cases = read(table);
         assertFalse(cases.isEmpty(), table);
-        return cases.stream().map(vector -> DynamicTest.dynamicTest(vector.string("name"), () -> test.accept(vector)));
+        return cases.stream().map(vector -> DynamicTest.dynamicTest(vector.get("name").textValue(), () -> test.accept(vector)));
     }
 
-    /** A file of the repository that is JSON. */
-    public static JsonObject read(String path) {
+    /** The cases of a table. */
+    public static List<ObjectNode> read(String table) {
         try {
-            return Json.object(Files.readAllBytes(REPOSITORY.resolve(path)), path);
+            byte[] file = Files.readAllBytes(REPOSITORY.resolve("clients/test-vectors").resolve(table));
+            return List.of(Json.member(Json.object(file, table), "cases", ObjectNode[].class));
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         }

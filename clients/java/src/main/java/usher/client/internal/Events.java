@@ -1,62 +1,57 @@
 package usher.client.internal;
 
-import java.util.LinkedHashMap;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import usher.client.model.Event;
-import usher.client.model.EventPage;
-import usher.client.model.FieldError;
-import usher.client.model.Problem;
-import usher.client.model.WebhookEvent;
+import usher.client.model.*;
 
-/** Reads events and problems from JSON. */
+/** Reads events from JSON: the class of their data follows from their type. */
 public final class Events {
-    private static final Set<String> PROBLEM_MEMBERS =
-            Set.of("type", "title", "status", "detail", "code", "request_id", "errors");
+    private static final Map<String, Class<? extends EventData>> DATA = Map.of(
+            "KeyHandshake", KeyHandshakeData.class,
+            "StatusUpdate", StatusUpdateData.class,
+            "Subscription", SubscriptionData.class,
+            "SubscriptionPayment", SubscriptionPaymentData.class,
+            "SubscriptionClosed", SubscriptionClosedData.class,
+            "InvoiceResponse", InvoiceData.class,
+            "CashuResponse", CashuResponseData.class);
 
     private Events() {}
 
-    public static Event event(JsonObject json) {
+    public static Event event(ObjectNode json) {
         return event(json, "type");
     }
 
     /** An event as `/ws` sends it: with its type in {@code event_type}. */
-    public static Event socketEvent(JsonObject json) {
+    public static Event socketEvent(ObjectNode json) {
         return event(json, "event_type");
     }
 
-    private static Event event(JsonObject json, String typeMember) {
-        String type = json.string(typeMember);
+    private static Event event(ObjectNode json, String typeMember) {
+        String type = Json.member(json, typeMember, String.class);
+        ObjectNode data = Json.member(json, "data", ObjectNode.class);
+        Class<? extends EventData> known = DATA.get(type);
         return new Event(
-                json.integer("index"), type, json.integer("timestamp"), Decoders.eventData(type, json.object("data")));
+                Json.member(json, "index", Long.class),
+                type,
+                Json.member(json, "timestamp", Long.class),
+                known == null ? new OtherData(Json.members(data)) : Json.read(data, known));
     }
 
-    public static EventPage eventPage(JsonObject json) {
+    public static EventPage eventPage(ObjectNode json) {
+        List<Event> events = new ArrayList<>();
+        for (ObjectNode event : Json.member(json, "events", ObjectNode[].class)) {
+            events.add(event(event));
+        }
         return new EventPage(
-                json.list("events", Events::event),
-                json.integer("next"),
-                json.flag("done"),
-                json.optionalInteger("first"));
+                events,
+                Json.member(json, "next", Long.class),
+                Json.member(json, "done", Boolean.class),
+                Json.optional(json, "first", Long.class));
     }
 
-    public static WebhookEvent webhookEvent(JsonObject json) {
-        return new WebhookEvent(json.string("stream_id"), event(json));
-    }
-
-    public static Problem problem(JsonObject json) {
-        List<FieldError> errors = json.optionalList(
-                "errors", error -> new FieldError(error.string("pointer"), error.string("detail")));
-        Map<String, Object> extensions = new LinkedHashMap<>(json.members());
-        extensions.keySet().removeAll(PROBLEM_MEMBERS);
-        return new Problem(
-                json.string("type"),
-                json.string("title"),
-                (int) json.integer("status"),
-                json.string("detail"),
-                json.string("code"),
-                json.string("request_id"),
-                errors == null ? List.of() : errors,
-                java.util.Collections.unmodifiableMap(extensions));
+    public static WebhookEvent webhookEvent(ObjectNode json) {
+        return new WebhookEvent(Json.member(json, "stream_id", String.class), event(json));
     }
 }

@@ -27,14 +27,14 @@ public record Request(String method, String path, byte @Nullable [] body, boolea
         return new Request(method, filled, null, false);
     }
 
-    public Request body(Map<String, ?> members) {
-        return new Request(method, path, Json.write(members), reportsByStatus);
+    public Request body(Object record) {
+        return new Request(method, path, Json.write(record), reportsByStatus);
     }
 
-    public Request query(Map<String, Object> members) {
+    public Request query(Object record) {
         StringBuilder query = new StringBuilder(path);
         char separator = '?';
-        for (Map.Entry<String, Object> member : members.entrySet()) {
+        for (Map.Entry<String, Object> member : Json.members(record).entrySet()) {
             query.append(separator).append(member.getKey()).append('=').append(encode(member.getValue().toString()));
             separator = '&';
         }

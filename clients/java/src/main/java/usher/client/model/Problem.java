@@ -1,5 +1,10 @@
 package usher.client.model;
 
+import com.fasterxml.jackson.annotation.JsonAnySetter;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.annotation.JsonSetter;
+import com.fasterxml.jackson.annotation.Nulls;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 
@@ -21,11 +26,11 @@ public record Problem(
         int status,
         String detail,
         String code,
-        String requestId,
-        List<FieldError> errors,
-        Map<String, Object> extensions) {
+        @JsonProperty("request_id") String requestId,
+        @JsonSetter(nulls = Nulls.SET) List<FieldError> errors,
+        @JsonAnySetter @JsonSetter(nulls = Nulls.SET) Map<String, Object> extensions) {
     /**
-     * Keeps an unchangeable copy of the list.
+     * Keeps the list and the map unchangeable.
      *
      * @param type the kind of error: {@code urn:usher:error:} and the {@code code}
      * @param title the kind of error, for people
@@ -37,6 +42,7 @@ public record Problem(
      * @param extensions further members, for example {@code first} of {@code events_removed}
      */
     public Problem {
-        errors = List.copyOf(errors);
+        errors = errors == null ? List.of() : List.copyOf(errors);
+        extensions = Collections.unmodifiableMap(extensions);
     }
 }
