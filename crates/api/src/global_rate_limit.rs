@@ -50,14 +50,6 @@ mod tests {
     }
 
     #[test]
-    fn allows_one_per_second() {
-        let limit = limit(1);
-        assert_eq!(admitted(&limit, 5_000, 3), 1);
-        assert_eq!(admitted(&limit, 5_999, 3), 0);
-        assert_eq!(admitted(&limit, 6_000, 3), 1);
-    }
-
-    #[test]
     fn clock_set_back_does_not_block_requests() {
         let limit = limit(10);
         assert_eq!(admitted(&limit, 3_600_000, 10), 10);

@@ -66,20 +66,3 @@ fn unwrap(paragraph: &str) -> String {
     }
     out
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paragraphs_are_joined_and_operations_linked() {
-        let mut links = OperationLinks::default();
-        links.add("GET", "/events/{stream_id}", "Events", "readEvents");
-        let mut text = "See `GET /events/{stream_id}`\nand `GET /nothing`.\n\nOne:\n- a\n- b\n  c".to_owned();
-        links.complete(&mut text);
-        assert_eq!(
-            text,
-            "See [`GET /events/{stream_id}`](#/Events/readEvents) and `GET /nothing`.\n\nOne:\n- a\n- b c"
-        );
-    }
-}

@@ -399,22 +399,3 @@ impl ErrorCode {
         format!("urn:usher:error:{}", self.as_str())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::ErrorCode;
-
-    #[test]
-    fn as_str_matches_serde() {
-        for code in ErrorCode::ALL {
-            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
-        }
-    }
-
-    #[test]
-    fn every_code_has_an_error_status() {
-        for code in ErrorCode::ALL {
-            assert!(code.status().is_client_error() || code.status().is_server_error(), "{code:?}");
-        }
-    }
-}

@@ -280,32 +280,45 @@ impl TestApp {
         format!("http://{}{path}", self.address)
     }
 
+    pub fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
+        let request = self.http.request(method.parse().unwrap(), self.url(path));
+        request.bearer_auth(TOKEN).header("x-request-id", "test")
+    }
+
     pub fn get(&self, path: &str) -> reqwest::RequestBuilder {
-        self.http.get(self.url(path)).bearer_auth(TOKEN).header("x-request-id", "test")
+        self.request("GET", path)
     }
 
     pub fn post(&self, path: &str) -> reqwest::RequestBuilder {
-        self.http.post(self.url(path)).bearer_auth(TOKEN).header("x-request-id", "test")
+        self.request("POST", path)
+    }
+
+    /// The status and the JSON of a response. No body is sent for `null`.
+    pub async fn call(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
+        let request = self.request(method, path);
+        read(if body.is_null() { request } else { request.json(&body) }).await
+    }
+
+    /// The JSON of a path that can be read.
+    pub async fn read(&self, path: &str) -> Value {
+        let (status, body) = self.call("GET", path, Value::Null).await;
+        assert_eq!(status, 200, "{path}: {body}");
+        body
     }
 
     /// Starts a handshake; gives the stream and the token of its URL.
     pub async fn handshake(&self, body: Value) -> (String, String) {
-        let response = self.post("/key-handshake").json(&body).send().await.unwrap();
-        assert_eq!(response.status(), 200);
-        let body: Value = response.json().await.unwrap();
-        let url = body["url"].as_str().unwrap();
-        let token = url.split("token=").nth(1).unwrap().split('&').next().unwrap();
-        (body["stream_id"].as_str().unwrap().to_owned(), token.to_owned())
+        let (status, body) = self.call("POST", "/key-handshake", body).await;
+        assert_eq!(status, 200, "{body}");
+        (body["stream_id"].as_str().unwrap().to_owned(), token_of(&body))
     }
 
     /// Starts an authentication; gives the stream and the challenge that was sent.
     pub async fn authentication(&self, main_key: PublicKey) -> (String, String) {
         let body = serde_json::json!({ "main_key": main_key.to_hex(), "subkeys": [] });
-        let response = self.post("/authenticate-key").json(&body).send().await.unwrap();
-        assert_eq!(response.status(), 200);
-        let body: Value = response.json().await.unwrap();
-        let stream = body["stream_id"].as_str().unwrap().to_owned();
-        (stream, self.challenge_to(main_key).await)
+        let (status, body) = self.call("POST", "/authenticate-key", body).await;
+        assert_eq!(status, 200, "{body}");
+        (body["stream_id"].as_str().unwrap().to_owned(), self.challenge_to(main_key).await)
     }
 
     /// The challenge that was sent to this user.
@@ -364,6 +377,25 @@ impl TestApp {
         self.sqlite.close().await;
         self.folder
     }
+}
+
+/// The status and the JSON of a response.
+pub async fn read(request: reqwest::RequestBuilder) -> (u16, Value) {
+    let response = request.send().await.unwrap();
+    (response.status().as_u16(), response.json().await.unwrap_or_default())
+}
+
+/// The token of the URL in a response.
+pub fn token_of(started: &Value) -> String {
+    started["url"].as_str().unwrap().split("token=").nth(1).unwrap().split('&').next().unwrap().to_owned()
+}
+
+/// The fields that a problem names, in the order of their names.
+pub fn pointers(problem: &Value) -> Vec<&str> {
+    let errors = problem["errors"].as_array().into_iter().flatten();
+    let mut pointers: Vec<_> = errors.map(|error| error["pointer"].as_str().unwrap()).collect();
+    pointers.sort_unstable();
+    pointers
 }
 
 /// The number of the service's own key.

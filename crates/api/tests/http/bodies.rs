@@ -1,363 +1,297 @@
-//! Invalid request bodies and the errors they cause.
+//! Requests with mistakes, and the problems that they cause: one table for all endpoints.
 
 use serde_json::{Value, json};
 
-use crate::app::{TOKEN, TestApp, key};
+use crate::app::{Builder, TestApp, key, pointers};
 use crate::raw_client::{Raw, head};
-
-async fn refused(app: &TestApp, path: &str, content_type: Option<&str>, body: impl Into<String>) -> (u16, String) {
-    let mut request = app.post(path).body(body.into());
-    if let Some(content_type) = content_type {
-        request = request.header("content-type", content_type);
-    }
-    let response = request.send().await.unwrap();
-    assert_eq!(response.headers()["content-type"], "application/problem+json");
-    assert_eq!(response.headers()["x-request-id"], "test");
-    assert_eq!(response.headers()["cache-control"], "no-store");
-    (response.status().as_u16(), response.text().await.unwrap())
-}
+use crate::{lightning_node, openid};
 
 const JSON: Option<&str> = Some("application/json");
 
 #[tokio::test]
-async fn malformed_json_is_400_with_line_and_column() {
-    let app = TestApp::start().await;
-    let (status, body) = refused(&app, "/key-handshake", JSON, "{\n  \"static_token\": tab\n}").await;
-    assert_eq!(status, 400);
-    insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:malformed_json","title":"The body is not JSON","status":400,"detail":"expected ident at line 2 column 20","code":"malformed_json","request_id":"test"}"#);
-    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    for body in
-        ["{", "}", "{}{}", "nul", "{\"a\":}", "{'a':1}", "{\"a\":1e999}", "\"\\ud800\"", " ", "\u{feff}{}", &deep]
-    {
-        let (status, answer) = refused(&app, "/key-handshake", JSON, body).await;
-        assert_eq!(status, 400, "{body:.40}");
-        assert!(answer.contains("\"code\":\"malformed_json\"") && answer.contains("line 1 column"), "{answer}");
-    }
-    let request = app.post("/key-handshake").header("content-type", "application/json").body(vec![b'"', 0xff, b'"']);
-    assert_eq!(request.send().await.unwrap().status(), 400, "not UTF-8");
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn repeated_fields_are_refused() {
-    let app = TestApp::start().await;
-    let body = r#"{"static_token": "table-7", "static_token": "table-8"}"#;
-    let (status, answer) = refused(&app, "/key-handshake", JSON, body).await;
-    assert_eq!(status, 400);
-    insta::assert_snapshot!(answer, @r#"{"type":"urn:usher:error:malformed_json","title":"The body is not JSON","status":400,"detail":"an object has a repeated member at line 1 column 54","code":"malformed_json","request_id":"test"}"#);
-    let body = format!(r#"{{"main_key": "{}", "subkeys": [], "x": {{"y": 1, "y": 2}}}}"#, key(1));
-    assert_eq!(refused(&app, "/authenticate-key", JSON, body).await.0, 400);
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn errors_do_not_quote_the_body() {
-    let app = TestApp::start().await;
-    let secret = "nsec1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq";
-    for body in [
-        format!("{{\"static_token\": {secret}}}"),
-        format!("{{\"main_key\": \"{secret}\", \"subkeys\": \"{secret}\"}}"),
-        format!("{{\"main_key\": [\"{secret}\"], \"subkeys\": [\"{secret}\", {{\"{secret}\": 1}}]}}"),
-    ] {
-        let (_, answer) = refused(&app, "/authenticate-key", JSON, body).await;
-        assert!(!answer.contains("qqqq"), "{answer}");
-    }
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn all_invalid_fields_are_reported_together() {
-    let app = TestApp::start().await;
-    let body = json!({ "static_token": "two words", "no_request": "yes" }).to_string();
-    let (status, body) = refused(&app, "/key-handshake", JSON, body).await;
-    assert_eq!(status, 422);
-    insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:invalid_request","title":"Some fields are wrong","status":422,"detail":"2 fields are wrong","code":"invalid_request","request_id":"test","errors":[{"pointer":"/static_token","detail":"must be 1 to 128 visible ASCII characters"},{"pointer":"/no_request","detail":"must be true or false, is a string"}]}"#);
-
-    let body = json!({ "static_token": "two words", "return_url": 5 }).to_string();
-    let (status, body) = refused(&app, "/login", JSON, body).await;
-    assert_eq!(status, 422);
-    let body: Value = serde_json::from_str(&body).unwrap();
-    let pointers: Vec<_> = body["errors"].as_array().unwrap().iter().map(|error| &error["pointer"]).collect();
-    assert_eq!(pointers, ["/return_url", "/static_token"]);
-    // The same token again is the same login.
-    let reusable = json!({ "static_token": "table-7" });
-    let open = async || app.post("/login").json(&reusable).send().await.unwrap().json::<Value>().await.unwrap();
-    assert_eq!(open().await, open().await);
-    assert_eq!(app.post("/login").json(&json!({ "static_token": null })).send().await.unwrap().status(), 200);
-
-    let good = key(2).to_hex();
-    let body = json!({ "main_key": 5, "subkeys": [good, "zz", null, "npub1xyz"] }).to_string();
-    let (status, body) = refused(&app, "/authenticate-key", JSON, body).await;
-    assert_eq!(status, 422);
-    let body: Value = serde_json::from_str(&body).unwrap();
-    let pointers: Vec<_> = body["errors"].as_array().unwrap().iter().map(|e| e["pointer"].as_str().unwrap()).collect();
-    assert_eq!(pointers, ["/main_key", "/subkeys/1", "/subkeys/2", "/subkeys/3"]);
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn missing_and_null_required_fields_are_refused() {
-    let app = TestApp::start().await;
-    let (status, body) = refused(&app, "/authenticate-key", JSON, "{}").await;
-    assert_eq!(status, 422);
-    insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:invalid_request","title":"Some fields are wrong","status":422,"detail":"2 fields are wrong","code":"invalid_request","request_id":"test","errors":[{"pointer":"/main_key","detail":"is required"},{"pointer":"/subkeys","detail":"is required"}]}"#);
-    let body = json!({ "main_key": null, "subkeys": null }).to_string();
-    assert_eq!(refused(&app, "/authenticate-key", JSON, body).await.0, 422);
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn body_that_is_not_an_object_is_refused() {
-    let app = TestApp::start().await;
-    for body in ["[]", "null", "\"text\"", "5", "true"] {
-        let (status, answer) = refused(&app, "/key-handshake", JSON, body).await;
-        assert_eq!(status, 422, "{body}");
-        let answer: Value = serde_json::from_str(&answer).unwrap();
-        assert_eq!(answer["errors"], json!([{ "pointer": "", "detail": "must be a JSON object" }]));
-    }
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn static_token_length_and_characters_are_checked() {
-    let app = TestApp::start().await;
-    for (token, status) in [
-        (json!("x".repeat(128)), 200),
-        (json!("!~"), 200),
-        (json!("x".repeat(129)), 422),
-        (json!(""), 422),
-        (json!("naïve"), 422),
-        (json!("a\u{0}b"), 422),
-        (json!(7), 422),
-        (json!({}), 422),
-        (json!(null), 200),
-    ] {
-        let request = app.post("/key-handshake").json(&json!({ "static_token": token }));
-        assert_eq!(request.send().await.unwrap().status(), status, "{token}");
-    }
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn empty_body_is_accepted_only_if_all_fields_are_optional() {
-    let app = TestApp::start().await;
-    for content_type in [None, JSON, Some("text/plain")] {
-        let mut request = app.post("/key-handshake");
-        if let Some(content_type) = content_type {
-            request = request.header("content-type", content_type);
-        }
-        assert_eq!(request.send().await.unwrap().status(), 200, "{content_type:?}");
-    }
-    let (status, body) = refused(&app, "/authenticate-key", JSON, "").await;
-    assert_eq!(status, 400);
-    insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:malformed_json","title":"The body is not JSON","status":400,"detail":"the body is empty; send a JSON object","code":"malformed_json","request_id":"test"}"#);
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn only_json_content_types_are_accepted() {
-    let app = TestApp::start().await;
-    for content_type in
-        [None, Some("text/plain"), Some("application/jsonp"), Some("application/x-www-form-urlencoded"), Some("")]
-    {
-        let (status, answer) = refused(&app, "/key-handshake", content_type, "{}").await;
-        assert_eq!(status, 415, "{content_type:?}");
-        assert!(answer.contains("\"code\":\"unsupported_media_type\""));
-    }
-    for content_type in [
-        "application/json; charset=utf-8",
-        "Application/JSON",
-        "application/json;charset=\"latin1\"",
-        " application/json ;x",
-    ] {
-        let request = app.post("/key-handshake").header("content-type", content_type).body("{}");
-        assert_eq!(request.send().await.unwrap().status(), 200, "{content_type}");
-    }
-    let request = app.post("/key-handshake").header("content-encoding", "gzip").json(&json!({}));
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 415, "compressed");
-    assert_eq!(response.headers()["accept-encoding"], "identity");
-    let request = app.post("/key-handshake").header("content-encoding", "identity").json(&json!({}));
-    assert_eq!(request.send().await.unwrap().status(), 200);
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn unknown_fields_are_ignored() {
-    let app = TestApp::start().await;
-    let body = json!({ "no_request": true, "client": { "name": "x" }, "static-token": 5 });
-    assert_eq!(app.post("/key-handshake").json(&body).send().await.unwrap().status(), 200);
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn body_size_limit_is_exact() {
+async fn bodies_that_cannot_be_read_are_refused() {
     let app = TestApp::start().await;
     let limit = usher_api::Limits::default().body_bytes;
-    assert_eq!(limit, 256 * 1024);
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let padded = |size: usize| format!("{{}}{}", " ".repeat(size - 2));
-    let request = app.post("/key-handshake").header("content-type", "application/json").body(padded(limit));
-    assert_eq!(request.send().await.unwrap().status(), 200);
-    let (status, body) = refused(&app, "/key-handshake", JSON, padded(limit + 1)).await;
-    assert_eq!(status, 413);
-    insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:body_too_large","title":"The body is too large","status":413,"detail":"the body is larger than 262144 bytes","code":"body_too_large","request_id":"test"}"#);
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn excessive_content_length_is_refused_before_the_body() {
-    let app = TestApp::start().await;
-    let mut raw = Raw::connect(&app).await;
-    let head = head("POST", "/key-handshake");
-    raw.send(&format!("{head}Content-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n")).await;
-    assert_eq!(raw.answer().await.unwrap().status, 413);
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn chunked_body_over_the_limit_is_refused() {
-    let app = TestApp::start().await;
-    let mut raw = Raw::connect(&app).await;
-    let head = head("POST", "/key-handshake");
-    raw.send(&format!("{head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")).await;
-    let chunk = format!("8000\r\n{}\r\n", " ".repeat(0x8000));
-    for _ in 0..9 {
-        raw.send(&chunk).await;
-    }
-    assert_eq!(raw.answer().await.unwrap().status, 413);
-
-    let mut raw = Raw::connect(&app).await;
-    raw.send(&format!("{head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")).await;
-    raw.send("1\r\n{\r\n1\r\n}\r\n0\r\n\r\n").await;
-    assert_eq!(raw.answer().await.unwrap().status, 200);
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn distinct_subkeys_are_limited() {
-    let app = TestApp::start().await;
-    let post = async |subkeys: Vec<String>| {
-        let body = json!({ "main_key": key(1).to_hex(), "subkeys": subkeys });
-        app.post("/authenticate-key").json(&body).send().await.unwrap()
-    };
-    let keys: Vec<String> = (2..=10).map(|number| key(number).to_hex()).collect();
-    assert_eq!(post(keys[..8].to_vec()).await.status(), 200);
-    let twice = keys[..8].iter().flat_map(|key| [key.clone(), key.to_uppercase()]).collect();
-    assert_eq!(post(twice).await.status(), 200, "duplicates, in either case");
-    assert_eq!(post(vec![key(1).to_hex()]).await.status(), 200, "the main key itself");
-    let response = post(keys).await;
-    assert_eq!(response.status(), 422);
-    let body: Value = response.json().await.unwrap();
-    assert_eq!(body["errors"], json!([{ "pointer": "/subkeys", "detail": "must hold at most 8 different keys" }]));
-    let response = post(vec!["zz".to_owned(); 3_000]).await;
-    assert_eq!(response.status(), 422);
-    assert!(response.text().await.unwrap().len() < 4_096, "a list of faults is bounded too");
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn keys_are_64_hex_characters_in_either_case() {
-    let app = TestApp::start().await;
-    for (main_key, status) in [
-        (key(3).to_hex(), 200),
-        (key(3).to_hex().to_uppercase(), 200),
-        (key(3).to_hex()[1..].to_owned(), 422),
-        (format!("{} ", key(3).to_hex()), 422),
-        (format!("0x{}", &key(3).to_hex()[2..]), 422),
-        ("f".repeat(64), 422),
-        ("npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg".to_owned(), 422),
+    for (content_type, body, status, code) in [
+        (JSON, "{", 400, "malformed_json"),
+        (JSON, "{}{}", 400, "malformed_json"),
+        (JSON, "{'a':1}", 400, "malformed_json"),
+        (JSON, r#"{"a":1e999}"#, 400, "malformed_json"),
+        (JSON, r#""\ud800""#, 400, "malformed_json"),
+        (JSON, " ", 400, "malformed_json"),
+        (JSON, "\u{feff}{}", 400, "malformed_json"),
+        (JSON, &deep, 400, "malformed_json"),
+        (JSON, r#"{"static_token": nsec1qqqq}"#, 400, "malformed_json"),
+        (JSON, r#"{"static_token": "nsec1qqqq", "static_token": "b"}"#, 400, "malformed_json"),
+        (JSON, r#"{"x": {"y": 1, "y": 2}}"#, 400, "malformed_json"),
+        (JSON, "[]", 422, "invalid_request"),
+        (JSON, "null", 422, "invalid_request"),
+        (JSON, r#""nsec1qqqq""#, 422, "invalid_request"),
+        (None, "{}", 415, "unsupported_media_type"),
+        (Some("text/plain"), "{}", 415, "unsupported_media_type"),
+        (Some("application/jsonp"), "{}", 415, "unsupported_media_type"),
+        (Some("application/x-www-form-urlencoded"), "{}", 415, "unsupported_media_type"),
+        (Some(""), "{}", 415, "unsupported_media_type"),
+        (JSON, &padded(limit + 1), 413, "body_too_large"),
+        (JSON, &padded(limit), 200, ""),
+        (Some("Application/JSON; charset=utf-8"), "{}", 200, ""),
+        (Some(" application/json ;x"), "{}", 200, ""),
+        (Some("text/plain"), "", 200, ""),
+        (None, "", 200, ""),
+        (JSON, r#"{"no_request": true, "client": {}, "static-token": 5}"#, 200, ""),
     ] {
-        let body = json!({ "main_key": main_key, "subkeys": [] });
-        let response = app.post("/authenticate-key").json(&body).send().await.unwrap();
-        assert_eq!(response.status(), status, "{main_key}");
-        if main_key.starts_with("npub") {
-            assert!(response.text().await.unwrap().contains("convert"), "says what to do");
-        }
+        let request = app.post("/key-handshake").body(body.to_owned());
+        let request = content_type.into_iter().fold(request, |request, name| request.header("content-type", name));
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), status, "{content_type:?} {body:.40}");
+        assert_eq!(response.headers()["cache-control"], "no-store");
+        assert_eq!(response.headers()["x-request-id"], "test");
+        let kind = if status == 200 { "application/json" } else { "application/problem+json" };
+        assert_eq!(response.headers()["content-type"], kind);
+        let answer = response.text().await.unwrap();
+        assert!(status == 200 || answer.contains(&format!("\"code\":\"{code}\"")), "{body:.40}: {answer}");
+        assert!(status != 400 || answer.contains("line 1 column"), "{answer}");
+        assert!(!answer.contains("qqqq"), "it quotes the body: {answer}");
     }
-    app.stop().await;
+    let bytes = app.post("/key-handshake").header("content-type", "application/json").body(vec![b'"', 0xff, b'"']);
+    assert_eq!(bytes.send().await.unwrap().status(), 400, "not UTF-8");
+    assert_eq!(app.call("POST", "/authenticate-key", Value::Null).await.0, 400, "fields are required");
+    for (encoding, status) in [("gzip", 415), ("identity", 200)] {
+        let request = app.post("/key-handshake").header("content-encoding", encoding).json(&json!({}));
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), status, "{encoding}");
+        assert!(status == 200 || response.headers()["accept-encoding"] == "identity");
+    }
 }
 
-/// One response names every error of a request: fields of the wrong form and impossible values.
+/// One response names every mistake of a request: fields of the wrong form and impossible values. Nothing is started.
 #[tokio::test]
-async fn format_and_value_errors_are_reported_together() {
-    let app = TestApp::start().await;
-    let user = key(7).to_hex();
-    let too_much = 200_000_000_000_u64;
-    for (method, path, body, expected) in [
+async fn every_mistake_of_a_request_is_named() {
+    let builder = TestApp::builder();
+    let openid = Some(openid::provider());
+    let app = Builder { openid, lightning: Some(lightning_node::backend()), ..builder }.start().await;
+    let session = app.call("POST", "/verification/sessions", json!({})).await.1;
+    let decision = &*format!("/verification/sessions/{}/decision", session["session_id"].as_str().unwrap());
+    let (user, npub) = (key(7).to_hex(), "npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg");
+    let (too_much, long) = (200_000_000_000_u64, "x".repeat(129));
+    let hours = |hours: Value| json!({ "target_key": user, "duration_hours": hours });
+    let main = |main_key: &str| json!({ "main_key": main_key, "subkeys": [] });
+    let distinct: Vec<_> = (2..=10).map(|number| key(number).to_hex()).collect();
+    let named = |name: &str| json!({ "name": name, "scopes": ["login"] });
+    let scopes = |scopes: Value| json!({ "name": "x", "scopes": scopes });
+    let login = |field: &str, value: Value| json!({ "name": "x", "scopes": ["login"], field: value });
+    let relay = |relay: Value| json!({ "relay": relay });
+    let on_chain = |amount: Value, rate: Value| json!({ "address": "bc1q", "amount": amount, "fee_rate": rate });
+    let open = app.engine.open_streams();
+    for (path, body, expected) in [
+        ("/key-handshake", json!({ "static_token": "two words", "no_request": "yes" }), "/no_request /static_token"),
+        ("/key-handshake", json!({ "static_token": long }), "/static_token"),
+        ("/key-handshake", json!({ "static_token": "" }), "/static_token"),
+        ("/key-handshake", json!({ "static_token": "naïve" }), "/static_token"),
+        ("/key-handshake", json!({ "static_token": "a\u{0}b" }), "/static_token"),
+        ("/key-handshake", json!({ "static_token": {} }), "/static_token"),
+        ("/login", json!({ "static_token": "two words", "return_url": 5 }), "/return_url /static_token"),
+        ("/authenticate-key", json!({}), "/main_key /subkeys"),
+        ("/authenticate-key", json!({ "main_key": null, "subkeys": null }), "/main_key /subkeys"),
         (
-            "POST",
+            "/authenticate-key",
+            json!({ "main_key": 5, "subkeys": [user, "zz", null, npub] }),
+            "/main_key /subkeys/1 /subkeys/2 /subkeys/3",
+        ),
+        ("/authenticate-key", json!({ "main_key": user, "subkeys": distinct }), "/subkeys"),
+        ("/authenticate-key", main(&user[1..]), "/main_key"),
+        ("/authenticate-key", main(&format!("{user} ")), "/main_key"),
+        ("/authenticate-key", main(&format!("0x{}", &user[2..])), "/main_key"),
+        ("/authenticate-key", main(&"f".repeat(64)), "/main_key"),
+        ("/authenticate-key", main(npub), "/main_key"),
+        (
             "/payments/single",
             json!({ "main_key": "npub1", "subkeys": [], "amount": too_much, "currency": "sats", "expires_at": 1,
                 "subscription_id": "none" }),
-            vec!["/amount", "/currency", "/description", "/expires_at", "/main_key"],
+            "/amount /currency /description /expires_at /main_key",
         ),
         (
-            "POST",
             "/payments/single",
             json!({ "main_key": user, "subkeys": {}, "description": "x", "amount": "1", "currency": "millisats",
                 "subscription_id": "none" }),
-            vec!["/amount", "/subkeys", "/subscription_id"],
+            "/amount /subkeys /subscription_id",
         ),
         (
-            "POST",
             "/payments/recurring",
             json!({ "main_key": user, "subkeys": [], "description": 7, "amount": 10, "minimum_amount": 11,
                 "currency": "millisats", "expires_at": 1,
                 "recurrence": { "calendar": "never", "first_payment_due": 100, "until": 50 } }),
-            vec![
-                "/description",
-                "/expires_at",
-                "/minimum_amount",
-                "/recurrence/calendar",
-                "/recurrence/until",
-                "/recurrence/until",
-            ],
+            "/description /expires_at /minimum_amount /recurrence/calendar /recurrence/until /recurrence/until",
         ),
         (
-            "POST",
+            "/payments/recurring/close",
+            json!({ "main_key": 1, "subkeys": [1], "subscription_id": "" }),
+            "/main_key /subkeys/0 /subscription_id",
+        ),
+        (
             "/invoices/request",
             json!({ "recipient_key": 1, "subkeys": [],
                 "content": { "amount": too_much, "currency": "millisats", "expires_at": 1 } }),
-            vec!["/content/amount", "/content/expires_at", "/recipient_key"],
+            "/content/amount /content/expires_at /recipient_key",
         ),
         (
-            "POST",
             "/invoices/pay",
             json!({ "main_key": "x", "invoice": "lnbc1", "expires_at": 1 }),
-            vec!["/expires_at", "/invoice", "/main_key"],
+            "/expires_at /invoice /main_key",
         ),
+        ("/invoices/pay", json!({ "main_key": "x", "invoice": EXPIRED_INVOICE }), "/invoice /invoice /main_key"),
         (
-            "POST",
-            "/invoices/pay",
-            json!({ "main_key": "x", "invoice": EXPIRED_INVOICE }),
-            vec!["/invoice", "/invoice", "/main_key"],
-        ),
-        (
-            "PUT",
-            "/profile",
+            "PUT /profile",
             json!({ "name": "two words", "display_name": 1, "picture": "ftp://x", "nip05": "x" }),
-            vec!["/display_name", "/name", "/nip05", "/picture"],
+            "/display_name /name /nip05 /picture",
         ),
-        ("POST", "/authenticate-key", json!({ "main_key": 1, "subkeys": 2 }), vec!["/main_key", "/subkeys"]),
-        ("POST", "/jwt/issue", json!({ "target_key": 1, "duration_hours": 0 }), vec!["/duration_hours", "/target_key"]),
+        ("PUT /profile", json!({ "name": "x", "about": "a\nb", "picture": "javascript:alert(1)" }), "/about /picture"),
+        ("/jwt/issue", json!({ "target_key": npub, "duration_hours": "24" }), "/duration_hours /target_key"),
+        ("/jwt/issue", hours(json!(0)), "/duration_hours"),
+        ("/jwt/issue", hours(json!(8_761)), "/duration_hours"),
+        ("/jwt/issue", hours(json!(-1)), "/duration_hours"),
+        ("/jwt/issue", hours(json!(1.5)), "/duration_hours"),
+        ("/jwt/issue", hours(json!(u64::MAX)), "/duration_hours"),
+        ("/jwt/verify", json!({}), "/public_key /token"),
+        ("/jwt/verify", json!({ "public_key": user, "token": null }), "/token"),
+        ("/calendar/next-occurrence", json!({}), "/calendar /from"),
+        ("/calendar/next-occurrence", json!({ "calendar": "fortnightly", "from": "0" }), "/calendar /from"),
+        ("/calendar/next-occurrence", json!({ "calendar": 7, "from": -1 }), "/calendar /from"),
+        ("/calendar/next-occurrence", json!({ "calendar": "", "from": i64::MAX as u64 + 1 }), "/calendar /from"),
+        ("/calendar/next-occurrence", json!({ "calendar": "*".repeat(100_000), "from": 1.5 }), "/calendar /from"),
+        ("/cashu/mint", json!({}), "/amount /mint_url /unit"),
         (
-            "POST",
-            "/payments/recurring/close",
-            json!({ "main_key": 1, "subkeys": [1], "subscription_id": "" }),
-            vec!["/main_key", "/subkeys/0", "/subscription_id"],
+            "/cashu/mint",
+            json!({ "mint_url": "mint.example", "unit": "two words", "amount": 0, "static_token": "", "description": 7 }),
+            "/amount /description /mint_url /static_token /unit",
         ),
+        (
+            "/cashu/mint",
+            json!({ "mint_url": "https://mint.example", "unit": "x".repeat(33), "amount": 1_u64 << 53, "static_auth_token": "ä" }),
+            "/amount /static_auth_token /unit",
+        ),
+        (
+            "/cashu/burn",
+            json!({ "mint_url": "ftp://mint.example", "unit": 7, "token": "two words" }),
+            "/mint_url /token /unit",
+        ),
+        ("/cashu/withdraw", json!({}), "/amount /mint_url /unit"),
+        ("/cashu/withdraw", json!({ "mint_url": "https://mint.example", "unit": "multi", "amount": 43 }), "/amount"),
+        (
+            "/cashu/request",
+            json!({ "recipient_key": "npub1", "subkeys": [1], "mint_url": "https://u:p@mint.example", "unit": "",
+                "amount": 1.5, "redeem": "yes", "expires_at": 1, "request_id": "" }),
+            "/amount /expires_at /mint_url /recipient_key /redeem /request_id /subkeys/0 /unit",
+        ),
+        ("/cashu/send-direct", json!({ "main_key": 1, "subkeys": [], "token": "no-token" }), "/main_key /token"),
+        (
+            "/cashu/send-direct",
+            json!({ "main_key": user, "subkeys": [], "token": format!("cashuB{}_1", "x".repeat(40_000)) }),
+            "/token",
+        ),
+        ("/verification/token", json!({ "subkeys": [], "mint_url": "ftp://x" }), "/mint_url /recipient_key"),
+        (decision, json!({}), "/decision"),
+        (decision, json!({ "decision": "perhaps" }), "/decision"),
+        (decision, json!({ "decision": true, "reason": 7 }), "/decision /reason"),
+        (decision, json!({ "decision": "reject", "reason": "x".repeat(640) }), "/reason"),
+        ("/wallet/channels", json!({ "amount": 5_001 }), "/amount"),
+        ("/wallet/send", on_chain(json!(1_001), json!(null)), "/amount"),
+        ("/wallet/send", on_chain(json!("some"), json!(1_001)), "/amount /fee_rate"),
+        ("/wallet/send", on_chain(json!(0), json!(0)), "/amount /fee_rate"),
+        ("/wallet/send", json!({ "amount": 1_000 }), "/address"),
+        ("/keys", json!({ "name": "x" }), "/scopes"),
+        ("/keys", scopes(json!([])), "/scopes"),
+        ("/keys", scopes(json!("login")), "/scopes"),
+        ("/keys", scopes(json!(["login", "root", "Login"])), "/scopes/1 /scopes/2"),
+        ("/keys", scopes(json!(["admin", "approvals"])), "/scopes"),
+        ("/keys", named(" "), "/name"),
+        ("/keys", named("a\nb"), "/name"),
+        ("/keys", named("a\u{202e}b"), "/name"),
+        ("/keys", named("a\u{200d}b"), "/name"),
+        ("/keys", named("\u{3164}"), "/name"),
+        ("/keys", named(&format!("a{}", "\u{336}".repeat(9))), "/name"),
+        ("/keys", login("expires_at", json!(1_732_137_600)), "/expires_at"),
+        ("/keys", login("networks", json!(["10.0.0.0/33"])), "/networks/0"),
+        ("/keys", login("networks", json!(["10.0.0.1", 7])), "/networks/1"),
+        ("/keys", login("daily_budget_millisats", json!(0)), "/daily_budget_millisats"),
+        ("/keys", login("requests_per_second", json!(0)), "/requests_per_second"),
+        ("/relays", relay(json!("https://one.example")), "/relay"),
+        ("/relays", relay(json!(7)), "/relay"),
+        ("DELETE /relays", json!({}), "/relay"),
+        ("DELETE /oidc/consents", json!({ "main_key": "x" }), "/client_id /main_key"),
+        ("DELETE /users/xyz", json!({}), "/main_key"),
+        (&*format!("DELETE /users/{user}?after=x"), json!({}), "/after"),
+        ("/profile/x", Value::Null, "/main_key"),
+        ("/profile/%ff", Value::Null, "/main_key"),
+        ("/nip05/example.com", Value::Null, "/identifier"),
+        ("/nip05/a@b@c", Value::Null, "/identifier"),
+        ("/nip05/ada@127.0.0.1", Value::Null, "/identifier"),
+        ("/nip05/ada@example.com%2Fx", Value::Null, "/identifier"),
+        ("/.well-known/nostr.json?name=a&name=b", Value::Null, "/name"),
+        ("/events/subscriptions?after=-1&limit=0&wait=61", Value::Null, "/after /limit /wait"),
+        ("/events/subscriptions?after=&limit=1001&wait=1.5", Value::Null, "/after /limit /wait"),
+        ("/events/subscriptions?after=%2B1&limit=null&wait=true", Value::Null, "/after /limit /wait"),
+        ("/events/subscriptions?after=9007199254740992", Value::Null, "/after"),
+        ("/events/subscriptions?after=%FF", Value::Null, "/after"),
+        ("/events/subscriptions?after=1&after=1", Value::Null, "/after"),
+        ("/events/subscriptions?%61fter=x", Value::Null, "/after"),
+        ("/webhooks/deliveries?status=lost", Value::Null, "/status"),
     ] {
-        let request = app.http.request(method.parse().unwrap(), app.url(path)).bearer_auth(TOKEN);
-        let response = request.json(&body).send().await.unwrap();
-        assert_eq!(response.status(), 422, "{path}");
-        let problem: Value = response.json().await.unwrap();
-        let mut pointers: Vec<_> =
-            problem["errors"].as_array().unwrap().iter().map(|error| error["pointer"].as_str().unwrap()).collect();
-        pointers.sort_unstable();
-        assert_eq!(pointers, expected, "{path} {problem}");
+        let (method, path) = path.split_once(' ').unwrap_or((if body.is_null() { "GET" } else { "POST" }, path));
+        let (status, problem) = app.call(method, path, body).await;
+        assert_eq!((status, &problem["code"]), (422, &json!("invalid_request")), "{method} {path}: {problem}");
+        assert_eq!(pointers(&problem).join(" "), expected, "{method} {path}: {problem}");
+        assert!(!problem.to_string().contains("127.0.0.1"), "{problem}");
     }
-    assert_eq!(app.engine.open_streams(), 1, "nothing was started");
-    app.stop().await;
+    let many = json!({ "main_key": user, "subkeys": vec!["zz"; 3_000] });
+    assert!(
+        app.call("POST", "/authenticate-key", many).await.1.to_string().len() < 4_096,
+        "a list of faults is bounded"
+    );
+    assert_eq!(
+        (app.engine.open_streams(), app.tickets.jobs(), app.keys.list().len()),
+        (open, 0, 0),
+        "nothing was started"
+    );
+    assert_eq!(app.call("POST", decision, json!({ "decision": "approve" })).await.0, 200, "nothing of this decided it");
+
+    // At the edge.
+    let both_cases: Vec<_> = distinct[..8].iter().flat_map(|key| [key.clone(), key.to_uppercase()]).collect();
+    for (path, body) in [
+        ("/key-handshake", json!({ "static_token": &long[1..] })),
+        ("/key-handshake", json!({ "static_token": "!~" })),
+        ("/login", json!({ "static_token": null })),
+        ("/authenticate-key", main(&user.to_uppercase())),
+        ("/authenticate-key", json!({ "main_key": user, "subkeys": both_cases })),
+        ("/authenticate-key", json!({ "main_key": user, "subkeys": [user] })),
+        ("/jwt/issue", hours(json!(8_760))),
+    ] {
+        assert_eq!(app.call("POST", path, body.clone()).await.0, 200, "{path} {body}");
+    }
+    for query in
+        ["", "&&", "after=9007199254740991", "after=00", "limit=1000&&after=0&", "wait=0", "a%zz=%ff&after%00=x"]
+    {
+        let (status, page) = app.call("GET", &format!("/events/subscriptions?{query}"), Value::Null).await;
+        assert_eq!((status, &page["done"]), (200, &json!(false)), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn large_bodies_are_refused_before_they_have_come() {
+    let app = TestApp::start().await;
+    let head = format!("{}Content-Type: application/json\r\n", head("POST", "/key-handshake"));
+    let chunk = format!("8000\r\n{}\r\n", " ".repeat(0x8000));
+    for (body, status) in [
+        ("Content-Length: 99999999999\r\n\r\n".to_owned(), 413),
+        (format!("Transfer-Encoding: chunked\r\n\r\n{}", chunk.repeat(9)), 413),
+        ("Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n".to_owned(), 200),
+    ] {
+        let mut raw = Raw::connect(&app).await;
+        raw.send(&format!("{head}{body}")).await;
+        assert_eq!(raw.answer().await.unwrap().status, status, "{body:.40}");
+    }
 }
 
 /// The first example of BOLT 11 that names an amount; it has expired long ago.

@@ -7,10 +7,10 @@ use reqwest::Response;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use usher_engine::ports::IdempotencyKey;
-use usher_engine::testing::COMMITS;
+use usher_engine::testing::{COMMITS, MINT, UNIT};
 use usher_engine::{IdempotentRequest, RenderedResponse};
 
-use crate::app::{REQUESTS, TestApp, eventually, key, within};
+use crate::app::{REQUESTS, TestApp, eventually, key, pointers, read, within};
 use crate::raw_client::{Raw, head};
 
 /// Calls with a key.
@@ -42,19 +42,29 @@ async fn repeated_request_replays_the_first_response() {
         ("/key-handshake", json!({ "static_token": "poster" })),
         ("/authenticate-key", json!({ "main_key": key(9).to_hex(), "subkeys": [] })),
         ("/jwt/issue", json!({ "target_key": key(9).to_hex(), "duration_hours": 1 })),
+        ("/calendar/next-occurrence", json!({ "calendar": "weekly", "from": 7 })),
+        ("/login", json!({})),
+        ("/verification/sessions", json!({})),
+        ("/cashu/mint", json!({ "mint_url": MINT, "unit": UNIT, "amount": 3 })),
+        ("/cashu/withdraw", json!({ "mint_url": MINT, "unit": UNIT, "amount": 3 })),
     ] {
         let id = format!("{path}-{}", body.to_string().len());
         let (first, replayed) = answer(&app, path, &id, &body).await;
         assert!(!replayed, "{path}");
-        let open = app.engine.open_streams();
+        let (open, jobs) = (app.engine.open_streams(), app.tickets.jobs());
         for _ in 0..3 {
             assert_eq!(answer(&app, path, &id, &body).await, (first.clone(), true), "{path}");
         }
-        // Quoted, as the draft has it, it is the same key.
+        // Quoted, as the draft has it, it is the same key; and spelled otherwise, it is the same body.
         assert_eq!(answer(&app, path, &format!("\"{id}\""), &body).await, (first.clone(), true), "{path}");
-        assert_eq!(app.engine.open_streams(), open, "{path}");
+        let spelled = app.post(path).header("idempotency-key", &id).header("content-type", "application/json");
+        let spelled = spelled.body(serde_json::to_string_pretty(&body).unwrap()).send().await.unwrap();
+        assert_eq!(spelled.headers()["idempotency-replayed"], "true");
+        assert_eq!((app.engine.open_streams(), app.tickets.jobs()), (open, jobs), "{path}");
+        let mut other = body.clone();
+        other["other"] = json!(1);
+        assert_eq!(code(call(&app, path, &id, &other).await).await.0, 409, "{path}");
     }
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -62,8 +72,7 @@ async fn key_is_bound_to_method_path_and_body() {
     let app = TestApp::start().await;
     let (first, _) = answer(&app, "/key-handshake", "k", &json!({})).await;
     let other = call(&app, "/key-handshake", "k", &json!({ "no_request": true })).await;
-    assert_eq!(other.status(), 409);
-    insta::assert_snapshot!(other.text().await.unwrap(), @r#"{"type":"urn:usher:error:idempotency_key_reused","title":"The idempotency key belongs to another request","status":409,"detail":"the key was used within 24 hours for the same endpoint with another body; use a new one","code":"idempotency_key_reused","request_id":"test"}"#);
+    assert_eq!(code(other).await, (409, "idempotency_key_reused".to_owned()));
     // No body at all is another one than `{}`, too.
     let none = app.post("/key-handshake").header("idempotency-key", "k").send().await.unwrap();
     assert_eq!(code(none).await, (409, "idempotency_key_reused".to_owned()));
@@ -79,42 +88,6 @@ async fn key_is_bound_to_method_path_and_body() {
     // Other methods take none.
     let read = app.get("/version").header("idempotency-key", "no good key").send().await.unwrap();
     assert_eq!(read.status(), 200);
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn body_is_compared_by_its_value() {
-    let app = TestApp::start().await;
-    let key = key(9).to_hex();
-    let send = async |body: String| {
-        let request = app.post("/authenticate-key").header("idempotency-key", "k");
-        let response = request.header("content-type", "application/json").body(body).send().await.unwrap();
-        let replayed = response.headers().contains_key("idempotency-replayed");
-        (response.status().as_u16(), replayed, response.text().await.unwrap())
-    };
-    let (status, replayed, first) = send(format!(r#"{{"main_key":"{key}","subkeys":[]}}"#)).await;
-    assert_eq!((status, replayed), (200, false));
-    for same in [
-        format!(r#"{{"subkeys":[],"main_key":"{key}"}}"#),
-        format!("\r\n{{ \"main_key\" : \"{key}\",\t\"subkeys\" : [ ] }}\n"),
-        format!(r#"{{"\u006dain_key":"{key}","subkeys":[]}}"#),
-    ] {
-        assert_eq!(send(same.clone()).await, (200, true, first.clone()), "{same}");
-    }
-    let twice = send(format!(r#"{{"main_key":"{key}","main_key":"{key}","subkeys":[]}}"#)).await;
-    assert_eq!(twice.0, 409, "a repeated member: {twice:?}");
-    let open = app.engine.open_streams();
-    assert_eq!(send(format!(r#"{{"main_key":"{key}","subkeys":["{key}"]}}"#)).await.0, 409);
-    assert_eq!(app.engine.open_streams(), open);
-
-    let jwt = |hours: &str| format!(r#"{{"target_key":"{key}","duration_hours":{hours}}}"#);
-    let issue = async |hours| {
-        let request = app.post("/jwt/issue").header("idempotency-key", "k").header("content-type", "application/json");
-        request.body(jwt(hours)).send().await.unwrap().text().await.unwrap()
-    };
-    let first = issue("10").await;
-    assert_eq!((issue("10.0").await, issue("1e1").await), (first.clone(), first));
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -140,7 +113,6 @@ async fn record_of_an_earlier_version_is_replayed() {
         assert_eq!(response.text().await.unwrap() == "{\"first\":true}", status == 200, "{body}");
     }
     assert_eq!(app.engine.open_streams(), open, "nothing was done again");
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -153,7 +125,6 @@ async fn concurrent_requests_with_one_key_run_once() {
     assert_eq!(answers.iter().filter(|(_, replayed)| !replayed).count(), 1);
     assert_eq!(answers.into_iter().map(|(answer, _)| answer).collect::<HashSet<_>>().len(), 1);
     assert_eq!(app.engine.open_streams(), before + 1);
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -173,7 +144,6 @@ async fn error_responses_are_not_stored() {
     assert!(!answer(&app, "/authenticate-key", "k", &right).await.1, "mended, and tried again");
     assert!(answer(&app, "/authenticate-key", "k", &right).await.1);
     assert_eq!(code(call(&app, "/nothing", "k", &right).await).await.0, 404);
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -202,30 +172,13 @@ async fn failed_first_request_lets_the_second_run() {
     assert!(!second.headers().contains_key("idempotency-replayed"), "it did the work");
     assert!(answer(&app, "/key-handshake", "k", &body).await.1);
     assert_eq!(app.engine.open_streams(), before + 1);
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn stored_responses_survive_a_restart() {
-    let app = TestApp::start().await;
-    let (handshake, jwt) = (json!({}), json!({ "target_key": key(9).to_hex(), "duration_hours": 1 }));
-    let first = answer(&app, "/key-handshake", "k", &handshake).await.0;
-    let token = answer(&app, "/jwt/issue", "k", &jwt).await.0;
-    let mut again = TestApp::builder();
-    again.folder = Some(app.stop_and_leave_database().await);
-    let app = again.start().await;
-    assert_eq!(answer(&app, "/key-handshake", "k", &handshake).await, (first, true));
-    assert_eq!(answer(&app, "/jwt/issue", "k", &jwt).await, (token, true));
-    let other = call(&app, "/key-handshake", "k", &json!({ "no_request": true })).await;
-    assert_eq!(other.status(), 409);
-    app.stop().await;
 }
 
 #[tokio::test]
 async fn response_is_stored_after_a_client_disconnect() {
     let app = TestApp::start().await;
     let before = app.engine.open_streams();
-    for round in 0..20_u64 {
+    for round in 0..6_u64 {
         app.store.hold(REQUESTS);
         let asked = app.store.calls(REQUESTS);
         let mut raw = Raw::connect(&app).await;
@@ -246,19 +199,16 @@ async fn response_is_stored_after_a_client_disconnect() {
         let (first, _) = answer(&app, "/key-handshake", &round.to_string(), &json!({})).await;
         assert_eq!(answer(&app, "/key-handshake", &round.to_string(), &json!({})).await, (first, true));
     }
-    eventually(|| (app.engine.open_streams() == before + 20).then_some(())).await;
+    eventually(|| (app.engine.open_streams() == before + 6).then_some(())).await;
     app.stop().await;
 }
 
 #[tokio::test]
 async fn invalid_keys_are_refused() {
     let app = TestApp::start().await;
-    let long = "x".repeat(256);
-    for wrong in ["", "\"", "\"\"", "two words", "\"x", "\"x\" y", &long] {
-        let refused = call(&app, "/key-handshake", wrong, &json!({})).await;
-        assert_eq!(refused.status(), 422, "{wrong}");
-        let body: Value = refused.json().await.unwrap();
-        assert_eq!(body["errors"][0]["pointer"], "/Idempotency-Key", "{wrong}");
+    for wrong in ["", "two words", &"x".repeat(256)] {
+        let (status, body) = read(app.post("/key-handshake").header("idempotency-key", wrong)).await;
+        assert_eq!((status, pointers(&body)), (422, vec!["/Idempotency-Key"]), "{wrong}");
         assert!(wrong.len() < 3 || !body.to_string().contains(wrong), "{wrong}");
     }
     let twice = app.post("/key-handshake").header("idempotency-key", "a").header("idempotency-key", "a");
@@ -268,7 +218,6 @@ async fn invalid_keys_are_refused() {
     assert_eq!(refused.status(), 415);
     let large = json!({ "x": "x".repeat(256 * 1024) });
     assert_eq!(call(&app, "/key-handshake", "a", &large).await.status(), 413);
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -279,8 +228,7 @@ async fn stalled_requests_are_limited_and_time_out() {
     let app = builder.start().await;
     app.store.hold(REQUESTS);
     let body = json!({});
-    let calls = (0..5).map(|number| async move { number.to_string() });
-    let keys = futures_util::future::join_all(calls).await;
+    let keys = [0, 1, 2, 3, 4].map(|number| number.to_string());
     let calls = keys.iter().map(|key| call(&app, "/key-handshake", key, &body));
     for response in futures_util::future::join_all(calls).await {
         assert_eq!(code(response).await, (503, "deadline_exceeded".to_owned()));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use usher_api::TrustedProxies;
 use usher_engine::testing::MINT;
 
-use crate::app::{TestApp, eventually, key, within};
+use crate::app::{TestApp, eventually, key, pointers, token_of, within};
 use crate::sockets::client::Client;
 
 /// A key that was created with these fields beside its name: its id and its secret.
@@ -87,8 +87,7 @@ impl Answer {
 }
 
 async fn revoke(app: &TestApp, id: &str) {
-    let revoked = app.http.delete(app.url(&format!("/keys/{id}"))).bearer_auth(crate::app::TOKEN).send().await.unwrap();
-    assert_eq!(revoked.status(), 200);
+    assert_eq!(app.request("DELETE", &format!("/keys/{id}")).send().await.unwrap().status(), 200);
 }
 
 const ADMIN: [&str; 3] = ["admin", "login", "events:read"];
@@ -117,13 +116,11 @@ async fn key_may_do_what_its_scopes_say() {
         assert_eq!(answer.status, 403, "{method} {path}");
         if !scope.is_empty() {
             assert_eq!((answer.code().1, &answer.body["scope"]), ("scope_missing", &json!(scope)), "{method} {path}");
-            assert!(answer.body["detail"].as_str().unwrap().contains(scope));
         }
     }
     // A wrong path or method is what it is.
     assert_eq!(shop.get("/nothing").await.status, 404);
     assert_eq!(shop.delete("/payments").await.status, 405);
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -135,7 +132,7 @@ async fn keys_are_listed_without_secrets_and_survive_a_restart() {
     });
     let holder = Holder::of(&app, fields).await;
     assert_eq!(holder.get("/version").await.status, 200);
-    let list: Value = app.get("/keys").send().await.unwrap().json().await.unwrap();
+    let list = app.read("/keys").await;
     assert_eq!(
         list["keys"],
         json!([{
@@ -160,36 +157,8 @@ async fn keys_are_listed_without_secrets_and_survive_a_restart() {
     let app = again.start().await;
     let holder = Holder { app: &app, id, secret };
     assert_eq!(holder.get("/version").await.status, 200);
-    let list: Value = app.get("/keys").send().await.unwrap().json().await.unwrap();
+    let list = app.read("/keys").await;
     assert_eq!(list["keys"][0]["last_used_at"], 1_732_137_600, "it was stored when the service stopped");
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn wrong_fields_of_a_new_key_are_named() {
-    let app = TestApp::start().await;
-    for (fields, pointer) in [
-        (json!({}), "/scopes"),
-        (json!({ "scopes": [] }), "/scopes"),
-        (json!({ "scopes": ["login", "root"] }), "/scopes/1"),
-        (json!({ "scopes": ["Login"] }), "/scopes/0"),
-        (json!({ "scopes": "login" }), "/scopes"),
-        (json!({ "scopes": ["login"], "name": " " }), "/name"),
-        (json!({ "scopes": ["login"], "name": "a\nb" }), "/name"),
-        (json!({ "scopes": ["login"], "name": "a\u{202e}b" }), "/name"),
-        (json!({ "scopes": ["login"], "name": "a\u{200d}b" }), "/name"),
-        (json!({ "scopes": ["login"], "name": "\u{3164}" }), "/name"),
-        (json!({ "scopes": ["login"], "name": format!("a{}", "\u{336}".repeat(9)) }), "/name"),
-        (json!({ "scopes": ["login"], "expires_at": 1_732_137_600 }), "/expires_at"),
-        (json!({ "scopes": ["login"], "networks": ["10.0.0.0/33"] }), "/networks/0"),
-        (json!({ "scopes": ["login"], "networks": ["10.0.0.1", 7] }), "/networks/1"),
-        (json!({ "scopes": ["login"], "daily_budget_millisats": 0 }), "/daily_budget_millisats"),
-        (json!({ "scopes": ["login"], "requests_per_second": 0 }), "/requests_per_second"),
-    ] {
-        let answer: Value = ask_for_key(app.post("/keys"), fields).await.json().await.unwrap();
-        assert_eq!((&answer["code"], &answer["errors"][0]["pointer"]), (&json!("invalid_request"), &json!(pointer)));
-    }
-    app.stop().await;
 }
 
 /// Escalation: no key leads to one that may do more.
@@ -242,7 +211,6 @@ async fn key_cannot_create_or_rotate_one_that_may_do_more() {
     for answer in [own.get("/keys").await, own.post("/keys", json!({ "name": "x", "scopes": ["admin"] })).await] {
         assert_eq!(answer.code(), (403, "own_streams_only"));
     }
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -267,7 +235,7 @@ async fn rotated_secret_is_accepted_until_the_overlap_ends() {
         assert_eq!(old.post(&path, body).await.code(), (422, "invalid_request"), "{path}");
     }
     socket.done("ping", json!({})).await;
-    let list: Value = app.get("/keys").send().await.unwrap().json().await.unwrap();
+    let list = app.read("/keys").await;
     let previous = json!({ "accepted_until": 1_732_137_660, "last_used_at": 1_732_137_600 });
     assert_eq!(list["keys"][0]["previous"], previous);
     // Set back, it lasts no longer.
@@ -285,7 +253,6 @@ async fn rotated_secret_is_accepted_until_the_overlap_ends() {
     }
     let unknown = app.post(&format!("/keys/{}/rotate", "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")).json(&json!({})).send();
     assert_eq!(unknown.await.unwrap().status(), 404);
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -308,8 +275,7 @@ async fn revocation_ends_what_is_open_at_once() {
     while within(events.chunk()).await.unwrap().is_some() {}
     while within(all.chunk()).await.unwrap().is_some() {}
     assert_eq!(holder.get(&format!("/events/{stream}")).await.code(), (401, "unauthorized"));
-    let again = app.http.delete(app.url(&format!("/keys/{}", holder.id))).bearer_auth(crate::app::TOKEN).send();
-    assert_eq!(again.await.unwrap().status(), 404);
+    assert_eq!(app.request("DELETE", &format!("/keys/{}", holder.id)).send().await.unwrap().status(), 404);
     // What it has started continues.
     assert_eq!(app.get(&format!("/events/{stream}")).send().await.unwrap().status(), 200);
     app.stop().await;
@@ -327,9 +293,8 @@ async fn expiry_ends_what_is_open_and_follows_no_clock_that_is_set_back() {
     app.clock.turn(Duration::from_secs(1));
     assert_eq!(holder.get("/version").await.status, 401);
     assert_eq!(socket.end().await, 4001);
-    let list: Value = app.get("/keys").send().await.unwrap().json().await.unwrap();
+    let list = app.read("/keys").await;
     assert_eq!(list["keys"][0]["expired"], true);
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -350,7 +315,6 @@ async fn key_is_accepted_from_its_networks_only() {
     let answer = stranger.ask("auth", json!({ "token": far.secret })).await;
     assert_eq!(answer["type"], "error", "{answer}");
     assert_eq!(stranger.end().await, 4001);
-    app.stop().await;
 }
 
 /// Whatever it may do: a leaked key takes neither the token's places nor those of all keys.
@@ -388,7 +352,6 @@ async fn one_key_leaves_places_to_others() {
     within(app.handshake(json!({}))).await;
     waiting.iter().for_each(tokio::task::JoinHandle::abort);
     app.tickets.hang(None);
-    app.stop().await;
 }
 
 /// A proxy of the pages is believed there alone: whoever reaches the API from its address would choose another one.
@@ -434,10 +397,7 @@ async fn streams_of_others_do_not_exist_for_a_key_that_sees_only_its_own() {
     // What is open under a static token of another client is not shown.
     for token in ["t", &other.id] {
         let answer = one.post("/key-handshake", json!({ "static_token": token })).await;
-        assert_eq!(
-            (answer.code(), &answer.body["errors"][0]["pointer"]),
-            ((422, "invalid_request"), &json!("/static_token"))
-        );
+        assert_eq!((answer.status, pointers(&answer.body)), (422, vec!["/static_token"]));
     }
     // Lists, page by page.
     let mut listed = Vec::new();
@@ -469,7 +429,6 @@ async fn streams_of_others_do_not_exist_for_a_key_that_sees_only_its_own() {
     for path in ["/metrics", "/health/ready", "/wallet/info", "/cashu/balances", "/webhooks/deliveries"] {
         assert_eq!(one.get(path).await.code(), (403, "own_streams_only"), "{path}");
     }
-    app.stop().await;
 }
 
 /// The live feed shows a restricted key its own events only.
@@ -483,9 +442,7 @@ async fn live_feed_leaves_out_the_events_of_others() {
     let (_, token) = app.handshake(json!({})).await;
     app.scan(&token, key(3)).await;
     let answer = one.post("/key-handshake", json!({})).await;
-    let own =
-        answer.body["url"].as_str().unwrap().split("token=").nth(1).unwrap().split('&').next().unwrap().to_owned();
-    app.scan(&own, key(4)).await;
+    app.scan(&token_of(&answer.body), key(4)).await;
     let mut seen = String::new();
     while !seen.contains("event: KeyHandshake") {
         let chunk = within(feed.chunk()).await.unwrap().unwrap();
@@ -493,7 +450,6 @@ async fn live_feed_leaves_out_the_events_of_others() {
     }
     assert!(seen.contains(answer.body["stream_id"].as_str().unwrap()), "{seen}");
     assert!(seen.contains(&key(4).to_hex()) && !seen.contains(&key(3).to_hex()), "{seen}");
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -509,7 +465,6 @@ async fn each_key_has_idempotency_keys_of_its_own() {
     let first = [post(None).await, post(Some(&one)).await, post(Some(&other)).await];
     assert!(first[0] != first[1] && first[1] != first[2] && first[0] != first[2], "{first:?}");
     assert_eq!([post(None).await, post(Some(&one)).await, post(Some(&other)).await], first);
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -521,7 +476,6 @@ async fn repeated_creation_gives_the_same_key_without_its_secret() {
     assert!(first["secret"].is_string() && again.get("secret").is_none());
     assert_eq!(again["key"], first["key"]);
     assert_eq!(app.keys.list().len(), 1);
-    app.stop().await;
 }
 
 /// A key that is revoked while it creates another one: one of the two comes first.
@@ -538,5 +492,4 @@ async fn revocation_and_creation_at_the_same_time_leave_no_key_of_a_revoked_one_
             revoke(&app, &child.id.to_string()).await;
         }
     }
-    app.stop().await;
 }

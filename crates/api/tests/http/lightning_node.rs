@@ -142,22 +142,10 @@ async fn start() -> (TestApp, Arc<ScriptedNode>) {
     (builder.start().await, node)
 }
 
-impl TestApp {
-    async fn ask(&self, path: &str) -> (u16, Value) {
-        let response = self.get(path).send().await.unwrap();
-        (response.status().as_u16(), response.json().await.unwrap())
-    }
-
-    async fn tell(&self, path: &str, body: &Value) -> (u16, Value) {
-        let response = self.post(path).json(body).send().await.unwrap();
-        (response.status().as_u16(), response.json().await.unwrap())
-    }
-}
-
 #[tokio::test]
 async fn a_node_that_does_not_run_is_described() {
     let (app, _node) = start().await;
-    let (status, body) = app.ask("/wallet/info").await;
+    let (status, body) = app.call("GET", "/wallet/info", Value::Null).await;
     assert_eq!(status, 200);
     let node = json!({
         "node_id": "02ee", "synced_at": null, "height": 7,
@@ -171,7 +159,7 @@ async fn a_node_that_does_not_run_is_described() {
         "backend": "embedded", "balance": 40, "alias": null, "network": "signet", "notifications": true, "node": node,
     });
     assert_eq!(body, expected);
-    let (status, body) = app.ask("/wallet/channels").await;
+    let (status, body) = app.call("GET", "/wallet/channels", Value::Null).await;
     assert_eq!((status, &body["channels"][0]["channel_id"]), (200, &json!("ab")));
 }
 
@@ -194,20 +182,17 @@ async fn a_channel_is_opened_under_its_idempotency_key() {
     assert_eq!(opened.len(), 3, "the second request got the first response");
     assert!(opened[0].key.is_some() && opened[0].key != opened[1].key && opened[2].key.is_none());
     assert_eq!((opened[0].amount, opened[0].peer.as_deref()), (5_000, Some("03aa@host:1")));
-
-    let (status, body) = app.tell("/wallet/channels", &json!({ "amount": 5_001 })).await;
-    assert_eq!((status, &body["errors"][0]["pointer"]), (422, &json!("/amount")));
 }
 
 #[tokio::test]
 async fn closing_addresses_and_prices_are_passed_on() {
     let (app, node) = start().await;
-    assert_eq!(app.tell("/wallet/channels/ab/close", &json!({})).await, (200, json!({ "status": "closing" })));
-    assert_eq!(app.tell("/wallet/channels/cd/close", &json!({ "force": true })).await.0, 200);
+    assert_eq!(app.call("POST", "/wallet/channels/ab/close", json!({})).await, (200, json!({ "status": "closing" })));
+    assert_eq!(app.call("POST", "/wallet/channels/cd/close", json!({ "force": true })).await.0, 200);
     assert_eq!(*node.closed.lock(), [("ab".to_owned(), false), ("cd".to_owned(), true)]);
-    assert_eq!(app.tell("/wallet/addresses", &json!({})).await, (200, json!({ "address": "bcrt1q" })));
+    assert_eq!(app.call("POST", "/wallet/addresses", json!({})).await, (200, json!({ "address": "bcrt1q" })));
     let cost = json!({ "opens_channel": true, "opening_fee": 3 });
-    assert_eq!(app.tell("/wallet/receiving-cost", &json!({ "amount": 300 })).await, (200, cost));
+    assert_eq!(app.call("POST", "/wallet/receiving-cost", json!({ "amount": 300 })).await, (200, cost));
 }
 
 #[tokio::test]
@@ -222,9 +207,9 @@ async fn errors_of_the_node_have_codes() {
         (NodeError::InvalidPeer("no peer".to_owned()), 422, "invalid_request"),
     ] {
         *node.fails.lock() = Some(error.clone());
-        let (answered, body) = app.tell("/wallet/channels/ab/close", &json!({})).await;
+        let (answered, body) = app.call("POST", "/wallet/channels/ab/close", json!({})).await;
         assert_eq!((answered, body["code"].as_str()), (status, Some(code)), "{error:?}");
-        let (answered, _) = app.tell("/wallet/channels", &json!({ "amount": 1_000 })).await;
+        let (answered, _) = app.call("POST", "/wallet/channels", json!({ "amount": 1_000 })).await;
         assert_eq!(answered, status, "{error:?}");
     }
 }
@@ -232,12 +217,12 @@ async fn errors_of_the_node_have_codes() {
 #[tokio::test]
 async fn without_a_node_of_its_own_the_service_says_so() {
     let app = TestApp::start().await;
-    let (status, body) = app.ask("/wallet/channels").await;
+    let (status, body) = app.call("GET", "/wallet/channels", Value::Null).await;
     assert_eq!((status, body["code"].as_str()), (503, Some("wallet_not_configured")));
     assert!(body["detail"].as_str().unwrap().contains("embedded"), "{body}");
-    assert_eq!(app.tell("/wallet/addresses", &json!({})).await.0, 503);
-    assert_eq!(app.tell("/wallet/receiving-cost", &json!({ "amount": 1 })).await.0, 503);
-    let (status, body) = app.tell("/wallet/send", &json!({ "address": "bc1q", "amount": "all" })).await;
+    assert_eq!(app.call("POST", "/wallet/addresses", json!({})).await.0, 503);
+    assert_eq!(app.call("POST", "/wallet/receiving-cost", json!({ "amount": 1 })).await.0, 503);
+    let (status, body) = app.call("POST", "/wallet/send", json!({ "address": "bc1q", "amount": "all" })).await;
     assert_eq!((status, body["code"].as_str()), (503, Some("wallet_not_configured")));
 }
 
@@ -252,16 +237,16 @@ async fn money_is_sent_on_chain_once_for_each_key() {
         streams.push(response.json::<Value>().await.unwrap()["stream_id"].as_str().unwrap().to_owned());
     }
     assert!(streams[0] == streams[1] && streams[1] != streams[2], "{streams:?}");
-    let (_, page) = app.ask(&format!("/events/{}?wait=30", streams[0])).await;
+    let (_, page) = app.call("GET", &format!("/events/{}?wait=30", streams[0]), Value::Null).await;
     let expected = json!({
         "status": "sending", "txid": "ab".repeat(32), "amount_millisats": 50_000, "fees_paid": 141_000, "request_id": "theirs",
     });
     assert_eq!(page["events"][0]["data"], expected);
-    app.ask(&format!("/events/{}?wait=30", streams[2])).await;
+    app.call("GET", &format!("/events/{}?wait=30", streams[2]), Value::Null).await;
     let sent = node.sent.lock().clone();
     assert_eq!(sent.len(), 2);
     assert_eq!((sent[0].fee_rate, sent[0].most, sent[0].amount), (1_000, 332_000, OnChainAmount::Exactly(50_000)));
-    let (_, books) = app.ask("/payments").await;
+    let (_, books) = app.call("GET", "/payments", Value::Null).await;
     let booked = &books["payments"][0];
     assert!(booked["txid"] == "ab".repeat(32) && booked["payment_hash"].is_null(), "{books}");
     assert_eq!(
@@ -272,19 +257,8 @@ async fn money_is_sent_on_chain_once_for_each_key() {
 }
 
 #[tokio::test]
-async fn requests_that_cannot_be_sent_on_chain_name_their_field() {
+async fn what_the_node_refuses_to_send_names_its_field() {
     let (app, node) = start().await;
-    for (body, pointer) in [
-        (json!({ "address": "bc1q", "amount": 1_001 }), "/amount"),
-        (json!({ "address": "bc1q", "amount": "some" }), "/amount"),
-        (json!({ "address": "bc1q", "amount": 0 }), "/amount"),
-        (json!({ "address": "bc1q", "amount": 1_000, "fee_rate": 1_001 }), "/fee_rate"),
-        (json!({ "address": "bc1q", "amount": 1_000, "fee_rate": 0 }), "/fee_rate"),
-        (json!({ "amount": 1_000 }), "/address"),
-    ] {
-        let (status, answered) = app.tell("/wallet/send", &body).await;
-        assert_eq!((status, &answered["errors"][0]["pointer"]), (422, &json!(pointer)), "{body}: {answered}");
-    }
     for (error, status, pointer) in [
         (NodeError::InvalidAddress("is of another network".to_owned()), 422, "/address"),
         (NodeError::InvalidAmount("too much".to_owned()), 422, "/amount"),
@@ -292,7 +266,7 @@ async fn requests_that_cannot_be_sent_on_chain_name_their_field() {
         (NodeError::Unavailable("it waits".to_owned()), 502, ""),
     ] {
         *node.fails.lock() = Some(error.clone());
-        let (answered, body) = app.tell("/wallet/send", &json!({ "address": "bc1q", "amount": "all" })).await;
+        let (answered, body) = app.call("POST", "/wallet/send", json!({ "address": "bc1q", "amount": "all" })).await;
         assert_eq!(answered, status, "{error:?}: {body}");
         assert_eq!(body["errors"][0]["pointer"].as_str().unwrap_or_default(), pointer, "{body}");
     }

@@ -56,13 +56,12 @@ async fn requests_per_second_are_limited() {
     let refused = ask().await;
     assert_eq!(refused.status(), 429);
     assert_eq!(refused.headers()["retry-after"], "1");
-    insta::assert_snapshot!(refused.text().await.unwrap(), @r#"{"type":"urn:usher:error:rate_limited","title":"Too many requests","status":429,"detail":"more requests per second than limits.requests_per_second allows","code":"rate_limited","request_id":"test"}"#);
+    assert!(refused.text().await.unwrap().contains("\"code\":\"rate_limited\""));
     assert_eq!(app.get("/nothing").send().await.unwrap().status(), 429, "routes that do not exist count too");
     app.clock.turn(Duration::from_secs(1));
     for status in [200, 200, 200, 429] {
         assert_eq!(ask().await.status(), status);
     }
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -81,26 +80,10 @@ async fn open_streams_are_limited() {
     let body: Value = refused.json().await.unwrap();
     assert_eq!(body["code"], "overloaded");
     assert_eq!(app.engine.open_streams(), 3 + 1, "the reserved stream is no operation");
-    app.stop().await;
 }
 
 #[tokio::test]
-async fn missing_body_is_408() {
-    let mut builder = TestApp::builder();
-    builder.limits.body_timeout = Duration::from_millis(200);
-    let app = builder.start().await;
-    let mut raw = Raw::connect(&app).await;
-    let head = head("POST", "/key-handshake");
-    raw.send(&format!("{head}Content-Type: application/json\r\nContent-Length: 20\r\n\r\n{{")).await;
-    let answer = raw.answer().await.unwrap();
-    assert_eq!(answer.status, 408);
-    assert!(answer.body.contains("\"code\":\"body_timeout\""));
-    assert!(raw.closed().await.is_empty(), "what would come now is no request");
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn slow_body_is_408() {
+async fn slow_or_missing_body_is_408() {
     let mut builder = TestApp::builder();
     builder.limits.body_timeout = Duration::from_millis(300);
     let app = builder.start().await;
@@ -120,5 +103,10 @@ async fn slow_body_is_408() {
     crate::app::within(reader.read_exact(&mut answer)).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 408");
     dripping.abort();
-    app.stop().await;
+
+    let mut missing = Raw::connect(&app).await;
+    missing.send(&format!("{head}Content-Type: application/json\r\nContent-Length: 20\r\n\r\n{{")).await;
+    let answer = missing.answer().await.unwrap();
+    assert!(answer.status == 408 && answer.body.contains("\"code\":\"body_timeout\""), "{answer:?}");
+    assert!(missing.closed().await.is_empty(), "what would come now is no request");
 }

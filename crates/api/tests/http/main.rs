@@ -20,6 +20,7 @@ mod jwt;
 mod keys;
 mod lightning_node;
 mod limits;
+mod lists;
 mod login;
 mod openapi_document;
 mod openid;

@@ -47,7 +47,6 @@ async fn ready_only_while_all_parts_are() {
 
     assert_eq!(app.http.get(app.url("/health")).send().await.unwrap().status(), 200, "alive all the same");
     assert_eq!(app.http.get(app.url("/health/ready")).send().await.unwrap().status(), 401);
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -67,7 +66,6 @@ async fn a_mint_that_is_away_is_shown_and_leaves_the_service_ready() {
     let listed = body["tickets"]["mints"].as_array().unwrap();
     let away = json!({ "mint_url": "https://away.example", "responds": false, "unfinished_jobs": 2 });
     assert_eq!((listed.len(), &listed[0]), (100, &away));
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -103,7 +101,6 @@ async fn metrics_are_in_prometheus_format() {
     usher_refused_total{reason="a \"quoted\"\\\nline"} 3
     "#);
     assert_eq!(sample(&metrics, r#"usher_build_info{version="1.2.3",commit="abcdef0"}"#), Some(1.0));
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -130,7 +127,6 @@ async fn request_metrics_have_no_client_supplied_labels() {
     for kept_out in ["s3cret", "S3CRET", "01934b1c", &stream, TOKEN] {
         assert!(!metrics.contains(kept_out), "{kept_out}");
     }
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -171,5 +167,4 @@ async fn waiting_clients_are_counted_while_they_wait() {
     poll.abort();
     drop(one);
     are([0.0; 4]).await;
-    app.stop().await;
 }

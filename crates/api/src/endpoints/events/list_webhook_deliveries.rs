@@ -76,22 +76,3 @@ pub(crate) async fn list_webhook_deliveries(
     let next = deliveries.last().filter(|_| more).map(|last| last.id.clone());
     Ok(Json(List { deliveries, next }))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn default_is_the_first_page_of_failed_deliveries() {
-        let expected = Parameters { status: DeliveryStatus::Failed, page: PageQuery { after: None, limit: 100 } };
-        assert_eq!(Parameters::read(None), Ok(expected));
-    }
-
-    #[test]
-    fn every_invalid_parameter_is_reported() {
-        let errors = Parameters::read(Some("status=lost&after=x&limit=0")).unwrap_err();
-        let pointers: Vec<_> = errors.iter().map(|error| error.pointer.as_str()).collect();
-        assert_eq!(pointers, ["/status", "/after", "/limit"]);
-        assert!(Parameters::read(Some("status=failed&status=failed")).is_err());
-    }
-}

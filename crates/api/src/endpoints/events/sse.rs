@@ -138,17 +138,4 @@ mod tests {
         data: "b\n":2}}
         "#);
     }
-
-    #[test]
-    fn removed_events_are_announced_first() {
-        let event = Event { index: 7, event_type: EventType::StatusUpdate, timestamp: 9, data: "{}".into() };
-        insta::assert_snapshot!(write(&EventPage { events: vec![event], next: 8, first: Some(7), done: false, paid_late_until: None }), @r#"
-        event: removed
-        data: {"first":7}
-
-        id: 7
-        event: StatusUpdate
-        data: {"index":7,"type":"StatusUpdate","timestamp":9,"data":{}}
-        "#);
-    }
 }

@@ -23,8 +23,6 @@ async fn close_frame_is_answered() {
     let mut client = Client::open_as_stranger(&app).await;
     client.stream.send(Message::Close(None)).await.unwrap();
     assert_eq!(client.hear_or_end().await, Err(None));
-    drop(client);
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -45,8 +43,6 @@ async fn client_that_does_not_answer_pings_is_disconnected() {
     assert_eq!(dead.end().await, 4009);
     app.scan(&token, key(1)).await;
     assert_eq!(living.event(&stream).await.0, 0);
-    drop((living, dead));
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -61,6 +57,4 @@ async fn sockets_count_as_connections_until_they_end() {
     // Without a goodbye.
     drop(two);
     within(async { while Client::try_open(app.address, None).await.is_err() {} }).await;
-    drop(one);
-    app.stop().await;
 }

@@ -31,5 +31,4 @@ async fn independent_client_library_works() {
     assert_eq!(indexes, [1, 2, 3, 4]);
     assert_eq!(events[3]["data"]["main_key"], key(5).to_hex());
     assert_eq!(said["pieces"]["id"], "in pieces");
-    app.stop().await;
 }

@@ -64,27 +64,3 @@ impl CloseReason {
         self.code().map(|code| CloseFrame { code: CloseCode::from(code), reason: reason.into() })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_close_reason_is_a_valid_frame() {
-        for reason in [
-            CloseReason::Stopping,
-            CloseReason::Protocol,
-            CloseReason::Binary,
-            CloseReason::NotText,
-            CloseReason::TooLarge,
-            CloseReason::Full,
-            CloseReason::Unauthenticated,
-            CloseReason::SlowReader,
-            CloseReason::Silent,
-        ] {
-            let frame = reason.frame().unwrap();
-            assert!(frame.code.is_allowed() && frame.reason.len() <= 123, "{reason:?}");
-        }
-        assert_eq!((CloseReason::Client.frame(), CloseReason::Broken.frame()), (None, None));
-    }
-}
