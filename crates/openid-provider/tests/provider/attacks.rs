@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::{Request, StatusCode};
-use serde_json::json;
 
-use crate::fixture::{CALLBACK, Fixture, ISSUER, SECRET, VERIFIER, authorize_with, challenge, claims};
+use crate::fixture::{CALLBACK, Fixture, ISSUER, SECRET, VERIFIER, authorize_with, challenge};
 
 /// A request with a redirect URI that is not the client's leads nowhere, whatever else it says.
 #[tokio::test]
@@ -35,12 +34,9 @@ async fn redirect_uris_are_compared_exactly() {
             fixture.browser().get(&fixture, &path).await.is_page(StatusCode::BAD_REQUEST);
         }
     }
-    for client in ["", "nobody", "shop' OR 1=1"] {
-        fixture
-            .browser()
-            .get(&fixture, &authorize_with(&[("client_id", client)]))
-            .await
-            .is_page(StatusCode::BAD_REQUEST);
+    for client in ["", "nobody"] {
+        let path = authorize_with(&[("client_id", client)]);
+        fixture.browser().get(&fixture, &path).await.is_page(StatusCode::BAD_REQUEST);
     }
     for twice in ["redirect_uri=https%3A%2F%2Fevil.example%2F", "client_id=spa"] {
         let path = format!("{}&{twice}", authorize_with(&[]));
@@ -69,17 +65,9 @@ async fn public_clients_have_any_port_of_loopback() {
             Some(code) => code,
             None => browser.allow(&fixture, &asked).await,
         };
-        let form = |uri| {
-            [
-                ("grant_type", "authorization_code"),
-                ("code", code.as_str()),
-                ("redirect_uri", uri),
-                ("code_verifier", VERIFIER),
-            ]
-        };
-        let other = fixture.token("native", None, &form("http://127.0.0.1:2/cb")).await;
+        let other = fixture.redeem_as("native", None, &code, "http://127.0.0.1:2/cb", VERIFIER).await;
         assert_eq!(other.json()["error"], "invalid_grant", "it is compared with that of the request");
-        assert_eq!(fixture.token("native", None, &form(uri)).await.status, StatusCode::OK, "{uri}");
+        assert_eq!(fixture.redeem_as("native", None, &code, uri, VERIFIER).await.status, StatusCode::OK, "{uri}");
     }
     for uri in [
         "http://127.0.0.1:0/cb",
@@ -153,13 +141,8 @@ async fn pkce_is_not_downgraded() {
     let code = fixture.code(&mut browser).await;
     let other = "another-verifier-another-verifier-another-verifier";
     for verifier in ["", &challenge(), other, &VERIFIER[1..], &"x".repeat(1_000)] {
-        let form = [
-            ("grant_type", "authorization_code"),
-            ("code", code.as_str()),
-            ("redirect_uri", CALLBACK),
-            ("code_verifier", verifier),
-        ];
-        assert_eq!(fixture.token("shop", Some(SECRET), &form).await.json()["error"], "invalid_grant", "{verifier}");
+        let reply = fixture.redeem_as("shop", Some(SECRET), &code, CALLBACK, verifier).await;
+        assert_eq!(reply.json()["error"], "invalid_grant", "{verifier}");
     }
     assert_eq!(fixture.redeem(&code).await.status, StatusCode::OK);
 
@@ -170,15 +153,9 @@ async fn pkce_is_not_downgraded() {
         [("client_id", "gitea"), ("redirect_uri", callback), ("code_challenge", ""), ("code_challenge_method", "")];
     let asked = browser.get(&fixture, &authorize_with(&bare)).await;
     let code = browser.allow(&fixture, &asked).await;
-    let mut form = vec![
-        ("grant_type", "authorization_code"),
-        ("code", code.as_str()),
-        ("redirect_uri", callback),
-        ("code_verifier", VERIFIER),
-    ];
-    assert_eq!(fixture.token("gitea", Some(gitea), &form).await.json()["error"], "invalid_grant");
-    form.pop();
-    assert_eq!(fixture.token("gitea", Some(gitea), &form).await.status, StatusCode::OK);
+    let added = fixture.redeem_as("gitea", Some(gitea), &code, callback, VERIFIER).await;
+    assert_eq!(added.json()["error"], "invalid_grant");
+    assert_eq!(fixture.redeem_as("gitea", Some(gitea), &code, callback, "").await.status, StatusCode::OK);
 }
 
 /// A code is worth nothing to another client, for another address, late, or twice.
@@ -187,14 +164,6 @@ async fn codes_cannot_be_injected_or_replayed() {
     let fixture = Fixture::start().await;
     let mut browser = fixture.browser();
     let code = fixture.code(&mut browser).await;
-    let form = |code: &str, uri: &str| {
-        vec![
-            ("grant_type", "authorization_code".to_owned()),
-            ("code", code.to_owned()),
-            ("redirect_uri", uri.to_owned()),
-            ("code_verifier", VERIFIER.to_owned()),
-        ]
-    };
     for (client, secret, uri) in [
         ("spa", None, CALLBACK),
         ("spa", None, "https://spa.example/callback"),
@@ -202,9 +171,7 @@ async fn codes_cannot_be_injected_or_replayed() {
         ("shop", Some(SECRET), "https://shop.example/other?tenant=1"),
         ("shop", Some(SECRET), ""),
     ] {
-        let form = form(&code, uri);
-        let form: Vec<_> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let reply = fixture.token(client, secret, &form).await;
+        let reply = fixture.redeem_as(client, secret, &code, uri, VERIFIER).await;
         assert_eq!(reply.json()["error"], "invalid_grant", "{client} {uri}");
     }
     let tokens = fixture.redeem(&code).await.json();
@@ -265,6 +232,12 @@ async fn login_of_another_browser_is_worth_nothing() {
     fixture.approve(2);
     victim.get(&fixture, &fixture.login_return()).await;
     victim.post(&fixture, "/oauth/consent", &form).await.is_page(StatusCode::FORBIDDEN);
+    // Nor does a form of another site, which is sent without cookies (`SameSite=Lax`), or one that is not whole.
+    fixture.browser().post(&fixture, "/oauth/consent", &form).await.is_page(StatusCode::FORBIDDEN);
+    for form in [&[][..], &form[..1], &form[1..]] {
+        let status = attacker.post(&fixture, "/oauth/consent", form).await.status;
+        assert!(status.is_client_error(), "{form:?}");
+    }
     assert_eq!(fixture.consents().await, []);
     let code = attacker.allow(&fixture, &asked).await;
     assert_eq!(fixture.redeem(&code).await.status, StatusCode::OK);
@@ -283,25 +256,6 @@ async fn session_is_not_fixed() {
     fixture.approve(1);
     browser.get(&fixture, &fixture.login_return()).await;
     assert_ne!(browser.cookies["__Host-usher_session"], session, "each login makes a new one");
-}
-
-/// A form on another site is sent without cookies (`SameSite=Lax`).
-#[tokio::test]
-async fn other_sites_cannot_agree_for_the_user() {
-    let fixture = Fixture::start().await;
-    let mut browser = fixture.browser();
-    browser.get(&fixture, &authorize_with(&[])).await;
-    fixture.approve(1);
-    let asked = browser.get(&fixture, &fixture.login_return()).await;
-    let request = asked.parameter("request").unwrap();
-    let mut without_cookies = fixture.browser();
-    let form = [("request", request.as_str()), ("decision", "allow")];
-    without_cookies.post(&fixture, "/oauth/consent", &form).await.is_page(StatusCode::FORBIDDEN);
-    for form in [&[][..], &[("decision", "allow")], &[("request", request.as_str())]] {
-        let status = browser.post(&fixture, "/oauth/consent", form).await.status;
-        assert!(status.is_client_error(), "{form:?}");
-    }
-    assert!(fixture.consents().await.is_empty());
 }
 
 /// A request by POST becomes a GET, which has the cookies.
@@ -332,18 +286,4 @@ async fn secrets_are_stored_as_hashes_and_told_to_no_other_site() {
     let reply = browser.get(&fixture, &authorize_with(&[])).await;
     assert_eq!(reply.headers["referrer-policy"], "no-referrer");
     assert_eq!(reply.headers["cache-control"], "no-store");
-}
-
-/// An ID token says for whom and by whom it is, and which access token belongs to it.
-#[tokio::test]
-async fn id_tokens_are_bound_to_client_nonce_and_access_token() {
-    let fixture = Fixture::start().await;
-    let mut browser = fixture.browser();
-    let code = fixture.code(&mut browser).await;
-    let first = fixture.redeem(&code).await.json();
-    let code = browser.get(&fixture, &authorize_with(&[("nonce", "")])).await.parameter("code").unwrap();
-    let second = fixture.redeem(&code).await.json();
-    let (first, second) = (claims(first["id_token"].as_str().unwrap()), claims(second["id_token"].as_str().unwrap()));
-    assert_ne!(first["at_hash"], second["at_hash"]);
-    assert_eq!((&first["nonce"], &second["nonce"]), (&json!("the nonce"), &json!(null)));
 }

@@ -265,13 +265,23 @@ impl Fixture {
     }
 
     pub(crate) async fn redeem(&self, code: &str) -> Reply {
-        let form = [
-            ("grant_type", "authorization_code"),
-            ("code", code),
-            ("redirect_uri", CALLBACK),
-            ("code_verifier", VERIFIER),
-        ];
-        self.token("shop", Some(SECRET), &form).await
+        self.redeem_as("shop", Some(SECRET), code, CALLBACK, VERIFIER).await
+    }
+
+    /// Redeems a code. What is empty is left out.
+    pub(crate) async fn redeem_as(
+        &self,
+        client: &str,
+        secret: Option<&str>,
+        code: &str,
+        uri: &str,
+        verifier: &str,
+    ) -> Reply {
+        let mut form = vec![("grant_type", "authorization_code"), ("code", code)];
+        form.extend(
+            [("redirect_uri", uri), ("code_verifier", verifier)].into_iter().filter(|(_, value)| !value.is_empty()),
+        );
+        self.token(client, secret, &form).await
     }
 
     pub(crate) async fn refresh(&self, token: &str) -> Reply {
@@ -344,12 +354,20 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// A request from this address.
-    pub(crate) async fn get_from(&mut self, fixture: &Fixture, network: ClientNetwork, path: &str) -> Reply {
+    /// As the proxy in front sends it.
+    fn request(&self, method: Method, path: &str) -> http::request::Builder {
         let path = path.strip_prefix(ISSUER).or(path.strip_prefix("/usher")).unwrap_or(path);
         let cookies: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let request = Request::get(path).header("cookie", cookies.join("; ")).extension(network);
-        fixture.send(request.body(Body::empty()).unwrap()).await
+        let request = Request::builder().uri(path).header("cookie", cookies.join("; "));
+        match method {
+            Method::POST => request.header("content-type", "application/x-www-form-urlencoded").method(Method::POST),
+            method => request.method(method),
+        }
+    }
+
+    /// A request from this address; its cookies are not kept.
+    pub(crate) async fn get_from(&mut self, fixture: &Fixture, network: ClientNetwork, path: &str) -> Reply {
+        fixture.send(self.request(Method::GET, path).extension(network).body(Body::empty()).unwrap()).await
     }
 
     pub(crate) async fn get(&mut self, fixture: &Fixture, path: &str) -> Reply {
@@ -361,14 +379,7 @@ impl Browser {
     }
 
     async fn send(&mut self, fixture: &Fixture, method: Method, path: &str, body: String) -> Reply {
-        // As the proxy in front sends it.
-        let path = path.strip_prefix(ISSUER).or(path.strip_prefix("/usher")).unwrap_or(path);
-        let cookies: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let mut request = Request::builder().method(method.clone()).uri(path).header("cookie", cookies.join("; "));
-        if method == Method::POST {
-            request = request.header("content-type", "application/x-www-form-urlencoded");
-        }
-        let reply = fixture.send(request.body(Body::from(body)).unwrap()).await;
+        let reply = fixture.send(self.request(method, path).body(Body::from(body)).unwrap()).await;
         for cookie in reply.headers.get_all("set-cookie") {
             let cookie = cookie.to_str().unwrap();
             assert!(cookie.contains("; HttpOnly; SameSite=Lax; Secure"), "{cookie}");

@@ -270,13 +270,3 @@ impl Texts {
         fill(self.left_when_loaded, &[("time", &format!("{}:{:02}", seconds / 60, seconds % 60))])
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_take_the_places_of_their_names() {
-        assert_eq!(fill("{a} and {b}, {a}", &[("a", "1"), ("b", "2")]), "1 and 2, 1");
-    }
-}

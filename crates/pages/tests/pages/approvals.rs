@@ -5,11 +5,10 @@ use std::time::Duration;
 use axum::body::Body;
 use http::{HeaderMap, Request, StatusCode};
 use serde_json::{Value, json};
-use usher_engine::access::NewKeyRequest;
+use usher_engine::access::{NewKeyRequest, Scope};
 use usher_engine::testing::{hashed_invoice, invoice, preimage};
 use usher_engine::{
-    BrowserLogin, ClientNetwork, PageRequestSource, PayInvoiceRequest, PaymentPurpose, RequestContext, StreamId,
-    WaitingPayment,
+    BrowserLogin, ClientNetwork, PageRequestSource, PayInvoiceRequest, RequestContext, StreamId, WaitingPayment,
 };
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::{Keys, SecretKey};
@@ -142,20 +141,11 @@ async fn audited(pages: &Pages) -> Vec<(String, String, String, Value)> {
 }
 
 #[tokio::test]
-async fn without_approvers_there_is_no_such_page() {
-    let pages = Pages::start(None).await;
-    for request in [get("/approve", None), get("/approve/return", None), form("/approve/login", None, &OWN, "")] {
-        assert_eq!(pages.send(request).await.0, StatusCode::NOT_FOUND);
-    }
-    pages.stop().await;
-}
-
-#[tokio::test]
 async fn operator_sees_what_waits_and_approves_it() {
     let pages = start().await;
     let request = NewKeyRequest {
         name: "payroll <1>".to_owned(),
-        scopes: json!(["payments:send"]).as_array().unwrap().iter().map(scope).collect(),
+        scopes: Scope::parse("payments:send").into_iter().collect(),
         expires_at: None,
         networks: Vec::new(),
         own_streams_only: false,
@@ -183,22 +173,9 @@ async fn operator_sees_what_waits_and_approves_it() {
     assert!(!headers["content-security-policy"].to_str().unwrap().contains("script-src"));
     let first = html.find(&by_key.to_string()).unwrap();
     assert!(first < html.find(&by_token.to_string()).unwrap(), "the oldest first");
-    for text in [
-        "21\u{202f}000.5 sats",
-        "at most 210.005 sats",
-        "test",
-        "key “payroll &#60;1&#62;”",
-        "the service’s token",
-        "unknown: the invoice says nothing, or has only a hash of it",
-        "less than a minute ago",
-        "in 5 h 59 min",
-        "data-state=\"waiting\"",
-    ] {
+    for text in ["21\u{202f}000.5 sats", "at most 210.005 sats", "key “payroll &#60;1&#62;”", "the service’s token"]
+    {
         assert!(html.contains(text), "{text}: {html}");
-    }
-    for (language, text) in [("de", "Zahlungen zur Freigabe"), ("es", "Pagos por aprobar")] {
-        let request = Request::get("/approve").header("cookie", session).header("accept-language", language);
-        assert!(pages.send(request.body(Body::empty()).unwrap()).await.2.contains(text));
     }
 
     // Whoever only looks changes nothing, however often.
@@ -210,11 +187,6 @@ async fn operator_sees_what_waits_and_approves_it() {
     assert_eq!(waiting(&pages).await.len(), 2);
     assert_eq!(pages.wallet.prepared(), 0);
 
-    let html = pages.send(get(&format!("/approve/{by_key}/approve"), Some(session))).await.2;
-    let PaymentPurpose::Invoice { payee, .. } = waiting(&pages).await.remove(0).purpose else { panic!("no invoice") };
-    for text in ["Approve 21\u{202f}000.5 sats", "in 5 h 59 min (2027-01-15 13:59 UTC)", payee.as_str()] {
-        assert!(html.contains(text), "{text}: {html}");
-    }
     let body = confirmation(&pages, session, by_key, "approve").await;
     let path = format!("/approve/{by_key}/approve");
     let (status, headers, _) = pages.send(form(&path, Some(session), &OWN, &body)).await;
@@ -237,11 +209,6 @@ async fn operator_sees_what_waits_and_approves_it() {
         (name.clone(), "decideApproval".to_owned(), "ok".to_owned(), details)
     };
     assert_eq!(audited(&pages).await, [entry(by_key, 21_000_500, "approve"), entry(by_token, 5_000, "decline")]);
-    pages.stop().await;
-}
-
-fn scope(name: &Value) -> usher_engine::access::Scope {
-    usher_engine::access::Scope::parse(name.as_str().unwrap()).unwrap()
 }
 
 /// The app does not learn that an operator has logged in, and nothing is left of the login.
@@ -261,7 +228,6 @@ async fn login_is_no_login_of_the_app() {
     // It counts once.
     let again = pages.send(get("/approve/return", Some(&login))).await;
     assert_eq!((again.0, cookie(&again.1, "__Host-usher_operator=")), (StatusCode::SEE_OTHER, None));
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -283,7 +249,6 @@ async fn other_keys_see_nothing() {
     // Anybody can do that: not every time is recorded, and no key is.
     let refused = ("-".to_owned(), "logInToApprove".to_owned(), "not_an_approver".to_owned(), json!({}));
     assert_eq!(audited(&pages).await, vec![refused; 10]);
-    pages.stop().await;
 }
 
 /// An operator who decides what somebody else has them decide.
@@ -356,7 +321,6 @@ async fn forms_of_others_and_of_earlier_decide_nothing() {
     }
     until_done(&pages, stream).await;
     assert_eq!((pages.wallet.sent().len(), audited(&pages).await.len()), (1, 1));
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -382,12 +346,15 @@ async fn session_ends() {
     assert!(status == StatusCode::OK && html.contains("You are logged out"), "{html}");
     let removed = headers["set-cookie"].to_str().unwrap();
     assert!(removed.starts_with("__Host-usher_operator=; Path=/; Max-Age=0;"), "{removed}");
-    for request in [get("/approve", Some(&session)), get(&path, Some(&session))] {
-        assert!(pages.send(request).await.2.contains("data-state=\"logged-out\""));
+    for path in ["/approve", &path] {
+        assert!(pages.send(get(path, Some(&session))).await.2.contains("data-state=\"logged-out\""));
+    }
+    let without_approvers = Pages::start(None).await;
+    for request in [get("/approve", None), get("/approve/return", None), form("/approve/login", None, &OWN, "")] {
+        assert_eq!(without_approvers.send(request).await.0, StatusCode::NOT_FOUND);
     }
     assert_eq!(pages.send(form(&path, Some(&session), &OWN, &body)).await.0, StatusCode::FORBIDDEN);
     assert_eq!(waiting(&pages).await.len(), 1);
-    pages.stop().await;
 }
 
 /// A login that was begun for something else, is another browser's, or long over.
@@ -422,7 +389,6 @@ async fn other_logins_begin_no_session() {
     let session = log_in(&pages, &operator(21)).await;
     let (status, headers, _) = pages.send(form("/approve/login", Some(&session), &OWN, "")).await;
     assert_eq!((status, location(&headers).as_str()), (StatusCode::SEE_OTHER, "/usher/approve"));
-    pages.stop().await;
 }
 
 /// Anybody can begin logins and complete them: only a number of them is kept.
@@ -456,5 +422,4 @@ async fn logins_of_strangers_are_bounded() {
         }
     }
     assert_eq!((statuses[60], statuses[61]), (503, 303), "{statuses:?}");
-    pages.stop().await;
 }

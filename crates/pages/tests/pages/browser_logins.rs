@@ -67,7 +67,6 @@ async fn flood_of_one_visitor_does_not_end_the_login_of_another_whose_page_is_in
     }
     assert_eq!(page(&pages, &seen).await.0, StatusCode::OK);
     assert!(matches!(begin_as(&pages, 2_100, ClientNetwork::Loopback).await, Err(StartError::TooManyOpen)));
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -114,7 +113,6 @@ async fn flood_of_logins_ends_neither_one_whose_page_waits_nor_other_operations(
         pages.engine.events().read(honest.stream_id, 0, 10).await.unwrap().events.is_empty(),
         "it is of another app"
     );
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -144,7 +142,6 @@ async fn login_in_which_nobody_named_a_key_leaves_no_event_and_is_removed() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -165,5 +162,4 @@ async fn forgotten_login_leaves_no_stream() {
         assert!(!pages.engine.logins().is_in_use(login.stream_id));
     }
     assert!(!pages.engine.events().read(of_app, 0, 10).await.unwrap().done, "that of the app stays");
-    pages.stop().await;
 }

@@ -29,6 +29,18 @@ use usher_store::{SqliteOptions, SqliteStore};
 pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 pub(crate) const URL: &str = "https://shop.example/usher";
 
+/// What is different of a service.
+#[derive(Default)]
+pub(crate) struct PagesOf<'a> {
+    pub(crate) service_name: Option<&'a str>,
+    pub(crate) age_verifier: Option<Arc<dyn AgeVerifier>>,
+    /// Where its users' remote signers are to be found.
+    pub(crate) relays: &'a [&'a str],
+    /// `pages.login_methods`
+    pub(crate) login_methods: Option<Vec<LoginMethod>>,
+    pub(crate) approvers: &'a [PublicKey],
+}
+
 /// The pages of a service.
 pub(crate) struct Pages {
     pub(crate) engine: Arc<Engine>,
@@ -47,40 +59,16 @@ impl Pages {
     }
 
     pub(crate) async fn start_with(service_name: Option<&str>, age_verifier: Option<Arc<dyn AgeVerifier>>) -> Self {
-        Self::start_at(service_name, age_verifier, &[]).await
-    }
-
-    /// The pages of a service whose users' remote signers are to be found at these relays.
-    pub(crate) async fn start_at(
-        service_name: Option<&str>,
-        age_verifier: Option<Arc<dyn AgeVerifier>>,
-        relays: &[&str],
-    ) -> Self {
-        Self::start_offering(service_name, age_verifier, relays, None).await
-    }
-
-    /// The same, with these ways to log in (`pages.login_methods`).
-    pub(crate) async fn start_offering(
-        service_name: Option<&str>,
-        age_verifier: Option<Arc<dyn AgeVerifier>>,
-        relays: &[&str],
-        login_methods: Option<Vec<LoginMethod>>,
-    ) -> Self {
-        Self::start_all(service_name, age_verifier, relays, login_methods, &[]).await
+        Self::start_as(PagesOf { service_name, age_verifier, ..PagesOf::default() }).await
     }
 
     /// A service whose payments wait until one of these approves.
     pub(crate) async fn start_approving(approvers: &[PublicKey]) -> Self {
-        Self::start_all(Some("Bar Seven"), None, &[], None, approvers).await
+        Self::start_as(PagesOf { service_name: Some("Bar Seven"), approvers, ..PagesOf::default() }).await
     }
 
-    async fn start_all(
-        service_name: Option<&str>,
-        age_verifier: Option<Arc<dyn AgeVerifier>>,
-        relays: &[&str],
-        login_methods: Option<Vec<LoginMethod>>,
-        approvers: &[PublicKey],
-    ) -> Self {
+    pub(crate) async fn start_as(of: PagesOf<'_>) -> Self {
+        let PagesOf { service_name, age_verifier, relays, login_methods, approvers } = of;
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&folder.path().join("test.sqlite"), SqliteOptions::default()).unwrap();
         let store = Arc::new(store);

@@ -4,30 +4,21 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::{Request, StatusCode};
-use usher_engine::{ClientNetwork, LoginRequest, LoginStarted};
+use usher_engine::{ClientNetwork, LoginStarted};
 
-use crate::fixture::{Pages, URL};
+use crate::fixture::{Pages, PagesOf};
+use crate::login::{self, get, path, start};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 /// Nobody listens there.
 const RELAY: &str = "ws://127.0.0.1:9/";
 const BUNKER: &str = "address=bunker%3A%2F%2F79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798%3Frelay%3Dws%3A%2F%2F127.0.0.1%3A9";
 
-fn path(login: &LoginStarted) -> String {
-    login.page_url.strip_prefix(URL).unwrap().to_owned()
-}
-
 /// A login whose page is open, and the cookie of its browser.
 async fn open(pages: &Pages) -> (LoginStarted, String) {
-    let login = pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
-    let (_, headers, _) = pages.get(&path(&login)).await;
-    let cookie = headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let login = start(pages, None).await;
+    let cookie = login::open(pages, &login).await.0;
     (login, cookie)
-}
-
-fn get(path: &str, cookie: Option<&str>) -> Request<Body> {
-    let request = Request::get(path).header("accept-language", "de");
-    cookie.into_iter().fold(request, |request, cookie| request.header("cookie", cookie)).body(Body::empty()).unwrap()
 }
 
 fn post(path: &str, cookie: Option<&str>, content_type: &str, body: &str) -> Request<Body> {
@@ -38,14 +29,14 @@ fn post(path: &str, cookie: Option<&str>, content_type: &str, body: &str) -> Req
 
 #[tokio::test]
 async fn user_names_a_signer_and_the_page_says_how_far_it_is() {
-    let pages = Pages::start_at(None, None, &[RELAY]).await;
+    let pages = Pages::start_as(PagesOf { relays: &[RELAY], ..PagesOf::default() }).await;
     let (login, cookie) = open(&pages).await;
     let (path, cookie) = (path(&login), Some(cookie.as_str()));
     let (_, _, html) = pages.send(get(&path, cookie)).await;
-    assert!(html.contains("data-state=\"waiting\"") && html.contains("Remote-Signer verwenden"), "{html}");
+    assert!(html.contains("data-state=\"waiting\""), "{html}");
     let (status, headers, html) = pages.send(get(&format!("{path}/signer"), cookie)).await;
     assert_eq!(status, 200);
-    assert!(html.contains("Mit einem Remote-Signer anmelden") && !html.contains("http-equiv"), "{html}");
+    assert!(!html.contains("http-equiv"), "{html}");
     assert!(headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'none';"));
 
     let (status, headers, _) = pages.send(post(&path, cookie, FORM, "")).await;
@@ -55,16 +46,14 @@ async fn user_names_a_signer_and_the_page_says_how_far_it_is() {
     );
     let (_, _, html) = pages.send(get(&path, cookie)).await;
     assert!(html.contains("data-state=\"waiting-signer-starting\""), "{html}");
-    assert!(html.contains("Anderen Remote-Signer verwenden"), "{html}");
-    let places = ["id=\"with-signer\"", "id=\"other-ways\"", "aria-label=\"QR-Code"].map(|part| html.find(part));
+    let places = ["id=\"with-signer\"", "id=\"other-ways\"", "class=\"qr\""].map(|part| html.find(part));
     assert!(places.is_sorted() && places[0].is_some() && places[2].is_some(), "what was chosen comes first: {html}");
     assert!(!html.contains("nostrconnect://"), "no relay delivers yet");
-    pages.stop().await;
 }
 
 #[tokio::test]
 async fn only_the_browser_of_the_login_names_a_signer_and_not_without_end() {
-    let pages = Pages::start_at(None, None, &[RELAY]).await;
+    let pages = Pages::start_as(PagesOf { relays: &[RELAY], ..PagesOf::default() }).await;
     let (login, own) = open(&pages).await;
     let (_, other) = open(&pages).await;
     let (path, own) = (path(&login), Some(own.as_str()));
@@ -103,12 +92,11 @@ async fn only_the_browser_of_the_login_names_a_signer_and_not_without_end() {
         .unwrap();
     assert_eq!(pages.send(post(&path, own, FORM, BUNKER)).await.0, StatusCode::SEE_OTHER, "the page shows the outcome");
     assert_eq!(pages.send(get(&format!("{path}/signer"), own)).await.0, StatusCode::SEE_OTHER);
-    pages.stop().await;
 }
 
 #[tokio::test]
 async fn flood_of_one_address_ends_no_signer_of_another() {
-    let pages = Pages::start_at(None, None, &[RELAY]).await;
+    let pages = Pages::start_as(PagesOf { relays: &[RELAY], ..PagesOf::default() }).await;
     let ask = async |from: u8| {
         let (login, cookie) = open(&pages).await;
         let mut request = post(&path(&login), Some(&cookie), FORM, BUNKER);
@@ -133,7 +121,6 @@ async fn flood_of_one_address_ends_no_signer_of_another() {
     }
     assert_ne!(state(&honest).await, "waiting-signer-failed");
     assert_ne!(state(&flood[59]).await, "waiting-signer-failed");
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -143,5 +130,4 @@ async fn service_without_relays_says_that_no_signer_can_open_its_address() {
     let (status, _, html) = pages.send(post(&path(&login), Some(&cookie), FORM, "")).await;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(html.contains("Remote signers cannot be reached"), "{html}");
-    pages.stop().await;
 }

