@@ -9,41 +9,24 @@ use usher_test_tools::NdkSigner;
 
 use crate::fixture::{App, assert_signed};
 
-/// Logs in both ways over this relay.
-async fn log_in_over(quirks: Quirks) {
-    let relay = QuirkyRelay::start(quirks).await.unwrap();
-    let app = App::new(&[relay.url()]);
-    let mut signer = NdkSigner::start(&[relay.url()]).await;
-    assert_signed(&app.accept(&signer.bunker_url("s3cret")).end().await.unwrap().event, &signer.key);
-    let (signing, address) = app.invite().await;
-    signer.open(&address);
-    assert_signed(&signing.end().await.unwrap().event, &signer.key);
-}
-
 #[tokio::test]
-async fn relay_that_doubles_and_delays() {
-    log_in_over(Quirks { duplicate_and_delay: Some(Duration::from_millis(150)), ..Quirks::default() }).await;
-}
-
-#[tokio::test]
-async fn relay_that_is_slow_sends_no_ok_and_keeps_ephemeral_events() {
-    log_in_over(Quirks {
-        no_ok_for_ephemeral: true,
-        keeps_ephemeral: Some(Duration::from_secs(300)),
-        latency: Duration::from_millis(30),
-        ..Quirks::default()
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn relay_that_lies_in_its_oks() {
-    log_in_over(Quirks { lie_ok: Some(LieOk::RefuseAndForward), ..Quirks::default() }).await;
-}
-
-#[tokio::test]
-async fn relay_that_requires_authentication() {
-    log_in_over(Quirks { require_auth: true, ..Quirks::default() }).await;
+async fn relays_that_double_delay_lie_or_want_authentication() {
+    let keeps_ephemeral = Some(Duration::from_secs(300));
+    let latency = Duration::from_millis(30);
+    for quirks in [
+        Quirks { duplicate_and_delay: Some(Duration::from_millis(150)), ..Quirks::default() },
+        Quirks { no_ok_for_ephemeral: true, keeps_ephemeral, latency, ..Quirks::default() },
+        Quirks { lie_ok: Some(LieOk::RefuseAndForward), ..Quirks::default() },
+        Quirks { require_auth: true, ..Quirks::default() },
+    ] {
+        let relay = QuirkyRelay::start(quirks).await.unwrap();
+        let app = App::new(&[relay.url()]);
+        let mut signer = NdkSigner::start(&[relay.url()]).await;
+        assert_signed(&app.accept(&signer.bunker_url("s3cret")).end().await.unwrap().event, &signer.key);
+        let (signing, address) = app.invite().await;
+        signer.open(&address);
+        assert_signed(&signing.end().await.unwrap().event, &signer.key);
+    }
 }
 
 #[tokio::test]

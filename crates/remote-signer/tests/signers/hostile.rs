@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nostr::{Event, JsonUtil as _, Keys};
+use nostr::Keys;
 use serde_json::json;
 use usher_engine::ports::{RemoteSignerError, SignerProgress};
 use usher_faults::relay::{Quirks, QuirkyRelay};
@@ -44,10 +44,7 @@ async fn only_who_knows_the_secret_becomes_the_signer() {
     signing.connected().await;
     // The same secret is of no use to anybody else now.
     signer.send_as(&stranger, &client, &reply);
-    let user = signer.request("get_public_key", 1).await;
-    signer.reply(&user, &signer.user.public_key().to_hex());
-    let request = signer.request("sign_event", 1).await;
-    signer.reply(&request, &signer.signature(&request, &signer.user));
+    signer.say_and_sign().await;
     assert_signed(&signing.end().await.unwrap().event, &signer.user.public_key().to_hex());
 }
 
@@ -80,41 +77,17 @@ async fn nobody_else_replies_for_the_signer() {
 async fn signer_that_signs_something_else_is_not_believed() {
     let relay = relay().await;
     let app = App::new(&[]);
-    type Lie = fn(&ScriptedSigner<'_>, &mut Event);
-    let lies: [(&str, Lie); 4] = [
-        ("another event", |signer, event| {
-            let other = nostr::EventBuilder::new(event.kind, "something else").tags(event.tags.clone());
-            *event = other.custom_created_at(event.created_at).sign_with_keys(&signer.user).unwrap();
-        }),
-        ("another event", |signer, event| {
-            let other = nostr::EventBuilder::new(event.kind, "").tag(nostr::Tag::identifier("x"));
-            *event = other.custom_created_at(event.created_at).sign_with_keys(&signer.user).unwrap();
-        }),
-        ("an event of another user", |_, event| {
-            let other = nostr::EventBuilder::new(event.kind, "").tags(event.tags.clone());
-            *event = other.custom_created_at(event.created_at).sign_with_keys(&Keys::generate()).unwrap();
-        }),
-        ("a forged event", |signer, event| {
-            let other = nostr::EventBuilder::new(event.kind, "x").sign_with_keys(&signer.user).unwrap();
-            event.sig = other.sig;
-        }),
-    ];
-    for (fault, lie) in lies {
-        let signer = ScriptedSigner::on(&relay);
-        let signing = app.accept(&signer.bunker_url());
-        signer.accept().await;
-        let request = signer.request("sign_event", 1).await;
-        let mut event = Event::from_json(signer.signature(&request, &signer.user)).unwrap();
-        lie(&signer, &mut event);
-        signer.reply(&request, &event.as_json());
-        assert_eq!(signing.end().await.err(), Some(RemoteSignerError::Invalid(fault)));
-    }
     let signer = ScriptedSigner::on(&relay);
     let signing = app.accept(&signer.bunker_url());
-    let connect = signer.request("connect", 1).await;
-    signer.reply(&connect, "ack");
-    let user = signer.request("get_public_key", 1).await;
-    signer.reply(&user, "nobody");
+    signer.accept().await;
+    let request = signer.request("sign_event", 1).await;
+    // All lies: `signed_event.rs`.
+    signer.reply(&request, &signer.signature(&request, &Keys::generate()));
+    assert_eq!(signing.end().await.err(), Some(RemoteSignerError::Invalid("an event of another user")));
+    let signer = ScriptedSigner::on(&relay);
+    let signing = app.accept(&signer.bunker_url());
+    signer.reply(&signer.request("connect", 1).await, "ack");
+    signer.reply(&signer.request("get_public_key", 1).await, "nobody");
     assert_eq!(signing.end().await.err(), Some(RemoteSignerError::Invalid("no public key")));
 }
 
@@ -131,10 +104,7 @@ async fn signer_moves_to_another_relay() {
     let relays = json!(["wss://relay.example/ x", 7.to_string(), other.url(), other.url(), relay.url()]).to_string();
     signer.reply(&switch, &relays);
     let moved = ScriptedSigner { relay: &other, user: signer.user.clone(), keys: signer.keys.clone() };
-    let user = moved.request("get_public_key", 1).await;
-    moved.reply(&user, &moved.user.public_key().to_hex());
-    let request = moved.request("sign_event", 1).await;
-    moved.reply(&request, &moved.signature(&request, &moved.user));
+    moved.say_and_sign().await;
     let signed = signing.end().await.unwrap();
     assert_signed(&signed.event, &moved.user.public_key().to_hex());
 
@@ -164,20 +134,14 @@ async fn relays_of_users_displace_each_other_and_not_the_relay_that_several_wait
         assert!(app.signers.connections() <= 3, "{} connections", app.signers.connections());
     }
     honest.reply(&connect, "ack");
-    let user = honest.request("get_public_key", 1).await;
-    honest.reply(&user, &honest.user.public_key().to_hex());
-    let request = honest.request("sign_event", 1).await;
-    honest.reply(&request, &honest.signature(&request, &honest.user));
+    honest.say_and_sign().await;
     let [signing, _other] = signing;
     assert_signed(&signing.end().await.unwrap().event, &honest.user.public_key().to_hex());
 
     let at_own = ScriptedSigner::on(&own);
     let (client, secret) = read_address(&address);
     at_own.send_as(&at_own.keys, &client, &json!({ "id": "x", "result": secret }).to_string());
-    let user = at_own.request("get_public_key", 1).await;
-    at_own.reply(&user, &at_own.user.public_key().to_hex());
-    let request = at_own.request("sign_event", 1).await;
-    at_own.reply(&request, &at_own.signature(&request, &at_own.user));
+    at_own.say_and_sign().await;
     assert_signed(&invited.end().await.unwrap().event, &at_own.user.public_key().to_hex());
 }
 
@@ -191,7 +155,6 @@ async fn flood_of_events_costs_a_bound_and_the_signer_still_gets_through() {
         signer.send_raw(&stranger, &connect.client, &n.to_string());
     }
     signer.accept().await;
-    let request = signer.request("sign_event", 1).await;
-    signer.reply(&request, &signer.signature(&request, &signer.user));
+    signer.sign().await;
     assert_signed(&signing.end().await.unwrap().event, &signer.user.public_key().to_hex());
 }

@@ -96,6 +96,17 @@ impl<'a> ScriptedSigner<'a> {
         connect.client
     }
 
+    /// Says who its user is, and signs what it is asked to.
+    pub(crate) async fn say_and_sign(&self) {
+        self.reply(&self.request("get_public_key", 1).await, &self.user.public_key().to_hex());
+        self.sign().await;
+    }
+
+    pub(crate) async fn sign(&self) {
+        let request = self.request("sign_event", 1).await;
+        self.reply(&request, &self.signature(&request, &self.user));
+    }
+
     /// What it is asked to sign, signed by `user`.
     pub(crate) fn signature(&self, request: &Request, user: &Keys) -> String {
         let mut unsigned = UnsignedEvent::from_json(&request.params[0]).unwrap();

@@ -4,7 +4,6 @@
 mod client_vectors;
 mod common;
 mod connections;
-mod interim;
 mod receivers;
 mod secrets;
 mod signatures;

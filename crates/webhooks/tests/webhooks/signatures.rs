@@ -75,32 +75,6 @@ fn verify(cases: &[Value]) -> Vec<(Value, Value)> {
 }
 
 #[tokio::test]
-async fn signatures_verify_with_both_forms_of_secret() {
-    let plain = posted(&[PLAIN], now()).await;
-    let standard = posted(&[STANDARD_FORM], now()).await;
-    let answers = verify(&[
-        case(&plain, &for_verifiers(PLAIN), PLAIN),
-        // The specification's header is keyed with the text as configured, whatever its form.
-        case(&standard, STANDARD_FORM, STANDARD_FORM),
-    ]);
-    assert_eq!(answers, [(Value::Null, Value::Null), (Value::Null, Value::Null)]);
-}
-
-#[tokio::test]
-async fn during_rotation_both_secrets_verify() {
-    let request = posted(&[STANDARD_FORM, PLAIN], now()).await;
-    assert_eq!(request.headers["webhook-signature"].split(' ').count(), 2);
-    let answers = verify(&[
-        case(&request, STANDARD_FORM, STANDARD_FORM),
-        case(&request, &for_verifiers(PLAIN), PLAIN),
-        case(&request, &for_verifiers("another"), "another"),
-    ]);
-    let wrong = json!("No matching signature found");
-    // The specification's header has room for one signature: that of the newest secret.
-    assert_eq!(answers, [(Value::Null, Value::Null), (Value::Null, wrong.clone()), (wrong.clone(), wrong)]);
-}
-
-#[tokio::test]
 async fn secrets_are_replaced_between_posts() {
     let (server, mut received) = Server::answering(empty("204 No Content", "")).await;
     let receiver = signing_receiver(&server.url, LONG, &[PLAIN]);
@@ -121,65 +95,48 @@ async fn secrets_are_replaced_between_posts() {
 }
 
 #[tokio::test]
-async fn tampered_requests_fail_verification() {
-    let request = posted(&[PLAIN], now()).await;
+async fn signatures_verify_and_tampered_and_old_requests_do_not() {
+    let plain = posted(&[PLAIN], now()).await;
+    let standard = posted(&[STANDARD_FORM], now()).await;
+    let both = posted(&[STANDARD_FORM, PLAIN], now()).await;
+    assert_eq!(both.headers["webhook-signature"].split(' ').count(), 2);
+    let an_hour = Duration::from_secs(3600);
+    let (old, early) = (posted(&[PLAIN], now().minus(an_hour)).await, posted(&[PLAIN], now().plus(an_hour)).await);
+    assert_eq!((&old.body, &old.headers["webhook-id"]), (&plain.body, &plain.headers["webhook-id"]));
+    let unsigned = posted(&[], now()).await;
+    assert!(["x-service-signature", "webhook-signature"].iter().all(|name| !unsigned.headers.contains_key(*name)));
+    assert_eq!(unsigned.headers["x-service-event-id"], format!("{}:7", stream_id()));
     let secret = for_verifiers(PLAIN);
     let with = |name: &str, value: String| {
-        let mut changed = request.clone();
+        let mut changed = plain.clone();
         changed.headers.insert(name.to_owned(), value).unwrap();
-        case(&changed, &secret, PLAIN)
+        changed
     };
-    let mut longer = request.clone();
+    let (mut longer, mut other) = (plain.clone(), plain.clone());
     longer.body.push(b' ');
-    let mut other = request.clone();
     let at = other.body.windows(4).position(|four| four == b"paid").unwrap();
     other.body[at] = b'P';
-    let second_later = request.headers["webhook-timestamp"].parse::<u64>().unwrap() + 1;
+    let second_later = plain.headers["webhook-timestamp"].parse::<u64>().unwrap() + 1;
 
-    let answers = verify(&[
-        case(&request, &secret, PLAIN),
-        case(&longer, &secret, PLAIN),
-        case(&other, &secret, PLAIN),
-        with("webhook-timestamp", second_later.to_string()),
-        with("webhook-id", format!("{}:8", stream_id())),
-    ]);
-    let wrong = json!("No matching signature found");
-    assert_eq!(
-        answers,
-        [
-            (Value::Null, Value::Null),
-            (wrong.clone(), wrong.clone()),
-            (wrong.clone(), wrong.clone()),
-            // The specification's header covers the body alone.
-            (wrong.clone(), Value::Null),
-            (wrong, Value::Null),
-        ]
-    );
-}
-
-#[tokio::test]
-async fn signed_timestamp_is_the_time_of_the_attempt() {
-    let an_hour = Duration::from_secs(3600);
-    let old = posted(&[PLAIN], now().minus(an_hour)).await;
-    let early = posted(&[PLAIN], now().plus(an_hour)).await;
-    let fresh = posted(&[PLAIN], now()).await;
-    assert_eq!(old.body, fresh.body);
-    assert_eq!(old.headers["webhook-id"], fresh.headers["webhook-id"]);
-    let answers = verify(&[&old, &early, &fresh].map(|request| case(request, &for_verifiers(PLAIN), PLAIN)));
-    assert_eq!(
-        answers,
-        [
-            (json!("Message timestamp too old"), Value::Null),
-            (json!("Message timestamp too new"), Value::Null),
-            (Value::Null, Value::Null),
-        ]
-    );
-}
-
-#[tokio::test]
-async fn requests_without_a_secret_are_unsigned() {
-    let request = posted(&[], now()).await;
-    assert!(!request.headers.contains_key("x-service-signature"));
-    assert!(!request.headers.contains_key("webhook-signature"));
-    assert_eq!(request.headers["x-service-event-id"], format!("{}:7", stream_id()));
+    let (valid, wrong) = (&Value::Null, &json!("No matching signature found"));
+    let cases = [
+        (case(&plain, &secret, PLAIN), valid, valid),
+        // The specification's header is keyed with the text as configured, whatever its form.
+        (case(&standard, STANDARD_FORM, STANDARD_FORM), valid, valid),
+        // During a rotation both verify; the specification's header has room for that of the newest secret.
+        (case(&both, STANDARD_FORM, STANDARD_FORM), valid, valid),
+        (case(&both, &secret, PLAIN), valid, wrong),
+        (case(&both, &for_verifiers("another"), "another"), wrong, wrong),
+        (case(&longer, &secret, PLAIN), wrong, wrong),
+        (case(&other, &secret, PLAIN), wrong, wrong),
+        // It covers the body alone.
+        (case(&with("webhook-timestamp", second_later.to_string()), &secret, PLAIN), wrong, valid),
+        (case(&with("webhook-id", format!("{}:8", stream_id())), &secret, PLAIN), wrong, valid),
+        (case(&old, &secret, PLAIN), &json!("Message timestamp too old"), valid),
+        (case(&early, &secret, PLAIN), &json!("Message timestamp too new"), valid),
+    ];
+    let answers = verify(&cases.each_ref().map(|(case, ..)| case.clone()));
+    for (number, (found, (_, standard, service))) in answers.iter().zip(&cases).enumerate() {
+        assert_eq!((&found.0, &found.1), (*standard, *service), "{number}");
+    }
 }
