@@ -3,16 +3,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.Deque;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
+import java.util.*;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -306,7 +298,7 @@ final class Generate {
                 + indent + " */\n";
     }
 
-    private static String joined(List<Field> fields, java.util.function.Function<Field, String> what) {
+    private static String joined(List<Field> fields, Function<Field, String> what) {
         return fields.stream().map(what).collect(Collectors.joining(", "));
     }
 
@@ -445,7 +437,7 @@ final class Generate {
                         result, id, String.join(", ", append(parameters.values(), "CallOptions options")), send);
     }
 
-    private static List<String> append(java.util.Collection<String> parts, String last) {
+    private static List<String> append(Collection<String> parts, String last) {
         return Stream.concat(parts.stream(), Stream.of(last)).toList();
     }
 }

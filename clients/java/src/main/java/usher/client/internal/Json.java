@@ -60,6 +60,7 @@ public final class Json {
                         .addDeserializer(Long.TYPE, new WholeNumber()))
                 .defaultSetterInfo(JsonSetter.Value.construct(Nulls.FAIL, Nulls.FAIL))
                 .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+                .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
                 // No type is taken for another.
                 .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
                 .withCoercionConfig(LogicalType.Textual, config -> config
