@@ -17,5 +17,5 @@ mod payment;
 mod server;
 mod storage;
 
-pub use mint::{Mint, MintTotals, OpenQuote};
+pub use mint::{Mint, MintTotals};
 pub use options::{InvoiceSource, KeysetVersion, MintOptions, QuotePayment, Rotation};

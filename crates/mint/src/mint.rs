@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow};
 use cdk::mint::{MintBuilder, MintMeltLimits, UnitConfig};
 use cdk::nuts::nut00::KnownMethod;
-use cdk::nuts::{CurrencyUnit, MintQuoteState, PaymentMethod};
+use cdk::nuts::{CurrencyUnit, PaymentMethod};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle, Runtime};
 
@@ -55,19 +55,6 @@ impl MintTotals {
     }
 }
 
-/// A quote that nobody has paid.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenQuote {
-    /// Its id.
-    pub id: String,
-    /// Its BOLT11 invoice.
-    pub request: String,
-    /// Its unit.
-    pub unit: String,
-    /// Its amount, in the unit.
-    pub amount: u64,
-}
-
 impl Mint {
     /// Starts a mint. It listens when this returns.
     ///
@@ -85,26 +72,6 @@ impl Mint {
     /// Its address as tokens name it: `http://127.0.0.1:<port>`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
-    }
-
-    /// Where it listens.
-    pub const fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// The quotes that are not paid.
-    pub async fn open_quotes(&self) -> anyhow::Result<Vec<OpenQuote>> {
-        let mint = Arc::clone(&self.mint);
-        let quotes = self.run(async move { mint.mint_quotes().await }).await??;
-        let open = quotes.into_iter().filter(|quote| quote.state() == MintQuoteState::Unpaid);
-        Ok(open
-            .map(|quote| OpenQuote {
-                id: quote.id.to_string(),
-                amount: quote.amount.map_or(0, |amount| amount.value()),
-                unit: quote.unit.to_string(),
-                request: quote.request,
-            })
-            .collect())
     }
 
     /// Pays an open quote, which is named by its id or its invoice.

@@ -19,13 +19,11 @@ const COMMAND: Duration = Duration::from_secs(60);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A running nutshell mint with the unit `sat`, whose quotes are paid by themselves. Dropping it kills it; its folder
-/// stays, so that it can be started again.
+/// A running nutshell mint with the unit `sat`, whose quotes are paid by themselves. Dropping it kills it.
 #[derive(Debug)]
 pub struct NutshellMint {
     folder: PathBuf,
     port: u16,
-    input_fee_ppk: u64,
     process: Child,
 }
 
@@ -40,8 +38,7 @@ impl NutshellMint {
         // Another process may take the port meanwhile.
         for _ in 0..4 {
             let port = usher_loopback_port::free()?;
-            let mut mint =
-                Self { process: spawn(&folder, port, input_fee_ppk)?, folder: folder.clone(), port, input_fee_ppk };
+            let mut mint = Self { process: spawn(&folder, port, input_fee_ppk)?, folder: folder.clone(), port };
             match mint.ready().await {
                 Err(error) if error.to_string().contains("address already in use") => {}
                 ready => return ready.map(|()| mint),
@@ -53,23 +50,6 @@ impl NutshellMint {
     /// Its address as tokens name it: `http://127.0.0.1:<port>`.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
-    }
-
-    /// Kills it (SIGKILL).
-    pub fn kill(&mut self) {
-        // Errors mean that it has ended.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-
-    /// Kills it and starts it again on the same folder and port.
-    ///
-    /// # Errors
-    /// As for [`start`](Self::start).
-    pub async fn restart(&mut self) -> anyhow::Result<()> {
-        self.kill();
-        self.process = spawn(&self.folder, self.port, self.input_fee_ppk)?;
-        self.ready().await
     }
 
     async fn ready(&mut self) -> anyhow::Result<()> {
@@ -89,7 +69,9 @@ impl NutshellMint {
 
 impl Drop for NutshellMint {
     fn drop(&mut self) {
-        self.kill();
+        // Errors mean that it has ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 
@@ -105,15 +87,6 @@ impl NutshellWallet {
     /// A wallet that keeps everything in `folder`.
     pub fn new(folder: impl Into<PathBuf>, mint_url: impl Into<String>) -> Self {
         Self { folder: folder.into(), mint_url: mint_url.into() }
-    }
-
-    /// Mints so much. The mint's quotes must be paid by themselves.
-    pub async fn mint(&self, amount: u64) -> anyhow::Result<()> {
-        let amount = amount.to_string();
-        let asked = self.run(&["invoice", &amount, "--no-check"]).await?;
-        let id = asked.split("--id ").nth(1).and_then(|rest| rest.split_whitespace().next());
-        self.run(&["invoice", &amount, "--id", id.context("the wallet names no quote")?]).await?;
-        Ok(())
     }
 
     /// Makes a token of exactly this amount.

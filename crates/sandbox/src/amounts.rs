@@ -35,22 +35,3 @@ fn grouped(number: u64) -> String {
     }
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digits_are_grouped_from_the_right() {
-        for (number, text) in [
-            (0, "0 msat"),
-            (999, "999 msat"),
-            (1_000, "1,000 msat"),
-            (100_000, "100,000 msat"),
-            (u64::MAX, "18,446,744,073,709,551,615 msat"),
-        ] {
-            assert_eq!(millisats(number), text);
-        }
-        assert_eq!(amount(12_345, &Currency::Millisats), "12,345 msat");
-    }
-}

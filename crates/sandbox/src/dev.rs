@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::lightning::nwc::{Capabilities, HonestHandler, RequestHandler};
-use crate::lightning::{Account, LightningNetwork, NetworkFileError, NwcKeys, NwcService};
+use crate::lightning::{LightningNetwork, NetworkFileError, NwcKeys, NwcService};
 use crate::relay::EmbeddedRelay;
 use crate::wallet::{FileError, Identity, Policy, Secret, Wallet, WalletFile};
 
@@ -29,7 +29,6 @@ const READY: Duration = Duration::from_secs(10);
 pub struct DevEnvironment {
     relay: EmbeddedRelay,
     wallet_file: PathBuf,
-    lightning: LightningNetwork,
     service: NwcService,
     user: NwcService,
     /// Whether the user pays from an account of `lightning`, and not from a node.
@@ -97,7 +96,7 @@ impl DevEnvironment {
                 tracing::warn!(%error, "a Lightning wallet is not connected to the relay yet");
             }
         }
-        Ok(Self { relay, wallet_file, lightning, service, user, pays_from_account })
+        Ok(Self { relay, wallet_file, service, user, pays_from_account })
     }
 
     /// The relay's address.
@@ -113,7 +112,7 @@ impl DevEnvironment {
     /// A running wallet of the file's user. It pays from the user's account, or over NIP-47 if a node is behind it.
     pub async fn wallet(&self, policy: Policy) -> Result<Wallet, FileError> {
         let options = WalletFile::load(&self.wallet_file)?.options(policy).saving_in(&self.wallet_file);
-        let options = if self.pays_from_account { options.paying_from(self.user_account()) } else { options };
+        let options = if self.pays_from_account { options.paying_from(self.user.account()) } else { options };
         Ok(Wallet::start(options).await)
     }
 
@@ -121,16 +120,6 @@ impl DevEnvironment {
     /// port.
     pub fn nwc_url(&self) -> String {
         self.service.url()
-    }
-
-    /// The accounts.
-    pub const fn lightning(&self) -> &LightningNetwork {
-        &self.lightning
-    }
-
-    /// The user's account.
-    pub fn user_account(&self) -> &Account {
-        self.user.account()
     }
 
     /// Ends it.

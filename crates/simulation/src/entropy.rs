@@ -47,39 +47,3 @@ pub unsafe extern "C" fn getrandom(buffer: *mut u8, length: usize, _flags: u32) 
     }
     isize::try_from(length).unwrap_or(isize::MAX)
 }
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-    use std::thread;
-
-    use super::*;
-
-    #[test]
-    fn hash_set_order_depends_on_the_seed() {
-        let order = |n: u64| {
-            thread::spawn(move || {
-                seed(n);
-                (0..50).collect::<HashSet<u32>>().into_iter().collect::<Vec<_>>()
-            })
-            .join()
-            .unwrap()
-        };
-        assert_eq!(order(7), order(7));
-        assert_ne!(order(7), order(8));
-    }
-
-    #[test]
-    fn random_numbers_depend_on_the_seed() {
-        let key = |n: u64| {
-            thread::spawn(move || {
-                seed(n);
-                rand::random::<u64>()
-            })
-            .join()
-            .unwrap()
-        };
-        assert_eq!(key(7), key(7));
-        assert_ne!(key(7), key(8));
-    }
-}

@@ -21,8 +21,6 @@ pub enum InvoiceLie {
     OtherNetwork,
     /// It was made so long ago that it is expired.
     Expired,
-    /// It can be paid for a few seconds only.
-    Short,
     /// It is another person's: of an account `stranger` in the same network.
     Foreign,
     /// It is the previous invoice of the wallet, if there is one.
@@ -34,19 +32,19 @@ pub enum InvoiceLie {
 }
 
 /// An invoice that does not match the request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FalseInvoice {
+pub(super) struct FalseInvoice {
     /// The text.
-    pub invoice: String,
+    pub(super) invoice: String,
     /// What is claimed to be its payment hash.
-    pub payment_hash: PaymentHash,
+    pub(super) payment_hash: PaymentHash,
 }
 
 /// Makes a false invoice for a request with these terms.
-///
-/// # Errors
-/// [`MakeError`].
-pub fn false_invoice(account: &Account, terms: &InvoiceTerms, lie: InvoiceLie) -> Result<FalseInvoice, MakeError> {
+pub(super) fn false_invoice(
+    account: &Account,
+    terms: &InvoiceTerms,
+    lie: InvoiceLie,
+) -> Result<FalseInvoice, MakeError> {
     let mut terms = terms.clone();
     match lie {
         InvoiceLie::LessAmount => terms.amount = terms.amount.map(|amount| amount.saturating_sub(1)),
@@ -57,7 +55,6 @@ pub fn false_invoice(account: &Account, terms: &InvoiceTerms, lie: InvoiceLie) -
             let now = account.now();
             terms.created_at = Some(now.saturating_sub(terms.expiry.saturating_add(3_600)));
         }
-        InvoiceLie::Short => terms.expiry = 3,
         InvoiceLie::Foreign | InvoiceLie::Reused | InvoiceLie::OtherHash | InvoiceLie::Garbage => {}
     }
     let invoice = match lie {

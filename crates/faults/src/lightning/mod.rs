@@ -4,5 +4,5 @@ mod false_invoice;
 mod nwc;
 mod unrelated_preimage;
 
-pub use false_invoice::{FalseInvoice, InvoiceLie, false_invoice};
+pub use false_invoice::InvoiceLie;
 pub use nwc::{Behaviour, CallBehaviour, FaultyNwcService, LookupLie, Memory, PayLie};

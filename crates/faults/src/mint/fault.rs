@@ -69,6 +69,4 @@ pub enum Garbage {
     Huge(usize),
     /// JSON that never ends: it comes as fast as it is read.
     Endless,
-    /// A status line and headers, then a byte at a time with a pause between.
-    Trickle(Duration),
 }

@@ -41,14 +41,10 @@ pub struct FaultyMint {
 pub struct MintCall {
     /// The route.
     pub route: MintRoute,
-    /// The path.
-    pub path: String,
     /// The header `Clear-auth`.
     pub auth: Option<String>,
     /// The body as JSON, `null` without one.
     pub body: Value,
-    /// What went wrong with it.
-    pub fault: Option<Fault>,
 }
 
 #[derive(Debug)]
@@ -200,10 +196,8 @@ impl Proxy {
         let fault = self.faults.lock().take(route);
         self.remember(MintCall {
             route,
-            path: head.uri.path().to_owned(),
             auth: head.headers.get("clear-auth").map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
             body: serde_json::from_slice(&body).unwrap_or(Value::Null),
-            fault: fault.clone(),
         });
         let forward = || self.forward(&head, body.clone());
         if fault.is_none() && matches!(route, MintRoute::Swap | MintRoute::CheckState) {
@@ -348,14 +342,6 @@ async fn garbled(honest: Response<Body>, garbage: &Garbage) -> io::Result<Respon
         }
         Garbage::Endless => {
             let chunks = futures_util::stream::repeat_with(|| Ok(Frame::data(Bytes::from_static(&[b'['; 16_384]))));
-            Response::new(StreamBody::new(chunks).boxed_unsync())
-        }
-        Garbage::Trickle(pause) => {
-            let pause = *pause;
-            let chunks = futures_util::stream::repeat(()).then(move |()| async move {
-                tokio::time::sleep(pause).await;
-                Ok(Frame::data(Bytes::from_static(b" ")))
-            });
             Response::new(StreamBody::new(chunks).boxed_unsync())
         }
     })

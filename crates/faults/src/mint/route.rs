@@ -1,7 +1,5 @@
 //! The routes of a mint.
 
-use std::fmt;
-
 /// A route of a mint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MintRoute {
@@ -57,11 +55,5 @@ impl MintRoute {
             ["v1", "restore"] => Self::Restore,
             _ => Self::Other,
         }
-    }
-}
-
-impl fmt::Display for MintRoute {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
     }
 }

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nostr::{
-    ClientMessage, Event, Filter, JsonUtil as _, Kind, RelayMessage, RelayUrl, SubscriptionId, TagKind, TagStandard,
-    Timestamp,
+    ClientMessage, Event, Filter, JsonUtil as _, Kind, RelayMessage, SubscriptionId, TagKind, TagStandard, Timestamp,
 };
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
@@ -68,7 +67,7 @@ impl Session {
         };
         self.state.count(|metrics| metrics.frames += 1);
         match ClientMessage::from_json(text) {
-            Ok(ClientMessage::Event(event)) => self.event(event.into_owned(), text.len()),
+            Ok(ClientMessage::Event(event)) => self.event(event.into_owned()),
             Ok(ClientMessage::Req { subscription_id, filters }) => {
                 let filters = filters.into_iter().map(std::borrow::Cow::into_owned).collect();
                 self.req(subscription_id.into_owned(), filters);
@@ -79,18 +78,15 @@ impl Session {
             }
             Ok(ClientMessage::Auth(event)) => self.auth(&event),
             Ok(_) => self.say(RelayMessage::notice("error: this relay does not do that")),
-            Err(_) => {
-                self.state.count(|metrics| metrics.nonsense += 1);
-                self.say(RelayMessage::notice("error: not a message"));
-            }
+            Err(_) => self.say(RelayMessage::notice("error: not a message")),
         }
     }
 
-    fn event(&mut self, event: Event, bytes: usize) {
+    fn event(&mut self, event: Event) {
         let quirks = self.state.quirks();
         self.state.see(&event);
         self.state.count(|metrics| *metrics.events.entry(event.kind.as_u16()).or_default() += 1);
-        if let Err(reason) = self.admit(&event, bytes, &quirks) {
+        if let Err(reason) = self.admit(&event, &quirks) {
             self.state.count(|metrics| metrics.events_refused += 1);
             self.say(RelayMessage::ok(event.id, false, reason));
             return;
@@ -118,13 +114,10 @@ impl Session {
         }
     }
 
-    fn admit(&mut self, event: &Event, bytes: usize, quirks: &Quirks) -> Result<(), &'static str> {
+    fn admit(&mut self, event: &Event, quirks: &Quirks) -> Result<(), &'static str> {
         if quirks.require_auth && !self.authenticated {
             self.challenge_if_due();
             return Err("auth-required: this relay takes events of authenticated clients only");
-        }
-        if bytes > quirks.max_event_bytes {
-            return Err("invalid: the event is too large");
         }
         if quirks.rate_limit.is_some_and(|limit| !self.within(limit)) {
             return Err("rate-limited: slow down");
@@ -133,7 +126,6 @@ impl Session {
             return Err("blocked: this relay takes no events");
         }
         if !quirks.accept_forged && event.verify().is_err() {
-            self.state.count(|metrics| metrics.events_forged += 1);
             return Err("invalid: the id or signature is wrong");
         }
         Ok(())
@@ -195,21 +187,14 @@ impl Session {
 
     /// NIP-42: kind 22242, signed, of now, with our address and this connection's challenge.
     fn is_valid_auth(&self, event: &Event) -> bool {
-        let quirks = self.state.quirks();
-        let named = match event.tags.find_standardized(TagKind::Relay) {
-            Some(TagStandard::Relay(url)) => Some(url),
-            _ => None,
-        };
-        let ours = |address: &String| {
-            let parsed = RelayUrl::parse(address).ok();
-            parsed.is_some_and(|url| {
-                named.map(RelayUrl::as_str_without_trailing_slash) == Some(url.as_str_without_trailing_slash())
-            })
+        let names_us = match event.tags.find_standardized(TagKind::Relay) {
+            Some(TagStandard::Relay(url)) => url.as_str_without_trailing_slash() == self.state.url,
+            _ => false,
         };
         event.kind == Kind::Authentication
             && self.challenged
             && event.tags.challenge() == Some(self.challenge.as_str())
-            && std::iter::once(&self.state.url).chain(&quirks.auth_urls).any(ours)
+            && names_us
             && event.created_at.as_secs().abs_diff(Timestamp::now().as_secs()) <= AUTH_WINDOW
             && event.verify().is_ok()
     }

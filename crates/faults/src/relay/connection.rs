@@ -61,7 +61,7 @@ pub(super) async fn serve(stream: TcpStream, state: Arc<SharedState>) {
         () = async { line.await; future::pending().await } => {}
         () = converse(session, &state, outbox, incoming, opened) => {}
         () = state.hang_up.notified() => {}
-        () = overflow.cancelled() => state.count(|metrics| metrics.slow_readers += 1),
+        () = overflow.cancelled() => {}
     }
 }
 

@@ -4,16 +4,13 @@ use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use nostr::filter::MatchEventOptions;
-use nostr::{Event, EventId, Filter, Kind};
+use nostr::{Event, Filter, Kind};
 use tokio::time::Instant;
 
 use super::outbox::Published;
 
 /// Events kept; the oldest goes first.
 const CAPACITY: usize = 20_000;
-
-/// Ephemeral events whose ids are remembered.
-const REMEMBERED: usize = 100_000;
 
 /// The result of storing an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +28,6 @@ pub(super) enum Kept {
 pub(super) struct EventStore {
     events: VecDeque<Published>,
     ephemeral_events: VecDeque<(Instant, Published)>,
-    ephemeral: HashSet<EventId>,
-    ephemeral_order: VecDeque<EventId>,
 }
 
 impl EventStore {
@@ -53,20 +48,6 @@ impl EventStore {
         }
         self.events.push_back(published.clone());
         Kept::New
-    }
-
-    /// Remembers an ephemeral event; returns whether it is new.
-    pub(super) fn remember(&mut self, id: EventId) -> bool {
-        if !self.ephemeral.insert(id) {
-            return false;
-        }
-        self.ephemeral_order.push_back(id);
-        if self.ephemeral_order.len() > REMEMBERED
-            && let Some(oldest) = self.ephemeral_order.pop_front()
-        {
-            self.ephemeral.remove(&oldest);
-        }
-        true
     }
 
     /// Stores an ephemeral event; returns whether it is new.

@@ -13,8 +13,6 @@ pub struct RelayMetrics {
     pub handshakes: u64,
     /// Text and binary frames received, valid or not.
     pub frames: u64,
-    /// Frames received that are not messages of NIP-01 or NIP-42.
-    pub nonsense: u64,
     /// REQs received.
     pub reqs: u64,
     /// CLOSEs received.
@@ -31,14 +29,8 @@ pub struct RelayMetrics {
     pub events: BTreeMap<u16, u64>,
     /// EVENTs answered OK false.
     pub events_refused: u64,
-    /// EVENTs received with a wrong id or signature.
-    pub events_forged: u64,
-    /// EVENT messages put into connections' queues, without the flood.
-    pub forwarded: u64,
     /// Junk events of the flood put into connections' queues.
     pub flooded: u64,
-    /// Connections closed because their reader was too slow.
-    pub slow_readers: u64,
 }
 
 impl RelayMetrics {

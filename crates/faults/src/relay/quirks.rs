@@ -12,16 +12,11 @@ use super::junk_events::JunkEvents;
 pub struct Quirks {
     /// Sends no OK for kinds 20000–29999 (as nostr-rs-relay 0.8 does), though it forwards them.
     pub no_ok_for_ephemeral: bool,
-    /// Does not forward an ephemeral event a second time (OK true, `duplicate:`), as relays do that keep ephemeral
-    /// events for some minutes.
-    pub forgets_no_ephemeral: bool,
-    /// Keeps ephemeral events for this long and answers REQs with them, as strfry does (300 s by default). Implies
-    /// [`forgets_no_ephemeral`](Self::forgets_no_ephemeral) for as long.
+    /// Keeps ephemeral events for this long and answers REQs with them, as strfry does (300 s by default). None is
+    /// forwarded a second time (OK true, `duplicate:`).
     pub keeps_ephemeral: Option<Duration>,
     /// Most subscriptions of one connection; one more is answered CLOSED.
     pub max_subscriptions: usize,
-    /// Largest event in bytes of JSON; a larger one is answered OK false.
-    pub max_event_bytes: usize,
     /// Does not check ids and signatures: takes and forwards forged events like others.
     pub accept_forged: bool,
     /// Answers every event OK false, `blocked:`.
@@ -36,8 +31,6 @@ pub struct Quirks {
     pub rate_limit: Option<u32>,
     /// NIP-42: challenges on connection, and answers `auth-required:` to REQ and EVENT until authenticated.
     pub require_auth: bool,
-    /// Addresses beside the relay's own that an authentication event may name (for clients that come by a proxy).
-    pub auth_urls: Vec<String>,
     /// Closes each connection this long after it was opened.
     pub drop_every: Option<Duration>,
     /// Forwards each event twice: once after this time and once after twice this time.
@@ -60,10 +53,8 @@ impl Default for Quirks {
     fn default() -> Self {
         Self {
             no_ok_for_ephemeral: false,
-            forgets_no_ephemeral: false,
             keeps_ephemeral: None,
             max_subscriptions: 20,
-            max_event_bytes: 4 << 20,
             accept_forged: false,
             refuse_events: false,
             accept_tcp_only: false,
@@ -71,7 +62,6 @@ impl Default for Quirks {
             stop_reading: false,
             rate_limit: None,
             require_auth: false,
-            auth_urls: Vec::new(),
             drop_every: None,
             duplicate_and_delay: None,
             garbage: None,

@@ -59,11 +59,6 @@ impl QuirkyRelay {
         self.address.port()
     }
 
-    /// Its quirks now.
-    pub fn quirks(&self) -> Quirks {
-        Quirks::clone(&self.state.quirks())
-    }
-
     /// Changes its quirks from now on, for open connections too.
     pub fn set(&self, change: impl FnOnce(&mut Quirks)) {
         self.state.quirks.send_modify(|quirks| change(Arc::make_mut(quirks)));

@@ -87,7 +87,6 @@ impl SharedState {
         }
         for published in stored.matching(&subscription.filters, quirks.keeps_ephemeral) {
             subscription.outbox.push(at, published.frame(&subscription.id));
-            self.count(|metrics| metrics.forwarded += 1);
         }
     }
 
@@ -108,9 +107,6 @@ impl SharedState {
                 self.forward(published, &quirks);
                 return Kept::New;
             }
-            if quirks.forgets_no_ephemeral && !self.stored.lock().remember(published.event.id) {
-                return Kept::Duplicate;
-            }
             self.forward(published, &quirks);
             return Kept::New;
         }
@@ -128,8 +124,6 @@ impl SharedState {
             return;
         }
         let receivers = self.subscriptions.read().matching(&published.event);
-        let copies = if quirks.duplicate_and_delay.is_some() { 2 } else { 1 };
-        let total = receivers.len() as u64 * copies;
         match quirks.duplicate_and_delay {
             None => {
                 let at = Instant::now() + quirks.latency;
@@ -150,7 +144,6 @@ impl SharedState {
                 }));
             }
         }
-        self.count(|metrics| metrics.forwarded += total);
     }
 
     /// Forwards a junk event to all matching subscriptions with room in their queue; returns how many.

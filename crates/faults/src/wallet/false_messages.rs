@@ -1,18 +1,7 @@
 //! Messages with false claims.
 
-use usher_protocol::message::{AuthResponse, PaymentResponse, PaymentStatus, Preimage, WalletMessage};
+use usher_protocol::message::{PaymentResponse, PaymentStatus, Preimage, WalletMessage};
 use usher_sandbox::wallet::Request;
-
-/// The same response to another challenge; other messages stay as they are.
-#[must_use]
-pub fn with_challenge(challenge: &str, message: &WalletMessage) -> WalletMessage {
-    match message {
-        WalletMessage::AuthResponse(response) => {
-            WalletMessage::AuthResponse(AuthResponse { challenge: challenge.to_owned(), ..response.clone() })
-        }
-        other => other.clone(),
-    }
-}
 
 /// The claim that a payment was made, with any preimage. (28002; it names the request's id even when the request asked for
 /// something else.)

@@ -4,9 +4,7 @@ use usher_protocol::envelope;
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{Event, EventId, Keys, PublicKey};
 use usher_sandbox::lightning::Paid;
-use usher_sandbox::wallet::{PaymentSource, PaymentSourceError, Request, RequestContent, Wallet, WalletError};
-
-use crate::lightning::{FalseInvoice, InvoiceLie, false_invoice};
+use usher_sandbox::wallet::{Request, RequestContent, Wallet, WalletError};
 
 /// Misbehaviour of a [`Wallet`].
 pub trait FaultyWallet {
@@ -27,13 +25,6 @@ pub trait FaultyWallet {
     /// # Errors
     /// As [`Wallet::fulfil`].
     fn pay_without_response(&self, request: &Request) -> impl Future<Output = Result<Paid, WalletError>> + Send;
-
-    /// Sends an invoice that does not match the request; returns the invoice.
-    ///
-    /// # Errors
-    /// [`WalletError::CannotAnswer`] when no invoice is asked for, [`WalletError::NoPaymentSource`] without an account in this
-    /// process.
-    fn send_false_invoice(&self, request: &Request, lie: InvoiceLie) -> Result<FalseInvoice, WalletError>;
 }
 
 impl FaultyWallet for Wallet {
@@ -55,14 +46,6 @@ impl FaultyWallet for Wallet {
         };
         let payment_source = self.payment_source().ok_or(WalletError::NoPaymentSource)?;
         Ok(payment_source.pay(&asked.invoice, Some(asked.amount)).await?)
-    }
-
-    fn send_false_invoice(&self, request: &Request, lie: InvoiceLie) -> Result<FalseInvoice, WalletError> {
-        let terms = self.invoice_terms(request)?;
-        let account = self.payment_source().and_then(PaymentSource::account).ok_or(WalletError::NoPaymentSource)?;
-        let made = false_invoice(account, &terms, lie).map_err(PaymentSourceError::NotMade)?;
-        self.send_invoice(request, made.invoice.clone(), made.payment_hash)?;
-        Ok(made)
     }
 }
 

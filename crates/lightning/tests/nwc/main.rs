@@ -12,6 +12,7 @@ mod fuzz_targets;
 mod invalid_responses;
 mod malformed_responses;
 mod methods;
+mod nwc_crate;
 mod outages;
 mod payments;
 mod recovery;

@@ -1,12 +1,10 @@
 use std::fmt::Display;
-use std::io::{self, BufRead as _, IsTerminal as _, Write};
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use tokio::sync::mpsc;
 
 /// Where a command prints and reads lines.
 pub struct Console {
-    out: Box<dyn Write + Send + Sync>,
-    notes: Box<dyn Write + Send + Sync>,
     lines: Option<mpsc::Receiver<String>>,
     json: bool,
     interactive: bool,
@@ -15,13 +13,7 @@ pub struct Console {
 impl Console {
     /// Standard output, and standard input when a command reads it.
     pub fn terminal() -> Self {
-        let (out, notes) = (Box::new(io::stdout()), Box::new(io::stderr()));
-        Self { out, notes, lines: None, json: false, interactive: io::stdin().is_terminal() }
-    }
-
-    /// Other places, for tests.
-    pub fn new(out: Box<dyn Write + Send + Sync>, lines: mpsc::Receiver<String>) -> Self {
-        Self { out, notes: Box::new(io::sink()), lines: Some(lines), json: false, interactive: false }
+        Self { lines: None, json: false, interactive: io::stdin().is_terminal() }
     }
 
     pub(super) fn set_json(&mut self, json: bool) {
@@ -34,12 +26,13 @@ impl Console {
 
     /// Prints a text, or the JSON object with the same content.
     pub(super) fn say(&mut self, text: impl Display, json: &serde_json::Value) -> io::Result<()> {
+        let mut out = io::stdout();
         if self.json {
-            writeln!(self.out, "{json}")?;
+            writeln!(out, "{json}")?;
         } else {
-            writeln!(self.out, "{text}")?;
+            writeln!(out, "{text}")?;
         }
-        self.out.flush()
+        out.flush()
     }
 
     /// Prints a text for humans only.
@@ -47,8 +40,9 @@ impl Console {
         if self.json {
             return Ok(());
         }
-        writeln!(self.out, "{text}")?;
-        self.out.flush()
+        let mut out = io::stdout();
+        writeln!(out, "{text}")?;
+        out.flush()
     }
 
     /// Prints progress to standard error, because it is not part of the output.
@@ -56,8 +50,7 @@ impl Console {
         if self.json {
             return Ok(());
         }
-        writeln!(self.notes, "{text}")?;
-        self.notes.flush()
+        writeln!(io::stderr(), "{text}")
     }
 
     pub(super) async fn line(&mut self) -> Option<String> {

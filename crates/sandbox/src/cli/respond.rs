@@ -26,7 +26,7 @@ impl Reply {
     pub(super) async fn give<'a>(&self, wallet: &Wallet, request: &'a Request) -> Result<SentReply<'a>, CliError> {
         let (verdict, fulfilled) = match self {
             Self::Approve { amount: Some(amount) } if matches!(request.content, RequestContent::Recurring(_)) => {
-                let terms = Agreement { amount: Some(*amount), ..Agreement::default() };
+                let terms = Agreement { amount: Some(*amount) };
                 (Verdict::Approved, wallet.agree(request, &terms)?)
             }
             Self::Approve { .. } => {

@@ -226,7 +226,7 @@ impl WalletState {
         Ok(payment_source.pay(&asked.invoice, millisats).await?)
     }
 
-    pub(super) fn terms(&self, asked: &InvoiceRequest) -> Result<InvoiceTerms, WalletError> {
+    fn terms(&self, asked: &InvoiceRequest) -> Result<InvoiceTerms, WalletError> {
         if asked.currency != Currency::Millisats {
             return Err(WalletError::NotMillisats);
         }
@@ -235,7 +235,7 @@ impl WalletState {
         Ok(InvoiceTerms::of(asked.amount).described(fitting(description)).for_seconds(left.max(EXPIRY)))
     }
 
-    pub(super) fn send_invoice(
+    fn send_invoice(
         &self,
         request: &Request,
         asked: &InvoiceRequest,

@@ -95,14 +95,17 @@ impl Inbox {
         if let RequestContent::Closed(close) = &request.content {
             inner.closed(&request, close);
         }
-        let policy = inner.policy.lock().clone();
+        let policy = &inner.policy;
         if matches!(request.content, RequestContent::Token(_)) {
-            return inner.token_arrived(request, &policy);
+            return inner.token_arrived(request, policy);
         }
         let reaction = if policy.auto_pay && inner.is_agreed(&request) {
             Some(Reaction::Approve)
         } else {
-            policy.reaction.filter(|_| request.content.is_request() && (policy.strangers || request.service.is_some()))
+            policy
+                .reaction
+                .clone()
+                .filter(|_| request.content.is_request() && (policy.strangers || request.service.is_some()))
         };
         match (inner.requests.take(request.clone(), reaction.is_some()), reaction) {
             (Due::Repetition(answer), _) => match inner.send(request.from, &answer) {
@@ -121,9 +124,9 @@ impl Inbox {
                 }
             }
             (Due::Reaction, Some(reaction)) if inner.tasks.len() < MAX_PENDING => {
-                let later = Arc::clone(inner);
+                let (later, delay) = (Arc::clone(inner), policy.delay);
                 inner.tasks.spawn(inner.stop.clone().run_until_cancelled_owned(async move {
-                    tokio::time::sleep(policy.delay).await;
+                    tokio::time::sleep(delay).await;
                     if !later.requests.is_pending(&request) {
                         return;
                     }

@@ -36,7 +36,7 @@ pub use known_service::KnownService;
 pub use options::{Policy, Reaction, WalletOptions};
 pub use payment_source::{PaymentSource, PaymentSourceError};
 pub use request::{Request, RequestContent, SentToken};
-pub use subscription::{Agreement, CalendarSpelling, Closed, Subscription};
+pub use subscription::{Agreement, Closed, Subscription};
 pub use tickets::{GivenState, GivenTicket, KnownMint, ReceivedTicket, TicketAmount, Tickets, TicketsError};
 pub use user_wallet::{Opened, Wallet};
 pub use wallet_file::{FileError, SavedRequest, Secret, Verdict, WalletFile};

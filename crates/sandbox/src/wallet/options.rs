@@ -2,7 +2,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Identity, KnownService, PaymentSource, Subscription, Tickets};
-use crate::clock::{UnixClock, system_clock};
 use crate::lightning::Account;
 
 /// The options of a wallet.
@@ -24,8 +23,6 @@ pub struct WalletOptions {
     pub policy: Policy,
     /// The wallet's file, where requests that wait for the user are saved for `usher wallet` in another terminal.
     pub saved_in: Option<PathBuf>,
-    /// Its clock.
-    pub clock: UnixClock,
     /// Whether it has the limitations of deployed wallets: it knows a repeated request by its event id alone, so a new
     /// event is paid again; it loses an event right after another; and it sends tokens percent-encoded.
     pub deployed: bool,
@@ -43,7 +40,6 @@ impl WalletOptions {
             tickets: None,
             policy: Policy::silent(),
             saved_in: None,
-            clock: system_clock(),
             deployed: false,
         }
     }
@@ -156,13 +152,6 @@ impl Policy {
     #[must_use]
     pub const fn after(mut self, delay: Duration) -> Self {
         self.delay = delay;
-        self
-    }
-
-    /// The same, but only for services whose handshake URL the wallet opened.
-    #[must_use]
-    pub const fn for_known_services(mut self) -> Self {
-        self.strangers = false;
         self
     }
 }

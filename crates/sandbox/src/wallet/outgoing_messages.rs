@@ -8,7 +8,7 @@ use usher_protocol::message::WalletMessage;
 use usher_protocol::{Event, EventId, Keys, PublicKey, kind};
 
 use super::WalletError;
-use crate::clock::UnixClock;
+use crate::clock::system_clock;
 
 /// Sent events that are remembered, to encrypt them again when the recipient turns out to use a subkey.
 const SENT: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
@@ -38,7 +38,6 @@ pub(super) struct SentMessage {
 #[derive(Debug)]
 pub(super) struct Messages {
     keys: Keys,
-    clock: UnixClock,
     said: Mutex<LruCache<EventId, SentMessage>>,
     conversations: Mutex<Conversations>,
     /// `created_at` of the last subkey proof.
@@ -54,10 +53,9 @@ impl std::fmt::Debug for Conversations {
 }
 
 impl Messages {
-    pub(super) fn new(keys: Keys, clock: UnixClock) -> Self {
+    pub(super) fn new(keys: Keys) -> Self {
         Self {
             keys,
-            clock,
             said: Mutex::new(LruCache::new(SENT)),
             conversations: Mutex::new(Conversations(LruCache::new(CONVERSATIONS))),
             last_proof: Mutex::new(0),
@@ -65,7 +63,7 @@ impl Messages {
     }
 
     pub(super) fn now(&self) -> u64 {
-        self.clock.now()
+        system_clock().now()
     }
 
     pub(super) fn seal(

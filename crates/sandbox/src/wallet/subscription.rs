@@ -1,6 +1,5 @@
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
-use usher_protocol::calendar::Calendar;
 use usher_protocol::message::{Currency, Recurrence, RecurringRequest};
 
 /// Subscriptions a wallet remembers; the oldest goes first.
@@ -42,53 +41,8 @@ pub struct Closed {
 /// The terms on which a user agrees to a subscription; by default those of the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// The subscription's id; by default one that nobody can guess.
-    pub subscription_id: Option<String>,
     /// Another amount than was asked.
     pub amount: Option<u64>,
-    /// Another currency than was asked.
-    pub currency: Option<Currency>,
-    /// Another recurrence than was asked.
-    pub recurrence: Option<Recurrence>,
-    /// How the calendar is written.
-    pub spelling: CalendarSpelling,
-}
-
-/// How a wallet writes a calendar.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CalendarSpelling {
-    /// With fields, as deployed wallets do: `*-*-01 00:00:00`.
-    #[default]
-    Expanded,
-    /// With fields, without leading zeros: `*-*-1 0:0:0`.
-    WithoutZeros,
-    /// By the plain word, where there is one: `monthly`.
-    Word,
-}
-
-impl CalendarSpelling {
-    pub(super) fn write(self, calendar: &Calendar) -> String {
-        match self {
-            Self::Expanded => calendar.expanded().to_owned(),
-            Self::Word => calendar.to_string(),
-            Self::WithoutZeros => without_zeros(calendar.expanded()),
-        }
-    }
-}
-
-/// Each number without its leading zeros.
-fn without_zeros(text: &str) -> String {
-    let mut short = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    let mut in_number = false;
-    while let Some(c) = chars.next() {
-        let leads = c == '0' && !in_number && chars.peek().is_some_and(char::is_ascii_digit);
-        in_number = c.is_ascii_digit() && !leads;
-        if !leads {
-            short.push(c);
-        }
-    }
-    short
 }
 
 impl Subscription {
@@ -97,8 +51,8 @@ impl Subscription {
             id,
             service,
             amount: terms.amount.unwrap_or(request.amount),
-            currency: terms.currency.clone().unwrap_or_else(|| request.currency.clone()),
-            recurrence: terms.recurrence.clone().unwrap_or_else(|| request.recurrence.clone()),
+            currency: request.currency.clone(),
+            recurrence: request.recurrence.clone(),
             description: request.description.clone(),
             payments: 0,
             closed: None,
@@ -119,21 +73,5 @@ impl Subscription {
             all.remove(0);
         }
         all.push(subscription);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_spelling_gives_the_same_calendar() {
-        for word in ["minutely", "hourly", "daily", "weekly", "monthly", "quarterly", "semiannually", "yearly"] {
-            let calendar: Calendar = word.parse().unwrap();
-            for spelling in [CalendarSpelling::Expanded, CalendarSpelling::WithoutZeros, CalendarSpelling::Word] {
-                assert_eq!(spelling.write(&calendar).parse::<Calendar>().unwrap(), calendar, "{spelling:?}");
-            }
-        }
-        assert_eq!(without_zeros("*-01,04,07,10-01 00:00:00"), "*-1,4,7,10-1 0:0:0");
     }
 }

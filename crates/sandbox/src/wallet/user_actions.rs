@@ -1,7 +1,7 @@
 //! Payments, subscriptions and invoices on the user's command.
 
 use usher_protocol::Event;
-use usher_protocol::message::{CloseSubscription, PaymentHash, PaymentStatus, WalletMessage};
+use usher_protocol::message::{CloseSubscription, PaymentStatus, WalletMessage};
 
 use super::error::cannot;
 use super::outgoing_messages::OutgoingMessage;
@@ -9,7 +9,6 @@ use super::reply::{payment, recurring, with_calendar};
 use super::subscription::{Agreement, Closed, Subscription};
 use super::wallet_state::WalletState;
 use super::{Fulfilled, PaymentSource, Request, RequestContent, Wallet, WalletError};
-use crate::lightning::InvoiceTerms;
 
 impl Wallet {
     /// Approves a request and carries it out: pays and confirms, sends an invoice, gives or receives a ticket. A
@@ -62,29 +61,6 @@ impl Wallet {
         self.inner.send(service, &WalletMessage::CloseSubscription(close).into())
     }
 
-    /// The terms of the requested invoice.
-    ///
-    /// # Errors
-    /// [`WalletError::CannotAnswer`] if the request is not for an invoice, [`WalletError::NotMillisats`].
-    pub fn invoice_terms(&self, request: &Request) -> Result<InvoiceTerms, WalletError> {
-        let RequestContent::Invoice(asked) = &request.content else { return Err(cannot(request)) };
-        self.inner.terms(asked)
-    }
-
-    /// Replies to a request for an invoice with this one.
-    ///
-    /// # Errors
-    /// [`WalletError::CannotAnswer`] if the request is not for an invoice.
-    pub fn send_invoice(
-        &self,
-        request: &Request,
-        invoice: String,
-        payment_hash: PaymentHash,
-    ) -> Result<Event, WalletError> {
-        let RequestContent::Invoice(asked) = &request.content else { return Err(cannot(request)) };
-        self.inner.send_invoice(request, asked, invoice, payment_hash)
-    }
-
     /// Whether the user agreed to this payment when agreeing to its subscription.
     pub fn is_agreed(&self, request: &Request) -> bool {
         self.inner.is_agreed(request)
@@ -101,10 +77,10 @@ impl WalletState {
         let RequestContent::Recurring(asked) = &request.content else { return Err(cannot(request)) };
         // Approving the same request again gives the same subscription.
         let known = self.requests.agreed(request);
-        let id = terms.subscription_id.clone().or(known).unwrap_or_else(new_id);
+        let id = known.unwrap_or_else(new_id);
         let subscription = Subscription::agreed(id, request.from, asked, terms);
         let message = recurring(asked, &subscription);
-        let text = with_calendar(&message, &terms.spelling.write(&subscription.recurrence.calendar));
+        let text = with_calendar(&message, subscription.recurrence.calendar.expanded());
         Subscription::remember(&mut self.subscriptions.lock(), subscription.clone());
         let event = self.respond(request, OutgoingMessage { message, text })?;
         Ok(Fulfilled { subscription: Some(subscription), ..Fulfilled::replied(event) })

@@ -16,7 +16,7 @@ use super::identity::Identity;
 use super::inbox::Inbox;
 use super::known_service::KnownService;
 use super::open_receipts::OpenReceipts;
-use super::options::{Policy, Reaction, WalletOptions};
+use super::options::{Reaction, WalletOptions};
 use super::outgoing_messages::Messages;
 use super::received_requests::ReceivedRequests;
 use super::reply;
@@ -59,7 +59,6 @@ impl Wallet {
             tickets,
             policy,
             saved_in,
-            clock,
             deployed,
         } = options;
         let known: Vec<String> =
@@ -79,12 +78,12 @@ impl Wallet {
             None => (None, None),
         };
         let inner = Arc::new(WalletState {
-            messages: Messages::new(identity.keys().clone(), clock),
+            messages: Messages::new(identity.keys().clone()),
             requests: ReceivedRequests::new(deployed),
             saver,
             names: ServiceNames::default(),
             deployed,
-            policy: Mutex::new(policy),
+            policy,
             services: Mutex::new(services.clone()),
             subscriptions: Mutex::new(subscriptions),
             payment_source,
@@ -216,11 +215,6 @@ impl Wallet {
     /// [`WalletError::CannotAnswer`] if the wallet does not support this reply.
     pub fn approval(&self, request: &Request) -> Result<WalletMessage, WalletError> {
         reply::answer(request, &Reaction::Approve, &self.inner.identity)
-    }
-
-    /// Changes the automatic replies from now on, also to repetitions of requests that are not answered yet.
-    pub fn set_policy(&self, policy: Policy) {
-        *self.inner.policy.lock() = policy;
     }
 
     /// Waits until the delivery of each sent event is known, at most until `deadline` (from now).

@@ -23,7 +23,7 @@ pub(super) struct WalletState {
     pub(super) identity: Identity,
     pub(super) relays: Vec<String>,
     pub(super) deployed: bool,
-    pub(super) policy: Mutex<Policy>,
+    pub(super) policy: Policy,
     pub(super) services: Mutex<Vec<KnownService>>,
     pub(super) subscriptions: Mutex<Vec<Subscription>>,
     pub(super) payment_source: Option<PaymentSource>,

@@ -12,6 +12,8 @@
 
 mod abuse;
 mod api_keys;
+#[path = "../common/mod.rs"]
+mod common;
 mod crash;
 mod doctor;
 #[cfg(feature = "embedded-lightning")]
@@ -33,5 +35,6 @@ mod store_copy;
 mod tickets;
 mod user_erasure;
 mod verification;
+mod wallet_commands;
 mod wallet_kills;
 mod webhooks;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use usher_engine::ports::{MintTerms, Minted, SystemClock, TicketJobId, TicketWallet as _};
+use usher_engine::ports::{MintAuthToken, MintTerms, Minted, SystemClock, TicketJobId, TicketWallet as _};
 use usher_mint::{Mint, MintOptions};
 use usher_store::{SqliteOptions, SqliteStore};
 use usher_test_tools::soak;
@@ -20,14 +20,14 @@ const KILLS: u32 = 24;
 const VALUE: u64 = 8;
 
 /// The wallet with these arguments.
-fn wallet(file: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn wallet(file: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_usher"));
     command.env_clear().stdin(Stdio::null()).args(["wallet", "--json", "--wallet"]).arg(file).args(arguments);
     command
 }
 
 /// Runs the wallet to its end; returns the lines that it printed.
-fn run(file: &Path, arguments: &[&str]) -> Vec<Value> {
+pub(crate) fn run(file: &Path, arguments: &[&str]) -> Vec<Value> {
     let output = wallet(file, arguments).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{arguments:?}: {err}");
@@ -43,14 +43,14 @@ fn run_killed(file: &Path, arguments: &[&str], after: Duration) {
 }
 
 /// What the wallet holds, and the tickets that were given.
-fn held(file: &Path) -> (u64, Vec<Value>) {
+pub(crate) fn held(file: &Path) -> (u64, Vec<Value>) {
     let lines = run(file, &["tickets"]);
     let (given, balances): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line["event"] == "given");
     (balances.iter().map(|line| line["amount"].as_u64().unwrap()).sum(), given)
 }
 
 /// Tokens of this mint, made by a service's ticket wallet.
-async fn tokens(count: usize, mint: &Mint, folder: &Path) -> Vec<String> {
+pub(crate) async fn tokens(count: usize, mint: &Mint, folder: &Path, auth: Option<&str>) -> Vec<String> {
     let store = Arc::new(SqliteStore::open(&folder.join("service.db"), SqliteOptions::default()).unwrap());
     let mut options = TicketOptions::new(usher_http_client::tls_config(Vec::new()).unwrap());
     options.allow_private = true;
@@ -62,7 +62,7 @@ async fn tokens(count: usize, mint: &Mint, folder: &Path) -> Vec<String> {
             unit: "multi".to_owned(),
             amount: VALUE,
             description: None,
-            auth: None,
+            auth: auth.map(|token| MintAuthToken(token.to_owned())),
             repeatable: true,
         };
         match service.mint(TicketJobId::derive("test", &number.to_be_bytes()), &terms).await.unwrap() {
@@ -80,7 +80,7 @@ async fn kills_lose_no_ticket_of_the_reference_wallet() {
     let file = folder.path().join("wallet.json");
     let mint = Mint::start(MintOptions::new()).await.unwrap();
     let moments = soak::chosen(KILLS as usize);
-    let tokens = tokens(moments.len() + 1, &mint, folder.path()).await;
+    let tokens = tokens(moments.len() + 1, &mint, folder.path(), None).await;
     let total = VALUE * tokens.len() as u64;
 
     run(&file, &["new"]);

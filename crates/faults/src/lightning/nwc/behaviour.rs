@@ -19,12 +19,8 @@ pub struct Behaviour {
     pub notifications: bool,
     /// The methods it knows; to others it answers `NOT_IMPLEMENTED`.
     pub offers: BTreeSet<Method>,
-    /// Whether it ignores requests that have expired (NIP-40) when it executes them.
-    pub heeds_expiration: bool,
     /// Whether it knows a request that it has had.
     pub memory: Memory,
-    /// How long it takes before it acts on a request.
-    pub hesitation: Duration,
     /// How long it takes from acting to answering.
     pub latency: Duration,
     /// How it handles calls of a method, if not correctly.
@@ -49,9 +45,7 @@ impl Default for Behaviour {
             announces: true,
             notifications: true,
             offers: Method::ALL.into(),
-            heeds_expiration: true,
             memory: Memory::Lasting,
-            hesitation: Duration::ZERO,
             latency: Duration::ZERO,
             by_method: BTreeMap::new(),
             next: BTreeMap::new(),
@@ -120,8 +114,6 @@ pub enum CallBehaviour {
     Twice,
     /// Executed; the answer waits for [`release`](super::FaultyNwcService::release), also across a stop and a new start.
     Hold,
-    /// Neither executed nor answered until [`release`](super::FaultyNwcService::release).
-    Postpone,
     /// Refused.
     Refuse(ErrorCode),
     /// Refused, but executed.

@@ -7,8 +7,8 @@ use usher_sandbox::lightning::nwc::{MakeParams, Refusal, transaction_json};
 use usher_sandbox::lightning::{Account, Direction, ErrorCode, MakeError, State, Transaction};
 
 use super::LookupLie;
+use crate::lightning::false_invoice::{InvoiceLie, false_invoice};
 use crate::lightning::unrelated_preimage::unrelated_preimage;
-use crate::lightning::{InvoiceLie, false_invoice};
 
 /// The result of `make_invoice` with an invoice that does not match the request.
 pub(super) fn made_invoice(account: &Account, params: MakeParams, lie: InvoiceLie) -> Result<Value, Refusal> {

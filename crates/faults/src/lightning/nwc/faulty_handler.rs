@@ -12,7 +12,7 @@ use usher_sandbox::lightning::{ErrorCode, Method};
 
 use super::behaviour::{Behaviour, CallBehaviour, Memory, PayLie};
 use super::false_results;
-use super::held_messages::{Held, HeldQueue, MAX_HELD};
+use super::held_messages::HeldQueue;
 use crate::lightning::unrelated_preimage::unrelated_preimage;
 
 /// The state of a service that misbehaves. A clone is another handle of it.
@@ -24,16 +24,7 @@ pub(super) struct FaultyHandler {
 
 impl RequestHandler for FaultyHandler {
     fn handle(&self, context: &Arc<NwcServiceContext>, request: NwcRequest) {
-        let hesitation = self.behaviour.lock().hesitation;
-        if hesitation.is_zero() {
-            self.handle(context, &request);
-        } else if context.tasks() < MAX_HELD {
-            let (this, later) = (self.clone(), Arc::clone(context));
-            context.spawn(async move {
-                tokio::time::sleep(hesitation).await;
-                this.handle(&later, &request);
-            });
-        }
+        self.handle(context, &request);
     }
 
     fn handles_copies(&self) -> bool {
@@ -56,14 +47,13 @@ impl FaultyHandler {
         let refuse = |code| respond_later(context, request, refusal(code), CallBehaviour::Honest, &behaviour);
         match call_behaviour {
             CallBehaviour::Ignore => return,
-            CallBehaviour::Postpone => return self.held.push(Held::Request(request.clone())),
             CallBehaviour::Refuse(code) => return refuse(code),
             _ => {}
         }
         let Some(response) = self.execute(context, request, &behaviour) else { return };
         match call_behaviour {
             CallBehaviour::Mute => {}
-            CallBehaviour::Hold => self.held.push(Held::Response(request.clone(), response)),
+            CallBehaviour::Hold => self.held.push(request.clone(), response),
             CallBehaviour::RefuseAndExecute(code) => refuse(code),
             call_behaviour => respond_later(context, request, response, call_behaviour, &behaviour),
         }
@@ -71,7 +61,7 @@ impl FaultyHandler {
 
     /// Executes a request, truly or not; `None` when it has expired, or is a payment that stays in flight.
     fn execute(&self, context: &NwcServiceContext, request: &NwcRequest, behaviour: &Behaviour) -> Option<Response> {
-        if behaviour.heeds_expiration && context.expire(request) {
+        if context.expire(request) {
             return None;
         }
         let executed = |method: Method| context.count(|metrics| *metrics.executed.entry(method).or_default() += 1);
@@ -116,21 +106,10 @@ impl FaultyHandler {
 
     pub(super) fn release(&self, context: &NwcServiceContext) -> usize {
         let held = self.held.take();
-        let behaviour = self.behaviour.lock().clone();
-        let count = held.len();
-        for held in held {
-            let (request, response) = match held {
-                Held::Response(request, response) => (request, Some(response)),
-                Held::Request(request) => {
-                    let response = self.execute(context, &request, &behaviour);
-                    (request, response)
-                }
-            };
-            if let Some(response) = response {
-                context.respond(&request, &response);
-            }
+        for (request, response) in &held {
+            context.respond(request, response);
         }
-        count
+        held.len()
     }
 
     pub(super) fn release_payments(&self, context: &NwcServiceContext, arrive: bool) -> usize {

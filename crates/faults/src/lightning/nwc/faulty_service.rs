@@ -62,7 +62,7 @@ impl FaultyNwcService {
         self.service.context().set_capabilities(capabilities);
     }
 
-    /// Sends the responses that were held, and executes and answers the requests that were postponed; returns how many.
+    /// Sends the responses that were held; returns how many.
     pub fn release(&self) -> usize {
         self.handler.release(self.service.context())
     }

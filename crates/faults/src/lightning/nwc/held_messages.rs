@@ -1,4 +1,4 @@
-//! Requests and responses that a test holds back until it releases them.
+//! Responses that a test holds back until it releases them.
 
 use std::collections::VecDeque;
 
@@ -6,28 +6,19 @@ use parking_lot::Mutex;
 use usher_protocol::message::PaymentHash;
 use usher_sandbox::lightning::nwc::{NwcRequest, Response};
 
-/// Requests or responses that can be held; the oldest is dropped first.
-pub(super) const MAX_HELD: usize = 20_000;
-
-/// Something that waits for a release.
-#[derive(Debug)]
-pub(super) enum Held {
-    /// A response to an executed request.
-    Response(NwcRequest, Response),
-    /// A request that was not executed yet.
-    Request(NwcRequest),
-}
+/// Responses that can be held; the oldest is dropped first.
+const MAX_HELD: usize = 20_000;
 
 /// Everything that is held.
 #[derive(Debug, Default)]
 pub(super) struct HeldQueue {
-    held: Mutex<VecDeque<Held>>,
+    held: Mutex<VecDeque<(NwcRequest, Response)>>,
     payments: Mutex<VecDeque<(PaymentHash, NwcRequest)>>,
 }
 
 impl HeldQueue {
-    pub(super) fn push(&self, held: Held) {
-        push_bounded(&self.held, held);
+    pub(super) fn push(&self, request: NwcRequest, response: Response) {
+        push_bounded(&self.held, (request, response));
     }
 
     /// Holds the request of a payment in flight.
@@ -35,7 +26,7 @@ impl HeldQueue {
         push_bounded(&self.payments, (hash, request));
     }
 
-    pub(super) fn take(&self) -> VecDeque<Held> {
+    pub(super) fn take(&self) -> VecDeque<(NwcRequest, Response)> {
         std::mem::take(&mut *self.held.lock())
     }
 

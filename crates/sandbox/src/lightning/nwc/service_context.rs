@@ -108,11 +108,6 @@ impl NwcServiceContext {
         }
     }
 
-    /// How many tasks run.
-    pub fn tasks(&self) -> usize {
-        self.running.read().as_ref().map_or(0, |running| running.tasks.len())
-    }
-
     /// Publishes the capabilities to each relay, now and whenever it is connected.
     pub(super) fn announce(&self) {
         let capabilities = self.capabilities();

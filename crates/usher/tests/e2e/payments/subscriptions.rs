@@ -32,7 +32,7 @@ async fn payments_are_checked_against_it_counted_and_complete_it() {
     let fixture = Fixture::open().await;
     let user = fixture.user(Policy::silent()).await;
     let other = fixture.user(Policy::silent()).await;
-    let less = Agreement { amount: Some(4_000), ..Agreement::default() };
+    let less = Agreement { amount: Some(4_000) };
     let id = agreed(&fixture, &user, &terms(&user, &json!({"minimum_amount": 4_000})), &less).await;
     let body = |user: &Wallet, amount: u64| {
         json!({
@@ -103,7 +103,7 @@ async fn a_wallet_that_authorizes_too_little_is_told_that_it_is_closed() {
         while !matches!(request.content, RequestContent::Recurring(_)) {
             request = user.next_request(LONG).await.expect("asked");
         }
-        user.agree(&request, &Agreement { amount: Some(authorized), ..Agreement::default() }).unwrap();
+        user.agree(&request, &Agreement { amount: Some(authorized) }).unwrap();
         let events = fixture.api().finished(&stream).await;
         assert_eq!(statuses(&events), ["user_rejected"]);
         let reason = events[0].data["reason"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! The wallet service with the `nwc` crate, an independent client (NIP-04 only).
+//! The sandbox's wallet service, which the other tests trust, with the `nwc` crate: an independent client (NIP-04 only).
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use nwc::prelude::{
 use usher_protocol::bolt11::Invoice;
 use usher_sandbox::lightning::InvoiceTerms;
 
-use super::nwc_service::Fixture;
-use crate::raw_client::LONG;
+use crate::backend_under_test::LONG;
+use crate::fixture::Fixture;
 
 #[tokio::test]
 async fn all_methods_work_with_the_nwc_crate() {

@@ -1,7 +1,5 @@
 //! Each operation with each outage and each fate of the process ends as it would have without the outage.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
-
 use std::fmt::Write as _;
 use std::thread;
 

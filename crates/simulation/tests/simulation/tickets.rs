@@ -1,5 +1,4 @@
 //! The ticket wallet keeps every unit, whatever happens between it, its mint and its disk.
-#![allow(clippy::panic, clippy::unwrap_used)]
 
 use std::env;
 
