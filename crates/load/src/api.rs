@@ -54,11 +54,6 @@ pub(crate) fn single_payment(token: &str, main_key: &str, expires_at: u64) -> Ve
     http::post("/payments/single", token, &body)
 }
 
-/// Asks for a stream's events.
-pub(crate) fn events(token: &str, stream: &str) -> Vec<u8> {
-    http::get(&format!("/events/{stream}?after=0"), token)
-}
-
 /// Asks for a stream's events and waits for the first.
 pub(crate) fn wait_events(token: &str, stream: &str) -> Vec<u8> {
     wait_events_after(token, stream, 0)

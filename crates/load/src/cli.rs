@@ -9,7 +9,7 @@ use crate::database::Engine;
 
 /// Measures `usher serve`: starts it with a relay on loopback, loads it, and prints one table.
 ///
-/// Build all in release mode first: `cargo build --release -p usher -p usher-load -p usher-mint`.
+/// Build all in release mode first: `cargo build --release -p usher -p usher-load`.
 #[derive(Debug, Parser)]
 #[command(name = "usher-load", version)]
 pub(crate) struct Cli {
@@ -42,16 +42,10 @@ pub(crate) enum Measurement {
     All,
     /// Logins end to end.
     Logins,
-    /// Start calls, with many open.
-    Starts,
-    /// Event polls, with many open.
-    Polls,
     /// Events to the app: by webhook, live feed, long poll, WebSocket.
     Events,
     /// Payments end to end, with many invoices open.
     Payments,
-    /// Tickets minted, burned and sent.
-    Tickets,
     /// Memory per open operation.
     Memory,
     /// Time to start.
@@ -66,7 +60,7 @@ impl Measurement {
     /// The engines that it is made on, where there is a PostgreSQL server.
     pub(crate) fn engines(self) -> &'static [Engine] {
         match self {
-            Self::Logins | Self::Starts => &[Engine::Sqlite, Engine::Postgresql, Engine::DistantPostgresql],
+            Self::Logins => &[Engine::Sqlite, Engine::Postgresql, Engine::DistantPostgresql],
             Self::Takeover => &[Engine::Postgresql],
             Self::Growth => &[Engine::Sqlite],
             _ => &[Engine::Sqlite, Engine::Postgresql],
@@ -85,12 +79,6 @@ pub(crate) struct Options {
     /// The program to measure [default: `usher` beside this program].
     #[arg(long, value_name = "FILE")]
     pub(crate) usher: Option<PathBuf>,
-    /// The mint at which tickets are measured [default: `usher-mint` beside this program].
-    #[arg(long, value_name = "FILE")]
-    pub(crate) mint: Option<PathBuf>,
-    /// Tickets that are minted; one half of them is burned, the other sent.
-    #[arg(long, default_value_t = 2_000)]
-    pub(crate) tickets: usize,
     /// Where temporary data directories are made, on the disk to measure [default: beside this program].
     #[arg(long, value_name = "FOLDER")]
     pub(crate) data: Option<PathBuf>,
@@ -103,18 +91,6 @@ pub(crate) struct Options {
     /// Simulated delay between the relay and each of its clients, in milliseconds.
     #[arg(long, default_value_t = 50)]
     pub(crate) latency_ms: u64,
-    /// Streams that are open already when start calls and polls are measured.
-    #[arg(long, value_delimiter = ',', default_values_t = [0, 10_000, 100_000])]
-    pub(crate) open: Vec<usize>,
-    /// Connections that call at once.
-    #[arg(long, default_value_t = 32)]
-    pub(crate) connections: usize,
-    /// Start calls measured at each number open.
-    #[arg(long, default_value_t = 30_000)]
-    pub(crate) starts: usize,
-    /// Seconds of polling at each number open.
-    #[arg(long, default_value_t = 5)]
-    pub(crate) poll_seconds: u64,
     /// Events measured on their way to the webhook.
     #[arg(long, default_value_t = 10_000)]
     pub(crate) events: usize,
@@ -149,9 +125,6 @@ pub(crate) struct Options {
     /// Users who log in at once at which growth is measured; 10,000 need 20,100 open files for each program.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 100, 1_000, 10_000])]
     pub(crate) growth_users: Vec<usize>,
-    /// Where the plot of growth is written, as SVG.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) plot: Option<PathBuf>,
     /// Open operations for memory, start-up and take-over.
     #[arg(long, default_value_t = 100_000)]
     pub(crate) operations: usize,

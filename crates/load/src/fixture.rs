@@ -29,8 +29,6 @@ pub(crate) struct Tool {
     pub(crate) options: Options,
     /// The program to measure.
     pub(crate) usher: PathBuf,
-    /// The mint at which tickets are measured.
-    pub(crate) mint: PathBuf,
     /// Where data directories are made.
     pub(crate) data: PathBuf,
     /// What the services that are started now keep their data in.

@@ -107,23 +107,3 @@ pub(crate) fn post(path: &str, token: &str, body: &str) -> Vec<u8> {
     )
     .into_bytes()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::frame;
-
-    #[test]
-    fn an_answer_is_complete_when_its_body_is() {
-        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK";
-        for cut in 0..answer.len() {
-            assert_eq!(frame(&answer[..cut]).unwrap(), None, "{cut}");
-        }
-        assert_eq!(frame(answer).unwrap(), Some((200, answer.len() - 2, answer.len())));
-    }
-
-    #[test]
-    fn what_cannot_be_framed_is_an_error() {
-        assert!(frame(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").is_err());
-        assert!(frame(b"SSH-2.0-OpenSSH\r\n").is_err());
-    }
-}

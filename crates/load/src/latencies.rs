@@ -29,29 +29,3 @@ impl Latencies {
         Some(f64::from(*nth) / 1000.0)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::Latencies;
-
-    #[test]
-    fn percentiles_are_of_the_nearest_rank() {
-        let mut latencies = Latencies::default();
-        assert_eq!(latencies.percentile_ms(50), None);
-        for ms in (1..=200).rev() {
-            latencies.add(Duration::from_millis(ms));
-        }
-        assert_eq!(latencies.percentile_ms(50), Some(100.0));
-        assert_eq!(latencies.percentile_ms(99), Some(198.0));
-        assert_eq!(latencies.percentile_ms(100), Some(200.0));
-    }
-
-    #[test]
-    fn one_is_every_percentile() {
-        let mut latencies = Latencies::default();
-        latencies.add(Duration::from_millis(7));
-        assert_eq!((latencies.percentile_ms(1), latencies.percentile_ms(99)), (Some(7.0), Some(7.0)));
-    }
-}

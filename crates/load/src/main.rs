@@ -13,9 +13,7 @@ mod latencies;
 mod lightning;
 mod machine;
 mod measure;
-mod mint;
 mod open_streams;
-mod plot;
 mod process_usage;
 mod receiver;
 mod relay;
@@ -88,7 +86,6 @@ async fn measure(cli: &Cli) -> Result<Report> {
     if cfg!(debug_assertions) {
         Tool::say("this is a development build: its figures say little");
     }
-    let mint = cli.options.mint.clone().unwrap_or_else(|| beside.join("usher-mint"));
     let data = cli.options.data.clone().unwrap_or(beside);
     let machine = Machine::look(&data)?;
     Tool::say(&machine.line());
@@ -96,7 +93,7 @@ async fn measure(cli: &Cli) -> Result<Report> {
         Some(url) => Some(Arc::new(PostgresqlServer::connect(url, cli.options.postgresql_latency()).await?)),
         None => None,
     };
-    let mut tool = Tool { options: cli.options.clone(), usher, mint, data, engine: Engine::Sqlite, postgresql };
+    let mut tool = Tool { options: cli.options.clone(), usher, data, engine: Engine::Sqlite, postgresql };
     let rows = measure_on_each_engine(&mut tool, cli.what).await;
     if let Some(server) = &tool.postgresql {
         server.drop_databases().await?;
@@ -125,10 +122,8 @@ async fn measure_one(tool: &Tool, what: Measurement) -> Result<Vec<Row>> {
     match what {
         Measurement::All => Ok(Vec::new()),
         Measurement::Logins => measure::logins::measure(tool).await,
-        Measurement::Starts | Measurement::Polls => measure::call_rate::measure(tool, what).await,
         Measurement::Events => measure::event_delivery::measure(tool).await,
         Measurement::Payments => measure::payments::measure(tool).await,
-        Measurement::Tickets => measure::tickets::measure(tool).await,
         Measurement::Memory => measure::memory::measure(tool).await,
         Measurement::Startup => measure::startup::measure(tool).await,
         Measurement::Takeover => measure::takeover::measure(tool).await,

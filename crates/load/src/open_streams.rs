@@ -1,4 +1,4 @@
-//! Opens many streams and completes some of them.
+//! Opens many streams.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,13 +6,11 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use nostr::Timestamp;
 use parking_lot::Mutex;
-use usher_protocol::handshake_url::HandshakeUrl;
 
 use crate::api;
 use crate::closed_loop::{Bounds, Script, run_closed_loop};
 use crate::fixture::Fixture;
-use crate::http::{Answer, Connection};
-use crate::wallet::Wallet;
+use crate::http::Answer;
 
 /// Connections that open streams: enough for commits to be shared by many.
 const CONNECTIONS: usize = 64;
@@ -78,22 +76,4 @@ pub(crate) async fn open(fixture: &Fixture, what: Opened, count: usize) -> Resul
     let opened = std::mem::take(&mut *script.answers.lock());
     ensure!(opened.len() == count, "{} of {count} streams were opened in {TIMEOUT:?}", opened.len());
     Ok(opened)
-}
-
-/// Opens `count` handshakes and completes them; answers their ids in the order in which they were completed.
-pub(crate) async fn finish(fixture: &Fixture, count: usize) -> Result<Vec<String>> {
-    let identity = fixture.identity()?;
-    let mut wallet = Wallet::connect(fixture.relay.address()?, &[]).await?;
-    let mut app = Connection::open(fixture.service.address()).await?;
-    let mut finished = Vec::with_capacity(count);
-    for (stream, url) in open(fixture, Opened::Handshakes, count).await? {
-        let token = url.parse::<HandshakeUrl>()?.token;
-        wallet.publish(&identity.handshake(token, fixture.relay.url())?).await?;
-        finished.push(stream);
-    }
-    for stream in &finished {
-        let page = api::page(&app.call(&api::wait_events(fixture.instance.token(), stream)).await?)?;
-        ensure!(page.events.len() == 1, "a handshake was lost");
-    }
-    Ok(finished)
 }

@@ -115,21 +115,3 @@ pub(crate) fn per_second(count: usize, elapsed: Duration) -> (String, f64) {
     let rate = float(count) / elapsed.as_secs_f64().max(f64::EPSILON);
     (format!("{}/s", grouped(format!("{rate:.0}").parse().unwrap_or(0))), rate)
 }
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::{grouped, per_second};
-
-    #[test]
-    fn counts_are_grouped_by_thousands() {
-        let written: Vec<_> = [0, 7, 999, 1000, 12_345, 100_000, 1_234_567].into_iter().map(grouped).collect();
-        assert_eq!(written, ["0", "7", "999", "1,000", "12,345", "100,000", "1,234,567"]);
-    }
-
-    #[test]
-    fn rates_are_rounded_to_whole_ones() {
-        assert_eq!(per_second(3_004, Duration::from_secs(2)).0, "1,502/s".to_owned());
-    }
-}

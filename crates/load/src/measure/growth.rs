@@ -1,16 +1,17 @@
 //! How cost grows: with open operations, with the service's relays, with users at once. What each costs is to stay the
 //! same; the first figure that does not is named.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use super::logins::{Conditions, log_in};
-use super::{call_rate, startup};
-use crate::fixture::Tool;
-use crate::open_streams::{Opened, open};
-use crate::plot::{self, Chart, Line};
-use crate::report::{Row, float, grouped};
+use super::startup;
+use crate::closed_loop::{Bounds, run_closed_loop};
+use crate::fixture::{Fixture, Tool};
+use crate::open_streams::{Opened, Starts, open};
+use crate::report::{Row, float, grouped, per_second};
 
 /// How long the service may put itself in order before its memory is read.
 const SETTLE: Duration = Duration::from_secs(3);
@@ -24,42 +25,54 @@ const BENDS: f64 = 1.5;
 /// Fewer logins than this say little.
 const LOGINS: usize = 1_000;
 
-/// Measures all three, and writes the plot. What cannot be measured here is reported and left out.
+/// Start calls, over 32 connections.
+const STARTS: Bounds = Bounds { connections: 32, calls: 30_000, time: Duration::from_secs(60) };
+
+/// A figure at each count.
+struct Line {
+    name: &'static str,
+    points: Vec<(f64, f64)>,
+}
+
+/// Adds a point to each line that has a figure.
+fn add<const LINES: usize>(lines: &mut [Line; LINES], x: f64, figures: [Option<f64>; LINES]) {
+    for (line, figure) in lines.iter_mut().zip(figures) {
+        line.points.extend(figure.filter(|y| *y > 0.0).map(|y| (x, y)));
+    }
+}
+
+fn lines<const LINES: usize>(names: [&'static str; LINES]) -> [Line; LINES] {
+    names.map(|name| Line { name, points: Vec::new() })
+}
+
+/// Measures all three. What cannot be measured here is reported and left out.
 pub(crate) async fn measure(tool: &Tool) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    let mut open = Chart::new(
-        "open operations",
-        &[
-            "start call: µs of Usher's processor time",
-            "start call: p99, µs",
-            "memory: bytes for each open handshake",
-            "start of the service: µs for each open handshake",
-        ],
-    );
+    let mut open = lines([
+        "start call: µs of Usher's processor time",
+        "start call: p99, µs",
+        "memory: bytes for each open handshake",
+        "start of the service: µs for each open handshake",
+    ]);
     for &count in &tool.options.growth_open {
         report(open_operations(tool, count, &mut rows, &mut open).await);
     }
-    let mut relays = Chart::new("relays of the service", &["login: µs of Usher's processor time"]);
+    let mut relays = lines(["login with so many relays: µs of Usher's processor time"]);
     for &count in &tool.options.growth_relays {
         let under = format!("{USERS_AT_RELAYS} users at once, {} relays", grouped(count));
-        report(
-            logins(tool, under, (count, USERS_AT_RELAYS), &mut rows).await.map(|row| relays.add(float(count), [row.0])),
-        );
+        let measured = logins(tool, under, (count, USERS_AT_RELAYS), &mut rows).await;
+        report(measured.map(|row| add(&mut relays, float(count), [row.0])));
     }
-    let mut users =
-        Chart::new("users at once", &["login: µs of Usher's processor time", "login: p50 for each user at once, µs"]);
+    let mut users = lines(["login: µs of Usher's processor time", "login: p50 for each user at once, µs"]);
     for &count in &tool.options.growth_users {
         let under = format!("{} users at once", grouped(count));
-        report(logins(tool, under, (1, count), &mut rows).await.map(|row| users.add(float(count), [row.0, row.1])));
+        let measured = logins(tool, under, (1, count), &mut rows).await;
+        report(measured.map(|row| add(&mut users, float(count), [row.0, row.1])));
     }
-    let charts = [open, relays, users];
-    for line in charts.iter().flat_map(|chart| &chart.lines) {
+    for line in open.iter().chain(&relays).chain(&users) {
         if let Some((x, factor)) = first_bend(line) {
             Tool::say(&format!("{} bends at {x:.0}: {factor:.1} times the lowest before it", line.name));
         }
-    }
-    if let Some(file) = &tool.options.plot {
-        std::fs::write(file, plot::svg(&charts)?).with_context(|| format!("cannot write {}", file.display()))?;
     }
     Ok(rows)
 }
@@ -70,7 +83,7 @@ fn report(measured: Result<()>) {
     }
 }
 
-async fn open_operations(tool: &Tool, count: usize, rows: &mut Vec<Row>, chart: &mut Chart) -> Result<()> {
+async fn open_operations(tool: &Tool, count: usize, rows: &mut Vec<Row>, figures: &mut [Line; 4]) -> Result<()> {
     let under = format!("{} handshakes open", grouped(count));
     Tool::say(&format!("growth: {under}"));
     let mut fixture = tool.fixture(Duration::ZERO).await?;
@@ -78,11 +91,11 @@ async fn open_operations(tool: &Tool, count: usize, rows: &mut Vec<Row>, chart: 
     open(&fixture, Opened::Handshakes, count).await?;
     tokio::time::sleep(SETTLE).await;
     let bytes = fixture.service.resident_bytes()?.saturating_sub(empty);
-    let row = call_rate::starts(tool, &fixture, &under).await?;
+    let row = starts(&fixture, &under).await?;
     let started_in = startup::restart(&mut fixture).await?;
     let x = float(count);
     let (each, us) = (float(usize::try_from(bytes)?) / x, started_in.as_secs_f64() * 1e6);
-    chart.add(x, [row.usher_us_each, row.p99_ms.map(|ms| ms * 1000.0), Some(each), Some(us / x)]);
+    add(figures, x, [row.usher_us_each, row.p99_ms.map(|ms| ms * 1000.0), Some(each), Some(us / x)]);
     rows.push(row);
     rows.push(Row {
         what: "Memory and start".to_owned(),
@@ -92,6 +105,18 @@ async fn open_operations(tool: &Tool, count: usize, rows: &mut Vec<Row>, chart: 
         ..Row::default()
     });
     Ok(())
+}
+
+/// Start calls on this service.
+async fn starts(fixture: &Fixture, under: &str) -> Result<Row> {
+    let script = Arc::new(Starts::new(fixture, Opened::Handshakes, STARTS.calls));
+    let meter = fixture.meter()?;
+    let mut latencies = run_closed_loop(fixture.service.address(), STARTS, script).await?;
+    let usage = meter.stop()?;
+    let (result, value) = per_second(latencies.len(), usage.0);
+    let (what, under, count) = ("Start calls".to_owned(), under.to_owned(), latencies.len());
+    let (p50_ms, p99_ms) = (latencies.percentile_ms(50), latencies.percentile_ms(99));
+    Ok(Row { what, under, result, value, p50_ms, p99_ms, ..Row::default() }.with_usage(count, usage))
 }
 
 /// Logins with so many relays, by so many users at once: the processor time of each, and the median time divided by the users,
@@ -119,21 +144,4 @@ fn first_bend(line: &Line) -> Option<(f64, f64)> {
         lowest = lowest.min(y);
         (factor >= BENDS).then_some((x, factor))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn bend(ys: &[f64]) -> Option<(f64, f64)> {
-        let points = (1..).map(f64::from).zip(ys.iter().copied()).collect();
-        first_bend(&Line { name: "", points })
-    }
-
-    #[test]
-    fn figure_bends_where_it_exceeds_the_lowest_before() {
-        assert_eq!(bend(&[10.0, 10.0, 11.0, 9.0]), None);
-        assert_eq!(bend(&[40.0, 10.0, 14.0, 20.0, 80.0]), Some((4.0, 2.0)));
-        assert_eq!(bend(&[]), None);
-    }
 }

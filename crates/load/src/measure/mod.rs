@@ -1,6 +1,5 @@
 //! What is measured.
 
-pub(crate) mod call_rate;
 pub(crate) mod event_delivery;
 pub(crate) mod growth;
 pub(crate) mod logins;
@@ -8,4 +7,3 @@ pub(crate) mod memory;
 pub(crate) mod payments;
 pub(crate) mod startup;
 pub(crate) mod takeover;
-pub(crate) mod tickets;
