@@ -329,35 +329,6 @@ impl From<&Recurrence> for AuthorizedRecurrence {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn absent_members_are_omitted_at_every_level() {
-        let recurrence = AuthorizedRecurrence {
-            calendar: "monthly".to_owned(),
-            first_payment_due: 1_732_137_600,
-            max_payments: None,
-            until: None,
-        };
-        let data = EventData::Subscription(SubscriptionData {
-            status: "approved".to_owned(),
-            subscription_id: "s".to_owned(),
-            main_key: "k".to_owned(),
-            authorized_amount: 10_000,
-            authorized_currency: "millisats".to_owned(),
-            authorized_recurrence: recurrence,
-            auto_charge: false,
-            request_id: None,
-            amount: None,
-            currency: None,
-            amount_millisats: None,
-            rate: None,
-        });
-        assert_eq!(data.event_type(), EventType::Subscription);
-        assert_eq!(
-            &*data.to_json(),
-            r#"{"authorized_amount":10000,"authorized_currency":"millisats","authorized_recurrence":{"calendar":"monthly","first_payment_due":1732137600},"auto_charge":false,"main_key":"k","status":"approved","subscription_id":"s"}"#
-        );
-    }
     #[test]
     fn outcome_follows_from_the_event_status() {
         for (status, outcome) in [

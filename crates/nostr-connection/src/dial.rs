@@ -179,33 +179,3 @@ fn prepare(stream: &TcpStream, timing: &Timing) -> io::Result<()> {
     let keepalive = TcpKeepalive::new().with_time(whole(timing.ping_after)).with_interval(whole(timing.pong_within));
     socket.set_tcp_keepalive(&keepalive)
 }
-
-#[cfg(test)]
-mod tests {
-    use tokio::io::AsyncReadExt as _;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn a_handshake_says_who_asks() {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("ws://{}/", listener.local_addr().unwrap()).parse().unwrap();
-        let timing = Timing::default();
-        let options = DialOptions {
-            source: AddressSource::Operator,
-            timing: &timing,
-            tls: None,
-            max_message_bytes: 1024,
-            dialer: None,
-            gate: None,
-        };
-        let relay = async {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let mut head = [0; 4096];
-            let count = stream.read(&mut head).await.unwrap();
-            String::from_utf8_lossy(&head[..count]).to_lowercase()
-        };
-        let (head, _) = tokio::join!(relay, dial(&url, &options, |_| true));
-        assert!(head.contains(concat!("user-agent: usher/", env!("CARGO_PKG_VERSION"))), "{head}");
-    }
-}

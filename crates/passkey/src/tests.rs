@@ -52,17 +52,6 @@ fn options_ask_for_a_discoverable_passkey_of_a_verified_user() {
     assert_ne!(party().begin_assertion().unwrap().0.challenge(), ceremony.challenge());
 }
 
-#[test]
-fn passkey_is_made_and_used() {
-    let party = party();
-    let mut authenticator = authenticator();
-    let mut stored = register(&party, &mut authenticator).unwrap();
-    assert_eq!((stored.id.clone(), stored.user_handle.len()), (vec![7; 32], 16));
-    for _ in 0..3 {
-        stored.state = verify(&party, &mut authenticator, &stored).unwrap();
-    }
-}
-
 /// As security keys and platforms send them; and what is no extension at all, which nobody reads.
 #[test]
 fn extensions_and_attestation_statements_are_ignored() {
@@ -166,6 +155,12 @@ fn missing_and_wrong_fields_are_malformed() {
         answer.to_string()
     };
     let values = || wrong.iter().map(Some).chain([None]);
+    let whole = made.to_string();
+    for text in ["", "{}", "null", "[]", "1", &whole[..whole.len() - 1]] {
+        let (ceremony, _) = party.begin_registration().unwrap();
+        assert!(matches!(party.register(ceremony, text), Err(PasskeyError::Malformed(_))), "{text}");
+        assert!(matches!(Assertion::parse(text), Err(PasskeyError::Malformed(_))), "{text}");
+    }
     for pointer in ["/rawId", "/type", "/response", "/response/clientDataJSON", "/response/attestationObject"] {
         for value in values() {
             let (ceremony, _) = party.begin_registration().unwrap();
@@ -184,20 +179,16 @@ fn missing_and_wrong_fields_are_malformed() {
 }
 
 #[test]
-fn passkey_without_a_counter_is_used() {
+fn passkey_is_made_and_used_and_its_counter_only_grows_if_it_has_one() {
     let party = party();
-    let mut authenticator =
-        SoftAuthenticator { counter: 0, flags: PRESENT | VERIFIED | BACKUP_ELIGIBLE, ..authenticator() };
-    let mut stored = register(&party, &mut authenticator).unwrap();
+    let mut without = SoftAuthenticator { counter: 0, flags: PRESENT | VERIFIED | BACKUP_ELIGIBLE, ..authenticator() };
+    let mut stored = register(&party, &mut without).unwrap();
+    assert_eq!((stored.id.clone(), stored.user_handle.len()), (vec![7; 32], 16));
     for _ in 0..2 {
-        authenticator.counter = 0;
-        stored.state = verify(&party, &mut authenticator, &stored).unwrap();
+        without.counter = 0;
+        stored.state = verify(&party, &mut without, &stored).unwrap();
     }
-}
 
-#[test]
-fn counter_that_goes_back_or_stays_is_refused() {
-    let party = party();
     let mut authenticator = authenticator();
     let mut stored = register(&party, &mut authenticator).unwrap();
     authenticator.counter = 10;
@@ -261,31 +252,6 @@ fn answer_is_for_its_own_challenge_and_purpose() {
     let (ceremony, _) = party.begin_registration().unwrap();
     assert!(matches!(party.register(ceremony, &answer), Err(PasskeyError::Malformed(_))));
     assert!(matches!(Assertion::parse(&made), Err(PasskeyError::Malformed(_))));
-}
-
-#[test]
-fn anything_else_is_malformed() {
-    let party = party();
-    let (_, options) = party.begin_registration().unwrap();
-    let made = authenticator().make(&options).to_string();
-    for text in ["", "{}", "null", "[]", "1", "{\"response\":{\"attestationObject\":\"!\"}}", &made[..made.len() - 1]] {
-        let (ceremony, _) = party.begin_registration().unwrap();
-        assert!(matches!(party.register(ceremony, text), Err(PasskeyError::Malformed(_))), "{text}");
-        assert!(matches!(Assertion::parse(text), Err(PasskeyError::Malformed(_))), "{text}");
-    }
-}
-
-#[test]
-fn error_repeats_little_of_what_was_sent() {
-    let party = party();
-    let (ceremony, options) = party.begin_registration().unwrap();
-    let mut made = authenticator().make(&options);
-    made["type"] = json!("x".repeat(9_000));
-    let refused = party.register(ceremony, &made.to_string()).unwrap_err();
-    assert!(matches!(&refused, PasskeyError::Malformed(error) if error.contains("xxx")), "{refused}");
-    for error in [refused, Assertion::parse(&made.to_string()).unwrap_err()] {
-        assert!(error.to_string().len() < 300, "{error}");
-    }
 }
 
 #[test]

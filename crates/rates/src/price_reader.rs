@@ -102,8 +102,6 @@ fn decimal(text: &str) -> Result<Decimal, PriceError> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn at(document: &str, pointer: &str) -> Result<String, PriceError> {
@@ -183,19 +181,5 @@ mod tests {
     fn deep_documents_end() {
         let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(at(&deep, &"/0".repeat(50)), Err(PriceError::NotANumber));
-    }
-
-    proptest! {
-        #[test]
-        fn arbitrary_documents_never_panic(document in ".{0,80}", pointer in "(/[a-z0-9~]{0,3}){0,4}") {
-            let _ = read(document.as_bytes(), &pointer);
-        }
-
-        #[test]
-        fn every_price_is_usable(number in "-?[0-9]{1,20}(\\.[0-9]{1,12})?([eE][+-]?[0-9]{1,2})?") {
-            if let Ok(price) = read(number.as_bytes(), "") {
-                prop_assert!(price > Decimal::ZERO && price <= Decimal::from(MAX_PRICE) && price.scale() <= DECIMALS);
-            }
-        }
     }
 }

@@ -43,14 +43,11 @@ pub(crate) struct Around {
     pub(crate) inputs: InputQueue,
     jobs: Vec<mpsc::Receiver<Job>>,
     pub(crate) tasks: Tasks,
-    tracker: TaskTracker,
-    stop: CancellationToken,
 }
 
 impl Around {
     pub(crate) fn new() -> Self {
         let (inputs, jobs) = InputQueue::new();
-        let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let clock = Arc::new(ManualClock::at(NOW));
         Self {
             store: FaultyStore::on(Arc::default()),
@@ -59,9 +56,7 @@ impl Around {
             clock,
             inputs,
             jobs,
-            tasks: Tasks::new(tracker.clone(), stop.clone()),
-            tracker,
-            stop,
+            tasks: Tasks::new(TaskTracker::new(), CancellationToken::new()),
         }
     }
 
@@ -109,11 +104,12 @@ impl Around {
     }
 
     pub(crate) async fn input(&mut self) -> (StreamId, Input) {
-        within("an input", || {
-            let job = self.jobs.iter_mut().find_map(|jobs| jobs.try_recv().ok());
-            job.map(|job| (job.id, job.input))
-        })
-        .await
+        within("an input", || self.input_now()).await
+    }
+
+    pub(crate) fn input_now(&mut self) -> Option<(StreamId, Input)> {
+        let job = self.jobs.iter_mut().find_map(|jobs| jobs.try_recv().ok());
+        job.map(|job| (job.id, job.input))
     }
 
     pub(crate) async fn timers_after(&self, by: Duration) -> Vec<(StreamId, super::timers::TimerKind)> {
@@ -123,12 +119,6 @@ impl Around {
             due = self.timers.next() => due,
             () = tokio::task::yield_now() => Vec::new(),
         }
-    }
-
-    pub(crate) async fn stop(self) {
-        self.stop.cancel();
-        self.tracker.close();
-        self.tracker.wait().await;
     }
 }
 

@@ -36,21 +36,3 @@ impl LightningMetrics {
         self.0.values()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_kind_and_result_has_its_own_counter() {
-        let metrics = LightningMetrics::default();
-        metrics.count(LightningCallKind::MakeInvoice, &Ok(()));
-        metrics.count::<()>(LightningCallKind::LookUpPayment, &Err(LightningError::NotSent));
-        metrics.count::<()>(LightningCallKind::Pay, &Err(LightningError::Failed("no route".to_owned())));
-        let counted: Vec<_> = metrics.values().into_iter().filter(|(_, _, count)| *count > 0).collect();
-        assert_eq!(
-            counted,
-            [("make_invoice", "answered", 1), ("pay", "refused", 1), ("look_up_payment", "not_sent", 1)]
-        );
-    }
-}

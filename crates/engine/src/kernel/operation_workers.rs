@@ -337,8 +337,6 @@ mod tests {
         })
         .await;
         assert_eq!(around.store.calls(COMMITS), commits + 4);
-        around.tasks.set_inbox_drained();
-        around.stop().await;
     }
 
     #[tokio::test]
@@ -354,8 +352,6 @@ mod tests {
         around.store.work();
         inputs.send(timer()).await.unwrap();
         within("the handshake expires", || around.index.get(stream(1)).is_none().then_some(())).await;
-        around.tasks.set_inbox_drained();
-        around.stop().await;
     }
 
     #[tokio::test]
@@ -366,8 +362,6 @@ mod tests {
         inputs.send(timer()).await.unwrap();
         within("the input is taken", || (inputs.capacity() == 8).then_some(())).await;
         assert_eq!(around.timers_after(MINUTE).await, [(stream(1), TimerKind::Wake)]);
-        around.tasks.set_inbox_drained();
-        around.stop().await;
     }
 
     #[tokio::test]
@@ -378,8 +372,6 @@ mod tests {
         assert_eq!(around.timers_after(MINUTE).await, [(stream(1), TimerKind::Wake)]);
         inputs.send(timer()).await.unwrap();
         within("the handshake expires", || around.index.get(stream(1)).is_none().then_some(())).await;
-        around.tasks.set_inbox_drained();
-        around.stop().await;
     }
 
     #[tokio::test]
@@ -395,6 +387,5 @@ mod tests {
         tracker.close();
         tracker.wait().await;
         assert!(around.index.get(stream(1)).is_none(), "the handshake has expired");
-        around.stop().await;
     }
 }

@@ -58,26 +58,3 @@ impl TicketMetrics {
         self.0.values()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ports::TokenFault;
-
-    #[test]
-    fn each_kind_and_result_has_its_own_counter() {
-        let metrics = TicketMetrics::default();
-        metrics.count::<_, TicketError>(TicketCallKind::Mint, &Ok(()));
-        metrics.count::<(), _>(TicketCallKind::Redeem, &Err(TicketError::Token(TokenFault::Forged)));
-        metrics.count::<(), _>(TicketCallKind::CheckState, &Err(TicketError::TimedOut));
-        metrics.count::<(), _>(TicketCallKind::Withdraw, &Err(TicketError::Overloaded));
-        let counted: Vec<_> = metrics.values().into_iter().filter(|(_, _, count)| *count > 0).collect();
-        let expected = [
-            ("mint", "done", 1),
-            ("redeem", "token_refused", 1),
-            ("withdraw", "not_done", 1),
-            ("check_state", "unknown", 1),
-        ];
-        assert_eq!(counted, expected);
-    }
-}

@@ -125,16 +125,6 @@ mod tests {
         assert_eq!(fixed(u64::MAX, "JPY", "1"), None);
     }
 
-    #[test]
-    fn major_units_have_all_decimal_places() {
-        for (amount, currency, text) in
-            [(1_250, "EUR", "12.50"), (5, "USD", "0.05"), (700, "JPY", "700"), (1, "KWD", "0.001")]
-        {
-            let price = Price::fix(amount, code(currency), rate(Decimal::from(50_000))).unwrap();
-            assert_eq!(price.major().to_string(), text);
-        }
-    }
-
     proptest! {
         #[test]
         fn prices_are_fixed_exactly(

@@ -442,8 +442,6 @@ fn announce_payment(data: SubscriptionPaymentData, now: UnixMillis) -> Effect {
 }
 
 #[cfg(test)]
-mod random_histories;
-#[cfg(test)]
 mod random_histories_with_payments;
 #[cfg(test)]
 mod tests;

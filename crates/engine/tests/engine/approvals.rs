@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::paying::{DAY, statuses, until};
-use common::{FakeLightning, NOW, Running, data, open, options};
+use common::{NOW, Running, World, data, options};
 use usher_engine::testing::invoice;
 use usher_engine::{
     Approver, DecideError, Decision, Engine, EngineOptions, Origin, PayInvoiceRequest, PaymentPurpose, PaymentRules,
@@ -53,9 +53,7 @@ async fn waiting(usher: &Running) -> Vec<StreamId> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_asked_of_the_backend_before_somebody_else_approves() {
-    let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeLightning::default());
-    let usher = Running::start_paying(open(dir.path()), &wallet, limited(Some(5_049)), NOW, 1).await;
+    let (usher, wallet) = Running::paying_with(limited(Some(5_049))).await;
     let payments = usher.engine.payments();
     let stream = pay(&usher, 0).await;
     assert_eq!(statuses(&usher, stream, 1).await, ["approval_required"]);
@@ -83,14 +81,11 @@ async fn nothing_is_asked_of_the_backend_before_somebody_else_approves() {
         assert!(matches!(again, Err(DecideError::NotFound)), "{again:?}");
     }
     assert_eq!((wallet.sent().len(), waiting(&usher).await), (1, Vec::new()));
-    usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_asked_may_decline_and_the_share_of_the_budget_is_free_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeLightning::default());
-    let usher = Running::start_paying(open(dir.path()), &wallet, limited(Some(0)), NOW, 1).await;
+    let (usher, wallet) = Running::paying_with(limited(Some(0))).await;
     let mut streams = Vec::new();
     for n in 0..4 {
         streams.push(pay(&usher, n).await);
@@ -116,25 +111,16 @@ async fn who_asked_may_decline_and_the_share_of_the_budget_is_free_again() {
         pay_at(&usher.engine, APP, n, later).await.unwrap();
     }
     assert_eq!((wallet.sent().len(), waiting(&usher).await.len()), (0, 4));
-    usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waits_survives_restarts_and_a_change_of_the_limit() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let wallet = Arc::new(FakeLightning::default());
-    let usher = Running::start_paying(store.clone(), &wallet, limited(Some(0)), NOW, 1).await;
+    let (usher, wallet) = Running::paying_with(limited(Some(0))).await;
     let mut streams = Vec::new();
     for n in 0..3 {
         streams.push(pay(&usher, n).await);
     }
-    usher.stop().await;
-    store.close().await;
-    drop(store);
-
-    let store = open(dir.path());
-    let usher = Running::start_paying(store.clone(), &wallet, limited(None), NOW, 2).await;
+    let usher = World { options: limited(None), ..usher.end().await }.start(NOW).await;
     // Ids of one millisecond are in any order.
     let (first, others, mut known) = (streams[0], streams[1..].to_vec(), streams);
     known.sort();
@@ -146,29 +132,22 @@ async fn what_waits_survives_restarts_and_a_change_of_the_limit() {
     assert!(matches!(refused, Err(StartError::BudgetExhausted { .. })), "{refused:?}");
     usher.engine.payments().decide(first, Decision::Approve, APPROVER).await.unwrap();
     assert_eq!(statuses(&usher, first, 2).await, ["approval_required", "paid"]);
-    usher.stop().await;
-    store.close().await;
-    drop(store);
 
     // Its time ends while the service is away.
-    let later = NOW.plus(DAY);
-    let usher = Running::start_paying(open(dir.path()), &wallet, limited(Some(0)), later, 3).await;
+    let usher = usher.restart(DAY).await;
     for stream in others {
         assert_eq!(statuses(&usher, stream, 2).await, ["approval_required", "error"]);
     }
     until("nothing waits", || usher.engine.payments().waiting_for_approval_count() == 0).await;
     assert_eq!(wallet.sent().len(), 2);
-    usher.stop().await;
 }
 
 /// Fifty people approve, somebody declines, the time ends: each payment has one end, and is sent once or not at all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_decisions_at_once_one_counts() {
-    let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeLightning::default());
     let spending = SpendingRules { approval_above: Some(0), ..SpendingRules::default() };
     let options = EngineOptions { payments: PaymentRules { spending, ..options().payments }, ..options() };
-    let usher = Running::start_paying(open(dir.path()), &wallet, options, NOW, 1).await;
+    let (usher, wallet) = Running::paying_with(options).await;
     let mut approved = Vec::new();
     for round in 0..12 {
         let begins = NOW.plus(Duration::from_secs(3600 * round));
@@ -213,14 +192,11 @@ async fn of_decisions_at_once_one_counts() {
     let paid = approved.iter().filter(|(_, told)| told.last().is_some_and(|status| status == "paid")).count();
     assert_eq!(wallet.sent().len(), paid, "{approved:?}");
     assert_eq!(waiting(&usher).await, []);
-    usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_token_and_keys_approve_each_others_payments() {
-    let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeLightning::default());
-    let usher = Running::start_paying(open(dir.path()), &wallet, limited(Some(0)), NOW, 1).await;
+    let (usher, _) = Running::paying_with(limited(Some(0))).await;
     let payments = usher.engine.payments();
     let operator = Approver::Operator(common::user(9).public_key());
     for (n, (requested_by, by, is_allowed)) in [
@@ -246,5 +222,4 @@ async fn the_token_and_keys_approve_each_others_payments() {
         }
         statuses(&usher, stream, 2).await;
     }
-    usher.stop().await;
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::paying::{DAY, statuses, until};
-use common::{FakeLightning, NOW, Running, data, open, options};
+use common::{FakeLightning, NOW, Running, options};
 use usher_engine::testing::invoice;
 use usher_engine::{
     EngineOptions, FieldError, PayInvoiceRequest, PaymentRules, SpendingRules, StartError, StreamId, UnixMillis,
@@ -43,73 +43,52 @@ fn retry_after(result: Result<StreamId, StartError>) -> u64 {
     }
 }
 
-/// There is room for one of them, and it is the same payment.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn requests_for_one_invoice_at_the_same_time_take_one_share() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let wallet = Arc::new(FakeLightning::default());
-    wallet.hang_pays(true);
-    let usher = Running::start_paying(store.clone(), &wallet, limited(), NOW, 1).await;
-    for n in 0..3 {
-        pay(&usher, n).await.unwrap();
-    }
-    let starts: Vec<_> = (0..20)
-        .map(|_| {
-            let engine = Arc::clone(&usher.engine);
-            tokio::spawn(async move { engine.payments().pay(external_invoice(3, 5_000, NOW), None).await.unwrap() })
-        })
-        .collect();
-    let mut streams = std::collections::HashSet::new();
-    for start in starts {
-        streams.insert(start.await.unwrap());
-    }
-    assert_eq!(streams.len(), 1);
-    retry_after(pay(&usher, 4).await);
-    usher.stop().await;
-    store.close().await;
-}
-
+/// There is room for four: three, and one invoice that twenty ask for at the same time; or any of twenty invoices.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_payments_stay_within_the_budget_across_restarts() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let wallet = Arc::new(FakeLightning::default());
-    wallet.hang_pays(true);
-    let usher = Running::start_paying(store.clone(), &wallet, limited(), NOW, 1).await;
-    let starts: Vec<_> = (0..20)
-        .map(|n| {
-            let engine = Arc::clone(&usher.engine);
-            tokio::spawn(async move { (n, engine.payments().pay(external_invoice(n, 5_000, NOW), None).await) })
-        })
-        .collect();
-    let mut started = Vec::new();
-    for start in starts {
-        match start.await.unwrap() {
-            (n, Ok(stream)) => started.push((n, stream)),
-            (_, refused) => assert_eq!(retry_after(refused), 60, "a payment may end at any time"),
+    for is_one_invoice in [true, false] {
+        let (usher, wallet) = Running::paying_with(limited()).await;
+        wallet.hang_pays(true);
+        let before = if is_one_invoice { 3 } else { 0 };
+        let mut started: Vec<_> = Vec::new();
+        for n in 0..before {
+            started.push((n, pay(&usher, n).await.unwrap()));
         }
+        let starts: Vec<_> = (0..20)
+            .map(|n| {
+                let (engine, n) = (Arc::clone(&usher.engine), if is_one_invoice { before } else { n });
+                tokio::spawn(async move { (n, engine.payments().pay(external_invoice(n, 5_000, NOW), None).await) })
+            })
+            .collect();
+        for start in starts {
+            match start.await.unwrap() {
+                (n, Ok(stream)) => started.push((n, stream)),
+                (_, refused) => {
+                    assert!(!is_one_invoice);
+                    assert_eq!(retry_after(refused), 60, "a payment may end at any time");
+                }
+            }
+        }
+        started.dedup();
+        assert_eq!(started.len(), 4);
+        retry_after(pay(&usher, 30).await);
+        stay_within_the_budget(usher, &wallet, started).await;
     }
-    assert_eq!(started.len(), 4);
-    until("they are sent", || wallet.sent().len() == 4).await;
-    usher.stop().await;
-    store.close().await;
-    drop(store);
+}
 
-    let store = open(dir.path());
-    let usher = Running::start_paying(store.clone(), &wallet, limited(), NOW, 2).await;
+async fn stay_within_the_budget(usher: Running, wallet: &FakeLightning, started: Vec<(usize, StreamId)>) {
+    until("they are sent", || wallet.sent().len() == 4).await;
+
+    let usher = usher.restart(Duration::ZERO).await;
     retry_after(pay(&usher, 30).await);
     wallet.hang_pays(false);
     for (_, stream) in &started {
         assert_eq!(statuses(&usher, *stream, 1).await, ["paid"]);
     }
-    usher.stop().await;
-    store.close().await;
-    drop(store);
 
     // Finished payments count for a day and are read from the store after a restart. The invoice that is being paid is never
     // refused.
-    let usher = Running::start_paying(open(dir.path()), &wallet, limited(), NOW, 3).await;
+    let usher = usher.restart(Duration::ZERO).await;
     let wait = retry_after(pay(&usher, 30).await);
     assert!((DAY.as_secs() - 60..=DAY.as_secs()).contains(&wait), "{wait}");
     for (n, stream) in started {
@@ -120,35 +99,11 @@ async fn concurrent_payments_stay_within_the_budget_across_restarts() {
     let stream = usher.engine.payments().pay(external_invoice(31, 20_000, later), None).await.unwrap();
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
     assert_eq!(wallet.sent().len(), 5);
-    usher.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unpaid_payment_releases_its_share() {
-    let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeLightning::default());
-    wallet.refuse(true);
-    let usher = Running::start_paying(open(dir.path()), &wallet, limited(), NOW, 1).await;
-    for n in 0..6 {
-        let stream = pay(&usher, n).await.unwrap();
-        assert_eq!(statuses(&usher, stream, 1).await, ["error"]);
-        let page = usher.engine.events().read(stream, 0, 10).await.unwrap();
-        assert_eq!(data(&page, 0)["outcome"], "not_paid");
-    }
-    wallet.refuse(false);
-    for n in 10..14 {
-        let stream = pay(&usher, n).await.unwrap();
-        assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
-    }
-    retry_after(pay(&usher, 20).await);
-    usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invoice_over_the_budget_is_invalid_and_user_payments_use_no_budget() {
-    let dir = tempfile::tempdir().unwrap();
-    let wallet = Arc::new(FakeLightning::default());
-    let usher = Running::start_paying(open(dir.path()), &wallet, limited(), NOW, 1).await;
+    let (usher, _) = Running::paying_with(limited()).await;
     match usher.engine.payments().pay(external_invoice(0, 20_001, NOW), None).await {
         Err(StartError::Invalid(errors)) => {
             let pointers: Vec<_> = errors.iter().map(|FieldError { pointer, .. }| pointer.as_str()).collect();
@@ -164,5 +119,4 @@ async fn invoice_over_the_budget_is_invalid_and_user_payments_use_no_budget() {
         pay(&usher, n).await.unwrap();
     }
     retry_after(pay(&usher, 6).await);
-    usher.stop().await;
 }

@@ -4,24 +4,24 @@ use crate::common;
 
 use std::time::Duration;
 
-use common::{NOW, Running, handshake, open, options, user};
+use common::paying::subscribe;
+use common::{NOW, Running, World, handshake, options, user};
 use usher_engine::event::{EventType, NewEvent};
-use usher_engine::ports::{Clock as _, Commit, OperationKind, Revision, Store as _};
-use usher_engine::testing::{FaultyStore, Methods, commit};
-use usher_engine::{AuthenticateKey, EventsError, KeyHandshakeRequest, StreamId, UnixMillis};
+use usher_engine::ports::{Commit, OperationKind, Revision, Store as _};
+use usher_engine::testing::{Methods, commit};
+use usher_engine::{EventsError, StreamId};
 use usher_protocol::EventId;
 
 #[tokio::test]
 async fn cleanup_retries_rows_that_fail_to_delete() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
+    let world = World::new(&[], options());
     // Three batches.
     let inbound = (0..1_500_u16).map(|n| EventId::from_byte_array([n.to_be_bytes(); 16].concat().try_into().unwrap()));
     let old = commit(StreamId::from_parts(NOW.0, [1; 10]), Revision::New, NOW.minus(3 * HOUR));
-    sqlite.commit(Commit { inbound: inbound.collect(), finished: true, ..old }).await.unwrap();
-    let store = FaultyStore::on(sqlite.clone());
-    store.fail(&["remove_finished"], usize::MAX);
-    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    world.store.commit(Commit { inbound: inbound.collect(), finished: true, ..old }).await.unwrap();
+    world.faults.fail(&["remove_finished"], usize::MAX);
+    let usher = world.start(NOW).await;
+    let store = &usher.faults;
     let kinds: [Methods; 3] = [&["remove_finished"], &["forget_inbound"], &["forget_kept_keys"]];
     let calls = || kinds.map(|kind| store.calls(kind));
     store.called_more_than(&["forget_user_relays"], 0).await;
@@ -29,7 +29,6 @@ async fn cleanup_retries_rows_that_fail_to_delete() {
     usher.clock.turn(HOUR);
     store.called_more_than(&["forget_user_relays"], 1).await;
     assert_eq!(calls(), [2, 5, 2]);
-    usher.stop().await;
 }
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -69,12 +68,8 @@ async fn first_is(usher: &Running, stream: StreamId, first: u64) {
 
 #[tokio::test]
 async fn old_events_of_a_reusable_handshake_are_removed_and_readers_notified() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let usher = Running::start(store.clone()).await;
-    let request =
-        || KeyHandshakeRequest { static_token: Some("poster".to_owned()), no_request: None, return_url: None };
-    let stream = usher.engine.handshakes().start(request(), None).await.unwrap().stream_id;
+    let usher = Running::new().await;
+    let stream = usher.reusable_handshake("poster").await;
     let scan = async |usher: &Running, message: u8, number: u8, index: u64| {
         usher.receive(message, &user(number), handshake("poster", &[])).await;
         assert_eq!(usher.page(stream, index).await.next, index + 1);
@@ -98,9 +93,7 @@ async fn old_events_of_a_reusable_handshake_are_removed_and_readers_notified() {
     assert_eq!(usher.engine.events().read(stream, 5, 10).await.unwrap().events.len(), 2);
     assert_eq!(usher.engine.handshakes().list(None, 10).await.unwrap().handshakes[0].accepted, 7);
 
-    let now = usher.clock.now();
-    usher.stop().await;
-    let usher = Running::start_at(store, options(), now, 2).await;
+    let usher = usher.restart(Duration::ZERO).await;
     read_from_everywhere(&usher, stream, 3, 7).await;
     // The newest event stays, however old it is, and the index continues.
     usher.clock.turn(400 * DAY);
@@ -110,14 +103,12 @@ async fn old_events_of_a_reusable_handshake_are_removed_and_readers_notified() {
     usher.engine.handshakes().close(stream).await.unwrap();
     let page = usher.engine.events().read(stream, 0, 10).await.unwrap();
     assert_eq!((page.first, page.next, page.done), (Some(6), 8, true));
-    usher.stop().await;
 }
 
 /// More than one batch, with an end between two of them.
 #[tokio::test]
 async fn interrupted_cleanup_leaves_no_gap_in_the_stream() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
+    let world = World::new(&[], options());
     let event = |at| NewEvent {
         event_type: EventType::SubscriptionClosed,
         at,
@@ -130,80 +121,26 @@ async fn interrupted_cleanup_leaves_no_gap_in_the_stream() {
         ..commit(StreamId::SUBSCRIPTIONS, Revision::Any, NOW)
     };
     let old = NOW.minus(31 * DAY);
-    sqlite.commit(append(vec![event(old); 1_200])).await.unwrap();
-    sqlite.commit(append(vec![event(NOW); 3])).await.unwrap();
+    world.store.commit(append(vec![event(old); 1_200])).await.unwrap();
+    world.store.commit(append(vec![event(NOW); 3])).await.unwrap();
 
-    let store = FaultyStore::on(sqlite.clone());
-    store.hold_after(&["remove_events"], 1);
-    let usher = Running::start_with(store, sqlite.clone(), None, options(), NOW, 1).await;
+    world.faults.hold_after(&["remove_events"], 1);
+    let usher = world.start(NOW).await;
     first_is(&usher, StreamId::SUBSCRIPTIONS, 500).await;
     for after in [1, 499] {
         let page = usher.engine.events().read(StreamId::SUBSCRIPTIONS, after, 10).await;
         assert!(matches!(page, Err(EventsError::Removed { first: 500 })), "{after}");
     }
     assert_eq!(usher.engine.events().read(StreamId::SUBSCRIPTIONS, 500, 10_000).await.unwrap().events.len(), 703);
-    usher.stop().await;
 
-    let usher = Running::start_at(sqlite, options(), NOW, 2).await;
+    let usher = usher.restart(Duration::ZERO).await;
     first_is(&usher, StreamId::SUBSCRIPTIONS, 1_200).await;
     read_from_everywhere(&usher, StreamId::SUBSCRIPTIONS, 1_200, 1_203).await;
-    usher.stop().await;
-}
-
-/// The reader is pointed at the damaged one, not at one that was removed.
-#[tokio::test]
-async fn damaged_first_event_is_reported_by_its_own_index() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let usher = Running::start(sqlite.clone()).await;
-    let request = KeyHandshakeRequest { static_token: Some("poster".to_owned()), no_request: None, return_url: None };
-    let stream = usher.engine.handshakes().start(request, None).await.unwrap().stream_id;
-    for n in 1..=4_u8 {
-        usher.receive(n, &user(n), handshake("poster", &[])).await;
-        usher.page(stream, u64::from(n) - 1).await;
-    }
-    assert_eq!(sqlite.remove_events(stream, UnixMillis(u64::MAX), 2).await.unwrap(), 2);
-    let file = rusqlite::Connection::open(dir.path().join("usher.sqlite")).unwrap();
-    file.execute("UPDATE events SET type = 'x' WHERE stream = ?1 AND idx = 2", [stream.as_bytes()]).unwrap();
-    assert!(matches!(usher.engine.events().read(stream, 0, 10).await, Err(EventsError::Damaged { index: 2 })));
-    assert!(matches!(usher.engine.events().read(stream, 1, 10).await, Err(EventsError::Removed { first: 2 })));
-    assert!(matches!(usher.engine.events().read(stream, 2, 10).await, Err(EventsError::Damaged { index: 2 })));
-    assert_eq!(usher.engine.events().read(stream, 3, 10).await.unwrap().events.len(), 1);
-    // It goes with its time, as any other.
-    usher.clock.turn(31 * DAY);
-    first_is(&usher, stream, 3).await;
-    usher.stop().await;
-}
-
-#[tokio::test]
-async fn relays_are_kept_only_for_users_still_contacted() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let mut usher = Running::start(store.clone()).await;
-    for n in [1, 2] {
-        let started = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
-        usher.receive(n, &user(n), handshake(&common::token(&started.url), &["wss://theirs"])).await;
-        usher.page(started.stream_id, 0).await;
-    }
-    let authenticate = AuthenticateKey { main_key: user(1).public_key(), subkeys: Vec::new() };
-    for _ in 0..3 {
-        usher.clock.turn(300 * DAY);
-        usher.engine.logins().authenticate(authenticate.clone(), None).await.unwrap();
-        while usher.next_message().await.0.relays != ["wss://theirs"] {}
-    }
-    usher
-        .until(Duration::from_secs(3600), "forgotten", async || {
-            store.user_relays(&user(2).public_key()).await.unwrap().is_empty()
-        })
-        .await;
-    assert_eq!(store.user_relays(&user(1).public_key()).await.unwrap(), ["wss://theirs"]);
-    usher.stop().await;
 }
 
 #[tokio::test]
 async fn old_entries_of_the_audit_log_are_removed() {
-    let dir = tempfile::tempdir().unwrap();
-    let usher = Running::start(open(dir.path())).await;
+    let usher = Running::new().await;
     let add = async || {
         let [actor, address, action, request_id] = ["token", "", "startLogin", "one"].map(str::to_owned);
         let log = usher.engine.audit();
@@ -218,5 +155,27 @@ async fn old_entries_of_the_audit_log_are_removed() {
     };
     usher.until(HOUR, "it was not removed", is_old_one_gone).await;
     assert_eq!(usher.engine.audit().head().await.unwrap().map(|head| head.sequence), Some(2));
-    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn relays_are_kept_only_for_users_still_contacted() {
+    let (mut usher, _) = Running::paying().await;
+    // A subscriber, one who logs in at times, and another.
+    for n in [1, 2, 3] {
+        let started = usher.handshake().await;
+        usher.receive(n, &user(n), handshake(&common::token(&started.url), &["wss://theirs"])).await;
+        usher.page(started.stream_id, 0).await;
+    }
+    subscribe(&mut usher, true, NOW.secs() + 5 * 365 * 24 * 3600).await;
+    for _ in 0..3 {
+        let before = usher.faults.calls(&["keep_user_relays"]);
+        usher.clock.turn(300 * DAY);
+        usher.authenticate(2).await;
+        while usher.next_message().await.0.relays != ["wss://theirs"] {}
+        // Once a day the cleanup marks the relays of subscribers as in use.
+        usher.until(HOUR, "marked", async || usher.faults.calls(&["keep_user_relays"]) != before).await;
+    }
+    let relays_of = async |n: u8| usher.store.user_relays(&user(n).public_key()).await.unwrap();
+    usher.until(HOUR, "forgotten", async || relays_of(3).await.is_empty()).await;
+    assert_eq!([relays_of(1).await, relays_of(2).await], [["wss://theirs"]; 2]);
 }

@@ -2,21 +2,21 @@
 
 use crate::common;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use common::paying::{announced, next_message, pass, payment, request_subscription, statuses, subscribe, until};
-use common::{FakeLightning, NOW, Running, open, user};
+use common::paying::{announced, next_message, pass, payment, request_subscription, statuses, subscribe};
+use common::{NOW, Running, user};
 use usher_engine::StartError;
 use usher_engine::operations::SubscriptionState;
-use usher_engine::testing::{CREATIONS, FaultyStore};
-use usher_protocol::message::{CloseSubscription, RecurringStatus, WalletMessage};
-use usher_store::SqliteStore;
+use usher_engine::testing::CREATIONS;
+use usher_protocol::message::{CloseSubscription, WalletMessage};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn charge_is_not_requested_if_its_subscription_closes_in_the_gap() {
-    let dir = tempfile::tempdir().unwrap();
-    let (mut usher, store, _) = about_to_charge(dir.path()).await;
+    let (mut usher, wallet) = Running::paying().await;
+    subscribe(&mut usher, true, NOW.secs() + 100).await;
+    while usher.messages.try_recv().is_ok() {}
+    let store = usher.faults.clone();
     store.hold_results(CREATIONS);
     usher.clock.turn(Duration::from_secs(100));
     store.held(1).await;
@@ -29,18 +29,7 @@ async fn charge_is_not_requested_if_its_subscription_closes_in_the_gap() {
         assert!(!message.content.contains("invoice"), "the user is asked for a payment");
     }
     assert_eq!(usher.engine.open_streams(), 1, "the charge has ended");
-    usher.stop().await;
-}
-
-/// The engine with a subscription `s` that falls due in 100 seconds.
-async fn about_to_charge(dir: &std::path::Path) -> (Running, Arc<FaultyStore<SqliteStore>>, Arc<FakeLightning>) {
-    let sqlite = open(dir);
-    let store = FaultyStore::on(sqlite.clone());
-    let wallet = Arc::new(FakeLightning::default());
-    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
-    subscribe(&mut usher, true, NOW.secs() + 100).await;
-    while usher.messages.try_recv().is_ok() {}
-    (usher, store, wallet)
+    assert!(wallet.made().len() <= 1);
 }
 
 fn close(subscription_id: &str) -> WalletMessage {
@@ -54,7 +43,8 @@ async fn state(usher: &Running, id: &str) -> Option<SubscriptionState> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn subscription_can_be_read_and_closed_in_the_gap() {
-    let (mut usher, store, wallet) = Running::faulty_paying().await;
+    let (mut usher, wallet) = Running::paying().await;
+    let store = usher.faults.clone();
     let (stream, agrees) = request_subscription(&mut usher, "s", true, NOW.secs()).await;
     store.hold_results(CREATIONS);
     usher.receive(1, &user(1), agrees).await;
@@ -68,7 +58,6 @@ async fn subscription_can_be_read_and_closed_in_the_gap() {
     pass(&usher, 25).await;
     next_message(&mut usher, "by_service", &[]).await;
     assert_eq!((wallet.made().len(), usher.engine.open_streams()), (0, 1), "it is charged");
-    usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -78,11 +67,7 @@ async fn close_before_or_with_the_agreement_is_not_lost() {
     for (before, restarted, held) in
         [(true, false, false), (true, true, false), (false, false, true), (false, false, false)]
     {
-        let dir = tempfile::tempdir().unwrap();
-        let sqlite = open(dir.path());
-        let store = FaultyStore::on(sqlite.clone());
-        let wallet = Arc::new(FakeLightning::default());
-        let mut usher = Running::start_paying_on(store.clone(), sqlite.clone(), &wallet).await;
+        let (mut usher, _) = Running::paying().await;
         let (stream, agrees) = request_subscription(&mut usher, "s", true, NOW.secs() + 30).await;
         // Nobody else can close it.
         usher.receive(9, &user(9), close("s")).await;
@@ -91,9 +76,9 @@ async fn close_before_or_with_the_agreement_is_not_lost() {
         }
         if restarted {
             // Messages that have arrived are handled before it stops.
-            usher.stop().await;
-            usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+            usher = usher.restart(Duration::ZERO).await;
         }
+        let store = usher.faults.clone();
         if held {
             store.hold_results(CREATIONS);
         }
@@ -114,13 +99,13 @@ async fn close_before_or_with_the_agreement_is_not_lost() {
         while let Ok((message, _)) = usher.messages.try_recv() {
             assert!(!message.content.contains("invoice"), "the user is asked for a payment");
         }
-        usher.stop().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payment_started_while_its_subscription_closes_is_refused_or_withdrawn() {
-    let (mut usher, store, _) = Running::faulty_paying().await;
+    let (mut usher, _) = Running::paying().await;
+    let store = usher.faults.clone();
     subscribe(&mut usher, false, NOW.secs()).await;
     while usher.messages.try_recv().is_ok() {}
     // It is committed; the caller and the engine do not know yet.
@@ -139,44 +124,4 @@ async fn payment_started_while_its_subscription_closes_is_refused_or_withdrawn()
     assert!(matches!(late, Err(StartError::Invalid(_))), "{late:?}");
     pass(&usher, 60).await;
     assert!(usher.messages.try_recv().is_err(), "the user is asked for a payment");
-    usher.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn subscriptions_closed_at_their_due_moment_charge_nobody() {
-    const MANY: usize = 100;
-    let dir = tempfile::tempdir().unwrap();
-    let (mut usher, _, wallet) = about_to_charge(dir.path()).await;
-    for n in 0..MANY {
-        let (_, agrees) = request_subscription(&mut usher, "s", true, NOW.secs() + 100).await;
-        let WalletMessage::RecurringResponse(mut response) = agrees else { unreachable!() };
-        let RecurringStatus::Confirmed { subscription_id, .. } = &mut response.status else { unreachable!() };
-        *subscription_id = format!("s{n}");
-        usher.receive(u8::try_from(n).unwrap(), &user(1), WalletMessage::RecurringResponse(response)).await;
-    }
-    for n in 0..MANY {
-        while state(&usher, &format!("s{n}")).await.is_none() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    }
-    while usher.messages.try_recv().is_ok() {}
-    usher.clock.turn(Duration::from_secs(100));
-    let mut closing = tokio::task::JoinSet::new();
-    for n in 0..MANY {
-        let (engine, id) = (usher.engine.clone(), format!("s{n}"));
-        closing.spawn(async move { engine.subscriptions().close(user(1).public_key(), &id, None).await.unwrap() });
-    }
-    closing.join_all().await;
-    until("the other is charged", || !wallet.made().is_empty() && usher.messages.try_recv().is_ok()).await;
-    while usher.messages.try_recv().is_ok() {}
-    pass(&usher, 120).await;
-    let mut asked = std::collections::HashSet::new();
-    while let Ok((message, _)) = usher.messages.try_recv() {
-        let content: serde_json::Value = serde_json::from_str(&message.content).unwrap();
-        if let Some(id) = content["invoice"].as_str().and(content["subscription_id"].as_str()) {
-            asked.insert(id.to_owned());
-        }
-    }
-    assert_eq!(asked.into_iter().collect::<Vec<_>>(), ["s"]);
-    usher.stop().await;
 }

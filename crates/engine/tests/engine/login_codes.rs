@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::reusable_logins::{approved, challenge_for, child, events, named, page_secret, request, scan, wallet_url};
-use common::{NOW, Running, approval, handshake, open, options, token, user};
+use common::{Running, approval, handshake, options, token, user};
 use serde_json::json;
 use usher_engine::operations::LoginState;
 use usher_engine::{EngineOptions, LoginRequest, OpenedLogin, PageRules};
@@ -11,9 +11,8 @@ use usher_engine::{EngineOptions, LoginRequest, OpenedLogin, PageRules};
 /// The app shows `url` itself, and nobody has opened the page before the user approves.
 #[tokio::test]
 async fn page_that_is_opened_after_the_approval_belongs_to_who_opens_it() {
-    let dir = tempfile::tempdir().unwrap();
     let pages = PageRules { return_urls: vec!["https://app.example/".parse().unwrap()], ..PageRules::default() };
-    let mut usher = Running::start_at(open(dir.path()), EngineOptions { pages, ..options() }, NOW, 1).await;
+    let mut usher = Running::with_options(EngineOptions { pages, ..options() }).await;
     for (n, return_url) in [(1, None), (2, Some("https://app.example/in".to_owned()))] {
         let has_code = return_url.is_some();
         let login = usher.engine.logins().start(LoginRequest { return_url, static_token: None }, None).await.unwrap();
@@ -44,15 +43,13 @@ async fn page_that_is_opened_after_the_approval_belongs_to_who_opens_it() {
         assert_eq!(redeemed.main_key, user(n).public_key());
         assert_eq!(events(&usher, stream, 3).await[2], approved(n));
     }
-    usher.stop().await;
 }
 
 /// A browser's own login at a reusable login whose pages lead back: a scan of the poster has no browser to lead anywhere.
 #[tokio::test]
 async fn scan_of_a_reusable_login_that_leads_back_is_approved_at_once() {
-    let dir = tempfile::tempdir().unwrap();
     let pages = PageRules { return_urls: vec!["https://app.example/".parse().unwrap()], ..PageRules::default() };
-    let mut usher = Running::start_at(open(dir.path()), EngineOptions { pages, ..options() }, NOW, 1).await;
+    let mut usher = Running::with_options(EngineOptions { pages, ..options() }).await;
     let request = LoginRequest { return_url: Some("https://app.example/in".to_owned()), ..request("poster") };
     let login = usher.engine.logins().start(request, None).await.unwrap();
     let challenge = scan(&mut usher, 1, 1).await;
@@ -77,5 +74,4 @@ async fn scan_of_a_reusable_login_that_leads_back_is_approved_at_once() {
     let code = back.strip_prefix(&format!("https://app.example/in?stream_id={}&code=", login.stream_id)).unwrap();
     assert_eq!(usher.engine.logins().redeem(login.stream_id, code, None).await.unwrap().main_key, user(2).public_key());
     assert_eq!(events(&usher, login.stream_id, 7).await[6], approved(2));
-    usher.stop().await;
 }

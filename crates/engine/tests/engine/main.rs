@@ -24,4 +24,3 @@ mod settlements;
 mod subscriptions;
 mod tickets;
 mod user_erasure;
-mod webhook_outage;

@@ -1,18 +1,15 @@
 //! Prices in currencies: fixed once, told everywhere, and for subscriptions fixed anew at each charge.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use usher_engine::ports::{CurrencyCode, ExchangeRates};
+use usher_engine::ports::CurrencyCode;
 use usher_engine::request_body::RequestedCurrency;
-use usher_engine::testing::FakeExchangeRates;
 use usher_engine::{InvoiceContent, RecurringPaymentRequest, RequestInvoice, SinglePaymentRequest, StartError};
-use usher_protocol::calendar::Calendar;
-use usher_protocol::message::{Currency, PaymentStatus, Recurrence, RecurringResponse, RecurringStatus, WalletMessage};
+use usher_protocol::message::{Currency, PaymentStatus, RecurringResponse, RecurringStatus, WalletMessage};
 
-use crate::common::paying::{DAY, announced, next_message, payment, request_id, says, statuses};
-use crate::common::{FakeLightning, NOW, Running, data_of, open, options, user};
+use crate::common::paying::{DAY, announced, next_message, payment, recurring, request_id, says, statuses};
+use crate::common::{NOW, Part, Running, data_of, user};
 
 fn iso(code: &str) -> RequestedCurrency {
     RequestedCurrency::Iso(CurrencyCode::parse(code).unwrap())
@@ -23,10 +20,11 @@ fn euros(cents: u64) -> SinglePaymentRequest {
     SinglePaymentRequest { amount: cents, currency: iso("EUR"), ..payment(None, 600) }
 }
 
-fn rates(euro: &str) -> Arc<FakeExchangeRates> {
-    let rates = Arc::new(FakeExchangeRates::of(&["EUR", "JPY"]));
-    rates.set("EUR", Some(euro), NOW);
-    rates
+/// A bitcoin is 62,500 euros.
+async fn priced() -> Running {
+    let usher = Running::with(&[Part::Lightning, Part::Rates]).await;
+    usher.rates.set("EUR", Some("62500"), NOW);
+    usher
 }
 
 /// What each event tells of the price of 12.50 euros at 62,500.
@@ -45,9 +43,7 @@ fn book() -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn price_is_fixed_once_and_told_in_each_event() {
-    let dir = tempfile::tempdir().unwrap();
-    let (wallet, rates) = (Arc::new(FakeLightning::default()), rates("62500"));
-    let mut usher = Running::start_priced(open(dir.path()), &wallet, &rates, NOW, 1).await;
+    let mut usher = priced().await;
     let started = usher.engine.payments().request(euros(1_250), None).await.unwrap();
     let price = started.price.unwrap();
     assert_eq!((price.amount, price.amount_millisats), (1_250, 20_000_000));
@@ -57,26 +53,22 @@ async fn price_is_fixed_once_and_told_in_each_event() {
         asked["current_exchange_rate"],
         json!({ "rate": 62_500.0, "source": "fake", "time": NOW.secs().to_string() })
     );
-    assert_eq!(wallet.made()[0].amount(), Some(20_000_000));
+    assert_eq!(usher.wallet.made()[0].amount(), Some(20_000_000));
     // Later rates do not concern it, also not after a restart.
-    rates.set("EUR", None, NOW);
+    usher.rates.set("EUR", None, NOW);
     usher.receive(1, &user(1), says(&request_id(&asked), PaymentStatus::Approved)).await;
     assert_eq!(statuses(&usher, started.stream_id, 1).await, ["user_approved"]);
-    usher.stop().await;
-    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 2).await;
-    wallet.settle(0);
+    let usher = usher.restart(Duration::ZERO).await;
+    usher.wallet.settle(0);
     let events = usher.passing(Duration::from_secs(1), usher.events(started.stream_id, 2)).await;
     for event in &events {
         assert_eq!(told(data_of(event)), book());
     }
-    usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_rate_or_within_no_limit_nothing_starts() {
-    let dir = tempfile::tempdir().unwrap();
-    let (wallet, rates) = (Arc::new(FakeLightning::default()), rates("62500"));
-    let usher = Running::start_priced(open(dir.path()), &wallet, &rates, NOW, 1).await;
+    let usher = priced().await;
     let payments = usher.engine.payments();
     let refused = async |request: SinglePaymentRequest| match payments.request(request, None).await {
         Err(StartError::Invalid(errors)) => {
@@ -92,21 +84,17 @@ async fn without_a_rate_or_within_no_limit_nothing_starts() {
     }
     let yen = SinglePaymentRequest { currency: iso("JPY"), ..euros(1) };
     assert!(matches!(payments.request(yen, None).await, Err(StartError::RateUnavailable(_))));
-    assert_eq!(rates.currencies().len(), 2);
-    usher.stop().await;
-    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 2).await;
+    assert_eq!(usher.engine.open_streams(), 1, "only the reserved one");
+    let (usher, _) = Running::paying().await;
     let without = usher.engine.payments().request(euros(1), None).await;
     let Err(StartError::Invalid(errors)) = without else { panic!("{without:?}") };
     assert_eq!(errors[0].detail, "must be `millisats`: other currencies need exchange rates (rates.sources)");
     assert_eq!(usher.engine.open_streams(), 1, "only the reserved one");
-    usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wallet_is_asked_for_an_invoice_in_millisats() {
-    let dir = tempfile::tempdir().unwrap();
-    let (wallet, rates) = (Arc::new(FakeLightning::default()), rates("62500"));
-    let mut usher = Running::start_priced(open(dir.path()), &wallet, &rates, NOW, 1).await;
+    let mut usher = priced().await;
     let content = InvoiceContent {
         amount: 1_250,
         currency: iso("EUR"),
@@ -122,26 +110,18 @@ async fn wallet_is_asked_for_an_invoice_in_millisats() {
     let events = usher.passing(Duration::from_secs(10), usher.events(started.stream_id, 1)).await;
     let data = data_of(&events[0]);
     assert_eq!((&data["status"], told(data.clone())), (&json!("timeout"), book()));
-    usher.stop().await;
+}
+
+/// A subscription of 12.50 a day.
+fn in_currency(currency: RequestedCurrency, most: Option<u64>, least: Option<u64>) -> RecurringPaymentRequest {
+    let request = recurring(true, NOW.secs());
+    RecurringPaymentRequest { amount: 1_250, currency, minimum_amount: least, max_amount_millisats: most, ..request }
 }
 
 /// A user agrees to a subscription of 12.50 euros a day, of at most so many millisats.
 async fn subscribe(usher: &mut Running, most: Option<u64>) -> Value {
-    let recurrence =
-        Recurrence { until: None, calendar: Calendar::Daily, max_payments: None, first_payment_due: NOW.secs() };
-    let request = RecurringPaymentRequest {
-        main_key: user(1).public_key(),
-        subkeys: Vec::new(),
-        description: "Membership".to_owned(),
-        amount: 1_250,
-        currency: iso("EUR"),
-        minimum_amount: None,
-        max_amount_millisats: most,
-        recurrence: recurrence.clone(),
-        expires_at: NOW.secs() + 600,
-        reference: None,
-        auto_charge: true,
-    };
+    let request = in_currency(iso("EUR"), most, None);
+    let recurrence = request.recurrence.clone();
     let started = usher.engine.subscriptions().request(request, None).await.unwrap();
     assert_eq!(started.price.unwrap().amount_millisats, 20_000_000);
     let asked = next_message(usher, "recurrence", &[]).await;
@@ -162,9 +142,7 @@ async fn subscribe(usher: &mut Running, most: Option<u64>) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_charge_has_the_price_of_its_day() {
-    let dir = tempfile::tempdir().unwrap();
-    let (wallet, rates) = (Arc::new(FakeLightning::default()), rates("62500"));
-    let mut usher = Running::start_priced(open(dir.path()), &wallet, &rates, NOW, 1).await;
+    let mut usher = priced().await;
     let asked = subscribe(&mut usher, None).await;
     assert_eq!((&asked["amount"], &asked["currency"]), (&json!(40_000_000), &json!("Millisats")), "twice that of now");
     let view = usher.engine.subscriptions().view("s").await.unwrap();
@@ -175,67 +153,43 @@ async fn each_charge_has_the_price_of_its_day() {
     let charge = next_message(&mut usher, "invoice", &seen).await;
     assert_eq!((&charge["amount"], &charge["currency"]), (&json!(20_000_000), &json!("Millisats")));
     seen.push(request_id(&charge));
-    wallet.settle(0);
+    usher.wallet.settle(0);
     usher.receive(1, &user(1), says(&seen[0], PaymentStatus::Success { preimage: None })).await;
     let first = announced(&usher, 1).await.remove(0);
     assert_eq!((&first["status"], told(first.clone())), (&json!("paid"), book()));
-    rates.set("EUR", None, NOW);
+    usher.rates.set("EUR", None, NOW);
     usher.clock.turn(DAY);
     let second = announced(&usher, 2).await.remove(1);
     assert_eq!((&second["status"], &second["number"]), (&json!("error"), &json!(2)));
     assert_eq!(told(second.clone()), json!({ "amount": 1_250, "currency": "EUR" }));
     assert!(second["reason"].as_str().unwrap().contains("no exchange rate for EUR"), "{second}");
     assert!(second["next_attempt_at"].is_u64(), "{second}");
-    usher.stop().await;
     // A day later the service starts again: the third date is due, and the second once more.
-    rates.set("EUR", Some("31249"), NOW);
-    let now = NOW.plus(2 * DAY);
-    let usher = Running::start_priced(open(dir.path()), &wallet, &rates, now, 2).await;
+    usher.rates.set("EUR", Some("31249"), NOW);
+    let usher = usher.restart(DAY).await;
     let later = announced(&usher, 4).await.split_off(2);
     for failed in &later {
         assert_eq!((&failed["status"], &failed["amount_millisats"]), (&json!("error"), &json!(40_002_000)));
         assert_eq!(failed["rate"]["value"], "31249");
         assert!(failed["reason"].as_str().unwrap().contains("more than the 40000000 millisats"), "{failed}");
     }
-    assert_eq!(wallet.made().len(), 1, "no invoice is made for what cannot be charged");
-    usher.stop().await;
+    assert_eq!(usher.wallet.made().len(), 1, "no invoice is made for what cannot be charged");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_most_of_a_subscription_can_be_chosen() {
-    let dir = tempfile::tempdir().unwrap();
-    let (wallet, rates) = (Arc::new(FakeLightning::default()), rates("62500"));
-    let mut usher = Running::start_priced(open(dir.path()), &wallet, &rates, NOW, 1).await;
+    let mut usher = priced().await;
     assert_eq!(subscribe(&mut usher, Some(25_000_000)).await["amount"], 25_000_000);
-    let request = |currency, most, least| RecurringPaymentRequest {
-        main_key: user(1).public_key(),
-        subkeys: Vec::new(),
-        description: "Membership".to_owned(),
-        amount: 1_250,
-        currency,
-        minimum_amount: least,
-        max_amount_millisats: most,
-        recurrence: Recurrence {
-            until: None,
-            calendar: Calendar::Daily,
-            max_payments: None,
-            first_payment_due: NOW.secs(),
-        },
-        expires_at: NOW.secs() + 600,
-        reference: None,
-        auto_charge: false,
-    };
     for (request, pointer) in [
-        (request(iso("EUR"), Some(19_999_999), None), "/max_amount_millisats"),
-        (request(iso("EUR"), Some(100_000_000_001), None), "/max_amount_millisats"),
-        (request(RequestedCurrency::Millisats, Some(2_000), None), "/max_amount_millisats"),
-        (request(iso("EUR"), Some(25_000_000), Some(25_000_001)), "/minimum_amount"),
-        (request(iso("EUR"), None, Some(40_000_001)), "/minimum_amount"),
-        (request(RequestedCurrency::Unknown, None, None), "/currency"),
+        (in_currency(iso("EUR"), Some(19_999_999), None), "/max_amount_millisats"),
+        (in_currency(iso("EUR"), Some(100_000_000_001), None), "/max_amount_millisats"),
+        (in_currency(RequestedCurrency::Millisats, Some(2_000), None), "/max_amount_millisats"),
+        (in_currency(iso("EUR"), Some(25_000_000), Some(25_000_001)), "/minimum_amount"),
+        (in_currency(iso("EUR"), None, Some(40_000_001)), "/minimum_amount"),
+        (in_currency(RequestedCurrency::Unknown, None, None), "/currency"),
     ] {
         let refused = usher.engine.subscriptions().request(request, None).await;
         let Err(StartError::Invalid(errors)) = refused else { panic!("{refused:?}") };
         assert_eq!(errors.iter().map(|error| error.pointer.as_str()).collect::<Vec<_>>(), [pointer]);
     }
-    usher.stop().await;
 }

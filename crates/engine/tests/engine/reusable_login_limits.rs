@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use common::paying::until;
 use common::reusable_logins::{
-    approved, challenge_for, child, events, named, page_secret, poster, request, scan, sign, state, wallet_url,
+    approved, challenge_for, child, decline, events, named, page_secret, poster, prove, request, scan, scan_page, sign,
+    state, visit,
 };
-use common::{NOW, Running, approval, handshake, open, options, token, user};
+use common::{Running, approval, handshake, options, user};
 use usher_engine::operations::LoginState;
 use usher_engine::ports::{Clock as _, Store as _};
-use usher_engine::testing::FaultyStore;
 use usher_engine::{
-    ChildLogin, ClientNetwork, EngineOptions, LoginPageError, LoginRequest, LoginStarted, NoRoom, PageSigner,
-    ProveError, ScanLimit, StreamId, VisitError,
+    EngineOptions, LoginPageError, LoginRequest, LoginStarted, NoRoom, ProveError, ScanLimit, StreamId, VisitError,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -22,18 +21,14 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// Keys cost nothing: a flood of scans leaves room for other operations, and ends.
 #[tokio::test]
 async fn open_logins_are_bounded() {
-    let dir = tempfile::tempdir().unwrap();
-    let small = EngineOptions { max_open_streams: 40, ..options() };
-    let mut usher = Running::start_at(open(dir.path()), small, NOW, 1).await;
+    let mut usher = Running::with_options(EngineOptions { max_open_streams: 40, ..options() }).await;
     let poster = poster(&usher).await;
     let mut children = Vec::new();
     for _ in 0..3 {
         for _ in 0..10 {
             children.push(child(&usher, &poster).await);
         }
-        let secret = page_secret(&poster);
-        let refused =
-            usher.engine.logins().open_child_login(poster.stream_id, &secret, &[], ClientNetwork::Loopback).await;
+        let refused = visit(&usher, &poster, &page_secret(&poster), &[]).await;
         assert!(
             matches!(refused, Err(VisitError::NoRoom(room)) if room == NoRoom { is_of_network: false, retry_after: MINUTE / 2 })
         );
@@ -47,8 +42,7 @@ async fn open_logins_are_bounded() {
         challenges.push(scan(&mut usher, n, n).await);
         usher.clock.turn(Duration::from_millis(1));
     }
-    let page_scan = wallet_url(&usher, &honest).await;
-    usher.receive(31, &user(31), handshake(&token(&page_scan), &[])).await;
+    scan_page(&usher, &honest, 31, 31).await;
     let challenge = challenge_for(&mut usher, 31).await;
     usher.receive(32, &user(31), approval(&challenge)).await;
     events(&usher, poster.stream_id, 14).await;
@@ -60,12 +54,10 @@ async fn open_logins_are_bounded() {
     let listed = usher.engine.handshakes().list(None, 9).await.unwrap().handshakes;
     assert_eq!((listed[0].accepted, listed[0].refused), (12, 0));
     // This user needs no room.
-    let (browser, _) = left.new_browser.clone().unwrap();
-    usher.engine.logins().decline(left.login, &left.page_secret, Some(&browser)).await.unwrap();
+    decline(&usher.engine, &left).await.unwrap();
     for _ in 0..15 {
         usher.engine.logins().start(LoginRequest::default(), None).await.unwrap();
     }
-    usher.stop().await;
 }
 
 /// Logins that browsers begin on the page count as scans of the URL, with whatever the user has proven the key.
@@ -73,34 +65,19 @@ async fn open_logins_are_bounded() {
 async fn logins_on_the_page_are_limited() {
     let mut usher = Running::new().await;
     let poster = poster(&usher).await;
-    let prove = async |usher: &Running, n: u8| {
+    let proven = async |usher: &Running, n: u8| {
         let child = child(usher, &poster).await;
-        let (event, (browser, _)) = (sign(usher, &child, n).await, child.new_browser.clone().unwrap());
-        let proven = usher
-            .engine
-            .logins()
-            .prove(
-                child.login,
-                &child.page_secret,
-                Some(&browser),
-                &event,
-                PageSigner::Extension,
-                ClientNetwork::Loopback,
-            )
-            .await;
+        let event = sign(usher, &child, n).await;
+        let proven = prove(&usher.engine, &child, &event).await;
         (child, proven)
     };
-    let scan_page = async |usher: &Running, child: &ChildLogin, n: u8, event: u8| {
-        let url = wallet_url(usher, child).await;
-        usher.receive(event, &user(n), handshake(&token(&url), &[])).await;
-    };
     for _ in 0..2 {
-        assert!(prove(&usher, 1).await.1.is_ok());
+        assert!(proven(&usher, 1).await.1.is_ok());
     }
     let third = child(&usher, &poster).await;
     scan_page(&usher, &third, 1, 1).await;
     challenge_for(&mut usher, 1).await;
-    let (visit_4, refused) = prove(&usher, 1).await;
+    let (visit_4, refused) = proven(&usher, 1).await;
     assert!(matches!(refused, Err(ProveError::TooOften)), "{refused:?}");
     assert_eq!(state(&usher, &visit_4).await, Some(LoginState::Waiting), "another user may log in there");
     // A wallet is refused in the same way, and another key is not.
@@ -115,44 +92,28 @@ async fn logins_on_the_page_are_limited() {
     let listed = usher.engine.handshakes().list(None, 9).await.unwrap().handshakes;
     assert_eq!((listed[0].accepted, listed[0].refused), (1, 2));
     usher.clock.turn(MINUTE);
-    assert!(prove(&usher, 1).await.1.is_ok());
+    assert!(proven(&usher, 1).await.1.is_ok());
     assert_eq!(usher.engine.scan_metrics().accepted, 6);
-    usher.stop().await;
 }
 
 /// An old event that somebody repeats has no effect, nor a second key on the same page.
 #[tokio::test]
 async fn what_is_accepted_is_what_happened() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let mut usher = Running::start(store.clone()).await;
+    let mut usher = Running::new().await;
     let poster = poster(&usher).await;
     let asked = scan(&mut usher, 1, 1).await;
     usher.receive(2, &user(1), approval(&asked)).await;
     events(&usher, poster.stream_id, 2).await;
 
     let child = child(&usher, &poster).await;
-    let (browser, _) = child.new_browser.clone().unwrap();
     let mut signed = Vec::new();
     for n in 2..10 {
         signed.push(sign(&usher, &child, n).await);
     }
     let mut proofs = tokio::task::JoinSet::new();
     for event in signed {
-        let (engine, child, browser) = (usher.engine.clone(), child.clone(), browser.clone());
-        proofs.spawn(async move {
-            engine
-                .logins()
-                .prove(
-                    child.login,
-                    &child.page_secret,
-                    Some(&browser),
-                    &event,
-                    PageSigner::Extension,
-                    ClientNetwork::Loopback,
-                )
-                .await
-        });
+        let (engine, child) = (usher.engine.clone(), child.clone());
+        proofs.spawn(async move { prove(&engine, &child, &event).await });
     }
     let proven = proofs.join_all().await;
     assert_eq!(proven.iter().filter(|proven| proven.is_ok()).count(), 1, "{proven:?}");
@@ -161,61 +122,41 @@ async fn what_is_accepted_is_what_happened() {
         "{proven:?}"
     );
     assert_eq!(events(&usher, poster.stream_id, 4).await.len(), 4);
-    usher.stop().await;
 
     // After a restart nothing in memory knows the event.
-    let mut usher = Running::start_at(store, options(), NOW.plus(MINUTE * 2), 2).await;
+    let mut usher = usher.restart(MINUTE * 2).await;
     usher.receive(1, &user(1), handshake("poster", &[])).await;
     until("it has arrived", || usher.engine.metrics().matched == 1).await;
     usher.clock.turn(MINUTE);
     scan(&mut usher, 1, 3).await;
     assert_eq!(events(&usher, poster.stream_id, 5).await.len(), 5);
-    usher.stop().await;
 }
 
-/// Anybody can begin one and end it, as often as they like: nothing is left of it.
+/// Anybody can begin one and end it, as often as they like: nothing is left of it. What a crash leaves goes with the cleanup.
 #[tokio::test]
 async fn logins_that_ended_unused_leave_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let usher = Running::start(store.clone()).await;
+    let usher = Running::new().await;
     let poster = poster(&usher).await;
+    let begin = async |usher: &Running, is_declined: bool| {
+        let child = child(usher, &poster).await;
+        if is_declined {
+            assert_eq!(decline(&usher.engine, &child).await.unwrap(), LoginState::Declined);
+        }
+        child.login
+    };
     let mut ended = Vec::new();
     for n in 0..60 {
-        let child = child(&usher, &poster).await;
-        if n < 40 {
-            let browser = child.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-            let view = usher.engine.logins().decline(child.login, &child.page_secret, browser).await.unwrap();
-            assert_eq!(view.state, LoginState::Declined);
-        }
-        ended.push(child.login);
+        ended.push(begin(&usher, n < 40).await);
     }
     usher.clock.turn(MINUTE * 11);
-    for id in &ended {
-        usher.until(Duration::ZERO, "it is still there", async || store.operation(*id).await.unwrap().is_none()).await;
+    let is_gone = async |usher: &Running, id| usher.store.operation(id).await.unwrap().is_none();
+    for id in ended {
+        usher.until(Duration::ZERO, "it is still there", async || is_gone(&usher, id).await).await;
     }
-    usher.stop().await;
-}
-
-/// What a crash leaves of them goes with the cleanup.
-#[tokio::test]
-async fn rows_that_a_crash_leaves_of_unused_logins_are_removed() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = FaultyStore::on(sqlite.clone());
-    store.fail(&["remove_without_events"], usize::MAX);
-    let usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
-    let poster = poster(&usher).await;
-    let child = child(&usher, &poster).await;
-    let browser = child.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    usher.engine.logins().decline(child.login, &child.page_secret, browser).await.unwrap();
-    usher.stop().await;
-    assert!(store.operation(child.login).await.unwrap().is_some());
-    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW.plus(MINUTE * 61), 2).await;
-    usher
-        .until(Duration::ZERO, "it is still there", async || store.operation(child.login).await.unwrap().is_none())
-        .await;
-    usher.stop().await;
+    usher.faults.fail(&["remove_without_events"], usize::MAX);
+    let left = begin(&usher, true).await;
+    let usher = usher.restart(MINUTE * 61).await;
+    usher.until(Duration::ZERO, "it is still there", async || is_gone(&usher, left).await).await;
 }
 
 /// Their events are those of the reusable login: an hour after its end a login leaves nothing behind.
@@ -224,8 +165,7 @@ async fn rows_of_logins_that_have_ended_are_removed() {
     let mut usher = Running::new().await;
     let poster = poster(&usher).await;
     let used = child(&usher, &poster).await;
-    let url = wallet_url(&usher, &used).await;
-    usher.receive(1, &user(1), handshake(&token(&url), &[])).await;
+    scan_page(&usher, &used, 1, 1).await;
     let asked = challenge_for(&mut usher, 1).await;
     usher.receive(2, &user(1), approval(&asked)).await;
     events(&usher, poster.stream_id, 2).await;
@@ -237,7 +177,6 @@ async fn rows_of_logins_that_have_ended_are_removed() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(events(&usher, poster.stream_id, 2).await, [named(1), approved(1)]);
-    usher.stop().await;
 }
 
 #[tokio::test]
@@ -248,12 +187,7 @@ async fn browser_that_comes_again_gets_the_login_it_has() {
     let (browser, time_left) = first.new_browser.clone().unwrap();
     assert_eq!(time_left, Duration::from_secs(600));
     let come = async |at: &LoginStarted, cookies: &[(StreamId, String)]| {
-        usher
-            .engine
-            .logins()
-            .open_child_login(at.stream_id, &page_secret(at), cookies, ClientNetwork::Loopback)
-            .await
-            .unwrap()
+        visit(&usher, at, &page_secret(at), cookies).await.unwrap()
     };
     let own = [(first.login, browser.clone())];
     let again = come(&poster, &own).await;
@@ -264,20 +198,12 @@ async fn browser_that_comes_again_gets_the_login_it_has() {
     let single = usher.engine.logins().start(LoginRequest::default(), None).await.unwrap();
     assert_ne!(come(&poster, &[(single.stream_id, browser)]).await.login, single.stream_id);
     for secret in ["", "x", &page_secret(&other)] {
-        let refused =
-            usher.engine.logins().open_child_login(poster.stream_id, secret, &own, ClientNetwork::Loopback).await;
+        let refused = visit(&usher, &poster, secret, &own).await;
         assert!(matches!(refused, Err(VisitError::NotFound)), "{secret}");
     }
     // Somebody has begun there: the next user at this browser gets a login of their own.
-    let url = wallet_url(&usher, &first).await;
-    usher.receive(1, &user(1), handshake(&token(&url), &[])).await;
+    scan_page(&usher, &first, 1, 1).await;
     challenge_for(&mut usher, 1).await;
-    let next = usher
-        .engine
-        .logins()
-        .open_child_login(poster.stream_id, &page_secret(&poster), &own, ClientNetwork::Loopback)
-        .await
-        .unwrap();
+    let next = visit(&usher, &poster, &page_secret(&poster), &own).await.unwrap();
     assert_ne!(next.login, first.login);
-    usher.stop().await;
 }

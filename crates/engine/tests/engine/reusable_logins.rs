@@ -2,21 +2,20 @@
 
 use crate::common;
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use common::paying::until;
 use common::reusable_logins::{
-    approved, challenge_for, child, ended, events, key, named, page_secret, poster, refusal, request, scan, sign,
-    state, wallet_url,
+    approved, challenge_for, child, decline, ended, events, key, named, page_secret, poster, prove, refusal, request,
+    scan, scan_page, sign, state, visit, wallet_url,
 };
-use common::{NOW, Running, approval, challenge, handshake, open, options, token, user};
+use common::{NOW, Running, World, approval, handshake, options, token, user};
 use serde_json::json;
 use usher_engine::operations::LoginState;
-use usher_engine::testing::{COMMITS, CREATIONS, FaultyStore};
+use usher_engine::testing::{COMMITS, CREATIONS};
 use usher_engine::{
     ChildLogin, ClientNetwork, EngineMetrics, EngineOptions, KeyHandshakeRequest, LoginPageError, LoginRequest,
-    OpenedLogin, PageRules, PageSigner, ProveError, StartError, VisitError,
+    OpenedLogin, PageRules, ProveError, StartError, VisitError,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -62,53 +61,21 @@ async fn users_interleave_and_each_has_an_outcome() {
     let login = metrics.operations.iter().find(|operations| operations.kind.as_str() == "login").unwrap();
     let of = |outcome: &str| login.finished.iter().find(|(known, _)| known.as_str() == outcome).unwrap().1;
     assert_eq!((of("approved"), of("declined"), of("timeout")), (2, 1, 1));
-    usher.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_users_at_once_each_have_one_outcome() {
-    const USERS: u8 = 120;
-    let mut usher = Running::new().await;
-    let poster = poster(&usher).await;
-    for n in 1..=USERS {
-        usher.receive(n, &user(n), handshake("poster", &[])).await;
-    }
-    let mut answered = HashMap::new();
-    while answered.len() < usize::from(USERS) {
-        let (message, _) = usher.next_message().await;
-        let n = (1..=USERS).find(|n| message.recipients == [user(*n).public_key()]).unwrap();
-        if answered.insert(n, ()).is_none() {
-            // Each reply comes twice, as wallets repeat theirs; the second under another Nostr event.
-            usher.receive(n + USERS, &user(n), approval(&challenge(&message))).await;
-        }
-    }
-    let events = events(&usher, poster.stream_id, 2 * usize::from(USERS)).await;
-    assert_eq!(events.len(), 2 * usize::from(USERS));
-    for n in 1..=USERS {
-        let of_user: Vec<_> = events.iter().filter(|(_, data)| data["main_key"] == key(n)).cloned().collect();
-        assert_eq!(of_user, [named(n), approved(n)]);
-    }
-    until("no login is open", || usher.engine.open_streams() == 2).await;
-    usher.stop().await;
 }
 
 #[tokio::test]
-async fn static_token_is_one_login_and_contradictions_are_refused() {
-    let dir = tempfile::tempdir().unwrap();
+async fn static_token_is_one_login_or_handshake_and_contradictions_are_refused() {
     let pages = PageRules { return_urls: vec!["https://app.example/".parse().unwrap()], ..PageRules::default() };
-    let usher = Running::start_at(open(dir.path()), EngineOptions { pages, ..options() }, NOW, 1).await;
+    let usher = Running::with_options(EngineOptions { pages, ..options() }).await;
     let login = async |static_token: &str, return_url: Option<&str>| {
         let return_url = return_url.map(str::to_owned);
         usher.engine.logins().start(LoginRequest { return_url, ..request(static_token) }, None).await
     };
-    let handshake = async |static_token: &str| {
-        let static_token = Some(static_token.to_owned());
-        usher
-            .engine
-            .handshakes()
-            .start(KeyHandshakeRequest { static_token, ..KeyHandshakeRequest::default() }, None)
-            .await
+    let reusable = |static_token: &str| KeyHandshakeRequest {
+        static_token: Some(static_token.to_owned()),
+        ..KeyHandshakeRequest::default()
     };
+    let handshake = async |static_token: &str| usher.engine.handshakes().start(reusable(static_token), None).await;
     let field = |error: StartError| match error {
         StartError::Invalid(fields) => fields[0].pointer.clone(),
         other => other.to_string(),
@@ -121,46 +88,51 @@ async fn static_token_is_one_login_and_contradictions_are_refused() {
             (first.stream_id, first.url.clone(), first.page_url.clone())
         );
     }
-    for other in ["https://app.example/out", "https://evil.example/"] {
-        assert_eq!(field(login("poster", Some(other)).await.unwrap_err()), "/return_url");
-    }
-    assert_eq!(field(login("plain", Some("https://evil.example/")).await.unwrap_err()), "/return_url");
     login("plain", None).await.unwrap();
-    assert_eq!(field(login("plain", Some("https://app.example/in")).await.unwrap_err()), "/return_url");
-
-    assert_eq!(field(handshake("poster").await.unwrap_err()), "/static_token");
-    handshake("door").await.unwrap();
-    assert_eq!(field(login("door", None).await.unwrap_err()), "/static_token");
-    login("a/b", None).await.unwrap();
-    assert_eq!(field(handshake("a%2Fb").await.unwrap_err()), "/static_token");
-    handshake("c/d").await.unwrap();
-    assert_eq!(field(login("c%2Fd", None).await.unwrap_err()), "/static_token");
-    for invalid in ["", "a b", "ä", &"x".repeat(129)] {
-        assert_eq!(field(login(invalid, None).await.unwrap_err()), "/static_token", "{invalid}");
+    for (static_token, other) in [
+        ("poster", "https://app.example/out"),
+        ("poster", "https://evil.example/"),
+        ("new", "https://evil.example/"),
+        ("plain", "https://app.example/in"),
+    ] {
+        assert_eq!(field(login(static_token, Some(other)).await.unwrap_err()), "/return_url");
     }
-    usher.stop().await;
+    let single = usher.handshake().await;
+    handshake("door").await.unwrap();
+    login("a/b", None).await.unwrap();
+    handshake("c/d").await.unwrap();
+    login(&"y".repeat(128), None).await.unwrap();
+    handshake(&"x".repeat(128)).await.unwrap();
+    for invalid in ["", " ", "a b", "a\n", "ä", &"x".repeat(129), &token(&single.url)] {
+        assert_eq!(field(login(invalid, None).await.unwrap_err()), "/static_token", "{invalid}");
+        assert_eq!(field(handshake(invalid).await.unwrap_err()), "/static_token", "{invalid}");
+    }
+    // What is taken by the other, also in another spelling.
+    assert_eq!(field(handshake("poster").await.unwrap_err()), "/static_token");
+    assert_eq!(field(handshake("a%2Fb").await.unwrap_err()), "/static_token");
+    assert_eq!(field(login("door", None).await.unwrap_err()), "/static_token");
+    assert_eq!(field(login("c%2Fd", None).await.unwrap_err()), "/static_token");
+    let contradiction = KeyHandshakeRequest { no_request: Some(true), ..reusable("door") };
+    let refused = usher.engine.handshakes().start(contradiction, None).await.unwrap_err();
+    assert_eq!(field(refused), "/no_request");
 }
 
 #[tokio::test]
 async fn logins_continue_after_a_restart_with_the_settings_of_then() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let mut usher = Running::start(store.clone()).await;
+    let mut usher = Running::new().await;
     let login = poster(&usher).await;
     let first = scan(&mut usher, 1, 1).await;
     let seen = child(&usher, &login).await;
-    usher.stop().await;
 
     let options = EngineOptions { challenge_ttl: Duration::from_secs(900), ..options() };
-    let mut usher = Running::start_at(store, options, NOW.plus(Duration::from_secs(30)), 2).await;
+    let mut usher = World { options, ..usher.end().await }.start(NOW.plus(Duration::from_secs(30))).await;
     let again = poster(&usher).await;
     assert_eq!((again.stream_id, &again.page_url), (login.stream_id, &login.page_url));
     assert_eq!(challenge_for(&mut usher, 1).await, first, "the challenge is repeated");
     usher.receive(2, &user(1), approval(&first)).await;
     events(&usher, login.stream_id, 2).await;
     // The page of a browser from before works as well.
-    let url = wallet_url(&usher, &seen).await;
-    usher.receive(3, &user(2), handshake(&token(&url), &[])).await;
+    scan_page(&usher, &seen, 2, 3).await;
     let second = challenge_for(&mut usher, 2).await;
     usher.receive(4, &user(2), refusal(&second)).await;
     assert_eq!(events(&usher, login.stream_id, 4).await, [named(1), approved(1), named(2), ended(2, "declined", "no")]);
@@ -171,60 +143,33 @@ async fn logins_continue_after_a_restart_with_the_settings_of_then() {
     assert_eq!(events(&usher, login.stream_id, 5).await.len(), 5, "the time is that of the new setting");
     usher.clock.turn(Duration::from_secs(1));
     assert_eq!(events(&usher, login.stream_id, 6).await[5], ended(3, "timeout", "nobody logged in in time"));
-    usher.stop().await;
 }
 
 /// The process dies after a commit, before anybody has learned of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_or_told_twice_when_the_service_dies_after_a_commit() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = FaultyStore::on(sqlite.clone());
-    let first = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
+    let first = Running::new().await;
     let login = poster(&first).await;
-    store.hold_results(COMMITS);
+    first.faults.hold_results(COMMITS);
     first.receive(1, &user(1), handshake("poster", &[])).await;
-    store.held(1).await;
+    first.faults.held(1).await;
 
-    let store = FaultyStore::on(sqlite.clone());
-    let mut second = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 2).await;
+    let mut second = first.beside().await;
     // The wallet's handshake again, as a relay may deliver it.
     second.receive(1, &user(1), handshake("poster", &[])).await;
     let asked = challenge_for(&mut second, 1).await;
     assert_eq!(events(&second, login.stream_id, 1).await, [named(1)]);
-    store.hold_results(COMMITS);
+    second.faults.hold_results(COMMITS);
     second.receive(2, &user(1), approval(&asked)).await;
-    store.held(1).await;
+    second.faults.held(1).await;
 
-    let third = Running::start_at(sqlite, options(), NOW, 3).await;
+    let third = second.beside().await;
     third.receive(2, &user(1), approval(&asked)).await;
     third.receive(3, &user(1), approval(&asked)).await;
     let seen = child(&third, &login).await;
     assert_eq!(state(&third, &seen).await, Some(LoginState::Waiting));
     assert_eq!(events(&third, login.stream_id, 2).await, [named(1), approved(1)]);
     assert_eq!(third.engine.handshakes().list(None, 10).await.unwrap().handshakes[0].accepted, 1);
-    third.stop().await;
-}
-
-/// The store fails before the commit: everything is tried again.
-#[tokio::test]
-async fn failures_of_the_store_lose_nothing() {
-    let (mut usher, store) = Running::faulty().await;
-    let login = poster(&usher).await;
-    let clock = usher.clock.clone();
-    let pauses = tokio::spawn(async move {
-        loop {
-            clock.turn(Duration::from_millis(50));
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    });
-    store.fail(COMMITS, 3);
-    let asked = scan(&mut usher, 1, 1).await;
-    store.fail(COMMITS, 3);
-    usher.receive(2, &user(1), approval(&asked)).await;
-    assert_eq!(events(&usher, login.stream_id, 2).await, [named(1), approved(1)]);
-    pauses.abort();
-    usher.stop().await;
 }
 
 /// Waits for the end of a login: whether it has a page then.
@@ -239,19 +184,17 @@ async fn closed_login_ends_what_is_under_way_silently() {
     let old = poster(&usher).await;
     let asked = scan(&mut usher, 1, 1).await;
     let (idle, scanned) = (child(&usher, &old).await, child(&usher, &old).await);
-    let (idle_url, scanned_url) = (wallet_url(&usher, &idle).await, wallet_url(&usher, &scanned).await);
-    usher.receive(2, &user(2), handshake(&token(&scanned_url), &[])).await;
+    let idle_url = wallet_url(&usher, &idle).await;
+    scan_page(&usher, &scanned, 2, 2).await;
     let asked_too = challenge_for(&mut usher, 2).await;
     events(&usher, old.stream_id, 2).await;
     usher.engine.handshakes().close(old.stream_id).await.unwrap();
     for (child, is_left) in [(&idle, false), (&scanned, true)] {
         until_over(&usher, child, is_left).await;
-        let browser = child.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-        let refused = usher.engine.logins().decline(child.login, &child.page_secret, browser).await;
+        let refused = decline(&usher.engine, child).await;
         assert!(matches!(refused, Err(LoginPageError::Ended | LoginPageError::NotFound)));
     }
-    let refused =
-        usher.engine.logins().open_child_login(old.stream_id, &page_secret(&old), &[], ClientNetwork::Loopback).await;
+    let refused = visit(&usher, &old, &page_secret(&old), &[]).await;
     assert!(matches!(refused, Err(VisitError::Closed)));
     let opened = usher.engine.logins().open(old.stream_id, &page_secret(&old), None, true).await.unwrap();
     assert!(matches!(opened, OpenedLogin::Closed));
@@ -268,22 +211,18 @@ async fn closed_login_ends_what_is_under_way_silently() {
     assert_eq!(events(&usher, new.stream_id, 1).await, [named(5)]);
     let page = usher.engine.events().read(old.stream_id, 0, 10).await.unwrap();
     assert!(page.done && page.events.len() == 2);
-    usher.stop().await;
 }
 
 /// Who begins anew has one outcome, and it comes last; also across a restart.
 #[tokio::test]
 async fn user_who_scans_again_has_the_outcome_of_the_last_scan() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let mut usher = Running::start(store.clone()).await;
+    let mut usher = Running::new().await;
     let login = poster(&usher).await;
     let first = scan(&mut usher, 1, 1).await;
     scan(&mut usher, 2, 2).await;
     let seen = child(&usher, &login).await;
-    usher.stop().await;
 
-    let mut usher = Running::start_at(store, options(), NOW.plus(Duration::from_secs(62)), 2).await;
+    let mut usher = usher.restart(Duration::from_secs(62)).await;
     assert_eq!(challenge_for(&mut usher, 1).await, first);
     let url = token(&wallet_url(&usher, &seen).await);
     usher.receive(3, &user(1), handshake("poster", &[])).await;
@@ -302,39 +241,27 @@ async fn user_who_scans_again_has_the_outcome_of_the_last_scan() {
     events(&usher, login.stream_id, 5).await;
     let other = child(&usher, &login).await;
     let proof = sign(&usher, &other, 2).await;
-    let browser = other.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    usher
-        .engine
-        .logins()
-        .prove(other.login, &other.page_secret, browser, &proof, PageSigner::Extension, ClientNetwork::Loopback)
-        .await
-        .unwrap();
+    prove(&usher.engine, &other, &proof).await.unwrap();
     until("no login is open", || usher.engine.open_streams() == 2).await;
     usher.clock.turn(Duration::from_secs(900));
     tokio::time::sleep(Duration::from_millis(50)).await;
     let mut by_extension = approved(2);
     by_extension.1 = json!({ "status": "approved", "main_key": key(2), "method": "extension" });
     assert_eq!(events(&usher, login.stream_id, 7).await[4..], [named(2), named(2), by_extension]);
-    usher.stop().await;
 }
 
 /// The scan is committed, and the page's request comes before anybody has learned of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
-    let (usher, store) = Running::faulty().await;
+    let usher = Running::new().await;
+    let store = usher.faults.clone();
     let poster = poster(&usher).await;
     let seen = child(&usher, &poster).await;
     let proof = sign(&usher, &seen, 1).await;
     store.hold_results(CREATIONS);
     usher.receive(1, &user(1), handshake("poster", &[])).await;
     store.held(1).await;
-    let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    usher
-        .engine
-        .logins()
-        .prove(seen.login, &seen.page_secret, browser, &proof, PageSigner::Extension, ClientNetwork::Loopback)
-        .await
-        .unwrap();
+    prove(&usher.engine, &seen, &proof).await.unwrap();
     store.work();
     until("no login is open", || usher.engine.open_streams() == 2).await;
     usher.clock.turn(Duration::from_secs(900));
@@ -342,13 +269,13 @@ async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
     let told = events(&usher, poster.stream_id, 3).await;
     let by_extension = json!({ "status": "approved", "main_key": key(1), "method": "extension" });
     assert_eq!(told, [named(1), named(1), ("StatusUpdate".to_owned(), by_extension)]);
-    usher.stop().await;
 }
 
 /// A browser disconnects while its request is being committed: what is in the store is known to the service, too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn browser_that_disconnects_leaves_nothing_half_done() {
-    let (usher, store) = Running::faulty().await;
+    let usher = Running::new().await;
+    let store = usher.faults.clone();
     let poster = poster(&usher).await;
     let seen = child(&usher, &poster).await;
     let proof = sign(&usher, &seen, 1).await;
@@ -358,13 +285,7 @@ async fn browser_that_disconnects_leaves_nothing_half_done() {
         engine.logins().open_child_login(at, &secret, &[], ClientNetwork::Loopback).await.map(drop)
     });
     let engine = usher.engine.clone();
-    let proves = tokio::spawn(async move {
-        let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-        engine
-            .logins()
-            .prove(seen.login, &seen.page_secret, browser, &proof, PageSigner::Extension, ClientNetwork::Loopback)
-            .await
-    });
+    let proves = tokio::spawn(async move { prove(&engine, &seen, &proof).await });
     store.held(2).await;
     comes.abort();
     proves.abort();
@@ -375,56 +296,19 @@ async fn browser_that_disconnects_leaves_nothing_half_done() {
     assert_eq!(events(&usher, poster.stream_id, 2).await.len(), 2);
     usher.clock.turn(MINUTE * 11);
     until("the new login expires", || usher.engine.open_streams() == 2).await;
-    usher.stop().await;
-}
-
-/// Whichever comes first: the latest outcome of a key is that of the login that it has begun last.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn users_who_begin_twice_within_milliseconds_have_one_outcome_each() {
-    const USERS: u8 = 60;
-    let usher = Running::new().await;
-    let poster = poster(&usher).await;
-    let mut proving = Vec::new();
-    for n in 1..=USERS {
-        let seen = child(&usher, &poster).await;
-        let (proof, engine) = (sign(&usher, &seen, n).await, usher.engine.clone());
-        usher.receive(n, &user(n), handshake("poster", &[])).await;
-        proving.push(tokio::spawn(async move {
-            let browser = seen.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-            engine
-                .logins()
-                .prove(seen.login, &seen.page_secret, browser, &proof, PageSigner::Extension, ClientNetwork::Loopback)
-                .await
-                .unwrap();
-        }));
-    }
-    for proving in proving {
-        proving.await.unwrap();
-    }
-    until("all have arrived", || usher.engine.metrics().matched == u64::from(USERS)).await;
-    usher.clock.turn(Duration::from_secs(900));
-    until("no login is open", || usher.engine.open_streams() == 2).await;
-    let events = events(&usher, poster.stream_id, 3 * usize::from(USERS)).await;
-    for n in 1..=USERS {
-        let of_user = events.iter().filter(|(_, data)| data["main_key"] == key(n));
-        let of_user: Vec<_> = of_user.map(|(_, data)| data["status"].as_str().unwrap_or("named")).collect();
-        let is_in_order =
-            of_user == ["named", "named", "approved"] || of_user == ["named", "approved", "named", "timeout"];
-        assert!(is_in_order, "{of_user:?}");
-    }
-    usher.stop().await;
 }
 
 /// The URL is closed while a reply is about to be committed: what the app cannot learn of has not happened.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_is_approved_after_the_close() {
-    let (mut usher, store) = Running::faulty().await;
+    let mut usher = Running::new().await;
+    let store = usher.faults.clone();
     let poster = poster(&usher).await;
     let (scanned, signing, declining) =
         (child(&usher, &poster).await, child(&usher, &poster).await, child(&usher, &poster).await);
     let mut asked = Vec::new();
     for (n, child) in [(1, &scanned), (2, &declining)] {
-        usher.receive(n, &user(n), handshake(&token(&wallet_url(&usher, child).await), &[])).await;
+        scan_page(&usher, child, n, n).await;
         asked.push(challenge_for(&mut usher, n).await);
     }
     events(&usher, poster.stream_id, 2).await;
@@ -433,18 +317,9 @@ async fn nobody_is_approved_after_the_close() {
     store.hold(&["operation_with_key"]);
     usher.receive(4, &user(1), approval(&asked[0])).await;
     let (engine, signs) = (usher.engine.clone(), signing.clone());
-    let signing = tokio::spawn(async move {
-        let browser = signs.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-        engine
-            .logins()
-            .prove(signs.login, &signs.page_secret, browser, &proof, PageSigner::Extension, ClientNetwork::Loopback)
-            .await
-    });
+    let signing = tokio::spawn(async move { prove(&engine, &signs, &proof).await });
     let (engine, declines) = (usher.engine.clone(), declining.clone());
-    let declining = tokio::spawn(async move {
-        let browser = declines.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-        engine.logins().decline(declines.login, &declines.page_secret, browser).await.map(drop)
-    });
+    let declining = tokio::spawn(async move { decline(&engine, &declines).await.map(drop) });
     store.held(3).await;
     usher.engine.handshakes().close(poster.stream_id).await.unwrap();
     store.work();
@@ -461,20 +336,16 @@ async fn nobody_is_approved_after_the_close() {
     let login = metrics.operations.iter().find(|operations| operations.kind.as_str() == "login").unwrap();
     let finished: Vec<_> = login.finished.iter().filter(|(_, count)| *count > 0).collect();
     assert!(matches!(finished[..], [(outcome, 3)] if outcome.as_str() == "timeout"), "{finished:?}");
-    usher.stop().await;
 }
 
 /// Logins of before a restart end with their reusable login, too.
 #[tokio::test]
 async fn logins_of_before_a_restart_tell_nothing_after_the_close() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let mut usher = Running::start(store.clone()).await;
+    let mut usher = Running::new().await;
     let old = poster(&usher).await;
     let asked = scan(&mut usher, 1, 1).await;
     let seen = child(&usher, &old).await;
-    usher.stop().await;
-    let usher = Running::start_at(store, options(), NOW, 2).await;
+    let usher = usher.restart(Duration::ZERO).await;
     usher.engine.handshakes().close(old.stream_id).await.unwrap();
     let new = poster(&usher).await;
     usher.receive(2, &user(1), approval(&asked)).await;
@@ -485,5 +356,4 @@ async fn logins_of_before_a_restart_tell_nothing_after_the_close() {
     until("all logins are over", || usher.engine.open_streams() == 2).await;
     assert_eq!(usher.engine.events().read(old.stream_id, 0, 10).await.unwrap().events.len(), 1);
     assert!(usher.engine.events().read(new.stream_id, 0, 10).await.unwrap().events.is_empty());
-    usher.stop().await;
 }

@@ -2,16 +2,13 @@
 
 use crate::common;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use common::paying::until;
-use common::{Running, handshake, open, user};
+use common::{Running, handshake, reusable, user};
 use usher_engine::ports::{Clock as _, Inbound, Via};
-use usher_engine::{EngineMetrics, KeyHandshakeRequest, LoginRequest, ScanLimit, ScanMetrics, StartError};
-use usher_protocol::message::WalletMessage;
+use usher_engine::{EngineMetrics, ScanMetrics, StartError};
 use usher_protocol::{EventId, PublicKey};
-use usher_store::SqliteStore;
 
 /// A running service, with a reusable handshake, and the wallets that scan it.
 struct Poster {
@@ -21,13 +18,9 @@ struct Poster {
 }
 
 impl Poster {
-    async fn put_up(dir: &std::path::Path) -> Self {
-        Self::put_up_on(open(dir)).await
-    }
-
-    async fn put_up_on(store: Arc<SqliteStore>) -> Self {
-        let usher = Running::start(store).await;
-        let stream = usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id;
+    async fn put_up() -> Self {
+        let usher = Running::new().await;
+        let stream = usher.reusable_handshake("door").await;
         Self { usher, stream, events: 0 }
     }
 
@@ -40,10 +33,7 @@ impl Poster {
     }
 
     async fn deliver(&self, author: u64, event_id: EventId, via: Via, created_at: u64) {
-        self.deliver_message(author, event_id, via, created_at, handshake("door", &[])).await;
-    }
-
-    async fn deliver_message(&self, author: u64, event_id: EventId, via: Via, created_at: u64, message: WalletMessage) {
+        let message = handshake("door", &[]);
         let inbound = Inbound { event_id, author: key(author), created_at, message, via };
         self.usher.inbox.send(inbound).await.unwrap();
     }
@@ -85,40 +75,9 @@ fn over(relay: &str) -> Via {
     Via { relay: Some(relay.into()), copy: false }
 }
 
-fn reusable(token: &str) -> KeyHandshakeRequest {
-    KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None, return_url: None }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn flood_of_one_key_locks_nobody_out() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut poster = Poster::put_up(dir.path()).await;
-    for author in 0..2_100 {
-        poster.scan(author, "wss://a.example").await;
-    }
-    let mut scans = 2_100;
-    poster.seen(scans).await;
-    let before = poster.accepted();
-    for honest in 0..10 {
-        poster.usher.clock.turn(Duration::from_secs(1));
-        for _ in 0..20 {
-            poster.scan(1_000_000, "wss://a.example").await;
-        }
-        poster.scan(2_000_000 + honest, "wss://a.example").await;
-        scans += 21;
-        poster.seen(scans).await;
-    }
-    assert!(poster.accepted() >= before + 10, "{} of 10", poster.accepted() - before);
-    let refused = poster.usher.engine.scan_metrics().refused_by(ScanLimit::Author);
-    assert!(refused >= 180, "one key uses up nothing: {refused}");
-    assert_eq!(poster.events().await as u64, poster.accepted());
-    poster.usher.stop().await;
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn flood_over_one_relay_locks_out_nobody_who_uses_two() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut poster = Poster::put_up(dir.path()).await;
+    let mut poster = Poster::put_up().await;
     for author in 0..3_000 {
         poster.scan(author, "wss://a.example").await;
     }
@@ -136,30 +95,12 @@ async fn flood_over_one_relay_locks_out_nobody_who_uses_two() {
     }
     until("they are in", || poster.accepted() == before + 100).await;
     assert_eq!(poster.events().await, 2_100);
-    poster.usher.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn copies_and_single_use_scans_use_no_allowance() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut poster = Poster::put_up(dir.path()).await;
-    let event_id = poster.scan(1, "wss://a.example").await;
-    let created_at = poster.usher.clock.now().secs();
-    for relay in ["wss://b.example", "wss://c.example"] {
-        poster.deliver(1, event_id, Via { copy: true, ..over(relay) }, created_at).await;
-    }
-    poster.scan(2, "wss://a.example").await;
-    let (counts, scans) = poster.seen(2).await;
-    assert_eq!((scans.accepted, counts.matched), (2, 2));
-    assert!(scans.refused.iter().all(|refused| *refused == 0), "{scans:?}");
-    poster.usher.stop().await;
 }
 
 /// The `created_at` of a message may be up to 15 minutes in the past or the future.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn claimed_timestamps_give_no_extra_scans() {
-    let dir = tempfile::tempdir().unwrap();
-    let poster = Poster::put_up(dir.path()).await;
+    let poster = Poster::put_up().await;
     let now = poster.usher.clock.now().secs();
     for (n, minutes) in (1..).zip(0..30) {
         poster.deliver(1, id(n), over("wss://a.example"), now - 900 + minutes * 60).await;
@@ -174,7 +115,6 @@ async fn claimed_timestamps_give_no_extra_scans() {
     poster.deliver(2, id(101), over("wss://a.example"), now + 61).await;
     poster.seen(32).await;
     assert_eq!(poster.events().await, 3);
-    poster.usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -205,13 +145,11 @@ async fn confusable_tokens_cannot_be_open_together() {
         assert_eq!(common::data(&page, 0)["main_key"], user(n).public_key().to_hex(), "{sent}");
     }
     assert_eq!(open_one("bar/1").await.unwrap().stream_id, slash, "asked for again, it is the same");
-    usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closed_handshake_accepts_no_scans_and_is_done() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut poster = Poster::put_up(dir.path()).await;
+    let mut poster = Poster::put_up().await;
     poster.scan(1, "wss://a.example").await;
     poster.seen(1).await;
     assert_eq!(poster.events().await, 1);
@@ -247,29 +185,24 @@ async fn closed_handshake_accepts_no_scans_and_is_done() {
     assert!(third.url != anew.url && third.stream_id != anew.stream_id);
 
     // A stream of another kind is not a key handshake.
-    let login = usher_engine::AuthenticateKey { main_key: user(1).public_key(), subkeys: Vec::new() };
-    let login = engine.logins().authenticate(login, None).await.unwrap();
+    let login = poster.usher.authenticate(1).await;
     for other in [login, usher_engine::StreamId::SUBSCRIPTIONS, usher_engine::StreamId::from_parts(1, [1; 10])] {
         let refused = engine.handshakes().close(other).await;
         assert!(matches!(refused, Err(usher_engine::CloseHandshakeError::NotFound)));
     }
-    poster.usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reusable_handshakes_are_paginated_even_after_a_restart() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let usher = Running::start(store.clone()).await;
+    let usher = Running::new().await;
     let mut opened = Vec::new();
     for n in 0..5 {
-        opened.push(usher.engine.handshakes().start(reusable(&format!("table-{n}")), None).await.unwrap().stream_id);
-        usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
+        opened.push(usher.reusable_handshake(&format!("table-{n}")).await);
+        usher.handshake().await;
         usher.clock.turn(Duration::from_millis(1));
     }
     usher.engine.handshakes().close(opened.remove(3)).await.unwrap();
-    usher.stop().await;
-    let usher = Running::start(store).await;
+    let usher = usher.restart(Duration::ZERO).await;
     let (mut listed, mut after) = (Vec::new(), None);
     loop {
         let page = usher.engine.handshakes().list(after, 2).await.unwrap();
@@ -280,48 +213,4 @@ async fn reusable_handshakes_are_paginated_even_after_a_restart() {
         }
     }
     assert_eq!(listed, opened);
-    usher.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn disk_use_per_scan_is_bounded() {
-    const SCANS: u64 = 2_000;
-    let honest =
-        vec!["wss://relay.damus.io".to_owned(), "wss://nos.lol".to_owned(), "wss://relay.primal.net".to_owned()];
-    let long: Vec<_> = (0..8).map(|n| format!("wss://{n}{}.example", "x".repeat(200))).collect();
-    for (relays, is_login, most) in [(honest.clone(), false, 1_200), (long, false, 3_000), (honest, true, 3_000)] {
-        let dir = tempfile::tempdir().unwrap();
-        let store = open(dir.path());
-        let many = usher_engine::EngineOptions { max_open_streams: 100_000, ..common::options() };
-        let usher = Running::start_at(store.clone(), many, common::NOW, 1).await;
-        let reusable_stream = if is_login {
-            let login = LoginRequest { static_token: Some("door".to_owned()), return_url: None };
-            usher.engine.logins().start(login, None).await.unwrap().stream_id
-        } else {
-            usher.engine.handshakes().start(reusable("door"), None).await.unwrap().stream_id
-        };
-        let relays: Vec<_> = relays.iter().map(String::as_str).collect();
-        for n in 1..=SCANS {
-            let mut key = [7; 32];
-            key[..8].copy_from_slice(&(n * 0x9e37_79b9).to_be_bytes());
-            let author = PublicKey::from_byte_array(key);
-            let (message, via, created_at) = (handshake("door", &relays), over("a"), usher.clock.now().secs());
-            usher
-                .inbox
-                .send(Inbound { event_id: id(n * 0x9e37_79b9), author, created_at, message, via })
-                .await
-                .unwrap();
-        }
-        until("all are in", || usher.engine.scan_metrics().accepted == SCANS).await;
-        while usher.engine.events().read(reusable_stream, SCANS - 1, 1).await.unwrap().events.is_empty() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        usher.stop().await;
-        store.close().await;
-        drop(store);
-        let bytes: u64 =
-            std::fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
-        println!("{} bytes for each scan", bytes / SCANS);
-        assert!(bytes / SCANS < most, "{} bytes for each scan", bytes / SCANS);
-    }
 }

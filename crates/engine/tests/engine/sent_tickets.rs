@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use crate::common::paying::{DAY, pass, until};
-use crate::common::{NOW, a_moment, user};
+use crate::common::{a_moment, user};
 use crate::tickets::{SECOND, Service, keyed, ours};
 use serde_json::json;
 use usher_engine::ports::{IdempotencyKey, TicketError, Token, TokenFault};
 use usher_engine::testing::{MINT, token};
-use usher_engine::{StartError, StreamId, TicketCallError};
+use usher_engine::{StartError, TicketCallError};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ticket_is_sent_until_it_is_spent_also_after_restarts() {
-    let mut service = Service::start(None).await;
+    let mut service = Service::start().await;
     let stream = service.send(1, &ours()).await.unwrap();
     let (message, ids) = service.usher.next_message().await;
     assert_eq!((message.kind, &message.recipients), (29502, &vec![user(1).public_key()]));
@@ -39,12 +39,11 @@ async fn a_ticket_is_sent_until_it_is_spent_also_after_restarts() {
     service.sent();
     pass(&service.usher, 60).await;
     assert_eq!(service.sent(), Vec::<String>::new(), "a spent token is not sent");
-    service.usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_token_goes_to_one_user() {
-    let service = Service::start(None).await;
+    let service = Service::start().await;
     let stream = service.send(1, &ours()).await.unwrap();
     assert_eq!(service.send(1, &ours()).await.unwrap(), stream);
     let Err(StartError::Invalid(errors)) = service.send(2, &ours()).await else { panic!("it was sent") };
@@ -62,12 +61,11 @@ async fn one_token_goes_to_one_user() {
     until("it is sent", || service.tickets.checks() > 0).await;
     let outgoing = service.outgoing().await;
     assert_eq!(outgoing.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [again]);
-    service.usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unclaimed_ticket_outlives_every_retention_and_can_be_reclaimed() {
-    let mut service = Service::start(None).await;
+    let mut service = Service::start().await;
     let stream = service.send(1, &ours()).await.unwrap();
     service.usher.next_message().await;
     service.usher.clock.turn(7 * DAY);
@@ -92,13 +90,12 @@ async fn an_unclaimed_ticket_outlives_every_retention_and_can_be_reclaimed() {
     }
     let missing = service.usher.engine.tickets().reclaim(stream, None, None).await;
     assert!(matches!(missing, Err(TicketCallError::NotFound)), "{missing:?}");
-    service.usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kill_during_a_reclaim_loses_nothing_and_redeems_once() {
     for done in [false, true] {
-        let mut service = Service::start(None).await;
+        let mut service = Service::start().await;
         let stream = service.send(1, &ours()).await.unwrap();
         service.usher.next_message().await;
         service.tickets.hang(Some((MINT, done)));
@@ -114,32 +111,13 @@ async fn a_kill_during_a_reclaim_loses_nothing_and_redeems_once() {
         let jobs = service.tickets.calls("redeem");
         assert!(jobs.iter().all(|job| *job == jobs[0]), "{jobs:?}");
         assert_eq!(service.tickets.balance(), 2);
-        service.usher.stop().await;
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_ticket_that_the_user_has_redeemed_cannot_be_reclaimed() {
-    let mut service = Service::start(None).await;
-    let stream = service.send(1, &ours()).await.unwrap();
-    service.usher.next_message().await;
-    service.tickets.spend(&ours());
-    for _ in 0..2 {
-        match service.usher.engine.tickets().reclaim(stream, None, None).await {
-            Err(TicketCallError::Ticket(TicketError::Token(TokenFault::AlreadySpent))) => {}
-            other => panic!("{other:?}"),
-        }
-    }
-    assert_eq!(service.last(stream, 1).await["status"], "success");
-    let missing = service.usher.engine.tickets().reclaim(StreamId::from_parts(1, [1; 10]), None, None).await;
-    assert!(matches!(missing, Err(TicketCallError::NotFound)), "{missing:?}");
-    service.usher.stop().await;
 }
 
 /// A mint says once that a token is spent, which is not: before it was sent, or when it is reclaimed. The token is not lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ticket_that_the_mint_falsely_calls_spent_can_be_reclaimed() {
-    let mut service = Service::start(None).await;
+    let mut service = Service::start().await;
     let engine = service.usher.engine.clone();
     let reclaim = |stream| engine.tickets().reclaim(stream, None, None);
     service.tickets.spend(&ours());
@@ -169,32 +147,4 @@ async fn a_ticket_that_the_mint_falsely_calls_spent_can_be_reclaimed() {
         assert_eq!(service.usher.engine.tickets().reclaim(stream, None, None).await.unwrap(), 2, "once");
     }
     assert_eq!(service.tickets.balance(), 2);
-    service.usher.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn outgoing_tickets_are_paged() {
-    let service = Service::start(None).await;
-    let mut streams = Vec::new();
-    for n in 0..5 {
-        streams.push(service.send(1, &token(MINT, "multi", 3, &n.to_string())).await.unwrap());
-        service.usher.clock.turn(Duration::from_millis(1));
-    }
-    let mut listed = Vec::new();
-    let mut after = None;
-    loop {
-        let page = service.usher.engine.tickets().outgoing(after, 2).await.unwrap();
-        listed.extend(page.tickets.iter().map(|ticket| ticket.stream_id));
-        match page.next {
-            Some(next) => after = Some(next),
-            None => break,
-        }
-    }
-    assert_eq!(listed, streams);
-    let page = service.usher.engine.tickets().outgoing(None, 1).await.unwrap();
-    let ticket = &page.tickets[0];
-    assert_eq!((ticket.created_at, ticket.delivery.amount), (NOW.secs(), 3));
-    assert_eq!(ticket.delivery.expires_at, NOW.plus(7 * DAY).secs());
-    drop(service.store);
-    service.usher.stop().await;
 }

@@ -6,47 +6,35 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::paying::{statuses, until};
-use common::{FakeLightning, FakeTicketWallet, NOW, Running, a_moment, data, open, user};
+use common::{FakeTicketWallet, Part, Running, data, user};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use usher_engine::access::Scope;
 use usher_engine::ports::{Clock as _, IdempotencyKey, TicketError, Token, TokenFault};
 use usher_engine::testing::{MINT, OTHER_MINT, token};
 use usher_engine::{
-    BurnTicket, IdempotentRequest, MintTicket, Origin, RenderedResponse, RequestContext, RequestTicket,
-    SinglePaymentRequest, StartError, StreamId, TicketCallError, WithdrawTicket,
+    BurnTicket, IdempotentRequest, MintTicket, Origin, RenderedResponse, RequestContext, RequestTicket, StartError,
+    StreamId, TicketCallError, WithdrawTicket,
 };
-use usher_protocol::Keys;
 use usher_protocol::message::{self, Addressed, CashuResponse, CashuStatus, WalletMessage};
 
-/// An engine that can be ended and started again.
 pub(crate) struct Service {
     pub(crate) usher: Running,
-    pub(crate) store: Arc<usher_store::SqliteStore>,
     pub(crate) tickets: Arc<FakeTicketWallet>,
-    lightning: Option<Arc<FakeLightning>>,
-    starts: u64,
-    dir: TempDir,
 }
 
 impl Service {
-    pub(crate) async fn start(lightning: Option<Arc<FakeLightning>>) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let (store, tickets) = (open(dir.path()), Arc::new(FakeTicketWallet::default()));
-        let usher = Running::start_ticketing(store.clone(), &tickets, lightning.as_ref(), NOW, 1).await;
-        Self { usher, store, tickets, lightning, starts: 1, dir }
+    pub(crate) async fn start() -> Self {
+        Self::with(&[Part::Tickets]).await
+    }
+
+    async fn with(parts: &'static [Part]) -> Self {
+        let usher = Running::with(parts).await;
+        Self { tickets: usher.tickets.clone(), usher }
     }
 
     /// The process ends, whatever is under way, and another one begins after some time.
     pub(crate) async fn restart(self, after: Duration) -> Self {
-        let Self { usher, store, tickets, lightning, starts, dir } = self;
-        let now = usher.clock.now().plus(after);
-        usher.stop().await;
-        store.close().await;
-        drop(store);
-        let (store, starts) = (open(dir.path()), starts + 1);
-        let usher = Running::start_ticketing(store.clone(), &tickets, lightning.as_ref(), now, starts).await;
-        Self { usher, store, tickets, lightning, starts, dir }
+        Self { usher: self.usher.restart(after).await, ..self }
     }
 
     async fn ask(&mut self, redeem: bool) -> (StreamId, String) {
@@ -145,16 +133,23 @@ pub(crate) fn ours() -> Token {
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_users_token_is_verified_or_redeemed_and_a_second_reply_changes_nothing() {
-    let mut service = Service::start(None).await;
-    for (n, redeem) in [(1, false), (2, true)] {
+async fn a_kill_while_the_mint_is_asked_loses_no_token() {
+    for (done, redeem) in [(false, false), (true, false), (false, true), (true, true)] {
+        let mut service = Service::start().await;
         let (stream, request) = service.ask(redeem).await;
-        let stranger: Keys = user(9);
-        service.usher.receive(n * 10, &stranger, gives(&request, &token(MINT, "multi", 9, "forged"))).await;
-        let first = token(MINT, "multi", 2, &format!("first-{n}"));
-        service.usher.receive(n * 10 + 1, &user(1), gives(&request, &first)).await;
-        service.usher.receive(n * 10 + 2, &user(1), gives(&request, &token(MINT, "multi", 7, "second"))).await;
-        service.usher.receive(n * 10 + 3, &user(1), reply(&request, CashuStatus::InsufficientFunds)).await;
+        service.tickets.hang(Some((MINT, done)));
+        // The tokens of nobody else are asked for, and the first of the user.
+        service.usher.receive(1, &user(9), gives(&request, &token(MINT, "multi", 9, "forged"))).await;
+        service.usher.receive(2, &user(1), gives(&request, &token(MINT, "multi", 2, "mine"))).await;
+        service.usher.receive(3, &user(1), gives(&request, &token(MINT, "multi", 7, "second"))).await;
+        let calls = |service: &Service| service.tickets.calls(if redeem { "redeem" } else { "verify" });
+        until("the mint is asked", || calls(&service).len() == 1).await;
+        // It is down for longer than the request lives.
+        let service = service.restart(Duration::from_secs(3600)).await;
+        until("the mint is asked again", || calls(&service).len() == 2).await;
+        let service = service.restart(SECOND).await;
+        service.tickets.hang(None);
+        let service = service.restart(SECOND).await;
         let mut expected = json!({
             "status": "success", "amount": 1, "unit": "multi", "mint_url": MINT, "request_id": "door-7"
         });
@@ -163,84 +158,15 @@ async fn a_users_token_is_verified_or_redeemed_and_a_second_reply_changes_nothin
             expected["token"] = json!(token(MINT, "multi", 2, "swapped").0);
         }
         assert_eq!(service.last(stream, 1).await, expected);
-        assert!(service.usher.engine.events().read(stream, 0, 9).await.unwrap().done);
-    }
-    a_moment().await;
-    let calls = ["verify", "redeem"].map(|kind| service.tickets.calls(kind).len());
-    assert_eq!(calls, [1, 1], "the tokens of nobody else");
-    service.usher.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_kill_while_the_mint_is_asked_loses_no_token() {
-    for done in [false, true] {
-        let mut service = Service::start(None).await;
-        let (stream, request) = service.ask(false).await;
-        service.tickets.hang(Some((MINT, done)));
-        service.usher.receive(1, &user(1), gives(&request, &token(MINT, "multi", 2, "mine"))).await;
-        until("the mint is asked", || service.tickets.calls("verify").len() == 1).await;
-        // It is down for longer than the request lives.
-        let service = service.restart(Duration::from_secs(3600)).await;
-        until("the mint is asked again", || service.tickets.calls("verify").len() == 2).await;
-        let service = service.restart(SECOND).await;
-        service.tickets.hang(None);
-        let service = service.restart(SECOND).await;
-        assert_eq!(service.last(stream, 1).await["token"], json!(token(MINT, "multi", 2, "swapped").0));
-        let jobs = service.tickets.calls("verify");
+        assert_eq!(service.tickets.balance(), u64::from(redeem));
+        let jobs = calls(&service);
         assert!(jobs.iter().all(|job| *job == jobs[0]), "one job, however often it was asked for");
-        service.usher.stop().await;
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_mint_that_is_away_past_the_expiry_is_asked_until_it_is_back() {
-    let mut service = Service::start(None).await;
-    let (stream, request) = service.ask(true).await;
-    service.tickets.be_away(true);
-    service.usher.receive(1, &user(1), gives(&request, &token(MINT, "multi", 2, "mine"))).await;
-    until("the mint is asked", || service.tickets.calls("redeem").len() == 1).await;
-    // The request lives for ten minutes.
-    let expired = service.usher.clock.now().plus(Duration::from_secs(3600));
-    while service.usher.clock.now() < expired || service.tickets.calls("redeem").len() < 12 {
-        service.usher.clock.turn(Duration::from_secs(60));
-        a_moment().await;
-    }
-    assert!(service.usher.engine.events().read(stream, 0, 9).await.unwrap().events.is_empty());
-    service.tickets.be_away(false);
-    while service.tickets.balance() == 0 {
-        service.usher.clock.turn(Duration::from_secs(60));
-        a_moment().await;
-    }
-    assert_eq!(service.last(stream, 1).await["status"], "success");
-    assert_eq!(service.tickets.balance(), 1);
-    service.usher.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_that_is_not_what_was_asked_for_is_no_success() {
-    let mut service = Service::start(None).await;
-    let cases = [
-        (token(OTHER_MINT, "multi", 2, "x"), "of another mint", true),
-        (token(MINT, "sat", 2, "x"), "in another unit", true),
-        (token(MINT, "multi", 1, "x"), "worth 1, less than 2", true),
-        (Token("cashuBnonsense".to_owned()), "not a Cashu token", false),
-        (ours(), "already spent", true),
-    ];
-    service.tickets.spend(&ours());
-    for (n, (token, reason, returned)) in (1..).zip(cases) {
-        let (stream, request) = service.ask(n % 2 == 0).await;
-        service.usher.receive(n, &user(1), gives(&request, &token)).await;
-        let data = service.last(stream, 1).await;
-        assert_eq!(data["status"], "error");
-        assert!(data["reason"].as_str().unwrap().contains(reason), "{data}");
-        assert_eq!(data.get("token").is_some(), returned, "{data}");
-    }
-    service.usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_request_gets_the_same_token_also_after_a_kill() {
-    let service = Service::start(None).await;
+    let service = Service::start().await;
     let first = service.usher.engine.tickets().mint(mint(MINT), keyed(1)).await.unwrap();
     assert_eq!(first, token(MINT, "sat", 5, "minted-1"));
     let record = service.usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap();
@@ -267,13 +193,12 @@ async fn the_same_request_gets_the_same_token_also_after_a_kill() {
     let refused = engine.tickets().mint(nothing, None).await;
     assert!(matches!(refused, Err(TicketCallError::Start(StartError::Invalid(_)))), "{refused:?}");
     assert_eq!(service.tickets.minted(), 4);
-    service.usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_quote_is_paid_once_whatever_happens() {
-    let lightning = Arc::new(FakeLightning::default());
-    let service = Service::start(Some(lightning.clone())).await;
+    let service = Service::with(&[Part::Tickets, Part::Lightning]).await;
+    let lightning = service.usher.wallet.clone();
     service.tickets.charge(5_000, &lightning);
     // The payment is under way when the process ends.
     lightning.hang_pays(true);
@@ -288,20 +213,18 @@ async fn a_quote_is_paid_once_whatever_happens() {
         assert_eq!(minted, token(MINT, "sat", 5, "minted-1"));
     }
     assert_eq!((lightning.sent(), service.tickets.minted()), (vec![1], 1));
-    service.usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_quote_that_cannot_be_paid_gives_no_token() {
-    let lightning = Arc::new(FakeLightning::default());
-    let service = Service::start(None).await;
-    service.tickets.charge(5_000, &lightning);
+    let service = Service::start().await;
+    service.tickets.charge(5_000, &service.usher.wallet);
     let refused = service.usher.engine.tickets().mint(mint(MINT), keyed(1)).await;
     assert!(matches!(refused, Err(TicketCallError::Start(StartError::NoLightning))), "{refused:?}");
     assert_eq!(service.tickets.calls("abandon_quote").len(), 1);
-    service.usher.stop().await;
 
-    let service = Service::start(Some(lightning.clone())).await;
+    let service = Service::with(&[Part::Tickets, Part::Lightning]).await;
+    let lightning = service.usher.wallet.clone();
     // Five sats are worth 5,000 millisats.
     service.tickets.charge(5_001, &lightning);
     let refused = service.usher.engine.tickets().mint(mint(MINT), keyed(1)).await;
@@ -318,14 +241,13 @@ async fn a_quote_that_cannot_be_paid_gives_no_token() {
     assert!(matches!(refused, Err(TicketCallError::NotPaid { is_certain: true, .. })), "{refused:?}");
     assert_eq!(service.tickets.minted(), 0);
     assert_eq!(service.tickets.calls("abandon_quote").len(), 3, "nobody waits for the payment of these quotes");
-    service.usher.stop().await;
 }
 
 /// Whatever the unit, and whoever the mint.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn quotes_are_paid_for_clients_that_may_send_money_alone() {
-    let lightning = Arc::new(FakeLightning::default());
-    let service = Service::start(Some(lightning.clone())).await;
+    let service = Service::with(&[Part::Tickets, Part::Lightning]).await;
+    let lightning = service.usher.wallet.clone();
     service.tickets.charge(5_000, &lightning);
     let ask = async |scopes: &[Scope], unit: &str, n: u8| {
         let scopes = Some(scopes.iter().copied().collect());
@@ -341,12 +263,11 @@ async fn quotes_are_paid_for_clients_that_may_send_money_alone() {
     assert_eq!((lightning.prepared(), service.tickets.calls("abandon_quote").len()), (0, 3));
     ask(&[Scope::Tickets, Scope::PaymentsSend], "sat", 4).await.unwrap();
     assert_eq!(lightning.sent(), [1]);
-    service.usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tickets_are_burnt_into_the_balance_and_taken_out_of_it() {
-    let service = Service::start(None).await;
+    let service = Service::start().await;
     let engine = &service.usher.engine;
     let burn = |token: &Token| BurnTicket {
         mint_url: MINT.to_owned(),
@@ -377,44 +298,4 @@ async fn tickets_are_burnt_into_the_balance_and_taken_out_of_it() {
         matches!(refused, Err(TicketCallError::Ticket(TicketError::InsufficientFunds { available: 0, needed: 2 }))),
         "{refused:?}"
     );
-    service.usher.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_mint_that_hangs_holds_up_neither_another_mint_nor_a_payment() {
-    let lightning = Arc::new(FakeLightning::default());
-    let mut service = Service::start(Some(lightning.clone())).await;
-    service.tickets.hang(Some((MINT, false)));
-    for n in 0..100 {
-        let (_, request) = service.ask(true).await;
-        service.usher.receive(n, &user(1), gives(&request, &token(MINT, "multi", 2, &n.to_string()))).await;
-    }
-    until("the mint hangs", || service.tickets.calls("redeem").len() >= 16).await;
-    let minted = service.usher.engine.tickets().mint(mint(OTHER_MINT), None).await.unwrap();
-    assert_eq!(minted, token(OTHER_MINT, "sat", 5, "minted-1"));
-    let request = RequestTicket {
-        main_key: user(1).public_key(),
-        subkeys: Vec::new(),
-        mint_url: OTHER_MINT.to_owned(),
-        unit: "multi".to_owned(),
-        amount: 2,
-        redeem: true,
-        auth: None,
-        reference: None,
-        expires_at: None,
-    };
-    let other = service.usher.engine.tickets().request(request, None).await.unwrap();
-    let asked = loop {
-        let content: Value = serde_json::from_str(&service.usher.next_message().await.0.content).unwrap();
-        if content["mint_url"] == OTHER_MINT {
-            break content["request_id"].as_str().unwrap().to_owned();
-        }
-    };
-    service.usher.receive(200, &user(1), gives(&asked, &token(OTHER_MINT, "multi", 2, "x"))).await;
-    assert_eq!(service.last(other, 1).await["status"], "success");
-    let payment = SinglePaymentRequest { expires_at: None, ..common::paying::payment(None, 600) };
-    service.usher.engine.payments().request(payment, None).await.unwrap();
-    until("an invoice is made", || lightning.made().len() == 1).await;
-    assert_eq!(service.tickets.calls("redeem").len(), 17, "what runs at one mint is bounded");
-    service.usher.stop().await;
 }

@@ -6,13 +6,10 @@ use std::time::Duration;
 
 use common::paying::{next_message, pass, payment, request_id, says, statuses, subscribe, until};
 use common::reusable_logins::{events, poster, scan};
-use common::{NOW, Running, approval, challenge, handshake, open, options, token, user};
+use common::{NOW, Running, approval, challenge, handshake, token, user};
 use usher_engine::ports::{Store as _, UserStore as _};
-use usher_engine::testing::{FaultyStore, Methods};
-use usher_engine::{
-    AuthenticateKey, ErasedUser, EventsError, KeptReason, KeyHandshakeRequest, SinglePaymentRequest, StreamId,
-    UnixMillis,
-};
+use usher_engine::testing::Methods;
+use usher_engine::{ErasedUser, EventsError, KeptReason, SinglePaymentRequest, StreamId, UnixMillis};
 use usher_protocol::message::PaymentStatus;
 
 const RETENTION: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -29,11 +26,10 @@ fn kept(erased: &ErasedUser) -> Vec<(KeptReason, Option<StreamId>, Option<UnixMi
 
 /// User `n` gives their key, and proves it; the two streams.
 async fn log_in(usher: &mut Running, n: u8, event: u8) -> [StreamId; 2] {
-    let started = usher.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
+    let started = usher.handshake().await;
     usher.receive(event, &user(n), handshake(&token(&started.url), &["wss://mine.example"])).await;
     usher.events(started.stream_id, 1).await;
-    let request = AuthenticateKey { main_key: user(n).public_key(), subkeys: Vec::new() };
-    let stream = usher.engine.logins().authenticate(request, None).await.unwrap();
+    let stream = usher.authenticate(n).await;
     let (message, _) = usher.next_message().await;
     usher.receive(event + 1, &user(n), approval(&challenge(&message))).await;
     assert_eq!(statuses(usher, stream, 1).await, ["approved"]);
@@ -81,7 +77,6 @@ async fn finished_streams_of_the_user_are_erased_and_those_of_others_stay() {
     let now = erase(&usher, 1).await;
     assert_eq!((now.operations, now.relays), (2, true));
     assert!(is_gone(&usher, handshake).await && is_gone(&usher, authentication).await);
-    usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -89,7 +84,7 @@ async fn what_money_depends_on_is_kept_and_named() {
     let (mut usher, wallet) = Running::paying().await;
     log_in(&mut usher, 1, 1).await;
     let request = |ttl| payment(None, ttl);
-    let paid = usher.engine.payments().request(request(80_000), None).await.unwrap().stream_id;
+    let paid = usher.request_payment(request(80_000)).await;
     let asked = next_message(&mut usher, "amount", &[]).await;
     usher.receive(10, &user(1), says(&request_id(&asked), PaymentStatus::Approved)).await;
     wallet.settle(0);
@@ -97,11 +92,11 @@ async fn what_money_depends_on_is_kept_and_named() {
     until("it is over", || usher.engine.open_streams() == 1).await;
 
     let ttl = usher_engine::ports::Clock::now(&*usher.clock).secs() - NOW.secs() + 60;
-    let late = usher.engine.payments().request(request(ttl), None).await.unwrap().stream_id;
+    let late = usher.request_payment(request(ttl)).await;
     until("its invoice is made", || usher.engine.watched_invoices() == 1).await;
     pass(&usher, 61).await;
     assert_eq!(statuses(&usher, late, 1).await, ["timeout"]);
-    let open = usher.engine.payments().request(request(80_000), None).await.unwrap().stream_id;
+    let open = usher.request_payment(request(80_000)).await;
     until("its invoice is made", || usher.engine.watched_invoices() == 2).await;
     let mention = SinglePaymentRequest {
         main_key: Some(user(2).public_key()),
@@ -109,7 +104,7 @@ async fn what_money_depends_on_is_kept_and_named() {
         reference: Some(format!(r#"{{"main_key":"{}"}}"#, user(1).public_key().to_hex())),
         ..request(80_000)
     };
-    let mention = usher.engine.payments().request(mention, None).await.unwrap().stream_id;
+    let mention = usher.request_payment(mention).await;
 
     let erased = erase(&usher, 1).await;
     assert_eq!((erased.operations, erased.relays), (3, false));
@@ -139,7 +134,6 @@ async fn what_money_depends_on_is_kept_and_named() {
     let erased = erase(&usher, 1).await;
     assert_eq!((erased.operations, erased.relays), (2, true));
     assert_eq!(kept(&erased), [(KeptReason::Mentioned, Some(mention), None)]);
-    usher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -152,15 +146,12 @@ async fn open_subscription_and_its_announcements_are_kept() {
     assert_eq!(erased.operations, 1, "the request");
     assert!(reasons.iter().any(|(reason, kind)| *reason == KeptReason::Open && kind.as_str() == "subscription"));
     assert_eq!(usher.engine.open_streams(), 2, "it goes on");
-    usher.stop().await;
 }
 
 #[tokio::test]
 async fn erasure_that_fails_in_the_middle_is_completed_by_the_next() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store = FaultyStore::on(sqlite.clone());
-    let mut usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
+    let mut usher = Running::new().await;
+    let store = usher.faults.clone();
     let mine = log_in(&mut usher, 1, 1).await;
     until("all is over", || usher.engine.open_streams() == 1).await;
     let methods: [Methods; 6] = [
@@ -186,9 +177,10 @@ async fn erasure_that_fails_in_the_middle_is_completed_by_the_next() {
     assert!(store.events_with(&key, None, 1_000).await.unwrap().found.is_empty());
 
     // The file has no copy in its free space, neither as text nor as bytes.
-    usher.stop().await;
-    sqlite.close().await;
-    for file in std::fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().path()) {
+    drop(store);
+    let world = usher.end().await;
+    world.store.close().await;
+    for file in std::fs::read_dir(world.path()).unwrap().map(|file| file.unwrap().path()) {
         let content = std::fs::read(&file).unwrap();
         let has = |wanted: &[u8]| content.windows(wanted.len()).any(|found| found == wanted);
         assert!(!has(key.as_bytes()) && !has(user(1).public_key().as_bytes()), "{}", file.display());

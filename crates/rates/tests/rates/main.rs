@@ -70,16 +70,6 @@ async fn rate_is_the_median_and_liars_are_left_out() {
 }
 
 #[tokio::test]
-async fn two_that_differ_are_no_rate() {
-    let (one, other) = (PriceServer::start(price("100")).await, PriceServer::start(price("103")).await);
-    let (rates, _) = read(&[&one, &other]).await;
-    assert_eq!(rate(&rates), Err("the sources differ by more than 2 %".to_owned()));
-    other.says(price("101.5"));
-    rates.read().await;
-    assert_eq!(rate(&rates), Ok("100.75".to_owned()));
-}
-
-#[tokio::test]
 async fn prices_are_used_for_ten_minutes() {
     let server = PriceServer::start(price("64000")).await;
     let (rates, clock) = read(&[&server]).await;

@@ -79,7 +79,6 @@ async fn new_operation_is_indexed_with_its_timer() {
     assert_eq!(around.index.find(CorrelationKey::token("token")), Some(stream(1)));
     assert_eq!(around.index.get(stream(1)).unwrap().revision, 1);
     assert_eq!(around.timers_after(MINUTE).await, [(stream(1), TimerKind::Wake)]);
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -106,7 +105,6 @@ async fn operation_is_of_the_request_or_operation_that_started_it() {
     let step = Change::step(id, second.version(), handshake("second"), vec![begin("third")]);
     assert_eq!(context(8).scope(committer.commit(step, NOW, Cause::Request(None))).await.unwrap(), None);
     assert_eq!(stored("third").await.1.origin, Some(Origin(7)));
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -120,7 +118,6 @@ async fn failed_commit_leaves_nothing_in_the_index() {
     assert_eq!(around.index.all(), 1);
     assert!(around.index.get(stream(1)).is_some());
     assert_eq!(around.index.find(CorrelationKey::token("other")), None);
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -135,7 +132,6 @@ async fn finished_operation_leaves_the_index_but_stays_readable() {
     assert_eq!(around.timers_after(MINUTE).await, [], "its timer is cancelled");
     let page = committer.dispatcher.feed.read(stream(1), 0, 10).await.unwrap();
     assert_eq!((page.events.len(), page.next, page.done), (1, 1, true));
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -161,7 +157,6 @@ async fn index_keeps_the_later_of_two_commits() {
     assert_eq!((open.revision, open.next_index, open.wake.map(|wake| wake.at)), (3, 3, Some(NOW.plus(2 * MINUTE))));
     assert_eq!(around.timers_after(MINUTE).await, []);
     assert_eq!(around.timers_after(MINUTE).await, [(stream(1), TimerKind::Wake)]);
-    around.stop().await;
 }
 
 #[test]

@@ -34,7 +34,6 @@ async fn due_invoice_is_looked_up_and_only_settlement_is_reported() {
     let (id, input) = around.input().await;
     assert!(matches!(input, Input::InvoiceStatus(Ok(InvoiceStatus::Settled(_)))), "{input:?}");
     assert_eq!(id, stream(1));
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -55,7 +54,6 @@ async fn settlement_that_is_not_believed_is_looked_up_again_soon_and_counted() {
     }
     watcher.unwatch(stream(1));
     assert_eq!(watcher.disputed_count(), 0);
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -73,7 +71,6 @@ async fn request_during_a_look_up_triggers_another_at_once() {
     backend.stall(false);
     within("its timer is set", || watcher.watched.lock().by_stream[&stream(1)].at.map(|_| ())).await;
     assert_eq!(around.timers_after(Duration::ZERO).await, [(stream(1), TimerKind::LookUp)]);
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -87,7 +84,6 @@ async fn look_up_is_repeated_after_a_panic() {
     watcher.due(stream(1));
     within("its timer is set", || watcher.watched.lock().by_stream[&stream(1)].at.map(|_| ())).await;
     assert_eq!(around.timers_after(10 * SECOND).await, [(stream(1), TimerKind::LookUp)]);
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -106,5 +102,4 @@ async fn unwatched_invoice_has_no_timer_and_is_not_counted() {
     // One whose operation is not in the index is not watched: it has just finished.
     watcher.watch(stream(4), preimage(0).payment_hash(), true);
     assert_eq!(watcher.count(), 1);
-    around.stop().await;
 }

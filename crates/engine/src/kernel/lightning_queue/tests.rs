@@ -44,7 +44,6 @@ async fn request_is_not_repeated_until_its_reply_is_processed() {
     queue.put(stream(1), look_up(), false);
     around.input().await;
     assert_eq!(backend.look_ups(), 2);
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -72,7 +71,6 @@ async fn payment_keeps_its_permit_until_sent_or_abandoned() {
     let (given_up, input) = replies.remove(0);
     queue.processed(given_up, &input);
     within("another is prepared", || (backend.prepared() as usize == CONCURRENT_PAYMENTS + 2).then_some(())).await;
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -93,7 +91,6 @@ async fn without_a_backend_only_unsent_requests_are_refused() {
     );
     let (_, input) = around.input().await;
     assert!(matches!(input, Input::PaymentStatus(Err(LightningError::NotSent))), "{input:?}");
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -108,5 +105,26 @@ async fn panicking_request_is_unknown_and_ended_operations_make_none() {
     let (id, input) = around.input().await;
     assert!(matches!(input, Input::InvoiceStatus(Err(LightningError::Unknown(_)))), "{input:?}");
     assert_eq!((id, backend.look_ups()), (stream(2), 1));
-    around.stop().await;
+}
+
+#[tokio::test]
+async fn what_does_not_fit_into_the_queue_was_not_sent() {
+    let mut around = Around::new();
+    let backend = around.lightning() as Arc<dyn Lightning>;
+    // Nobody takes calls out of it.
+    let (queue, _calls) = LightningQueue::new(around.core(), Some(backend), None, Arc::default());
+    let queue = Arc::new(queue);
+    let mut n = 0;
+    let refused = loop {
+        let id = StreamId::from_parts(n, [0; 10]);
+        around.open(id);
+        queue.put(id, look_up(), false);
+        n += 1;
+        if let Some(refused) = around.input_now() {
+            break refused;
+        }
+        assert!(n < 100_000);
+        tokio::task::yield_now().await;
+    };
+    assert!(matches!(refused.1, Input::InvoiceStatus(Err(LightningError::NotSent))), "{refused:?}");
 }

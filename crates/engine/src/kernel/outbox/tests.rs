@@ -91,7 +91,6 @@ async fn message_is_resent_to_the_users_relays_until_it_expires() {
     }
     assert_eq!(sendings, 3, "at once, and after 1 and 37 seconds");
     assert_eq!(around.store.calls(&["user_relays"]), 1, "relays are read once");
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -105,7 +104,6 @@ async fn changed_user_relays_are_reloaded() {
     outbox.forget_user(&key(1));
     outbox.send(stream(1), vec![message()]);
     assert_eq!(next(&mut sent).await.0.relays, ["wss://theirs"]);
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -120,7 +118,6 @@ async fn messages_of_finished_operations_are_not_sent() {
     outbox.resend(stream(1)).await;
     assert_eq!(outbox.sender_of(&next(&mut sent).await.1[0]), Some(stream(1)));
     assert!(sent.try_recv().is_err());
-    around.stop().await;
 }
 
 /// It was never sent: that the wallet was heard meanwhile is no reason to wait.
@@ -139,5 +136,4 @@ async fn message_for_which_the_queue_has_no_room_is_sent_soon() {
         outbox.resend(id).await;
     }
     assert_eq!(outbox.sender_of(&next(&mut sent).await.1[0]), Some(stream(1)));
-    around.stop().await;
 }

@@ -66,7 +66,6 @@ async fn each_call_becomes_its_reply_and_its_job_follows_from_the_stream() {
     queue.put(stream(2), TicketCall::Verify(terms(WORKS, "other")));
     around.input().await;
     assert_ne!(wallet.calls("verify")[0], wallet.calls("verify")[1]);
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -84,7 +83,6 @@ async fn a_call_is_not_made_again_until_its_reply_is_processed() {
     around.input().await;
     let made = wallet.calls("verify");
     assert_eq!((made.len(), made[0]), (2, made[1]), "the same job");
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -109,7 +107,6 @@ async fn a_mint_that_hangs_holds_up_nobody_else() {
         around.input().await;
     }
     assert_eq!(wallet.calls("redeem").len(), 101);
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -123,7 +120,6 @@ async fn what_does_not_fit_into_the_queue_is_asked_again_later() {
     queue.put(stream(1), TicketCall::Redeem(terms(HANGS, "ours")));
     let (id, Input::Ticket(TicketReply::Redeemed(Err(failure)))) = around.input().await else { panic!("a result") };
     assert!(id == stream(1) && matches!(*failure, TicketError::Overloaded), "{failure}");
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -139,7 +135,6 @@ async fn a_call_that_panics_has_an_unknown_outcome_and_one_of_an_ended_operation
     queue.put(stream(9), check(WORKS));
     within("it is skipped", || (!queue.pending.lock().iter().any(|(id, _)| *id == stream(9))).then_some(())).await;
     assert_eq!(wallet.checks(), 0);
-    around.stop().await;
 }
 
 #[tokio::test]
@@ -150,5 +145,4 @@ async fn without_a_wallet_nothing_is_known() {
     queue.put(stream(1), TicketCall::Redeem(terms(WORKS, "ours")));
     let (_, Input::Ticket(TicketReply::Redeemed(Err(failure)))) = around.input().await else { panic!("a result") };
     assert!(!failure.is_definite(), "{failure}");
-    around.stop().await;
 }

@@ -73,7 +73,22 @@ async fn events_are_posted_in_order_and_a_refusal_blocks_only_its_stream() {
     }
     assert_eq!(due, [stream(1)]);
     fixture.got(&[(stream(2), 0), (stream(1), 0), (stream(1), 1)]).await;
-    fixture.around.stop().await;
+}
+
+#[tokio::test]
+async fn receiver_that_asks_to_be_spared_is_spared() {
+    let fixture = fixture();
+    fixture.add(stream(1), 1).await;
+    fixture.app.set(|_| Reply::RetryAfter(7_200 * SECOND));
+    fixture.webhooks.deliver_soon(stream(1));
+    assert_eq!(fixture.pass(Duration::ZERO).await, [stream(1)]);
+    fixture.attempts(stream(1), 0, 1).await;
+    let mut waited = Duration::ZERO;
+    while fixture.pass(100 * SECOND).await.is_empty() {
+        waited += 100 * SECOND;
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert!((7_000..7_400).contains(&waited.as_secs()), "{waited:?}");
 }
 
 #[tokio::test]
@@ -88,5 +103,4 @@ async fn stream_is_reloaded_after_a_panic() {
     fixture.webhooks.load().await.unwrap();
     assert_eq!(fixture.pass(Duration::ZERO).await, [stream(1)]);
     fixture.got(&[(stream(1), 0)]).await;
-    fixture.around.stop().await;
 }

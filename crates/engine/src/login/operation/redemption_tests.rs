@@ -8,7 +8,7 @@ use super::tests::{events, handshake_event, login};
 use super::{Login, LoginMethod, LoginOrigin, LoginOver, LoginRedeemed, LoginState, RedeemFault};
 use crate::operations::fixtures::{NOW, approval, effects, handshake, signer_session, signer_signed, user};
 use crate::operations::operation_signal::Signal;
-use crate::operations::{Effect, Input, Operation, StateMachine as _, StepResult};
+use crate::operations::{Effect, Input, StateMachine as _, StepResult};
 use crate::{StreamId, UnixMillis};
 use usher_protocol::login_proof::LoginChallenge;
 
@@ -126,15 +126,6 @@ fn nothing_is_redeemed_that_is_not_approved_or_leads_nowhere() {
         login.prove(user(1).public_key(), LoginMethod::Extension, NOW).unwrap();
         assert!(matches!(login.state(), LoginState::Approved { .. }) && !login.needs_code() && !login.has_code());
     }
-}
-
-#[test]
-fn approved_login_survives_storage() {
-    let (login, _) = by_wallet();
-    let operation = Operation::Login(login);
-    let state = operation.to_state().unwrap();
-    assert_eq!(Operation::from_state(&state).unwrap(), operation);
-    assert!(!format!("{operation:?}").contains("session_token"));
 }
 
 #[test]

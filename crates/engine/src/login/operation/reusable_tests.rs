@@ -24,18 +24,7 @@ fn child_login() -> Login {
 }
 
 fn terms() -> LoginTerms {
-    LoginTerms {
-        token: "token".to_owned(),
-        wallet_challenge: "challenge".to_owned(),
-        signer_challenge: "other challenge".to_owned(),
-        page_secret: "secret".to_owned(),
-        browser: None,
-        origin: LoginOrigin::Reusable { stream: poster() },
-        return_url: None,
-        expires_at: NOW.plus(Duration::from_secs(600)),
-        challenge_ttl: Duration::from_secs(300),
-        service_proof: None,
-    }
+    LoginTerms { origin: LoginOrigin::Reusable { stream: poster() }, ..super::tests::terms() }
 }
 
 fn told(effects: &[Effect]) -> Vec<(&'static str, Value)> {

@@ -11,7 +11,11 @@ use crate::operations::{Effect, Input, Operation, StateMachine as _, StepResult}
 use crate::ports::{CorrelationKey, UserRelays};
 
 pub(super) fn login() -> Login {
-    Login::start(LoginTerms {
+    Login::start(terms())
+}
+
+pub(super) fn terms() -> LoginTerms {
+    LoginTerms {
         token: "token".to_owned(),
         wallet_challenge: "challenge".to_owned(),
         signer_challenge: "other challenge".to_owned(),
@@ -22,7 +26,7 @@ pub(super) fn login() -> Login {
         expires_at: NOW.plus(Duration::from_secs(600)),
         challenge_ttl: Duration::from_secs(300),
         service_proof: None,
-    })
+    }
 }
 
 /// The types and data of all events.
@@ -149,15 +153,19 @@ fn first_browser_keeps_the_page() {
 
 #[test]
 fn every_state_survives_storage() {
-    let mut states = vec![login(), login(), login(), login()];
+    let returning = Login { return_url: Some("https://app.example/done".to_owned()), ..login() };
+    let mut states = vec![login(), login(), login(), login(), returning];
     states[1].step(&handshake(&user(1), "token", &["wss://a.example"]), NOW);
     states[2].bind("browser".to_owned());
     states[2].prove(user(1).public_key(), LoginMethod::Signer, NOW).unwrap();
     states[3].decline(NOW).unwrap();
+    states[4].step(&handshake(&user(1), "token", &[]), NOW);
+    states[4].step(&approval(user(1).public_key(), "challenge", None), NOW);
     for state in states {
         let operation = Operation::Login(state);
         assert_eq!(Operation::from_state(&operation.to_state().unwrap()).unwrap(), operation);
-        assert!(!format!("{operation:?}").contains("secret"));
+        let shown = format!("{operation:?}");
+        assert!(!shown.contains("secret") && !shown.contains("session_token"));
     }
 }
 

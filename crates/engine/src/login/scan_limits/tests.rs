@@ -89,23 +89,6 @@ async fn there_is_a_limit_in_all_for_each_url() {
 }
 
 #[tokio::test]
-async fn refusals_are_warned_of_once_a_minute_but_not_those_of_an_author() {
-    let around = Around::new();
-    let limits = limits(&around);
-    let warned_at = || limits.state.lock().warned_at;
-    let unwarned = || limits.state.lock().unwarned;
-    for _ in 0..3 {
-        let _ = scan(&limits, 1, &relay("a"));
-    }
-    assert_eq!((warned_at(), unwarned()), (None, 0));
-    assert_eq!((10..2_110).filter(|n| scan(&limits, *n, &relay("a")).is_ok()).count(), 1_999);
-    assert_eq!(unwarned(), 100, "one warning, and 100 more");
-    around.clock.turn(WARN_EVERY);
-    assert_eq!((3_000..3_200).filter(|n| scan(&limits, *n, &relay("a")).is_ok()).count(), 120);
-    assert_eq!(unwarned(), 79, "120 of these were within the limits");
-}
-
-#[tokio::test]
 async fn memory_is_bounded() {
     let around = Around::new();
     let limits = limits(&around);

@@ -12,11 +12,11 @@ use crate::operations::{Effect, Input, Operation, Signal, StepResult};
 const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
 const HOUR: Duration = Duration::from_secs(3600);
 
-pub(super) fn recurrence(max_payments: Option<u32>, until: Option<u64>) -> Recurrence {
+fn recurrence(max_payments: Option<u32>, until: Option<u64>) -> Recurrence {
     Recurrence { until, calendar: Calendar::Hourly, max_payments, first_payment_due: NOW.secs() }
 }
 
-pub(super) fn subscription(recurrence: Recurrence, auto_charge: bool) -> Subscription {
+fn subscription(recurrence: Recurrence, auto_charge: bool) -> Subscription {
     let asked = recurrence.calendar.clone();
     subscription_asked(recurrence, asked, auto_charge)
 }
@@ -45,7 +45,7 @@ fn subscription_at(recurrence: Recurrence, asked: Calendar, auto_charge: bool, n
     Subscription::start(UserKeys::new(user(1).public_key(), &[]), agreement, rules, now)
 }
 
-pub(super) fn closes(author: &Keys, id: &str) -> Input {
+fn closes(author: &Keys, id: &str) -> Input {
     let close =
         CloseSubscription { subscription_id: id.to_owned(), reason: Some("enough".to_owned()), by_service: false };
     let message = WalletMessage::CloseSubscription(close);
@@ -53,7 +53,7 @@ pub(super) fn closes(author: &Keys, id: &str) -> Input {
 }
 
 /// The charge that was started.
-pub(super) fn started(effects: &[Effect]) -> Charge {
+fn started(effects: &[Effect]) -> Charge {
     let [Effect::Start(operation, more)] = effects else { panic!("{effects:?}") };
     let Operation::SinglePayment(payment) = &**operation else { panic!("{operation:?}") };
     assert!(matches!(more[..], [Effect::CallLightning(_)]));
@@ -62,11 +62,11 @@ pub(super) fn started(effects: &[Effect]) -> Charge {
     serde_json::from_value(state["subscription"]["charge"].clone()).unwrap()
 }
 
-pub(super) fn paid(charge: Charge) -> Input {
+fn paid(charge: Charge) -> Input {
     Input::Signal(Signal::Charged(Charged { charge, end: ChargeEnd::Paid(Some(PREIMAGE)), price: None }))
 }
 
-pub(super) fn failed(charge: Charge) -> Input {
+fn failed(charge: Charge) -> Input {
     let end = ChargeEnd::Failed { status: "timeout".to_owned(), reason: None, may_be_paid: false };
     Input::Signal(Signal::Charged(Charged { charge, end, price: None }))
 }
@@ -77,7 +77,7 @@ fn announced(effects: &[Effect]) -> serde_json::Value {
 }
 
 /// A payment that the operator asked for was made.
-pub(super) fn by_hand() -> Signal {
+fn by_hand() -> Signal {
     Signal::Paid { request_id: "by hand".to_owned() }
 }
 

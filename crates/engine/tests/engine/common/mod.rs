@@ -20,13 +20,14 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_engine::ports::{
-    Clock as _, DeliveryStore, ExchangeRates, Inbound, OutgoingMessage, Store, TicketWallet, Via, WebhookSender,
-};
+use usher_engine::ports::{Clock as _, ExchangeRates, Inbound, OutgoingMessage, TicketWallet, Via, WebhookSender};
 use usher_engine::testing::{
-    FakeExchangeRates, FaultyStore, ManualClock, RecordingMessenger, SeededRandomness, in_time,
+    FakeApp, FakeExchangeRates, FaultyStore, ManualClock, RecordingMessenger, SeededRandomness, in_time,
 };
-use usher_engine::{Engine, EngineOptions, EngineParts, Event, EventPage, LightningBackend, StreamId, UnixMillis};
+use usher_engine::{
+    AuthenticateKey, Engine, EngineOptions, EngineParts, Event, EventPage, KeyHandshakeRequest, KeyHandshakeStarted,
+    LightningBackend, SinglePaymentRequest, StreamId, UnixMillis,
+};
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
 use usher_protocol::{EventId, Keys};
 use usher_store::SqliteStore;
@@ -35,6 +36,86 @@ pub use usher_engine::testing::{FakeLightning, FakeTicketWallet, user};
 
 pub const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
+/// What an engine runs on, which is there still when it starts again. Its store fails when a test says so.
+#[derive(Clone)]
+pub struct World {
+    pub store: Arc<SqliteStore>,
+    /// The same, as the engine sees it.
+    pub faults: Arc<FaultyStore<SqliteStore>>,
+    pub options: EngineOptions,
+    pub wallet: Arc<FakeLightning>,
+    pub tickets: Arc<FakeTicketWallet>,
+    pub rates: Arc<FakeExchangeRates>,
+    pub app: Arc<FakeApp>,
+    pub parts: &'static [Part],
+    pub starts: u64,
+    pub dir: Arc<TempDir>,
+}
+
+/// What an engine may have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Lightning,
+    Tickets,
+    Rates,
+    Webhook,
+}
+
+impl World {
+    pub fn new(parts: &'static [Part], options: EngineOptions) -> Self {
+        let dir = Arc::new(tempfile::tempdir().unwrap());
+        let store = open(dir.path());
+        Self {
+            faults: FaultyStore::on(store.clone()),
+            store,
+            options,
+            wallet: Arc::default(),
+            tickets: Arc::default(),
+            rates: Arc::new(FakeExchangeRates::of(&["EUR", "JPY"])),
+            app: Arc::default(),
+            parts,
+            starts: 0,
+            dir,
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub async fn start(mut self, now: UnixMillis) -> Running {
+        self.starts += 1;
+        let clock = Arc::new(ManualClock::at(now));
+        let (messenger, messages) = RecordingMessenger::new(&["wss://relay.example"]);
+        let (inbox, inbound) = mpsc::channel(16);
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let has = |part: Part| self.parts.contains(&part).then_some(());
+        let parts = EngineParts {
+            store: self.faults.clone(),
+            idempotency: self.store.clone(),
+            deliveries: self.faults.clone(),
+            webhook: has(Part::Webhook).map(|()| self.app.clone() as Arc<dyn WebhookSender>),
+            messenger: Arc::new(messenger),
+            clock: clock.clone(),
+            randomness: Arc::new(SeededRandomness::new(self.starts)),
+            inbox: inbound,
+            lightning: has(Part::Lightning).map(|()| LightningBackend {
+                adapter: self.wallet.clone(),
+                name: "fake",
+                node: None,
+            }),
+            lightning_notifications: has(Part::Lightning).map(|()| self.wallet.begin(clock.clone())),
+            tickets: has(Part::Tickets).map(|()| self.tickets.clone() as Arc<dyn TicketWallet>),
+            payees: None,
+            age_verifier: None,
+            remote_signer: None,
+            rates: has(Part::Rates).map(|()| self.rates.clone() as Arc<dyn ExchangeRates>),
+        };
+        let engine = Engine::start(self.options.clone(), parts, &tasks, stop.clone()).await.unwrap();
+        Running { engine, clock, inbox, messages, tasks, stop, world: self }
+    }
+}
+
 pub struct Running {
     pub engine: Arc<Engine>,
     pub clock: Arc<ManualClock>,
@@ -42,161 +123,93 @@ pub struct Running {
     pub messages: mpsc::UnboundedReceiver<(OutgoingMessage, Vec<EventId>)>,
     tasks: TaskTracker,
     stop: CancellationToken,
-    /// Where its store is, if nothing else needs that.
-    dir: Option<TempDir>,
+    world: World,
+}
+
+impl std::ops::Deref for Running {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
 }
 
 pub fn options() -> EngineOptions {
     usher_engine::testing::options(user(200).public_key())
 }
 
-pub fn open(dir: &Path) -> Arc<SqliteStore> {
+fn open(dir: &Path) -> Arc<SqliteStore> {
     Arc::new(SqliteStore::open(&dir.join("usher.sqlite"), usher_store::SqliteOptions::default()).unwrap())
 }
 
 impl Running {
-    /// On a store of its own.
     pub async fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let usher = Self::start(open(dir.path())).await;
-        Self { dir: Some(dir), ..usher }
+        Self::with(&[]).await
     }
 
-    /// The same with a Lightning backend.
+    pub async fn with(parts: &'static [Part]) -> Self {
+        World::new(parts, options()).start(NOW).await
+    }
+
+    pub async fn with_options(options: EngineOptions) -> Self {
+        World::new(&[], options).start(NOW).await
+    }
+
+    /// With a Lightning backend.
     pub async fn paying() -> (Self, Arc<FakeLightning>) {
-        let (dir, wallet) = (tempfile::tempdir().unwrap(), Arc::new(FakeLightning::default()));
-        let usher = Self::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
-        (Self { dir: Some(dir), ..usher }, wallet)
+        Self::paying_with(options()).await
     }
 
-    /// On a store of its own that may fail.
-    pub async fn faulty() -> (Self, Arc<FaultyStore<SqliteStore>>) {
-        let dir = tempfile::tempdir().unwrap();
-        let sqlite = open(dir.path());
-        let store = FaultyStore::on(sqlite.clone());
-        let usher = Self::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
-        (Self { dir: Some(dir), ..usher }, store)
+    pub async fn paying_with(options: EngineOptions) -> (Self, Arc<FakeLightning>) {
+        let usher = World::new(&[Part::Lightning], options).start(NOW).await;
+        let wallet = usher.wallet.clone();
+        (usher, wallet)
     }
 
-    /// The same with a Lightning backend.
-    pub async fn faulty_paying() -> (Self, Arc<FaultyStore<SqliteStore>>, Arc<FakeLightning>) {
-        let (dir, wallet) = (tempfile::tempdir().unwrap(), Arc::new(FakeLightning::default()));
-        let sqlite = open(dir.path());
-        let store = FaultyStore::on(sqlite.clone());
-        let usher = Self::start_paying_on(store.clone(), sqlite, &wallet).await;
-        (Self { dir: Some(dir), ..usher }, store, wallet)
-    }
-
-    pub async fn start(store: Arc<SqliteStore>) -> Self {
-        Self::start_at(store, options(), NOW, 1).await
-    }
-
-    pub async fn start_at(store: Arc<SqliteStore>, options: EngineOptions, now: UnixMillis, seed: u64) -> Self {
-        Self::start_with(store.clone(), store, None, options, now, seed).await
-    }
-
-    /// With a store of operations that may fail, and a webhook.
-    pub async fn start_with(
-        store: Arc<dyn Store>,
-        others: Arc<SqliteStore>,
-        webhook: Option<Arc<dyn WebhookSender>>,
-        options: EngineOptions,
-        now: UnixMillis,
-        seed: u64,
-    ) -> Self {
-        Self::run(store, others.clone(), others, webhook, None, None, None, options, now, seed).await
-    }
-
-    /// With a store of deliveries that may fail, and a webhook.
-    pub async fn start_delivering(
-        store: Arc<SqliteStore>,
-        deliveries: Arc<dyn DeliveryStore>,
-        webhook: Arc<dyn WebhookSender>,
-    ) -> Self {
-        Self::run(store.clone(), store, deliveries, Some(webhook), None, None, None, options(), NOW, 1).await
-    }
-
-    /// With a Lightning wallet, whose time is the engine's.
-    pub async fn start_paying(
-        store: Arc<SqliteStore>,
-        wallet: &Arc<FakeLightning>,
-        options: EngineOptions,
-        now: UnixMillis,
-        seed: u64,
-    ) -> Self {
-        Self::run(store.clone(), store.clone(), store, None, Some(wallet), None, None, options, now, seed).await
-    }
-
-    /// The same with exchange rates.
-    pub async fn start_priced(
-        store: Arc<SqliteStore>,
-        wallet: &Arc<FakeLightning>,
-        rates: &Arc<FakeExchangeRates>,
-        now: UnixMillis,
-        seed: u64,
-    ) -> Self {
-        Self::run(store.clone(), store.clone(), store, None, Some(wallet), None, Some(rates), options(), now, seed)
-            .await
-    }
-
-    /// With a store of operations that may fail, and a Lightning wallet.
-    pub async fn start_paying_on(store: Arc<dyn Store>, others: Arc<SqliteStore>, wallet: &Arc<FakeLightning>) -> Self {
-        Self::run(store, others.clone(), others, None, Some(wallet), None, None, options(), NOW, 1).await
-    }
-
-    /// With a ticket wallet, and perhaps a Lightning wallet.
-    pub async fn start_ticketing(
-        store: Arc<SqliteStore>,
-        tickets: &Arc<FakeTicketWallet>,
-        wallet: Option<&Arc<FakeLightning>>,
-        now: UnixMillis,
-        seed: u64,
-    ) -> Self {
-        Self::run(store.clone(), store.clone(), store, None, wallet, Some(tickets), None, options(), now, seed).await
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    async fn run(
-        store: Arc<dyn Store>,
-        others: Arc<SqliteStore>,
-        deliveries: Arc<dyn DeliveryStore>,
-        webhook: Option<Arc<dyn WebhookSender>>,
-        wallet: Option<&Arc<FakeLightning>>,
-        tickets: Option<&Arc<FakeTicketWallet>>,
-        rates: Option<&Arc<FakeExchangeRates>>,
-        options: EngineOptions,
-        now: UnixMillis,
-        seed: u64,
-    ) -> Self {
-        let clock = Arc::new(ManualClock::at(now));
-        let (messenger, messages) = RecordingMessenger::new(&["wss://relay.example"]);
-        let (inbox, inbound) = mpsc::channel(16);
-        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let parts = EngineParts {
-            store,
-            idempotency: others,
-            deliveries,
-            webhook,
-            messenger: Arc::new(messenger),
-            clock: clock.clone(),
-            randomness: Arc::new(SeededRandomness::new(seed)),
-            inbox: inbound,
-            lightning: wallet.map(|wallet| LightningBackend { adapter: wallet.clone(), name: "fake", node: None }),
-            lightning_notifications: wallet.map(|wallet| wallet.begin(clock.clone())),
-            tickets: tickets.map(|tickets| tickets.clone() as Arc<dyn TicketWallet>),
-            payees: None,
-            age_verifier: None,
-            remote_signer: None,
-            rates: rates.map(|rates| rates.clone() as Arc<dyn ExchangeRates>),
-        };
-        let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
-        Self { engine, clock, inbox, messages, tasks, stop, dir: None }
-    }
-
-    pub async fn stop(self) {
+    /// The process ends, whatever is under way.
+    pub async fn end(self) -> World {
         self.stop.cancel();
         self.tasks.close();
         self.tasks.wait().await;
+        let Self { engine, inbox, messages, world, .. } = self;
+        drop((engine, inbox, messages));
+        world.store.close().await;
+        let World { store, faults, options, wallet, tickets, rates, app, parts, starts, dir } = world;
+        drop((store, faults));
+        let store = open(dir.path());
+        let faults = FaultyStore::on(store.clone());
+        World { store, faults, options, wallet, tickets, rates, app, parts, starts, dir }
+    }
+
+    /// It ends, and another one begins after some time.
+    pub async fn restart(self, after: Duration) -> Self {
+        let now = self.clock.now().plus(after);
+        self.end().await.start(now).await
+    }
+
+    /// Another one on the same store, which does not know of this one.
+    pub async fn beside(&self) -> Self {
+        let world = World { faults: FaultyStore::on(self.store.clone()), ..self.world.clone() };
+        world.start(self.clock.now()).await
+    }
+
+    /// A single-use handshake.
+    pub async fn handshake(&self) -> KeyHandshakeStarted {
+        self.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap()
+    }
+
+    pub async fn reusable_handshake(&self, token: &str) -> StreamId {
+        self.engine.handshakes().start(reusable(token), None).await.unwrap().stream_id
+    }
+
+    /// User `n` is asked to log in.
+    pub async fn authenticate(&self, n: u8) -> StreamId {
+        let request = AuthenticateKey { main_key: user(n).public_key(), subkeys: Vec::new() };
+        self.engine.logins().authenticate(request, None).await.unwrap()
+    }
+
+    pub async fn request_payment(&self, request: SinglePaymentRequest) -> StreamId {
+        self.engine.payments().request(request, None).await.unwrap().stream_id
     }
 
     pub async fn receive(&self, n: u8, author: &Keys, message: WalletMessage) {
@@ -265,6 +278,10 @@ impl Running {
     pub async fn next_message(&mut self) -> (OutgoingMessage, Vec<EventId>) {
         in_time("a message", self.messages.recv()).await.unwrap()
     }
+}
+
+pub fn reusable(token: &str) -> KeyHandshakeRequest {
+    KeyHandshakeRequest { static_token: Some(token.to_owned()), ..KeyHandshakeRequest::default() }
 }
 
 pub fn token(url: &str) -> String {

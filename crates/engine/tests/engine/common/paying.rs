@@ -104,15 +104,9 @@ pub async fn subscribe_as(usher: &mut Running, id: &str, event: u8, auto_charge:
     assert_eq!(statuses(usher, stream, 1).await, ["approved"]);
 }
 
-/// Asks a user for a subscription of 5,000 millisats a day: the stream, and the wallet's agreement with this id.
-pub async fn request_subscription(
-    usher: &mut Running,
-    id: &str,
-    auto_charge: bool,
-    first_payment_due: u64,
-) -> (StreamId, WalletMessage) {
-    let recurrence = Recurrence { until: None, calendar: Calendar::Daily, max_payments: None, first_payment_due };
-    let request = RecurringPaymentRequest {
+/// 5,000 millisats a day.
+pub fn recurring(auto_charge: bool, first_payment_due: u64) -> RecurringPaymentRequest {
+    RecurringPaymentRequest {
         main_key: user(1).public_key(),
         subkeys: Vec::new(),
         description: "Membership".to_owned(),
@@ -120,11 +114,22 @@ pub async fn request_subscription(
         currency: RequestedCurrency::Millisats,
         minimum_amount: None,
         max_amount_millisats: None,
-        recurrence: recurrence.clone(),
+        recurrence: Recurrence { until: None, calendar: Calendar::Daily, max_payments: None, first_payment_due },
         expires_at: NOW.secs() + 600,
         reference: None,
         auto_charge,
-    };
+    }
+}
+
+/// Asks a user for a subscription of 5,000 millisats a day: the stream, and the wallet's agreement with this id.
+pub async fn request_subscription(
+    usher: &mut Running,
+    id: &str,
+    auto_charge: bool,
+    first_payment_due: u64,
+) -> (StreamId, WalletMessage) {
+    let request = recurring(auto_charge, first_payment_due);
+    let recurrence = request.recurrence.clone();
     let stream = usher.engine.subscriptions().request(request, None).await.unwrap().stream_id;
     let asked = next_message(usher, "recurrence", &[]).await;
     let status = RecurringStatus::Confirmed {

@@ -3,10 +3,13 @@
 use nostr::{EventBuilder, JsonUtil as _, Kind, Tag, Timestamp};
 use serde_json::{Value, json};
 use usher_engine::operations::LoginState;
-use usher_engine::{ChildLogin, ClientNetwork, LoginRequest, LoginStarted, OpenedLogin, StreamId};
+use usher_engine::{
+    ChildLogin, ClientNetwork, Engine, LoginPageError, LoginRequest, LoginStarted, LoginView, OpenedLogin, PageSigner,
+    ProveError, StreamId, VisitError,
+};
 use usher_protocol::message::{AuthResponse, AuthStatus, WalletMessage};
 
-use super::{Running, challenge, data_of, handshake, user};
+use super::{Running, challenge, data_of, handshake, token, user};
 
 pub fn request(static_token: &str) -> LoginRequest {
     LoginRequest { static_token: Some(static_token.to_owned()), return_url: None }
@@ -70,31 +73,50 @@ pub fn page_secret(login: &LoginStarted) -> String {
 }
 
 pub async fn child(usher: &Running, poster: &LoginStarted) -> ChildLogin {
-    usher
-        .engine
-        .logins()
-        .open_child_login(poster.stream_id, &page_secret(poster), &[], ClientNetwork::Loopback)
-        .await
-        .unwrap()
+    visit(usher, poster, &page_secret(poster), &[]).await.unwrap()
 }
 
-/// How far the login of a visit is, as its page shows it; `None` when there is none.
-pub async fn state(usher: &Running, child: &ChildLogin) -> Option<LoginState> {
-    let browser = child.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    match usher.engine.logins().open(child.login, &child.page_secret, browser, false).await.unwrap() {
-        OpenedLogin::Page { view, .. } => {
-            assert!(view.is_child_login);
-            Some(view.state)
-        }
+/// A browser with these cookies comes to the page of a reusable login.
+pub async fn visit(
+    usher: &Running,
+    poster: &LoginStarted,
+    secret: &str,
+    cookies: &[(StreamId, String)],
+) -> Result<ChildLogin, VisitError> {
+    usher.engine.logins().open_child_login(poster.stream_id, secret, cookies, ClientNetwork::Loopback).await
+}
+
+fn browser(child: &ChildLogin) -> Option<&str> {
+    child.new_browser.as_ref().map(|(browser, _)| browser.as_str())
+}
+
+async fn view(usher: &Running, child: &ChildLogin) -> Option<LoginView> {
+    match usher.engine.logins().open(child.login, &child.page_secret, browser(child), false).await.unwrap() {
+        OpenedLogin::Page { view, .. } => Some(*view),
         _ => None,
     }
 }
 
+/// The page of a visit has this event of a browser extension.
+pub async fn prove(engine: &Engine, child: &ChildLogin, event: &str) -> Result<(), ProveError> {
+    let (signer, network) = (PageSigner::Extension, ClientNetwork::Loopback);
+    engine.logins().prove(child.login, &child.page_secret, browser(child), event, signer, network).await
+}
+
+pub async fn decline(engine: &Engine, child: &ChildLogin) -> Result<LoginState, LoginPageError> {
+    Ok(engine.logins().decline(child.login, &child.page_secret, browser(child)).await?.state)
+}
+
+/// How far the login of a visit is, as its page shows it; `None` when there is none.
+pub async fn state(usher: &Running, child: &ChildLogin) -> Option<LoginState> {
+    let view = view(usher, child).await?;
+    assert!(view.is_child_login);
+    Some(view.state)
+}
+
 /// What the browser extension of user `n` signs on the page of a visit.
 pub async fn sign(usher: &Running, child: &ChildLogin, n: u8) -> String {
-    let browser = child.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    let opened = usher.engine.logins().open(child.login, &child.page_secret, browser, false).await.unwrap();
-    let OpenedLogin::Page { view, .. } = opened else { return String::new() };
+    let Some(view) = view(usher, child).await else { return String::new() };
     let unsigned: Value = serde_json::from_str(&view.unsigned_proof).unwrap();
     let tags: Vec<Vec<String>> = serde_json::from_value(unsigned["tags"].clone()).unwrap();
     let event = EventBuilder::new(Kind::from(27235), "")
@@ -103,10 +125,12 @@ pub async fn sign(usher: &Running, child: &ChildLogin, n: u8) -> String {
     event.sign_with_keys(&user(n)).unwrap().as_json()
 }
 
+/// A wallet scans the code on the page of a visit.
+pub async fn scan_page(usher: &Running, child: &ChildLogin, n: u8, event: u8) {
+    let url = wallet_url(usher, child).await;
+    usher.receive(event, &user(n), handshake(&token(&url), &[])).await;
+}
+
 pub async fn wallet_url(usher: &Running, child: &ChildLogin) -> String {
-    let browser = child.new_browser.as_ref().map(|(browser, _)| browser.as_str());
-    match usher.engine.logins().open(child.login, &child.page_secret, browser, false).await.unwrap() {
-        OpenedLogin::Page { view, .. } => view.wallet_url,
-        _ => String::new(),
-    }
+    view(usher, child).await.map(|view| view.wallet_url).unwrap_or_default()
 }
