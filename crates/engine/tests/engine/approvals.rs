@@ -5,12 +5,11 @@ use crate::common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::paying::{DAY, statuses, until};
+use common::paying::{DAY, external_invoice, external_invoice_of, statuses, until};
 use common::{NOW, Running, World, data, options};
-use usher_engine::testing::invoice;
 use usher_engine::{
-    Approver, DecideError, Decision, Engine, EngineOptions, Origin, PayInvoiceRequest, PaymentPurpose, PaymentRules,
-    RequestContext, SpendingRules, StartError, StreamId, UnixMillis,
+    Approver, DecideError, Decision, Engine, EngineOptions, Origin, PaymentPurpose, PaymentRules, RequestContext,
+    SpendingRules, StartError, StreamId, UnixMillis,
 };
 
 const APP: Option<Origin> = Some(Origin(1));
@@ -22,22 +21,9 @@ fn limited(above: Option<u64>) -> EngineOptions {
     EngineOptions { payments: PaymentRules { spending, ..options().payments }, ..options() }
 }
 
-fn request(n: usize, now: UnixMillis) -> PayInvoiceRequest {
-    PayInvoiceRequest {
-        main_key: None,
-        subkeys: Vec::new(),
-        invoice: invoice(78, n, 5_000, now.secs(), 3600),
-        amount: None,
-        currency: None,
-        description: None,
-        reference: None,
-        expires_at: None,
-    }
-}
-
 async fn pay_at(engine: &Engine, origin: Option<Origin>, n: usize, now: UnixMillis) -> Result<StreamId, StartError> {
     let context = Arc::new(RequestContext { origin, ..RequestContext::default() });
-    context.scope(engine.payments().pay(request(n, now), None)).await
+    context.scope(engine.payments().pay(external_invoice_of(n, 5_000, now), None)).await
 }
 
 async fn pay(usher: &Running, n: usize) -> StreamId {
@@ -59,7 +45,7 @@ async fn nothing_is_asked_of_the_backend_before_somebody_else_approves() {
     assert_eq!(statuses(&usher, stream, 1).await, ["approval_required"]);
     assert_eq!(pay(&usher, 0).await, stream, "the same invoice is the same payment");
     let other = RequestContext { origin: Some(Origin(3)), hides_others: true, ..RequestContext::default() };
-    let refused = Arc::new(other).scope(payments.pay(request(0, NOW), None)).await.unwrap_err();
+    let refused = Arc::new(other).scope(payments.pay(external_invoice(0), None)).await.unwrap_err();
     assert!(format!("{refused:?}").contains("for another client"), "it does not learn the stream: {refused:?}");
 
     let (listed, _) = payments.waiting_for_approval(None, 10).await.unwrap();

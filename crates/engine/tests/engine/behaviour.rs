@@ -50,6 +50,19 @@ async fn received_messages_are_processed_before_the_stop() {
 }
 
 #[tokio::test]
+async fn requests_that_expired_during_downtime_time_out_at_start() {
+    let usher = Running::new().await;
+    let streams = [usher.authenticate(1).await, usher.authenticate(2).await];
+    let mut usher = usher.restart(Duration::from_secs(301)).await;
+    for stream in streams {
+        let page = usher.page(stream, 0).await;
+        assert_eq!((page.events.len(), page.done), (1, true));
+        assert_eq!(data(&page, 0)["status"], "timeout");
+    }
+    assert!(usher.messages.try_recv().is_err(), "nothing is sent for what has expired");
+}
+
+#[tokio::test]
 async fn concurrent_requests_with_one_static_token_open_one_stream() {
     let usher = Running::new().await;
     let calls: Vec<_> = (0..50)

@@ -5,12 +5,9 @@ use crate::common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::paying::{DAY, statuses, until};
+use common::paying::{DAY, external_invoice, external_invoice_of, statuses, until};
 use common::{FakeLightning, NOW, Running, options};
-use usher_engine::testing::invoice;
-use usher_engine::{
-    EngineOptions, FieldError, PayInvoiceRequest, PaymentRules, SpendingRules, StartError, StreamId, UnixMillis,
-};
+use usher_engine::{EngineOptions, FieldError, PayInvoiceRequest, PaymentRules, SpendingRules, StartError, StreamId};
 
 /// Room for four payments of 5,000 with a fee of 1 percent.
 fn limited() -> EngineOptions {
@@ -18,22 +15,8 @@ fn limited() -> EngineOptions {
     EngineOptions { payments: PaymentRules { spending, ..options().payments }, ..options() }
 }
 
-/// The payment of the `n`th invoice, made at this time.
-fn external_invoice(n: usize, amount: u64, now: UnixMillis) -> PayInvoiceRequest {
-    PayInvoiceRequest {
-        main_key: None,
-        subkeys: Vec::new(),
-        invoice: invoice(78, n, amount, now.secs(), 3600),
-        amount: None,
-        currency: None,
-        description: None,
-        reference: None,
-        expires_at: None,
-    }
-}
-
 async fn pay(usher: &Running, n: usize) -> Result<StreamId, StartError> {
-    usher.engine.payments().pay(external_invoice(n, 5_000, NOW), None).await
+    usher.engine.payments().pay(external_invoice(n), None).await
 }
 
 fn retry_after(result: Result<StreamId, StartError>) -> u64 {
@@ -57,7 +40,7 @@ async fn concurrent_payments_stay_within_the_budget_across_restarts() {
         let starts: Vec<_> = (0..20)
             .map(|n| {
                 let (engine, n) = (Arc::clone(&usher.engine), if is_one_invoice { before } else { n });
-                tokio::spawn(async move { (n, engine.payments().pay(external_invoice(n, 5_000, NOW), None).await) })
+                tokio::spawn(async move { (n, engine.payments().pay(external_invoice(n), None).await) })
             })
             .collect();
         for start in starts {
@@ -96,7 +79,7 @@ async fn stay_within_the_budget(usher: Running, wallet: &FakeLightning, started:
     }
     usher.clock.turn(DAY + Duration::from_secs(1));
     let later = NOW.plus(DAY + Duration::from_secs(1));
-    let stream = usher.engine.payments().pay(external_invoice(31, 20_000, later), None).await.unwrap();
+    let stream = usher.engine.payments().pay(external_invoice_of(31, 20_000, later), None).await.unwrap();
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
     assert_eq!(wallet.sent().len(), 5);
 }
@@ -104,7 +87,7 @@ async fn stay_within_the_budget(usher: Running, wallet: &FakeLightning, started:
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invoice_over_the_budget_is_invalid_and_user_payments_use_no_budget() {
     let (usher, _) = Running::paying_with(limited()).await;
-    match usher.engine.payments().pay(external_invoice(0, 20_001, NOW), None).await {
+    match usher.engine.payments().pay(external_invoice_of(0, 20_001, NOW), None).await {
         Err(StartError::Invalid(errors)) => {
             let pointers: Vec<_> = errors.iter().map(|FieldError { pointer, .. }| pointer.as_str()).collect();
             assert_eq!(pointers, ["/invoice"]);
@@ -113,7 +96,7 @@ async fn invoice_over_the_budget_is_invalid_and_user_payments_use_no_budget() {
         other => panic!("{other:?}"),
     }
     let by_user =
-        PayInvoiceRequest { main_key: Some(common::user(1).public_key()), ..external_invoice(1, 20_001, NOW) };
+        PayInvoiceRequest { main_key: Some(common::user(1).public_key()), ..external_invoice_of(1, 20_001, NOW) };
     usher.engine.payments().pay(by_user, None).await.unwrap();
     for n in 2..6 {
         pay(&usher, n).await.unwrap();

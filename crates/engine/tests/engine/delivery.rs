@@ -147,6 +147,42 @@ async fn unrecorded_result_does_not_cause_another_post() {
 }
 
 #[tokio::test]
+async fn after_an_hour_of_500_all_comes_in_order_and_what_is_new_at_once() {
+    let usher = Running::with(&[Part::Webhook]).await;
+    let app = usher.app.clone();
+    app.set(|_| Reply::Refuse);
+    let mut streams = Vec::new();
+    for n in 0..10 {
+        streams.push(usher.reusable_handshake(&format!("door-{n}")).await);
+        for k in 0..3 {
+            let number = 1 + n * 3 + k;
+            usher.receive(number, &user(number), handshake(&format!("door-{n}"), &[])).await;
+        }
+    }
+    let hour = NOW.plus(Duration::from_secs(3_600));
+    usher.until(Duration::from_secs(15), "an hour", async || usher.clock.now() >= hour).await;
+    for stream in &streams {
+        let of_stream: Vec<_> = app.posts().into_iter().filter(|post| post.stream == *stream).collect();
+        assert!((2..=6).contains(&of_stream.len()), "{}", of_stream.len());
+        assert!(of_stream.iter().all(|post| post.index == 0), "none before the first is taken");
+    }
+    app.set(|_| Reply::Accept);
+    let new = usher.reusable_handshake("new").await;
+    usher.receive(200, &user(200), handshake("new", &[])).await;
+    usher.until(Duration::ZERO, "what is new", async || app.accepted().contains(&(new, 0))).await;
+    // An operator can retry at once; all other deliveries follow on their schedule.
+    usher.engine.webhooks().retry(streams[0], 0, None).await.unwrap().unwrap();
+    usher.until(Duration::ZERO, "what was asked for", async || app.accepted().contains(&(streams[0], 2))).await;
+    usher.until(Duration::from_secs(15), "everything", async || app.accepted().len() >= 31).await;
+    let accepted = app.accepted();
+    assert_eq!(accepted.len(), 31, "each once");
+    for stream in &streams {
+        let indexes: Vec<_> = accepted.iter().filter(|(of, _)| of == stream).map(|(_, index)| *index).collect();
+        assert_eq!(indexes, [0, 1, 2]);
+    }
+}
+
+#[tokio::test]
 async fn downtime_does_not_count_towards_the_retry_period() {
     let usher = Running::with(&[Part::Webhook]).await;
     let app = usher.app.clone();

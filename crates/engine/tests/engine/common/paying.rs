@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use usher_engine::request_body::RequestedCurrency;
 use usher_engine::testing::{in_time, invoice};
-use usher_engine::{PayInvoiceRequest, RecurringPaymentRequest, SinglePaymentRequest, StreamId};
+use usher_engine::{PayInvoiceRequest, RecurringPaymentRequest, SinglePaymentRequest, StreamId, UnixMillis};
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::{
     Currency, PaymentResponse, PaymentStatus, Recurrence, RecurringResponse, RecurringStatus, WalletMessage,
@@ -31,10 +31,15 @@ pub fn payment(subscription_id: Option<&str>, ttl: u64) -> SinglePaymentRequest 
 
 /// The payment of the `n`th invoice of another by our own wallet.
 pub fn external_invoice(n: usize) -> PayInvoiceRequest {
+    external_invoice_of(n, 5_000, NOW)
+}
+
+/// For so many millisats, and made at this time.
+pub fn external_invoice_of(n: usize, amount: u64, now: UnixMillis) -> PayInvoiceRequest {
     PayInvoiceRequest {
         main_key: None,
         subkeys: Vec::new(),
-        invoice: invoice(78, n, 5_000, NOW.secs(), 3600),
+        invoice: invoice(78, n, amount, now.secs(), 3600),
         amount: None,
         currency: None,
         description: None,
