@@ -1,31 +1,27 @@
 //! All ways to log in.
 
-mod deployed_wallets;
-mod devices;
 mod kept_signers;
 mod on_the_page;
-mod own_relays;
 mod passkeys;
 mod remote_signers;
 mod reusable;
-mod reusable_pages;
-mod stream_readers;
 mod waiting_page;
 
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::time::timeout;
 use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_protocol::kind;
+use usher_protocol::subkey::Permission;
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_sandbox::wallet::Policy;
+use usher_sandbox::wallet::{Identity, Policy};
 
-use crate::harness::{LONG, TestUsher, User, caught_up, introduce, wallet_for};
+use crate::harness::{HandmadeWallet, LONG, TestUsher, User, caught_up, device, introduce, now, wallet_for};
 
-/// A service that listens at one relay which loses nothing.
-async fn service() -> (QuirkyRelay, TestUsher) {
-    service_with(TestUsher::builder()).await
-}
+const YEAR: u64 = 365 * 24 * 3600;
 
 async fn service_with(builder: crate::harness::Builder) -> (QuirkyRelay, TestUsher) {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
@@ -74,103 +70,65 @@ async fn a_user_scans_approves_and_is_logged_in() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_declines() {
-    let (_relay, usher) = service().await;
-    let api = usher.api();
-    let wallet = wallet_for(Policy::auto_decline(Some("not today\u{202e}\n"))).await;
-    let handshake = api.handshake(json!({})).await;
-    introduce(&api, &wallet, &handshake, User::Once).await;
-    let event = api.outcome(&api.authenticate(&wallet.main_key(), &[]).await).await;
-    assert_eq!(event.status(), "declined");
-    assert_eq!(event.data["reason"], "not today", "a stranger's words are made harmless");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_answers() {
-    let builder = TestUsher::builder().set("HANDSHAKE__TTL_SECONDS", 2).set("AUTH__CHALLENGE_TTL_SECONDS", 2);
+async fn the_service_itself_runs_on_a_subkey() {
+    let operator = Identity::generate();
+    let server = device(&operator, &[Permission::Auth, Permission::Payment], now() - 60, now() + YEAR);
+    let proof = serde_json::to_string(server.proof().unwrap()).unwrap();
+    let builder = TestUsher::builder().keys(server.keys().clone()).set("NOSTR__SUBKEY_PROOF", proof);
+    let builder = builder.set("NOSTR__URL_SCHEME", "portal");
     let (_relay, usher) = service_with(builder).await;
     let api = usher.api();
+
+    let handshake = api.handshake(json!({})).await;
+    assert_eq!((handshake.url.main_key, &*handshake.url.scheme), (operator.public_key(), "portal"));
+    assert_eq!(handshake.url.subkey, Some(server.public_key()));
     let wallet = wallet_for(Policy::silent()).await;
-    let handshake = api.handshake(json!({})).await;
-    let authentication = api.authenticate(&wallet.main_key(), &[]).await;
-    for stream in [&handshake.stream, &authentication] {
-        let event = api.outcome(stream).await;
-        assert_eq!((event.kind.as_str(), event.status()), ("StatusUpdate", "timeout"));
-    }
+    introduce(&api, &wallet, &handshake, User::Once).await;
+    let stream = api.authenticate(&wallet.main_key(), &[]).await;
+    let request = wallet.next_request(LONG).await.unwrap();
+    assert_eq!(request.from, server.public_key());
+    assert_eq!(request.service, Some(operator.public_key()), "the challenge leads to the main key");
+    wallet.approve(&request).unwrap();
+    assert_eq!(api.outcome(&stream).await.status(), "approved");
 
-    // Too late is too late.
-    const UNMATCHED: &str = "usher_wallet_messages_total{match=\"none\"}";
-    let before = api.metric(UNMATCHED).await;
-    wallet.open(&handshake.url, LONG).await.unwrap();
-    api.until_metric(UNMATCHED, before + 1).await;
-    assert_eq!(api.events(&handshake.stream).await.0.len(), 1);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_late_answer_still_counts() {
-    let (_relay, usher) = service().await;
-    let api = usher.api();
-    // Later than the first repetition of the challenge.
-    let wallet = wallet_for(Policy::auto_approve().after(Duration::from_secs(25))).await;
-    let handshake = api.handshake(json!({})).await;
+    // A wallet that knows only the main key gets the subkey proof, and sends its message again.
+    let mut handshake = api.handshake(json!({})).await;
+    handshake.url.subkey = None;
+    let wallet = wallet_for(Policy::auto_approve()).await;
     introduce(&api, &wallet, &handshake, User::Once).await;
     let event = api.outcome(&api.authenticate(&wallet.main_key(), &[]).await).await;
     assert_eq!(event.status(), "approved");
-    assert!(wallet.requests()[0].times > 1, "the challenge was repeated");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_static_token_serves_many_users() {
-    let (_relay, usher) = service().await;
+async fn a_stranger_cannot_send_us_into_our_own_network() {
+    let (relay, usher) = service_with(TestUsher::builder().set("AUTH__CHALLENGE_TTL_SECONDS", 5)).await;
     let api = usher.api();
-    let handshake = api.handshake(json!({"static_token": "table 7".replace(' ', "-")})).await;
-    assert_eq!(handshake.url.token, "table-7");
-    let again = api.handshake(json!({"static_token": "table-7"})).await;
-    assert_eq!((&again.stream, &again.url), (&handshake.stream, &handshake.url));
-    let other = api.handshake(json!({"static_token": "table-8"})).await;
-    assert_ne!(other.stream, handshake.stream);
-
-    let wallets = join_all((0..6).map(|_| wallet_for(Policy::auto_approve()))).await;
-    for opened in join_all(wallets.iter().map(|wallet| wallet.open(&handshake.url, LONG))).await {
-        opened.expect("opened");
+    let trap = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let port = trap.local_addr().unwrap().port();
+    // Where there is no IPv6, nobody can be sent to it.
+    let trap6 = TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await.ok();
+    let mut streams = Vec::new();
+    for host in
+        ["127.0.0.1", "127.1", "2130706433", "0x7f000001", "0.0.0.0", "localhost", "[::1]", "[::ffff:127.0.0.1]"]
+    {
+        let user = HandmadeWallet::new();
+        let handshake = api.handshake(json!({})).await;
+        let home = format!("ws://{host}:{port}");
+        let text = json!({"token": handshake.url.token, "preferred_relays": [home]}).to_string();
+        relay.inject(user.seal(usher.public_key(), kind::KEY_HANDSHAKE, &text));
+        assert_eq!(api.outcome(&handshake.stream).await.main_key(), user.public_key().to_hex());
+        streams.push(api.authenticate(&user.public_key(), &[]).await);
     }
-    let events = api.at_least(&handshake.stream, wallets.len()).await;
-    let mut told: Vec<_> = events.iter().map(|event| event.main_key().to_owned()).collect();
-    let mut users: Vec<_> = wallets.iter().map(|wallet| wallet.main_key().to_hex()).collect();
-    told.sort();
-    users.sort();
-    assert_eq!(told, users, "one event for each user");
-    let (_, done) = api.events(&handshake.stream).await;
-    assert!(!done, "a reusable handshake is never done");
-    assert!(api.events(&other.stream).await.0.is_empty());
-
-    for wallet in &wallets {
-        let event = api.outcome(&api.authenticate(&wallet.main_key(), &[]).await).await;
-        assert_eq!(event.status(), "approved");
+    for stream in &streams {
+        assert_eq!(api.outcome(stream).await.status(), "timeout");
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_handshake_without_request() {
-    let (relay, usher) = service().await;
-    let api = usher.api();
-    let handshake = api.handshake(json!({"no_request": true})).await;
-    assert!(handshake.url.no_request);
-    let wallet = wallet_for(Policy::auto_approve()).await;
-    assert!(wallet.open(&handshake.url, LONG).await.unwrap().no_request, "the wallet is told");
-    let event = api.outcome(&handshake.stream).await;
-    assert_eq!(event.main_key(), wallet.main_key().to_hex());
-    assert_eq!(api.outcome(&api.authenticate(&wallet.main_key(), &[]).await).await.status(), "approved");
-    assert_eq!(wallet.requests().len(), 1, "that one");
-    assert_eq!(relay.metrics().events_of(usher_protocol::kind::AUTH_CHALLENGE), 1, "nothing was asked before");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wallets_that_open_another_scheme() {
-    let (_relay, usher) = service_with(TestUsher::builder().set("NOSTR__URL_SCHEME", "portal")).await;
-    let api = usher.api();
-    let handshake = api.handshake(json!({})).await;
-    assert_eq!(handshake.url.scheme, "portal");
-    let wallet = wallet_for(Policy::silent()).await;
-    introduce(&api, &wallet, &handshake, User::Once).await;
+    for trap in [Some(trap), trap6].into_iter().flatten() {
+        let caught = timeout(Duration::from_millis(100), trap.accept()).await;
+        assert!(caught.is_err(), "it came to {:?}", trap.local_addr());
+    }
+    relay
+        .wait_for(LONG, |metrics| metrics.events_of(kind::AUTH_CHALLENGE) >= 8)
+        .await
+        .expect("all were asked elsewhere");
 }

@@ -238,64 +238,6 @@ async fn public_app_logs_a_user_in_and_out() {
     assert_eq!(fixture.app.result()["error"], "login_required");
 }
 
-/// What the user leaves behind: "Back" leads on, another site cannot log the user out, and the login has no stream.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn used_login_is_over_for_everybody() {
-    let mut fixture = Fixture::start(Library::OpenidClient, json!({})).await;
-    fixture.open_login().await;
-    fixture.browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
-    let page = fixture.browser.evaluate("location.pathname").await;
-    let stream = page.as_str().unwrap().split('/').nth(2).unwrap().to_owned();
-    let api = fixture.usher.api();
-    let events = format!("{}/events/{stream}", api.base);
-    let status = async || api.http.get(&events).bearer_auth(&api.token).send().await.unwrap().status();
-    assert_eq!(status().await, 200);
-    fixture.click_extension().await;
-    fixture.agree().await;
-    fixture.done().await;
-    assert_eq!(status().await, 404, "its stream is gone");
-
-    // Some browsers show the question as it was, and its answer leads on; others ask for the page again.
-    fixture.browser.evaluate("history.back()").await;
-    let over = "document.body?.innerText.includes('This login is over')";
-    let allow = "button[value=allow]";
-    fixture.browser.until(&format!("{over} || document.querySelector('{allow}') !== null")).await;
-    if fixture.browser.evaluate(over).await != json!(true) {
-        fixture.browser.click(allow).await;
-    }
-    fixture.browser.until(over).await;
-    assert_eq!(fixture.browser.accessibility_faults().await, [] as [&str; 0]);
-    assert_eq!(fixture.browser.overflow().await, json!(0));
-    let link = fixture.browser.evaluate("document.querySelector('a.button').href").await;
-    assert_eq!(link, format!("{}/", fixture.app.address));
-    let text = fixture.browser.evaluate("document.querySelector('a.button').innerText").await;
-    assert_eq!(text, "Go to The App");
-
-    // A page of another site: the browser sends no cookie with its form.
-    let bye = format!("{}/bye", fixture.app.address.replace("127.0.0.1", "localhost"));
-    for field in ["confirmed", "confirmation"] {
-        fixture.browser.open(&bye).await;
-        fixture.browser.until("document.querySelector('#bye') !== null").await;
-        let form = format!(
-            "document.body.innerHTML = '<form method=post action={:?}><input name={field} value=yes></form>'; \
-             document.forms[0].submit()",
-            format!("{}/oauth/end-session", api.base)
-        );
-        fixture.browser.evaluate(&form).await;
-        fixture.browser.until("document.querySelector('input[name=confirmation][type=hidden]') !== null").await;
-        fixture.open_login().await;
-        fixture.done().await;
-    }
-    // The user's own answer counts.
-    fixture.browser.open(&format!("{}/oauth/end-session", api.base)).await;
-    fixture.browser.until("document.querySelector('form button') !== null").await;
-    fixture.browser.click("form button").await;
-    fixture.browser.until("document.body?.innerText.includes('You are logged out')").await;
-    fixture.open_login().await;
-    fixture.click_extension().await;
-    fixture.done().await;
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn user_with_a_wallet_logs_in_across_crashes() {
     let mut fixture = Fixture::start(Library::OpenidClient, json!({})).await;
@@ -314,60 +256,6 @@ async fn user_with_a_wallet_logs_in_across_crashes() {
     fixture.agree().await;
     let result = fixture.done().await;
     assert_eq!(result["claims"]["amr"], json!(["wallet"]));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn user_with_a_passkey_logs_in() {
-    let mut fixture = Fixture::start_for_passkeys().await;
-    fixture.browser.add_authenticator(true).await;
-    let mut subjects = Vec::new();
-    for is_new in [true, false] {
-        fixture.begin_with_passkey().await;
-        if is_new {
-            fixture.make_passkey().await;
-            fixture.until_asked().await;
-            fixture.usher.restart().await;
-            fixture.agree().await;
-        }
-        fixture.browser.until("document.querySelector('#done, #failed') !== null").await;
-        let result = fixture.app.result();
-        assert_eq!(result["claims"]["amr"], json!(["passkey"]), "{result}");
-        subjects.push(result["claims"]["sub"].clone());
-        let ended = fixture.app.ask(&json!({ "end_session": result["tokens"]["id_token"] }));
-        fixture.browser.open(ended["address"].as_str().unwrap()).await;
-        fixture.browser.until("document.querySelector('#bye') !== null").await;
-    }
-    assert_eq!(subjects[0], subjects[1]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn operator_lists_and_revokes_consents_and_rotates_keys() {
-    let mut fixture = Fixture::start(Library::OpenidClient, json!({})).await;
-    let result = fixture.login().await;
-    let user = fixture.user.to_hex();
-    let keys = fixture.command(&["oidc", "keys"]);
-    assert_eq!(keys.lines().filter(|line| line.ends_with(" current")).count(), 2, "{keys}");
-    let consents = fixture.command(&["oidc", "consents"]);
-    assert_eq!(consents, format!("app {user} openid profile email offline_access\n"));
-    assert_eq!(fixture.command(&["oidc", "revoke", "app", &user]), "");
-    let rotated = fixture.command(&["oidc", "rotate-keys"]);
-    assert_eq!(rotated.lines().filter(|line| line.ends_with(" retired")).count(), 2, "{rotated}");
-    let again = fixture.usher.command(&["oidc", "revoke", "app", &user]).output().unwrap();
-    assert!(!again.status.success(), "{again:?}");
-    fixture.usher.restart().await;
-    assert_eq!(fixture.command(&["oidc", "keys"]), rotated);
-    assert_eq!(fixture.command(&["oidc", "consents"]), "");
-    let retired: Vec<_> = rotated.lines().filter_map(|line| line.strip_suffix(" retired")?.split(' ').nth(1)).collect();
-    fixture.command(&["oidc", "revoke-key", retired[0]]);
-    let left = fixture.command(&["oidc", "revoke-key", retired[1]]);
-    assert_eq!(left, rotated.lines().take(2).map(|line| format!("{line}\n")).collect::<String>());
-    assert!(!fixture.usher.command(&["oidc", "revoke-key", retired[0]]).output().unwrap().status.success());
-    let refreshed = fixture.app.ask(&json!({ "refresh": result["tokens"]["refresh_token"] }));
-    assert_eq!(refreshed["error"], "invalid_grant", "{refreshed}");
-    // Logged in still, and asked again; the ID token has a new key.
-    fixture.open_login().await;
-    fixture.agree().await;
-    fixture.done().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -392,23 +280,6 @@ async fn provider_is_where_the_pages_are() {
     }
 }
 
-/// What follows from a request that this app has not made in this browser is refused: a login that somebody else has begun
-/// (CSRF of the login), an ID token for another request, and a code that is injected.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn app_refuses_responses_to_requests_of_others() {
-    let mut fixture = Fixture::start(Library::OpenidClient, json!({})).await;
-    fixture.login().await;
-    for (of_another, error) in [
-        ("state=of-another-browser", "OAUTH_INVALID_RESPONSE"),
-        ("nonce=of-another-browser", "OAUTH_JWT_CLAIM_COMPARISON_FAILED"),
-        ("code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "invalid_grant"),
-    ] {
-        fixture.browser.open(&format!("{}/login?{of_another}", fixture.app.address)).await;
-        fixture.browser.until("document.querySelector('#failed') !== null").await;
-        assert_eq!(fixture.app.result(), json!({ "error": error }), "{of_another}");
-    }
-}
-
 /// Without clients there is no provider, and nothing of it is reachable.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_clients_there_is_no_provider() {
@@ -422,40 +293,4 @@ async fn without_clients_there_is_no_provider() {
     let output = usher.command(&["oidc", "keys"]).output().unwrap();
     assert!(!output.status.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains("oidc.clients"), "{output:?}");
-}
-
-/// Somebody begins a login and sends its page to somebody else, who cannot log in there.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_logs_in_on_the_page_of_another_browser() {
-    let mut fixture = Fixture::start(Library::OpenidClient, json!({})).await;
-    fixture.open_login().await;
-    fixture.browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
-    let page = fixture.browser.evaluate("location.href").await;
-    let mut victim = Browser::start().await;
-    victim.install_extension(&Keys::generate().secret_key().to_secret_hex()).await;
-    victim.open(page.as_str().unwrap()).await;
-    victim.until("document.body?.innerText.includes('This login was opened elsewhere')").await;
-    assert_eq!(victim.evaluate("document.querySelector('#extension, .qr, form')").await, Value::Null);
-    // And no page of the provider can be framed.
-    fixture.click_extension().await;
-    fixture.browser.until("document.querySelector('button[value=allow]') !== null").await;
-    let question = fixture.browser.evaluate("location.href").await;
-    victim.open(question.as_str().unwrap()).await;
-    victim.until("document.body?.innerText.includes('This login was started elsewhere')").await;
-    fixture.browser.open(&format!("{}/bye", fixture.app.address)).await;
-    fixture.browser.until("document.querySelector('#bye') !== null").await;
-    let frame = format!(
-        "document.body.append(Object.assign(document.createElement('iframe'), {{ src: {:?} }}))",
-        question.as_str().unwrap()
-    );
-    fixture.browser.evaluate(&frame).await;
-    let blocked = |complaint: &&Value| complaint.to_string().contains("frame-ancestors");
-    for _ in 0..100 {
-        fixture.browser.until("true").await;
-        if fixture.browser.complaints().iter().any(blocked) {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    panic!("the page was framed: {:?}", fixture.browser.complaints());
 }

@@ -1,16 +1,14 @@
 //! The page on which operators approve payments, in a real browser (Debian's chromium), with real money on a sandbox network.
 
 use serde_json::json;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use usher_faults::lightning::FaultyNwcService;
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::Keys;
 use usher_protocol::keys::npub;
 use usher_sandbox::lightning::{Account, InvoiceTerms, LightningNetwork};
-use usher_sandbox::wallet::Policy;
-use usher_test_tools::{Browser, TcpServer};
+use usher_test_tools::Browser;
 
-use crate::harness::{Api, LONG, TestUsher, wallet_for};
+use crate::harness::{Api, LONG, TestUsher};
 
 const EXTENSION_BUTTON: &str = "#extension:not([hidden]) button";
 
@@ -159,101 +157,4 @@ async fn operator_with_an_extension_approves_and_declines() {
     assert_eq!(decided, [entry("approve", &large), entry("decline", &other)]);
     let verified = fixture.usher.command(&["audit", "verify"]).output().unwrap();
     assert!(verified.status.success(), "{verified:?}");
-}
-
-/// A new operator's way: the page says which key to add to the configuration.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn operator_with_a_passkey_is_added_and_approves() {
-    let mut fixture = Fixture::start(&Keys::generate()).await;
-    let stream = fixture.ask(21_000_000, "Rent").await;
-    let mut browser = Browser::start().await;
-    browser.add_authenticator(true).await;
-    let press = async |browser: &mut Browser, button: &str| {
-        browser.until(&format!("document.querySelector({button:?})?.disabled === false")).await;
-        browser.click(button).await;
-    };
-    fixture.begin_login(&mut browser).await;
-    press(&mut browser, "#with-passkey:not([hidden]) #passkey-begin button.button").await;
-    press(&mut browser, "#passkey-question:not([hidden]) [data-passkey=create]").await;
-    press(&mut browser, "#passkey-save:not([hidden]) [data-passkey=go-on]").await;
-    browser.until(&shows("This key may not approve payments")).await;
-    let key = browser.evaluate("document.querySelector('code').textContent").await;
-    let text = browser.evaluate("document.body.innerText").await;
-    assert!(!text.as_str().unwrap().contains("Rent"), "{text}");
-    assert!(browser.cookies().await.iter().all(|cookie| cookie != "usher_operator"));
-
-    fixture.usher.set("WALLET__APPROVERS", key.as_str().unwrap());
-    fixture.usher.restart().await;
-    fixture.begin_login(&mut browser).await;
-    press(&mut browser, "#with-passkey:not([hidden]) #passkey-begin button.button").await;
-    browser.until(&at("/approve", "waiting")).await;
-    browser.click(&format!("a[href$='{stream}/approve']")).await;
-    browser.click("form .button").await;
-    browser.until(&shows("Approved: 21\u{202f}000 sats")).await;
-    assert_eq!(fixture.outcome(&stream).await, ["approval_required", "paid"]);
-
-    // A restart ends every session.
-    fixture.usher.restart().await;
-    browser.reload().await;
-    browser.until(&at("/approve", "logged-out")).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn operator_with_a_wallet_logs_in_and_other_sites_approve_nothing() {
-    let wallet = wallet_for(Policy::silent()).await;
-    let mut fixture = Fixture::start(&Keys::generate()).await;
-    fixture.usher.set("WALLET__APPROVERS", npub(&wallet.main_key()));
-    fixture.usher.restart().await;
-    let stream = fixture.ask(21_000_000, "Rent").await;
-    let mut browser = Browser::start().await;
-    fixture.begin_login(&mut browser).await;
-    let text = browser.evaluate("document.body.innerText").await;
-    assert!(text.as_str().unwrap().contains("Log in to Payment approvals"), "{text}");
-    let url = browser.evaluate("document.querySelector('a[href^=\"nostr+walletconnect\"]').href").await;
-    wallet.open(&url.as_str().unwrap().parse().unwrap(), LONG).await.unwrap();
-    let request = wallet.next_request(LONG).await.expect("the challenge");
-    wallet.approve(&request).unwrap();
-    browser.until(&at("/approve", "waiting")).await;
-    browser.open(&format!("{}/approve/{stream}/approve", fixture.url)).await;
-    browser.until("document.querySelector('input[name=token]') !== null").await;
-    let token = browser.evaluate("document.querySelector('input[name=token]').value").await;
-
-    // A page at the same host, to which the browser sends the cookie, even with a token that is right.
-    let form = format!(
-        "<form method=post action={}/approve/{stream}/approve><input name=token value={}></form><button id=go>x</button>",
-        fixture.url,
-        token.as_str().unwrap()
-    );
-    let site = TcpServer::start(move |mut stream| {
-        let form = form.clone();
-        async move {
-            let mut request = [0; 4096];
-            if stream.read(&mut request).await.is_ok_and(|read| read > 0) {
-                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n";
-                let response = format!("{head}content-length: {}\r\n\r\n{form}", form.len());
-                let _ = stream.write_all(response.as_bytes()).await;
-            }
-        }
-    });
-    let site = site.await;
-    for host in ["localhost", "127.0.0.1"] {
-        browser.open(&format!("http://{host}:{}/", site.address().port())).await;
-        browser.until("document.querySelector('#go') !== null").await;
-        browser.evaluate("document.querySelector('form').submit()").await;
-        browser.until(&shows("Nothing was done")).await;
-    }
-    let frame = format!("document.body.innerHTML = '<iframe src=\"{}/approve\"></iframe>'; undefined", fixture.url);
-    browser.open(&format!("http://localhost:{}/", site.address().port())).await;
-    browser.until("document.querySelector('#go') !== null").await;
-    browser.evaluate(&frame).await;
-    let (events, is_done) = fixture.usher.api().events(&stream).await;
-    assert_eq!((events.len(), is_done), (1, false));
-
-    // From another site the browser sends no cookie at first; the button on the page leads on without another login.
-    browser.open(&format!("http://127.0.0.1:{}/", site.address().port())).await;
-    browser.until("document.querySelector('#go') !== null").await;
-    browser.evaluate(&format!("location.href = '{}/approve'", fixture.url)).await;
-    browser.until(&at("/approve", "logged-out")).await;
-    browser.click("form button").await;
-    browser.until(&at("/approve", "waiting")).await;
 }

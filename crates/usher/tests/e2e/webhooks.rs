@@ -3,17 +3,14 @@
 //! Retries come after 5 s, 30 s and so on; what needs the later ones is tested with a turned clock, in the engine.
 
 mod crashes;
-mod listen_command;
 mod receiver_behaviour;
-mod reconfiguration;
-mod signatures;
 pub(crate) mod webhook_receiver;
 
 use serde_json::{Value, json};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 
 use self::webhook_receiver::App;
-use crate::harness::{Api, Builder, Event, HandmadeWallet, Handshake, LONG, TestUsher};
+use crate::harness::{Api, Builder, Event, HandmadeWallet, LONG, TestUsher};
 
 /// A service whose webhook is at `url`, and its relay.
 async fn service(url: &str, more: impl FnOnce(Builder) -> Builder) -> (QuirkyRelay, TestUsher) {
@@ -29,15 +26,6 @@ async fn event(api: &Api, relay: &QuirkyRelay) -> String {
     let handshake = api.handshake(json!({})).await;
     relay.inject(HandmadeWallet::new().handshake(&handshake.url));
     handshake.stream
-}
-
-/// Users scan this URL one after the other; waits for the event of each.
-async fn scans(api: &Api, relay: &QuirkyRelay, reusable: &Handshake, count: usize) {
-    let (before, _) = api.events(&reusable.stream).await;
-    for number in 1..=count {
-        relay.inject(HandmadeWallet::new().handshake(&reusable.url));
-        api.at_least(&reusable.stream, before.len() + number).await;
-    }
 }
 
 /// What is posted for an event.

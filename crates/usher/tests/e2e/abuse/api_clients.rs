@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
-use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -115,66 +114,17 @@ async fn huge_and_wrong_requests() {
     let run = async {
         for (what, request, expected) in [
             ("a huge header", head("GET", "/version", &format!("X: {long}\r\n")), &["431", "400", ""][..]),
-            ("many headers", head("GET", "/version", &"a: b\r\n".repeat(10_000)), &["431", "400", ""]),
             ("a huge path", head("GET", &format!("/{long}"), ""), &["414", "431", "400", ""]),
-            ("a huge query", head("GET", &format!("/events/x?after={}", "9".repeat(8_000)), ""), &["404", "422"]),
             ("a huge body", body(&format!("\"{long}\"")), &["413"]),
-            ("a huge body to come", head("POST", "/key-handshake", "Content-Length: 99999999999\r\n"), &["413"]),
             ("an endless body", chunked(100), &["413"]),
             ("a deep body", body(&"[".repeat(200_000)), &["400", "422"]),
-            ("a deep object", body(&"{\"a\":".repeat(30_000)), &["400", "422"]),
-            ("no JSON", body("{\"static_token\": tru"), &["400"]),
-            ("a wrong type", body("{\"static_token\": {\"a\": [1]}}"), &["422"]),
-            ("a long token", body(&format!("{{\"static_token\": \"{}\"}}", "t".repeat(129))), &["422"]),
-            ("two lengths", head("POST", "/key-handshake", "Content-Length: 2\r\nContent-Length: 3\r\n"), &["400", ""]),
-            (
-                "a lie about the length",
-                head("POST", "/key-handshake", "Content-Length: 100\r\n") + "{}",
-                &["400", "408", ""],
-            ),
-            ("no HTTP", "\x16\x03\x01\x02\x00\x01\x00\x01\u{fc}".to_owned(), &["400", ""]),
-            ("no method", head("\x7fGET", "/version", ""), &["400", ""]),
-            ("another method", head("BREW", "/key-handshake", ""), &["405"]),
-            ("another route", head("GET", "/../../etc/passwd", ""), &["404"]),
-            ("a null in the path", head("GET", "/events/%00", ""), &["404"]),
         ] {
             let line = status_of(&api, request.as_bytes()).await;
             let status = line.split(' ').nth(1).unwrap_or("");
             assert!(expected.contains(&status), "{what} is answered {line:?}");
         }
-        for (what, token) in [("no", None), ("a wrong", Some("wrong")), ("half a", Some(&api.token[..20]))] {
-            for path in ["/key-handshake", "/authenticate-key"] {
-                let mut call = api.http.post(format!("{}{path}", api.base)).json(&json!({}));
-                if let Some(token) = token {
-                    call = call.bearer_auth(token);
-                }
-                assert_eq!(call.send().await.unwrap().status(), 401, "{what} token at {path}");
-            }
-        }
     };
     tokio::join!(run, run_logins(&api, 10, User::Once));
     assert!(usher.memory() < before + 150, "{before} MiB grew to {} MiB", usher.memory());
     assert!(!usher.log().contains(" 500 ") && !usher.log().contains("status=500"), "no error of ours");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn callers_who_never_stop() {
-    let (_relay, usher) = service().await;
-    let api = usher.api();
-    let before = usher.memory();
-    let test_tasks = TestTasks::default();
-    for number in 0..24 {
-        let api = api.clone();
-        test_tasks.spawn(async move {
-            loop {
-                let _ = match number % 3 {
-                    0 => api.post("/authenticate-key", &json!({"main_key": "x", "subkeys": []})).await,
-                    1 => api.get("/events/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11").await,
-                    _ => Api { token: "wrong".to_owned(), ..api.clone() }.post("/key-handshake", &json!({})).await,
-                };
-            }
-        });
-    }
-    run_logins(&api, 10, User::Once).await;
-    assert!(usher.memory() < before + 150, "{before} MiB grew to {} MiB", usher.memory());
 }

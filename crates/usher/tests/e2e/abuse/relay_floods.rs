@@ -61,20 +61,3 @@ async fn every_relay_is_bad_in_its_own_way() {
     run_logins(&usher.api(), 10, User::Once).await;
     assert!(usher.memory() < before + 150, "{before} MiB grew to {} MiB", usher.memory());
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn junk_at_the_only_relay() {
-    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let usher = TestUsher::builder().relays(&[relay.url()]).start().await;
-    relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
-    let api = usher.api();
-    run_logins(&api, 5, User::Once).await;
-    let before = usher.memory();
-    let flood = flood(usher.public_key()).await;
-    relay.set(|quirks| quirks.flood = Some(flood));
-    for seconds in 1..=4 {
-        relay.wait_for(LONG, |metrics| metrics.flooded > seconds * 10_000).await.expect("it floods");
-        run_logins(&api, 10, User::Stubborn).await;
-    }
-    assert!(usher.memory() < before + 150, "{before} MiB grew to {} MiB", usher.memory());
-}

@@ -6,11 +6,10 @@ use ldk_node::lightning_invoice::Bolt11Invoice;
 use serde_json::{Value, json};
 use usher_lightning_network::PaymentStatus;
 use usher_protocol::bolt11::Invoice;
-use usher_sandbox::wallet::{RequestContent, Wallet};
+use usher_sandbox::wallet::Wallet;
 use usher_test_tools::soak;
 
 use super::fixture::{Fixture, bolt11, requested_invoice, until};
-use crate::harness::{Event, LONG};
 
 /// Millisats of each payment to the service: large enough for a channel of its own, if there is none.
 const PAYMENT: u64 = 25_000_000;
@@ -109,28 +108,6 @@ async fn the_books_agree_after_kills_in_the_middle_of_payments() {
     for (stream, payout_invoice) in &payouts {
         assert_eq!(times_paid(&fixture, stream).await, usize::from(fixture.network.payer.is_paid(payout_invoice)));
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn money_that_arrives_after_the_end_is_reported_once() {
-    let mut fixture = Fixture::open().await;
-    let user = fixture.user().await;
-    let stream = fixture.ask(&user, Fixture::FIRST).await;
-    let request = user.next_request(LONG).await.unwrap();
-    user.decline(&request, None).unwrap();
-    fixture.api().finished(&stream).await;
-    let RequestContent::Payment(asked) = &request.content else { panic!("{request:?}") };
-    let invoice: Invoice = asked.invoice.parse().unwrap();
-    fixture.network.payer.pay(&bolt11(&invoice)).await.unwrap();
-    let data = paid(&fixture, &stream).await;
-    assert_eq!(data["amount_received"].as_u64(), Some(Fixture::FIRST - 2_000_000), "{data}");
-    fixture.network.mine(6).await.unwrap();
-    fixture.until_balance().await;
-
-    fixture.usher.restart().await;
-    fixture.until_node_runs().await;
-    let (events, _) = fixture.api().events(&stream).await;
-    assert_eq!(events.iter().map(Event::status).collect::<Vec<_>>(), ["user_rejected", "paid"]);
 }
 
 /// Waits for the moment of a kill; not for ever, because an earlier kill may have taken the way.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use usher_lightning_network::Network;
 
 use super::fixture::{Fixture, bitcoind, until};
-use crate::harness::{Api, Builder, CallError, Event};
+use crate::harness::{Builder, CallError, Event};
 
 /// An address of somebody else.
 const PAYEE: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
@@ -19,15 +19,7 @@ const AMOUNT: u64 = 100_000_000;
 /// Sats of each coin of the node.
 const COIN: u64 = 300_000;
 
-async fn with_coins(coins: u64, budget: Option<u64>) -> Fixture {
-    with_coins_and(coins, |builder| match budget {
-        Some(budget) => builder.set("WALLET__DAILY_BUDGET_MILLISATS", budget),
-        None => builder,
-    })
-    .await
-}
-
-async fn with_coins_and(coins: u64, set: impl FnOnce(Builder) -> Builder) -> Fixture {
+async fn with_coins(coins: u64, set: impl FnOnce(Builder) -> Builder) -> Fixture {
     let network = Network::start_copy().await.unwrap();
     let fixture = Fixture::open_on(network, |builder, network| set(bitcoind(builder, network))).await;
     fixture.until_node_runs().await;
@@ -89,84 +81,10 @@ async fn assert_sums(fixture: &Fixture, before: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_amount_and_then_all_of_it_are_sent_and_told() {
-    let fixture = with_coins(2, None).await;
-    let before = spendable(&fixture).await;
-    for (wrong, pointer, words) in [
-        (
-            json!({ "address": "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "amount": AMOUNT }),
-            "/address",
-            "bitcoin, and wallet.network is regtest",
-        ),
-        (json!({ "address": PAYEE, "amount": 293_000 }), "/amount", "dust"),
-        (json!({ "address": PAYEE, "amount": before }), "/amount", "600000 sat"),
-        (json!({ "address": PAYEE, "amount": AMOUNT, "fee_rate": 1001 }), "/fee_rate", "1000"),
-    ] {
-        match fixture.api().post("/wallet/send", &wrong).await {
-            Err(CallError::Status(422, problem)) => {
-                let error = &problem["errors"][0];
-                assert_eq!(error["pointer"], pointer, "{problem}");
-                assert!(error["detail"].as_str().unwrap().contains(words), "{problem}");
-            }
-            other => panic!("{wrong}: {other:?}"),
-        }
-    }
-    let stream = fixture.start("/wallet/send", &body(&json!(AMOUNT))).await;
-    let sending = fixture.api().at_least(&stream, 1).await.remove(0).data;
-    assert_eq!((&sending["status"], &sending["amount_millisats"]), (&json!("sending"), &json!(AMOUNT)));
-    let fee = sending["fees_paid"].as_u64().unwrap();
-    assert!((280_000..=284_000).contains(&fee) && sending["request_id"] == "theirs", "{sending}");
-    assert_eq!(node(&fixture).await["pending"]["sending"], AMOUNT + fee);
-    let events = ended(&fixture, &stream).await;
-    assert_eq!(events.iter().map(Event::status).collect::<Vec<_>>(), ["sending", "paid"]);
-    assert_eq!(events[1].data["txid"], sending["txid"]);
-    let booked = fixture.api().get("/payments").await.unwrap()["payments"][0].clone();
-    assert_eq!((&booked["kind"], &booked["txid"]), (&json!("on_chain"), &sending["txid"]));
-    assert_sums(&fixture, before).await;
-
-    let mut command = fixture.usher.command(&["lightning", "send", PAYEE, "all", "--fee-rate", "1"]);
-    let asked = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-    assert_eq!(asked.status.code(), Some(2), "it asks");
-    let mut command = fixture.usher.command(&["lightning", "send", PAYEE, "all", "--fee-rate", "1", "--yes"]);
-    let sent = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-    let said = String::from_utf8(sent.stdout).unwrap();
-    assert!(sent.status.success() && said.contains(": transaction "), "{said}");
-    let stream = said.rsplit("stream ").next().unwrap().trim().trim_end_matches(')').to_owned();
-    assert_eq!(ended(&fixture, &stream).await.last().unwrap().status(), "paid");
-    assert_sums(&fixture, before).await;
-    assert_eq!(node(&fixture).await["on_chain"]["total"], 0);
-}
-
-/// Above the limit money is sent after an approval, and what is declined is not, across a kill.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_needs_an_approval_is_sent_once_after_it() {
-    let mut fixture = with_coins_and(2, |builder| builder.set("WALLET__APPROVAL_ABOVE_MILLISATS", AMOUNT)).await;
-    let before = spendable(&fixture).await;
-    let created = fixture.api().post("/keys", &json!({ "name": "desk", "scopes": ["approvals"] })).await.unwrap();
-    let decide = async |fixture: &Fixture, stream: &str, decision: &str| {
-        let desk = Api { token: created["secret"].as_str().unwrap().to_owned(), ..fixture.api() };
-        desk.post(&format!("/approvals/{stream}"), &json!({ "decision": decision })).await.unwrap();
-    };
-    let declined = fixture.start("/wallet/send", &body(&json!(AMOUNT))).await;
-    let approved = fixture.start("/wallet/send", &body(&json!(AMOUNT))).await;
-    fixture.usher.restart().await;
-    fixture.until_node_runs().await;
-    assert_eq!(got(&fixture), (0, 0));
-    decide(&fixture, &declined, "decline").await;
-    decide(&fixture, &approved, "approve").await;
-    fixture.usher.restart().await;
-    fixture.until_node_runs().await;
-    let statuses = |events: Vec<Event>| events.iter().map(|event| event.status().to_owned()).collect::<Vec<_>>();
-    assert_eq!(statuses(ended(&fixture, &approved).await), ["approval_required", "sending", "paid"]);
-    assert_eq!(statuses(ended(&fixture, &declined).await), ["approval_required", "error"]);
-    assert_eq!(got(&fixture), (AMOUNT, 1));
-    assert_sums(&fixture, before).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_requests_at_once_stay_within_the_budget_and_the_balance() {
     // Room for five with their largest fees; money for more.
-    let mut fixture = with_coins(7, Some(5 * (AMOUNT + 3_000_000))).await;
+    let mut fixture =
+        with_coins(7, |builder| builder.set("WALLET__DAILY_BUDGET_MILLISATS", 5 * (AMOUNT + 3_000_000))).await;
     let before = spendable(&fixture).await;
     let api = fixture.api();
     let request = body(&json!(AMOUNT));
@@ -197,7 +115,7 @@ async fn a_hundred_requests_at_once_stay_within_the_budget_and_the_balance() {
 /// has the same stream, and the payee is paid once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kills_around_the_transaction_send_it_once() {
-    let mut fixture = with_coins(8, None).await;
+    let mut fixture = with_coins(8, |builder| builder).await;
     let before = spendable(&fixture).await;
     let points = ["before-answer", "before-on-chain-record", "after-on-chain-record"];
     for (number, point) in (1_u64..).zip(points) {

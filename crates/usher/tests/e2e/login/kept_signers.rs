@@ -1,5 +1,5 @@
 //! `POST /authenticate-key` for a user who has logged in with a remote signer (npm `@nostr-dev-kit/ndk`): the same signer is
-//! asked, also after crashes, until it refuses or the operator removes it.
+//! asked, also after crashes.
 
 use serde_json::{Value, json};
 use usher_protocol::PublicKey;
@@ -8,7 +8,7 @@ use usher_test_tools::NdkSigner;
 
 use super::on_the_page::state_is;
 use super::remote_signers::{everybody_with, name_signer};
-use crate::harness::{CallError, QUIET, TestUsher};
+use crate::harness::TestUsher;
 
 /// A service, and a user who has logged in there with this signer.
 async fn logged_in() -> (EmbeddedRelay, TestUsher, NdkSigner, PublicKey) {
@@ -66,40 +66,4 @@ async fn the_signer_of_an_earlier_login_is_asked_again_across_crashes() {
     // Without the signer it is as with a wallet that is away.
     drop(signer);
     assert_eq!(api.outcome(&api.authenticate(&user, &[]).await).await.status(), "timeout");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_signer_that_refuses_three_times_in_a_row_is_forgotten() {
-    let (_relay, usher, mut signer, user) = logged_in().await;
-    let api = usher.api();
-    signer.refuse("sign_event");
-    // Its user may want to log in the next time.
-    for _ in 0..3 {
-        let event = api.outcome(&api.authenticate(&user, &[]).await).await;
-        assert_eq!((event.status(), event.main_key()), ("declined", user.to_hex().as_str()));
-    }
-    let asked = times_asked(&signer, "sign_event");
-    let stream = api.authenticate(&user, &[]).await;
-    // Nothing else goes this way.
-    tokio::time::sleep(QUIET).await;
-    assert!(api.events(&stream).await.0.is_empty());
-    assert_eq!(times_asked(&signer, "sign_event"), asked, "it is not asked any more");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_operator_removes_a_signer() {
-    let (_relay, usher, signer, user) = logged_in().await;
-    let api = usher.api();
-    let path = format!("/remote-signers/{user}");
-    assert_eq!(api.delete(&path).await.unwrap(), json!({ "main_key": user.to_hex(), "status": "forgotten" }));
-    match api.delete(&path).await {
-        Err(CallError::Status(404, problem)) => assert_eq!(problem["code"], "remote_signer_not_found"),
-        other => panic!("{other:?}"),
-    }
-    let asked = times_asked(&signer, "sign_event");
-    let stream = api.authenticate(&user, &[]).await;
-    // Nothing else goes this way.
-    tokio::time::sleep(QUIET).await;
-    assert!(api.events(&stream).await.0.is_empty());
-    assert_eq!(times_asked(&signer, "sign_event"), asked, "it is not asked any more");
 }

@@ -1,17 +1,13 @@
 //! Passkeys in a real browser (Debian's chromium) with its own authenticator in software.
 
-mod attacks;
-mod other_pages;
+mod secrets;
 
-use serde_json::{Value, json};
-use usher_protocol::Keys;
-use usher_protocol::keys::parse_secret_key;
+use serde_json::json;
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_sandbox::wallet::{Identity, Policy, Wallet, WalletOptions};
 use usher_test_tools::{Authenticator, Browser};
 
 use super::on_the_page::{Login, is_for_everybody, start, state_is};
-use crate::harness::{Builder, LONG, TestUsher};
+use crate::harness::{Builder, TestUsher};
 
 const BEGIN: &str = "#with-passkey:not([hidden]) #passkey-begin button.button";
 /// The user is new.
@@ -212,98 +208,6 @@ async fn recovery_file_brings_the_key_to_another_device() {
     assert_eq!(fixture.log_in().await, main_key);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn user_takes_their_key_to_a_wallet_and_adds_a_passkey() {
-    let mut fixture = Fixture::start(true).await;
-    let main_key = fixture.register().await;
-    let login = fixture.open_passkey_page().await;
-    fixture.press("[data-passkey=open]").await;
-    fixture.browser.until("document.querySelector('#passkey-key:not([hidden])') !== null").await;
-    is_for_everybody(&mut fixture.browser).await;
-    assert_eq!(fixture.browser.evaluate("document.getElementById('passkey-nsec').textContent").await, "");
-    fixture.type_into("#passkey-passphrase", "too short").await;
-    fixture.press("[data-passkey=save]").await;
-    assert_eq!(fixture.browser.evaluate("saved.length").await, json!(0));
-    fixture.type_into("#passkey-passphrase", " and now long enough").await;
-    fixture.press("[data-passkey=save]").await;
-    let file = fixture.saved().await;
-    fixture.press("[data-passkey=reveal]").await;
-    fixture.browser.until("document.getElementById('passkey-nsec').textContent.startsWith('nsec1')").await;
-    let nsec = fixture.browser.evaluate("document.getElementById('passkey-nsec').textContent").await;
-    is_for_everybody(&mut fixture.browser).await;
-
-    // Another passkey, as for a security key. The device has two now, and either opens the account.
-    fixture.press("[data-passkey=add]").await;
-    assert_eq!(fixture.approved(&login).await, main_key);
-    let page = fixture.browser.evaluate("document.documentElement.outerHTML").await;
-    assert!(!page.as_str().unwrap().contains("nsec1"));
-    let passkeys = fixture.browser.passkeys(&fixture.device).await;
-    assert_eq!(passkeys.len(), 2);
-    assert_eq!(fixture.log_in().await, main_key);
-
-    // The reference wallet with this key is the same user.
-    let hex = fixture.usher.command(&["key", "from-nsec", nsec.as_str().unwrap()]).output().unwrap();
-    let secret = parse_secret_key(String::from_utf8(hex.stdout).unwrap().trim()).unwrap();
-    let wallet = Wallet::start(WalletOptions::new(Identity::Main(Keys::new(secret))).policy(Policy::silent())).await;
-    assert_eq!(wallet.main_key().to_hex(), main_key);
-    let login = start(&fixture.usher.api(), json!({})).await;
-    wallet.open(&login.url.parse().unwrap(), LONG).await.unwrap();
-    let request = wallet.next_request(LONG).await.expect("the challenge");
-    wallet.approve(&request).unwrap();
-    assert_eq!(fixture.usher.api().finished(&login.stream).await.pop().unwrap().main_key(), main_key);
-    assert!(file.starts_with("ncryptsec1"));
-    for secret in ["nsec1", "ncryptsec1"] {
-        assert!(!fixture.usher.log().contains(secret));
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn user_is_told_why_a_passkey_does_not_work() {
-    let mut fixture = Fixture::start(true).await;
-    fixture.register().await;
-
-    // There is a copy of the passkey that was used more often: the counter goes back.
-    fixture.usher.kill();
-    let database = rusqlite::Connection::open(fixture.usher.data_dir().join("usher.db")).unwrap();
-    let changed = database.execute("UPDATE passkeys SET state = X'01000010000000'", []).unwrap();
-    assert_eq!(changed, 1);
-    drop(database);
-    fixture.usher.restart().await;
-    fixture.open_login().await;
-    fixture.press(BEGIN).await;
-    fixture.status_is("was not accepted").await;
-
-    // The service does not know it.
-    fixture.usher.kill();
-    let database = rusqlite::Connection::open(fixture.usher.data_dir().join("usher.db")).unwrap();
-    database.execute("DELETE FROM passkeys", []).unwrap();
-    drop(database);
-    fixture.usher.restart().await;
-    fixture.open_login().await;
-    fixture.press(BEGIN).await;
-    fixture.status_is("does not know this passkey").await;
-
-    // The user does not confirm. (Chromium's authenticator is blocked after a few of these.)
-    fixture.browser.let_user_verify(&fixture.device, false).await;
-    for button in [BEGIN, "#with-passkey:not([hidden]) #passkey-create"] {
-        fixture.open_login().await;
-        fixture.press(button).await;
-        fixture.status_is("did not confirm").await;
-    }
-
-    // A device without the extension.
-    (fixture.browser, fixture.device) = new_device(false).await;
-    fixture.open_login().await;
-    fixture.make_passkey().await;
-    fixture.status_is("cannot make a key").await;
-
-    // Without JavaScript it is not offered.
-    fixture.browser.disable_javascript().await;
-    fixture.open_login().await;
-    let shown = fixture.browser.evaluate("getComputedStyle(document.getElementById('with-passkey')).display").await;
-    assert_eq!(shown, "none");
-}
-
 /// Otherwise it would be offered at each later login, and the service does not know it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn device_forgets_a_passkey_whose_user_went_away() {
@@ -315,23 +219,12 @@ async fn device_forgets_a_passkey_whose_user_went_away() {
     fixture.open_login().await;
     fixture.until_no_passkey().await;
 
-    // Nor one that was made although the user then did not confirm it a second time.
-    fixture.press(BEGIN).await;
-    fixture.browser.until("document.querySelector('#passkey-question:not([hidden])') !== null").await;
-    let get = "window.get = navigator.credentials.get.bind(navigator.credentials);
-        navigator.credentials.get = () => Promise.reject(new DOMException('', 'NotAllowedError')); undefined";
-    fixture.browser.evaluate(get).await;
-    fixture.press(NEW).await;
-    fixture.status_is("Confirm once more").await;
-    is_for_everybody(&mut fixture.browser).await;
-    assert_eq!(fixture.browser.evaluate(SHOWN).await, json!(["Confirm once more", "What is this?", "Do not log in"]));
-    fixture.open_login().await;
-    fixture.until_no_passkey().await;
-
     // They go on where they were.
     let login = fixture.open_login().await;
     fixture.press(BEGIN).await;
     fixture.browser.until("document.querySelector('#passkey-question:not([hidden])') !== null").await;
+    let get = "window.get = navigator.credentials.get.bind(navigator.credentials);
+        navigator.credentials.get = () => Promise.reject(new DOMException('', 'NotAllowedError')); undefined";
     fixture.browser.evaluate(get).await;
     fixture.press(NEW).await;
     fixture.status_is("Confirm once more").await;
@@ -454,24 +347,4 @@ async fn user_whose_passkey_came_to_another_browser_is_led_to_the_same_account()
     fixture.press(NEW).await;
     fixture.press("#passkey-save:not([hidden]) [data-passkey=go-on]").await;
     assert_ne!(fixture.approved(&login).await, main_key);
-}
-
-/// At an IP address browsers have no passkeys, so the page does not speak of them.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_at_an_ip_address_offer_no_passkeys() {
-    let relay = EmbeddedRelay::start().await.unwrap();
-    let usher = TestUsher::builder().relays(&[relay.url()]).start().await;
-    let login = start(&usher.api(), json!({})).await;
-    let mut browser = Browser::start().await;
-    browser.open(&login.page_url).await;
-    browser.until(&state_is("waiting")).await;
-    assert_eq!(browser.evaluate("document.getElementById('with-passkey')").await, Value::Null);
-    let refused = browser
-        .evaluate(&format!(
-            "fetch({:?}, {{ method: 'POST', headers: {{ 'content-type': 'application/json' }}, \
-             body: '{{\"kind\":\"get\"}}' }}).then((response) => response.status)",
-            format!("{}/passkey/options", login.page_url)
-        ))
-        .await;
-    assert_eq!(refused, json!(404));
 }

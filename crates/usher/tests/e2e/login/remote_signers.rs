@@ -1,5 +1,5 @@
-//! `POST /login` in a real browser with a remote signer (NIP-46) of another implementation (npm `@nostr-dev-kit/ndk`), across
-//! crashes, and with signers that refuse.
+//! `POST /login` in a real browser with a remote signer (NIP-46) of another implementation (npm `@nostr-dev-kit/ndk`) and
+//! across crashes.
 
 use std::time::Duration;
 
@@ -109,29 +109,4 @@ async fn a_user_pastes_the_address_of_their_signer_and_confirms_on_its_page() {
     let connections = signer.asked().iter().filter(|method| *method == "connect").count();
     assert_eq!(connections, 1, "{:?}", signer.asked());
     assert!(!usher.log().contains("s3cret"), "the address stays out of the log");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_signer_that_refuses_is_no_login() {
-    let (relay, usher, mut signer, mut browser, login) = everybody().await;
-    let api = usher.api();
-    for nonsense in ["bunker://nobody", "https://shop.example"] {
-        name_signer(&mut browser, nonsense).await;
-        browser.until("document.body?.innerText.includes('This is not the address of a signer')").await;
-        is_for_everybody(&mut browser).await;
-        browser.open(&login.page_url).await;
-    }
-    signer.refuse("connect");
-    name_signer(&mut browser, &signer.bunker_url("s3cret")).await;
-    browser.until(&state_is("waiting-signer-failed")).await;
-    is_for_everybody(&mut browser).await;
-    let (events, done) = api.events(&login.stream).await;
-    assert!(events.is_empty() && !done, "the user may try again");
-
-    let mut other = NdkSigner::start(&[relay.url()]).await;
-    other.refuse("sign_event");
-    name_signer(&mut browser, &other.bunker_url("s3cret")).await;
-    browser.until(&state_is("declined")).await;
-    let event = api.finished(&login.stream).await.pop().unwrap();
-    assert_eq!(event.status(), "declined");
 }

@@ -9,7 +9,7 @@ use usher_sandbox::lightning::{InvoiceTerms, Method};
 use usher_sandbox::wallet::Policy;
 use usher_test_tools::soak;
 
-use super::fixture::{Fixture, approved_and_paid, statuses};
+use super::fixture::{Fixture, statuses};
 use crate::harness::LONG;
 
 /// Usually long enough for the service to reach the point. If it is not, the service is killed before it.
@@ -31,21 +31,6 @@ impl Fixture {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn while_an_invoice_is_made() {
-    for point in ["before-make-invoice", "after-make-invoice"] {
-        let mut fixture = stage_at(point).await;
-        let user = fixture.user(Policy::auto_approve()).await;
-        fixture.crash().await;
-        let stream = fixture.ask(&user, 1_000).await;
-        fixture.killed_there().await;
-        let events = fixture.api().finished(&stream).await;
-        assert!(approved_and_paid(&events), "{point}: {events:?}");
-        assert_eq!(fixture.shop.balance(), Fixture::SHOP + 1_000, "{point}");
-        assert!(fixture.network.totals().add_up());
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_a_settlement_comes_in() {
     let mut fixture = stage_at("settled").await;
     let user = fixture.user(Policy::silent()).await;
@@ -60,23 +45,6 @@ async fn while_a_settlement_comes_in() {
     fixture.crash().await;
     tokio::time::sleep(SOON).await;
     assert_eq!(statuses(&fixture.api().events(&stream).await.0), ["paid"]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn during_the_last_look_up() {
-    for point in ["before-look-up-invoice", "after-look-up-invoice"] {
-        let mut fixture = stage_at(point).await;
-        let user = fixture.user(Policy::silent()).await;
-        fixture.wallet.set(|behaviour| behaviour.notifications = false);
-        fixture.crash().await;
-        // Without notifications it is looked up soon: the user pays while the service stands still there.
-        let stream = fixture.ask_until(&user, 1_000, 4).await;
-        let request = user.next_request(LONG).await.unwrap();
-        user.pay_without_response(&request).await.unwrap();
-        tokio::time::sleep(Duration::from_secs(3)).await;
-        fixture.killed_there().await;
-        assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"], "{point}");
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

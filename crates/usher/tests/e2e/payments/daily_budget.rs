@@ -1,48 +1,13 @@
 //! The daily budget of the Lightning backend, over HTTP and across a kill.
 
 use serde_json::{Value, json};
-use usher_sandbox::lightning::{Account, InvoiceTerms, Method};
+use usher_sandbox::lightning::{Account, InvoiceTerms};
 
 use super::fixture::{Fixture, statuses};
 use crate::harness::CallError;
 
 fn invoice(payee: &Account, amount: u64) -> Value {
     json!({"invoice": payee.make_invoice(&InvoiceTerms::of(amount)).unwrap().as_str()})
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_spends_more_than_the_budget_of_a_day() {
-    let mut fixture = Fixture::open_with(|builder| {
-        builder.set("WALLET__DAILY_BUDGET_MILLISATS", 100_000).set("WALLET__MAX_FEE_PERCENT", 5)
-    })
-    .await;
-    let payee = fixture.network.open_account("payee", 0);
-
-    let (status, problem) = fixture.refused("/invoices/pay", &invoice(&payee, 95_239)).await;
-    assert_eq!((status, problem["errors"][0]["pointer"].as_str()), (422, Some("/invoice")), "{problem}");
-
-    // Together they would exceed it.
-    let bodies: Vec<_> = (0..6).map(|_| invoice(&payee, 30_000)).collect();
-    let api = fixture.api();
-    let results = futures_util::future::join_all(bodies.iter().map(|body| api.post("/invoices/pay", body))).await;
-    let started: Vec<_> = results.into_iter().filter_map(Result::ok).collect();
-    assert_eq!(started.len(), 3);
-    for answer in &started {
-        let events = fixture.api().finished(answer["stream_id"].as_str().unwrap()).await;
-        assert_eq!(statuses(&events), ["paid"]);
-    }
-    for _ in 0..2 {
-        let (status, problem) = fixture.refused("/invoices/pay", &invoice(&payee, 30_000)).await;
-        assert_eq!((status, problem["code"].as_str()), (429, Some("budget_exhausted")), "{problem}");
-        // What was spent is known after a kill.
-        fixture.crash().await;
-    }
-    // Room is left for a small one, because the fees were lower than what was set aside.
-    let small = fixture.start("/invoices/pay", &invoice(&payee, 8_000)).await;
-    assert_eq!(statuses(&fixture.api().finished(&small).await), ["paid"]);
-    assert_eq!(payee.balance(), 98_000);
-    assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), 4);
-    assert!(fixture.network.totals().add_up());
 }
 
 /// A hundred payments at once with a key, and again after a kill: its budget holds, and is nobody else's.

@@ -1,10 +1,9 @@
 //! Prices in currencies: the real program reads rates from real servers, some of which lie.
 
 use serde_json::{Value, json};
-use usher_sandbox::wallet::{Agreement, Policy, RequestContent};
 use usher_test_tools::{Browser, PriceResponse, PriceServer};
 
-use super::fixture::{Fixture, now, statuses};
+use super::fixture::{Fixture, now};
 use crate::harness::{CallError, LONG};
 
 /// Three sources of euros, of which one lies, and a service that reads them.
@@ -99,101 +98,4 @@ async fn price_is_on_the_page_and_a_repeated_request_is_not_priced_anew() {
     let receipt = market.fixture.api().get(&format!("/payments/{stream}/receipt")).await.unwrap();
     assert_eq!((&receipt["amount"], &receipt["currency"]), (&json!(1_250), &json!("EUR")));
     assert_eq!(receipt["rate"], started["rate"]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn users_pay_invoice_and_subscribe_in_euros() {
-    let market = Market::open().await;
-    let fixture = &market.fixture;
-    let user = fixture.user(Policy::silent()).await;
-    let of_user = |amount: u64| {
-        json!({
-            "main_key": user.main_key().to_hex(), "subkeys": [], "description": "Tea", "amount": amount,
-            "currency": "EUR", "expires_at": now() + 120,
-        })
-    };
-    // 5 cents are 80 sats.
-    let stream = fixture.start("/payments/single", &of_user(5)).await;
-    let request = user.next_request(LONG).await.unwrap();
-    let RequestContent::Payment(asked) = &request.content else { panic!("{request:?}") };
-    assert_eq!((asked.amount, asked.currency.to_string().as_str()), (5, "EUR"));
-    assert_eq!(fixture.invoice_of(&request).amount(), Some(80_000));
-    user.fulfil(&request).await.unwrap();
-    assert_eq!(statuses(&fixture.api().finished(&stream).await).last(), Some(&"paid"));
-
-    let content = json!({"amount": 5, "currency": "EUR", "expires_at": now() + 120});
-    let body = json!({"recipient_key": user.main_key().to_hex(), "subkeys": [], "content": content});
-    let started = fixture.api().post("/invoices/request", &body).await.unwrap();
-    assert_eq!(started["amount_millisats"], 80_000);
-    let request = user.next_request(LONG).await.unwrap();
-    user.fulfil(&request).await.unwrap();
-    let event = fixture.api().finished(started["stream_id"].as_str().unwrap()).await.remove(0);
-    assert_eq!(
-        (event.kind.as_str(), &event.data["amount"], &event.data["currency"]),
-        ("InvoiceResponse", &json!(5), &json!("EUR"))
-    );
-    assert_eq!((&event.data["amount_millisats"], &event.data["rate"]), (&json!(80_000), &started["rate"]));
-
-    let mut body = of_user(5);
-    body["auto_charge"] = json!(true);
-    body["recurrence"] = json!({"calendar": "monthly", "first_payment_due": now(), "max_payments": 1});
-    let started = fixture.api().post("/payments/recurring", &body).await.unwrap();
-    let request = user.next_request(LONG).await.unwrap();
-    let RequestContent::Recurring(asked) = &request.content else { panic!("{request:?}") };
-    assert_eq!((asked.amount, asked.currency.to_string().as_str()), (160_000, "Millisats"));
-    user.agree(&request, &Agreement::default()).unwrap();
-    let agreed = fixture.api().finished(started["stream_id"].as_str().unwrap()).await.remove(0);
-    assert_eq!((&agreed.data["authorized_amount"], &agreed.data["amount"]), (&json!(160_000), &json!(5)));
-    let charge = user.next_request(LONG).await.unwrap();
-    assert_eq!(fixture.invoice_of(&charge).amount(), Some(80_000));
-    user.fulfil(&charge).await.unwrap();
-    let charged = fixture.api().at_least("subscriptions", 1).await.remove(0);
-    let told = (
-        &charged.data["status"],
-        &charged.data["amount"],
-        &charged.data["currency"],
-        &charged.data["amount_millisats"],
-    );
-    assert_eq!(told, (&json!("paid"), &json!(5), &json!("EUR"), &json!(80_000)));
-    let id = agreed.data["subscription_id"].as_str().unwrap();
-    let subscription = fixture.api().get(&format!("/subscriptions/{id}")).await.unwrap();
-    assert_eq!((&subscription["amount"], &subscription["currency"]), (&json!(5), &json!("EUR")));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sources_that_disagree_are_no_rate_and_everybody_is_told() {
-    let market = Market::open().await;
-    let api = market.fixture.api();
-    let ready = api.get("/health/ready").await.unwrap();
-    let state = &ready["rates"]["currencies"][0];
-    assert_eq!((&ready["rates"]["ready"], &state["currency"]), (&json!(true), &json!("EUR")));
-    assert_eq!(state["sources"][2]["problem"], "it is more than 2 % away from the others");
-    let liar = market.sources[2].name();
-    let left_out = format!("usher_exchange_rate_source_left_out{{currency=\"EUR\",source=\"{liar}\"}}");
-    assert_eq!((api.metric(&left_out).await, api.metric("usher_exchange_rate{currency=\"EUR\"}").await), (1, 62_500));
-
-    market.sources[1].says(price("100"));
-    market
-        .until(|rate| matches!(rate, Err(CallError::Status(503, problem)) if problem["code"] == "rate_unavailable"))
-        .await;
-    let (status, problem) = market.fixture.refused("/payments/single", &book()).await;
-    assert_eq!((status, &problem["code"]), (503, &json!("rate_unavailable")));
-    assert!(problem["detail"].as_str().unwrap().contains("differ by more than 2 %"), "{problem}");
-    assert_eq!(api.metric("usher_exchange_rate_available{currency=\"EUR\"}").await, 0);
-    let ready = api.get("/health/ready").await.unwrap();
-    assert_eq!((&ready["ready"], &ready["rates"]["ready"]), (&json!(true), &json!(false)), "{ready}");
-
-    let mut dollars = book();
-    dollars["currency"] = json!("USD");
-    let (status, problem) = market.fixture.refused("/payments/single", &dollars).await;
-    assert_eq!((status, &problem["errors"][0]["pointer"]), (422, &json!("/currency")));
-    assert!(problem["errors"][0]["detail"].as_str().unwrap().contains("rates.currencies: EUR"), "{problem}");
-    let (status, problem) = market.fixture.refused_get("/rates/usd").await;
-    assert_eq!((status, &problem["errors"][0]["pointer"]), (422, &json!("/currency")));
-    let mut large = book();
-    large["amount"] = json!(10_000_000);
-    market.says("62500");
-    market.until(Result::is_ok).await;
-    let (status, problem) = market.fixture.refused("/payments/single", &large).await;
-    assert_eq!((status, &problem["errors"][0]["pointer"]), (422, &json!("/amount")), "{problem}");
 }

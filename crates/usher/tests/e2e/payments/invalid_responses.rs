@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use usher_faults::lightning::{CallBehaviour, InvoiceLie, LookupLie, PayLie};
-use usher_faults::wallet::{FaultyWallet, false_messages};
+use usher_faults::wallet::false_messages;
 use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::{InvoiceTerms, Method};
 use usher_sandbox::wallet::Policy;
 
-use super::fixture::{Fixture, approved_and_paid, statuses};
+use super::fixture::{Fixture, statuses};
 use crate::harness::LONG;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -23,33 +23,6 @@ async fn a_payer_who_claims_success_is_not_believed() {
         assert_eq!(statuses(&events), ["timeout"]);
     }
     assert_eq!(fixture.shop.balance(), Fixture::SHOP);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn money_is_money_whatever_the_payer_says() {
-    let fixture = Fixture::open().await;
-    let user = fixture.user(Policy::silent()).await;
-    // Says no and pays.
-    let stream = fixture.ask(&user, 1_000).await;
-    let request = user.next_request(LONG).await.unwrap();
-    user.decline(&request, None).unwrap();
-    assert_eq!(statuses(&fixture.api().finished(&stream).await), ["user_rejected"]);
-    user.pay_without_response(&request).await.unwrap();
-    let events = fixture.later(&stream, 2).await;
-    assert_eq!(statuses(&events), ["user_rejected", "paid"]);
-    // Pays when it is over.
-    let stream = fixture.ask_until(&user, 1_000, 2).await;
-    let request = user.next_request(LONG).await.unwrap();
-    assert_eq!(statuses(&fixture.api().finished(&stream).await), ["timeout"]);
-    let payer = user.payment_source().and_then(|payment_source| payment_source.account()).unwrap();
-    payer.pay_late(fixture.invoice_of(&request).as_str(), None).unwrap();
-    let events = fixture.later(&stream, 2).await;
-    assert_eq!(statuses(&events), ["timeout", "paid"]);
-    // The next payment is told the same way, after it.
-    let next = fixture.ask(&user, 1_000).await;
-    user.approve(&user.next_request(LONG).await.unwrap()).unwrap();
-    assert!(approved_and_paid(&fixture.api().finished(&next).await));
-    assert_eq!(fixture.api().events(&stream).await, (events, true));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -70,18 +43,6 @@ async fn an_invoice_that_does_not_fit_is_shown_to_nobody() {
         assert_eq!(statuses(&fixture.api().finished(&stream).await), ["error"], "{lie:?}");
     }
     assert_eq!(user.requests().len(), 0, "nobody was asked");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_invoice_given_twice_is_refused_the_second_time() {
-    let fixture = Fixture::open().await;
-    let user = fixture.user(Policy::silent()).await;
-    let first = fixture.ask(&user, 1_000).await;
-    user.next_request(LONG).await.unwrap();
-    fixture.wallet.set(|behaviour| behaviour.invoices = Some(InvoiceLie::Reused));
-    let second = fixture.ask(&user, 1_000).await;
-    assert_eq!(statuses(&fixture.api().finished(&second).await), ["error"]);
-    assert!(!fixture.api().events(&first).await.1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -134,44 +95,4 @@ async fn our_wallet_pretends_to_have_paid() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(!statuses(&fixture.api().events(&stream).await.0).contains(&"paid"));
     assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), 1);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn our_wallet_that_never_answers_is_looked_up() {
-    let fixture = Fixture::open().await;
-    // Executed without a response; the notification reports it.
-    fixture.wallet.set(|behaviour| behaviour.on(Method::PayInvoice, CallBehaviour::Mute));
-    let payee = fixture.network.open_account("payee", 0);
-    let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
-    let stream = fixture.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
-    assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"]);
-    assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), 1);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn our_wallet_answers_after_both_were_started_again() {
-    let mut fixture = Fixture::open().await;
-    fixture.wallet.set(|behaviour| {
-        behaviour.notifications = false;
-        behaviour.on(Method::PayInvoice, CallBehaviour::Hold);
-    });
-    let payee = fixture.network.open_account("payee", 0);
-    let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
-    let stream = fixture.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
-    fixture.wallet.wait_for(LONG, |metrics| metrics.executed(Method::PayInvoice) == 1).await.expect("executed");
-    fixture.wallet.stop().await;
-    fixture.usher.kill();
-    fixture.wallet.start_again().await;
-    fixture.crash().await;
-    fixture.wallet.release();
-    let events = fixture.api().finished(&stream).await;
-    assert_eq!(statuses(&events), ["paid"]);
-    assert_eq!((fixture.wallet.metrics().calls(Method::PayInvoice), payee.balance()), (1, 1_000));
-    // The next answer comes the same way, after it.
-    let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
-    let next = fixture.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
-    fixture.wallet.wait_for(LONG, |metrics| metrics.executed(Method::PayInvoice) == 2).await.expect("executed");
-    fixture.wallet.release();
-    assert_eq!(statuses(&fixture.api().finished(&next).await), ["paid"]);
-    assert_eq!(fixture.api().events(&stream).await, (events, true));
 }

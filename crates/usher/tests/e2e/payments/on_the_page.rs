@@ -27,14 +27,6 @@ async fn is_for_everybody(browser: &mut Browser) {
     assert_eq!(browser.overflow().await, json!(0));
 }
 
-/// The invoice that the page in the browser shows.
-async fn invoice(browser: &mut Browser) -> String {
-    browser.until(&state_is("waiting")).await;
-    // The page's script exchanges the page's parts.
-    browser.until("!!document.getElementById('invoice')?.value").await;
-    browser.evaluate("document.getElementById('invoice').value").await.as_str().unwrap().to_owned()
-}
-
 /// The page says `paid` and leads to the app, so quickly that a test may not see it.
 async fn returns_to_the_app(browser: &mut Browser, stream: &str) {
     let app = format!("http://127.0.0.1:9/app?stream_id={stream}");
@@ -75,49 +67,6 @@ async fn somebody_pays_with_another_wallet_and_returns_to_the_app() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_payer_need_not_be_known() {
-    let mut fixture = service().await;
-    let body = json!({ "description": "Tea", "amount": 5_000, "currency": "millisats", "expires_at": now() + 300 });
-    let (started, _) = fixture.api().post_once("/payments/single", "tea-1", &body).await.unwrap();
-    assert_eq!(fixture.api().post_once("/payments/single", "tea-1", &body).await.unwrap(), (started.clone(), true));
-    let (stream, page_url) = (started["stream_id"].as_str().unwrap(), started["page_url"].as_str().unwrap());
-    fixture.crash().await;
-    let mut browser = Browser::start().await;
-    browser.open(page_url).await;
-    let invoice = invoice(&mut browser).await;
-    let somebody = fixture.network.open_account("somebody", 10_000_000);
-    somebody.pay(&invoice, None).unwrap();
-    browser.until(&state_is("paid")).await;
-    assert_eq!(fixture.later(stream, 1).await[0].status(), "paid");
-    assert_eq!(fixture.relay.metrics().events.get(&28_000), None, "no wallet is asked");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_belongs_to_a_user_needs_one() {
-    let fixture = service().await;
-    let plain = json!({ "description": "Tea", "amount": 5_000, "currency": "millisats" });
-    let with = |name: &str, value: Value| {
-        let mut body = plain.clone();
-        body[name] = value;
-        body
-    };
-    let key = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e";
-    for (body, wrong) in [
-        (with("subkeys", json!([key])), "/subkeys"),
-        (with("subscription_id", json!("any")), "/subscription_id"),
-        (with("main_key", json!("wrong")), "/main_key"),
-    ] {
-        let (status, problem) = fixture.refused("/payments/single", &body).await;
-        let pointers: Vec<&Value> =
-            problem["errors"].as_array().unwrap().iter().map(|error| &error["pointer"]).collect();
-        assert_eq!((status, pointers), (422, vec![&json!(wrong)]), "{problem}");
-    }
-    for body in [with("subkeys", json!([])), with("main_key", Value::Null), with("main_key", json!(key))] {
-        fixture.start("/payments/single", &body).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_page_says_that_it_is_too_late_and_that_money_has_come_all_the_same() {
     let fixture = service().await;
     let user = fixture.user(Policy::silent()).await;
@@ -141,117 +90,6 @@ async fn the_page_says_that_it_is_too_late_and_that_money_has_come_all_the_same(
     somebody.pay_late(invoice.as_str().unwrap(), None).unwrap();
     assert_eq!(fixture.later(&stream, 2).await[1].status(), "paid");
     returns_to_the_app(&mut browser, &stream).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_page_hears_of_the_settlement_at_once_and_does_not_have_to_look() {
-    let fixture = service().await;
-    let user = fixture.user(Policy::silent()).await;
-    let (_, page_url) = ask(&fixture, &user, 300).await;
-    let mut events = fixture.api().http.get(format!("{page_url}/events")).send().await.unwrap();
-    let mut heard = String::new();
-    while !heard.contains("data: waiting\n\n") {
-        heard.push_str(std::str::from_utf8(&events.chunk().await.unwrap().unwrap()).unwrap());
-    }
-    let html = fixture.api().http.get(&page_url).send().await.unwrap().text().await.unwrap();
-    let invoice = html.split("id=\"invoice\" readonly value=\"").nth(1).unwrap().split('"').next().unwrap();
-    fixture.network.open_account("somebody", 10_000_000).pay(invoice, None).unwrap();
-    let mut heard = String::new();
-    while !heard.contains("data: paid\n\n") {
-        heard.push_str(std::str::from_utf8(&events.chunk().await.unwrap().unwrap()).unwrap());
-    }
-    // Each look would be heard as a state. A slow machine may have sent a comment, which keeps the connection open.
-    assert!(!heard.contains("data: waiting"), "{heard}");
-    assert!(events.chunk().await.unwrap().is_none(), "nothing follows");
-}
-
-/// A browser's own wallet whose user is asked by `enable`, and which pays when the test has taken the invoice.
-const WEBLN: &str = "window.webln = {
-    enable: async () => { if (sessionStorage.denied) throw new Error('denied'); },
-    sendPayment: invoice => { window.asked = invoice; return new Promise((resolve, reject) => { window.settle = { resolve, reject }; }); },
-};";
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_browsers_own_wallet_refuses_lies_and_pays() {
-    let fixture = service().await;
-    let user = fixture.user(Policy::silent()).await;
-    let (_, page_url) = ask(&fixture, &user, 300).await;
-    let mut browser = Browser::start().await;
-    browser.run_on_every_page(WEBLN).await;
-    browser.open(&page_url).await;
-    let invoice = invoice(&mut browser).await;
-    let button = "#own-wallet:not([hidden]) button:not([disabled])";
-    browser.until(&format!("document.querySelector('{button}') !== null")).await;
-    is_for_everybody(&mut browser).await;
-    let refused =
-        "document.querySelector('#status p').textContent === document.getElementById('own-wallet').dataset.refused";
-
-    // The user denies the wallet to the page, or the payment.
-    browser.evaluate("sessionStorage.denied = 'yes'").await;
-    browser.click(button).await;
-    browser.until(refused).await;
-    assert_eq!(browser.evaluate("window.asked").await, Value::Null);
-    browser.evaluate("delete sessionStorage.denied; document.querySelector('#status p').textContent = ''").await;
-    browser.click(button).await;
-    browser.until("window.asked !== undefined").await;
-    assert_eq!(browser.evaluate("window.asked").await, json!(invoice));
-    browser.evaluate("window.settle.reject(new Error('the user said no'))").await;
-    browser.until(refused).await;
-
-    // A wallet that says it has paid, and has not: the page waits for the money.
-    browser.evaluate("delete window.settle").await;
-    browser.click(button).await;
-    browser.until("window.settle !== undefined").await;
-    browser.evaluate("window.settle.resolve({ preimage: '00' })").await;
-    browser.until(&format!("document.querySelector('{button}') !== null")).await;
-    assert_eq!(browser.evaluate("document.body.dataset.state").await, json!("waiting"));
-    assert_eq!(browser.complaints(), [] as [&Value; 0]);
-
-    browser.evaluate("delete window.asked").await;
-    browser.click(button).await;
-    browser.until("window.asked !== undefined").await;
-    fixture.network.open_account("somebody", 10_000_000).pay(&invoice, None).unwrap();
-    browser.until("location.href.startsWith('http://127.0.0.1:9/app') || location.protocol === 'chrome-error:'").await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_browser_without_a_wallet_offers_none() {
-    let fixture = service().await;
-    let user = fixture.user(Policy::silent()).await;
-    let (_, page_url) = ask(&fixture, &user, 300).await;
-    let mut browser = Browser::start().await;
-    browser.open(&page_url).await;
-    invoice(&mut browser).await;
-    browser.until("!document.getElementById('copy').hidden").await;
-    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-    let text = browser.evaluate("document.body.innerText").await;
-    assert!(!text.as_str().unwrap().contains("this browser’s wallet"), "{text}");
-    assert_eq!(browser.evaluate("typeof window.webln").await, json!("undefined"));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_invoice_is_copied_or_selected() {
-    let fixture = service().await;
-    let user = fixture.user(Policy::silent()).await;
-    let (_, page_url) = ask(&fixture, &user, 300).await;
-    let mut browser = Browser::start().await;
-    browser.allow_clipboard().await;
-    browser.open(&page_url).await;
-    let invoice = invoice(&mut browser).await;
-    browser.click("#copy:not([hidden]) button").await;
-    browser
-        .until("(button => button.textContent === button.dataset.copied)(document.querySelector('#copy button'))")
-        .await;
-    assert_eq!(browser.evaluate("navigator.clipboard.readText()").await, json!(invoice));
-
-    // A browser that does not allow it: the user copies what is selected.
-    browser.run_on_every_page("navigator.clipboard.writeText = () => Promise.reject(new Error('denied'))").await;
-    browser.open(&page_url).await;
-    browser.click("#copy:not([hidden]) button").await;
-    browser.until("document.activeElement?.id === 'invoice'").await;
-    let selected = "(input => input.value.slice(input.selectionStart, input.selectionEnd))(document.activeElement)";
-    assert_eq!(browser.evaluate(selected).await, json!(invoice));
-    assert_eq!(browser.complaints(), [] as [&Value; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,9 +1,9 @@
 //! Subscriptions: agreed, charged, counted, closed.
 
 use serde_json::{Value, json};
-use usher_sandbox::wallet::{Agreement, Policy, RequestContent, Wallet};
+use usher_sandbox::wallet::{Agreement, Policy, Wallet};
 
-use super::fixture::{Fixture, now, statuses};
+use super::fixture::{Fixture, now};
 use crate::harness::LONG;
 
 fn terms(user: &Wallet, change: &Value) -> Value {
@@ -57,77 +57,11 @@ async fn payments_are_checked_against_it_counted_and_complete_it() {
     assert_eq!((&subscription["state"], &subscription["authorized_amount"]), (&json!("completed"), &json!(4_000)));
     let (status, _) = fixture.refused("/payments/single", &body(&user, 4_000)).await;
     assert_eq!(status, 422, "a subscription that is over takes no payment");
+    let close = json!({"main_key": other.main_key().to_hex(), "subkeys": [], "subscription_id": id});
+    let (status, problem) = fixture.refused("/payments/recurring/close", &close).await;
+    assert_eq!((status, &problem["code"]), (404, &json!("subscription_not_found")), "it is somebody else's");
     let list = fixture.api().get("/subscriptions?state=completed").await.unwrap();
     assert_eq!(list["subscriptions"].as_array().unwrap().len(), 1);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn either_side_closes_it_and_nobody_else() {
-    let fixture = Fixture::open().await;
-    let user = fixture.user(Policy::silent()).await;
-    let other = fixture.user(Policy::silent()).await;
-    let by_user = agreed(&fixture, &user, &terms(&user, &json!({})), &Agreement::default()).await;
-    let by_us = agreed(&fixture, &user, &terms(&user, &json!({})), &Agreement::default()).await;
-
-    let close = |wallet: &Wallet, id: &str| json!({"main_key": wallet.main_key().to_hex(), "subkeys": [], "subscription_id": id});
-    let (status, problem) = fixture.refused("/payments/recurring/close", &close(&other, &by_us)).await;
-    assert_eq!((status, &problem["code"]), (404, &json!("subscription_not_found")));
-    for _ in 0..2 {
-        let closed = fixture.api().post("/payments/recurring/close", &close(&user, &by_us)).await.unwrap();
-        assert_eq!(closed, json!({"subscription_id": by_us, "status": "closed"}));
-    }
-    let deadline = tokio::time::Instant::now() + LONG;
-    while !user.subscriptions().iter().any(|known| known.id == by_us && known.closed.is_some()) {
-        assert!(tokio::time::Instant::now() < deadline, "the user's wallet is never told");
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-
-    user.close(&by_user, Some("moving away")).unwrap();
-    let events = fixture.api().at_least("subscriptions", 1).await;
-    assert_eq!(events[0].kind, "SubscriptionClosed");
-    let data = json!({"subscription_id": by_user, "main_key": user.main_key().to_hex(), "reason": "moving away"});
-    assert_eq!(events[0].data, data);
-    let state = |id: &str| format!("/subscriptions/{id}");
-    assert_eq!(fixture.api().get(&state(&by_user)).await.unwrap()["state"], "closed_by_user");
-    assert_eq!(fixture.api().get(&state(&by_us)).await.unwrap()["state"], "closed_by_provider");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wallet_that_authorizes_too_little_is_told_that_it_is_closed() {
-    let fixture = Fixture::open().await;
-    let user = fixture.user(Policy::silent()).await;
-    for (minimum, authorized) in [(json!({}), 1), (json!({"minimum_amount": 4_000}), 3_999)] {
-        let stream = fixture.start("/payments/recurring", &terms(&user, &minimum)).await;
-        let mut request = user.next_request(LONG).await.expect("asked");
-        // The close of the one before is among what it is sent.
-        while !matches!(request.content, RequestContent::Recurring(_)) {
-            request = user.next_request(LONG).await.expect("asked");
-        }
-        user.agree(&request, &Agreement { amount: Some(authorized) }).unwrap();
-        let events = fixture.api().finished(&stream).await;
-        assert_eq!(statuses(&events), ["user_rejected"]);
-        let reason = events[0].data["reason"].as_str().unwrap();
-        assert!(reason.contains(&format!("{authorized} millisats")), "{reason}");
-        let deadline = tokio::time::Instant::now() + LONG;
-        while user.subscriptions().iter().any(|known| known.closed.is_none()) {
-            assert!(tokio::time::Instant::now() < deadline, "the user's wallet is never told");
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-    }
-    assert_eq!(fixture.api().get("/subscriptions").await.unwrap()["subscriptions"], json!([]));
-    for (minimum, pointer) in [(json!(0), "/minimum_amount"), (json!(5_001), "/minimum_amount")] {
-        let body = terms(&user, &json!({ "minimum_amount": minimum }));
-        let (status, problem) = fixture.refused("/payments/recurring", &body).await;
-        assert_eq!((status, &problem["errors"][0]["pointer"]), (422, &json!(pointer)));
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_refuses_one() {
-    let fixture = Fixture::open().await;
-    let user = fixture.user(Policy::auto_decline(Some("no"))).await;
-    let stream = fixture.start("/payments/recurring", &terms(&user, &json!({}))).await;
-    assert_eq!(statuses(&fixture.api().finished(&stream).await), ["user_rejected"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -177,20 +111,4 @@ async fn a_kill_while_a_date_is_charged_charges_it_once() {
         assert_eq!(fixture.shop.balance(), Fixture::SHOP + 10_000, "{point}");
         assert!(fixture.network.totals().add_up());
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_charge_that_fails_is_reported_and_waits_for_its_retry() {
-    let fixture = Fixture::open_with(|builder| builder.set("SUBSCRIPTIONS__RETRY_HOURS", "1")).await;
-    let user = fixture.user(Policy::silent()).await;
-    let body = terms(&user, &json!({"auto_charge": true}));
-    let id = agreed(&fixture, &user, &body, &Agreement::default()).await;
-    let request = user.next_request(LONG).await.expect("the charge");
-    user.decline(&request, Some("not now")).unwrap();
-    let events = fixture.api().at_least("subscriptions", 1).await;
-    assert_eq!(events[0].status(), "user_rejected");
-    let retry = events[0].data["next_attempt_at"].as_u64().unwrap();
-    assert!((now() + 3_500..=now() + 3_600).contains(&retry));
-    let subscription = fixture.api().get(&format!("/subscriptions/{id}")).await.unwrap();
-    assert_eq!((&subscription["state"], &subscription["payments_made"]), (&json!("active"), &json!(0)));
 }

@@ -61,14 +61,3 @@ async fn its_mint_and_its_wallet_work_with_the_service() {
     let mint = NutshellMint::start(folder.path(), 0).await.unwrap();
     exchange(&mint.url()).await;
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_fee_of_its_mint_is_said() {
-    let folder = tempfile::tempdir().unwrap();
-    let mint = NutshellMint::start(folder.path(), 1_000).await.unwrap();
-    let (usher, mint_url) = (service().await, mint.url());
-    let service = Service { api: usher.api(), mint_url: &mint_url };
-    // One input of each of 64, 32 and 4; each costs one.
-    let token = service.mint(100).await;
-    assert_eq!(service.burn(&token).await.unwrap(), json!({ "amount": 97 }));
-}

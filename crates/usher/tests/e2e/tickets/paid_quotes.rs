@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use usher_mint::{InvoiceSource, Mint, MintOptions, QuotePayment};
 use usher_sandbox::lightning::{Account, InvoiceTerms, LightningNetwork, NwcService};
 
 use super::fixture::{Fixture, key};
 use super::refused;
-use crate::harness::{Api, CallError, LONG};
+use crate::harness::LONG;
 
 /// The mint's Lightning node.
 struct Node(Account);
@@ -53,67 +53,4 @@ async fn a_quote_is_paid_once_by_the_lightning_backend() {
     let refusal = api.post_once("/cashu/mint", &key(), &body).await.map(|(response, _)| response);
     assert_eq!(refused(refusal), (502, "wallet_error".to_owned()));
     assert_eq!(till.balance(), 21_000);
-}
-
-/// A quote whose payment has to be approved: the same request gets its ticket afterwards.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_quote_above_the_limit_is_paid_once_after_an_approval() {
-    let network = LightningNetwork::new();
-    let (shop, till) = (network.open_account("shop", 1_000_000), network.open_account("mint", 0));
-    let relay = usher_sandbox::relay::EmbeddedRelay::start().await.unwrap();
-    let nwc = NwcService::start(&shop, &[relay.url()]).await;
-    nwc.ready(LONG).await.expect("the wallet listens");
-    let source = Arc::new(Node(till.clone()));
-    let mint = Mint::start(MintOptions::new().quotes(QuotePayment::Invoices(source))).await.unwrap();
-    let mut fixture = Fixture::with(mint, |builder| {
-        builder
-            .set("WALLET__LN_BACKEND", "nwc")
-            .set("WALLET__NETWORK", "regtest")
-            .set("WALLET__NWC__URL", nwc.url())
-            .set("WALLET__APPROVAL_ABOVE_MILLISATS", 0)
-    })
-    .await;
-    let body = json!({ "mint_url": fixture.mint.url(), "unit": "sat", "amount": 21 });
-    let created = fixture.post("/keys", &json!({ "name": "desk", "scopes": ["approvals"] })).await.unwrap();
-    let secret = created["secret"].as_str().unwrap().to_owned();
-    let decide = async |fixture: &Fixture, payment: &Value, decision: &str| {
-        let desk = Api { token: secret.clone(), ..fixture.usher.api() };
-        let path = format!("/approvals/{}", payment.as_str().unwrap());
-        desk.post(&path, &json!({ "decision": decision })).await.unwrap();
-    };
-    let ask = async |fixture: &Fixture| match fixture.usher.api().post_once("/cashu/mint", "k", &body).await {
-        Err(CallError::Status(status, problem)) => (status, problem),
-        other => panic!("should have been refused: {other:?}"),
-    };
-    let (status, problem) = ask(&fixture).await;
-    assert_eq!((status, problem["code"].as_str()), (409, Some("approval_required")), "{problem}");
-    let payment = problem["stream_id"].clone();
-    fixture.usher.restart().await;
-    assert_eq!(ask(&fixture).await.1["stream_id"], payment, "the same payment");
-    decide(&fixture, &payment, "decline").await;
-    assert_eq!(ask(&fixture).await.1["code"], "wallet_error");
-
-    // The declined quote is given up, and the next request has another.
-    let (status, problem) = ask(&fixture).await;
-    assert_eq!((status, problem["code"].as_str()), (409, Some("approval_required")), "{problem}");
-    assert_ne!(problem["stream_id"], payment);
-    assert_eq!(till.balance(), 0);
-    decide(&fixture, &problem["stream_id"], "approve").await;
-    let api = fixture.usher.api();
-    let (minted, _) = api.post_once("/cashu/mint", "k", &body).await.unwrap();
-    assert_eq!(till.balance(), 21_000);
-    assert_eq!(api.post_once("/cashu/mint", "k", &body).await.unwrap(), (minted, true));
-    assert_eq!(till.balance(), 21_000, "once");
-    assert!(network.totals().add_up());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_lightning_backend_a_mint_that_wants_to_be_paid_is_503() {
-    let till = LightningNetwork::new().open_account("mint", 0);
-    let source = Arc::new(Node(till));
-    let mint = Mint::start(MintOptions::new().quotes(QuotePayment::Invoices(source))).await.unwrap();
-    let fixture = Fixture::with(mint, |builder| builder.set("WALLET__NETWORK", "regtest")).await;
-    let body = json!({ "mint_url": fixture.mint.url(), "unit": "sat", "amount": 21 });
-    let refusal = fixture.post("/cashu/mint", &body).await;
-    assert_eq!(refused(refusal), (503, "wallet_not_configured".to_owned()));
 }

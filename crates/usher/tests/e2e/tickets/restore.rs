@@ -2,8 +2,8 @@
 
 use usher_protocol::Keys;
 
-use super::balances_command::run;
 use super::fixture::{AUTH, Fixture, UNIT};
+use crate::harness::TestUsher;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_balance_comes_back_with_the_key_alone() {
@@ -47,4 +47,11 @@ async fn a_balance_comes_back_with_the_key_alone() {
     }
     assert!(anew.post("/cashu/withdraw", &anew.amount(13)).await.is_ok());
     assert_eq!(anew.balance().await, 0);
+}
+
+/// Runs a command of the program; its exit code and what it wrote.
+fn run(usher: &TestUsher, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = usher.command(arguments).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
 }

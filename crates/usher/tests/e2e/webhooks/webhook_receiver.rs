@@ -1,7 +1,6 @@
 //! The app's webhook receiver, over real sockets: treats connections as a test says, and records all posts.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -89,14 +88,9 @@ pub(crate) struct App {
 impl App {
     /// Listens on a free port.
     pub(crate) async fn start(rule: impl Fn(&Post, usize) -> Reply + Send + Sync + 'static) -> Self {
-        Self::start_at(0, rule).await
-    }
-
-    /// Listens on this port.
-    pub(crate) async fn start_at(port: u16, rule: impl Fn(&Post, usize) -> Reply + Send + Sync + 'static) -> Self {
         let shared = Arc::new(Shared { posts: Mutex::default(), posted: Notify::new(), rule: Box::new(rule) });
         let serving = Arc::clone(&shared);
-        let server = TcpServer::start_at(("127.0.0.1", port), move |socket| {
+        let server = TcpServer::start(move |socket| {
             let shared = Arc::clone(&serving);
             async move {
                 let _ = socket.set_nodelay(true);
@@ -221,12 +215,4 @@ impl Shared {
 async fn answer(socket: &mut TcpStream, status: u16, headers: &str) -> std::io::Result<()> {
     let length = if status == 204 { "" } else { "Content-Length: 0\r\n" };
     socket.write_all(format!("HTTP/1.1 {status} Whatever\r\n{length}{headers}\r\n").as_bytes()).await
-}
-
-/// Lower-case hex.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
 }

@@ -1,28 +1,10 @@
-//! What others can do with a user's passkey: other pages of the same host, frames, whoever has the database and the log.
+//! What is written to disk has no secret of a user's passkey.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use usher_protocol::Keys;
-use usher_protocol::keys::parse_secret_key;
-use usher_test_tools::TcpServer;
 
 use super::{Fixture, PASSPHRASE};
-use crate::login::on_the_page::state_is;
-
-/// What the page of the passkey does: it asks for the passkey, and derives the key of its output (ADR 6). The key as hex.
-const STEAL: &str = "(async () => {
-    const bytes = text => new TextEncoder().encode(text);
-    const first = await crypto.subtle.digest('SHA-256', bytes('usher passkey prf v1'));
-    const publicKey = { challenge: new Uint8Array(32), rpId: 'localhost', userVerification: 'required', extensions: { prf: { eval: { first } } } };
-    const credential = await navigator.credentials.get({ publicKey });
-    const output = credential.getClientExtensionResults().prf.results.first;
-    const key = await crypto.subtle.importKey('raw', output, 'HKDF', false, ['deriveBits']);
-    const how = { name: 'HKDF', hash: 'SHA-256', salt: bytes('usher passkey v1'), info: bytes('nostr key\\0localhost\\0' + '0') };
-    const secret = new Uint8Array(await crypto.subtle.deriveBits(how, key, 256));
-    return [...secret].map(byte => byte.toString(16).padStart(2, '0')).join('');
-})().catch(error => error.name)";
 
 /// Notes what the authenticator evaluates.
 const SPY: &str = "for (const kind of ['get', 'create']) {
@@ -34,75 +16,6 @@ const SPY: &str = "for (const kind of ['get', 'create']) {
         return credential;
     };
 }";
-
-/// A server of somebody else on this machine, which sends this page.
-async fn somebody_else(page: String) -> TcpServer {
-    TcpServer::start(move |mut stream| {
-        let page = page.clone();
-        async move {
-            let mut request = [0; 4096];
-            if stream.read(&mut request).await.is_ok_and(|read| read > 0) {
-                let head = format!(
-                    "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
-                    page.len()
-                );
-                let _ = stream.write_all([head, page].concat().as_bytes()).await;
-            }
-        }
-    })
-    .await
-}
-
-/// Why the pages need a host of their own: ports and paths do not part RP ids.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_page_of_the_same_host_gets_the_key_of_who_confirms_there_and_no_other_host_does() {
-    let mut fixture = Fixture::start(true).await;
-    let main_key = fixture.register().await;
-    let other = somebody_else("<!doctype html><title>Other</title>".to_owned()).await;
-    for (host, is_same) in [("localhost", true), ("127.0.0.1", false), ("other.localhost", false)] {
-        fixture.browser.open(&format!("http://{host}:{}/", other.port())).await;
-        fixture.browser.until("document.title === 'Other'").await;
-        let stolen = fixture.browser.evaluate(STEAL).await;
-        let stolen = stolen.as_str().unwrap();
-        let key = parse_secret_key(stolen).ok().map(|secret| Keys::new(secret).public_key().to_hex());
-        assert_eq!(key, is_same.then(|| main_key.clone()), "{host}: {stolen}");
-        if !is_same {
-            assert_eq!(stolen, "SecurityError", "{host}");
-        }
-    }
-}
-
-/// Neither in a frame nor with requests of its own does another page get anywhere, not even with the same site's cookies.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_are_not_framed_and_other_pages_change_nothing() {
-    let mut fixture = Fixture::start(true).await;
-    let login = fixture.open_login().await;
-    let fresh = super::start(&fixture.usher.api(), json!({})).await;
-    let frames = [&login.page_url, &fresh.page_url, &format!("{}/passkey", login.page_url)];
-    let frames = frames.map(|url| {
-        format!("<iframe src='{url}' allow='publickey-credentials-get *; publickey-credentials-create *'></iframe>")
-    });
-    let other = somebody_else(format!("<!doctype html><title>Other</title>{}", frames.concat())).await;
-    fixture.browser.open(&format!("http://localhost:{}/", other.port())).await;
-    fixture.browser.until("document.readyState === 'complete' && document.title === 'Other'").await;
-    let blocked =
-        fixture.browser.complaints().into_iter().map(Value::to_string).filter(|text| text.contains("frame")).count();
-    assert!(blocked >= 1, "{:?}", fixture.browser.complaints());
-    for (rest, body) in [("/options", "{\"kind\":\"get\"}"), ("/wrapped-key", "{\"id\":\"AAAA\"}"), ("", "{}")] {
-        for (kind, expected) in [("text/plain", "opaque"), ("application/json", "TypeError")] {
-            let mode = if kind == "text/plain" { "no-cors" } else { "cors" };
-            let sent = format!(
-                "fetch('{}/passkey{rest}', {{ method: 'POST', mode: '{mode}', credentials: 'include',
-                    headers: {{ 'content-type': '{kind}' }}, body: '{body}' }}).then(response => response.type, error => error.name)",
-                login.page_url
-            );
-            assert_eq!(fixture.browser.evaluate(&sent).await, expected, "{rest} {kind}");
-        }
-    }
-    // The login that was only framed belongs to nobody yet.
-    fixture.browser.open(&fresh.page_url).await;
-    fixture.browser.until(&state_is("waiting")).await;
-}
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
