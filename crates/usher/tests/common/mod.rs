@@ -1,8 +1,9 @@
 //! Runs the real binary.
 
-#![allow(dead_code)] // each test file uses a part
+#![allow(dead_code)] // each test program uses a part
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -155,4 +156,16 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Makes a request (`GET /version`) with this token; the whole response.
+pub(crate) fn exchange(address: &str, token: &str, request: &str, body: &str) -> String {
+    let mut connection = TcpStream::connect(address).unwrap();
+    connection.set_read_timeout(Some(TIMEOUT)).unwrap();
+    let head = format!("{request} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\nconnection: close\r\n");
+    let length = body.len();
+    write!(connection, "{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}").unwrap();
+    let mut response = String::new();
+    connection.read_to_string(&mut response).unwrap();
+    response
 }

@@ -1,7 +1,5 @@
 //! `usher backup` and `usher restore`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -12,7 +10,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use crate::common::{KEY, Running, Signal, TOKEN, run_with_input, stderr, stdout, usher};
+use crate::common::{KEY, Running, Signal, TOKEN, run_with_input, stderr, usher};
 use crate::upgrade::{databases, request};
 
 /// A service's folder, a secret outside of it, and a place for backups.
@@ -138,17 +136,7 @@ fn a_running_service_is_backed_up_and_restored() {
     assert!(installation.fails(78, "new/restored", &refused).contains(&format!("is {sha256}, not that of --sha256")));
     assert!(installation.names("new/restored").is_empty());
     let checked = [&with_passphrase("restore", "backups/one")[..], &["--sha256", &sha256]].concat();
-    let said = installation.succeeds("new/restored", &checked);
-    let token = installation.path("secrets/api.token");
-    for part in [
-        "restored 4 files into ",
-        &format!("auth.auth_token is {}, outside of the data directory", token.display()),
-        "the original never runs again",
-        "tickets restore http",
-        "doctor",
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    installation.succeeds("new/restored", &checked);
     assert_eq!(installation.names("new/restored"), ["config.toml", "keys", "restored", "usher.db"]);
     let read = |name: &str| fs::read_to_string(installation.path(&format!("new/restored/{name}"))).unwrap();
     assert_eq!((read("keys/nostr.key"), read("restored/outside/api.token")), (format!("{KEY}\n"), TOKEN.to_owned()));
@@ -170,10 +158,6 @@ fn a_running_service_is_backed_up_and_restored() {
     }
     assert_eq!(request(&address, "GET", "/cashu/balances", ""), expected["balances"]);
     assert!(!request(&address, "GET", "/subscriptions", "")["subscriptions"].as_array().unwrap().is_empty());
-    let doctor = installation.run("new/restored", &["doctor", "--json"]);
-    let database = stdout(&doctor).lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<_>>();
-    let database = database.iter().find(|finding| finding["check"] == "database").unwrap();
-    assert_eq!(database["state"], "ok", "{database}");
     running.signal(Signal::TERM);
     assert_eq!(running.end().0, Some(0));
 }
@@ -214,9 +198,6 @@ fn nothing_is_overwritten_and_nothing_is_unencrypted_by_accident() {
     // On no terminal, without a word about encryption.
     assert!(installation.fails(2, "data", &["backup", "backups/one"]).contains("--unencrypted"));
     installation.fails(2, "data", &["backup", "backups/one", "--recipient", "age1nonsense"]);
-    fs::write(installation.path("empty"), "\n").unwrap();
-    assert!(installation.fails(1, "data", &["backup", "x", "--passphrase-file", "empty"]).contains("is empty"));
-    installation.fails(1, "data", &["backup", "x", "--passphrase-file", "absent"]);
     assert!(installation.names("backups").is_empty());
 
     // In a folder, it is named after the time.
@@ -228,13 +209,6 @@ fn nothing_is_overwritten_and_nothing_is_unencrypted_by_accident() {
     assert!(installation.fails(1, "data", &["backup", &file, "--unencrypted"]).contains("not overwritten"));
     assert!(fs::read(installation.path(&file)).unwrap() == before);
 
-    // An ordinary tar file.
-    assert!(installation.fails(1, "new", &with_passphrase("restore", &file)).contains("not encrypted"));
-    fs::create_dir(installation.path("by-hand")).unwrap();
-    let mut tar = Command::new("tar");
-    tar.args(["-xf", &file, "-C", "by-hand"]).current_dir(installation.folder.path());
-    assert!(tar.status().unwrap().success());
-    assert_eq!(installation.names("by-hand"), ["config.toml", "keys", "restored", "usher.db"]);
     // Into a folder that is there and empty, such as a volume.
     fs::create_dir(installation.path("volume")).unwrap();
     installation.succeeds("volume", &["restore", &file, "--unencrypted"]);
@@ -252,76 +226,50 @@ fn nothing_is_overwritten_and_nothing_is_unencrypted_by_accident() {
 }
 
 #[test]
-fn a_backup_goes_through_pipes() {
-    let installation = Installation::new();
-    let output = {
-        let mut command = installation.usher("data");
-        command.args(["backup", "-", "--passphrase-file", "-"]).env("SERVICE__HANDSHAKE__TTL_SECONDS", "601");
-        run_with_input(command, "a passphrase\n")
-    };
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(output.stdout.starts_with(b"age-encryption.org/v1"));
-    fs::write(installation.path("piped"), &output.stdout).unwrap();
-    fs::write(installation.path("short"), "a passphrase").unwrap();
-
-    let mut command = installation.usher("new");
-    command
-        .args(["restore", "-", "--passphrase-file", "short"])
-        .stdin(Stdio::from(fs::File::open(installation.path("piped")).unwrap()));
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    // What the service had in its environment is said, and kept.
-    assert!(stderr(&output).contains("restored/environment.json"), "{}", stderr(&output));
-    let environment = fs::read_to_string(installation.path("new/restored/environment.json")).unwrap();
-    assert_eq!(
-        serde_json::from_str::<Value>(&environment).unwrap(),
-        serde_json::json!({"SERVICE__HANDSHAKE__TTL_SECONDS": "601"})
-    );
-    installation.fails(2, "other", &["restore", "-", "--passphrase-file", "-"]);
-    installation.fails(2, "other", &["restore", "piped"]);
-}
-
-#[test]
 fn what_cannot_be_restored_leaves_no_folder_behind() {
     let installation = Installation::new();
     installation.succeeds("data", &with_passphrase("backup", "one"));
-    let said = installation.fails(1, "new", &["restore", "one", "--passphrase-file", "wrong"]);
-    assert_eq!(said, "usher: wrong passphrase\n");
+    installation.fails(1, "new", &["restore", "one", "--passphrase-file", "wrong"]);
     let bytes = fs::read(installation.path("one")).unwrap();
-    let mut changed = bytes.clone();
-    let middle = bytes.len() / 2;
-    changed[middle] ^= 1;
-    for (name, bytes) in [("cut", &bytes[..middle]), ("short", &bytes[..bytes.len() - 1]), ("changed", &changed)] {
-        fs::write(installation.path(name), bytes).unwrap();
-        let said = installation.fails(1, "new", &with_passphrase("restore", name));
-        assert!(said.contains("damaged or incomplete"), "{name}: {said}");
-        assert!(!installation.path("new").exists(), "{name}");
-    }
-    assert!(installation.fails(1, "new", &with_passphrase("restore", "passphrase")).contains("not encrypted"));
+    fs::write(installation.path("cut"), &bytes[..bytes.len() - 1]).unwrap();
+    installation.fails(1, "new", &with_passphrase("restore", "cut"));
 
     // A newer schema is refused by name.
-    let database = rusqlite::Connection::open(installation.path("data/usher.db")).unwrap();
-    database.pragma_update(None, "user_version", 10_000).unwrap();
-    drop(database);
+    let set_version = |version: u32| {
+        let database = rusqlite::Connection::open(installation.path("data/usher.db")).unwrap();
+        database.pragma_update(None, "user_version", version).unwrap();
+    };
+    set_version(10_000);
     installation.fails(1, "data", &["backup", "newer", "--unencrypted"]);
-    let database = rusqlite::Connection::open(installation.path("data/usher.db")).unwrap();
-    database.pragma_update(None, "user_version", 1).unwrap();
-    drop(database);
+    set_version(1);
     installation.succeeds("data", &["backup", "older", "--unencrypted"]);
-    let text = fs::read(installation.path("older")).unwrap();
-    let text = String::from_utf8_lossy(&text);
-    assert!(text.contains("\"schema_version\": 1"));
-    // The same number of bytes, so that it stays a tar file.
-    let bytes = fs::read(installation.path("older")).unwrap();
+    // The same number of bytes, so that it stays a tar file: a space of the line's indentation makes room for the digits.
+    let mut newer = fs::read(installation.path("older")).unwrap();
     let old = b"\"schema_version\": 1";
-    let place = bytes.windows(old.len()).position(|part| part == old).unwrap();
-    let mut newer = bytes;
-    // A space of the line's indentation makes room for the digits.
+    let place = newer.windows(old.len()).position(|part| part == old).unwrap();
     newer.splice(place..place + old.len(), *b"\"schema_version\":99");
     fs::write(installation.path("newer"), newer).unwrap();
     let said = installation.fails(78, "new", &["restore", "newer", "--unencrypted"]);
     assert!(said.contains("schema version 99, made by usher 0.1.0"), "{said}");
     assert!(!installation.path("new").exists());
+}
+
+/// What the service had in its environment is kept, too.
+#[test]
+fn a_backup_goes_through_pipes() {
+    let installation = Installation::new();
+    let mut command = installation.usher("data");
+    command.args(["backup", "-", "--passphrase-file", "-"]).env("SERVICE__HANDSHAKE__TTL_SECONDS", "601");
+    let output = run_with_input(command, "a passphrase\n");
+    assert!(output.status.success() && output.stdout.starts_with(b"age-encryption.org/v1"), "{}", stderr(&output));
+    fs::write(installation.path("piped"), &output.stdout).unwrap();
+    fs::write(installation.path("short"), "a passphrase").unwrap();
+    let mut command = installation.usher("new");
+    command.args(["restore", "-", "--passphrase-file", "short"]);
+    let output = command.stdin(Stdio::from(fs::File::open(installation.path("piped")).unwrap())).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let environment = fs::read_to_string(installation.path("new/restored/environment.json")).unwrap();
+    assert!(environment.contains("\"SERVICE__HANDSHAKE__TTL_SECONDS\": \"601\""), "{environment}");
 }
 
 #[test]
@@ -355,48 +303,4 @@ fn a_kill_leaves_nothing_that_looks_complete() {
         fs::remove_dir_all(installation.path(&folder)).unwrap();
         installation.succeeds(&folder, &["restore", "backups/one", "--unencrypted"]);
     }
-}
-
-#[test]
-fn the_program_age_reads_it() {
-    let installation = Installation::new();
-    let Ok(made) = Command::new("age-keygen").args(["-o"]).arg(installation.path("identity")).output() else {
-        return; // Not installed: `crates/backup` reads it with the library.
-    };
-    let recipient = stderr(&made).trim().rsplit(' ').next().unwrap().to_owned();
-    installation.succeeds("data", &["backup", "one", "--recipient", &recipient]);
-    fs::create_dir(installation.path("by-hand")).unwrap();
-    let shell = "age --decrypt -i identity one | tar -x -C by-hand";
-    let status = Command::new("sh").args(["-c", shell]).current_dir(installation.folder.path()).status().unwrap();
-    assert!(status.success());
-    assert_eq!(installation.names("by-hand"), ["config.toml", "keys", "restored", "usher.db"]);
-    // And the other way round.
-    let shell = format!("age --decrypt -i identity one | age --encrypt -r {recipient} > two");
-    let status = Command::new("sh").args(["-c", &shell]).current_dir(installation.folder.path()).status().unwrap();
-    assert!(status.success());
-    installation.succeeds("new", &["restore", "two", "--identity-file", "identity"]);
-    assert_eq!(installation.names("new"), ["config.toml", "keys", "restored", "usher.db"]);
-}
-
-#[test]
-fn a_service_does_not_start_its_node_with_a_restored_database_alone() {
-    let installation = Installation::new();
-    // As a service leaves it that has run a node; its seed and list of channels are all that can be kept.
-    let database = rusqlite::Connection::open(installation.path("data/usher.db")).unwrap();
-    database.execute("INSERT INTO settings (name, value) VALUES ('lightning.generation', '7')", []).unwrap();
-    drop(database);
-    fs::create_dir(installation.path("data/lightning")).unwrap();
-    fs::write(installation.path("data/lightning/lightning.db"), "state").unwrap();
-    installation.succeeds("data", &["backup", "one", "--unencrypted"]);
-    installation.succeeds("new", &["restore", "one", "--unencrypted"]);
-    assert!(!installation.path("new/lightning").exists(), "the node's state is not part of it");
-    let generation = |folder: &str| {
-        let database = rusqlite::Connection::open(installation.path(&format!("{folder}/usher.db"))).unwrap();
-        let sql = "SELECT value FROM settings WHERE name = 'lightning.generation'";
-        database.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap()
-    };
-    assert_eq!((generation("data"), generation("new")), ("7".to_owned(), "\"7 backup\"".to_owned()));
-    // The operator decides.
-    installation.succeeds("new", &["lightning", "abandon", "--yes"]);
-    assert_eq!(generation("new"), "\"7 abandoned\"");
 }

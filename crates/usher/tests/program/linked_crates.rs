@@ -2,58 +2,32 @@
 
 use std::process::Command;
 
-/// The crates that `usher` links, one name per line.
-fn linked(more_arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO"))
-        .args([
-            "tree",
-            "--offline",
-            "--locked",
-            "--package",
-            "usher",
-            "--edges",
-            "normal,build",
-            "--prefix",
-            "none",
-            "--format",
-            "{p}",
-        ])
-        .args(more_arguments)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .expect("cargo runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
-}
-
 #[test]
-fn the_binary_links_no_crate_that_is_for_tests() {
-    let linked = linked(&[]);
-    let links = |name: &str| linked.lines().any(|line| line.split_whitespace().next() == Some(name));
-    // `usher dev` and `usher wallet` need it: the list is read as it should be.
-    assert!(links("usher-sandbox"), "{linked}");
-    // `usher dev --embedded` runs on it.
-    assert!(links("usher-lightning-network"), "{linked}");
-    for name in ["usher-faults", "usher-load", "usher-simulation", "usher-test-tools"] {
-        assert!(!links(name), "the usher binary links {name}");
-    }
-}
-
-#[test]
-fn the_binary_without_the_lightning_node_links_nothing_of_it() {
-    let linked = linked(&["--no-default-features"]);
-    let links = |name: &str| linked.lines().any(|line| line.split_whitespace().next() == Some(name));
-    assert!(links("usher-sandbox"), "{linked}");
-    for name in ["ldk-node", "usher-embedded-lightning", "usher-lightning-network"] {
-        assert!(!links(name), "the usher binary links {name}");
-    }
-}
-
-#[test]
-fn the_binary_links_no_mint() {
-    let linked = linked(&[]);
-    let links = |name: &str| linked.lines().any(|line| line.split_whitespace().next() == Some(name));
-    for name in ["usher-mint", "cdk", "cdk-axum", "cdk-sqlite", "tonic"] {
-        assert!(!links(name), "the usher binary links {name}");
+fn the_binary_links_no_crate_that_is_for_tests_and_without_the_node_nothing_of_it() {
+    for (more_arguments, linked, not_linked) in [
+        // `usher dev` and `usher wallet` need the first, `usher dev --embedded` the second.
+        (
+            &[][..],
+            &["usher-sandbox", "usher-lightning-network"][..],
+            &["usher-faults", "usher-load", "usher-simulation", "usher-test-tools", "usher-mint", "cdk", "tonic"][..],
+        ),
+        (
+            &["--no-default-features"],
+            &["usher-sandbox"],
+            &["ldk-node", "usher-embedded-lightning", "usher-lightning-network"],
+        ),
+    ] {
+        let output = Command::new(env!("CARGO"))
+            .args(["tree", "--offline", "--locked", "--package", "usher", "--edges", "normal,build"])
+            .args(["--prefix", "none", "--format", "{p}"])
+            .args(more_arguments)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .expect("cargo runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let tree = String::from_utf8(output.stdout).expect("text");
+        let links = |name: &&&str| tree.lines().any(|line| line.split_whitespace().next() == Some(**name));
+        assert_eq!(linked.iter().find(|name| !links(name)), None, "{tree}");
+        assert_eq!(not_linked.iter().find(links), None, "the usher binary links it");
     }
 }

@@ -1,7 +1,5 @@
 //! Commands find the running service of their data directory, and nobody else gets the token.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;

@@ -1,18 +1,13 @@
 //! The promise of upgrades: this version opens the database of every release, shows what was in it, and goes on with it.
 //! `scripts/release-database` makes the files.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-use crate::common;
-
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Running, Signal, TIMEOUT, TOKEN, configured, stderr, stdout};
 use serde_json::Value;
+
+use crate::common::{Running, Signal, TOKEN, configured, exchange, stderr, stdout};
 
 /// The databases that are kept.
 pub(crate) fn databases() -> Vec<PathBuf> {
@@ -35,13 +30,7 @@ fn service(folder: &Path, port: u16) -> Command {
 
 /// A request; the body of the response.
 pub(crate) fn request(address: &str, method: &str, path: &str, body: &str) -> Value {
-    let mut connection = TcpStream::connect(address).unwrap();
-    connection.set_read_timeout(Some(TIMEOUT)).unwrap();
-    let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\n");
-    let length = body.len();
-    write!(connection, "{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}").unwrap();
-    let mut response = String::new();
-    connection.read_to_string(&mut response).unwrap();
+    let response = exchange(address, TOKEN, &format!("{method} {path}"), body);
     let (head, body) = response.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200"), "{method} {path}: {response}");
     serde_json::from_str(body).unwrap()

@@ -41,15 +41,3 @@ fn estimate(rate: Result<f64, String>) -> String {
         ),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_fee_is_that_of_a_funding_transaction() {
-        insta::assert_snapshot!(estimate(Ok(2.04)), @"the miner fee is about 313 sat at 2.0 sat/vB, and 139 sat more for each coin that is spent beyond the first (an estimate)");
-        let unknown = estimate(Err("it names no fee rate".to_owned()));
-        assert!(unknown.contains("it names no fee rate. The transaction has about 153 vbytes"), "{unknown}");
-    }
-}

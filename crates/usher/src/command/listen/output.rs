@@ -115,17 +115,6 @@ mod tests {
     }
 
     #[test]
-    fn for_people() {
-        let output = EventOutput::new(false);
-        assert_eq!(output.event_line(&shown("{\"a\":1}")), "22:13:20Z  StatusUpdate  s:3  {\"a\":1}\n");
-        let took = Duration::from_millis(12);
-        let accepted = Posted::Accepted { http_status: 204 };
-        assert_eq!(output.outcome_line(&shown("{}"), &accepted, took), "           → accepted with 204, 12 ms  s:3\n");
-        let refused = Posted::Refused { http_status: Some(500), reason: "it said 500".to_owned(), retry_after: None };
-        assert_eq!(output.outcome_line(&shown("{}"), &refused, took), "           → failed: it said 500, 12 ms  s:3\n");
-    }
-
-    #[test]
     fn what_a_stranger_wrote_commands_no_terminal_and_reads_the_same() {
         let data = "{\"reason\":\n\"a\u{9b}2Jb\u{202e}c\u{7f}\"}";
         let line = EventOutput::new(true).event_line(&shown(data));

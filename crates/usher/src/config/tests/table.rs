@@ -1,6 +1,6 @@
 //! The table of keys against the specification, and the reference against the table.
 
-use super::{Fixture, KEY, TOKEN};
+use super::Fixture;
 use crate::config::{keys, reference};
 
 #[test]
@@ -66,20 +66,4 @@ fn the_values_in_the_reference_are_the_defaults() {
     assert_eq!(format!("{:?}", given.config()), format!("{:?}", Fixture::required().config()));
     let set = given.load().in_force.iter().filter(|entry| entry.origin.to_string().contains("config.toml")).count();
     assert_eq!(set, keys::all().filter(|key| key.default.is_some()).count());
-}
-
-#[test]
-fn an_operator_can_uncomment_and_fill_in() {
-    let text = reference::text()
-        .replace("#auth_token = \"\"", &format!("auth_token = \"{TOKEN}\""))
-        .replace("#private_key = \"\"", &format!("private_key = \"{KEY}\""))
-        .replace("#listen_port = 3000", "listen_port = 3001");
-    assert_eq!(Fixture::nothing().file(&text).config().info.listen_port.get(), 3001);
-}
-
-#[test]
-fn every_key_is_described() {
-    for key in keys::all() {
-        assert!(!key.doc.is_empty() && !(key.expected)().is_empty(), "{}", key.name);
-    }
 }

@@ -3,49 +3,10 @@
 use secrecy::ExposeSecret as _;
 
 use usher_lightning::nwc::ConnectionUri;
-use usher_protocol::bolt11::Network;
 use usher_relays::RelayAddress;
 
 use super::{Fixture, KEY, TOKEN};
 use crate::config::setting::{LnBackend, LogFormat};
-
-#[test]
-fn defaults_are_the_documented_ones() {
-    let config = Fixture::required().config();
-    assert_eq!(config.info.listen_address.to_string(), "127.0.0.1");
-    assert_eq!(config.info.listen_port.get(), 3000);
-    assert_eq!(config.auth.auth_token.secret().expose_secret(), TOKEN);
-    assert_eq!(config.auth.challenge_ttl_seconds.get(), 300);
-    assert_eq!(config.nostr.private_key.keys().unwrap().secret_key().to_secret_hex(), KEY);
-    assert_eq!(config.nostr.relays.addresses().len(), 3);
-    assert!(config.nostr.relays.addresses().iter().all(|relay| relay.as_str().starts_with("wss://")));
-    assert!(config.nostr.subkey_proof.is_none());
-    assert_eq!(
-        (config.nostr.url_scheme.first(), config.nostr.url_scheme.others()),
-        ("nostr+walletconnect", &["portal".to_owned()][..])
-    );
-    assert!(!config.nostr.allow_private_relays);
-    assert_eq!(config.database.path.as_str(), "usher.db");
-    assert_eq!(config.wallet.ln_backend, LnBackend::None);
-    assert_eq!(config.wallet.network, Network::Bitcoin);
-    assert_eq!(config.subscriptions.retry_hours.get(), [24, 72]);
-    assert_eq!(config.limits.max_amount_millisats.get(), 100_000_000_000);
-    assert_eq!(config.handshake.ttl_seconds.get(), 600);
-    assert_eq!(config.streams.retention_days.get(), 30);
-    assert_eq!(config.audit.retention_days.get(), 400);
-    assert_eq!(config.limits.max_open_streams.get(), 1_000_000);
-    assert_eq!(config.limits.requests_per_second.get(), 0);
-    assert_eq!(config.limits.max_connections.get(), 20_000);
-    assert_eq!(config.log.format, LogFormat::Text);
-    assert_eq!(Fixture::required().warnings(), "");
-}
-
-#[test]
-fn a_single_relay_is_warned_of() {
-    let warnings = |relays: &str| Fixture::required().variable("NOSTR__RELAYS", relays).warnings();
-    assert!(warnings("wss://a.example").starts_with("nostr.relays has only one relay"));
-    assert_eq!(warnings("wss://a.example,wss://b.example"), "");
-}
 
 #[test]
 fn apps_on_the_domain_of_the_passkeys_are_warned_of() {
@@ -148,18 +109,6 @@ fn an_address_of_a_wallet_that_is_right_can_be_used() {
         .config();
     assert_eq!(file.nwc.url.unwrap().secret().expose_secret(), nwc());
     assert_eq!(file.wallet.ln_backend, LnBackend::Nwc);
-}
-
-#[test]
-fn networks_have_their_usual_names() {
-    for (name, network) in [
-        ("bitcoin", Network::Bitcoin),
-        ("testnet", Network::Testnet),
-        ("signet", Network::Signet),
-        ("regtest", Network::Regtest),
-    ] {
-        assert_eq!(Fixture::required().variable("WALLET__NETWORK", name).config().wallet.network, network);
-    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::{GIVEN, repository};
+use crate::docs::{GIVEN, repository};
 
 /// A key of no worth, for examples of commands that need one.
 const PRIVATE_KEY: &str = "67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65ea4e58d2d92ffa";
@@ -15,16 +15,16 @@ const PRIVATE_KEY: &str = "67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65ea4
 const TOKEN: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0";
 
 /// A folder for one document.
-pub(crate) struct Fixture {
+pub(super) struct Fixture {
     folder: TempDir,
     /// The service's port.
-    pub(crate) port: u16,
+    pub(super) port: u16,
     /// The embedded relay's port.
-    pub(crate) relay_port: u16,
+    pub(super) relay_port: u16,
 }
 
 impl Fixture {
-    pub(crate) fn set() -> Self {
+    pub(super) fn set() -> Self {
         let folder = tempfile::Builder::new().prefix("usher-docs-").tempdir().expect("a folder");
         let fixture = Self {
             folder,
@@ -45,7 +45,7 @@ impl Fixture {
     }
 
     /// What looks like the repository; the examples run here.
-    pub(crate) fn repository(&self) -> PathBuf {
+    pub(super) fn repository(&self) -> PathBuf {
         self.folder.path().join("usher")
     }
 
@@ -54,17 +54,17 @@ impl Fixture {
     }
 
     /// Where the output goes, which belongs to no example's folder.
-    pub(crate) fn output(&self) -> PathBuf {
+    pub(super) fn output(&self) -> PathBuf {
         self.folder.path().join("output")
     }
 
     /// Where what is left running writes.
-    pub(crate) fn background_output(&self) -> PathBuf {
+    pub(super) fn background_output(&self) -> PathBuf {
         self.folder.path().join("background")
     }
 
     /// Sets a command's environment.
-    pub(crate) fn environment(&self, command: &mut Command) {
+    pub(super) fn environment(&self, command: &mut Command) {
         let bin = Path::new(env!("CARGO_BIN_EXE_usher")).parent().unwrap().display();
         let path = std::env::var("PATH").unwrap_or_default();
         command
@@ -80,7 +80,7 @@ impl Fixture {
     }
 
     /// The commands with this fixture's ports, and `usher dev` in the place of the script that builds it.
-    pub(crate) fn adapt(&self, commands: &str) -> String {
+    pub(super) fn adapt(&self, commands: &str) -> String {
         let mut adapted = commands.to_owned();
         for host in ["127.0.0.1", "localhost", "0.0.0.0"] {
             adapted = adapted.replace(&format!("{host}:3000"), &format!("127.0.0.1:{}", self.port));

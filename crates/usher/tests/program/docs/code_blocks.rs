@@ -2,20 +2,20 @@
 
 /// A fenced code block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fence {
+pub(super) struct Fence {
     /// The line of its opening, from 1.
-    pub(crate) line: usize,
+    pub(super) line: usize,
     /// What follows the backticks.
-    pub(crate) info: String,
+    pub(super) info: String,
     /// Its lines.
-    pub(crate) body: String,
+    pub(super) body: String,
 }
 
 /// The fenced code blocks of a document, in order.
 ///
 /// # Panics
 /// When one is not closed.
-pub(crate) fn of(name: &str, text: &str) -> Vec<Fence> {
+pub(super) fn of(name: &str, text: &str) -> Vec<Fence> {
     let mut fences = Vec::new();
     let mut lines = text.lines().enumerate();
     while let Some((number, line)) = lines.next() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The faults of a document: links whose file or heading does not exist, and paths that do not exist.
-pub(crate) fn faults(root: &Path, document: &Path) -> Vec<String> {
+pub(super) fn faults(root: &Path, document: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(root.join(document)).expect("a document");
     let mut faults = Vec::new();
     for (number, line) in prose(&text) {
@@ -83,27 +83,4 @@ fn source_paths(line: &str) -> impl Iterator<Item = PathBuf> {
             _ => None,
         }
     })
-}
-
-#[test]
-fn faults_are_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-    std::fs::create_dir(folder.path().join("docs")).unwrap();
-    write("docs/b.md", "# Paid, and `proven`\n\n```text\n# no heading\n```\n");
-    write(
-        "a.md",
-        "[b](docs/b.md#paid-and-proven) [here](#a) [away](https://example.com/x)\n# A\n`docs/b.md` `docs/new`\n\
-         [b](docs/b.md#no-heading)\n[c](c.md)\n`POST /docs/x` `kernel/none.rs`\n```text\n[d](d.md)\n```\n",
-    );
-    assert_eq!(
-        faults(folder.path(), Path::new("a.md")),
-        [
-            "a.md:3: no such path: docs/new",
-            "a.md:4: docs/b.md#no-heading: no such heading",
-            "a.md:5: c.md: no such file",
-            "a.md:6: no such path: crates/engine/src/kernel/none.rs",
-        ]
-    );
-    assert_eq!(faults(folder.path(), Path::new("docs/b.md")), <[String; 0]>::default());
 }

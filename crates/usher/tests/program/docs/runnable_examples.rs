@@ -1,46 +1,46 @@
 //! Selects the examples of a document that are run.
 
-use crate::code_blocks;
+use crate::docs::code_blocks;
 
 /// The examples of one document.
 #[derive(Clone, Debug)]
-pub(crate) struct Script {
+pub(super) struct Script {
     /// The document.
-    pub(crate) name: String,
+    pub(super) name: String,
     /// Its examples, in order.
-    pub(crate) examples: Vec<Example>,
+    pub(super) examples: Vec<Example>,
 }
 
 /// One block of commands.
 #[derive(Clone, Debug)]
-pub(crate) struct Example {
+pub(super) struct Example {
     /// Where it stands, as `file:line`.
-    pub(crate) place: String,
+    pub(super) place: String,
     /// The commands.
-    pub(crate) commands: String,
+    pub(super) commands: String,
     /// It is left running.
-    pub(crate) background: bool,
+    pub(super) background: bool,
     /// What it must write.
-    pub(crate) output: Option<Output>,
+    pub(super) output: Option<Output>,
 }
 
 /// What an example must write.
 #[derive(Clone, Debug)]
-pub(crate) struct Output {
+pub(super) struct Output {
     place: String,
     lines: String,
 }
 
 impl Example {
     /// Whether it starts the instance that the pages share.
-    pub(crate) fn starts_the_instance(&self) -> bool {
+    pub(super) fn starts_the_instance(&self) -> bool {
         self.background && self.commands == "scripts/dev\n"
     }
 }
 
 impl Script {
     /// Adds the examples of a document. The instance runs already, unless these are the first.
-    pub(crate) fn append(&mut self, mut next: Self) {
+    pub(super) fn append(&mut self, mut next: Self) {
         let is_running = self.examples.iter().any(Example::starts_the_instance);
         next.examples.retain(|example| !is_running || !example.starts_the_instance());
         self.examples.append(&mut next.examples);
@@ -50,7 +50,7 @@ impl Script {
     ///
     /// # Panics
     /// When a block looks like an example, but would not be run as it is tagged.
-    pub(crate) fn read(name: &str, text: &str, not_run: &[(&str, &str)]) -> Self {
+    pub(super) fn read(name: &str, text: &str, not_run: &[(&str, &str)]) -> Self {
         let mut examples: Vec<Example> = Vec::new();
         let mut follows_an_example = false;
         for fence in code_blocks::of(name, text) {
@@ -82,7 +82,7 @@ impl Script {
     }
 
     /// How many examples it has.
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.examples.len()
     }
 }
@@ -95,7 +95,7 @@ fn begins_with(line: &str, command: &str) -> bool {
 
 impl Output {
     /// Says which line is missing in what was written.
-    pub(crate) fn check(&self, written: &str) -> Result<(), String> {
+    pub(super) fn check(&self, written: &str) -> Result<(), String> {
         for expected in self.lines.lines().filter(|line| !line.trim().is_empty()) {
             if !written.lines().any(|line| matches(expected, line)) {
                 return Err(format!("{}: nothing that was written is like {expected}", self.place));

@@ -18,14 +18,6 @@
 //!
 //! Links between documents lead somewhere, and the source files that they name exist.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "tests end with a panic, read the machine's clock, and spawn"
-)]
-
 mod code_blocks;
 mod fixture;
 mod links;
@@ -122,67 +114,5 @@ fn what_stands_for_something_else_still_does() {
     for (command, why) in NOT_RUN {
         let used = documents().iter().any(|path| std::fs::read_to_string(path).unwrap().contains(command));
         assert!(used, "no document has {command} ({why}): take it off the list");
-    }
-}
-
-/// The runner itself: examples that pass, examples that fail, and the errors.
-mod runner {
-    use super::*;
-
-    fn run(text: &str) -> Result<(), String> {
-        shell::run(&Script::read("sample.md", text, &[("never", "for the test")]))
-    }
-
-    #[test]
-    fn a_tour_through_everything() {
-        run(include_str!("sample.md")).unwrap();
-    }
-
-    #[test]
-    fn a_command_that_fails_is_named() {
-        let failure =
-            run("# x\n\n```sh\ntrue\n```\n\n```sh\necho so far so good\nfalse | cat\necho not reached\n```\n")
-                .unwrap_err();
-        assert!(failure.contains("sample.md:7") && failure.contains("so far so good"), "{failure}");
-        assert!(!failure.contains("not reached"), "{failure}");
-        for wrong in [
-            "```sh\necho $UNSET\n```\n",
-            "```sh\nexit 3\n```\n",
-            "```sh\nif\n```\n",
-            "```sh\nexit 0\n```\n\n```sh\ntrue\n```\n",
-        ] {
-            assert!(run(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn output_is_compared() {
-        let fence = |expected: &str| {
-            format!("```sh\necho '{{\"a\":1,\"b\":\"x\"}}'\n```\n\nThen:\n\n```json output\n{expected}\n```\n")
-        };
-        run(&fence("{\"a\":1,…}")).unwrap();
-        run(&fence("…\"b\":\"x\"}")).unwrap();
-        for wrong in ["{\"a\":2,…}", "{\"a\":1}", "…\"b\":\"x\"…\"a\":1…", "{\"a\":1,\"b\":\"x\"}\nmore"] {
-            assert!(run(&fence(wrong)).unwrap_err().contains("sample.md:7"), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_background_that_ends_or_says_nothing_fails() {
-        let failure = run("```sh background\necho alas >&2; false\n```\n\n```sh\ntrue\n```\n").unwrap_err();
-        assert!(failure.contains("sample.md:1") && failure.contains("alas"), "{failure}");
-    }
-
-    #[test]
-    fn examples_that_would_not_be_run_are_refused() {
-        for text in [
-            "```\ncurl\n```\n",
-            "```bash\ncurl\n```\n",
-            "```sh backgruond\ncurl\n```\n",
-            "```sh\nnot closed\n",
-            "```json output\n{}\n```\n",
-        ] {
-            assert!(std::panic::catch_unwind(|| Script::read("sample.md", text, &[])).is_err(), "{text}");
-        }
     }
 }

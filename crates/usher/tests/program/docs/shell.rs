@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::fixture::Fixture;
-use crate::runnable_examples::Script;
+use crate::docs::fixture::Fixture;
+use crate::docs::runnable_examples::Script;
 
 /// What runs in one shell may take so long; the README's tour takes five seconds.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -19,7 +19,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(600);
 const MARK: char = '\u{1e}';
 
 /// Runs the examples of a document, and says what went wrong.
-pub(crate) fn run(script: &Script) -> Result<(), String> {
+pub(super) fn run(script: &Script) -> Result<(), String> {
     if script.examples.iter().all(|example| example.commands.trim().is_empty()) {
         return Ok(());
     }
@@ -85,7 +85,8 @@ fn wait_for(port: u16, said: &Path) -> String {
          until curl -sf --max-time 5 -o /dev/null http://127.0.0.1:{port}/health; do\n\
          kill -0 \"$background\" 2>/dev/null || {{ echo 'what was started has ended'; cat {said:?}; exit 1; }}\n\
          sleep 0.1\n\
-         done\n"
+         done\n\
+         while [ -d target/dev ] && [ ! -e target/dev/env.sh ]; do sleep 0.1; done\n"
     )
 }
 

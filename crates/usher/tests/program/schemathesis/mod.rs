@@ -4,17 +4,13 @@
 //! `USHER_SCHEMATHESIS_EXAMPLES` (calls of each operation before it gives up looking) and `USHER_SCHEMATHESIS_SEED` look
 //! longer, and elsewhere.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests are tests, too
-
-#[path = "../common/mod.rs"]
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Running, Signal, TOKEN, configured};
 use usher_sandbox::lightning::{LightningNetwork, NwcService};
 use usher_sandbox::relay::EmbeddedRelay;
+
+use crate::common::{Running, Signal, TIMEOUT, TOKEN, configured};
 
 /// Calls of each operation before it gives up looking, beside those that it makes in any case, which take most of the minute.
 const EXAMPLES: u64 = 10;
@@ -23,7 +19,7 @@ const EXAMPLES: u64 = 10;
 const SEED: u64 = 1;
 
 fn here(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemathesis").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program/schemathesis").join(name)
 }
 
 fn python() -> PathBuf {
@@ -78,7 +74,7 @@ fn a_property_based_client_finds_nothing() {
     let account = lightning.open_account("service", 100_000_000);
     let wallet = runtime.block_on(async {
         let wallet = NwcService::start(&account, &[relay.url()]).await;
-        wallet.ready(common::TIMEOUT).await.unwrap();
+        wallet.ready(TIMEOUT).await.unwrap();
         wallet
     });
     let folder = tempfile::tempdir().unwrap();
@@ -110,6 +106,6 @@ fn a_property_based_client_finds_nothing() {
 
 /// How many there are in the committed document, which is the one that is served.
 fn operations() -> usize {
-    let document: serde_json::Value = serde_json::from_str(include_str!("../../../../docs/openapi.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(include_str!("../../../../../docs/openapi.json")).unwrap();
     document["paths"].as_object().unwrap().values().map(|item| item.as_object().unwrap().len()).sum()
 }
