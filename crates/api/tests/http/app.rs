@@ -24,10 +24,7 @@ use usher_engine::ports::{
 use usher_engine::testing::{
     self, FakeDirectory, FakeRelayRegistry, FakeTicketWallet, FaultyStore, ManualClock, Methods, RecordingMessenger,
 };
-use usher_engine::{
-    Engine, EngineOptions, EngineParts, LightningBackend, PageRules, PaymentRules, SpendingRules, UnixMillis,
-    VerificationRules,
-};
+use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PageRules, UnixMillis};
 use usher_protocol::jwt::JwtIssuer;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
 use usher_protocol::{EventId, Keys, PublicKey};
@@ -110,19 +107,12 @@ pub struct Builder {
     pub limits: Limits,
     pub docs: DocsAccess,
     pub serve: ServeOptions,
-    pub max_open_streams: usize,
-    pub handshake_ttl: Duration,
+    pub options: EngineOptions,
     /// The app's webhook endpoint.
     pub webhook: Option<Arc<dyn WebhookSender>>,
     /// Where another service of this test has left its database.
     pub folder: Option<TempDir>,
-    /// The rules of age verification.
-    pub verification: VerificationRules,
-    /// The Lightning backend.
     pub lightning: Option<LightningBackend>,
-    pub approval_above: Option<u64>,
-    pub daily_budget: Option<u64>,
-    /// The OpenID Connect provider.
     pub openid: Option<Arc<dyn OpenIdControl>>,
     /// The pages for users' browsers.
     pub pages: axum::Router,
@@ -163,21 +153,6 @@ impl Builder {
         let (messenger, messages) = RecordingMessenger::new(&["wss://relay.example"]);
         let tickets = Arc::new(FakeTicketWallet::default());
         tickets.deposit(42);
-        let defaults = testing::options(key(SERVICE));
-        let (approval_above, daily_budget) = (self.approval_above, self.daily_budget);
-        let spending = SpendingRules { approval_above, daily_budget, ..defaults.payments.spending };
-        let options = EngineOptions {
-            payments: PaymentRules { spending, ..defaults.payments },
-            handshake_ttl: self.handshake_ttl,
-            max_open_streams: self.max_open_streams,
-            retention: Duration::from_secs(86_400),
-            verification: self.verification,
-            pages: PageRules {
-                return_urls: vec!["https://app.example/login".parse().unwrap()],
-                ..PageRules::default()
-            },
-            ..defaults
-        };
         let parts = EngineParts {
             store: Arc::clone(&store) as _,
             idempotency: Arc::clone(&store) as _,
@@ -195,7 +170,7 @@ impl Builder {
             remote_signer: None,
             rates: None,
         };
-        let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
+        let engine = Engine::start(self.options, parts, &tasks, stop.clone()).await.unwrap();
         let directory = FakeDirectory::of(key(SERVICE))
             .with_user(key(KNOWN), "ada", "ada@example.com")
             .with_unreachable(key(UNREACHABLE))
@@ -259,14 +234,17 @@ impl TestApp {
             limits: Limits::default(),
             docs: DocsAccess::WithTokenOrLocal,
             serve: ServeOptions::default(),
-            max_open_streams: 1_000,
-            handshake_ttl: Duration::from_secs(600),
+            options: EngineOptions {
+                retention: Duration::from_secs(86_400),
+                pages: PageRules {
+                    return_urls: vec!["https://app.example/login".parse().unwrap()],
+                    ..PageRules::default()
+                },
+                ..testing::options(key(SERVICE))
+            },
             webhook: None,
             folder: None,
-            verification: VerificationRules::default(),
             lightning: None,
-            approval_above: None,
-            daily_budget: None,
             openid: None,
             pages: axum::Router::new(),
         }

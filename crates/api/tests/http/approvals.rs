@@ -14,7 +14,7 @@ const ADDRESS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 async fn start() -> TestApp {
     let mut builder = TestApp::builder();
     builder.lightning = Some(lightning_node::backend());
-    builder.approval_above = Some(0);
+    builder.options.payments.spending.approval_above = Some(0);
     builder.start().await
 }
 
@@ -205,7 +205,8 @@ async fn keys_withdraw_no_tickets_where_what_they_send_is_limited() {
     };
     for (approval_above, daily_budget) in [(Some(5_000), None), (None, Some(5_000)), (None, None)] {
         let mut builder = TestApp::builder();
-        (builder.approval_above, builder.daily_budget) = (approval_above, daily_budget);
+        let spending = &mut builder.options.payments.spending;
+        (spending.approval_above, spending.daily_budget) = (approval_above, daily_budget);
         let app = builder.start().await;
         let shop = Holder::of(&app, json!({ "scopes": ["payments:send"] })).await;
         let is_limited = approval_above.or(daily_budget).is_some();

@@ -67,7 +67,7 @@ async fn requests_per_second_are_limited() {
 #[tokio::test]
 async fn open_streams_are_limited() {
     let mut builder = TestApp::builder();
-    builder.max_open_streams = 3;
+    builder.options.max_open_streams = 3;
     let app = builder.start().await;
     let refused = loop {
         let response = app.post("/key-handshake").json(&json!({})).send().await.unwrap();

@@ -24,7 +24,9 @@ async fn entries(app: &TestApp, path: &str, (list, name): (&str, &str), limit: u
 async fn every_list_has_pages() {
     let webhook = Some(FakeApp::new(|_| Reply::Refuse) as _);
     let (lightning, openid) = (Some(lightning_node::backend()), Some(openid::provider()));
-    let app = Builder { webhook, lightning, openid, approval_above: Some(0), ..TestApp::builder() }.start().await;
+    let mut builder = Builder { webhook, lightning, openid, ..TestApp::builder() };
+    builder.options.payments.spending.approval_above = Some(0);
+    let app = builder.start().await;
     assert_eq!(app.read("/audit").await, json!({ "entries": [], "head": null, "next": null }));
     for number in 1..=3 {
         let (_, url_token) = app.handshake(json!({})).await;

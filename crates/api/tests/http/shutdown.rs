@@ -7,6 +7,7 @@ use tokio::net::TcpStream;
 
 use crate::app::{REQUESTS, TestApp, within};
 use crate::raw_client::{Raw, head};
+use crate::sockets::client::Client;
 
 #[tokio::test]
 async fn shutdown_ends_long_polls_and_event_streams_at_once() {
@@ -61,9 +62,14 @@ async fn unfinished_requests_are_aborted_after_the_grace_period() {
     let asked = app.store.calls(REQUESTS);
     let call = tokio::spawn(app.post("/key-handshake").json(&json!({})).send());
     app.store.called_more_than(REQUESTS, asked).await;
+    let mut socket = Client::open(&app).await;
+    let post = json!({ "method": "POST", "path": "/key-handshake" });
+    socket.say(json!({ "id": "c", "cmd": "request", "params": post })).await;
+    app.store.called_more_than(REQUESTS, asked + 1).await;
     app.stop.cancel();
     half.closed().await;
     assert!(within(call).await.unwrap().is_err(), "cut without an answer");
+    assert_eq!(socket.hear_or_end().await, Err(None));
     // The change continues, and the task tracker waits for it.
     app.store.work();
     app.stop().await;

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use usher_engine::VerificationRules;
 use usher_engine::ports::MintAuthToken;
 use usher_engine::testing::MINT;
 
@@ -83,12 +82,10 @@ async fn unknown_sessions_are_404() {
 
 /// A service whose proofs are minted there.
 async fn with_mint(mint_url: &str) -> TestApp {
-    let verification = VerificationRules {
-        mint_url: Some(mint_url.to_owned()),
-        mint_auth: Some(MintAuthToken("static".to_owned())),
-        ..VerificationRules::default()
-    };
-    crate::app::Builder { verification, ..TestApp::builder() }.start().await
+    let mut builder = TestApp::builder();
+    builder.options.verification.mint_url = Some(mint_url.to_owned());
+    builder.options.verification.mint_auth = Some(MintAuthToken("static".to_owned()));
+    builder.start().await
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::{Keys, SecretKey};
 
 use crate::fixture::{NOW, Pages, URL};
-use crate::login::{get, post, proof, sign};
+use crate::login::{get, post, proof, prove, sign};
 
 /// The origin of the fixture's URL.
 const ORIGIN: &str = "https://shop.example";
@@ -85,8 +85,7 @@ async fn complete_login(pages: &Pages, keys: &Keys) -> (String, String) {
     let (cookie, page) = (cookie(&headers, "__Host-usher_login_").unwrap(), inner(&location(&headers)));
     let html = pages.send(get(&page, Some(&cookie))).await.2;
     assert!(html.contains("Log in to Payment approvals"), "{html}");
-    let proven = pages.send(post(&format!("{page}/extension"), Some(&cookie), sign(keys, &proof(&html)))).await;
-    assert_eq!(proven.0, StatusCode::NO_CONTENT);
+    assert_eq!(prove(pages, &page, &cookie, sign(keys, &proof(&html))).await, StatusCode::NO_CONTENT);
     (cookie, page)
 }
 
@@ -371,8 +370,7 @@ async fn other_logins_begin_no_session() {
     let cookie_of_shop = format!("__Host-usher_login_{}={}", begun.stream_id, begun.browser);
     let page = inner(&begun.page_url);
     let html = pages.send(get(&page, Some(&cookie_of_shop))).await.2;
-    let signed = sign(&operator(21), &proof(&html));
-    pages.send(post(&format!("{page}/extension"), Some(&cookie_of_shop), signed)).await;
+    prove(&pages, &page, &cookie_of_shop, sign(&operator(21), &proof(&html))).await;
     let (login, _) = complete_login(&pages, &operator(21)).await;
     let (id, _) = login.split_once('=').unwrap();
     let in_a_frame = Request::get("/approve/return").header("sec-fetch-dest", "iframe").header("cookie", &login);

@@ -7,7 +7,7 @@ use http_body_util::BodyExt as _;
 use usher_engine::{BrowserLogin, BrowserLoginStarted, ClientNetwork, LoginRequest, StartError};
 
 use crate::fixture::{Pages, URL};
-use crate::login::{get, post, proof, sign, user};
+use crate::login::{get, post, proof, prove, sign, user};
 
 /// A quarter of `max_open_streams` of the fixture.
 const MAX_LOGINS: usize = 25;
@@ -57,8 +57,8 @@ async fn flood_of_one_visitor_does_not_end_the_login_of_another_whose_page_is_in
     assert_eq!((begun, refused), (2 * (MAX_LOGINS / 8), 1_000 - 2 * (MAX_LOGINS / 8)));
     let html = page(&pages, &honest).await.1;
     let signed = sign(&self::user(), &proof(&html));
-    let proven = pages.send(post(&format!("{}/extension", path(&honest)), Some(&cookie(&honest)), signed)).await;
-    assert_eq!(proven.0, StatusCode::NO_CONTENT);
+    let proven = prove(&pages, &path(&honest), &cookie(&honest), signed).await;
+    assert_eq!(proven, StatusCode::NO_CONTENT);
 
     // Nobody knows who comes: what was seen a moment ago stays, and what is beyond the room is refused.
     let seen = begin(&pages, 2_000).await;
@@ -106,8 +106,8 @@ async fn flood_of_logins_ends_neither_one_whose_page_waits_nor_other_operations(
     }
 
     let signed = sign(&user(), &proof(&page(&pages, &honest).await.1));
-    let proven = pages.send(post(&format!("{}/extension", path(&honest)), Some(&cookie(&honest)), signed)).await;
-    assert_eq!(proven.0, StatusCode::NO_CONTENT);
+    let proven = prove(&pages, &path(&honest), &cookie(&honest), signed).await;
+    assert_eq!(proven, StatusCode::NO_CONTENT);
     assert_eq!(next().await.as_deref(), Some("data: approved\n\n"));
     assert!(
         pages.engine.events().read(honest.stream_id, 0, 10).await.unwrap().events.is_empty(),
@@ -150,8 +150,8 @@ async fn forgotten_login_leaves_no_stream() {
     let (open, approved) = (begin(&pages, 0).await, begin(&pages, 1).await);
     let of_app = pages.engine.logins().start(LoginRequest::default(), None).await.unwrap().stream_id;
     let signed = sign(&user(), &proof(&page(&pages, &approved).await.1));
-    let proven = pages.send(post(&format!("{}/extension", path(&approved)), Some(&cookie(&approved)), signed)).await;
-    assert_eq!(proven.0, StatusCode::NO_CONTENT);
+    let proven = prove(&pages, &path(&approved), &cookie(&approved), signed).await;
+    assert_eq!(proven, StatusCode::NO_CONTENT);
     assert!(page(&pages, &approved).await.1.contains("request=1"), "it leads on");
     for id in [open.stream_id, approved.stream_id, open.stream_id, of_app] {
         pages.engine.logins().forget(id).await.unwrap();

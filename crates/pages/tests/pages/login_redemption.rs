@@ -7,7 +7,7 @@ use usher_engine::{LoginRequest, LoginStarted, RedeemError, StreamId};
 use usher_protocol::{Keys, SecretKey};
 
 use crate::fixture::Pages;
-use crate::login::{RETURN_URL, code, get, open, path, post, proof, sign, start, user};
+use crate::login::{RETURN_URL, code, get, open, path, proof, prove, sign, start, user};
 use crate::reusable_login::Visitor;
 
 async fn data(pages: &Pages, stream: StreamId) -> Vec<Value> {
@@ -18,9 +18,7 @@ async fn data(pages: &Pages, stream: StreamId) -> Vec<Value> {
 /// Logs in with the browser extension of `keys` in the first browser; returns its cookie.
 async fn approve(pages: &Pages, login: &LoginStarted, keys: &Keys) -> String {
     let (cookie, unsigned) = open(pages, login).await;
-    let signed = sign(keys, &unsigned);
-    let proven = pages.send(post(&format!("{}/extension", path(login)), Some(&cookie), signed)).await;
-    assert_eq!(proven.0, StatusCode::NO_CONTENT);
+    assert_eq!(prove(pages, &path(login), &cookie, sign(keys, &unsigned)).await, StatusCode::NO_CONTENT);
     cookie
 }
 

@@ -9,7 +9,7 @@ use usher_engine::{LoginRequest, LoginStarted};
 use usher_protocol::{Keys, SecretKey};
 
 use crate::fixture::{Pages, URL};
-use crate::login::{get, post, proof, sign, user};
+use crate::login::{self, get, post, proof, sign, user};
 
 async fn poster(pages: &Pages, static_token: &str) -> LoginStarted {
     let request = LoginRequest { return_url: None, static_token: Some(static_token.to_owned()) };
@@ -46,7 +46,7 @@ impl Visitor {
     }
 
     pub(crate) async fn prove(&self, pages: &Pages, cookie: &str, signed: String) -> StatusCode {
-        pages.send(post(&format!("{}/extension", self.page), Some(cookie), signed)).await.0
+        login::prove(pages, &self.page, cookie, signed).await
     }
 }
 

@@ -7,7 +7,8 @@ use http::Request;
 use usher_engine::VerificationSessionRequest;
 use usher_engine::operations::AgeDecision;
 
-use crate::fixture::{Pages, path};
+use crate::fixture::{Pages, URL, path};
+use crate::login::{self, get, post};
 
 #[tokio::test]
 async fn the_page_has_its_headers_and_loads_nothing_from_elsewhere() {
@@ -67,35 +68,50 @@ async fn another_path_is_a_page_in_the_language_of_the_browser() {
     assert_eq!(status, 404);
     assert!(html.contains("Esta página no existe") && html.contains("href=\"?language=de\""), "{html}");
     assert!(headers.contains_key("content-security-policy"));
+    // The language that is chosen on a page is remembered.
+    let session = path(&pages.open().await);
+    let (_, headers, html) = pages.get(&format!("{session}?language=de")).await;
+    let cookie = headers["set-cookie"].to_str().unwrap().split(';').next().unwrap();
+    assert!(cookie == "__Host-usher_language=de" && html.contains("<html lang=\"de\">"), "{html}");
+    assert!(pages.send(get(&session, Some(cookie))).await.2.contains("<html lang=\"de\">"));
 }
 
 #[tokio::test]
-async fn only_the_whole_address_shows_a_session() {
+async fn only_the_whole_address_shows_a_page() {
     let pages = Pages::start(None).await;
-    let (one, other) = (pages.open().await, pages.open().await);
-    let right = path(&one);
-    let (prefix, secret) = right.rsplit_once('/').unwrap();
-    let others = path(&other);
-    let foreign = format!("{prefix}/{}", others.rsplit_once('/').unwrap().1);
-    let handshake = pages.engine.handshakes().start(Default::default(), None).await.unwrap().stream_id;
-    for wrong in [
-        foreign,
-        right[..right.len() - 1].to_owned(),
-        format!("{right}x"),
-        format!("{prefix}/{}", secret.to_lowercase()),
-        format!("/verify/subscriptions/{secret}"),
-        format!("/verify/nothing/{secret}"),
-        format!("/verify/{handshake}/{secret}"),
-        format!("/verify/%FF/{secret}"),
-    ] {
-        for path in [wrong.clone(), format!("{wrong}/events")] {
-            let (status, headers, html) = pages.get(&path).await;
-            assert!(matches!(status.as_u16(), 204 | 400 | 404), "{path}: {status}");
-            assert!(!html.contains("at least 18"), "{path}: {html}");
-            assert!(status == 400 || headers.contains_key("content-security-policy"));
+    let inner = |url: String| url.strip_prefix(URL).unwrap().to_owned();
+    let handshakes = pages.engine.handshakes();
+    let handshake = async || inner(handshakes.start(Default::default(), None).await.unwrap().page_url);
+    let login = async || inner(login::start(&pages, None).await.page_url);
+    let session = async || path(&pages.open().await);
+    let pairs =
+        [[session().await, session().await], [login().await, login().await], [handshake().await, handshake().await]];
+    for (number, [right, other]) in pairs.iter().enumerate() {
+        let (prefix, secret) = right.rsplit_once('/').unwrap();
+        let (kind, of_another_kind) =
+            (right.split('/').nth(1).unwrap(), pairs[(number + 1) % 3][0].split('/').nth(2).unwrap());
+        for wrong in [
+            format!("{prefix}/{}", other.rsplit_once('/').unwrap().1),
+            right[..right.len() - 1].to_owned(),
+            format!("{right}x"),
+            format!("{prefix}/{}", secret.to_lowercase()),
+            format!("/{kind}/subscriptions/{secret}"),
+            format!("/{kind}/nothing/{secret}"),
+            format!("/{kind}/{of_another_kind}/{secret}"),
+            format!("/{kind}/%FF/{secret}"),
+        ] {
+            let forms = ["start", "extension", "decline"]
+                .map(|action| post(&format!("{wrong}/{action}"), None, "{}".to_owned()));
+            for request in [get(&wrong, None), get(&format!("{wrong}/events"), None)].into_iter().chain(forms) {
+                let (uri, is_form) = (request.uri().to_string(), request.method() == http::Method::POST);
+                let (status, headers, html) = pages.send(request).await;
+                assert!(matches!(status.as_u16(), 204 | 400 | 404), "{uri}: {status}");
+                assert!(is_form || status == 400 || headers.contains_key("content-security-policy"), "{uri}");
+                assert!(!headers.contains_key("set-cookie") && !html.contains("data-state"), "{uri}: {html}");
+            }
         }
+        assert_eq!(pages.get(right).await.0, 200, "{right}");
     }
-    assert_eq!(pages.get(&right).await.0, 200);
 }
 
 #[tokio::test]

@@ -196,13 +196,5 @@ mod tests {
             }
         }
 
-        #[test]
-        fn integer_parameters_round_trip(after in 0..=MAX_INDEX, limit in 1..=MAX_LIMIT, wait in 0..=MAX_WAIT) {
-            let query = format!("wait={wait}&after={after}&limit={limit}");
-            let parameters = Parameters::read(Some(&query), None, false).unwrap();
-            prop_assert_eq!(parameters.after, after);
-            prop_assert_eq!(parameters.limit as u64, limit);
-            prop_assert_eq!(parameters.wait.as_secs(), wait);
-        }
     }
 }

@@ -1,10 +1,6 @@
 //! Shutdown of the service: open WebSockets.
 
-use std::time::Duration;
-
-use futures_util::SinkExt as _;
 use serde_json::json;
-use tokio_tungstenite::tungstenite::Message;
 
 use super::client::Client;
 use crate::app::{REQUESTS, TestApp};
@@ -36,24 +32,5 @@ async fn shutdown_notifies_clients_and_finishes_running_requests() {
     assert_eq!(calling.hear().await["type"], "success");
     assert_eq!(calling.end().await, 1001);
     drop((idle, stranger, polling, calling));
-    app.stop().await;
-}
-
-#[tokio::test]
-async fn unfinished_requests_are_aborted_after_the_grace_period() {
-    let mut builder = TestApp::builder();
-    builder.serve.grace = Duration::from_millis(200);
-    let app = builder.start().await;
-    let mut calling = Client::open(&app).await;
-    app.store.hold(REQUESTS);
-    let asked = app.store.calls(REQUESTS);
-    calling.say(json!({ "id": "c", "cmd": "request", "params": { "method": "POST", "path": "/key-handshake" } })).await;
-    app.store.called_more_than(REQUESTS, asked).await;
-    app.stop.cancel();
-    assert_eq!(calling.hear_or_end().await, Err(None));
-    let _ = calling.stream.send(Message::Ping(Vec::new().into())).await;
-    // The change continues, and the task tracker waits for it.
-    app.store.work();
-    drop(calling);
     app.stop().await;
 }
