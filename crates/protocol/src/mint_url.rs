@@ -25,8 +25,6 @@ pub fn normalize(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::{MAX_MINT_URL_BYTES, normalize};
 
     #[test]
@@ -40,6 +38,7 @@ mod tests {
             ("https://münze.example", "https://xn--mnze-0ra.example"),
         ] {
             assert_eq!(normalize(text).as_deref(), Some(normal), "{text}");
+            assert_eq!(normalize(normal).as_deref(), Some(normal));
         }
     }
 
@@ -64,15 +63,6 @@ mod tests {
             &grows,
         ] {
             assert_eq!(normalize(text), None, "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn normalization_is_idempotent(text in "https?://[A-Za-z0-9.:/%ä-]{1,30}") {
-            if let Some(normal) = normalize(&text) {
-                prop_assert_eq!(normalize(&normal), Some(normal));
-            }
         }
     }
 }

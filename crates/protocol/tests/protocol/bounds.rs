@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use usher_protocol::message::*;
 use usher_protocol::subkey::SubkeyProof;
 
-use crate::wire_samples::{about, all, kind, sample};
+use crate::wire_samples::{about, all, kind, sample, senders};
 
 fn wallet(kind: u16, value: &Value) -> Result<WalletMessage, ParseError> {
     WalletMessage::parse(kind, Some(about()), &value.to_string())
@@ -22,10 +22,10 @@ fn handshake(value: &Value) -> KeyHandshake {
 }
 
 fn parse_any(name: &str, text: &str) -> Result<String, ParseError> {
-    if name == "28007-close-by-service" || !usher_protocol::kind::FROM_WALLET.contains(&kind(name)) {
-        ServiceMessage::parse(kind(name), Some(about()), text).map(|message| message.to_json())
-    } else {
+    if senders(name).0 {
         WalletMessage::parse(kind(name), Some(about()), text).map(|message| message.to_json())
+    } else {
+        ServiceMessage::parse(kind(name), Some(about()), text).map(|message| message.to_json())
     }
 }
 

@@ -2,7 +2,6 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use proptest::prelude::*;
 use usher_protocol::envelope::{self, Contents, EnvelopeError};
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{Event, EventId, Keys, SecretKey};
@@ -195,13 +194,4 @@ fn non_utf8_plaintext_is_refused() {
 fn invalid_public_key_gives_no_conversation_key() {
     let nowhere = usher_protocol::PublicKey::from_byte_array([0xff; 32]);
     assert!(matches!(envelope::conversation_key(&keys(1), &nowhere), Err(EnvelopeError::Undecryptable)));
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
-
-    #[test]
-    fn any_text_round_trips(text in ".{1,2000}") {
-        prop_assert_eq!(opened(&sealed(&text)).unwrap(), text);
-    }
 }

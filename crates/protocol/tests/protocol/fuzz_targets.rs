@@ -69,118 +69,31 @@ fn every_fuzz_target_has_a_seed_that_passes() {
     }
 }
 
-/// What can happen to bytes on their way, or in the hands of somebody who means ill.
-#[derive(Clone, Debug)]
-enum Damage {
-    Flip(prop::sample::Index, u8),
-    Insert(prop::sample::Index, Vec<u8>),
-    Remove(prop::sample::Index, usize),
-    Repeat(prop::sample::Index, usize),
-}
-
-fn damage() -> impl Strategy<Value = Damage> {
-    let place = any::<prop::sample::Index>;
-    let spice = prop_oneof![
-        proptest::collection::vec(any::<u8>(), 1..8),
-        prop::sample::select(vec![
-            "null",
-            "{}",
-            "[]",
-            "\"\"",
-            "-1",
-            "18446744073709551616",
-            "1e999",
-            "\\u0000",
-            "\\ud800",
-            "%",
-            "%2C",
-            ",",
-            "\u{202e}",
-            "..",
-            "*",
-            "/0",
-            "&",
-            "=",
-            ".",
-            "e30",
-            "[[[[[[[[",
-        ])
-        .prop_map(|text| text.as_bytes().to_vec()),
-    ];
-    prop_oneof![
-        (place(), 1u8..).prop_map(|(at, bits)| Damage::Flip(at, bits)),
-        (place(), spice).prop_map(|(at, bytes)| Damage::Insert(at, bytes)),
-        (place(), 1usize..16).prop_map(|(at, length)| Damage::Remove(at, length)),
-        (place(), 1usize..64).prop_map(|(at, length)| Damage::Repeat(at, length)),
-    ]
-}
-
-fn damaged(mut bytes: Vec<u8>, damages: &[Damage]) -> Vec<u8> {
-    for damage in damages {
-        if bytes.is_empty() {
-            break;
-        }
-        match damage {
-            Damage::Flip(at, bits) => {
-                let at = at.index(bytes.len());
-                bytes[at] ^= bits;
-            }
-            Damage::Insert(at, more) => {
-                let at = at.index(bytes.len());
-                bytes.splice(at..at, more.iter().copied());
-            }
-            Damage::Remove(at, length) => {
-                let at = at.index(bytes.len());
-                bytes.drain(at..(at + length).min(bytes.len()));
-            }
-            Damage::Repeat(at, length) => {
-                let at = at.index(bytes.len());
-                let piece = bytes[at..(at + length).min(bytes.len())].to_vec();
-                bytes.splice(at..at, piece);
-            }
-        }
-    }
-    bytes
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
 
+    /// A piece is cut out, and another put in its place.
     #[test]
-    fn damaged_seeds_never_panic(seed in 0..SEEDS.len(), damages in proptest::collection::vec(damage(), 1..5)) {
-        let (name, bytes) = &SEEDS[seed];
-        target(name)(&damaged(bytes.clone(), &damages));
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
-    #[test]
-    fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        for (_, target) in targets::TARGETS {
-            target(&bytes);
-        }
-    }
-
-    #[test]
-    fn arbitrary_text_never_panics(text in any::<String>()) {
-        for (_, target) in targets::TARGETS {
-            target(text.as_bytes());
-        }
-    }
-
-    #[test]
-    fn plausible_text_never_panics(
-        json in "[{}\\[\\]\":,a-z0-9\\\\]{0,80}", calendar in "[A-Za-z0-9*.,/: -]{0,40}", token in "[A-Za-z0-9_=.-]{0,120}", tail in "[a-z0-9%&=,:/?#+]{0,60}",
+    fn damaged_seeds_never_panic(
+        seed in 0..SEEDS.len(),
+        damages in proptest::collection::vec(
+            (any::<prop::sample::Index>(), 0usize..16, proptest::collection::vec(any::<u8>(), 0..8)), 1..5,
+        ),
     ) {
-        for (_, target) in targets::TARGETS {
-            for text in [&json, &calendar, &token] {
-                target(text.as_bytes());
-            }
+        let (name, bytes) = &SEEDS[seed];
+        let mut bytes = bytes.clone();
+        for (at, length, more) in damages {
+            let at = at.index(bytes.len() + 1);
+            let end = (at + length).min(bytes.len());
+            bytes.splice(at..end, more);
         }
-        let main = "196f10d0c0726e7c25ac48fb5cfc78f620a24158986f52400e154a068f04381c";
-        target("handshake_url")(format!("x://{main}?token=t&{tail}").as_bytes());
-        target("handshake_url")(format!("x://{main}?token=t&relays={tail}").as_bytes());
+        target(name)(&bytes);
+    }
+
+    #[test]
+    fn arbitrary_text_never_panics(text in any::<String>(), json in "[{}\\[\\]\":,a-z0-9\\\\]{0,80}", calendar in "[A-Za-z0-9*.,/: -]{0,40}") {
+        for (_, target) in targets::TARGETS {
+            [&text, &json, &calendar].into_iter().for_each(|text| target(text.as_bytes()));
+        }
     }
 }

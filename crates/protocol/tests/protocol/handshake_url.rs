@@ -1,11 +1,10 @@
 //! Handshake URLs.
 
 use nostr::nips::nip19::ToBech32 as _;
-use proptest::prelude::*;
+use usher_protocol::PublicKey;
 use usher_protocol::handshake_url::{
     HandshakeUrl, HandshakeUrlError, MAX_RELAYS, MAX_URL_BYTES, decode_token, is_scheme,
 };
-use usher_protocol::{Keys, PublicKey, SecretKey};
 
 use crate::wire_samples::{MAIN_KEY, OTHER_KEY};
 
@@ -45,6 +44,11 @@ fn written_form_is_pinned() {
     let token = "a%20b%26c%3Dd%2C%2B%25%C3%A9";
     assert_eq!(all.to_string(), format!("portal://{main}?relays=&token={token}&subkey={sub}&no_request=true"));
     assert_eq!(parse(&all.to_string()), Ok(all.clone()));
+    assert_eq!(all.encoded_token(), token);
+    // As wallets that decode nothing send it back, or write the digits otherwise.
+    for sent in [token, "a%20b%26c%3dd%2c%2b%25%c3%a9"] {
+        assert_eq!(decode_token(sent).as_ref(), Some(&all.token), "{sent}");
+    }
     assert_eq!(all.recipient().to_hex(), OTHER_KEY);
     assert_eq!(url().recipient().to_hex(), MAIN_KEY);
 }
@@ -122,7 +126,6 @@ fn invalid_urls_are_refused() {
     }
 }
 
-/// A comma inside an address is written so that no reader takes it for one between addresses.
 /// Relays can be added at run time, and others configured later on.
 #[test]
 fn written_url_has_at_most_the_relays_readers_accept() {
@@ -131,6 +134,7 @@ fn written_url_has_at_most_the_relays_readers_accept() {
     assert_eq!(read.relays, relays[..MAX_RELAYS]);
 }
 
+/// A comma inside an address is written so that no reader takes it for one between addresses.
 #[test]
 fn comma_in_a_relay_url_is_escaped() {
     let with_comma =
@@ -147,57 +151,5 @@ fn valid_and_invalid_schemes() {
     }
     for bad in ["", "1x", "+x", "a_b", "a:b", "ä", "a b"] {
         assert!(!is_scheme(bad), "{bad}");
-    }
-}
-
-fn any_url() -> impl Strategy<Value = HandshakeUrl> {
-    let key = any::<[u8; 32]>()
-        .prop_filter_map("a secret key", |bytes| SecretKey::from_slice(&bytes).ok())
-        .prop_map(|secret| Keys::new(secret).public_key());
-    let relay = "wss?://[a-z0-9]{1,20}\\.example(:[1-9][0-9]{0,3})?(/[a-zA-Z0-9%&=?+;:@~._-]{0,20})?"
-        .prop_filter("an address", |relay| usher_protocol::relay_url::is_relay_url(relay));
-    (
-        "[a-zA-Z][a-zA-Z0-9+.-]{0,20}",
-        key.clone(),
-        proptest::collection::vec(relay, 0..=MAX_RELAYS),
-        "[^\\p{C}]{1,40}".prop_filter("a short token", |token| token.len() <= 256),
-        proptest::option::of(key),
-        any::<bool>(),
-    )
-        .prop_map(|(scheme, main_key, relays, token, subkey, no_request)| HandshakeUrl {
-            scheme,
-            main_key,
-            relays,
-            token,
-            subkey,
-            no_request,
-        })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
-
-    #[test]
-    fn written_urls_round_trip(url in any_url()) {
-        prop_assert_eq!(url.to_string().parse(), Ok(url));
-    }
-
-    #[test]
-    fn percent_encoded_token_is_recognized(url in any_url()) {
-        let stands = url.to_string().split("&token=").nth(1).unwrap().split('&').next().unwrap().to_owned();
-        prop_assert_eq!(url.encoded_token(), stands.clone());
-        let lower = stands.split('%').enumerate().map(|(n, part)| match part.get(..2).filter(|_| n > 0) {
-            Some(digits) => format!("%{}{}", digits.to_lowercase(), &part[2..]),
-            None => part.to_owned(),
-        });
-        let lower: String = lower.collect();
-        for sent in [stands, lower] {
-            prop_assert!(sent == url.token || decode_token(&sent).as_ref() == Some(&url.token), "{}", sent);
-        }
-    }
-
-    #[test]
-    fn written_url_is_printable_ascii(url in any_url()) {
-        prop_assert!(url.to_string().bytes().all(|byte| byte.is_ascii_graphic()));
     }
 }

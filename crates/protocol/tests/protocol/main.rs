@@ -9,7 +9,6 @@ mod fuzz_targets;
 mod handshake_url;
 mod jwt;
 mod next_after;
-mod round_trips;
 mod secrecy;
 mod subkey;
 mod wire_samples;

@@ -2,8 +2,6 @@
 
 use usher_protocol::handshake_url::HandshakeUrl;
 use usher_protocol::message::*;
-use usher_protocol::subkey;
-use usher_protocol::{Keys, SecretKey};
 
 use crate::wire_samples::{about, all, kind, proof};
 
@@ -54,13 +52,4 @@ fn debug_of_a_handshake_url_hides_the_token() {
     assert!(!format!("{url:?}").contains("Zk3vQ9"));
     let error = format!("{url}&token=Zk3vQ9").parse::<HandshakeUrl>().unwrap_err();
     assert!(!format!("{error}{error:?}").contains("Zk3vQ9"));
-}
-
-#[test]
-fn debug_of_secret_keys_hides_them() {
-    let main = SecretKey::from_slice(&[0x5a; 32]).unwrap();
-    let derived: Keys = subkey::derive_secret(&main, &proof().metadata).unwrap();
-    let shown = format!("{main:?}{derived:?}");
-    assert!(!shown.contains("5a5a5a"), "{shown}");
-    assert!(!shown.contains(&derived.secret_key().to_secret_hex()), "{shown}");
 }

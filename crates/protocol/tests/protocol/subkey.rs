@@ -1,6 +1,5 @@
 //! Subkeys: test vectors, and which proofs are valid.
 
-use proptest::prelude::*;
 use usher_protocol::subkey::{
     DeriveError, MAX_NAME_BYTES, Metadata, Permission, Permissions, ProofError, SubkeyProof, derive_public,
     derive_secret,
@@ -191,72 +190,4 @@ fn long_names_are_refused() {
     let main = Keys::generate();
     assert_eq!(derive_secret(main.secret_key(), &long).unwrap_err(), DeriveError::NameTooLong);
     assert_eq!(derive_public(&main.public_key(), &long).unwrap_err(), DeriveError::NameTooLong);
-}
-
-pub(crate) fn any_metadata() -> impl Strategy<Value = Metadata> {
-    (".{0,60}", any::<[u8; 32]>(), any::<u64>(), any::<u64>(), any::<[bool; 2]>()).prop_map(
-        |(name, nonce, valid_from, expires_at, [auth, payment])| Metadata {
-            name,
-            nonce,
-            valid_from,
-            expires_at,
-            permissions: [(auth, Permission::Auth), (payment, Permission::Payment)]
-                .into_iter()
-                .filter_map(|(granted, permission)| granted.then_some(permission))
-                .collect(),
-            version: 2,
-        },
-    )
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn secret_and_public_derivation_agree(secret in any::<[u8; 32]>(), metadata in any_metadata()) {
-        let Ok(secret) = SecretKey::from_slice(&secret) else { return Ok(()) };
-        let main = Keys::new(secret);
-        let keys = derive_secret(main.secret_key(), &metadata).unwrap();
-        prop_assert_eq!(derive_public(&main.public_key(), &metadata).unwrap(), keys.public_key());
-        prop_assert_ne!(keys.public_key(), main.public_key());
-    }
-
-    #[test]
-    fn proof_is_valid_exactly_when_all_checks_pass(
-        metadata in any_metadata(), now in any::<u64>(), inside in any::<bool>(), forged in any::<bool>(), pay in any::<bool>(),
-    ) {
-        let now = if inside { metadata.valid_from.saturating_add(now % 1000) } else { now };
-        let permission = if pay { Permission::Payment } else { Permission::Auth };
-        let (subkey, proof) = proven(metadata.clone());
-        let author = if forged { Keys::generate() } else { subkey };
-        let counts = metadata.valid_from <= now && now < metadata.expires_at
-            && metadata.permissions.contains(permission) && !forged;
-        prop_assert_eq!(proof.verify(&author.public_key(), permission, now).is_ok(), counts);
-    }
-
-    #[test]
-    fn modified_proof_is_invalid(metadata in any_metadata(), byte in 0usize..32, bit in 0u8..8, which in 0usize..6) {
-        let (subkey, proof) = proven(metadata);
-        let mut changed = proof.clone();
-        match which {
-            0 => changed.metadata.nonce[byte] ^= 1 << bit,
-            1 => changed.metadata.name.push('x'),
-            2 => changed.metadata.valid_from ^= 1 << (byte + usize::from(bit)),
-            3 => changed.metadata.expires_at ^= 1 << (byte + usize::from(bit)),
-            4 => changed.metadata.permissions = [Permission::Auth, Permission::Payment].into_iter()
-                .filter(|permission| proof.metadata.permissions.contains(*permission) != (*permission == Permission::Auth)).collect(),
-            _ => changed.main_key = Keys::generate().public_key(),
-        }
-        let now = changed.metadata.valid_from;
-        for permission in [Permission::Auth, Permission::Payment] {
-            prop_assert!(changed.verify(&subkey.public_key(), permission, now).is_err());
-        }
-        prop_assert_ne!(derive_public(&changed.main_key, &changed.metadata).unwrap(), subkey.public_key());
-    }
-
-    #[test]
-    fn proofs_round_trip_through_json(metadata in any_metadata()) {
-        let (_, proof) = proven(metadata);
-        prop_assert_eq!(SubkeyProof::parse(&serde_json::to_string(&proof).unwrap()), Ok(proof));
-    }
 }
