@@ -265,6 +265,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn redirects_are_not_followed() {
+        let (elsewhere, asked) = server("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", "").await;
+        for status in [301, 302, 303, 307, 308] {
+            let head = format!("HTTP/1.1 {status} Moved\r\nlocation: {elsewhere}\r\ncontent-length: 0\r\n\r\n");
+            let (url, _) = server(head.leak(), "").await;
+            let response = client(AddressSource::Operator, LONG).fetch(get(&url), 0).await.unwrap();
+            assert_eq!(response.status().as_u16(), status);
+        }
+        assert_eq!(asked.load(Ordering::SeqCst), 0);
+    }
+
+    #[tokio::test]
     async fn errors_do_not_show_the_url() {
         let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let nobody = format!("http://{}/s3cret", closed.local_addr().unwrap());

@@ -150,24 +150,3 @@ impl Metrics {
 pub(crate) fn add(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_reason_has_its_own_counter_and_label() {
-        let metrics = Metrics::default();
-        for (times, reason) in Refusal::ALL.into_iter().enumerate() {
-            for _ in 0..=times {
-                metrics.refuse(reason);
-            }
-        }
-        let values = metrics.values();
-        for (times, reason) in Refusal::ALL.into_iter().enumerate() {
-            assert_eq!(values.refused_for(reason), times as u64 + 1, "{}", reason.as_str());
-        }
-        let labels: std::collections::HashSet<_> = Refusal::ALL.iter().map(|reason| reason.as_str()).collect();
-        assert_eq!(labels.len(), Refusal::ALL.len());
-    }
-}

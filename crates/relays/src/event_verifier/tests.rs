@@ -151,7 +151,7 @@ fn forgeries_are_refused_and_do_not_block_the_genuine_event() {
     let genuine = context.handshake("abcd");
     let other = context.handshake("efgh");
 
-    // The right id with another content, signature, author or time.
+    // The right id with another content, signature, author, time, kind or tag.
     let mut forged = genuine.clone();
     forged.content.clone_from(&other.content);
     context.refuses(&forged.as_json(), Refusal::Forged);
@@ -163,6 +163,12 @@ fn forgeries_are_refused_and_do_not_block_the_genuine_event() {
     context.refuses(&forged.as_json(), Refusal::Forged);
     let mut forged = genuine.clone();
     forged.created_at = (NOW - 1).into();
+    context.refuses(&forged.as_json(), Refusal::Forged);
+    let mut forged = genuine.clone();
+    forged.kind = nostr::Kind::from_u16(kind::AUTH_RESPONSE);
+    context.refuses(&forged.as_json(), Refusal::Forged);
+    let mut forged = genuine.clone();
+    forged.tags.push(nostr::Tag::public_key(Keys::generate().public_key()));
     context.refuses(&forged.as_json(), Refusal::Forged);
     // A genuine event under another's id.
     let mut forged = other.clone();
@@ -269,43 +275,4 @@ fn the_shortcut_for_nip44_agrees_with_base64() {
     }
     assert!(!looks_like_nip44_v2("\"A"));
     assert!(!looks_like_nip44_v2("null"));
-}
-
-mod whatever_a_relay_delivers {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(200))]
-
-        /// A genuine event with some bytes changed is refused or is still the genuine one.
-        #[test]
-        fn modified_event_never_becomes_a_message(changes in prop::collection::vec((any::<prop::sample::Index>(), 32u8..127), 1..4)) {
-            let context = LookupContext::new();
-            let genuine = context.handshake("abcd");
-            let mut bytes = genuine.as_json().into_bytes();
-            for (place, byte) in changes {
-                let place = place.index(bytes.len());
-                bytes[place] = byte;
-            }
-            let text = String::from_utf8(bytes).unwrap();
-            let Ok(raw) = serde_json::from_str(&text) else { return Ok(()) };
-            if let Verdict::Message(inbound) = context.event_verifier.verify(raw, None) {
-                prop_assert_eq!(inbound.event_id, genuine.id);
-                prop_assert_eq!(inbound.author, genuine.pubkey);
-            } else {
-                // And the genuine one is accepted afterwards nevertheless.
-                prop_assert!(matches!(context.verify(&genuine), Verdict::Message(_)));
-            }
-        }
-
-        #[test]
-        fn arbitrary_json_never_panics(text in "\\PC{0,60}|\\{(\"(id|pubkey|kind|tags|content|sig|created_at)\":(1|\"a\"|\\[\\]|null),){0,7}\"sig\":1\\}") {
-            let context = LookupContext::new();
-            if let Ok(raw) = serde_json::from_str::<Box<RawValue>>(&text) {
-                prop_assert!(matches!(context.event_verifier.verify(&raw, None), Verdict::Refused(_)));
-            }
-        }
-    }
 }

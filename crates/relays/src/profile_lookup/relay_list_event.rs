@@ -74,12 +74,4 @@ mod tests {
             .unwrap();
         assert!(write_relays(&event, 4).is_empty());
     }
-
-    #[test]
-    fn our_own_list_round_trips() {
-        let relays = ["wss://a.example".to_owned(), "wss://b.example".to_owned()];
-        let event = build(&relays, &Keys::generate(), 1_700_000_000).unwrap();
-        assert_eq!(write_relays(&event, 9), relays);
-        assert_eq!(event.kind.as_u16(), RELAY_LIST);
-    }
 }

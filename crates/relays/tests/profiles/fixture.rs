@@ -56,14 +56,6 @@ impl Plan {
         self.settings.setting(name).now_or_never().unwrap().unwrap()
     }
 
-    /// The same service with other relays configured.
-    pub(crate) fn configured(&self, relays: &[&str]) -> Self {
-        let mut options = self.relays.clone();
-        options.relays = relays.iter().map(|url| RelayAddress::parse(url).unwrap()).collect();
-        let settings = Arc::clone(&self.settings);
-        Self { keys: self.keys.clone(), relays: options, directory: self.directory.clone(), settings }
-    }
-
     pub(crate) async fn start(&self) -> World {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let clock = Arc::new(ManualClock::at(SystemClock.now()));

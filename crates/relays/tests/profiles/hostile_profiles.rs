@@ -2,87 +2,13 @@
 
 use std::time::Duration;
 
-use nostr::{JsonUtil as _, Timestamp};
-use serde_json::json;
+use nostr::JsonUtil as _;
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;
 
-use crate::fixture::{Plan, World, event, named, now, relay_list, store};
+use crate::fixture::{Plan, World, named, relay_list, store};
 use crate::scripted_relay::{Liar, delivery, end};
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forged_foreign_and_future_profiles_are_refused() {
-    let (user, evil) = (Keys::generate(), Keys::generate());
-    let good = EmbeddedRelay::start().await.unwrap();
-    store(good.url(), &[&named(&user, "jane", 1000)]).await;
-    let mut renamed = named(&user, "jane", 0);
-    renamed.content = json!({"name": "evil"}).to_string();
-    let mut signed_by_another = named(&user, "evil", 0);
-    signed_by_another.sig = named(&evil, "evil", 0).sig;
-    let mut taken = named(&evil, "evil", 0);
-    taken.pubkey = user.public_key();
-    let mut redated = named(&user, "jane", 500);
-    redated.created_at = Timestamp::from_secs(now().secs());
-    for forged in [renamed, signed_by_another, taken, redated, named(&evil, "evil", 0)] {
-        let liar = Liar::with(vec![forged]).await;
-        let world = World::at(&[good.url(), &liar.url]).await;
-        assert_eq!(world.name(&user.public_key()).await, "jane");
-        assert_eq!(liar.asked(), 1);
-        world.stop().await;
-    }
-    // Genuine, but dated an hour from now: it would hide all others.
-    let future = event_from_the_future(&user);
-    let liar = Liar::with(vec![future]).await;
-    let world = World::at(&[good.url(), &liar.url]).await;
-    assert_eq!(world.name(&user.public_key()).await, "jane");
-    world.stop().await;
-}
-
-fn event_from_the_future(user: &Keys) -> nostr::Event {
-    nostr::EventBuilder::new(nostr::Kind::Metadata, json!({"name": "future"}).to_string())
-        .custom_created_at(Timestamp::from_secs(now().secs() + 3600))
-        .sign_with_keys(user)
-        .unwrap()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn harmful_fields_are_left_out() {
-    let user = Keys::generate();
-    let relay = EmbeddedRelay::start().await.unwrap();
-    let world = World::at(&[relay.url()]).await;
-    let content = json!({
-        "name": "ja\u{202e}ne\u{0}", "display_name": "a\nlevel=error \u{1b}[31m", "picture": "javascript:alert(1)",
-        "about": {"html": "<script>"}, "nip05": ["_@evil.example"],
-    });
-    store(relay.url(), &[&event(&user, 0, &content.to_string(), &[], 10)]).await;
-    let profile = world.profile(&user.public_key()).await.unwrap().unwrap();
-    assert_eq!(profile.name.as_deref(), Some("jane"));
-    assert_eq!(profile.display_name.as_deref(), Some("a level=error [31m"));
-    assert_eq!((profile.picture, profile.about, profile.nip05), (None, None, None));
-    world.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn invalid_profiles_do_not_hide_valid_ones() {
-    let user = Keys::generate();
-    let good = EmbeddedRelay::start().await.unwrap();
-    store(good.url(), &[&named(&user, "jane", 1000)]).await;
-    let large = event(&user, 0, &json!({"name": "large", "x": "y".repeat(65 * 1024)}).to_string(), &[], 10);
-    let larger = event(&user, 0, &json!({"name": "larger", "x": "y".repeat(300 * 1024)}).to_string(), &[], 9);
-    let none = event(&user, 0, "not JSON", &[], 5);
-    let liar = Liar::with(vec![large.clone(), larger, none]).await;
-    let world = World::at(&[good.url(), &liar.url]).await;
-    assert_eq!(world.name(&user.public_key()).await, "jane");
-
-    // The same over a one-shot query.
-    let other = Keys::generate();
-    let theirs = Liar::with(vec![large]).await;
-    world.tell(&other.public_key(), &[&theirs.url]);
-    assert_eq!(world.profile(&other.public_key()).await, Ok(None));
-    assert_eq!(theirs.asked(), 1);
-    world.stop().await;
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn endless_or_unrelated_responses_end_the_query() {

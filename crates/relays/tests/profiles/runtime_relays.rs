@@ -61,40 +61,7 @@ async fn open_challenge_is_sent_to_an_added_relay() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn relays_can_be_replaced_during_open_operations() {
-    let (first, second) = (relay().await, relay().await);
-    let mut world = World::at(&[first.url()]).await;
-    let wallets = [Wallet::connect(&[first.url()]).await, Wallet::connect(&[second.url()]).await];
-    // Requested before: the wallet at the second relay cannot be reached yet.
-    for number in 0..50 {
-        ask(&world, &wallets[1], &format!("early {number}"));
-    }
-    world.manager.add(second.url(), false).await.unwrap();
-    for number in 0..50 {
-        ask(&world, &wallets[0], &format!("middle {number}"));
-    }
-    let info = world.manager.remove(first.url()).await.unwrap();
-    assert_eq!((info.url.as_str(), info.state), (first.url(), RelayLinkState::Connected));
-    for number in 0..50 {
-        ask(&world, &wallets[1], &format!("late {number}"));
-    }
-    // What was sent to the wallet at the removed relay was sent. Whether its replies still arrive is a race that the
-    // engine settles by asking again. The others are complete.
-    let mut missing: std::collections::BTreeSet<_> =
-        (0..50).flat_map(|n| [format!("early {n}"), format!("late {n}")]).collect();
-    while !missing.is_empty() {
-        missing.remove(&answered(&mut world).await);
-    }
-    first
-        .wait_for(DEADLINE, |metrics| metrics.events_of(27_000) == 100 && metrics.open_connections == 1)
-        .await
-        .unwrap();
-    assert_eq!(urls(&world), [second.url()]);
-    world.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_survive_a_restart_and_later_configurations() {
+async fn changes_survive_a_restart() {
     let (first, second, third) = (relay().await, relay().await, relay().await);
     let plan = Plan::new(&[first.url(), second.url()]);
     let world = plan.start().await;
@@ -103,22 +70,11 @@ async fn changes_survive_a_restart_and_later_configurations() {
     assert_eq!(urls(&world), [second.url(), third.url()]);
     world.stop().await;
 
-    let mut world = plan.start().await;
+    let world = plan.start().await;
     assert_eq!(urls(&world), [second.url(), third.url()]);
     let origins: Vec<_> = world.manager.relays().iter().map(|info| info.origin).collect();
     assert_eq!(origins, [RelayOrigin::Configured, RelayOrigin::Added]);
-    let wallet = Wallet::connect(&[third.url()]).await;
     world.subscribed_at(third.url()).await;
-    ask(&world, &wallet, "after");
-    assert_eq!(answered(&mut world).await, "after");
-    world.stop().await;
-
-    let fourth = relay().await;
-    let world = plan.configured(&[first.url(), fourth.url()]).start().await;
-    assert_eq!(urls(&world), [fourth.url(), third.url()], "the second is not configured any more, the fourth is");
-    world.manager.add(first.url(), false).await.unwrap();
-    world.manager.remove(third.url()).await.unwrap();
-    assert_eq!(plan.setting("relays"), None, "no difference is left");
     world.stop().await;
 }
 

@@ -1,10 +1,8 @@
 //! A relay that sends what the test scripts.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use nostr::{Event, JsonUtil as _};
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
@@ -16,40 +14,22 @@ type Script = Arc<dyn Fn(&str) -> Vec<String> + Send + Sync>;
 /// A relay that responds to every request with scripted messages, given the subscription's id.
 pub(crate) struct Liar {
     pub(crate) url: String,
-    pub(crate) asked: Arc<AtomicUsize>,
     _server: TcpServer,
 }
 
 impl Liar {
     pub(crate) async fn start(script: impl Fn(&str) -> Vec<String> + Send + Sync + 'static) -> Self {
-        let (asked, script): (_, Script) = (Arc::<AtomicUsize>::default(), Arc::new(script));
-        let counting = Arc::clone(&asked);
-        let server = TcpServer::start(move |stream| answer(stream, Arc::clone(&script), Arc::clone(&counting))).await;
-        Self { url: format!("ws://{}", server.address()), asked, _server: server }
-    }
-
-    /// A relay that sends these events, whatever is requested.
-    pub(crate) async fn with(events: Vec<Event>) -> Self {
-        Self::start(move |id| {
-            let frames = events.iter().map(|event| delivery(id, &event.as_json()));
-            frames.chain([end(id)]).collect()
-        })
-        .await
-    }
-
-    pub(crate) fn asked(&self) -> usize {
-        self.asked.load(Ordering::SeqCst)
+        let script: Script = Arc::new(script);
+        let server = TcpServer::start(move |stream| answer(stream, Arc::clone(&script))).await;
+        Self { url: format!("ws://{}", server.address()), _server: server }
     }
 }
 
-async fn answer(stream: TcpStream, script: Script, asked: Arc<AtomicUsize>) {
+async fn answer(stream: TcpStream, script: Script) {
     let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { return };
     while let Some(Ok(message)) = socket.next().await {
         let Ok(frame) = serde_json::from_str::<Value>(message.to_text().unwrap_or_default()) else { continue };
         let (Some("REQ"), Some(id)) = (frame[0].as_str(), frame[1].as_str()) else { continue };
-        if id != "usher" {
-            asked.fetch_add(1, Ordering::SeqCst);
-        }
         for said in script(id) {
             if socket.send(Message::text(said)).await.is_err() {
                 return;

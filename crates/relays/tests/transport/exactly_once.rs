@@ -9,38 +9,7 @@ use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;
 
-use crate::fixture::{DEADLINE, Service, Wallet, approval, eventually, quick, quick_connection};
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn same_event_from_five_relays_is_one_message() {
-    let mut relays = Vec::new();
-    for _ in 0..5 {
-        let late = Quirks { duplicate_and_delay: Some(Duration::from_millis(20)), ..Quirks::default() };
-        relays.push(QuirkyRelay::start(late).await.unwrap());
-    }
-    let urls: Vec<_> = relays.iter().map(QuirkyRelay::url).collect();
-    let mut service = Service::start(&urls);
-    for url in &urls {
-        service.subscribed_at(url).await;
-    }
-    let wallet = Keys::generate();
-    let events: Vec<_> = (0..100).map(|n| approval(&wallet, &service.key(), &format!("c{n}"))).collect();
-    for event in &events {
-        for relay in &relays {
-            relay.inject(event.clone());
-        }
-    }
-    let mut seen = HashSet::new();
-    for _ in &events {
-        assert!(seen.insert(service.next().await.event_id));
-    }
-    // All ten copies of each have arrived and produced no further message.
-    eventually("all copies received", || service.pool.metrics().received == 1000).await;
-    assert!(service.inbox.try_recv().is_err());
-    let counters = service.pool.metrics();
-    assert_eq!((counters.delivered, counters.duplicates), (100, 900));
-    service.stop().await;
-}
+use crate::fixture::{Service, Wallet, approval, eventually, quick, quick_connection};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_copy_reaches_its_recipient_over_a_real_relay() {
@@ -54,6 +23,7 @@ async fn each_copy_reaches_its_recipient_over_a_real_relay() {
     message.participants.push(device.key());
     let ids = service.pool.send(&message);
     assert_eq!(ids.len(), 2);
+    assert_eq!(service.pool.send(&message), ids, "sent again it is the same event");
     for (wallet, id) in [(&mut main, ids[0]), (&mut device, ids[1])] {
         let (event, text) = wallet.next().await;
         assert_eq!((event.id, text.as_str()), (id, message.content.as_str()));
@@ -73,7 +43,7 @@ async fn service_continues_after_a_broken_connection() {
     let mut service = Service::start(&[&url]);
     let wallet = Wallet::connect(&[relay.url()]).await;
     service.subscribed_at(&url).await;
-    for round in 0..5 {
+    for round in 0..2 {
         proxy.cut();
         eventually("noticed", || !service.status_of(&url).state.is_connected()).await;
         // Sent while the relay is away: delivered when the connection is back, without being sent again.
@@ -81,42 +51,8 @@ async fn service_continues_after_a_broken_connection() {
         proxy.restore();
         assert_eq!(service.next_answer().await, format!("round{round}"));
     }
-    assert!(relay.metrics().reqs >= 6);
+    assert!(relay.metrics().reqs >= 3);
     wallet.stop().await;
-    service.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn restarted_relay_is_reconnected() {
-    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let (port, url) = (relay.port(), relay.url().to_owned());
-    let mut service = Service::start(&[&url]);
-    service.subscribed_at(&url).await;
-    relay.stop().await;
-    eventually("noticed", || !service.status_of(&url).state.is_connected()).await;
-    let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
-    let wallet = Wallet::connect(&[relay.url()]).await;
-    service.login(&wallet.key(), "again").await;
-    service.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn logins_continue_at_a_relay_that_keeps_disconnecting() {
-    let relay =
-        QuirkyRelay::start(Quirks { drop_every: Some(Duration::from_secs(1)), ..Quirks::default() }).await.unwrap();
-    let mut service = Service::start(&[relay.url()]);
-    service.subscribed_at(relay.url()).await;
-    // Replies arrive while we are connected or not at all: requests are repeated, and one gets through in the end.
-    let wallet = usher_protocol::Keys::generate();
-    let mut heard = HashSet::new();
-    while heard.len() < 5 {
-        relay.inject(approval(&wallet, &service.key(), &format!("c{}", heard.len())));
-        if let Ok(Some(inbound)) = tokio::time::timeout(Duration::from_millis(200), service.inbox.recv()).await {
-            assert!(heard.insert(inbound.event_id));
-            service.ask(&wallet.public_key(), "between");
-        }
-    }
-    relay.wait_for(DEADLINE, |metrics| metrics.connections >= 4 && metrics.events_of(27_000) >= 5).await.unwrap();
     service.stop().await;
 }
 
@@ -162,20 +98,6 @@ async fn relay_that_stops_reading_is_disconnected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_closed_subscription_is_opened_again() {
-    let closing = Quirks { close_subscriptions_after: Some(Duration::from_millis(100)), ..Quirks::default() };
-    let relay = QuirkyRelay::start(closing).await.unwrap();
-    let mut service = Service::start(&[relay.url()]);
-    relay.wait_for(DEADLINE, |metrics| metrics.reqs >= 4).await.unwrap();
-    assert_eq!(relay.metrics().connections, 1, "on the same connection");
-    relay.set(|quirks| quirks.close_subscriptions_after = None);
-    let wallet = Wallet::connect(&[relay.url()]).await;
-    service.login(&wallet.key(), "open").await;
-    assert_eq!(relay.metrics().most_subscriptions, 1, "and never a second one");
-    service.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_engine_loses_nothing() {
     let relays =
         [QuirkyRelay::start(Quirks::default()).await.unwrap(), QuirkyRelay::start(Quirks::default()).await.unwrap()];
@@ -202,30 +124,5 @@ async fn a_slow_engine_loses_nothing() {
         assert!(seen.insert(service.next().await.event_id));
     }
     assert_eq!(service.pool.metrics().disconnects, 0);
-    service.stop().await;
-}
-
-/// A wallet's listener may lose an event that arrives immediately after another.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn copies_for_one_user_are_spaced_and_resends_are_identical() {
-    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let service = Service::start(&[relay.url()]);
-    service.subscribed_at(relay.url()).await;
-    let keys: Vec<_> = (0..4).map(|_| Keys::generate().public_key()).collect();
-    let mut message = service.message(&keys[0], "all");
-    message.recipients.clone_from(&keys);
-    message.participants.clone_from(&keys);
-    let started = std::time::Instant::now();
-    let ids = service.pool.send(&message);
-    (0..100).for_each(|n| _ = service.ask(&Keys::generate().public_key(), &format!("c{n}")));
-    eventually("all have come", || relay.seen().len() == 104).await;
-    assert!(started.elapsed() >= Duration::from_millis(90), "three times 30 ms");
-    let order: Vec<_> = relay.seen().iter().map(|event| event.id).collect();
-    let place = |id| order.iter().position(|seen| *seen == id).unwrap();
-    assert!(place(ids[0]) < place(ids[1]) && place(ids[1]) < place(ids[2]) && place(ids[2]) < place(ids[3]));
-
-    assert_eq!(service.pool.send(&message), ids);
-    message.made_at = message.made_at.plus(Duration::from_secs(1));
-    assert!(service.pool.send(&message).iter().all(|id| !ids.contains(id)));
     service.stop().await;
 }

@@ -1,25 +1,10 @@
 //! Starting, stopping, adding and removing relays, and idling.
 
-use std::time::Duration;
-
 use usher_engine::ports::Messenger as _;
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::Keys;
 
 use crate::fixture::{DEADLINE, Service, Wallet, address, approval, eventually};
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn idle_service_sends_nothing() {
-    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let service = Service::start_with(&[relay.url()], |options| {
-        options.connection.ping_after = Duration::from_millis(100);
-    });
-    service.subscribed_at(relay.url()).await;
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    let metrics = relay.metrics();
-    assert_eq!((metrics.frames, metrics.reqs, metrics.connections), (1, 1, 1), "{metrics:?}");
-    service.stop().await;
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn relays_are_added_and_removed_without_a_gap() {
@@ -96,21 +81,5 @@ async fn relays_are_closed_when_the_engine_has_ended() {
     service.inbox.close();
     relay.inject(approval(&Keys::generate(), &service.key(), "nobody"));
     relay.wait_for(DEADLINE, |metrics| metrics.open_connections == 0).await.unwrap();
-    service.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_status_shows_the_state_of_relays() {
-    let good = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let refusing = QuirkyRelay::start(Quirks { refuse_events: true, ..Quirks::default() }).await.unwrap();
-    let service = Service::start(&[good.url(), refusing.url(), "ws://127.0.0.1:9"]);
-    service.subscribed_at(good.url()).await;
-    service.subscribed_at(refusing.url()).await;
-    service.ask(&Keys::generate().public_key(), "x");
-    eventually("refusal shown", || service.status_of(refusing.url()).refusal.is_some()).await;
-    assert!(service.status_of(refusing.url()).refusal.unwrap().contains("blocked:"));
-    eventually("down shown", || service.status_of("ws://127.0.0.1:9").state.as_str() == "disconnected").await;
-    assert_eq!(service.status_of(good.url()).state.as_str(), "connected");
-    assert_eq!(service.status_of(good.url()).refusal, None);
     service.stop().await;
 }

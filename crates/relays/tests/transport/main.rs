@@ -1,14 +1,12 @@
 //! The transport over real sockets, beside relays that misbehave in every way we know of.
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-mod authentication;
 #[path = "../common/mod.rs"]
 mod common;
 mod exactly_once;
 mod expensive_relays;
 mod fixture;
 mod lifetime;
-mod one_good_relay;
 mod reconnection;
 mod subkeys;
 mod tls;

@@ -1,7 +1,5 @@
 //! A service that runs on a subkey.
 
-use std::time::Duration;
-
 use nostr::JsonUtil as _;
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::WalletMessage;
@@ -9,7 +7,7 @@ use usher_protocol::subkey::{Metadata, Permission, SubkeyProof, VERSION, derive_
 use usher_protocol::{Keys, kind};
 use usher_relays::{Identity, RelayOptions};
 
-use crate::fixture::{DEADLINE, Service, Wallet, address, eventually, now, quick, quick_connection, seal};
+use crate::fixture::{Service, Wallet, address, eventually, now, quick, quick_connection, seal};
 
 fn identity(main: &Keys) -> Identity {
     let metadata = Metadata {
@@ -100,30 +98,6 @@ async fn proofs_are_limited_per_author_and_per_relay() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn proofs_continue_during_twenty_requests_per_second() {
-    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let main = Keys::generate();
-    let service = service(&main, &relay);
-    service.subscribed_at(relay.url()).await;
-    // The initial burst is used up first: as many as arrive in a minute.
-    for number in 0..1200 {
-        relay.inject(for_the_main_key(&Keys::generate(), &main));
-        if number % 100 == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    }
-    eventually("all seen", || service.pool.metrics().verified == 1200).await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let mut wallet = Wallet::connect(&[relay.url()]).await;
-    for _ in 0..20 {
-        relay.inject(for_the_main_key(&Keys::generate(), &main));
-    }
-    relay.inject(for_the_main_key(&wallet.keys, &main));
-    assert_eq!(wallet.next().await.0.kind.as_u16(), kind::SUBKEY_PROOF);
-    service.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn flood_at_one_relay_does_not_use_the_share_of_others() {
     let flooded = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let quiet = QuirkyRelay::start(Quirks::default()).await.unwrap();
@@ -151,33 +125,5 @@ async fn flood_at_one_relay_does_not_use_the_share_of_others() {
     eventually("seen", || service.pool.metrics().verified == 201).await;
     quiet.inject(asked);
     assert_eq!(wallet.next().await.0.kind.as_u16(), kind::SUBKEY_PROOF);
-    service.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rate_limiting_relay_gets_no_more_proofs() {
-    let relay = QuirkyRelay::start(Quirks { rate_limit: Some(10), ..Quirks::default() }).await.unwrap();
-    let main = Keys::generate();
-    let service = service(&main, &relay);
-    service.subscribed_at(relay.url()).await;
-    for _ in 0..100 {
-        relay.inject(for_the_main_key(&Keys::generate(), &main));
-    }
-    relay.wait_for(DEADLINE, |metrics| metrics.events_refused > 0).await.unwrap();
-    eventually("told", || {
-        let counters = service.pool.metrics();
-        counters.rate_limited > 0 && counters.verified == 100
-    })
-    .await;
-    relay.set(|quirks| quirks.rate_limit = None);
-    // What was on its way arrives before it.
-    service.ask(&Keys::generate().public_key(), "a login");
-    relay.wait_for(DEADLINE, |metrics| metrics.events_of(27_000) == 1).await.unwrap();
-    let before = relay.metrics().events_of(kind::SUBKEY_PROOF);
-    relay.inject(for_the_main_key(&Keys::generate(), &main));
-    eventually("seen", || service.pool.metrics().verified == 101).await;
-    service.ask(&Keys::generate().public_key(), "another");
-    relay.wait_for(DEADLINE, |metrics| metrics.events_of(27_000) == 2).await.unwrap();
-    assert_eq!(relay.metrics().events_of(kind::SUBKEY_PROOF), before);
     service.stop().await;
 }

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use futures_util::{SinkExt as _, StreamExt as _};
-use tokio_tungstenite::tungstenite::{Bytes, Message};
+use futures_util::StreamExt as _;
 use usher_engine::ports::{Messenger as _, OutgoingMessage};
 use usher_faults::relay::{Flood, Junk, JunkEvents, Quirks, QuirkyRelay};
 use usher_protocol::{Keys, PublicKey};
@@ -96,45 +95,9 @@ async fn private_addresses_of_users_are_never_connected_to() {
     assert!(status.contains("not on the public Internet"), "{status}");
     assert_eq!(inside.metrics().connections, 0);
     service.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn operator_may_use_private_addresses() {
-    let inside = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let by_name = format!("ws://localhost:{}", inside.port());
+    // The operator may.
     let service = Service::start(&[&by_name]);
     service.subscribed_at(&by_name).await;
-    service.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn user_relays_are_limited_per_user_and_in_total() {
-    let mut relays = Vec::new();
-    for _ in 0..12 {
-        relays.push(QuirkyRelay::start(Quirks::default()).await.unwrap());
-    }
-    let urls: Vec<_> = relays.iter().map(QuirkyRelay::url).collect();
-    let service = Service::start_with(&[], |options| {
-        options.allow_private = true;
-        options.user_relays_per_user = 3;
-        options.user_relays_in_all = 5;
-    });
-    let greedy = Keys::generate().public_key();
-    service.pool.send(&message(&service, &greedy, "x", &urls));
-    assert_eq!(open(&service).len(), 3);
-    for url in &urls {
-        service.pool.send(&message(&service, &greedy, "x", &[url]));
-        assert!(open(&service).len() <= 3);
-    }
-    let waiting: Vec<_> = open(&service);
-    for url in &urls {
-        service.pool.send(&message(&service, &Keys::generate().public_key(), "x", &[url]));
-        assert!(open(&service).len() <= 5);
-    }
-    let refused = service.pool.metrics().user_relays_refused;
-    assert!(refused > 0, "when an answer is awaited on all of them, one more gets no place");
-    let now_open = open(&service);
-    assert!(waiting.iter().all(|url| now_open.contains(url)), "{waiting:?} {now_open:?}");
     service.stop().await;
 }
 
@@ -145,71 +108,6 @@ async fn silent_relay(ip: &str) -> TcpServer {
         while let Some(Ok(_)) = socket.next().await {}
     })
     .await
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn invented_relays_do_not_displace_a_real_users_relay() {
-    let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let silent = silent_relay("127.0.0.2").await;
-    let port = silent.port();
-    let mut service = Service::start_with(&[], |options| options.allow_private = true);
-    let wallet = Keys::generate();
-    service.pool.send(&message(&service, &wallet.public_key(), "honest", &[theirs.url()]));
-    service.subscribed_at(theirs.url()).await;
-    // 20 keys, four paths each.
-    for sybil in 0..20 {
-        let key = Keys::generate().public_key();
-        let paths: Vec<_> = (0..4).map(|path| format!("ws://127.0.0.2:{port}/{sybil}/{path}")).collect();
-        service.pool.send(&message(&service, &key, "x", &paths.iter().map(String::as_str).collect::<Vec<_>>()));
-    }
-    let of_sybils = open(&service).iter().filter(|url| *url != theirs.url()).count();
-    assert_eq!(of_sybils, 8);
-    theirs.inject(approval(&wallet, &service.key(), "honest"));
-    assert_eq!(service.next_answer().await, "honest");
-    assert_eq!(theirs.metrics().connections, 1);
-    assert_eq!(service.pool.metrics().user_relays_refused, 72);
-    service.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn thousand_invented_users_do_not_displace_a_waiting_users_relay() {
-    // On every address of this machine: as many hosts as one likes.
-    let silent = silent_relay("0.0.0.0").await;
-    let port = silent.port();
-    let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let later = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let mut service = Service::start_with(&[], |options| options.allow_private = true);
-    let sybil = |service: &Service, number: u32, relays: u32| {
-        let urls: Vec<_> = (0..relays)
-            .map(|relay| format!("ws://127.{}.{}.{}:{port}", 1 + relay, number / 200, 1 + number % 200))
-            .chain([format!("ws://name{number}.invalid"), format!("ws://127.0.0.1:{}", 1 + number % 1000)])
-            .collect();
-        let urls: Vec<_> = urls.iter().map(String::as_str).collect();
-        service.pool.send(&message(service, &Keys::generate().public_key(), "x", &urls));
-    };
-    let wallet = Keys::generate();
-    service.pool.send(&message(&service, &wallet.public_key(), "early", &[theirs.url()]));
-    service.subscribed_at(theirs.url()).await;
-    for number in 0..40 {
-        sybil(&service, number, 4);
-    }
-    // With four relays each they have all places, and a user who arrives now still gets one.
-    assert_eq!(open(&service).len(), 64);
-    service.pool.send(&message(&service, &wallet.public_key(), "late", &[theirs.url(), later.url()]));
-    let other = Keys::generate();
-    service.pool.send(&message(&service, &other.public_key(), "other", &[later.url()]));
-    service.subscribed_at(later.url()).await;
-    for number in 40..1000 {
-        sybil(&service, number, 1);
-        assert!(open(&service).len() <= 64);
-    }
-    for (relay, wallet, challenge) in [(&theirs, &wallet, "early"), (&later, &other, "other")] {
-        assert!(service.status_of(relay.url()).subscribed);
-        relay.inject(approval(wallet, &service.key(), challenge));
-        assert_eq!(service.next_answer().await, challenge);
-        assert_eq!(relay.metrics().connections, 1);
-    }
-    service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -269,32 +167,6 @@ async fn flooding_user_relay_is_closed_but_a_service_relay_is_not() {
     eventually("much junk", || service.pool.metrics().received > 500).await;
     assert!(service.status_of(ours.url()).state.is_connected());
     assert_eq!(ours.metrics().connections, 1);
-    service.stop().await;
-}
-
-/// A relay that sends nothing but pings.
-async fn pinging_relay() -> TcpServer {
-    TcpServer::start(|stream| async move {
-        let Ok(socket) = tokio_tungstenite::accept_async(stream).await else { return };
-        let (mut sink, mut stream) = socket.split();
-        let ping = async { while sink.feed(Message::Ping(Bytes::new())).await.is_ok() {} };
-        let read = async { while let Some(Ok(_)) = stream.next().await {} };
-        tokio::select! { () = ping => {}, () = read => {} }
-    })
-    .await
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn user_relay_that_floods_pings_is_closed() {
-    let pinging = pinging_relay().await;
-    let url = format!("ws://{}", pinging.address());
-    let service = Service::start_with(&[], |options| {
-        options.allow_private = true;
-        options.limits.user_relay_useless = 100;
-        options.limits.user_relay_useless_per_second = 1;
-    });
-    service.pool.send(&message(&service, &Keys::generate().public_key(), "x", &[&url]));
-    eventually("left", || format!("{:?}", service.status_of(&url).state).contains("floods us")).await;
     service.stop().await;
 }
 
