@@ -65,27 +65,8 @@ impl Cipher {
 #[cfg(test)]
 mod tests {
     use nostr::Keys;
-    use proptest::prelude::*;
 
     use super::*;
-
-    proptest! {
-        #[test]
-        fn altered_content_never_decrypts_to_another_text(
-            nip04 in any::<bool>(), at in any::<prop::sample::Index>(), put in "[A-Za-z0-9+/=?iv]{0,3}", text in ".{1,40}",
-        ) {
-            let (app, wallet) = (Keys::generate(), Keys::generate());
-            let cipher = Cipher::new(app.secret_key(), wallet.public_key()).unwrap();
-            let scheme = if nip04 { Scheme::Nip04 } else { Scheme::Nip44 };
-            let mut sealed = cipher.seal(scheme, &text).unwrap();
-            let at = at.index(sealed.len());
-            sealed.replace_range(at..=at, &put);
-            let opened = cipher.open(&sealed);
-            // NIP-04 cannot detect alterations; there the event's signature protects the content.
-            prop_assert!(nip04 || opened.is_err() || opened == Ok(text.clone()));
-            let _ = (cipher.open(&text), cipher.open(&format!("{text}?iv={put}")));
-        }
-    }
 
     #[test]
     fn both_schemes_round_trip() {
@@ -95,6 +76,9 @@ mod tests {
         for scheme in [Scheme::Nip04, Scheme::Nip44] {
             let sealed = ours.seal(scheme, "{\"méthode\":1}").unwrap();
             assert_eq!(theirs.open(&sealed).unwrap(), "{\"méthode\":1}");
+            let cut = theirs.open(&sealed[1..]);
+            // NIP-04 cannot detect alterations; there the event's signature protects the content.
+            assert!(scheme == Scheme::Nip04 || cut == Err(Unreadable), "{cut:?}");
         }
         for content in ["", "?iv=", "AA==", "AgAA", "x?iv=y", "é"] {
             assert_eq!(ours.open(content), Err(Unreadable), "{content}");

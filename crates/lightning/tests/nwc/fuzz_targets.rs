@@ -83,86 +83,30 @@ fn seeds_pass_and_every_target_has_one() {
     }
 }
 
-/// What can happen to a text in the hands of somebody who means ill: a piece is cut out, and another put in its place.
-fn damaged(seed: &str, damages: &[(prop::sample::Index, usize, String)]) -> Vec<u8> {
-    let mut bytes = seed.as_bytes().to_vec();
-    for (at, length, more) in damages {
-        let at = at.index(bytes.len() + 1);
-        let end = (at + length).min(bytes.len());
-        bytes.splice(at..end, more.bytes());
-    }
-    bytes
-}
-
-fn fragments() -> impl Strategy<Value = String> {
-    let known = prop::sample::select(vec![
-        "null",
-        "{}",
-        "[]",
-        "\"\"",
-        "-1",
-        "18446744073709551616",
-        "1e999",
-        "1.5",
-        "\\u0000",
-        "\\ud800",
-        "[[[[[[[[",
-        "\u{7}",
-        "settled",
-        "SETTLED",
-        "outgoing",
-        "incoming",
-        "%",
-        "&secret=",
-        "&relay=ws://",
-        "#",
-        "\u{202e}",
-    ]);
-    prop_oneof![known.prop_map(str::to_owned), any::<String>(), Just(String::new())]
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3_000))]
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
 
+    /// A piece is cut out, and another put in its place.
     #[test]
     fn damaged_seeds(
         seed in 0..SEEDS.len(),
-        damages in proptest::collection::vec((any::<prop::sample::Index>(), 0usize..12, fragments()), 1..4),
+        damages in proptest::collection::vec((any::<prop::sample::Index>(), 0usize..12, ".{0,8}|null|-1|1e999|\\[\\[\\[\\["), 1..4),
     ) {
         let (name, text) = &SEEDS[seed];
-        target(name)(&damaged(text, &damages));
+        let mut bytes = text.as_bytes().to_vec();
+        for (at, length, more) in damages {
+            let at = at.index(bytes.len() + 1);
+            let end = (at + length).min(bytes.len());
+            bytes.splice(at..end, more.bytes());
+        }
+        target(name)(&bytes);
     }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn bytes_and_texts(
-        bytes in proptest::collection::vec(any::<u8>(), 0..300), text in any::<String>(), json in "[{}\\[\\]\":,a-z0-9\\\\]{0,80}",
-    ) {
+    fn any_text(text in any::<String>(), json in "[{}\\[\\]\":,a-z0-9\\\\]{0,80}") {
         for (_, target) in targets::TARGETS {
-            target(&bytes);
             target(text.as_bytes());
             target(json.as_bytes());
-        }
-    }
-
-    /// Fields of any type where NIP-47 wants another.
-    #[test]
-    fn fields_of_other_types(
-        field in prop::sample::select(vec!["type", "state", "preimage", "payment_hash", "amount", "settled_at", "fees_paid"]),
-        value in prop::sample::select(vec![
-            json!(null), json!(true), json!(-1), json!(1.5), json!(u64::MAX), json!(""), json!("x"), json!("00"), json!([[]]), json!({"a": 1}),
-        ]),
-        direction in prop::sample::select(vec!["incoming", "outgoing"]),
-    ) {
-        let mut fields = transaction(direction, "settled");
-        fields[field] = value;
-        target("nwc_response")(json!({"result": fields}).to_string().as_bytes());
-        for kind in ["payment_received", "payment_sent"] {
-            let told = json!({"notification_type": kind, "notification": fields});
-            target("nwc_notification")(told.to_string().as_bytes());
         }
     }
 }

@@ -4,17 +4,15 @@ use std::sync::Arc;
 
 use nostr::{Event, Timestamp};
 use usher_engine::ports::{
-    CompletedPayment, InvoiceStatus, Lightning as _, LightningNotification, LookupCoverage, OutgoingPaymentStatus,
-    Settlement,
+    InvoiceStatus, Lightning as _, LightningNotification, LookupCoverage, OutgoingPaymentStatus, Settlement,
 };
-use usher_faults::lightning::{Behaviour, FaultyNwcService};
+use usher_faults::lightning::Behaviour;
 use usher_protocol::bolt11::Network;
 use usher_protocol::message::Preimage;
 use usher_sandbox::clock::UnixClock;
 use usher_sandbox::lightning::{Encryptions, LightningNetwork, Method};
-use usher_sandbox::relay::EmbeddedRelay;
 
-use crate::backend_under_test::{BackendHandle, LONG, wanted, within};
+use crate::backend_under_test::{LONG, wanted, within};
 use crate::fixture::Fixture;
 
 const REQUEST: u16 = 23_194;
@@ -80,32 +78,13 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
 }
 
 #[tokio::test]
-async fn nip44_is_used_when_both_are_announced() {
+async fn every_encryption() {
     everything(|_| {}, true).await;
-}
-
-#[tokio::test]
-async fn a_wallet_with_nip44_alone() {
-    everything(|behaviour| behaviour.encryptions = Encryptions::Nip44, true).await;
-}
-
-#[tokio::test]
-async fn a_wallet_with_nip04_alone() {
-    everything(|behaviour| behaviour.encryptions = Encryptions::Nip04, false).await;
-}
-
-#[tokio::test]
-async fn nip04_is_used_without_an_announcement() {
     let old = |behaviour: &mut Behaviour| {
         behaviour.encryptions = Encryptions::Nip04;
         behaviour.announces = false;
     };
     tokio::time::timeout(LONG, everything(old, false)).await.expect("its announcement is not waited for each time");
-}
-
-#[tokio::test]
-async fn a_wallet_without_notifications() {
-    everything(|behaviour| behaviour.notifications = false, true).await;
 }
 
 #[tokio::test]
@@ -154,23 +133,6 @@ async fn a_wallet_whose_clock_is_minutes_behind() {
     let made = fixture.client.invoice(1_000).await;
     fixture.user.pay(made.as_str(), None).unwrap();
     assert_eq!(fixture.client.settled().await.0, made.payment_hash());
-}
-
-#[tokio::test]
-async fn at_an_independent_relay_implementation() {
-    let network = LightningNetwork::new();
-    let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 10_000));
-    let relay = EmbeddedRelay::start().await.unwrap();
-    let service = FaultyNwcService::start(&shop, &[relay.url()]).await;
-    service.ready(LONG).await.unwrap();
-    let mut client = BackendHandle::start(&service.url());
-    let made = client.invoice(1_000).await;
-    user.pay(made.as_str(), None).unwrap();
-    assert_eq!(client.settled().await.0, made.payment_hash());
-    let invoice = user.make_invoice(&usher_sandbox::lightning::InvoiceTerms::of(500)).unwrap();
-    let CompletedPayment { preimage, .. } = client.pay(&invoice, within(60)).await.unwrap();
-    assert_eq!(client.sent().await.1.preimage, preimage);
-    assert_eq!(network.executed(invoice.payment_hash()), 1);
 }
 
 #[tokio::test]

@@ -9,7 +9,6 @@ use usher_engine::ports::{
 };
 use usher_engine::testing::ManualClock;
 use usher_faults::lightning::{CallBehaviour, FaultyNwcService, LookupLie};
-use usher_faults::proxy::BreakableProxy;
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::{InvoiceTerms, LightningNetwork, Method};
@@ -84,26 +83,6 @@ async fn a_request_that_was_given_up_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_relay_that_connects_in_time_gets_the_request() {
-    let (port, url) = gone().await;
-    let network = LightningNetwork::new();
-    let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 0));
-    let service = FaultyNwcService::start(&shop, &[&url]).await;
-    let client = BackendHandle::start(&service.url());
-    let invoice = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
-    let back = async {
-        let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
-        // The wallet service may arrive after the request: relays do not keep requests.
-        relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are there");
-        relay
-    };
-    let (paid, relay) = tokio::join!(client.pay(&invoice, within(60)), back);
-    // On a very slow machine it may be reported as not sent; but never both.
-    let asked = relay.metrics().events_of(23_194);
-    assert_eq!(asked, u64::from(paid != Err(LightningError::NotSent)), "{paid:?}");
-}
-
-#[tokio::test]
 async fn an_expired_request_is_not_sent() {
     let fixture = Fixture::set().await;
     let invoice = fixture.external_invoice(1_000);
@@ -165,27 +144,6 @@ async fn a_payment_whose_response_is_lost_is_found_by_a_look_up() {
 }
 
 #[tokio::test]
-async fn a_payment_in_progress_is_pending() {
-    for arrives in [true, false] {
-        let mut fixture = Fixture::set_with(|behaviour| behaviour.holds_payments = true).await;
-        let invoice = fixture.external_invoice(1_000);
-        let hash = invoice.payment_hash();
-        is_unknown(fixture.pay(&invoice, SOON).await);
-        assert_eq!(fixture.client.backend.look_up_payment(hash, None).await, Ok(OutgoingPaymentStatus::Pending));
-        assert_eq!(fixture.service.release_payments(arrives), 1);
-        if arrives {
-            let (told, paid) = fixture.client.sent().await;
-            assert_eq!(told, hash);
-            assert_eq!(fixture.client.backend.look_up_payment(hash, None).await, Ok(OutgoingPaymentStatus::Paid(paid)));
-        } else {
-            assert_eq!(fixture.client.backend.look_up_payment(hash, None).await, Ok(OutgoingPaymentStatus::Failed));
-        }
-        fixture.client.quiet().await;
-        assert_eq!(fixture.network.executed(hash), u32::from(arrives));
-    }
-}
-
-#[tokio::test]
 async fn a_late_response_is_neither_confused_nor_lost() {
     let mut fixture = Fixture::set_with(|behaviour| {
         behaviour.notifications = false;
@@ -216,28 +174,6 @@ async fn a_request_kept_by_the_relay_expires() {
         fixture.client.backend.look_up_payment(invoice.payment_hash(), None).await,
         Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None))
     );
-    assert_eq!(fixture.network.executed(invoice.payment_hash()), 0);
-}
-
-#[tokio::test]
-async fn on_a_connection_that_drops_bytes_the_outcome_is_unknown() {
-    let fixture = Fixture::set().await;
-    let proxy = BreakableProxy::start(fixture.relay.url().trim_start_matches("ws://").to_owned()).await.unwrap();
-    let mut client = BackendHandle::start(&fixture.service.keys().url(&[proxy.ws_url()]));
-    client.until(true).await;
-    client.backend.info().await.unwrap();
-    let before = fixture.relay.metrics().events_of(23_194);
-    proxy.swallow();
-    let invoice = fixture.external_invoice(1_000);
-    is_unknown(client.pay(&invoice, within(1)).await);
-    // The connection works again: whoever lost bytes is disconnected, and the request is not repeated.
-    proxy.restore();
-    assert_eq!(client.notification().await, usher_engine::ports::LightningNotification::Reconnected);
-    assert_eq!(
-        client.backend.look_up_payment(invoice.payment_hash(), None).await,
-        Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None))
-    );
-    assert_eq!(fixture.relay.metrics().events_of(23_194), before + 1);
     assert_eq!(fixture.network.executed(invoice.payment_hash()), 0);
 }
 

@@ -1,9 +1,7 @@
 //! Recovery: what was away comes back and works again by itself.
 
-use std::time::Duration;
-
 use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotification};
-use usher_faults::lightning::{CallBehaviour, FaultyNwcService};
+use usher_faults::lightning::FaultyNwcService;
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_sandbox::lightning::{LightningNetwork, Method};
 
@@ -51,20 +49,6 @@ async fn the_relay_goes_and_comes_back() {
 }
 
 #[tokio::test]
-async fn the_wallet_goes_and_comes_back() {
-    let mut fixture = Fixture::set().await;
-    works(&mut fixture).await;
-    for _ in 0..2 {
-        fixture.service.stop().await;
-        assert!(fixture.client.backend.status().connected);
-        fixture.service.start_again().await;
-        fixture.service.ready(LONG).await.unwrap();
-        works(&mut fixture).await;
-    }
-    fixture.client.quiet().await;
-}
-
-#[tokio::test]
 async fn it_starts_without_relay_and_service_and_finds_them_later() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let (port, url) = (relay.port(), relay.url().to_owned());
@@ -87,48 +71,6 @@ async fn it_starts_without_relay_and_service_and_finds_them_later() {
     // It was never connected before, so nothing could have been missed.
     assert_eq!(client.settled().await.0, made.payment_hash());
     client.quiet().await;
-}
-
-#[tokio::test]
-async fn a_closed_subscription_is_requested_again() {
-    let mut fixture = Fixture::set().await;
-    fixture.relay.set(|quirks| quirks.close_subscriptions_after = Some(Duration::from_millis(100)));
-    let before = fixture.relay.metrics();
-    let again = |reqs: u64| move |metrics: &usher_faults::relay::RelayMetrics| metrics.reqs >= before.reqs + reqs;
-    // More often than one connection allows.
-    fixture.relay.wait_for(LONG, again(15)).await.expect("asked again and again");
-    fixture.relay.set(|quirks| quirks.close_subscriptions_after = None);
-    fixture.client.until(true).await;
-    fixture.relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are back");
-    while let Ok(Some(LightningNotification::Reconnected)) =
-        tokio::time::timeout(crate::backend_under_test::QUIET, async { Some(fixture.client.notification().await) })
-            .await
-    {}
-    works(&mut fixture).await;
-}
-
-#[tokio::test]
-async fn a_dropped_connection_is_made_again() {
-    let mut fixture = Fixture::set().await;
-    fixture.relay.set(|quirks| quirks.drop_every = Some(Duration::from_millis(50)));
-    for _ in 0..2 {
-        // The first connection lasted longer than that.
-        assert_eq!(fixture.client.notification().await, LightningNotification::Reconnected);
-    }
-    fixture.relay.set(|quirks| quirks.drop_every = None);
-    fixture.client.until(true).await;
-    fixture.relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are back");
-    while tokio::time::timeout(crate::backend_under_test::QUIET, fixture.client.notification()).await.is_ok() {}
-    works(&mut fixture).await;
-}
-
-#[tokio::test]
-async fn a_slow_wallet_is_waited_for() {
-    let mut fixture = Fixture::set_with(|behaviour| behaviour.latency = Duration::from_millis(1_500)).await;
-    fixture.service.set(|behaviour| behaviour.on_all(CallBehaviour::Honest));
-    fixture.relay.set(|quirks| quirks.latency = Duration::from_millis(200));
-    works(&mut fixture).await;
-    assert!(fixture.pay(&fixture.external_invoice(100), 60).await.is_ok());
 }
 
 #[tokio::test]

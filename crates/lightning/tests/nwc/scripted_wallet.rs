@@ -119,12 +119,6 @@ impl Wire {
         message
     }
 
-    /// Accepts a subscription that came instead of something else.
-    pub(crate) async fn resubscribed(&mut self, message: &Value) {
-        self.subscription = message[1].as_str().unwrap().to_owned();
-        self.greet().await;
-    }
-
     /// Waits until the backend closes the connection, whatever it sends before.
     pub(crate) async fn ended(&mut self) {
         while let Some(Ok(_)) = tokio::time::timeout(LONG, self.socket.next()).await.expect("an end in time") {}
@@ -148,11 +142,6 @@ impl Wire {
 
     pub(crate) async fn eose(&mut self) {
         self.send(&json!(["EOSE", self.subscription])).await;
-    }
-
-    /// Closes the subscription.
-    pub(crate) async fn closed(&mut self, reason: &str) {
-        self.send(&json!(["CLOSED", self.subscription, reason])).await;
     }
 
     /// Acknowledges or refuses an event.

@@ -42,15 +42,6 @@ fn shows_none(shown: &str, secrets: &[String]) {
     }
 }
 
-#[test]
-fn secrets_would_be_detected() {
-    let (app, wallet) = (Keys::generate(), Keys::generate());
-    let found = std::panic::catch_unwind(|| {
-        shows_none(&format!("x{}y", app.secret_key().to_secret_hex()), &secrets(&app, &wallet));
-    });
-    assert!(found.is_err());
-}
-
 #[tokio::test]
 async fn public_types() {
     let scripted = ScriptedWallet::start().await;

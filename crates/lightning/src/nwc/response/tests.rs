@@ -1,4 +1,3 @@
-use proptest::prelude::*;
 use serde_json::json;
 use usher_protocol::message::Preimage;
 
@@ -28,9 +27,15 @@ fn a_refusal_is_definite_only_by_its_code() {
         ("RESTRICTED", false),
         ("UNAUTHORIZED", false),
         ("NOT_IMPLEMENTED", false),
+        ("NOT_FOUND", false),
     ] {
         assert_eq!(refusal(code), LightningError::Refused { again, reason: format!("no ({code})") });
     }
+    let message = format!("no\u{1b}[2J\r\n{}", "x".repeat(10_000));
+    let said = answer(&json!({"error": {"code": "RESTRICTED", "message": message}})).paid();
+    let Err(LightningError::Refused { reason, .. }) = said else { panic!("{said:?}") };
+    assert!(reason.starts_with("no[2Jxxx") && reason.ends_with("(RESTRICTED)") && reason.len() < 300, "{reason}");
+    assert!(!reason.chars().any(char::is_control), "{reason}");
     assert_eq!(refusal("PAYMENT_FAILED"), LightningError::Failed("no (PAYMENT_FAILED)".to_owned()));
     for code in ["INTERNAL", "OTHER", "", "insufficient_balance", "NEW"] {
         assert!(matches!(refusal(code), LightningError::Unknown(_)), "{code}");
@@ -195,7 +200,19 @@ fn a_payment_is_paid_only_with_its_preimage() {
         OutgoingPaymentStatus::Unknown(LookupCoverage::None),
         "somebody else may have paid it"
     );
-    assert!(answer(&json!({"result": {"preimage": "x"}})).paid().is_err());
+    for unproven in [
+        json!({"preimage": "x"}),
+        json!({"preimage": ""}),
+        json!({"preimage": null}),
+        json!({"preimage": "00"}),
+        json!({"preimage": "z".repeat(64)}),
+        json!({"preimage": 7, "fees_paid": 1}),
+        json!({"payment_hash": hash.to_string()}),
+        json!(true),
+    ] {
+        let said = answer(&json!({"result_type": "pay_invoice", "result": unproven})).paid();
+        assert!(matches!(said, Err(LightningError::Unknown(_))), "{unproven}: {said:?}");
+    }
 }
 
 #[test]
@@ -226,7 +243,24 @@ fn notifications() {
     let paid = CompletedPayment { preimage, fees_paid: Some(1) };
     assert_eq!(told("payment_sent", fields), Ok(Some(Notification::Sent(hash, paid))));
     assert_eq!(told("something_else", json!(null)), Ok(None));
-    assert_eq!(told("payment_received", json!({})), Err(InvalidResponse));
+    for invalid in [
+        json!({}),
+        json!(null),
+        json!("paid"),
+        json!({"payment_hash": 7}),
+        json!({"payment_hash": "00"}),
+        json!({"preimage": preimage.to_hex()}),
+    ] {
+        assert_eq!(told("payment_received", invalid.clone()), Err(InvalidResponse), "{invalid}");
+        assert_eq!(told("payment_sent", invalid.clone()), Err(InvalidResponse), "{invalid}");
+    }
+    assert_eq!(told("payment_sent", json!({"payment_hash": hash.to_string(), "preimage": "00"})), Err(InvalidResponse));
+    assert_eq!(told("PAYMENT_RECEIVED", json!({"payment_hash": hash.to_string()})), Ok(None));
+    for text in
+        ["null", "[]", "{}", "not JSON", r#"{"notification_type":7}"#, r#"{"notification_type":"payment_sent"}"#]
+    {
+        assert_eq!(Notification::parse(text), Err(InvalidResponse), "{text}");
+    }
 }
 
 #[test]
@@ -260,36 +294,19 @@ fn a_response_to_another_method_proves_nothing() {
     // It could not read the request.
     let unread = answer(&json!({"result_type": "", "error": {"code": "UNAUTHORIZED", "message": ""}}));
     assert!(matches!(unread.paid(), Err(LightningError::Refused { again: false, .. })));
+    for unread in [
+        "null",
+        "[]",
+        "\"settled\"",
+        "{\"error\":\"RATE_LIMITED\"}",
+        "{\"error\":{\"code\":5}}",
+        "{\"result_type\":7,\"result\":{}}",
+    ] {
+        let proves = |answer: Response| answer.invoice_status(hash).is_ok() || answer.outgoing_status(hash).is_ok();
+        assert!(!Response::parse(unread).is_ok_and(proves), "{unread}");
+    }
     for nothing in [json!({}), json!("settled"), json!([]), json!(7), json!({"hello": 1})] {
         let said = answer(&json!({"result": nothing}));
         assert!(said.invoice_status(hash).is_err() && said.outgoing_status(hash).is_err(), "{nothing}");
-    }
-}
-
-#[test]
-fn debug_shows_no_preimage() {
-    let (preimage, _) = hash();
-    let shown = format!("{:?}", answer(&json!({"result": {"preimage": preimage.to_hex()}})));
-    assert!(!shown.contains(&preimage.to_hex()), "{shown}");
-}
-
-#[test]
-fn announcements() {
-    let told =
-        Announcement::read("pay_invoice get_info", Some("nip44_v2 nip04"), Some("payment_received payment_sent"));
-    assert!(told.nip44 && told.sends_notifications);
-    assert_eq!(told.methods, ["pay_invoice", "get_info"]);
-    assert_eq!(Announcement::read("", None, None), Announcement::default());
-}
-
-proptest! {
-    #[test]
-    fn nothing_a_wallet_writes_is_a_panic(text in ".{0,80}") {
-        let (_, hash) = hash();
-        if let Ok(answer) = Response::parse(&text) {
-            let _ = (answer.invoice(), answer.paid(), answer.balance(), answer.info());
-            let _ = (answer.invoice_status(hash), answer.outgoing_status(hash));
-        }
-        let _ = Notification::parse(&text);
     }
 }
