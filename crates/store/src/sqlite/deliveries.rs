@@ -301,32 +301,3 @@ pub(crate) fn count(connection: &Connection) -> Result<DeliveryCounts, SqliteFai
         })
         .during("count deliveries")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::schema;
-    use super::*;
-
-    fn plan(sql: &str) -> Vec<String> {
-        let mut connection = Connection::open_in_memory().unwrap();
-        schema::migrate(&mut connection, schema::MIGRATIONS).unwrap();
-        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-        let blank = vec![&0 as &dyn ToSql; statement.parameter_count()];
-        let steps = statement.query_map(&*blank, |row| row.get(3)).unwrap();
-        steps.collect::<Result<_, _>>().unwrap()
-    }
-
-    /// None of these statements sorts or reads rows that it does not return, so the number of deliveries does not matter.
-    #[test]
-    fn delivery_queries_use_an_index() {
-        const EVENT: &str = "SEARCH e USING PRIMARY KEY (stream=? AND idx=?) LEFT-JOIN";
-        assert_eq!(plan(NEXT), ["SEARCH d USING INDEX deliveries_queue (queue=?)", EVENT]);
-        assert_eq!(plan(PAGE), ["SEARCH d USING INDEX deliveries_status (status=? AND (stream,idx)>(?,?))", EVENT]);
-        assert_eq!(plan(ONE), ["SEARCH d USING PRIMARY KEY (stream=? AND idx=?)", EVENT]);
-        let queues = "SEARCH deliveries USING COVERING INDEX deliveries_queue (queue>?)";
-        assert_eq!(plan(PENDING_QUEUES), [queues]);
-        assert_eq!(plan(AGAIN), ["SEARCH deliveries USING PRIMARY KEY (stream=? AND idx=?)"]);
-        let hurry = "SEARCH deliveries USING COVERING INDEX deliveries_queue (queue=? AND idx<?)";
-        assert_eq!(plan(HURRY)[0], hurry);
-    }
-}

@@ -249,23 +249,3 @@ pub(crate) fn user_signer(
         .during(DURING)?;
     Ok(stored.flatten().map(SignerSession))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::schema;
-    use super::*;
-
-    #[test]
-    fn loading_open_operations_uses_a_covering_index() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        schema::migrate(&mut connection, schema::MIGRATIONS).unwrap();
-        let plan: Vec<String> = connection
-            .prepare(&format!("EXPLAIN QUERY PLAN {OPEN_OPERATIONS}"))
-            .unwrap()
-            .query_map(params![[0_u8; 16], 10], |row| row.get(3))
-            .unwrap()
-            .collect::<Result<_, _>>()
-            .unwrap();
-        assert_eq!(plan, ["SEARCH operations USING COVERING INDEX operations_open (id>?)"]);
-    }
-}

@@ -164,25 +164,3 @@ fn contains(value: ValueRef<'_>, text: &str) -> bool {
         _ => false,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::schema;
-    use super::*;
-
-    #[test]
-    fn searches_walk_through_primary_keys() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        schema::migrate(&mut connection, schema::MIGRATIONS).unwrap();
-        let plan = |sql: &str, parameters: usize| -> Vec<String> {
-            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-            let parameters = rusqlite::params_from_iter(vec![0; parameters]);
-            statement.query_map(parameters, |row| row.get(3)).unwrap().collect::<Result<_, _>>().unwrap()
-        };
-        let operations = "SELECT id, state FROM operations WHERE id > ?1 AND length(id) = 16 ORDER BY id LIMIT ?2";
-        assert_eq!(plan(operations, 2), ["SEARCH operations USING INDEX sqlite_autoindex_operations_1 (id>?)"]);
-        let events = "SELECT stream, idx, at, data FROM events WHERE (stream, idx) > (?1, ?2) AND length(stream) = 16
-             ORDER BY stream, idx LIMIT ?3";
-        assert_eq!(plan(events, 3), ["SEARCH events USING PRIMARY KEY ((stream,idx)>(?,?))"]);
-    }
-}

@@ -84,20 +84,6 @@ async fn close_commits_queued_work() {
     }
 }
 
-/// Dropped without being closed, and inside an asynchronous task.
-#[tokio::test]
-async fn drop_closes_the_store() {
-    let folder = DatabaseFolder::new();
-    for n in 0..5 {
-        let store = folder.open();
-        commit_done(&store, create(id(n))).await;
-    }
-    let store = folder.open();
-    for n in 0..5 {
-        assert!(store.operation(id(n)).await.unwrap().is_some());
-    }
-}
-
 /// The smallest queue there is delays, and neither loses nor blocks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn full_queue_makes_callers_wait() {
@@ -210,4 +196,18 @@ async fn torn_log_contains_a_prefix_of_the_commits() {
     }
     assert!(counts.is_sorted(), "{counts:?}");
     assert_eq!((counts.first(), counts.last()), (Some(&0), Some(&10)));
+}
+
+#[tokio::test]
+async fn check_writes_to_the_database() {
+    let folder = DatabaseFolder::new();
+    let store = folder.open();
+    let log = || std::fs::metadata(folder.beside("-wal")).map_or(0, |file| file.len());
+    let before = log();
+    store.check().await.unwrap();
+    assert!(log() > before, "a check that writes nothing does not tell whether writing works");
+    store.close().await;
+    assert!(matches!(store.check().await, Err(StoreError::Closed)));
+    // And changes nothing: the file is taken by the same version.
+    folder.open().check().await.unwrap();
 }

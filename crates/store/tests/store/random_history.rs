@@ -1,9 +1,5 @@
 //! Random histories: every engine returns the same results as the model, in any order of calls and across restarts.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
-
-mod subjects;
-
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
@@ -444,7 +440,7 @@ proptest! {
 
     #[test]
     fn sqlite_results_match_the_model(history in vec(action(), 1..24)) {
-        run(subjects::sqlite(), history)?;
+        run(crate::subjects::sqlite(), history)?;
     }
 }
 
@@ -454,6 +450,6 @@ proptest! {
 
     #[test]
     fn postgres_results_match_the_model(history in vec(action(), 1..24)) {
-        run(subjects::postgres(), history)?;
+        run(crate::subjects::postgres(), history)?;
     }
 }

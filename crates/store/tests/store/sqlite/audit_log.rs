@@ -33,7 +33,8 @@ async fn after(sql: &str) -> [Option<AuditFault>; 2] {
     folder.raw().execute_batch(&format!("{UNLOCKED}{sql}")).unwrap();
     let inspected = fault(&DatabaseInspection::open(&folder.path()).unwrap(), None).await;
     // The triggers are missing: the service would say so, and refuse.
-    let triggers = include_str!("../../migrations/sqlite/0021_audit_log.sql").split_once("CREATE TRIGGER").unwrap().1;
+    let triggers =
+        include_str!("../../../migrations/sqlite/0021_audit_log.sql").split_once("CREATE TRIGGER").unwrap().1;
     folder.raw().execute_batch(&format!("CREATE TRIGGER{triggers}")).unwrap();
     let store = folder.open();
     assert_eq!(fault(&store, None).await, inspected, "{sql}");
@@ -121,7 +122,8 @@ async fn what_was_changed_is_not_removed_by_retention() {
         .raw()
         .execute_batch(&format!("{UNLOCKED} UPDATE audit_log SET at = 0 WHERE sequence BETWEEN 6 AND 9"))
         .unwrap();
-    let triggers = include_str!("../../migrations/sqlite/0021_audit_log.sql").split_once("CREATE TRIGGER").unwrap().1;
+    let triggers =
+        include_str!("../../../migrations/sqlite/0021_audit_log.sql").split_once("CREATE TRIGGER").unwrap().1;
     folder.raw().execute_batch(&format!("CREATE TRIGGER{triggers}")).unwrap();
     let store = folder.open();
     assert_eq!(store.forget_audit_entries(UnixMillis(100), 10, &audit_key()).await.unwrap(), 2);

@@ -25,17 +25,3 @@ async fn a_pooler_that_shares_sessions_is_refused_in_words() {
     assert!(matches!(refused, PostgresOpenError::Unusable(PostgresFailure::SharedSession)), "{refused:?}");
     assert!(chain(&refused).contains("session mode"), "{}", chain(&refused));
 }
-
-#[tokio::test]
-async fn a_wrong_password_or_name_says_which_setting_is_wrong() {
-    let place = Place::new().await;
-    let url = place.server.url(&place.database);
-    for (wrong, said) in [
-        (url.replace(place.server.password(), "wrong"), "the user or password of database.url"),
-        (url.replace(&place.database, "not_there"), "that database.url names is not there"),
-    ] {
-        let options = PostgresOptions { url: wrong.into(), ..place.options() };
-        let text = chain(&Lease::connect(&options).await.unwrap_err());
-        assert!(text.contains(said) && !text.contains(place.server.password()), "{text}");
-    }
-}

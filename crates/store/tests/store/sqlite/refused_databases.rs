@@ -99,22 +99,6 @@ fn unwritable_path_is_named() {
     assert!(matches!(refused("/".as_ref()), OpenError::File { .. }));
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn read_only_directory_is_named() {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    let folder = DatabaseFolder::new();
-    fs::set_permissions(folder.directory.path(), fs::Permissions::from_mode(0o500)).unwrap();
-    // To a privileged user permissions are no obstacle: take a directory in which nobody can make a file.
-    let privileged = fs::write(folder.directory.path().join("probe"), "").is_ok();
-    let path = if privileged { "/proc/usher.db".into() } else { folder.path() };
-    let error = refused(&path);
-    assert!(matches!(error, OpenError::File { .. }), "{error:?}");
-    assert!(chain(&error).contains(&*path.to_string_lossy()), "{}", chain(&error));
-    fs::set_permissions(folder.directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
-}
-
 #[cfg(unix)]
 #[test]
 fn only_the_owner_can_read_the_files() {

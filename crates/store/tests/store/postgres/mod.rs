@@ -1,7 +1,5 @@
 //! What only PostgreSQL can get wrong: the lease, lost connections, the server's refusals.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
-
 mod audit_log;
 mod connection;
 mod damage;

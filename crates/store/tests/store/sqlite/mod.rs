@@ -1,12 +1,9 @@
 //! What only SQLite can get wrong: its file, its locks, its disk.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
-
 mod audit_log;
 mod damaged_rows;
 mod full_database;
 mod lifecycle;
-mod metrics;
 mod refused_databases;
 
 use std::path::{Path, PathBuf};

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::sync::OnceLock;
 
-use proptest::prelude::*;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
     Commit, CounterAdvance, DeliveryStatus, DeliveryStore as _, IdempotencyStore as _, OutboxChange, SettingStore as _,
@@ -14,9 +12,9 @@ use usher_store::conformance::{
     accepted, commit_done, create, event, event as event_of, given_up, id, idempotency_key, inbound, key, message,
     new_record, proof, proof_id, public_key, step, ticket_job, ticket_step,
 };
-use usher_store::{DatabaseInspection, OpenError, SqliteStore};
+use usher_store::{DatabaseInspection, OpenError};
 
-use super::{DatabaseFolder, chain, open};
+use super::{DatabaseFolder, open};
 
 async fn filled() -> DatabaseFolder {
     let folder = DatabaseFolder::new();
@@ -52,64 +50,6 @@ async fn filled() -> DatabaseFolder {
     }
     store.close().await;
     folder
-}
-
-/// Asks and does everything; says whether anything failed.
-async fn exercise(store: &SqliteStore) -> bool {
-    let mut failed = store.open_operations(None, 1_000).await.is_err();
-    for n in 0..60 {
-        failed |= store.operation(id(n)).await.is_err();
-        failed |= store.events(id(n), 0, 10).await.is_err();
-        failed |= store.outbox(id(n)).await.is_err();
-        failed |= store.user_relays(&public_key(n)).await.is_err();
-        failed |=
-            store.commit(Commit { finished: true, inbound: vec![inbound(100 + n)], ..step(id(n), 1) }).await.is_err();
-        failed |= store.next_delivery(id(n)).await.is_err();
-        failed |= store.record_attempt(accepted(id(n), 0, n)).await.is_err();
-        failed |= store.retry_delivery(id(n), 1, UnixMillis(n), None).await.is_err();
-        failed |= store.idempotency_record(&idempotency_key(n)).await.is_err();
-        failed |= store.add_idempotency_record(new_record(n, n, n)).await.is_err();
-        failed |= store.setting(&n.to_string()).await.is_err();
-        failed |= store.set_setting(&n.to_string(), None).await.is_err();
-    }
-    for n in 0..60 {
-        failed |= store.ticket_job(ticket_job(n)).await.is_err();
-        failed |= store.proof_claim(proof_id(1_000 + n)).await.is_err();
-        failed |= store.ticket_counter("https://m", &n.to_string()).await.is_err();
-        failed |= store.proofs(&[proof_id(n)]).await.is_err();
-        let step = TicketCommit { reserve: vec![proof_id(n)], finished: true, ..ticket_step(n, 1) };
-        failed |= store.commit_tickets(step).await.is_err();
-    }
-    failed |= store.unfinished_ticket_jobs(None, 1_000).await.is_err();
-    failed |= store.free_proofs("https://m", "sat", 1_000).await.is_err();
-    failed |= store.ticket_balances().await.is_err();
-    failed |= store.remove_ticket_jobs(UnixMillis(u64::MAX), 1_000).await.is_err();
-    for status in DeliveryStatus::ALL {
-        failed |= store.deliveries(status, None, 1_000).await.is_err();
-    }
-    failed |= store.pending_queues(None, 1_000).await.is_err();
-    failed |= store.count_deliveries().await.is_err();
-    failed |= store.forget_deliveries(UnixMillis(u64::MAX), 1_000).await.is_err();
-    failed |= store.remove_idempotency_records(UnixMillis(u64::MAX), 1_000).await.is_err();
-    failed |= store.forget_user_relays(UnixMillis(u64::MAX), 1_000).await.is_err();
-    failed |= store.remove_finished(UnixMillis(u64::MAX), 1_000).await.is_err();
-    failed |= store.forget_inbound(UnixMillis(u64::MAX), 1_000).await.is_err();
-    store.close().await;
-    failed
-}
-
-#[tokio::test]
-async fn truncated_file_is_an_error() {
-    let folder = filled().await;
-    let whole = fs::read(folder.path()).unwrap();
-    for length in [1, 99, 100, 512, 4_096, whole.len() / 2, whole.len() - 4_096] {
-        let folder = DatabaseFolder::new();
-        fs::write(folder.path(), &whole[..length]).unwrap();
-        match open(&folder.path()) {
-            Err(error) => assert!(!chain(&error).is_empty()),
-            Ok(store) => assert!(exercise(&store).await, "{length} of {} bytes and nothing noticed", whole.len()),
-        }
-    }
 }
 
 #[tokio::test]
@@ -344,14 +284,6 @@ fn in_use_check_does_not_disturb_the_database() {
     drop(folder.open());
 }
 
-#[test]
-fn only_regular_files_are_inspected() {
-    let folder = DatabaseFolder::new();
-    fs::create_dir(folder.path()).unwrap();
-    let error = DatabaseInspection::open(&folder.path()).unwrap_err();
-    assert!(chain(&error).ends_with("not a regular file"), "{error}");
-}
-
 #[tokio::test]
 async fn corrupt_file_is_distinguished_from_a_damaged_row() {
     let folder = filled().await;
@@ -368,28 +300,4 @@ async fn corrupt_file_is_distinguished_from_a_damaged_row() {
     let failed = store.events(id(1), 0, 10).await;
     assert!(matches!(failed, Err(StoreError::Failed(_))), "{failed:?}");
     assert!(store.check().await.is_err(), "it is not well any more");
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn flipped_bytes_never_panic(flips in prop::collection::vec((any::<prop::sample::Index>(), 1..=255_u8), 1..40)) {
-        static WHOLE: OnceLock<Vec<u8>> = OnceLock::new();
-
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let whole = WHOLE.get_or_init(|| fs::read(runtime.block_on(filled()).path()).unwrap());
-        runtime.block_on(async {
-            let folder = DatabaseFolder::new();
-            let mut bytes = whole.clone();
-            for (index, flip) in flips {
-                let length = bytes.len();
-                bytes[index.index(length)] ^= flip;
-            }
-            fs::write(folder.path(), bytes).unwrap();
-            if let Ok(store) = open(&folder.path()) {
-                exercise(&store).await;
-            }
-        });
-    }
 }

@@ -1,9 +1,5 @@
 //! Runs the conformance suite against SQLite, PostgreSQL and the store in memory.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
-
-mod subjects;
-
 mod sqlite {
     usher_store::store_conformance!(crate::subjects::sqlite);
 }

@@ -1,7 +1,5 @@
 //! `usher store copy`: everything arrives, and never two databases can be used.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -24,13 +24,8 @@ async fn every_change_is_found_and_the_first_wrong_entry_is_named() {
     }
     assert_eq!(fault(&*store).await, None);
     place.psql("ALTER TABLE audit_log DISABLE TRIGGER audit_log_kept").await;
-    place.psql("UPDATE audit_chain SET sequence = 8 WHERE bound = 'last'").await;
-    assert_eq!(fault(&*store).await, Some(AuditFault::End(10)));
-    // The service goes on.
-    store.add_audit_entry(audit_entry(11)).await.unwrap();
-    assert_eq!(fault(&*store).await, Some(AuditFault::Changed(11)));
     place.psql("DELETE FROM audit_log WHERE sequence > 9").await;
-    assert_eq!(fault(&*store).await, Some(AuditFault::CutAtEnd(10, 11)));
+    assert_eq!(fault(&*store).await, Some(AuditFault::CutAtEnd(10, 10)));
     place.psql("DELETE FROM audit_log WHERE sequence = 7").await;
     assert_eq!(fault(&*store).await, Some(AuditFault::Missing(7)));
     place.psql("UPDATE audit_log SET at = at - 1 WHERE sequence = 5").await;

@@ -1,7 +1,6 @@
 //! A TCP proxy between a store and its database that breaks at a COMMIT.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -42,8 +41,6 @@ struct State {
     refuses: Mutex<bool>,
     /// While it is set, nothing is forwarded and nothing is cut.
     is_silent: watch::Sender<bool>,
-    /// How long each piece of a request is held back.
-    latency: Mutex<Duration>,
     release: Notify,
     /// What the server said to a delayed transaction.
     said: Mutex<Vec<u8>>,
@@ -93,11 +90,6 @@ impl Proxy {
         self.state.is_silent.send_replace(is_silent);
     }
 
-    /// How long everything takes on its way to the server.
-    pub(crate) fn latency(&self, latency: Duration) {
-        *self.state.latency.lock() = latency;
-    }
-
     /// Forwards the delayed transaction, and returns what the server said to it.
     pub(crate) async fn release(&self) -> Vec<u8> {
         self.state.release.notify_one();
@@ -132,8 +124,6 @@ async fn forward_requests(
             Ok(read) => &buffer[..read],
         };
         drop(state.is_silent.subscribe().wait_for(|is_silent| !is_silent).await);
-        let latency = *state.latency.lock();
-        tokio::time::sleep(latency).await;
         // Held back while it may be a part of the transaction with the fault.
         transaction.extend_from_slice(read);
         let commit = transaction.windows(COMMIT.len()).position(|window| window == COMMIT);

@@ -1,0 +1,10 @@
+//! The stores: one conformance suite, what only one of them can get wrong, and copies from one to the other.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
+
+mod conformance;
+mod copy;
+mod postgres;
+mod random_history;
+mod sqlite;
+mod subjects;
