@@ -281,33 +281,23 @@ mod tests {
     }
 
     #[test]
-    fn a_healthy_node_warns_of_nothing() {
-        assert!(codes(&state(), &HEALTHY).is_empty());
-        let new = NodeState { channels: ChannelCounts::default(), capacity: 0, inbound: 0, ..state() };
-        assert!(codes(&new, &HEALTHY).is_empty(), "the provider opens the first channel");
-    }
-
-    #[test]
-    fn inbound_is_warned_of_before_it_runs_out() {
-        let little = NodeState { inbound: 199_999, ..state() };
-        assert_eq!(codes(&little, &HEALTHY), ["low_inbound"]);
-        let text = &warnings(&little, &Situation { has_provider: false, ..HEALTHY })[0].text;
-        assert!(text.contains("199999 msat") && text.contains("cannot be received"), "{text}");
-    }
-
-    #[test]
-    fn what_keeps_the_node_from_receiving_is_warned_of() {
-        assert_eq!(codes(&state(), &Situation { runs: false, ..HEALTHY }), ["not_running"]);
-        assert_eq!(codes(&NodeState { synced_at: None, ..state() }, &HEALTHY), ["not_synced"]);
-        assert_eq!(codes(&state(), &Situation { provider_is_away: true, ..HEALTHY }), ["provider_away"]);
-        let alone = NodeState { channels: ChannelCounts { usable: 0, unusable: 1 }, inbound: 0, ..state() };
-        assert_eq!(codes(&alone, &Situation { has_provider: false, ..HEALTHY }), ["cannot_receive"]);
-    }
-
-    #[test]
-    fn a_forced_closure_is_warned_of_for_a_week() {
+    fn what_the_node_warns_of() {
         let closed = |at| Situation { forced_closure: Some(at), ..HEALTHY };
-        assert_eq!(codes(&state(), &closed(999_000)), ["forced_closure"]);
-        assert!(codes(&state(), &closed(1_000_000 - WARN_OF_CLOSURE - 1)).is_empty());
+        let new = NodeState { channels: ChannelCounts::default(), capacity: 0, inbound: 0, ..state() };
+        let alone = NodeState { channels: ChannelCounts { usable: 0, unusable: 1 }, inbound: 0, ..state() };
+        for (state, situation, expected) in [
+            (state(), HEALTHY, &[][..]),
+            // The provider opens the first channel.
+            (new, HEALTHY, &[]),
+            (NodeState { inbound: 199_999, ..state() }, HEALTHY, &["low_inbound"]),
+            (state(), Situation { runs: false, ..HEALTHY }, &["not_running"]),
+            (NodeState { synced_at: None, ..state() }, HEALTHY, &["not_synced"]),
+            (state(), Situation { provider_is_away: true, ..HEALTHY }, &["provider_away"]),
+            (alone, Situation { has_provider: false, ..HEALTHY }, &["cannot_receive"]),
+            (state(), closed(999_000), &["forced_closure"]),
+            (state(), closed(1_000_000 - WARN_OF_CLOSURE - 1), &[]),
+        ] {
+            assert_eq!(codes(&state, &situation), expected);
+        }
     }
 }

@@ -1,10 +1,7 @@
 //! An invoice that cannot be paid is never handed out.
 
-use std::sync::Arc;
-
 use tempfile::TempDir;
-use usher_embedded_lightning::{EmbeddedLightning, StartError};
-use usher_engine::ports::{Lightning as _, LightningError, SystemClock};
+use usher_engine::ports::{Lightning as _, LightningError};
 use usher_lightning_network::{Fees, Network};
 
 use crate::fixture::{Fixture, Setup, bolt11, until, wanted};
@@ -102,7 +99,4 @@ async fn the_start_does_not_wait_for_the_chain() {
         }
     };
     tokio::time::timeout(crate::fixture::LONG, made).await.expect("an invoice once the chain is known");
-
-    let second = EmbeddedLightning::start(setup.options(), Arc::new(SystemClock)).await;
-    assert!(matches!(second, Err(StartError::Store(_))), "one process at a time");
 }

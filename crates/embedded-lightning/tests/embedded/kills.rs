@@ -16,18 +16,13 @@ use crate::fixture::{Fixture, LONG, bolt11, follow, invoice, until};
 const AMOUNT: u64 = 5_000_000;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_before_the_library_has_the_payment_pays_nothing() {
-    kill_and_check("before-lightning-send=return").await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_kill_after_the_library_has_the_payment() {
-    kill_and_check("after-lightning-send=return").await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_kill_before_the_event_is_acknowledged() {
-    kill_and_check("before-lightning-event-handled=return").await;
+async fn a_kill_beside_the_library() {
+    let mut fixture = Fixture::start_funded().await;
+    for fail_point in
+        ["before-lightning-send=return", "after-lightning-send=return", "before-lightning-event-handled=return"]
+    {
+        kill_and_check_in(&mut fixture, fail_point).await;
+    }
 }
 
 /// The first writes of a payment: its record, the channel, the list of channels, the library's list of payments …
@@ -45,11 +40,6 @@ async fn a_write_that_fails_stops_the_node_and_loses_nothing() {
     for write in [0, 2] {
         kill_and_check_in(&mut fixture, &format!("before-lightning-write={write}*off->return(fail)")).await;
     }
-}
-
-async fn kill_and_check(fail_point: &str) {
-    let mut fixture = Fixture::start_funded().await;
-    kill_and_check_in(&mut fixture, fail_point).await;
 }
 
 /// Pays an invoice in another process that ends at `fail_point`; then starts the node here and follows the payment to its

@@ -1,6 +1,5 @@
 //! What the operator sees of the node, and does with its channels.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use ldk_node::bitcoin::{Address, Amount};
@@ -131,12 +130,4 @@ async fn a_channel_is_not_opened_with_coins_of_another() {
     until_state(&fixture, "two open channels", |state| state.channels.usable == 2).await;
     let state = fixture.backend.state().await.unwrap();
     assert!(state.on_chain < 3_000_000_000 && state.on_chain > 2_990_000_000, "{state:?}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_is_away_is_warned_of() {
-    let fixture = Fixture::start().await;
-    let provider = Arc::clone(fixture.network.provider.node());
-    tokio::task::spawn_blocking(move || provider.stop()).await.unwrap().unwrap();
-    until_state(&fixture, "warning of the provider", |state| codes(state).contains(&"provider_away")).await;
 }

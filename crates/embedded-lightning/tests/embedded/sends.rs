@@ -263,17 +263,10 @@ async fn a_transaction_that_the_chain_source_refuses_is_published_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_before_the_transaction_is_stored_sends_nothing() {
-    kill_and_check("before-on-chain-record=return").await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_kill_after_the_transaction_is_stored_sends_it() {
-    kill_and_check("after-on-chain-record=return").await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_kill_at_each_write_of_an_order() {
+async fn a_kill_at_each_instant_of_an_order() {
+    for fail_point in ["before-on-chain-record=return", "after-on-chain-record=return"] {
+        kill_and_check(fail_point).await;
+    }
     for write in soak::chosen(4) {
         kill_and_check(&format!("before-lightning-write={write}*off->return")).await;
     }

@@ -5,7 +5,7 @@ use usher_engine::ports::{TicketJobId, TicketWallet as _, Token, TokenState};
 use usher_mint::{KeysetVersion, MintOptions, QuotePayment, Rotation};
 use usher_tickets::CashuWallet;
 
-use crate::fixture::{World, id, minted, settled, without_dleq};
+use crate::fixture::{World, id, minted, settled, unspent, without_dleq};
 
 /// Every edge of a job.
 const EDGES: [&str; 14] = [
@@ -55,17 +55,6 @@ async fn perform(
         Operation::Verify | Operation::VerifyBySwap => wallet.verify(id, &terms).await.ok().map(Some),
         Operation::Withdraw => wallet.withdraw(id, &world.withdraw_terms("sat", 11)).await.ok().map(Some),
     }
-}
-
-/// What the unspent ones among these tokens are worth.
-async fn unspent(wallet: &CashuWallet, tokens: &[Token]) -> u64 {
-    let mut value = 0;
-    for token in tokens {
-        if wallet.token_state(token).await.unwrap() == TokenState::Unspent {
-            value += wallet.read_token(token).unwrap().amount;
-        }
-    }
-    value
 }
 
 async fn crash_everywhere(fee: u64, version: KeysetVersion) {

@@ -5,14 +5,8 @@ use std::time::Duration;
 use fail::FailScenario;
 use usher_engine::ports::{TicketError, TicketStore as _, TicketWallet as _};
 use usher_faults::mint::FaultyMint;
-use usher_tickets::CashuWallet;
 
-use crate::fixture::{LONG, World, faulty_world, id, own_points, points, settled, without_dleq};
-
-async fn balance(wallet: &CashuWallet) -> (u64, u64) {
-    let balances = wallet.balances().await.unwrap();
-    balances.first().map_or((0, 0), |balance| (balance.amount, balance.set_aside))
-}
+use crate::fixture::{LONG, World, balance, faulty_world, id, own_points, points, settled, without_dleq};
 
 /// The mint falsely calls the largest proof of 63 spent.
 async fn false_spent(world: &World, proxy: &FaultyMint) {

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use sha2::Sha512;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{State, TicketCommit, TicketCommitted, TicketStore as _, TicketWallet as _};
-use usher_faults::mint::{Fault, FaultyMint, MintRoute};
+use usher_faults::mint::{Fault, MintRoute};
 use usher_tickets::SecretsOf;
 
-use crate::fixture::{KEY, World, id, new_store, settled, wallet_on};
+use crate::fixture::{KEY, faulty_world, id, new_store, settled, wallet_on};
 
 /// Secret and blinding factor of a development build's own proof.
 fn old_output(keyset: Id, counter: u32) -> (Secret, SecretKey) {
@@ -24,9 +24,7 @@ fn old_output(keyset: Id, counter: u32) -> (Secret, SecretKey) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn their_jobs_finish_with_the_secrets_that_were_stored_and_their_tickets_are_restored() {
-    let mut world = World::new().await;
-    let proxy = FaultyMint::start(world.url.clone()).await.unwrap();
-    world.url = proxy.url();
+    let (world, proxy) = faulty_world().await;
     let wallet = world.wallet_with(|options| options.wait = Duration::from_secs(2)).await;
     let token = world.token(&wallet, "sat", 37).await;
     proxy.set(MintRoute::Swap, Fault::Drop);

@@ -3,20 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use usher_engine::ports::{TicketError, TicketWallet as _, Token, TokenFault, TokenState};
-use usher_faults::mint::{FalseResponse, Fault, FaultyMint, Garbage, MintRoute};
-use usher_mint::MintOptions;
+use usher_engine::ports::{TicketError, TicketWallet as _, Token, TokenFault};
+use usher_faults::mint::{FalseResponse, Fault, Garbage, MintRoute};
 use usher_tickets::CashuWallet;
 
-use crate::fixture::{LONG, World, id, minted, settled, without_dleq};
-
-/// A world whose wallets reach the mint through a proxy that can misbehave.
-async fn world(options: MintOptions) -> (World, FaultyMint) {
-    let mut world = World::with(options).await;
-    let proxy = FaultyMint::start(world.url.clone()).await.unwrap();
-    world.url = proxy.url();
-    (world, proxy)
-}
+use crate::fixture::{World, faulty_world, id, minted, settled, unspent, without_dleq};
 
 /// With a deadline that tests can wait for.
 async fn impatient(world: &World) -> CashuWallet {
@@ -64,19 +55,9 @@ fn unclear() -> Vec<Fault> {
     faults
 }
 
-async fn unspent(wallet: &CashuWallet, tokens: &[Token]) -> u64 {
-    let mut value = 0;
-    for token in tokens {
-        if wallet.token_state(token).await.unwrap() == TokenState::Unspent {
-            value += wallet.read_token(token).unwrap().amount;
-        }
-    }
-    value
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_one_response_is_the_job_is_done_once() {
-    let (world, proxy) = world(MintOptions::new()).await;
+    let (world, proxy) = faulty_world().await;
     let wallet = Arc::new(impatient(&world).await);
     world.fund(&wallet, "sat", 2000).await;
     let mut tokens = Vec::new();
@@ -104,7 +85,7 @@ async fn whatever_one_response_is_the_job_is_done_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clear_refusal_changes_nothing() {
-    let (world, proxy) = world(MintOptions::new()).await;
+    let (world, proxy) = faulty_world().await;
     let wallet = impatient(&world).await;
     world.fund(&wallet, "sat", 100).await;
     let token = world.token(&wallet, "sat", 9).await;
@@ -138,7 +119,7 @@ async fn a_clear_refusal_changes_nothing() {
 /// The mint refuses the keyset that it names itself: the wallet does not ask it again and again, nor use up counters.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_mint_that_refuses_its_own_keyset_is_not_asked_without_end() {
-    let (world, proxy) = world(MintOptions::new()).await;
+    let (world, proxy) = faulty_world().await;
     let wallet = world.wallet_with(|options| options.wait = Duration::from_secs(5)).await;
     let token = world.token(&wallet, "sat", 9).await;
     for (route, code) in [(MintRoute::Swap, 12002), (MintRoute::Mint, 12001)] {
@@ -160,28 +141,10 @@ async fn a_mint_that_refuses_its_own_keyset_is_not_asked_without_end() {
     wallet.close().await;
 }
 
-/// What a mint says for a moment is not believed for minutes.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_mint_without_an_active_keyset_is_asked_again() {
-    let (world, proxy) = world(MintOptions::new()).await;
-    let wallet = impatient(&world).await;
-    proxy.once(MintRoute::Keysets, Fault::False(FalseResponse::Field("keysets", serde_json::json!([]))));
-    let (job, terms) = (id(), world.mint_terms("sat", 5));
-    let refused = wallet.mint(job, &terms).await;
-    assert!(matches!(refused, Err(TicketError::Refused(_))), "{refused:?}");
-    let works = async {
-        while wallet.mint(job, &terms).await.is_err() {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
-    };
-    tokio::time::timeout(LONG, works).await.expect("the list of keysets is fetched again");
-    wallet.close().await;
-}
-
 /// The signatures are worthless, also when they are asked for again: nothing is reported, until the mint is honest again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn worthless_signatures_are_never_a_success() {
-    let (world, proxy) = world(MintOptions::new()).await;
+    let (world, proxy) = faulty_world().await;
     let wallet = world
         .wallet_with(|options| {
             options.request_timeout = Duration::from_millis(1500);
@@ -204,7 +167,7 @@ async fn worthless_signatures_are_never_a_success() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_mint_that_hangs_slows_no_other_and_its_jobs_are_bounded() {
-    let (hanging, proxy) = world(MintOptions::new()).await;
+    let (hanging, proxy) = faulty_world().await;
     let wallet = hanging
         .wallet_with(|options| {
             options.wait = Duration::from_secs(10);
@@ -246,7 +209,7 @@ async fn a_mint_that_hangs_slows_no_other_and_its_jobs_are_bounded() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_others_say_of_a_token_is_checked() {
-    let (world, proxy) = world(MintOptions::new()).await;
+    let (world, _proxy) = faulty_world().await;
     let wallet = impatient(&world).await;
     let fault = async |token: &Token| match wallet.verify(id(), &world.receive_terms(token, "sat", 1)).await {
         Err(TicketError::Token(fault)) => fault,
@@ -287,13 +250,6 @@ async fn what_others_say_of_a_token_is_checked() {
     parsed.token[0].proofs.truncate(1);
     parsed.token[0].proofs[0].secret = cashu::secret::Secret::new("5".repeat(1025));
     let TokenFault::TooLarge { limit: 1024, .. } = fault(&Token(parsed.to_string())).await else { panic!() };
-    // The mint's keys are not those of its keyset's id.
-    let fresh = world.token(&wallet, "sat", 3).await;
-    wallet.close().await;
-    let wallet = impatient(&world).await;
-    proxy.set(MintRoute::Keys, Fault::False(FalseResponse::OtherKeys));
-    let failed = wallet.redeem(id(), &world.receive_terms(&fresh, "sat", 3)).await;
-    assert!(matches!(failed, Err(TicketError::InvalidResponse(_))), "{failed:?}");
     wallet.close().await;
 }
 
@@ -322,33 +278,11 @@ async fn private_addresses_are_refused() {
     wallet.close().await;
 }
 
-/// Questions of many callers go out in few requests.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn spent_checks_are_batched() {
-    let (world, proxy) = world(MintOptions::new()).await;
-    let wallet = Arc::new(world.wallet().await);
-    let token = world.token(&wallet, "sat", 127).await;
-    let before = proxy.count(MintRoute::CheckState);
-    let asked: Vec<_> = (0..100)
-        .map(|_| {
-            let (wallet, token) = (Arc::clone(&wallet), token.clone());
-            tokio::spawn(async move { wallet.token_state(&token).await })
-        })
-        .collect();
-    for state in asked {
-        assert_eq!(state.await.unwrap().unwrap(), TokenState::Unspent);
-    }
-    // 100 tokens of 7 proofs, up to 300 proofs in a request, while the first few go out alone.
-    let requests = proxy.count(MintRoute::CheckState) - before;
-    assert!(requests < 50, "{requests} requests");
-    wallet.close().await;
-}
-
 /// The response to a swap or to a mint request is lost, and then the mint says for a while that it has signed nothing, although
 /// the inputs are spent. The job's own request may have spent them: it is not ended on the mint's word.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_lost_response_a_mint_that_finds_no_signatures_is_asked_again() {
-    let (world, proxy) = world(MintOptions::new()).await;
+    let (world, proxy) = faulty_world().await;
     let mut wallet = impatient(&world).await;
     world.fund(&wallet, "sat", 8).await;
     for restarts in [false, true] {
@@ -397,7 +331,7 @@ async fn after_a_lost_response_a_mint_that_finds_no_signatures_is_asked_again() 
 /// it again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_was_falsely_called_spent_can_be_redeemed_with_the_same_id() {
-    let (world, proxy) = world(MintOptions::new()).await;
+    let (world, proxy) = faulty_world().await;
     let wallet = impatient(&world).await;
     let token = world.token(&wallet, "sat", 9).await;
     let (job, terms) = (id(), world.receive_terms(&token, "sat", 9));

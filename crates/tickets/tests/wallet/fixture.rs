@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use usher_engine::ports::{
-    MintTerms, Minted, ReceiveTerms, SystemClock, TicketError, TicketJobId, TicketWallet as _, Token, WithdrawTerms,
+    MintTerms, Minted, ReceiveTerms, SystemClock, TicketError, TicketJobId, TicketWallet as _, Token, TokenState,
+    WithdrawTerms,
 };
 use usher_mint::{Mint, MintOptions, MintTotals};
 use usher_store::{SqliteOptions, SqliteStore};
@@ -100,7 +101,11 @@ impl World {
 
 /// A world whose mint is behind a proxy that makes it fail.
 pub(crate) async fn faulty_world() -> (World, usher_faults::mint::FaultyMint) {
-    let mut world = World::new().await;
+    faulty_world_with(MintOptions::new()).await
+}
+
+pub(crate) async fn faulty_world_with(options: MintOptions) -> (World, usher_faults::mint::FaultyMint) {
+    let mut world = World::with(options).await;
     let proxy = usher_faults::mint::FaultyMint::start(world.url.clone()).await.unwrap();
     world.url = proxy.url();
     (world, proxy)
@@ -153,6 +158,23 @@ pub(crate) async fn settled(wallet: &CashuWallet) {
         }
     };
     tokio::time::timeout(LONG, settled).await.expect("all jobs end");
+}
+
+/// What can be spent, and what is set aside.
+pub(crate) async fn balance(wallet: &CashuWallet) -> (u64, u64) {
+    let balances = wallet.balances().await.unwrap();
+    balances.first().map_or((0, 0), |balance| (balance.amount, balance.set_aside))
+}
+
+/// What the unspent ones among these tokens are worth.
+pub(crate) async fn unspent(wallet: &CashuWallet, tokens: &[Token]) -> u64 {
+    let mut value = 0;
+    for token in tokens {
+        if wallet.token_state(token).await.unwrap() == TokenState::Unspent {
+            value += wallet.read_token(token).unwrap().amount;
+        }
+    }
+    value
 }
 
 /// The points Y of a token's proofs in hex, each with its secret.

@@ -3,18 +3,10 @@
 use std::time::Duration;
 
 use usher_engine::ports::{TicketError, TicketWallet as _};
-use usher_faults::mint::{Fault, FaultyMint, MintRoute};
-use usher_mint::MintOptions;
+use usher_faults::mint::{Fault, MintRoute};
 use usher_tickets::CashuWallet;
 
-use crate::fixture::{World, id, minted, settled};
-
-async fn world() -> (World, FaultyMint) {
-    let mut world = World::with(MintOptions::new()).await;
-    let proxy = FaultyMint::start(world.url.clone()).await.unwrap();
-    world.url = proxy.url();
-    (world, proxy)
-}
+use crate::fixture::{World, faulty_world, id, minted, settled};
 
 async fn impatient(world: &World) -> CashuWallet {
     let change = |options: &mut usher_tickets::TicketOptions| {
@@ -30,7 +22,7 @@ async fn what_the_mint_signs_later_joins_the_balance() {
     for (fault, restarts) in
         [(Fault::ActAndHang, false), (Fault::ActAndHang, true), (Fault::Hang, false), (Fault::Drop, true)]
     {
-        let (world, proxy) = world().await;
+        let (world, proxy) = faulty_world().await;
         let mut wallet = impatient(&world).await;
         // Before a keyset's first use the mint is asked for signatures, which it does not give later.
         let other = world.token(&wallet, "multi", 5).await;
@@ -61,7 +53,7 @@ async fn what_the_mint_signs_later_joins_the_balance() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_is_there_is_the_callers() {
-    let (world, _proxy) = world().await;
+    let (world, _proxy) = faulty_world().await;
     let wallet = impatient(&world).await;
     let job = id();
     assert_eq!(wallet.give_up(job).await.unwrap(), None, "there is no such job");
@@ -74,7 +66,7 @@ async fn a_token_that_is_there_is_the_callers() {
 /// The mint refuses after an attempt that had no response, so that attempt may still have an effect.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refusal_is_not_definite_while_the_job_goes_on() {
-    let (world, proxy) = world().await;
+    let (world, proxy) = faulty_world().await;
     let wallet = impatient(&world).await;
     let token = world.token(&wallet, "multi", 7).await;
     let token = crate::fixture::without_dleq(&token);

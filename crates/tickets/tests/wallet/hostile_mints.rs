@@ -7,7 +7,7 @@ use usher_faults::mint::{FalseResponse, Fault, FaultyMint, ImpostorMint, MintRou
 use usher_mint::{KeysetVersion, MintOptions, Rotation};
 use usher_tickets::CashuWallet;
 
-use crate::fixture::{World, id, minted, new_store, wallet_on};
+use crate::fixture::{World, faulty_world_with, id, minted, new_store, wallet_on};
 
 /// The token as if it were of another mint.
 fn of_mint(token: &Token, url: &str) -> Token {
@@ -132,9 +132,7 @@ async fn a_mint_that_claims_to_have_signed_everything_does_not_shut_the_service_
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_that_do_not_match_the_id_of_their_keyset_are_refused() {
     for version in [KeysetVersion::V1, KeysetVersion::V2] {
-        let mut world = World::with(MintOptions::new().keysets(version)).await;
-        let proxy = FaultyMint::start(world.url.clone()).await.unwrap();
-        world.url = proxy.url();
+        let (world, proxy) = faulty_world_with(MintOptions::new().keysets(version)).await;
         let wallet = impatient(&world).await;
         proxy.set(MintRoute::Keys, Fault::False(FalseResponse::OtherKeys));
         let failed = wallet.mint(id(), &world.mint_terms("sat", 5)).await;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use usher_engine::ports::{MintAuthToken, Minted, TicketError, TicketWallet as _};
-use usher_faults::mint::{FalseResponse, Fault, FaultyMint, MintRoute};
+use usher_faults::mint::{FalseResponse, Fault, MintRoute};
 use usher_mint::{MintOptions, QuotePayment};
 
-use crate::fixture::{World, faulty_world, id, minted, settled};
+use crate::fixture::{World, faulty_world, faulty_world_with, id, minted, settled};
 
 async fn world() -> World {
     World::with(MintOptions::new().quotes(QuotePayment::Manual)).await
@@ -67,9 +67,7 @@ async fn a_quote_that_was_paid_before_it_is_abandoned_is_minted() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_who_asks_again_with_another_token_of_the_mint_helps_the_running_job() {
-    let mut world = world().await;
-    let proxy = FaultyMint::start(world.url.clone()).await.unwrap();
-    world.url = proxy.url();
+    let (world, proxy) = faulty_world_with(MintOptions::new().quotes(QuotePayment::Manual)).await;
     let wallet = world.wallet_with(|options| options.wait = Duration::from_secs(2)).await;
     let (job, mut terms) = (id(), world.mint_terms("sat", 9));
     terms.auth = Some(MintAuthToken("old".to_owned()));

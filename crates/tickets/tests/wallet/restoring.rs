@@ -7,7 +7,7 @@ use usher_faults::mint::{Fault, FaultyMint, MintRoute};
 use usher_mint::{KeysetVersion, MintOptions, Rotation};
 use usher_tickets::{CashuWallet, SecretsOf};
 
-use crate::fixture::{KEY, World, id, new_store, wallet_on};
+use crate::fixture::{KEY, World, faulty_world, id, new_store, wallet_on};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_balance_is_restored_and_what_others_hold_is_not() {
@@ -94,9 +94,7 @@ async fn an_old_copy_of_the_database_uses_no_secret_twice() {
 /// Counters that were never signed hide those behind them from the look-up: the mint's refusal shows them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_gap_in_the_counters_of_an_old_copy_costs_no_ticket() {
-    let mut world = World::new().await;
-    let proxy = FaultyMint::start(world.url.clone()).await.unwrap();
-    world.url = proxy.url();
+    let (world, proxy) = faulty_world().await;
     let wallet = world.wallet().await;
     world.fund(&wallet, "sat", 15).await;
     wallet.close().await;

@@ -6,13 +6,7 @@ use usher_engine::ports::{TicketError, TicketStore as _, TicketWallet as _, Toke
 use usher_faults::mint::FaultyMint;
 use usher_tickets::CashuWallet;
 
-use crate::fixture::{LONG, World, faulty_world, id, own_points};
-
-/// What can be spent, and what is set aside.
-async fn balance(wallet: &CashuWallet) -> (u64, u64) {
-    let balances = wallet.balances().await.unwrap();
-    balances.first().map_or((0, 0), |balance| (balance.amount, balance.set_aside))
-}
+use crate::fixture::{LONG, World, balance, faulty_world, id, own_points};
 
 /// A wallet with 63, of which the mint calls the largest spent.
 async fn with_false_spent(world: &World, proxy: &FaultyMint, wallet: &CashuWallet) {
