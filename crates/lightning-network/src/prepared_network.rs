@@ -54,9 +54,9 @@ fn folder() -> anyhow::Result<PathBuf> {
     Ok(target.join("tmp/lightning-network"))
 }
 
-/// The run of cargo-nextest, whose tests are processes; elsewhere this process.
+/// The run of scripts/run-tests, whose tests are processes; elsewhere this process.
 fn run() -> String {
-    std::env::var("NEXTEST_RUN_ID").unwrap_or_else(|_| std::process::id().to_string())
+    std::env::var("USHER_TEST_RUN").unwrap_or_else(|_| std::process::id().to_string())
 }
 
 fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {

@@ -3,7 +3,8 @@
 //! This crate starts it on a loopback port and adds what an operator's own mint has: custom units such as `multi`, a
 //! static token ([`Clear-auth`, NUT-21]), and quotes that are paid without Lightning ([`QuotePayment`]).
 //!
-//! The `usher` binary does not link this crate, whose build needs `protoc`: `usher dev` starts the binary `usher-mint`.
+//! The `usher` binary does not link this crate, whose build calls `protoc` (`scripts/protoc`): `usher dev` starts the
+//! binary `usher-mint`.
 //!
 //! [cdk]: https://docs.rs/cdk
 //! [`Clear-auth`, NUT-21]: https://github.com/cashubtc/nuts/blob/main/21.md

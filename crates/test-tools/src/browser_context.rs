@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 
 use crate::devtools::{Connection, within};
 
-/// Names the folder of a Chromium that runs and that all tests share (`scripts/shared-chromium`).
+/// Names the folder of a Chromium that runs and that all tests share (`scripts/run-tests`).
 const SHARED: &str = "USHER_TEST_CHROMIUM_FOLDER";
 
 /// The size of its window, in pixels.

@@ -1,6 +1,6 @@
 //! How many of their repetitions the tests make that repeat one thing many times: kills of a process, seeds, outages.
 //!
-//! A run makes a tenth of them and at least two, each day others; ten days make all. `USHER_SOAK=1` (`scripts/soak`) makes
+//! A run makes a tenth of them and at least two, each day others; ten days make all. `USHER_SOAK=1` (`scripts/nightly`) makes
 //! all of them at once. Each test prints the number of its day: with it in `USHER_SOAK_DAY`, another day repeats it.
 
 use std::env;
