@@ -127,7 +127,7 @@ impl NodeContext {
         }
         if self.sends_coins_unseen().map_err(storage)? {
             return Err(NodeError::Refused(
-                "the node has not seen the transaction on the chain yet that sends money away, and could spend the same coins again:                  repeat the request in a minute"
+                "the node has not seen the transaction on the chain yet that sends money away, and could spend the same coins again: repeat the request in a minute"
                     .to_owned(),
             ));
         }
