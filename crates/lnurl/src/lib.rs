@@ -89,11 +89,11 @@ impl LnurlPayees {
                 .map_err(|_| PayeeError::Unavailable)?;
             let response = self.http.fetch(request, MAX_BODY).await.map_err(|_| PayeeError::Unavailable)?;
             if !response.status().is_redirection() {
-                return match serde_json::from_slice(response.body()) {
-                    Ok(answer) => Ok((answer, url)),
-                    Err(_) if is_refusal(&response) => Err(PayeeError::Refused),
-                    Err(_) => Err(PayeeError::Unavailable),
-                };
+                if is_refusal(&response) {
+                    return Err(PayeeError::Refused);
+                }
+                let answer = serde_json::from_slice(response.body()).map_err(|_| PayeeError::Unavailable)?;
+                return Ok((answer, url));
             }
             let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
             url = location.and_then(|location| url.join(location).ok()).ok_or(PayeeError::Unavailable)?;

@@ -6,19 +6,18 @@ use url::form_urlencoded;
 use crate::text::is_invisible;
 
 /// Schemes in front of an invoice or an address. Some programs that find an address in a text make it one of e-mail.
-const SCHEMES: [&str; 4] = ["lightning:", "web+lightning:", "bitcoin:", "mailto:"];
+const SCHEMES: [&str; 5] = ["lightning:", "web+lightning:", "bitcoin:", "mailto:", "lnurl:"];
 
 /// The invoice, Lightning address or LNURL in a text, in lower case, which means the same in all three. Text that has none
 /// becomes something else that is none.
 pub fn plain(text: &str) -> String {
-    let is_seen = |c: &char| !(c.is_whitespace() || c.is_control() || is_invisible(*c));
-    let text: String = text.chars().filter(is_seen).flat_map(char::to_lowercase).collect();
+    let text = seen(text);
     let mut rest = unquoted(&text).to_owned();
     // An address of the chain with an invoice beside it (BIP 21).
     if let Some((_, query)) = rest.split_once('?')
         && let Some((_, invoice)) = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "lightning")
     {
-        rest = invoice.into_owned();
+        rest = seen(&invoice);
     }
     let mut payee = rest.as_str();
     while let Some(after) = SCHEMES.iter().find_map(|scheme| payee.strip_prefix(scheme)) {
@@ -26,12 +25,21 @@ pub fn plain(text: &str) -> String {
     }
     // The parameters of a URI.
     payee = payee.split(['?', '&', '#']).next().unwrap_or_default();
-    // Some wallets write a Lightning address with this sign (BIP 353).
-    payee.strip_prefix('₿').unwrap_or(payee).to_owned()
+    // Some wallets write a Lightning address with such a sign (BIP 353).
+    unquoted(payee.trim_start_matches(['₿', '⚡'])).to_owned()
 }
 
+/// The text in lower case, without what nobody sees, and with the usual sign between name and domain.
+fn seen(text: &str) -> String {
+    let is_seen = |c: &char| !(c.is_whitespace() || c.is_control() || is_invisible(*c));
+    let usual = |c| if matches!(c, '＠' | '﹫') { '@' } else { c };
+    text.chars().filter(is_seen).flat_map(char::to_lowercase).map(usual).collect()
+}
+
+/// Without what stands around it in a sentence.
 fn unquoted(text: &str) -> &str {
-    text.trim_matches(|c| matches!(c, '"' | '\'' | '`' | '<' | '>' | '“' | '”' | '„' | '«' | '»'))
+    const AROUND: &str = "\"'`<>()[]{}“”„‘’‚«»‹›.,;!";
+    text.trim_matches(|c| AROUND.contains(c))
 }
 
 #[cfg(test)]
@@ -58,6 +66,8 @@ mod tests {
             "bitcoin://bc1qar0?lightning=lnbc2500u1pvjl#x",
             "\u{201c}lnbc2500u1pvjl\u{201d}",
             "<lightning:lnbc2500u1pvjl>",
+            "(lnbc2500u1pvjl).",
+            "bitcoin:bc1qar0?lightning=lnbc2500%E2%80%8Bu1pvjl",
         ] {
             assert_eq!(plain(copied), "lnbc2500u1pvjl", "{copied:?}");
         }
@@ -69,10 +79,13 @@ mod tests {
             "lightning:₿bob@pay.example?x=1",
             "mailto:bob@pay.example",
             "bob@\u{200b}pay.example",
+            "⚡bob＠pay.example",
+            "‘bob@pay.example’,",
         ] {
             assert_eq!(plain(copied), "bob@pay.example", "{copied:?}");
         }
         assert_eq!(plain("lightning:LNURL1DP68"), "lnurl1dp68");
+        assert_eq!(plain("lnurl:LNURL1DP68"), "lnurl1dp68");
         assert_eq!(plain("https://pay.example/?lightning=LNURL1DP68"), "lnurl1dp68");
     }
 

@@ -375,8 +375,8 @@ impl Logins {
     }
 }
 
-/// The public keys that a page makes, for this RP id, of a result of the function that is empty or zeros: what JavaScript makes of
-/// a text, an object or a number where it expects bytes (ADR 6).
+/// The public keys that a page makes, for this RP id, of a result of the function that everybody knows (ADR 6): empty or zeros, which
+/// JavaScript makes of a text, an object or a number where it expects bytes; ones; the input, returned.
 fn keys_of_nothing(rp_id: &str) -> Vec<PublicKey> {
     const MOST_ZEROS: usize = 64;
     let hmac = |key: &[u8], data: &[&[u8]]| {
@@ -391,7 +391,11 @@ fn keys_of_nothing(rp_id: &str) -> Vec<PublicKey> {
         SecretKey::from_slice(&expanded).ok()
     };
     let zeros = [0; MOST_ZEROS];
-    let all = (0..=MOST_ZEROS).filter_map(|length| secret(zeros.get(..length)?));
+    let input = Sha256::digest("usher passkey prf v1");
+    // What browsers make of the input for the authenticator (WebAuthn, section 10.1.4).
+    let salt = Sha256::digest([b"WebAuthn PRF\0".as_slice(), input.as_slice()].concat());
+    let others = [input.as_slice(), salt.as_slice(), &[0xff; 32]].map(secret);
+    let all = (0..=MOST_ZEROS).filter_map(|length| secret(zeros.get(..length)?)).chain(others.into_iter().flatten());
     all.map(|secret| Keys::new(secret).public_key()).collect()
 }
 
@@ -444,7 +448,7 @@ mod tests {
         let vectors = include_str!("../../../pages/passkey-script/test/vectors.json");
         let vectors: Value = serde_json::from_str(vectors).unwrap();
         let vectors = vectors["of_nothing"].as_array().unwrap();
-        assert_eq!(vectors.len(), 3);
+        assert_eq!(vectors.len(), 6);
         for vector in vectors {
             let keys = keys_of_nothing(vector["rp_id"].as_str().unwrap());
             assert!(keys.iter().any(|key| vector["main_key"] == key.to_hex()), "{vector}");

@@ -273,7 +273,9 @@ impl Lightning for NwcBackend {
         let status = response.outgoing_status(hash)?;
         match (&status, asked) {
             // By its own clock, too, it no longer acts on the request.
-            (OutgoingPaymentStatus::Unknown(_), Some((_, until))) if response.is_after(until) => {
+            (OutgoingPaymentStatus::Unknown(_), Some((_, until)))
+                if response.is_not_found() && response.is_after(until) =>
+            {
                 return Ok(OutgoingPaymentStatus::Unknown(self.lookup_reliability.coverage().await));
             }
             (OutgoingPaymentStatus::Paid(paid), _) if paid.preimage.payment_hash() != hash => {}

@@ -4,7 +4,7 @@ mod transaction;
 
 use std::fmt;
 
-use serde::de::{DeserializeOwned, Error as _};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use usher_engine::ports::{
@@ -12,8 +12,9 @@ use usher_engine::ports::{
 };
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::PaymentHash;
+use usher_protocol::payee;
 
-use transaction::{Proof, Transaction};
+use transaction::{Direction, Proof, Transaction};
 
 /// Longest text of the backend's own that is kept, in characters.
 const MAX_WORDS: usize = 200;
@@ -53,7 +54,7 @@ impl Announcement {
 /// A response to a request (kind 23195). `Debug` shows no result, because it may contain a preimage.
 #[derive(Clone, Deserialize)]
 pub struct Response {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text")]
     result_type: Option<String>,
     #[serde(default, deserialize_with = "error_object")]
     error: Option<ErrorObject>,
@@ -71,11 +72,9 @@ impl fmt::Debug for Response {
     }
 }
 
-#[derive(Clone, Deserialize)]
+#[derive(Clone)]
 struct ErrorObject {
-    #[serde(default)]
     code: String,
-    #[serde(default)]
     message: String,
 }
 
@@ -95,6 +94,12 @@ impl Response {
     /// [`InvalidResponse`].
     pub fn parse(text: &str) -> Result<Self, InvalidResponse> {
         let mut answer: Self = parse(text)?;
+        // Some programs write it as JSON in a text.
+        if let Some(Value::String(text)) = &answer.result
+            && let Ok(result @ Value::Object(_)) = parse(text)
+        {
+            answer.result = Some(result);
+        }
         let has_result = answer.result.as_ref().is_some_and(|result| !result.is_null());
         // What some programs write for none.
         answer.error = answer.error.filter(|error| !(has_result && error.code.is_empty() && error.message.is_empty()));
@@ -112,12 +117,17 @@ impl Response {
         self.created_at >= until
     }
 
+    /// Whether the backend says that it does not know what was looked up. It may know the other side of it instead.
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(self.looked_up(), Ok(None))
+    }
+
     /// Which payments of ours this look-up is seen to find. A transaction that is not marked as outgoing proves nothing:
     /// some backends find the invoice instead of the payment.
     pub(crate) fn coverage(&self) -> LookupCoverage {
         let Ok(Some(transaction)) = self.looked_up() else { return LookupCoverage::None };
-        match transaction.state().as_deref() {
-            _ if transaction.text("type").is_none() || !transaction.may_be("outgoing") => LookupCoverage::None,
+        match transaction.state() {
+            _ if transaction.direction() != Some(Direction::Outgoing) => LookupCoverage::None,
             // A backend may list only payments that have ended: "failed" proves no more than "settled".
             Some("pending") => LookupCoverage::InProgress,
             _ => LookupCoverage::Ended,
@@ -130,7 +140,7 @@ impl Response {
     /// [`LightningError`]: definite only when the backend's error code says that it was not done.
     pub fn result(&self, method: &str) -> Result<&Value, LightningError> {
         // A response to another method proves nothing. A backend that could not read the request omits the type.
-        if self.result_type.as_deref().is_some_and(|result_type| !result_type.is_empty() && result_type != method) {
+        if self.result_type.as_deref().is_some_and(|result_type| !result_type.eq_ignore_ascii_case(method)) {
             return Err(unclear());
         }
         match (&self.error, &self.result) {
@@ -159,7 +169,7 @@ impl Response {
     /// [`LightningError`].
     pub fn invoice(&self) -> Result<Invoice, LightningError> {
         let result = self.result("make_invoice")?;
-        let text = Transaction(result).text("invoice").map(str::to_owned).ok_or_else(unclear)?;
+        let text = Transaction(result).text("invoice").map(payee::plain).ok_or_else(unclear)?;
         let refused = |reason: &str| LightningError::Refused { again: false, reason: reason.to_owned() };
         let invoice: Invoice = text.parse().map_err(|_| refused("the backend made an invalid invoice"))?;
         match Transaction(result).payment_hash() {
@@ -179,7 +189,7 @@ impl Response {
         if !transaction.is_about(hash) {
             return Err(unclear());
         }
-        let is_incoming = transaction.may_be("incoming");
+        let is_incoming = transaction.may_be(Direction::Incoming);
         if transaction.is_settled() {
             return Ok(match (transaction.proof(hash), transaction.amount()) {
                 // A backend whose own user paid it may show the payer's side. The preimage proves it all the same.
@@ -189,7 +199,7 @@ impl Response {
                 _ => InvoiceStatus::Disputed,
             });
         }
-        match transaction.state().as_deref() {
+        match transaction.state() {
             // The payer's side says nothing of what else may pay the invoice.
             _ if !is_incoming => Err(unclear()),
             Some("expired" | "failed") => Ok(InvoiceStatus::Dead),
@@ -208,11 +218,15 @@ impl Response {
         if !transaction.is_about(hash) {
             return Err(unclear());
         }
-        if !transaction.may_be("outgoing") {
-            // An invoice of the backend's own with this payment hash: it does not know the payment.
-            return Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None));
+        if !transaction.may_be(Direction::Outgoing) {
+            // An invoice of the backend's own. Settled, it was paid; otherwise this says nothing of the payment.
+            return Ok(match transaction.proof(hash) {
+                _ if !transaction.is_settled() => OutgoingPaymentStatus::Unknown(LookupCoverage::None),
+                Proof::Valid(preimage) => OutgoingPaymentStatus::Paid(CompletedPayment { preimage, fees_paid: None }),
+                Proof::Wrong(_) | Proof::None => OutgoingPaymentStatus::Unproven,
+            });
         }
-        Ok(match (transaction.state().as_deref(), transaction.proof(hash)) {
+        Ok(match (transaction.state(), transaction.proof(hash)) {
             (Some("failed"), Proof::None | Proof::Wrong(_)) => OutgoingPaymentStatus::Failed,
             (Some("settled") | None, Proof::Valid(preimage) | Proof::Wrong(preimage)) => {
                 OutgoingPaymentStatus::Paid(CompletedPayment { preimage, fees_paid: transaction.number("fees_paid") })
@@ -270,7 +284,11 @@ impl ErrorObject {
     fn to_error(&self) -> LightningError {
         let reason = || {
             let (code, message) = (clean(&self.code), clean(&self.message));
-            if message.is_empty() { code } else { format!("{message} ({code})") }
+            match (message.as_str(), code.as_str()) {
+                ("", _) => code,
+                (_, "") => message,
+                _ => format!("{message} ({code})"),
+            }
         };
         match self.code.as_str() {
             // A backend that has just changed its encryption announces it, and the next request uses it.
@@ -303,9 +321,9 @@ impl Notification {
         let transaction = Transaction(&raw.notification);
         let hash = || transaction.payment_hash().ok_or(InvalidResponse);
         let is_proven = || hash().is_ok_and(|hash| matches!(transaction.proof(hash), Proof::Valid(_)));
-        let is_over = !matches!(transaction.state().as_deref(), Some("pending" | "accepted" | "expired" | "failed"));
+        let is_over = !matches!(transaction.state(), Some("pending" | "accepted" | "expired" | "failed"));
         match raw.notification_type.as_str() {
-            "payment_received" if is_over && (transaction.may_be("incoming") || is_proven()) => {
+            "payment_received" if is_over && (transaction.may_be(Direction::Incoming) || is_proven()) => {
                 let hash = hash()?;
                 let settlement = match transaction.amount() {
                     Ok(amount) => transaction.settlement(amount, transaction.proof(hash)),
@@ -314,7 +332,7 @@ impl Notification {
                 };
                 Ok(Some(Self::Received(hash, settlement)))
             }
-            "payment_sent" if is_over && transaction.may_be("outgoing") => {
+            "payment_sent" if is_over && transaction.may_be(Direction::Outgoing) => {
                 let preimage = transaction.preimage().ok_or(InvalidResponse)?;
                 let paid = CompletedPayment { preimage, fees_paid: transaction.number("fees_paid") };
                 Ok(Some(Self::Sent(hash()?, paid)))
@@ -328,16 +346,34 @@ impl Notification {
 
 /// An error, or what programs write for none.
 fn error_object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ErrorObject>, D::Error> {
-    match Value::deserialize(deserializer)? {
-        Value::Null | Value::Bool(false) => Ok(None),
-        Value::String(text) if text.is_empty() => Ok(None),
-        error => ErrorObject::deserialize(error).map(Some).map_err(D::Error::custom),
+    let error = Value::deserialize(deserializer)?;
+    let is_one = !matches!(error, Value::Null | Value::Bool(false) | Value::Array(_));
+    let field = |name| error.get(name).and_then(words).unwrap_or_default();
+    Ok(match &error {
+        Value::Object(_) => Some(ErrorObject { code: field("code"), message: field("message") }),
+        _ if is_one => words(&error).map(|message| ErrorObject { code: String::new(), message }),
+        _ => None,
+    })
+}
+
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Value::deserialize(deserializer)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned))
+}
+
+/// What it says, unless it is what programs write for nothing.
+fn words(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if text.trim().is_empty() || text.eq_ignore_ascii_case("null") => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()).filter(|number| number != "0"),
+        Value::Bool(true) => Some("an error".to_owned()),
+        Value::Null | Value::Bool(false) | Value::Array(_) | Value::Object(_) => None,
     }
 }
 
-/// Parses JSON that may begin with a byte order mark.
+/// Parses JSON, also after a byte order mark or before the zero that ends a text in C.
 fn parse<T: DeserializeOwned>(text: &str) -> Result<T, InvalidResponse> {
-    serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|_| InvalidResponse)
+    serde_json::from_str(text.trim_start_matches('\u{feff}').trim_end_matches('\0')).map_err(|_| InvalidResponse)
 }
 
 fn unclear() -> LightningError {

@@ -3,7 +3,7 @@
 // The output of the PRF stays here: of what the extensions say, the service gets nothing. Extensions of browsers (password
 // managers) answer in the authenticator's place, so nothing is converted before its type and length are known.
 import { base64urlnopad } from "@scure/base";
-import { PRF_INPUT } from "./keys.js";
+import { PRF_INPUT, PRF_SALT } from "./keys.js";
 
 /// The authenticator or the browser has no PRF, or answers with something else: no key can be made of this passkey.
 export class NoPrf extends Error {}
@@ -46,6 +46,11 @@ function required(value) {
   return bytes;
 }
 
+/// Whether it is no secret: one byte again and again, or what was asked for, returned.
+function isKnownToAll(output) {
+  return output.every((byte) => byte === output[0]) || [PRF_INPUT, PRF_SALT].some((known) => output.every((byte, index) => byte === known[index]));
+}
+
 /// What the PRF has given, as a copy of its own, which can be wiped; `undefined` if it has given nothing.
 export function prfOutput(credential) {
   let first;
@@ -56,7 +61,7 @@ export function prfOutput(credential) {
   }
   if (first === undefined || first === null) return undefined;
   const output = bytesOf(first);
-  if (output?.length !== PRF_BYTES || output.every((byte) => byte === 0)) throw new NoPrf();
+  if (output?.length !== PRF_BYTES || isKnownToAll(output)) throw new NoPrf();
   return output;
 }
 

@@ -11,6 +11,8 @@ import { bech32 } from "@scure/base";
 
 /// What every passkey is asked for (`prf.eval.first`). Another value gives other keys.
 export const PRF_INPUT = sha256(utf8ToBytes("usher passkey prf v1"));
+/// What browsers make of it for the authenticator (WebAuthn, section 10.1.4).
+export const PRF_SALT = sha256(concatBytes(utf8ToBytes("WebAuthn PRF\0"), PRF_INPUT));
 
 const SALT = utf8ToBytes("usher passkey v1");
 

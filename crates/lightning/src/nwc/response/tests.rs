@@ -113,6 +113,10 @@ fn loose_json_of_wallets_is_read() {
         json!("1795844250.417"),
         json!("2026-11-28T13:37:30Z"),
         json!("Sat, 28 Nov 2026 13:37:30 GMT"),
+        json!("20261128T133730Z"),
+        json!("11/28/26"),
+        json!({"seconds": 1_795_844_250, "nanos": 0}),
+        json!([2026, 11, 28]),
         json!(true),
     ] {
         assert_eq!(status(json!({"settled_at": at, "amount": 5})), settled(Some(5), Some(preimage)), "{at}");
@@ -132,7 +136,18 @@ fn loose_json_of_wallets_is_read() {
         json!(false),
         json!("0001-01-01T00:00:00Z"),
         json!("1970-01-01T00:00:00Z"),
+        json!("1969-12-31T19:00:00-05:00"),
+        json!("Thu, 01 Jan 1970 00:00:00 GMT"),
+        json!("1/1/0001 12:00:00 AM"),
+        json!("+1970-01-01"),
+        json!("1/1/70"),
+        json!({"seconds": 0, "nanos": 0}),
+        json!([1970, 1, 1]),
+        json!([null]),
         json!("null"),
+        json!("Invalid Date"),
+        json!("N/A"),
+        json!("not settled"),
     ] {
         assert_eq!(status(json!({"settled_at": none, "state": null})), InvoiceStatus::Open, "{none}");
     }
@@ -148,6 +163,23 @@ fn loose_json_of_wallets_is_read() {
         let response = json!({"error": error, "result": {"balance": "21000"}}).to_string();
         assert_eq!(Response::parse(&response).unwrap().balance(), Ok(21_000), "{error}");
         assert!(!Response::parse(&json!({ "error": error }).to_string()).is_ok_and(|answer| answer.balance().is_ok()));
+    }
+    for error in [json!({"code": null, "message": null}), json!({"code": 0}), json!(0), json!("null"), json!([])] {
+        let result = json!({"balance": 21_000});
+        for (result_type, result) in [
+            (json!("GET_BALANCE"), result.clone()),
+            (json!(5), result.clone()),
+            (json!(null), json!(result.to_string())),
+        ] {
+            let response = json!({"result_type": result_type, "error": error, "result": result}).to_string() + "\0";
+            assert_eq!(Response::parse(&response).unwrap().balance(), Ok(21_000), "{response}");
+        }
+    }
+    let refusal = Response::parse(r#"{"error": "no funds"}"#).unwrap().paid();
+    assert_eq!(refusal, Err(LightningError::Unknown("no funds".to_owned())));
+    for state in ["paid", "Complete", "SUCCEEDED"] {
+        let fields = json!({"state": state, "type": "received", "settled_at": 7, "payment_hash": "0".repeat(64)});
+        assert_eq!(status(fields), settled(None, Some(preimage)), "{state}");
     }
 }
 
@@ -197,8 +229,13 @@ fn a_payment_is_paid_only_with_its_preimage() {
     assert_eq!(status(json!({"state": "failed"})), OutgoingPaymentStatus::Failed);
     assert_eq!(
         status(json!({"type": "incoming", "state": "settled", "preimage": preimage.to_hex()})),
-        OutgoingPaymentStatus::Unknown(LookupCoverage::None),
-        "somebody else may have paid it"
+        OutgoingPaymentStatus::Paid(CompletedPayment { preimage, fees_paid: None }),
+        "the payee is the backend's own"
+    );
+    assert_eq!(status(json!({"type": "incoming", "state": "settled"})), OutgoingPaymentStatus::Unproven);
+    assert_eq!(
+        status(json!({"type": "incoming", "state": "pending", "preimage": preimage.to_hex()})),
+        OutgoingPaymentStatus::Unknown(LookupCoverage::None)
     );
     for unproven in [
         json!({"preimage": "x"}),

@@ -16,6 +16,15 @@ pub(super) struct Transaction<'a>(pub(super) &'a Value);
 /// A transaction has at least one of these fields.
 const FIELDS: [&str; 6] = ["type", "state", "payment_hash", "invoice", "preimage", "settled_at"];
 
+const STATES: [&str; 5] = ["pending", "accepted", "settled", "expired", "failed"];
+
+/// Which way the money goes, for the backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    Incoming,
+    Outgoing,
+}
+
 /// The largest integer that a floating-point number represents exactly.
 const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 
@@ -64,34 +73,53 @@ impl Transaction<'_> {
     }
 
     pub(super) fn payment_hash(&self) -> Option<PaymentHash> {
-        serde_json::from_value(Value::String(self.text("payment_hash")?.to_owned())).ok()
+        serde_json::from_value(Value::String(self.hash_text()?.to_owned())).ok()
+    }
+
+    /// The payment hash as it is written. Zeros are what a backend writes in place of one.
+    fn hash_text(&self) -> Option<&str> {
+        self.text("payment_hash").filter(|text| text.bytes().any(|byte| byte != b'0'))
     }
 
     /// Whether it is about this payment hash. A backend that names none means the one that was requested.
     pub(super) fn is_about(&self, hash: PaymentHash) -> bool {
         let is_one = FIELDS.iter().any(|field| self.0.get(field).is_some());
-        is_one && (self.text("payment_hash").is_none() || self.payment_hash() == Some(hash))
+        is_one && (self.hash_text().is_none() || self.payment_hash() == Some(hash))
+    }
+
+    pub(super) fn direction(&self) -> Option<Direction> {
+        let kind = self.text("type")?.to_ascii_lowercase();
+        let begins = |words: [&str; 2]| words.iter().any(|word| kind.starts_with(word));
+        match kind.as_str() {
+            _ if begins(["in", "rec"]) => Some(Direction::Incoming),
+            _ if begins(["out", "sen"]) => Some(Direction::Outgoing),
+            _ => None,
+        }
     }
 
     /// Whether it has this direction, or names none.
-    pub(super) fn may_be(&self, direction: &str) -> bool {
-        self.text("type").is_none_or(|kind| kind.eq_ignore_ascii_case(direction))
+    pub(super) fn may_be(&self, direction: Direction) -> bool {
+        self.direction().is_none_or(|named| named == direction)
     }
 
-    pub(super) fn state(&self) -> Option<String> {
-        self.text("state").map(str::to_ascii_lowercase)
+    /// One of the states of NIP-47. Another word is a backend's own, and says nothing.
+    pub(super) fn state(&self) -> Option<&'static str> {
+        let state = self.text("state")?;
+        STATES.into_iter().find(|known| known.eq_ignore_ascii_case(state))
     }
 
     pub(super) fn is_settled(&self) -> bool {
-        match self.text("state") {
-            Some(state) => state.eq_ignore_ascii_case("settled"),
+        match self.state() {
+            Some(state) => state == "settled",
             None => self.0.get("settled_at").is_some_and(is_time),
         }
     }
 
     /// How an invoice was paid. An outgoing transaction of the backend itself has the fee of the payer, not of the payee.
     pub(super) fn settlement(&self, amount: Option<u64>, proof: Proof) -> Settlement {
-        let fees_paid = self.number("fees_paid").filter(|_| self.may_be("incoming")).unwrap_or_default();
+        // A fee of all of it is none of its payee's.
+        let is_fee = |fee: &u64| self.may_be(Direction::Incoming) && amount.is_none_or(|amount| *fee < amount);
+        let fees_paid = self.number("fees_paid").filter(is_fee).unwrap_or_default();
         let preimage = match proof {
             Proof::Valid(preimage) | Proof::Wrong(preimage) => Some(preimage),
             Proof::None => None,
@@ -115,22 +143,45 @@ fn exact(number: f64) -> Option<u64> {
     (number.fract() == 0.0 && (0.0..=MAX_EXACT).contains(&number)).then_some(number as u64)
 }
 
-/// Whether it is a time, in whatever form, and not what programs write for none: nothing, 0, the years 1 and 1970.
+/// Whether it is a time, in whatever form, and not what programs write for none: nothing, 0, a word, the years 1 and 1970.
 fn is_time(value: &Value) -> bool {
     match value {
-        Value::Null | Value::Bool(false) => false,
-        Value::Bool(true) => true,
+        Value::Null => false,
+        Value::Bool(is_settled) => *is_settled,
         Value::Number(number) => number.as_f64().is_some_and(|at| at > 0.0),
         Value::String(text) => match text.trim().parse::<f64>() {
-            Ok(at) => at > 0.0,
-            Err(_) => is_date(text.trim()),
+            Ok(at) => at.is_finite() && at > 0.0,
+            Err(_) => is_date(text),
         },
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(fields) => !fields.is_empty(),
+        // The parts of a date, or seconds and a fraction.
+        Value::Array(parts) => parts.iter().any(is_recent),
+        Value::Object(parts) => parts.values().any(is_recent),
+    }
+}
+
+fn is_recent(part: &Value) -> bool {
+    match part {
+        Value::Number(number) => number.as_f64().is_some_and(|number| number >= FIRST_YEAR),
+        part => is_time(part),
     }
 }
 
 fn is_date(text: &str) -> bool {
-    let is_none = ["", "null", "none", "nil", "undefined", "false"].iter().any(|none| text.eq_ignore_ascii_case(none));
-    !is_none && !text.starts_with("000") && !text.starts_with("1970-01-01")
+    let numbers: Vec<&str> = text.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty()).collect();
+    match numbers.iter().find(|digits| digits.len() >= 4) {
+        Some(digits) => {
+            // A year, alone or with what follows it (20261128), or Unix time.
+            let is_year = matches!(digits.len(), 4 | 6 | 8 | 12 | 14);
+            let number = if is_year { digits.get(..4).unwrap_or_default() } else { digits };
+            number.parse::<f64>().is_ok_and(|number| number >= FIRST_YEAR)
+        }
+        None => {
+            let is_none = ["69", "70"].iter().any(|year| numbers.contains(year));
+            text.trim().eq_ignore_ascii_case("true")
+                || !is_none && numbers.iter().any(|digits| digits.contains(|c| c != '0'))
+        }
+    }
 }
+
+/// Lightning is younger.
+const FIRST_YEAR: f64 = 2009.0;
