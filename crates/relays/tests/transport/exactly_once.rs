@@ -12,6 +12,37 @@ use usher_sandbox::relay::EmbeddedRelay;
 use crate::fixture::{Service, Wallet, approval, eventually, quick, quick_connection};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn same_event_from_five_relays_is_one_message() {
+    let mut relays = Vec::new();
+    for _ in 0..5 {
+        let late = Quirks { duplicate_and_delay: Some(Duration::from_millis(20)), ..Quirks::default() };
+        relays.push(QuirkyRelay::start(late).await.unwrap());
+    }
+    let urls: Vec<_> = relays.iter().map(QuirkyRelay::url).collect();
+    let mut service = Service::start(&urls);
+    for url in &urls {
+        service.subscribed_at(url).await;
+    }
+    let wallet = Keys::generate();
+    let events: Vec<_> = (0..100).map(|n| approval(&wallet, &service.key(), &format!("c{n}"))).collect();
+    for event in &events {
+        for relay in &relays {
+            relay.inject(event.clone());
+        }
+    }
+    let mut seen = HashSet::new();
+    for _ in &events {
+        assert!(seen.insert(service.next().await.event_id));
+    }
+    // All ten copies of each have arrived and produced no further message.
+    eventually("all copies received", || service.pool.metrics().received == 1000).await;
+    assert!(service.inbox.try_recv().is_err());
+    let counters = service.pool.metrics();
+    assert_eq!((counters.delivered, counters.duplicates), (100, 900));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_copy_reaches_its_recipient_over_a_real_relay() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(&[relay.url()]);

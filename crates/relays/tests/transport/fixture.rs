@@ -123,6 +123,17 @@ impl Service {
         }
     }
 
+    /// One challenge and its reply, repeated now and then as the engine does.
+    pub(crate) async fn login(&mut self, wallet: &PublicKey, challenge: &str) {
+        loop {
+            self.ask(wallet, challenge);
+            let answered = timeout(Duration::from_secs(5), self.next_answer());
+            if answered.await.is_ok_and(|answered| answered == challenge) {
+                return;
+            }
+        }
+    }
+
     pub(crate) fn status_of(&self, url: &str) -> RelayStatus {
         let all = self.pool.status();
         all.into_iter().find(|status| status.url.as_str() == url).unwrap_or_else(|| panic!("{url} is not in use"))

@@ -7,6 +7,7 @@ mod exactly_once;
 mod expensive_relays;
 mod fixture;
 mod lifetime;
+mod only_a_bad_relay;
 mod reconnection;
 mod subkeys;
 mod tls;
