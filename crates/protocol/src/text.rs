@@ -55,7 +55,8 @@ pub fn clean(text: &str, max_chars: usize) -> String {
     cleaned
 }
 
-/// Whether nothing is seen of it where it stands alone: format characters, fillers, joiners, variation selectors.
+/// Whether nothing is seen of it where it stands alone, or nothing certain: format characters, fillers, joiners, variation selectors,
+/// what no standard gives a look.
 pub fn is_invisible(c: char) -> bool {
     match c {
         // Signs of Arabic and Kaithi that are seen around what follows.
@@ -77,8 +78,12 @@ pub fn is_invisible(c: char) -> bool {
         | '\u{2800}'
         | '\u{3164}'
         | '\u{ffa0}'
+        | '\u{fdd0}'..='\u{fdef}'
+        | '\u{fff0}'..='\u{fff8}'
+        | '\u{16fe4}'
+        | '\u{1d159}'
         | '\u{e0000}'..='\u{e0fff}' => true,
-        c => is_variation(c) || c.general_category() == GeneralCategory::Format,
+        c => is_variation(c) || matches!(c.general_category(), GeneralCategory::Format | GeneralCategory::PrivateUse),
     }
 }
 
@@ -124,9 +129,21 @@ mod tests {
 
     #[test]
     fn nothing_hides_in_a_text_and_no_marks_pile_up() {
-        for hidden in
-            ["\u{ad}", "\u{34f}", "\u{115f}", "\u{180e}", "\u{2062}", "\u{2800}", "\u{3164}", "\u{ffa0}", "\u{e0101}"]
-        {
+        for hidden in [
+            "\u{ad}",
+            "\u{34f}",
+            "\u{115f}",
+            "\u{180e}",
+            "\u{2062}",
+            "\u{2800}",
+            "\u{3164}",
+            "\u{ffa0}",
+            "\u{e0101}",
+            "\u{fff0}",
+            "\u{1d159}",
+            "\u{e000}",
+            "\u{fdd0}",
+        ] {
             assert_eq!(clean(&format!("bil{hidden}ling"), 100), "billing", "{hidden:?}");
         }
         assert_eq!(clean("\u{200d}ab\u{200d} \u{200c}c\u{200c}", 100), "ab c", "joiners that join nothing");

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use sha2::Sha256;
+use sha2::{Digest as _, Sha256};
 use usher_passkey::{
     Assertion, AssertionCeremony, MAX_CREDENTIAL_ID_BYTES, PasskeyError, RegistrationCeremony, RelyingParty,
 };

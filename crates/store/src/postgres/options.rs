@@ -117,6 +117,15 @@ fn parse(url: &str) -> Result<Config, PostgresOpenError> {
         Some(_) => return Err(PostgresOpenError::Url("unknown sslmode: use verify-full or disable")),
     };
     let others: Vec<_> = query.split('&').filter(|parameter| !is_mode(parameter) && !parameter.is_empty()).collect();
+    // As in libpq, a host in the query takes the place of the one before it.
+    let address = match (others.iter().any(|parameter| parameter.starts_with("host=")), address.split_once("://")) {
+        (true, Some((scheme, address))) => {
+            let (server, database) = address.split_once('/').unwrap_or((address, ""));
+            let user = server.rsplit_once('@').map(|(user, _)| format!("{user}@")).unwrap_or_default();
+            format!("{scheme}://{user}/{database}")
+        }
+        _ => address.to_owned(),
+    };
     let mut config: Config = format!("{address}?{}", others.join("&"))
         .parse()
         // The library's message could contain a part of it.
@@ -149,6 +158,12 @@ mod tests {
         }
         assert_eq!(mode("postgres://127.0.0.1/usher?sslmode=disable"), SslMode::Disable);
         assert_eq!(mode("postgres:///usher?host=/run/postgresql"), SslMode::Disable);
+        let config = parse("postgres://u:p@localhost:5433/usher?host=/run/postgresql&port=5432").unwrap();
+        assert_eq!((config.get_hosts().len(), config.get_ssl_mode()), (1, SslMode::Disable));
+        assert_eq!(
+            (config.get_user(), config.get_dbname(), config.get_ports()),
+            (Some("u"), Some("usher"), &[5432][..])
+        );
         assert_eq!(mode("postgres://%2Frun%2Fpostgresql/usher"), SslMode::Disable);
     }
 

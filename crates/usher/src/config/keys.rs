@@ -218,8 +218,8 @@ configuration! {
         /// For how long a token sent to a user is sent again until it is redeemed, in hours.
         send_ttl_hours: BoundedInteger<1, 8760> = "168";
         /// Whether mints may be at private, loopback or link-local addresses, and may be reached without TLS. Use it for
-        /// development, and if your own mint is on this machine or network and everybody who has the API token may reach
-        /// that network.
+        /// development, and if your own mint is on this machine or network and everybody who has the API token or a key with
+        /// `tickets` may reach that network.
         allow_private_mints: bool = "false";
     }
 
