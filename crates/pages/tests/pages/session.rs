@@ -94,7 +94,7 @@ async fn only_the_whole_address_shows_a_page() {
             format!("{prefix}/{}", other.rsplit_once('/').unwrap().1),
             right[..right.len() - 1].to_owned(),
             format!("{right}x"),
-            format!("{prefix}/{}", secret.to_lowercase()),
+            format!("{prefix}/{}", secret.to_uppercase()),
             format!("/{kind}/subscriptions/{secret}"),
             format!("/{kind}/nothing/{secret}"),
             format!("/{kind}/{of_another_kind}/{secret}"),
