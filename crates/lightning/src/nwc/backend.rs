@@ -216,8 +216,11 @@ impl NwcBackend {
         self.tasks.spawn(async move {
             let Ok(response) = client.call(&request).await else { return };
             match response.outgoing_status(hash) {
-                Ok(OutgoingPaymentStatus::Unknown(_)) => lookup_reliability.missed().await,
-                Ok(OutgoingPaymentStatus::Unproven) | Err(_) => {}
+                Err(_) => {}
+                Ok(status) if response.is_payees_side() || matches!(status, OutgoingPaymentStatus::Unknown(_)) => {
+                    lookup_reliability.missed().await;
+                }
+                Ok(OutgoingPaymentStatus::Unproven) => {}
                 Ok(_) => lookup_reliability.found(response.coverage()).await,
             }
         });

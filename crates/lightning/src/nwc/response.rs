@@ -117,9 +117,14 @@ impl Response {
         self.created_at >= until
     }
 
-    /// Whether the backend says that it does not know what was looked up. It may know the other side of it instead.
+    /// Whether the backend says that it does not know what was looked up.
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self.looked_up(), Ok(None))
+    }
+
+    /// Whether it is the payee's side of what was looked up.
+    pub(crate) fn is_payees_side(&self) -> bool {
+        self.looked_up().is_ok_and(|found| found.is_some_and(|found| found.direction() == Some(Direction::Incoming)))
     }
 
     /// Which payments of ours this look-up is seen to find. A transaction that is not marked as outgoing proves nothing:

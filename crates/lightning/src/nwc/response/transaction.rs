@@ -73,18 +73,19 @@ impl Transaction<'_> {
     }
 
     pub(super) fn payment_hash(&self) -> Option<PaymentHash> {
-        serde_json::from_value(Value::String(self.hash_text()?.to_owned())).ok()
+        serde_json::from_value(Value::String(self.text("payment_hash")?.to_owned())).ok()
     }
 
-    /// The payment hash as it is written. Zeros are what a backend writes in place of one.
-    fn hash_text(&self) -> Option<&str> {
-        self.text("payment_hash").filter(|text| text.bytes().any(|byte| byte != b'0'))
-    }
-
-    /// Whether it is about this payment hash. A backend that names none means the one that was requested.
+    /// Whether it is about this payment hash. A backend that names none means the one that was requested; of one that writes zeros,
+    /// the preimage tells.
     pub(super) fn is_about(&self, hash: PaymentHash) -> bool {
         let is_one = FIELDS.iter().any(|field| self.0.get(field).is_some());
-        is_one && (self.hash_text().is_none() || self.payment_hash() == Some(hash))
+        is_one
+            && match self.text("payment_hash") {
+                None => true,
+                Some(zeros) if zeros.bytes().all(|byte| byte == b'0') => matches!(self.proof(hash), Proof::Valid(_)),
+                Some(_) => self.payment_hash() == Some(hash),
+            }
     }
 
     pub(super) fn direction(&self) -> Option<Direction> {
