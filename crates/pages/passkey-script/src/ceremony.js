@@ -46,9 +46,10 @@ function required(value) {
   return bytes;
 }
 
-/// Whether it is no secret: one byte again and again, or what was asked for, returned.
+/// Whether it is no secret: zeros, ones, or what was asked for, returned.
 function isKnownToAll(output) {
-  return output.every((byte) => byte === output[0]) || [PRF_INPUT, PRF_SALT].some((known) => output.every((byte, index) => byte === known[index]));
+  const known = [new Uint8Array(PRF_BYTES), new Uint8Array(PRF_BYTES).fill(255), PRF_INPUT, PRF_SALT];
+  return known.some((other) => output.every((byte, index) => byte === other[index]));
 }
 
 /// What the PRF has given, as a copy of its own, which can be wiped; `undefined` if it has given nothing.

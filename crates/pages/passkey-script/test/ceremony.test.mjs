@@ -6,7 +6,7 @@ import * as ceremony from "../src/ceremony.js";
 import { PRF_INPUT, PRF_SALT } from "../src/keys.js";
 
 const OUTPUT = Uint8Array.from({ length: 32 }, (_, index) => index + 1);
-const OTHER = OUTPUT.slice().reverse();
+const OTHER = new Uint8Array(32).fill(9);
 const ID = new Uint8Array(16).fill(3);
 const CREATE = { rp: { id: "login.example" }, user: { id: "AAAA" }, challenge: "AAAAAAAAAAAAAAAAAAAAAA" };
 const GET = { rpId: "login.example", challenge: "AAAAAAAAAAAAAAAAAAAAAA" };
@@ -72,7 +72,7 @@ const wrong = [
   "text", "a".repeat(32), "", 32, 0, true, {}, { length: 32 }, { byteLength: 32 }, [...OUTPUT], new Map(), Symbol("32"), () => {},
   new ArrayBuffer(0), new ArrayBuffer(31), new ArrayBuffer(33), new ArrayBuffer(64), new DataView(new ArrayBuffer(0)), new Uint8Array(32),
   new Uint8Array(OUTPUT.buffer, 1), new Uint16Array(32), shared, new Uint8Array(shared), Object.create(ArrayBuffer.prototype),
-  new Uint8Array(32).fill(7), PRF_INPUT, PRF_SALT, new Proxy(OUTPUT.buffer, {}), { [Symbol.toStringTag]: "ArrayBuffer", byteLength: 32 },
+  new Uint8Array(32).fill(255), PRF_INPUT, PRF_SALT, new Proxy(OUTPUT.buffer, {}), { [Symbol.toStringTag]: "ArrayBuffer", byteLength: 32 },
 ];
 
 test("a key is made of exactly 32 bytes of an ArrayBuffer", async () => {
