@@ -67,7 +67,7 @@ fn an_invoice_is_settled_only_by_state_or_time() {
         let outgoing = json!({"type": "outgoing", "state": "settled", "amount": 5, "preimage": no_proof});
         assert_eq!(status(outgoing), Ok(InvoiceStatus::Disputed));
     }
-    assert!(status(json!({"payment_hash": "00".repeat(32), "state": "settled"})).is_err());
+    assert!(status(json!({"payment_hash": "01".repeat(32), "state": "settled"})).is_err());
     let unknown = answer(&json!({"error": {"code": "NOT_FOUND", "message": ""}}));
     assert_eq!(unknown.invoice_status(hash), Ok(InvoiceStatus::Unknown));
     assert_eq!(unknown.outgoing_status(hash), Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)));
