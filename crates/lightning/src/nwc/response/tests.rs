@@ -347,3 +347,10 @@ fn a_response_to_another_method_proves_nothing() {
         assert!(said.invoice_status(hash).is_err() && said.outgoing_status(hash).is_err(), "{nothing}");
     }
 }
+
+#[test]
+fn debug_shows_no_preimage() {
+    let (preimage, _) = hash();
+    let shown = format!("{:?}", answer(&json!({"result": {"preimage": preimage.to_hex()}})));
+    assert!(!shown.contains(&preimage.to_hex()), "{shown}");
+}
