@@ -16,3 +16,6 @@ mod verification_service;
 
 pub use oidc::{OidcOptions, OidcVerifier};
 pub use verification_service::{VerificationServiceClient, VerificationServiceOptions};
+
+#[cfg(test)]
+mod tests;

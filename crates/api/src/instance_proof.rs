@@ -105,10 +105,8 @@ mod tests {
         let proof = prover.answer(&request(&challenge)).unwrap();
         let proof = proof.to_str().unwrap();
         assert!(key.is_proof(proof, &challenge, address));
-        assert!(
-            key.is_proof(proof, &challenge, "[::ffff:127.0.0.1]:3000".parse().unwrap()),
-            "the same, of a socket for both"
-        );
+        // The same, of a socket for both.
+        assert!(key.is_proof(proof, &challenge, "[::ffff:127.0.0.1]:3000".parse().unwrap()));
         assert!(!key.is_proof(proof, &other, address));
         assert!(!key.is_proof(proof, &challenge, elsewhere), "passed on by a program at another port");
         assert!(!InstanceKey::new([8; 32]).is_proof(proof, &challenge, address));

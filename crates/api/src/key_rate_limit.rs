@@ -119,16 +119,9 @@ mod tests {
         assert_eq!(fields(quota), ["\"key\";q=3;w=1", "\"key\";r=0;t=1"]);
         assert_eq!(limits.take(key(2), rate(3), NOW).left, 2, "another key");
         assert_eq!(limits.take(key(1), rate(3), UnixMillis(NOW.0 + 334)).retry_after, None);
-        assert_eq!(
-            limits.take(key(1), rate(3), UnixMillis(NOW.0 + 60_000)).left,
-            2,
-            "what was not used does not pile up"
-        );
-        assert_eq!(
-            limits.take(key(1), rate(3), UnixMillis(0)).retry_after,
-            None,
-            "a clock that was set back blocks nobody"
-        );
+        // What was not used does not pile up, and a clock that was set back blocks nobody.
+        assert_eq!(limits.take(key(1), rate(3), UnixMillis(NOW.0 + 60_000)).left, 2);
+        assert_eq!(limits.take(key(1), rate(3), UnixMillis(0)).retry_after, None);
     }
 
     #[test]

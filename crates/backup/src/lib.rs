@@ -15,3 +15,6 @@ pub use hashed::Hashed;
 pub use manifest::{DatabaseKind, Description, FileEntry, MANIFEST, Manifest};
 pub use read::{ReadError, read};
 pub use write::{Content, Source, WriteError, write};
+
+#[cfg(test)]
+mod tests;

@@ -108,12 +108,10 @@ mod tests {
     fn profile_has_no_more_than_documented() {
         let mut claims = json!({});
         add_profile(&mut claims, "npub1x", Some(&profile(Some("a@shop.example"))));
-        assert_eq!(
-            claims,
-            json!({
-                "preferred_username": "a_shop.example", "nostr_npub": "npub1x", "name": "The Admin",
-                "picture": "https://elsewhere.example/a.png", "nip05": "a@shop.example",
-            })
-        );
+        let expected = json!({
+            "preferred_username": "a_shop.example", "nostr_npub": "npub1x", "name": "The Admin",
+            "picture": "https://elsewhere.example/a.png", "nip05": "a@shop.example",
+        });
+        assert_eq!(claims, expected);
     }
 }

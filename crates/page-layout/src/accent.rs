@@ -125,10 +125,8 @@ mod tests {
             assert_eq!(accent.light(), color.to_lowercase());
             assert!(accent.style().contains(&accent.dark));
         }
-        assert_eq!(
-            "#ffe600".parse::<AccentColor>().unwrap_err().to_string().split(';').next().unwrap(),
-            "has a contrast of 1.3 to 1 with white"
-        );
+        let yellow = "#ffe600".parse::<AccentColor>().unwrap_err().to_string();
+        assert!(yellow.starts_with("has a contrast of 1.3 to 1 with white;"), "{yellow}");
         assert!(matches!("#777777".parse::<AccentColor>(), Err(AccentError::Contrast(_))));
         for wrong in ["", "1d4fa8", "#1d4fa", "#1d4fa81", "#gggggg", "#+1d4fa", "red", "#€€"] {
             assert_eq!(wrong.parse::<AccentColor>(), Err(AccentError::Syntax), "{wrong}");

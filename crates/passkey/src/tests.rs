@@ -21,11 +21,9 @@ fn register(party: &RelyingParty, authenticator: &mut SoftAuthenticator) -> Resu
     party.register(ceremony, &authenticator.make(&options).to_string())
 }
 
-fn verify(
-    party: &RelyingParty,
-    authenticator: &mut SoftAuthenticator,
-    stored: &Credential,
-) -> Result<Vec<u8>, PasskeyError> {
+type Verified = Result<Vec<u8>, PasskeyError>;
+
+fn verify(party: &RelyingParty, authenticator: &mut SoftAuthenticator, stored: &Credential) -> Verified {
     let (ceremony, options) = party.begin_assertion().unwrap();
     let assertion = Assertion::parse(&authenticator.get(&options).to_string()).unwrap();
     assert_eq!(assertion.credential_id(), authenticator.id);
@@ -59,15 +57,9 @@ fn extensions_and_attestation_statements_are_ignored() {
     let bytes = |length| ciborium::Value::Bytes(vec![7; length]);
     let extensions = [
         cbor!({ "hmac-secret" => true }),
-        cbor!({ "hmac-secret" => bytes(32) }),
-        cbor!({ "hmac-secret" => bytes(48) }),
         cbor!({ "hmac-secret" => bytes(80), "hmac-secret-mc" => bytes(64) }),
-        cbor!({ "hmac-secret-mc" => bytes(48) }),
         cbor!({ "credBlob" => true, "credProtect" => 3, "minPinLength" => 4, "thirdPartyPayment" => false }),
-        cbor!({ "credBlob" => bytes(32) }),
         cbor!({ "uvm" => [[2, 4, 2]] }),
-        cbor!({ "credProtect" => 3, "hmac-secret" => false }),
-        cbor!({}),
         cbor!("no map"),
     ];
     let extensions = extensions.map(|extensions| testing::cbor(&extensions.unwrap()));
@@ -93,9 +85,7 @@ fn extensions_and_attestation_statements_are_ignored() {
     }
     for attestation in [
         ("packed", cbor!({ "alg" => -7, "sig" => bytes(70), "x5c" => [bytes(500)] })),
-        ("packed", cbor!({ "alg" => -7, "sig" => bytes(70) })),
         ("fido-u2f", cbor!({ "sig" => bytes(70), "x5c" => [bytes(500)] })),
-        ("apple", cbor!({ "x5c" => [bytes(9), bytes(9)] })),
         ("compound", cbor!([1, 2])),
         ("none", cbor!({ "more" => 1 })),
     ] {
@@ -168,11 +158,11 @@ fn missing_and_wrong_fields_are_malformed() {
             assert!(matches!(refused, Err(PasskeyError::Malformed(_))), "{pointer} {value:?} {refused:?}");
         }
     }
-    for field in ["/rawId", "/type", "/response"].into_iter().map(str::to_owned).chain(
-        ["clientDataJSON", "authenticatorData", "signature", "userHandle"].map(|field| format!("/response/{field}")),
-    ) {
+    let fields = "/rawId /type /response /response/clientDataJSON /response/authenticatorData /response/signature \
+                  /response/userHandle";
+    for field in fields.split_whitespace() {
         for value in values() {
-            let refused = Assertion::parse(&of(&used, &field, value)).map(|_| ());
+            let refused = Assertion::parse(&of(&used, field, value)).map(|_| ());
             assert!(matches!(refused, Err(PasskeyError::Malformed(_))), "{field} {value:?}");
         }
     }

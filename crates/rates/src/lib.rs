@@ -16,3 +16,6 @@ pub use median_rates::{CurrencyStatus, MedianRates, RateOptions, SourceStatus};
 pub use presets::preset_names;
 pub use price_reader::PriceError;
 pub use source::{InvalidSource, RateSource};
+
+#[cfg(test)]
+mod tests;

@@ -74,8 +74,6 @@ impl<'de> Visitor<'de> for Reader {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn read(text: &str) -> Result<Value, serde_json::Error> {
@@ -97,29 +95,13 @@ mod tests {
         assert!(read(&deep).is_err());
     }
 
-    fn any_json() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<bool>().prop_map(Value::from),
-            any::<u64>().prop_map(Value::from),
-            any::<i64>().prop_map(Value::from),
-            any::<f64>().prop_map(Value::from),
-            ".*".prop_map(Value::from),
-        ];
-        leaf.prop_recursive(4, 32, 8, |inner| {
-            prop_oneof![
-                proptest::collection::vec(inner.clone(), 0..8).prop_map(Value::from),
-                proptest::collection::btree_map(".*", inner, 0..8)
-                    .prop_map(|members| Value::Object(members.into_iter().collect())),
-            ]
-        })
-    }
-
-    proptest! {
-        #[test]
-        fn other_json_is_read_like_serde_json(value in any_json()) {
-            let text = value.to_string();
-            prop_assert_eq!(read(&text).ok(), serde_json::from_str::<Value>(&text).ok());
+    #[test]
+    fn other_json_is_read_like_serde_json() {
+        for text in
+            ["null", "true", "18446744073709551615", "-9223372036854775808", "1.5e300", r#""\ud83d\ude00""#, "[]"]
+        {
+            let whole = format!(r#"{{"a":[{text},{{"b":{text}}}],"":{text}}}"#);
+            assert_eq!(read(&whole).unwrap(), serde_json::from_str::<Value>(&whole).unwrap());
         }
     }
 }

@@ -286,9 +286,6 @@ mod tests {
         handshake.insert(CONNECTION, HeaderValue::from_static("keep-alive, Upgrade"));
         handshake.insert(UPGRADE, HeaderValue::from_static("websocket"));
         remove_hop_by_hop(&mut handshake, Some(HeaderValue::from_static("websocket")));
-        assert_eq!(
-            (&handshake[CONNECTION], &handshake[UPGRADE]),
-            (&"upgrade".parse().unwrap(), &"websocket".parse().unwrap())
-        );
+        assert!(handshake[CONNECTION] == "upgrade" && handshake[UPGRADE] == "websocket", "{handshake:?}");
     }
 }

@@ -254,6 +254,13 @@ impl TestApp {
         Self::builder().start().await
     }
 
+    /// One that differs in this.
+    pub async fn with<T>(change: impl FnOnce(&mut Builder) -> T) -> Self {
+        let mut builder = Self::builder();
+        change(&mut builder);
+        builder.start().await
+    }
+
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
@@ -271,6 +278,11 @@ impl TestApp {
         self.request("POST", path)
     }
 
+    /// A request for server-sent events.
+    pub fn sse(&self, path: &str) -> reqwest::RequestBuilder {
+        self.get(path).header("accept", "text/event-stream")
+    }
+
     /// The status and the JSON of a response. No body is sent for `null`.
     pub async fn call(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
         let request = self.request(method, path);
@@ -279,24 +291,56 @@ impl TestApp {
 
     /// The JSON of a path that can be read.
     pub async fn read(&self, path: &str) -> Value {
-        let (status, body) = self.call("GET", path, Value::Null).await;
-        assert_eq!(status, 200, "{path}: {body}");
+        self.done("GET", path, Value::Null).await
+    }
+
+    /// Calls what succeeds.
+    pub async fn done(&self, method: &str, path: &str, body: Value) -> Value {
+        let (status, body) = self.call(method, path, body).await;
+        assert_eq!(status, 200, "{method} {path}: {body}");
         body
+    }
+
+    /// Calls what is refused so; the problem.
+    pub async fn refused(&self, method: &str, path: &str, body: Value, refusal: (u16, &str)) -> Value {
+        let (status, problem) = self.call(method, path, body.clone()).await;
+        let found = (status, problem["code"].as_str().unwrap_or_default());
+        assert_eq!(found, refusal, "{method} {path} {body}: {problem}");
+        problem
+    }
+
+    /// Waits until the metrics have this line.
+    pub async fn metric(&self, line: &str) {
+        until(async || self.get("/metrics").send().await.unwrap().text().await.unwrap().contains(line)).await;
     }
 
     /// Starts a handshake; gives the stream and the token of its URL.
     pub async fn handshake(&self, body: Value) -> (String, String) {
-        let (status, body) = self.call("POST", "/key-handshake", body).await;
-        assert_eq!(status, 200, "{body}");
-        (body["stream_id"].as_str().unwrap().to_owned(), token_of(&body))
+        let body = self.done("POST", "/key-handshake", body).await;
+        (stream_of(&body), token_of(&body))
+    }
+
+    /// A reusable handshake to which `count` users have come.
+    pub async fn poster(&self, name: &str, count: u8) -> (String, String) {
+        let (stream, token) = self.handshake(serde_json::json!({ "static_token": name })).await;
+        for user in 1..=count {
+            self.come(&stream, &token, user).await;
+        }
+        (stream, token)
+    }
+
+    /// The next user comes to a reusable handshake.
+    pub async fn come(&self, stream: &str, token: &str, user: u8) {
+        self.scan(token, key(user)).await;
+        let page = self.read(&format!("/events/{stream}?after={}&wait=60", user - 1)).await;
+        assert_eq!(page["next"], user);
     }
 
     /// Starts an authentication; gives the stream and the challenge that was sent.
     pub async fn authentication(&self, main_key: PublicKey) -> (String, String) {
         let body = serde_json::json!({ "main_key": main_key.to_hex(), "subkeys": [] });
-        let (status, body) = self.call("POST", "/authenticate-key", body).await;
-        assert_eq!(status, 200, "{body}");
-        (body["stream_id"].as_str().unwrap().to_owned(), self.challenge_to(main_key).await)
+        let body = self.done("POST", "/authenticate-key", body).await;
+        (stream_of(&body), self.challenge_to(main_key).await)
     }
 
     /// The challenge that was sent to this user.
@@ -314,15 +358,9 @@ impl TestApp {
 
     /// A wallet opens a handshake URL.
     pub async fn scan(&self, token: &str, user: PublicKey) {
-        self.receive(
-            user,
-            WalletMessage::KeyHandshake(KeyHandshake {
-                token: token.to_owned(),
-                client_info: None,
-                preferred_relays: vec!["wss://user.example".to_owned()],
-            }),
-        )
-        .await;
+        let preferred_relays = vec!["wss://user.example".to_owned()];
+        let handshake = KeyHandshake { token: token.to_owned(), client_info: None, preferred_relays };
+        self.receive(user, WalletMessage::KeyHandshake(handshake)).await;
     }
 
     /// A wallet approves.
@@ -361,6 +399,11 @@ impl TestApp {
 pub async fn read(request: reqwest::RequestBuilder) -> (u16, Value) {
     let response = request.send().await.unwrap();
     (response.status().as_u16(), response.json().await.unwrap_or_default())
+}
+
+/// The stream that a response names.
+pub fn stream_of(started: &Value) -> String {
+    started["stream_id"].as_str().unwrap().to_owned()
 }
 
 /// The token of the URL in a response.
@@ -402,15 +445,12 @@ pub async fn within<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(TIMEOUT, future).await.expect("it takes too long")
 }
 
-/// What `probe` finds at last.
-pub async fn eventually<T>(mut probe: impl FnMut() -> Option<T>) -> T {
+/// Waits until it is so.
+pub async fn until(mut is_so: impl AsyncFnMut() -> bool) {
     within(async {
-        loop {
-            if let Some(found) = probe() {
-                return found;
-            }
+        while !is_so().await {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     })
-    .await
+    .await;
 }

@@ -5,17 +5,18 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::app::{TOKEN, TestApp};
+use crate::app::{TOKEN, TestApp, stream_of};
 use crate::keys::{Answer, Holder};
 use crate::lightning_node;
 
 const ADDRESS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 
 async fn start() -> TestApp {
-    let mut builder = TestApp::builder();
-    builder.lightning = Some(lightning_node::backend());
-    builder.options.payments.spending.approval_above = Some(0);
-    builder.start().await
+    TestApp::with(|of| {
+        of.lightning = Some(lightning_node::backend());
+        of.options.payments.spending.approval_above = Some(0);
+    })
+    .await
 }
 
 fn token(app: &TestApp) -> Holder<'_> {
@@ -26,7 +27,7 @@ fn token(app: &TestApp) -> Holder<'_> {
 async fn ask(holder: &Holder<'_>) -> String {
     let answer = holder.post("/wallet/send", json!({ "address": ADDRESS, "amount": 5_000_000 })).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
-    answer.body["stream_id"].as_str().unwrap().to_owned()
+    stream_of(&answer.body)
 }
 
 async fn decide(holder: &Holder<'_>, stream: &str, decision: &str) -> Answer {
@@ -50,14 +51,12 @@ async fn a_second_key_decides_and_the_audit_log_says_who() {
         list.body["approvals"].as_array().unwrap().iter().map(|one| &one["requested_by"]).collect();
     assert_eq!(requested_by, [&json!(shop.id), &json!("token"), &json!(both.id)]);
     let created: Value = list.body["approvals"][0].clone();
-    assert_eq!(
-        created,
-        json!({
-            "stream_id": first, "kind": "on_chain", "amount_millisats": 5_000_000, "max_fee_millisats": 282_000,
-            "address": ADDRESS, "requested_by": shop.id, "requested_at": created["requested_at"],
-            "expires_at": created["expires_at"],
-        })
-    );
+    let expected = json!({
+        "stream_id": first, "kind": "on_chain", "amount_millisats": 5_000_000, "max_fee_millisats": 282_000,
+        "address": ADDRESS, "requested_by": shop.id, "requested_at": created["requested_at"],
+        "expires_at": created["expires_at"],
+    });
+    assert_eq!(created, expected);
     let page = approver.get(&format!("/approvals?limit=1&after={first}")).await.body;
     assert_eq!((&page["approvals"][0]["stream_id"], &page["next"]), (&json!(second), &json!(second)));
 
@@ -77,21 +76,13 @@ async fn a_second_key_decides_and_the_audit_log_says_who() {
     assert_eq!(decide(&both, &third, "decline").await.status, 200, "one's own can be declined");
 
     let entries = audit(&app).await;
-    let said: Vec<_> = entries[before..]
-        .iter()
-        .map(|entry| (&entry["actor"], &entry["action"], &entry["outcome"], &entry["details"]["decision"]))
-        .collect();
-    let (approver_id, both_id, action, ok) = (json!(approver.id), json!(both.id), json!("decideApproval"), json!("ok"));
-    let (approve, decline) = (json!("approve"), json!("decline"));
-    assert_eq!(
-        said,
-        [
-            (&approver_id, &action, &ok, &approve),
-            (&both_id, &action, &ok, &approve),
-            (&both_id, &action, &ok, &decline)
-        ]
-    );
-    assert_eq!(entries[before]["details"]["stream_id"], json!(first));
+    let said = ["actor", "action", "outcome"].map(|name| entries[before..].iter().map(move |entry| &entry[name]));
+    let [actors, actions, outcomes] = said.map(Iterator::collect::<Vec<_>>);
+    assert_eq!(actors, [&*approver.id, &both.id, &both.id]);
+    assert!(actions == ["decideApproval"; 3] && outcomes == ["ok"; 3], "{actions:?} {outcomes:?}");
+    let details = |nth: usize| entries[before + nth]["details"].clone();
+    assert_eq!([0, 1, 2].map(|nth| details(nth)["decision"].clone()), ["approve", "approve", "decline"]);
+    assert_eq!(details(0)["stream_id"], json!(first));
     let refused = |entry: &&Value| entry["outcome"] == "own_request";
     assert_eq!(entries.iter().filter(refused).count(), 2, "attempts to approve one's own are recorded");
 
@@ -129,10 +120,8 @@ async fn no_key_creates_rotates_or_revokes_one_that_approves() {
     let approver = Holder::of(&app, json!({ "scopes": ["approvals", "payments:send"] })).await;
     for scopes in [json!(["approvals"]), json!(["approvals", "payments:send"]), json!(["admin", "approvals"])] {
         let answer = admin.post("/keys", json!({ "name": "x", "scopes": scopes })).await;
-        assert_eq!(
-            (answer.code(), &answer.body["errors"][0]["pointer"]),
-            ((422, "invalid_request"), &json!("/scopes"))
-        );
+        assert_eq!(answer.code(), (422, "invalid_request"));
+        assert_eq!(answer.body["errors"][0]["pointer"], "/scopes");
     }
     // It could ask with a key of its own making, and approve that.
     let answer = token(&app).post("/keys", json!({ "name": "x", "scopes": ["admin", "approvals"] })).await;
@@ -204,10 +193,11 @@ async fn keys_withdraw_no_tickets_where_what_they_send_is_limited() {
         holder.post("/cashu/withdraw", body).await.body["code"].clone()
     };
     for (approval_above, daily_budget) in [(Some(5_000), None), (None, Some(5_000)), (None, None)] {
-        let mut builder = TestApp::builder();
-        let spending = &mut builder.options.payments.spending;
-        (spending.approval_above, spending.daily_budget) = (approval_above, daily_budget);
-        let app = builder.start().await;
+        let app = TestApp::with(|of| {
+            let spending = &mut of.options.payments.spending;
+            (spending.approval_above, spending.daily_budget) = (approval_above, daily_budget);
+        })
+        .await;
         let shop = Holder::of(&app, json!({ "scopes": ["payments:send"] })).await;
         let is_limited = approval_above.or(daily_budget).is_some();
         assert_eq!(code(&shop, 1).await == "token_required", is_limited);

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use usher_engine::audit::verify;
 use usher_engine::ports::{AuditKey, Clock as _, SystemClock};
 use usher_engine::testing::{MINT, UNIT, token};
 
 use crate::app::{Builder, TOKEN, TestApp, key};
-use crate::sockets::client::Client;
+use crate::keys::Holder;
 use crate::{lightning_node, openid};
 
 impl TestApp {
@@ -22,18 +23,16 @@ impl TestApp {
     }
 }
 
+fn outcomes(entries: &[Value]) -> Vec<&str> {
+    entries.iter().map(|entry| entry["outcome"].as_str().unwrap()).collect()
+}
+
 /// The operations of the document that may change something: all but those that are read.
-fn changing_operations(method: Option<&str>) -> BTreeSet<String> {
+fn changing_operations() -> BTreeSet<String> {
     let document: Value = serde_json::from_str(include_str!("../../../../docs/openapi.json")).unwrap();
-    let mut operations = BTreeSet::new();
-    for item in document["paths"].as_object().unwrap().values() {
-        for (of, operation) in item.as_object().unwrap() {
-            if ["post", "put", "patch", "delete"].contains(&&**of) && method.is_none_or(|method| method == of) {
-                operations.insert(operation["operationId"].as_str().unwrap().to_owned());
-            }
-        }
-    }
-    operations
+    let items = document["paths"].as_object().unwrap().values();
+    let operations = items.flat_map(|item| ["post", "put", "patch", "delete"].map(|method| item.get(method)));
+    operations.flatten().map(|operation| operation["operationId"].as_str().unwrap().to_owned()).collect()
 }
 
 const STREAM: &str = "{stream}";
@@ -56,6 +55,8 @@ fn cases() -> Vec<(&'static str, &'static str, String, Value)> {
     let mut recurring = payment.clone();
     recurring["recurrence"] = json!({ "calendar": "monthly", "first_payment_due": soon });
     let relay = json!({ "relay": "wss://another.example" });
+    let rejected = json!({ "decision": "reject" });
+    let consent = json!({ "client_id": "a", "main_key": key(1).to_hex() });
     let none = || json!({});
     let case = |action, method, path: &str, body| (action, method, path.to_owned(), body);
     vec![
@@ -70,12 +71,7 @@ fn cases() -> Vec<(&'static str, &'static str, String, Value)> {
         case("requestSubscription", "POST", "/payments/recurring", recurring),
         case("requestTicket", "POST", "/cashu/request", ticket),
         case("createVerificationSession", "POST", "/verification/sessions", none()),
-        case(
-            "decideVerificationSession",
-            "POST",
-            "/verification/sessions/{stream}/decision",
-            json!({ "decision": "reject" }),
-        ),
+        case("decideVerificationSession", "POST", "/verification/sessions/{stream}/decision", rejected),
         case("requestVerificationToken", "POST", "/verification/token", proof),
         case("sendTicket", "POST", "/cashu/send-direct", send),
         case("+reclaimTicket", "POST", "/cashu/outgoing/{stream}/reclaim", none()),
@@ -87,12 +83,7 @@ fn cases() -> Vec<(&'static str, &'static str, String, Value)> {
         case("+removeRelay", "DELETE", "/relays", relay),
         case("+publishProfile", "PUT", "/profile", json!({ "name": "shop" })),
         case("+eraseUser", "DELETE", &format!("/users/{user}"), none()),
-        case(
-            "+revokeOidcConsent",
-            "DELETE",
-            "/oidc/consents",
-            json!({ "client_id": "a", "main_key": key(1).to_hex() }),
-        ),
+        case("+revokeOidcConsent", "DELETE", "/oidc/consents", consent),
         case("+rotateOidcKeys", "POST", "/oidc/keys", none()),
         case("+revokeOidcKey", "DELETE", "/oidc/keys/key-0", none()),
         case("+openChannel", "POST", "/wallet/channels", json!({ "amount": 5_000, "peer": "03aa@host:1" })),
@@ -105,19 +96,11 @@ fn cases() -> Vec<(&'static str, &'static str, String, Value)> {
 }
 
 /// They need a user, or money that was paid: tested with real ones in `crates/usher/tests/e2e`.
-const WITH_REAL_PARTS: [&str; 8] = [
-    "redeemLogin",
-    "payInvoice",
-    "refundPayment",
-    "closeSubscription",
-    "retryWebhookDelivery",
-    "sendOnChain",
-    "decideApproval",
-    // There is nothing to forget here: tested below.
-    "forgetPasskeys",
-];
+const WITH_REAL_PARTS: &str =
+    "redeemLogin payInvoice refundPayment closeSubscription retryWebhookDelivery sendOnChain decideApproval";
 
-const CHANGE_NOTHING: [&str; 3] = ["verifyJwt", "getNextOccurrence", "getReceivingCost"];
+/// The last two: there is nothing to forget here, which is tested below.
+const CHANGE_NOTHING: &str = "verifyJwt getNextOccurrence getReceivingCost forgetPasskeys forgetRemoteSigner";
 
 async fn start() -> TestApp {
     let builder = TestApp::builder();
@@ -132,11 +115,9 @@ async fn each_change_has_one_entry() {
         let (begins, action) = (action.starts_with('+'), action.trim_start_matches('+'));
         let before = app.newest().await;
         let path = path.replace(STREAM, &stream);
-        let (status, response) = app.call(method, &path, body).await;
-        assert_eq!(status, 200, "{action}: {response}");
+        let response = app.done(method, &path, body).await;
         let entries = app.audit_after(before).await;
-        let outcomes: Vec<_> = entries.iter().map(|entry| entry["outcome"].as_str().unwrap()).collect();
-        assert_eq!(outcomes, if begins { vec!["begun", "ok"] } else { vec!["ok"] }, "{action}");
+        assert_eq!(outcomes(&entries), if begins { &["begun", "ok"][..] } else { &["ok"] }, "{action}");
         for entry in &entries {
             assert_eq!(entry["action"], action);
             assert_eq!((&entry["actor"], &entry["address"]), (&json!("token"), &json!("127.0.0.1")), "{action}");
@@ -151,22 +132,15 @@ async fn each_change_has_one_entry() {
         }
         tested.insert(action.to_owned());
     }
-    let document = changing_operations(None);
-    let others = WITH_REAL_PARTS.into_iter().chain(CHANGE_NOTHING).chain(["forgetRemoteSigner"]).map(str::to_owned);
+    let document = changing_operations();
+    let others = WITH_REAL_PARTS.split(' ').chain(CHANGE_NOTHING.split(' ')).map(str::to_owned);
     let all: BTreeSet<_> = tested.iter().cloned().chain(others).collect();
     assert_eq!(document.difference(&all).collect::<Vec<_>>(), Vec::<&String>::new(), "these have no test");
 
     // No entry names a user, or holds a secret.
     let log = Value::from(app.audit_after(0).await).to_string();
-    for hidden in [
-        key(7).to_hex(),
-        key(1).to_hex(),
-        "cashuB".to_owned(),
-        "door".to_owned(),
-        TOKEN.to_owned(),
-        "Coffee".to_owned(),
-    ] {
-        assert!(!log.contains(&hidden), "{hidden}");
+    for hidden in [&*key(7).to_hex(), &key(1).to_hex(), "cashuB", "door", TOKEN, "Coffee"] {
+        assert!(!log.contains(hidden), "{hidden}");
     }
     assert!(log.contains(r#""amount_millisats":"7000""#), "{log}");
     assert!(log.contains(r#""relay":"wss://another.example"#), "{log}");
@@ -195,13 +169,10 @@ async fn what_changes_nothing_has_no_entry() {
     assert_eq!(app.audit_after(0).await, Vec::<Value>::new());
 
     // What is begun and comes to nothing says so.
-    for path in ["passkeys", "remote-signers"] {
-        let (status, _) = app.call("DELETE", &format!("/{path}/{}", key(7).to_hex()), json!({})).await;
-        assert_eq!(status, 404);
+    for (path, code) in [("passkeys", "passkey_not_found"), ("remote-signers", "remote_signer_not_found")] {
+        app.refused("DELETE", &format!("/{path}/{}", key(7).to_hex()), json!({}), (404, code)).await;
     }
-    let entries = app.audit_after(0).await;
-    let outcomes: Vec<_> = entries.iter().map(|entry| entry["outcome"].as_str().unwrap()).collect();
-    assert_eq!(outcomes, ["begun", "passkey_not_found", "begun", "remote_signer_not_found"]);
+    assert_eq!(outcomes(&app.audit_after(0).await), ["begun", "passkey_not_found", "begun", "remote_signer_not_found"]);
 }
 
 #[tokio::test]
@@ -213,9 +184,7 @@ async fn a_repeated_request_has_one_entry() {
             assert_eq!(response.headers().contains_key("idempotency-replayed"), repeated);
         }
     }
-    let entries = app.audit_after(0).await;
-    let outcomes: Vec<_> = entries.iter().map(|entry| entry["outcome"].as_str().unwrap()).collect();
-    assert_eq!(outcomes, ["ok", "begun", "ok"]);
+    assert_eq!(outcomes(&app.audit_after(0).await), ["ok", "begun", "ok"]);
 }
 
 /// The change is not made if it cannot be recorded.
@@ -223,8 +192,7 @@ async fn a_repeated_request_has_one_entry() {
 async fn what_cannot_be_recorded_is_not_done() {
     let app = start().await;
     app.store.fail(&["add_audit_entry"], 1);
-    let (status, problem) = app.call("POST", "/relays", json!({ "relay": "wss://another.example" })).await;
-    assert_eq!((status, &problem["code"]), (503, &json!("storage_unavailable")));
+    app.refused("POST", "/relays", json!({ "relay": "wss://another.example" }), (503, "storage_unavailable")).await;
     let relays = app.get("/relays").send().await.unwrap().text().await.unwrap();
     assert!(!relays.contains("another.example"), "{relays}");
 }
@@ -232,8 +200,7 @@ async fn what_cannot_be_recorded_is_not_done() {
 #[tokio::test]
 async fn entries_name_the_key_also_when_it_was_refused() {
     let app = start().await;
-    let (_, key) = app.call("POST", "/keys", json!({ "name": "shop", "scopes": ["login"] })).await;
-    let (id, secret) = (key["key"]["id"].as_str().unwrap(), key["secret"].as_str().unwrap());
+    let shop = Holder::of(&app, json!({ "scopes": ["login"] })).await;
     let before = app.newest().await;
     for (method, path, status) in [
         ("POST", "/key-handshake", 200),
@@ -241,51 +208,39 @@ async fn entries_name_the_key_also_when_it_was_refused() {
         ("GET", "/payments", 403),
         ("GET", "/audit", 403),
     ] {
-        let request = app.http.request(method.parse().unwrap(), app.url(path)).bearer_auth(secret).json(&json!({}));
-        assert_eq!(request.send().await.unwrap().status(), status, "{path}");
+        assert_eq!(shop.request(method.parse().unwrap(), path).json(&json!({})).send().await.unwrap().status(), status);
     }
     let entries = app.audit_after(before).await;
-    let of_key = |entry: &Value| (entry["action"].clone(), entry["outcome"].clone(), entry["actor"] == id);
-    assert_eq!(
-        entries.iter().map(of_key).collect::<Vec<_>>(),
-        [
-            (json!("createKeyHandshake"), json!("ok"), true),
-            (json!("requestPayment"), json!("scope_missing"), true),
-            (json!("listPayments"), json!("scope_missing"), true),
-            (json!("listAuditEntries"), json!("scope_missing"), true),
-        ]
-    );
+    assert!(entries.iter().all(|entry| entry["actor"] == shop.id));
+    let actions: Vec<_> = entries.iter().map(|entry| entry["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["createKeyHandshake", "requestPayment", "listPayments", "listAuditEntries"]);
+    assert_eq!(outcomes(&entries), ["ok", "scope_missing", "scope_missing", "scope_missing"]);
     let created = app.audit_after(0).await;
-    assert!(created.iter().any(|entry| entry["details"]["key_id"] == id), "{created:?}");
-    assert!(!Value::from(created).to_string().contains(secret));
+    assert!(created.iter().any(|entry| entry["details"]["key_id"] == shop.id), "{created:?}");
+    assert!(!Value::from(created).to_string().contains(&shop.secret));
 }
 
 #[tokio::test]
 async fn refused_keys_and_commands_are_named_and_bounded() {
     let app = start().await;
-    let terms = json!({ "name": "shop", "scopes": ["admin"], "networks": ["192.0.2.0/24"] });
-    let (_, far) = app.call("POST", "/keys", terms).await;
-    let (_, near) = app.call("POST", "/keys", json!({ "name": "app", "scopes": ["login"] })).await;
+    let far = Holder::of(&app, json!({ "scopes": ["admin"], "networks": ["192.0.2.0/24"] })).await;
+    let near = Holder::of(&app, json!({ "scopes": ["login"] })).await;
     let before = app.newest().await;
     for _ in 0..30 {
-        let request = app.http.post(app.url("/login")).bearer_auth(far["secret"].as_str().unwrap()).json(&json!({}));
-        assert_eq!(request.send().await.unwrap().status(), 403);
+        assert_eq!(far.post("/login", json!({})).await.status, 403);
     }
-    let mut socket =
-        Client::try_open(app.address, Some(&format!("Bearer {}", near["secret"].as_str().unwrap()))).await.unwrap();
+    let mut socket = near.socket().await;
     for _ in 0..30 {
         let refused = socket.ask("subscribe", json!({ "stream_id": "subscriptions", "after": 0 })).await;
         assert!(refused.to_string().contains("scope_missing"), "{refused}");
     }
     let entries = app.audit_after(before).await;
-    let of = |key: &Value, action: &str, outcome: &str| {
-        let is_of = |entry: &&Value| {
-            entry["actor"] == key["key"]["id"] && entry["action"] == action && entry["outcome"] == outcome
-        };
-        entries.iter().filter(is_of).count()
-    };
-    assert_eq!(of(&far, "startLogin", "network_not_allowed"), 10, "{entries:?}");
-    assert_eq!(of(&near, "subscribe", "scope_missing"), 10, "{entries:?}");
+    for (holder, action, outcome) in [(far, "startLogin", "network_not_allowed"), (near, "subscribe", "scope_missing")]
+    {
+        let of_key = entries.iter().filter(|entry| entry["actor"] == holder.id);
+        let of_key: Vec<_> = of_key.map(|entry| (entry["action"].as_str(), entry["outcome"].as_str())).collect();
+        assert_eq!(of_key, [(Some(action), Some(outcome)); 10]);
+    }
     assert_eq!(entries.len(), 20);
 }
 
@@ -293,12 +248,11 @@ async fn refused_keys_and_commands_are_named_and_bounded() {
 #[tokio::test]
 async fn nothing_that_a_client_wrote_is_in_an_entry() {
     let app = start().await;
-    let (_, key) = app.call("POST", "/keys", json!({ "name": "shop", "scopes": ["login"] })).await;
-    let secret = key["secret"].as_str().unwrap();
+    let shop = Holder::of(&app, json!({ "scopes": ["login"] })).await;
+    let secret = &*shop.secret;
     let before = app.newest().await;
     for path in [&format!("/keys/{secret}"), "/payment-links/alice%40example.com", "/payment-links/%C2%9B2J%E2%80%AE"] {
-        let refused = app.http.delete(app.url(path)).bearer_auth(secret).send().await.unwrap();
-        assert_eq!(refused.status(), 403, "{path}");
+        assert_eq!(shop.delete(path).await.status, 403, "{path}");
     }
     for relay in ["wss://user:pass@relay.example/?token=hidden", "wss://relay.example/inbox?token=hidden"] {
         app.call("DELETE", "/relays", json!({ "relay": relay })).await;
@@ -314,9 +268,9 @@ async fn nothing_that_a_client_wrote_is_in_an_entry() {
 #[tokio::test]
 async fn a_key_is_limited_by_its_rate_and_told_what_is_left() {
     let app = start().await;
-    let terms = json!({ "name": "shop", "scopes": ["login"], "requests_per_second": 2 });
-    let (_, key) = app.call("POST", "/keys", terms.clone()).await;
-    let request = || app.http.get(app.url("/key-handshake")).bearer_auth(key["secret"].as_str().unwrap());
+    let terms = json!({ "scopes": ["login"], "requests_per_second": 2 });
+    let shop = Holder::of(&app, terms.clone()).await;
+    let request = || shop.request(Method::GET, "/key-handshake");
     // The clock stands still.
     for (status, left) in [(200, 1), (200, 0), (429, 0)] {
         let response = request().send().await.unwrap();
@@ -331,14 +285,13 @@ async fn a_key_is_limited_by_its_rate_and_told_what_is_left() {
     app.clock.turn(std::time::Duration::from_secs(1));
     assert_eq!(request().send().await.unwrap().status(), 200);
     // Commands on a WebSocket count too, as does its opening.
-    let (_, key) = app.call("POST", "/keys", terms).await;
-    let mut socket =
-        Client::try_open(app.address, Some(&format!("Bearer {}", key["secret"].as_str().unwrap()))).await.unwrap();
+    let other = Holder::of(&app, terms).await;
+    let mut socket = other.socket().await;
     let ask = json!({ "stream_id": "subscriptions", "after": 0 });
     assert!(socket.ask("subscribe", ask.clone()).await.to_string().contains("scope_missing"));
     assert!(socket.ask("subscribe", ask).await.to_string().contains("rate_limited"));
-    let answer = socket.ask("auth", json!({ "token": key["secret"] })).await;
-    assert!(answer.to_string().contains("rate_limited"), "{answer}");
+    let auth = json!({ "token": other.secret });
+    assert!(socket.ask("auth", auth.clone()).await.to_string().contains("rate_limited"));
     app.clock.turn(std::time::Duration::from_secs(1));
-    socket.done("auth", json!({ "token": key["secret"] })).await;
+    socket.done("auth", auth).await;
 }

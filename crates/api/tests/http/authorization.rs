@@ -111,7 +111,7 @@ async fn tokens_can_be_replaced_at_run_time() {
         response.status().as_u16()
     };
     let (stream, _) = app.handshake(serde_json::json!({})).await;
-    let mut events = app.get(&format!("/events/{stream}")).header("accept", "text/event-stream").send().await.unwrap();
+    let mut events = app.sse(&format!("/events/{stream}")).send().await.unwrap();
     let (mut socket, mut switched) = (Client::open(&app).await, Client::open(&app).await);
 
     app.tokens.replace(&"new".into(), Some(&TOKEN.into()));

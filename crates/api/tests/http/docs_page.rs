@@ -11,17 +11,9 @@ fn document() -> Value {
 }
 
 #[tokio::test]
-async fn committed_openapi_document_is_served() {
-    let app = TestApp::start().await;
-    let response = app.http.get(app.url("/openapi.json")).send().await.unwrap();
-    assert_eq!(response.status(), 200);
-    assert_eq!(response.json::<Value>().await.unwrap(), document());
-}
-
-#[tokio::test]
 async fn docs_require_the_token_through_a_proxy_or_another_host() {
     let app = TestApp::start().await;
-    for path in ["/docs", "/openapi.json"] {
+    for path in ["/docs", "/openapi.json", "/docs/swagger-ui.js"] {
         for (name, value) in [("x-forwarded-for", "203.0.113.7"), ("via", "1.1 proxy"), ("host", "usher.example")] {
             let asked = app.http.get(app.url(path)).header(name, value);
             assert_eq!(asked.send().await.unwrap().status(), 401, "{path} {name}");
@@ -29,56 +21,30 @@ async fn docs_require_the_token_through_a_proxy_or_another_host() {
         }
         assert_eq!(app.http.get(app.url(path)).send().await.unwrap().status(), 200, "{path}");
     }
+    assert_eq!(app.read("/openapi.json").await, document());
+    let page = app.get("/docs").send().await.unwrap();
+    let policy = page.headers()["content-security-policy"].to_str().unwrap();
+    assert!(!policy.contains("unsafe") && !policy.contains('*') && !policy.contains("http"), "{policy}");
 }
 
 /// A proxy on this machine may add no header and rewrite `Host`: only the token tells its clients from the operator.
 #[tokio::test]
 async fn docs_require_the_token_on_loopback_in_production() {
-    let mut builder = TestApp::builder();
-    builder.docs = DocsAccess::WithToken;
-    let app = builder.start().await;
+    let app = TestApp::with(|of| of.docs = DocsAccess::WithToken).await;
     for path in ["/docs", "/openapi.json"] {
         let refused = app.http.get(app.url(path)).send().await.unwrap();
         assert_eq!(refused.status(), 401, "{path}");
         let challenge = refused.headers()["www-authenticate"].to_str().unwrap().to_owned();
         assert!(challenge.starts_with("Basic ") && challenge.contains("Bearer "), "a browser asks: {challenge}");
-        let with_password = |password| app.http.get(app.url(path)).basic_auth("anybody", Some(password)).send();
-        assert_eq!(with_password(TOKEN).await.unwrap().status(), 200, "{path}");
-        assert_eq!(with_password("guess").await.unwrap().status(), 401, "{path}");
+        for (password, status) in [(TOKEN, 200), ("guess", 401)] {
+            let request = app.http.get(app.url(path)).basic_auth("anybody", Some(password));
+            assert_eq!(request.send().await.unwrap().status(), status, "{path}");
+        }
         assert_eq!(app.get(path).send().await.unwrap().status(), 200, "{path}");
     }
     // What a browser sends by itself, whichever page makes it, starts nothing.
     let call = app.http.post(app.url("/key-handshake")).basic_auth("anybody", Some(TOKEN)).body("");
     assert_eq!(call.send().await.unwrap().status(), 401);
-}
-
-#[tokio::test]
-async fn docs_page_loads_nothing_from_other_hosts() {
-    let app = TestApp::start().await;
-    let response = app.http.get(app.url("/docs")).send().await.unwrap();
-    assert_eq!(response.status(), 200);
-    assert_eq!(response.headers()["content-type"], "text/html; charset=utf-8");
-    let policy = response.headers()["content-security-policy"].to_str().unwrap().to_owned();
-    let page = response.text().await.unwrap();
-    assert!(!policy.contains("unsafe") && !policy.contains('*') && !policy.contains("http"), "{policy}");
-    assert!(!page.contains("://") && !page.contains("<script>") && !page.contains("style="), "{page}");
-    let loaded = page.split(['"']).filter(|value| value.starts_with('/')).collect::<Vec<_>>();
-    assert_eq!(
-        loaded,
-        ["/docs/favicon.png", "/docs/swagger-ui.css", "/openapi.json", "/docs/swagger-ui.js", "/docs/viewer.js"]
-    );
-    for path in loaded {
-        let plain = app.http.get(app.url(path)).send().await.unwrap();
-        assert_eq!(plain.status(), 200, "{path}");
-        assert!(plain.headers().get("content-encoding").is_none(), "{path}");
-        let foreign = app.http.get(app.url(path)).header("host", "usher.example").send().await.unwrap();
-        assert_eq!(foreign.status(), 401, "{path}");
-        if path.contains("swagger-ui") {
-            let encoded = app.http.get(app.url(path)).header("accept-encoding", "gzip, br").send().await.unwrap();
-            assert_eq!(encoded.headers()["content-encoding"], "gzip", "{path}");
-            assert!(encoded.bytes().await.unwrap().starts_with(&[0x1f, 0x8b]), "{path}");
-        }
-    }
 }
 
 /// In a browser, which has its own idea of what a policy forbids: every operation is on the page, and a request that is

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use usher_api::TrustedProxies;
 use usher_engine::testing::MINT;
 
-use crate::app::{TestApp, eventually, key, pointers, token_of, within};
+use crate::app::{TestApp, key, pointers, stream_of, token_of, until, within};
 use crate::sockets::client::Client;
 
 /// A key that was created with these fields beside its name: its id and its secret.
@@ -60,10 +60,10 @@ impl<'a> Holder<'a> {
     async fn handshake(&self) -> String {
         let answer = self.post("/key-handshake", json!({ "static_token": self.id })).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
-        answer.body["stream_id"].as_str().unwrap().to_owned()
+        stream_of(&answer.body)
     }
 
-    async fn socket(&self) -> Client {
+    pub(crate) async fn socket(&self) -> Client {
         Client::try_open(self.app.address, Some(&format!("Bearer {}", self.secret))).await.unwrap()
     }
 }
@@ -94,9 +94,7 @@ const ADMIN: [&str; 3] = ["admin", "login", "events:read"];
 
 #[tokio::test]
 async fn key_may_do_what_its_scopes_say() {
-    let mut builder = TestApp::builder();
-    builder.docs = usher_api::DocsAccess::WithToken;
-    let app = builder.start().await;
+    let app = TestApp::with(|of| of.docs = usher_api::DocsAccess::WithToken).await;
     let shop = Holder::of(&app, json!({ "scopes": ["payments:receive"] })).await;
     assert_eq!(shop.get("/payments").await.status, 200);
     for (method, path, scope) in [
@@ -133,14 +131,12 @@ async fn keys_are_listed_without_secrets_and_survive_a_restart() {
     let holder = Holder::of(&app, fields).await;
     assert_eq!(holder.get("/version").await.status, 200);
     let list = app.read("/keys").await;
-    assert_eq!(
-        list["keys"],
-        json!([{
-            "id": holder.id, "name": "test", "scopes": ["login", "admin"], "created_at": 1_732_137_600,
-            "expires_at": 1_732_137_601, "expired": false, "networks": ["127.0.0.0/8", "::1/128"], "own_streams_only": true,
-            "daily_budget_millisats": 5, "requests_per_second": 6, "last_used_at": 1_732_137_600,
-        }])
-    );
+    let listed = json!({
+        "id": holder.id, "name": "test", "scopes": ["login", "admin"], "created_at": 1_732_137_600,
+        "expires_at": 1_732_137_601, "expired": false, "networks": ["127.0.0.0/8", "::1/128"], "own_streams_only": true,
+        "daily_budget_millisats": 5, "requests_per_second": 6, "last_used_at": 1_732_137_600,
+    });
+    assert_eq!(list["keys"], json!([listed]));
     let configured = json!([
         { "setting": "auth.auth_token", "last_used_at": 1_732_137_600 },
         { "setting": "webhook.secret", "last_used_at": 1_732_141_200 },
@@ -152,9 +148,7 @@ async fn keys_are_listed_without_secrets_and_survive_a_restart() {
     let folder = app.stop_and_leave_database().await;
     let stored = std::fs::read(folder.path().join("test.sqlite")).unwrap();
     assert!(!stored.windows(secret.len()).any(|bytes| bytes == secret.as_bytes()), "only its hash is stored");
-    let mut again = TestApp::builder();
-    again.folder = Some(folder);
-    let app = again.start().await;
+    let app = TestApp::with(|of| of.folder = Some(folder)).await;
     let holder = Holder { app: &app, id, secret };
     assert_eq!(holder.get("/version").await.status, 200);
     let list = app.read("/keys").await;
@@ -228,11 +222,9 @@ async fn rotated_secret_is_accepted_until_the_overlap_ends() {
     let new = rotate(60).await;
     assert_eq!((old.get("/version").await.status, new.get("/version").await.status), (200, 200));
     // Who has a former secret may have stolen it, and must not outlive the rotation.
-    for (path, body) in [
-        (format!("/keys/{}/rotate", old.id), json!({})),
-        ("/keys".to_owned(), json!({ "name": "x", "scopes": ["login"] })),
-    ] {
-        assert_eq!(old.post(&path, body).await.code(), (422, "invalid_request"), "{path}");
+    let rotation = format!("/keys/{}/rotate", old.id);
+    for (path, body) in [(&*rotation, json!({})), ("/keys", json!({ "name": "x", "scopes": ["login"] }))] {
+        assert_eq!(old.post(path, body).await.code(), (422, "invalid_request"), "{path}");
     }
     socket.done("ping", json!({})).await;
     let list = app.read("/keys").await;
@@ -251,8 +243,7 @@ async fn rotated_secret_is_accepted_until_the_overlap_ends() {
     for (holder, status) in [(&new, 401), (&newer, 401), (&newest, 200)] {
         assert_eq!(holder.get("/version").await.status, status);
     }
-    let unknown = app.post(&format!("/keys/{}/rotate", "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")).json(&json!({})).send();
-    assert_eq!(unknown.await.unwrap().status(), 404);
+    app.refused("POST", "/keys/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11/rotate", json!({}), (404, "key_not_found")).await;
 }
 
 #[tokio::test]
@@ -300,10 +291,9 @@ async fn expiry_ends_what_is_open_and_follows_no_clock_that_is_set_back() {
 #[tokio::test]
 async fn key_is_accepted_from_its_networks_only() {
     let app = TestApp::start().await;
-    let near =
-        Holder::of(&app, json!({ "scopes": ["admin"], "networks": ["192.0.2.7", "::ffff:127.0.0.0/104"] })).await;
+    let of = async |networks: Value| Holder::of(&app, json!({ "scopes": ["admin"], "networks": networks })).await;
+    let (near, far) = (of(json!(["192.0.2.7", "::ffff:127.0.0.0/104"])).await, of(json!(["192.0.2.0/24"])).await);
     assert_eq!(near.get("/version").await.status, 200);
-    let far = Holder::of(&app, json!({ "scopes": ["admin"], "networks": ["192.0.2.0/24"] })).await;
     let refused = far.get("/version").await;
     assert_eq!(refused.code(), (403, "network_not_allowed"));
     assert!(refused.body["detail"].as_str().unwrap().contains("127.0.0.1"));
@@ -344,11 +334,8 @@ async fn one_key_leaves_places_to_others() {
     let minting = json!({ "mint_url": MINT, "unit": "multi", "amount": 1 });
     let mint = || leaked.request(Method::POST, "/cashu/mint").json(&minting).send();
     let waiting = [mint(), mint()].map(tokio::spawn);
-    eventually(|| (app.tickets.calls("mint").len() == 2).then_some(())).await;
-    assert_eq!(
-        Answer::of(leaked.request(Method::POST, "/cashu/mint").json(&minting)).await.code(),
-        (503, "overloaded")
-    );
+    until(async || app.tickets.calls("mint").len() == 2).await;
+    assert_eq!(leaked.post("/cashu/mint", minting.clone()).await.code(), (503, "overloaded"));
     within(app.handshake(json!({}))).await;
     waiting.iter().for_each(tokio::task::JoinHandle::abort);
     app.tickets.hang(None);
@@ -400,17 +387,13 @@ async fn streams_of_others_do_not_exist_for_a_key_that_sees_only_its_own() {
         assert_eq!((answer.status, pointers(&answer.body)), (422, vec!["/static_token"]));
     }
     // Lists, page by page.
-    let mut listed = Vec::new();
-    let mut next = String::new();
-    loop {
-        let page = one.get(&format!("/key-handshake?limit=1{next}")).await;
-        listed.extend(page.body["handshakes"].as_array().unwrap().iter().map(|entry| entry["stream_id"].clone()));
-        match page.body["next"].as_str() {
-            Some(after) => next = format!("&after={after}"),
-            None => break,
-        }
+    let (mut listed, mut next) = (Vec::new(), Some(String::new()));
+    while let Some(after) = next {
+        let page = one.get(&format!("/key-handshake?limit=1{after}")).await.body;
+        listed.extend(page["handshakes"].as_array().unwrap().iter().map(stream_of));
+        next = page["next"].as_str().map(|next| format!("&after={next}"));
     }
-    assert_eq!(listed, [json!(own)]);
+    assert_eq!(listed, [own.clone()]);
     // Over a WebSocket.
     let mut socket = one.socket().await;
     socket.subscribe(&own, 0).await;
@@ -458,8 +441,8 @@ async fn each_key_has_idempotency_keys_of_its_own() {
     let fields = json!({ "scopes": ["login"] });
     let (one, other) = (Holder::of(&app, fields.clone()).await, Holder::of(&app, fields).await);
     let post = async |holder: Option<&Holder<'_>>| {
-        let request =
-            holder.map_or_else(|| app.post("/key-handshake"), |of| of.request(Method::POST, "/key-handshake"));
+        let path = "/key-handshake";
+        let request = holder.map_or_else(|| app.post(path), |of| of.request(Method::POST, path));
         Answer::of(request.header("idempotency-key", "k").json(&json!({}))).await.body["stream_id"].clone()
     };
     let first = [post(None).await, post(Some(&one)).await, post(Some(&other)).await];

@@ -14,7 +14,7 @@ use usher_engine::ports::{
 use usher_engine::testing::FakeLightning;
 use usher_protocol::bolt11::Network;
 
-use crate::app::TestApp;
+use crate::app::{TestApp, read, stream_of};
 
 /// A node that does not run; what was asked of it is kept.
 #[derive(Default)]
@@ -137,16 +137,12 @@ fn scripted() -> (LightningBackend, Arc<ScriptedNode>) {
 
 async fn start() -> (TestApp, Arc<ScriptedNode>) {
     let (backend, node) = scripted();
-    let mut builder = TestApp::builder();
-    builder.lightning = Some(backend);
-    (builder.start().await, node)
+    (TestApp::with(|of| of.lightning = Some(backend)).await, node)
 }
 
 #[tokio::test]
 async fn a_node_that_does_not_run_is_described() {
     let (app, _node) = start().await;
-    let (status, body) = app.call("GET", "/wallet/info", Value::Null).await;
-    assert_eq!(status, 200);
     let node = json!({
         "node_id": "02ee", "synced_at": null, "height": 7,
         "channels": { "usable": 1, "unusable": 2, "capacity": 100 }, "inbound": 50,
@@ -158,25 +154,17 @@ async fn a_node_that_does_not_run_is_described() {
     let expected = json!({
         "backend": "embedded", "balance": 40, "alias": null, "network": "signet", "notifications": true, "node": node,
     });
-    assert_eq!(body, expected);
-    let (status, body) = app.call("GET", "/wallet/channels", Value::Null).await;
-    assert_eq!((status, &body["channels"][0]["channel_id"]), (200, &json!("ab")));
+    assert_eq!(app.read("/wallet/info").await, expected);
+    assert_eq!(app.read("/wallet/channels").await["channels"][0]["channel_id"], "ab");
 }
 
 #[tokio::test]
 async fn a_channel_is_opened_under_its_idempotency_key() {
     let (app, node) = start().await;
-    let open = |key: Option<&'static str>| {
-        let request = app.post("/wallet/channels").json(&json!({ "amount": 5_000, "peer": "03aa@host:1" }));
-        match key {
-            Some(key) => request.header("Idempotency-Key", key),
-            None => request,
-        }
-    };
     for key in [Some("a"), Some("a"), Some("b"), None] {
-        let response = open(key).send().await.unwrap();
-        assert_eq!(response.status(), 200);
-        assert_eq!(response.json::<Value>().await.unwrap(), json!({ "peer": "03aa", "status": "opening" }));
+        let request = app.post("/wallet/channels").json(&json!({ "amount": 5_000, "peer": "03aa@host:1" }));
+        let request = key.into_iter().fold(request, |request, key| request.header("Idempotency-Key", key));
+        assert_eq!(read(request).await, (200, json!({ "peer": "03aa", "status": "opening" })));
     }
     let opened = node.opened.lock().clone();
     assert_eq!(opened.len(), 3, "the second request got the first response");
@@ -187,43 +175,54 @@ async fn a_channel_is_opened_under_its_idempotency_key() {
 #[tokio::test]
 async fn closing_addresses_and_prices_are_passed_on() {
     let (app, node) = start().await;
-    assert_eq!(app.call("POST", "/wallet/channels/ab/close", json!({})).await, (200, json!({ "status": "closing" })));
-    assert_eq!(app.call("POST", "/wallet/channels/cd/close", json!({ "force": true })).await.0, 200);
+    for (id, body) in [("ab", json!({})), ("cd", json!({ "force": true }))] {
+        let closed = app.done("POST", &format!("/wallet/channels/{id}/close"), body).await;
+        assert_eq!(closed, json!({ "status": "closing" }));
+    }
     assert_eq!(*node.closed.lock(), [("ab".to_owned(), false), ("cd".to_owned(), true)]);
-    assert_eq!(app.call("POST", "/wallet/addresses", json!({})).await, (200, json!({ "address": "bcrt1q" })));
+    assert_eq!(app.done("POST", "/wallet/addresses", json!({})).await, json!({ "address": "bcrt1q" }));
     let cost = json!({ "opens_channel": true, "opening_fee": 3 });
-    assert_eq!(app.call("POST", "/wallet/receiving-cost", json!({ "amount": 300 })).await, (200, cost));
+    assert_eq!(app.done("POST", "/wallet/receiving-cost", json!({ "amount": 300 })).await, cost);
 }
 
 #[tokio::test]
-async fn errors_of_the_node_have_codes() {
+async fn errors_of_the_node_have_codes_and_name_the_field() {
     let (app, node) = start().await;
-    let refused = |text: &str| NodeError::Refused(text.to_owned());
-    for (error, status, code) in [
-        (NodeError::ChannelNotFound, 404, "channel_not_found"),
-        (refused("the peer is away"), 502, "wallet_error"),
-        (NodeError::Unavailable("it waits".to_owned()), 502, "wallet_error"),
-        (NodeError::InvalidAmount("too much".to_owned()), 422, "invalid_request"),
-        (NodeError::InvalidPeer("no peer".to_owned()), 422, "invalid_request"),
+    let (invalid, wallet) = ((422, "invalid_request"), (502, "wallet_error"));
+    let (close, open, send) = ("/wallet/channels/ab/close", "/wallet/channels", "/wallet/send");
+    let why = |text: &str| text.to_owned();
+    for (path, error, refusal, pointer) in [
+        (close, NodeError::ChannelNotFound, (404, "channel_not_found"), None),
+        (close, NodeError::Refused(why("the peer is away")), wallet, None),
+        (close, NodeError::Unavailable(why("it waits")), wallet, None),
+        (open, NodeError::Refused(why("the peer is away")), wallet, None),
+        (open, NodeError::InvalidAmount(why("too much")), invalid, Some("/amount")),
+        (open, NodeError::InvalidPeer(why("no peer")), invalid, Some("/peer")),
+        (send, NodeError::InvalidAddress(why("is of another network")), invalid, Some("/address")),
+        (send, NodeError::InvalidAmount(why("too much")), invalid, Some("/amount")),
+        (send, NodeError::InvalidFeeRate(why("is required")), invalid, Some("/fee_rate")),
+        (send, NodeError::Unavailable(why("it waits")), wallet, None),
     ] {
         *node.fails.lock() = Some(error.clone());
-        let (answered, body) = app.call("POST", "/wallet/channels/ab/close", json!({})).await;
-        assert_eq!((answered, body["code"].as_str()), (status, Some(code)), "{error:?}");
-        let (answered, _) = app.call("POST", "/wallet/channels", json!({ "amount": 1_000 })).await;
-        assert_eq!(answered, status, "{error:?}");
+        let body = if path == close { json!({}) } else { json!({ "address": "bc1q", "amount": 1_000 }) };
+        let problem = app.refused("POST", path, body, refusal).await;
+        assert_eq!(problem["errors"][0]["pointer"].as_str(), pointer, "{error:?}");
     }
+    assert!(node.sent.lock().is_empty());
 }
 
 #[tokio::test]
 async fn without_a_node_of_its_own_the_service_says_so() {
     let app = TestApp::start().await;
-    let (status, body) = app.call("GET", "/wallet/channels", Value::Null).await;
-    assert_eq!((status, body["code"].as_str()), (503, Some("wallet_not_configured")));
-    assert!(body["detail"].as_str().unwrap().contains("embedded"), "{body}");
-    assert_eq!(app.call("POST", "/wallet/addresses", json!({})).await.0, 503);
-    assert_eq!(app.call("POST", "/wallet/receiving-cost", json!({ "amount": 1 })).await.0, 503);
-    let (status, body) = app.call("POST", "/wallet/send", json!({ "address": "bc1q", "amount": "all" })).await;
-    assert_eq!((status, body["code"].as_str()), (503, Some("wallet_not_configured")));
+    for (method, path, body) in [
+        ("GET", "/wallet/channels", Value::Null),
+        ("POST", "/wallet/addresses", json!({})),
+        ("POST", "/wallet/receiving-cost", json!({ "amount": 1 })),
+        ("POST", "/wallet/send", json!({ "address": "bc1q", "amount": "all" })),
+    ] {
+        let problem = app.refused(method, path, body, (503, "wallet_not_configured")).await;
+        assert!(problem["detail"].as_str().unwrap().contains("embedded"), "{problem}");
+    }
 }
 
 #[tokio::test]
@@ -232,43 +231,20 @@ async fn money_is_sent_on_chain_once_for_each_key() {
     let mut streams = Vec::new();
     for key in ["a", "a", "b"] {
         let body = json!({ "address": "bc1q", "amount": 50_000, "fee_rate": 4, "request_id": "theirs" });
-        let response = app.post("/wallet/send").json(&body).header("Idempotency-Key", key).send().await.unwrap();
-        assert_eq!(response.status(), 200);
-        streams.push(response.json::<Value>().await.unwrap()["stream_id"].as_str().unwrap().to_owned());
+        streams.push(stream_of(&read(app.post("/wallet/send").json(&body).header("Idempotency-Key", key)).await.1));
     }
     assert!(streams[0] == streams[1] && streams[1] != streams[2], "{streams:?}");
-    let (_, page) = app.call("GET", &format!("/events/{}?wait=30", streams[0]), Value::Null).await;
+    let page = app.read(&format!("/events/{}?wait=30", streams[0])).await;
     let expected = json!({
         "status": "sending", "txid": "ab".repeat(32), "amount_millisats": 50_000, "fees_paid": 141_000, "request_id": "theirs",
     });
     assert_eq!(page["events"][0]["data"], expected);
-    app.call("GET", &format!("/events/{}?wait=30", streams[2]), Value::Null).await;
+    app.read(&format!("/events/{}?wait=30", streams[2])).await;
     let sent = node.sent.lock().clone();
     assert_eq!(sent.len(), 2);
     assert_eq!((sent[0].fee_rate, sent[0].most, sent[0].amount), (1_000, 332_000, OnChainAmount::Exactly(50_000)));
-    let (_, books) = app.call("GET", "/payments", Value::Null).await;
-    let booked = &books["payments"][0];
-    assert!(booked["txid"] == "ab".repeat(32) && booked["payment_hash"].is_null(), "{books}");
-    assert_eq!(
-        (&booked["kind"], &booked["direction"], &booked["status"], &booked["amount_millisats"]),
-        (&json!("on_chain"), &json!("out"), &json!("open"), &json!(50_000)),
-        "{books}"
-    );
-}
-
-#[tokio::test]
-async fn what_the_node_refuses_to_send_names_its_field() {
-    let (app, node) = start().await;
-    for (error, status, pointer) in [
-        (NodeError::InvalidAddress("is of another network".to_owned()), 422, "/address"),
-        (NodeError::InvalidAmount("too much".to_owned()), 422, "/amount"),
-        (NodeError::InvalidFeeRate("is required".to_owned()), 422, "/fee_rate"),
-        (NodeError::Unavailable("it waits".to_owned()), 502, ""),
-    ] {
-        *node.fails.lock() = Some(error.clone());
-        let (answered, body) = app.call("POST", "/wallet/send", json!({ "address": "bc1q", "amount": "all" })).await;
-        assert_eq!(answered, status, "{error:?}: {body}");
-        assert_eq!(body["errors"][0]["pointer"].as_str().unwrap_or_default(), pointer, "{body}");
-    }
-    assert!(node.sent.lock().is_empty());
+    let booked = &app.read("/payments").await["payments"][0];
+    assert!(booked["txid"] == "ab".repeat(32) && booked["payment_hash"].is_null(), "{booked}");
+    let expected = [json!("on_chain"), json!("out"), json!("open"), json!(50_000)];
+    assert_eq!(["kind", "direction", "status", "amount_millisats"].map(|name| booked[name].clone()), expected);
 }

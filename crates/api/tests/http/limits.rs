@@ -3,7 +3,8 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use usher_api::{Limits, ServeOptions};
 
 use crate::app::TestApp;
@@ -15,15 +16,13 @@ fn documented_limits_match_the_code() {
     let document = include_str!("../../../../docs/api.md");
     let (limits, serve) = (Limits::default(), ServeOptions::default());
     let (kib, body) = (|bytes: usize| bytes / 1024, limits.body_timeout.as_secs());
+    let duration = limits.request_timeout.as_secs();
     for row in [
         format!("| request head | {} KiB,", kib(serve.header_bytes)),
         format!("| time to the first request of a connection | {} s |", serve.first_request_timeout.as_secs()),
         format!("| time to the next request (idle) | {} s |", serve.idle_timeout.as_secs()),
         format!("| body | {} KiB within {body} s | 413, 408 |", kib(limits.body_bytes)),
-        format!(
-            "| duration of a request | {} s, plus the `wait` of a long poll | 503 |",
-            limits.request_timeout.as_secs()
-        ),
+        format!("| duration of a request | {duration} s, plus the `wait` of a long poll | 503 |"),
         format!("| response that the client does not read | {} s without progress |", serve.write_timeout.as_secs()),
         format!("| message over `/ws` | {} KiB | closed, 1009 |", kib(limits.body_bytes)),
         format!("connection | {}, 1,000 | 503 |", limits.calls_per_socket),
@@ -41,9 +40,7 @@ fn documented_limits_match_the_code() {
 
 #[tokio::test]
 async fn requests_per_second_are_limited() {
-    let mut builder = TestApp::builder();
-    builder.limits.requests_per_second = NonZeroU32::new(3);
-    let app = builder.start().await;
+    let app = TestApp::with(|of| of.limits.requests_per_second = NonZeroU32::new(3)).await;
     let ask = async || app.get("/version").send().await.unwrap();
     // Unauthenticated requests and the health check do not count.
     for _ in 0..10 {
@@ -66,46 +63,37 @@ async fn requests_per_second_are_limited() {
 
 #[tokio::test]
 async fn open_streams_are_limited() {
-    let mut builder = TestApp::builder();
-    builder.options.max_open_streams = 3;
-    let app = builder.start().await;
+    let app = TestApp::with(|of| of.options.max_open_streams = 3).await;
     let refused = loop {
         let response = app.post("/key-handshake").json(&json!({})).send().await.unwrap();
         if response.status() != 200 {
             break response;
         }
     };
-    assert_eq!(refused.status(), 503);
     assert_eq!(refused.headers()["retry-after"], "5");
-    let body: Value = refused.json().await.unwrap();
-    assert_eq!(body["code"], "overloaded");
+    assert!(refused.status() == 503 && refused.text().await.unwrap().contains("\"code\":\"overloaded\""));
     assert_eq!(app.engine.open_streams(), 3 + 1, "the reserved stream is no operation");
 }
 
 #[tokio::test]
 async fn slow_or_missing_body_is_408() {
-    let mut builder = TestApp::builder();
-    builder.limits.body_timeout = Duration::from_millis(300);
-    let app = builder.start().await;
+    let app = TestApp::with(|of| of.limits.body_timeout = Duration::from_millis(300)).await;
     let mut raw = Raw::connect(&app).await;
     let head = head("POST", "/key-handshake");
     raw.send(&format!("{head}Content-Type: application/json\r\nContent-Length: 200\r\n\r\n")).await;
-    let (reader, mut writer) = raw.0.into_split();
+    let (mut reader, mut writer) = raw.0.into_split();
     let dripping = tokio::spawn(async move {
-        use tokio::io::AsyncWriteExt as _;
         while writer.write_all(b" ").await.is_ok() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
-    use tokio::io::AsyncReadExt as _;
     let mut answer = [0; 12];
-    let mut reader = reader;
     crate::app::within(reader.read_exact(&mut answer)).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 408");
     dripping.abort();
 
-    let mut missing = Raw::connect(&app).await;
-    missing.send(&format!("{head}Content-Type: application/json\r\nContent-Length: 20\r\n\r\n{{")).await;
+    let mut missing =
+        Raw::sending(&app, &format!("{head}Content-Type: application/json\r\nContent-Length: 20\r\n\r\n{{")).await;
     let answer = missing.answer().await.unwrap();
     assert!(answer.status == 408 && answer.body.contains("\"code\":\"body_timeout\""), "{answer:?}");
     assert!(missing.closed().await.is_empty(), "what would come now is no request");

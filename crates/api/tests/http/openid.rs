@@ -86,11 +86,9 @@ pub(crate) fn provider() -> Arc<dyn OpenIdControl> {
 }
 
 fn scripted() -> Arc<ScriptedProvider> {
-    let provider = Arc::new(ScriptedProvider::default());
-    let mut consents = [consent("a", 1), consent("a", 2), consent("b", 1)];
+    let mut consents = vec![consent("a", 1), consent("a", 2), consent("b", 1)];
     consents.sort_by_key(|consent| (consent.client_id.clone(), consent.subject.clone()));
-    *provider.consents.lock() = consents.to_vec();
-    provider
+    Arc::new(ScriptedProvider { consents: Mutex::new(consents), ..ScriptedProvider::default() })
 }
 
 async fn start() -> (TestApp, Arc<ScriptedProvider>) {
@@ -99,57 +97,38 @@ async fn start() -> (TestApp, Arc<ScriptedProvider>) {
     (builder.start().await, provider)
 }
 
-fn revoke(app: &TestApp, body: &Value) -> reqwest::RequestBuilder {
-    app.request("DELETE", "/oidc/consents").json(body)
-}
-
 #[tokio::test]
-async fn consents_are_listed() {
+async fn consents_are_listed_and_revoked_once() {
     let (app, provider) = start().await;
     let all = provider.consents.lock().clone();
-    let (status, first) = read(app.get("/oidc/consents?limit=2")).await;
-    assert_eq!((status, first["consents"].as_array().unwrap().len()), (200, 2));
+    let first = app.read("/oidc/consents?limit=2").await;
     let expected = json!({
         "client_id": "a", "main_key": all[0].subject, "scopes": ["openid", "profile"], "agreed_at": 1_732_137_600,
     });
-    assert_eq!(first["consents"][0], expected);
+    assert_eq!((first["consents"].as_array().unwrap().len(), &first["consents"][0]), (2, &expected));
     assert_eq!(first["next"], format!("a:{}", all[1].subject));
-}
-
-#[tokio::test]
-async fn a_consent_is_revoked_once() {
-    let (app, provider) = start().await;
     let body = json!({ "client_id": "a", "main_key": key(1).to_hex() });
-    assert_eq!(read(revoke(&app, &body)).await, (200, json!({ "status": "revoked" })));
+    assert_eq!(app.done("DELETE", "/oidc/consents", body.clone()).await, json!({ "status": "revoked" }));
     assert_eq!(provider.consents.lock().len(), 2);
-    let (status, problem) = read(revoke(&app, &body)).await;
-    assert_eq!((status, &problem["code"]), (404, &json!("consent_not_found")));
+    app.refused("DELETE", "/oidc/consents", body, (404, "consent_not_found")).await;
 }
 
 #[tokio::test]
-async fn keys_are_listed_and_rotated_once_for_each_idempotency_key() {
+async fn keys_are_listed_rotated_once_for_each_idempotency_key_and_revoked_once() {
     let (app, _) = start().await;
     let current =
         json!({ "kid": "key-0", "algorithm": "RS256", "status": "current", "created_at": 0, "retired_at": null });
-    assert_eq!(read(app.get("/oidc/keys")).await, (200, json!({ "keys": [current] })));
+    assert_eq!(app.read("/oidc/keys").await, json!({ "keys": [current] }));
     for _ in 0..2 {
         let (status, body) = read(app.post("/oidc/keys").header("Idempotency-Key", "one")).await;
         assert_eq!((status, body["keys"].as_array().unwrap().len()), (200, 2), "{body}");
         assert_eq!((&body["keys"][0]["status"], &body["keys"][1]["status"]), (&json!("current"), &json!("retired")));
         assert_eq!(body["keys"][1]["retired_at"], 1);
     }
-}
-
-#[tokio::test]
-async fn a_key_is_revoked_once() {
-    let (app, _) = start().await;
-    read(app.post("/oidc/keys")).await;
-    let delete = |kid: &str| app.request("DELETE", &format!("/oidc/keys/{kid}"));
-    let (status, body) = read(delete("key-0")).await;
-    assert_eq!((status, body["keys"].as_array().unwrap().len(), &body["keys"][0]["kid"]), (200, 1, &json!("key-1")));
+    let left = app.done("DELETE", "/oidc/keys/key-0", Value::Null).await;
+    assert_eq!((left["keys"].as_array().unwrap().len(), &left["keys"][0]["kid"]), (1, &json!("key-1")));
     for kid in ["key-0", "%ff", "key-1x"] {
-        let (status, problem) = read(delete(kid)).await;
-        assert_eq!((status, &problem["code"]), (404, &json!("signing_key_not_found")), "{kid}");
+        app.refused("DELETE", &format!("/oidc/keys/{kid}"), Value::Null, (404, "signing_key_not_found")).await;
     }
 }
 
@@ -157,18 +136,19 @@ async fn a_key_is_revoked_once() {
 async fn failures_have_codes() {
     let (app, provider) = start().await;
     *provider.fails.lock() = true;
-    let body = json!({ "client_id": "a", "main_key": key(1).to_hex() });
-    let delete = |app: &TestApp| app.request("DELETE", "/oidc/keys/key-0");
-    let failing = [app.get("/oidc/consents"), app.post("/oidc/keys"), revoke(&app, &body), delete(&app)];
-    for request in failing {
-        let (status, problem) = read(request).await;
-        assert_eq!((status, &problem["code"]), (503, &json!("storage_unavailable")));
-    }
     let none = TestApp::start().await;
-    let requests = [none.get("/oidc/consents"), none.get("/oidc/keys"), none.post("/oidc/keys"), revoke(&none, &body)];
-    for request in requests.into_iter().chain([delete(&none)]) {
-        let (status, problem) = read(request).await;
-        assert_eq!((status, &problem["code"]), (503, &json!("oidc_not_configured")));
+    for (method, path) in [
+        ("GET", "/oidc/consents"),
+        ("DELETE", "/oidc/consents"),
+        ("POST", "/oidc/keys"),
+        ("DELETE", "/oidc/keys/key-0"),
+        ("GET", "/oidc/keys"),
+    ] {
+        let body = json!({ "client_id": "a", "main_key": key(1).to_hex() });
+        if (method, path) != ("GET", "/oidc/keys") {
+            app.refused(method, path, body.clone(), (503, "storage_unavailable")).await;
+        }
+        let problem = none.refused(method, path, body, (503, "oidc_not_configured")).await;
         assert!(problem["detail"].as_str().unwrap().contains("oidc.clients"), "{problem}");
     }
 }

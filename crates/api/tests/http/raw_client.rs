@@ -29,6 +29,18 @@ impl Raw {
         Self(within(TcpStream::connect(app.address)).await.unwrap())
     }
 
+    /// Sends this on a new connection.
+    pub async fn sending(app: &TestApp, text: &str) -> Self {
+        let mut raw = Self::connect(app).await;
+        raw.send(text).await;
+        raw
+    }
+
+    /// The response to this on a new connection.
+    pub async fn ask(app: &TestApp, text: &str) -> Answer {
+        Self::sending(app, text).await.answer().await.unwrap()
+    }
+
     pub async fn send(&mut self, text: &str) {
         within(self.0.write_all(text.as_bytes())).await.unwrap();
     }

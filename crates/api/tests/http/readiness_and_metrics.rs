@@ -39,12 +39,8 @@ async fn ready_only_while_all_parts_are() {
     insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:no_relay_connected","title":"No relay is connected","status":503,"detail":"none of the service's relays is connected; GET /relays tells why","code":"no_relay_connected","request_id":"test","instance":"active","rates":{"currencies":[],"ready":true},"ready":false,"relays":{"connected":0,"ready":false,"total":3},"store":{"damaged":[],"damaged_rows":0,"ready":true},"tickets":{"mints":[],"ready":true},"wallet":{"backend":"none","ready":true,"warnings":[]}}"#);
 
     app.parts_say.0.lock().0.store = false;
-    let (status, body) = app.ready().await;
-    assert_eq!(status, 503);
-    let body: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!(body["code"], "storage_unavailable");
-    assert_eq!((&body["store"]["ready"], &body["relays"]["ready"]), (&Value::Bool(false), &Value::Bool(false)));
-
+    let body = app.refused("GET", "/health/ready", Value::Null, (503, "storage_unavailable")).await;
+    assert_eq!((&body["store"]["ready"], &body["relays"]["ready"]), (&json!(false), &json!(false)));
     assert_eq!(app.http.get(app.url("/health")).send().await.unwrap().status(), 200, "alive all the same");
     assert_eq!(app.http.get(app.url("/health/ready")).send().await.unwrap().status(), 401);
 }
@@ -60,9 +56,8 @@ async fn a_mint_that_is_away_is_shown_and_leaves_the_service_ready() {
     let many = (0..200).map(|number| mint(&format!("m{number}"), Some(true), 0));
     let mints = many.chain([mint("new", None, 1), mint("away", Some(false), 2)]).collect();
     app.parts_say.0.lock().0.mints = mints;
-    let (status, body) = app.ready().await;
-    let body: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!((status, &body["ready"], &body["tickets"]["ready"]), (200, &json!(true), &json!(false)));
+    let body = app.read("/health/ready").await;
+    assert_eq!((&body["ready"], &body["tickets"]["ready"]), (&json!(true), &json!(false)));
     let listed = body["tickets"]["mints"].as_array().unwrap();
     let away = json!({ "mint_url": "https://away.example", "responds": false, "unfinished_jobs": 2 });
     assert_eq!((listed.len(), &listed[0]), (100, &away));
@@ -131,40 +126,29 @@ async fn request_metrics_have_no_client_supplied_labels() {
 
 #[tokio::test]
 async fn waiting_clients_are_counted_while_they_wait() {
-    const GAUGES: [&str; 4] = [
-        "usher_http_long_polls",
-        "usher_http_event_streams",
-        "usher_http_websockets",
-        "usher_http_websocket_subscriptions",
-    ];
     let app = TestApp::start().await;
-    let are = async |expected: [f64; 4]| {
-        let become_so = async {
-            loop {
-                let metrics = app.metrics().await;
-                if GAUGES.map(|gauge| sample(&metrics, gauge).unwrap()) == expected {
-                    return;
-                }
-                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-            }
-        };
-        crate::app::within(become_so).await;
+    let are = async |counts: [u8; 4]| {
+        for (gauge, count) in
+            ["long_polls", "event_streams", "websockets", "websocket_subscriptions"].iter().zip(counts)
+        {
+            app.metric(&format!("usher_http_{gauge} {count}\n")).await;
+        }
     };
-    are([0.0; 4]).await;
+    are([0; 4]).await;
     let (stream, _) = app.handshake(json!({})).await;
     let path = format!("/events/{stream}");
-    let feed = app.get(&path).header("accept", "text/event-stream").send().await.unwrap();
+    let feed = app.sse(&path).send().await.unwrap();
     let poll = tokio::spawn(app.get(&format!("{path}?wait=60")).send());
     let mut one = Client::open(&app).await;
     let other = Client::open(&app).await;
     for stream in [stream.as_str(), "subscriptions"] {
         one.done("subscribe", json!({ "stream_id": stream })).await;
     }
-    are([1.0, 1.0, 2.0, 2.0]).await;
+    are([1, 1, 2, 2]).await;
     one.done("unsubscribe", json!({ "stream_id": stream })).await;
     drop((feed, other));
-    are([1.0, 0.0, 1.0, 1.0]).await;
+    are([1, 0, 1, 1]).await;
     poll.abort();
     drop(one);
-    are([0.0; 4]).await;
+    are([0; 4]).await;
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::app::{TestApp, key, pointers, read, within};
+use crate::app::{TestApp, key, pointers, read, until, within};
 
 /// Reads an event stream piece by piece.
 struct Stream {
@@ -14,7 +14,7 @@ struct Stream {
 
 impl Stream {
     async fn open(app: &TestApp, target: &str, last_event_id: Option<&str>) -> Self {
-        let mut request = app.get(target).header("accept", "text/event-stream");
+        let mut request = app.sse(target);
         if let Some(id) = last_event_id {
             request = request.header("last-event-id", id);
         }
@@ -63,11 +63,10 @@ async fn events_arrive_live_and_the_response_ends_with_the_stream() {
     app.scan(&token, key(9)).await;
     let (id, event, data) = feed.event().await.unwrap();
     assert_eq!((id.as_str(), event.as_str()), ("0", "KeyHandshake"));
-    let page: Value = app.get(&format!("/events/{stream}")).send().await.unwrap().json().await.unwrap();
+    let page = app.read(&format!("/events/{stream}")).await;
     assert_eq!(data, page["events"][0], "the same event, whichever way it is read");
     assert!(feed.event().await.is_none());
-    let again =
-        app.get(&format!("/events/{stream}")).header("accept", "text/event-stream").header("last-event-id", "0");
+    let again = app.sse(&format!("/events/{stream}")).header("last-event-id", "0");
     assert_eq!(again.send().await.unwrap().status(), 204, "an EventSource connects no more");
 }
 
@@ -85,26 +84,22 @@ async fn static_stream_resumes_after_the_last_event_id() {
     }
     drop(feed);
 
-    let mut feed = Stream::open(&app, &target, Some("0")).await;
-    assert_eq!(feed.event().await.unwrap().0, "1");
-    assert_eq!(feed.event().await.unwrap().0, "2");
-    app.scan(&token, key(4)).await;
-    assert_eq!(feed.event().await.unwrap().0, "3");
-
-    let mut feed = Stream::open(&app, &format!("{target}?after=2"), None).await;
-    assert_eq!(feed.event().await.unwrap().0, "2");
-    let mut feed = Stream::open(&app, &format!("{target}?after=0"), Some("2")).await;
-    assert_eq!(feed.event().await.unwrap().0, "3", "Last-Event-ID wins over after");
-    let mut feed = Stream::open(&app, &format!("{target}?after=2"), Some("")).await;
-    assert_eq!(feed.event().await.unwrap().0, "2", "before its first event the last one of an EventSource is empty");
+    app.come(&stream, &token, 4).await;
+    // Last-Event-ID wins over `after`; before its first event the last one of an EventSource is empty.
+    for (query, last, expected) in
+        [("", Some("0"), "1 2 3"), ("?after=2", None, "2 3"), ("?after=0", Some("2"), "3"), ("?after=2", Some(""), "2")]
+    {
+        let mut feed = Stream::open(&app, &format!("{target}{query}"), last).await;
+        for id in expected.split(' ') {
+            assert_eq!(feed.event().await.unwrap().0, id, "{query} {last:?}");
+        }
+    }
 }
 
 #[tokio::test]
 async fn idle_stream_sends_comments() {
-    let mut builder = TestApp::builder();
-    builder.limits.keep_alive = Duration::from_millis(250);
-    builder.limits.request_timeout = Duration::from_secs(2);
-    let app = builder.start().await;
+    let (comment, call) = (Duration::from_millis(250), Duration::from_secs(2));
+    let app = TestApp::with(|of| (of.limits.keep_alive, of.limits.request_timeout) = (comment, call)).await;
     let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
     let mut feed = Stream::open(&app, &format!("/events/{stream}"), None).await;
     // Ten comments take longer than a call may.
@@ -146,26 +141,27 @@ async fn invalid_last_event_id_is_reported() {
         let (status, problem) = read(request).await;
         assert_eq!((status, pointers(&problem)), (422, vec!["/Last-Event-ID"]), "{id}");
     }
-    let response = app.get("/events/subscriptions").header("last-event-id", "7").send().await.unwrap();
-    assert_eq!(response.json::<Value>().await.unwrap()["next"], 0);
+    let (_, page) = read(app.get("/events/subscriptions").header("last-event-id", "7")).await;
+    assert_eq!(page["next"], 0);
 }
 
 #[tokio::test]
 async fn event_streams_are_limited_and_permits_are_released() {
-    let mut builder = TestApp::builder();
-    builder.limits.max_event_streams = 2;
-    builder.limits.keep_alive = Duration::from_millis(50);
-    let app = builder.start().await;
-    let (stream, _) = app.handshake(json!({ "static_token": "poster" })).await;
-    let target = format!("/events/{stream}");
-    let one = Stream::open(&app, &target, None).await;
-    let _two = Stream::open(&app, &target, None).await;
-    let open = || app.get(&target).header("accept", "text/event-stream").send();
-    let refused = open().await.unwrap();
-    assert_eq!(refused.status(), 503);
-    assert_eq!(refused.headers()["retry-after"], "5");
+    let keep_alive = Duration::from_millis(50);
+    let app = TestApp::with(|of| (of.limits.max_event_streams, of.limits.keep_alive) = (2, keep_alive)).await;
+    let (stream, _) = app.poster("poster", 0).await;
+    let one = Stream::open(&app, &format!("/events/{stream}"), None).await;
+    let mut live = Stream::open(&app, "/events", None).await;
+    for path in ["/events", &format!("/events/{stream}")] {
+        let refused = app.sse(path).send().await.unwrap();
+        assert_eq!(refused.headers()["retry-after"], "5");
+        assert!(refused.status() == 503 && refused.text().await.unwrap().contains("\"code\":\"overloaded\""));
+    }
+    for _ in 0..3 {
+        assert_eq!(live.block().await.as_deref(), Some(":"), "a comment keeps it alive");
+    }
     drop(one);
-    within(async { while open().await.unwrap().status() != 200 {} }).await;
+    until(async || app.sse("/events").send().await.unwrap().status() == 200).await;
 }
 
 #[tokio::test]
@@ -184,27 +180,10 @@ async fn live_feed_shows_new_events_of_every_stream() {
     let (id, event, data) = late.event().await.unwrap();
     assert_eq!((id.as_str(), event.as_str()), (format!("{stream}:0").as_str(), "StatusUpdate"));
     assert_ne!(id, first_id, "what was before is not shown");
-    let page: Value = app.get(&format!("/events/{stream}")).send().await.unwrap().json().await.unwrap();
-    let mut expected = page["events"][0].clone();
+    let mut expected = app.read(&format!("/events/{stream}")).await["events"][0].clone();
     expected["stream_id"] = json!(stream);
     assert_eq!(data, expected, "the event and its stream, as a webhook has it");
     assert_eq!(early.event().await.unwrap().2, data, "everybody sees it");
     app.stop().await;
     assert!(early.event().await.is_none() && late.event().await.is_none(), "they end when the service stops");
-}
-
-#[tokio::test]
-async fn live_feed_requires_the_token_and_a_permit() {
-    let mut builder = TestApp::builder();
-    builder.limits.max_event_streams = 1;
-    builder.limits.keep_alive = Duration::from_millis(20);
-    let app = builder.start().await;
-    let refused = app.http.get(app.url("/events")).send().await.unwrap();
-    assert_eq!(refused.status(), 401);
-    let mut one = Stream::open(&app, "/events", None).await;
-    for _ in 0..3 {
-        assert_eq!(one.block().await.as_deref(), Some(":"), "a comment keeps it alive");
-    }
-    let (status, full) = app.call("GET", "/events", Value::Null).await;
-    assert_eq!((status, &full["code"]), (503, &json!("overloaded")));
 }

@@ -13,12 +13,10 @@ use crate::sockets::client::Client;
 async fn shutdown_ends_long_polls_and_event_streams_at_once() {
     let app = TestApp::start().await;
     let (stream, _) = app.handshake(json!({})).await;
-    let mut polling = Raw::connect(&app).await;
-    polling.send(&format!("{}\r\n", head("GET", &format!("/events/{stream}?wait=60")))).await;
-    let feed = app.get(&format!("/events/{stream}")).header("accept", "text/event-stream").send().await.unwrap();
+    let mut polling = Raw::sending(&app, &format!("{}\r\n", head("GET", &format!("/events/{stream}?wait=60")))).await;
+    let feed = app.sse(&format!("/events/{stream}")).send().await.unwrap();
     let before = std::time::Instant::now();
-    // Whether or not the poll has begun to wait.
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    app.metric("usher_http_long_polls 1").await;
     app.stop.cancel();
     let answer = polling.answer().await.unwrap();
     assert_eq!((answer.status, answer.body.as_str()), (200, r#"{"events":[],"next":0,"done":false}"#));
@@ -31,8 +29,7 @@ async fn shutdown_ends_long_polls_and_event_streams_at_once() {
 #[tokio::test]
 async fn shutdown_finishes_running_requests_and_accepts_no_new_ones() {
     let app = TestApp::start().await;
-    let mut idle = Raw::connect(&app).await;
-    idle.send(&format!("{}\r\n", head("GET", "/version"))).await;
+    let mut idle = Raw::sending(&app, &format!("{}\r\n", head("GET", "/version"))).await;
     assert_eq!(idle.answer().await.unwrap().status, 200);
 
     app.store.hold(REQUESTS);
@@ -53,11 +50,8 @@ async fn shutdown_finishes_running_requests_and_accepts_no_new_ones() {
 
 #[tokio::test]
 async fn unfinished_requests_are_aborted_after_the_grace_period() {
-    let mut builder = TestApp::builder();
-    builder.serve.grace = Duration::from_millis(200);
-    let app = builder.start().await;
-    let mut half = Raw::connect(&app).await;
-    half.send("GET /version HTT").await;
+    let app = TestApp::with(|of| of.serve.grace = Duration::from_millis(200)).await;
+    let mut half = Raw::sending(&app, "GET /version HTT").await;
     app.store.hold(REQUESTS);
     let asked = app.store.calls(REQUESTS);
     let call = tokio::spawn(app.post("/key-handshake").json(&json!({})).send());

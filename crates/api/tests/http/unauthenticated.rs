@@ -5,42 +5,18 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 
-use crate::app::{TOKEN, TestApp, within};
+use crate::app::{TOKEN, TestApp};
 use crate::raw_client::Raw;
 use crate::sockets::client::Client;
 
 #[tokio::test]
-async fn unauthenticated_sockets_do_not_lock_out_the_app() {
-    let mut builder = TestApp::builder();
-    builder.limits.max_websockets = 50;
-    let app = builder.start().await;
-    let mut strangers = Vec::new();
-    for _ in 0..60 {
-        strangers.push(Client::open_as_stranger(&app).await);
-    }
-    let mut sockets = Vec::new();
-    for _ in 0..40 {
-        let mut socket = Client::open(&app).await;
-        socket.done("ping", json!({})).await;
-        sockets.push(socket);
-    }
-    // Clients that send the token in the first message are not locked out either.
-    let mut late = Client::open_as_stranger(&app).await;
-    late.done("auth", json!({ "token": TOKEN })).await;
-    drop((strangers, sockets, late));
-}
-
-#[tokio::test]
 async fn socket_limit_counts_only_authenticated_sockets() {
-    let mut builder = TestApp::builder();
-    builder.limits.max_websockets = 1;
-    let app = builder.start().await;
+    let app = TestApp::with(|of| of.limits.max_websockets = 1).await;
     let mut first = Client::open_as_stranger(&app).await;
     first.done("auth", json!({ "token": TOKEN })).await;
     assert_eq!(Client::try_open(app.address, Some(&format!("Bearer {TOKEN}"))).await.err(), Some(503));
     let mut second = Client::open_as_stranger(&app).await;
-    let refused = second.ask("auth", json!({ "token": TOKEN })).await;
-    assert_eq!(refused["error"]["code"], "overloaded");
+    second.refused("auth", json!({ "token": TOKEN }), "overloaded").await;
     assert_eq!(second.end().await, 1013);
     first.done("ping", json!({})).await;
     drop(first);
@@ -48,10 +24,8 @@ async fn socket_limit_counts_only_authenticated_sockets() {
 
 #[tokio::test]
 async fn silent_socket_is_evicted() {
-    let mut builder = TestApp::builder();
-    builder.serve.max_connections = 4;
-    builder.limits.socket_auth_timeout = Duration::from_secs(3_600);
-    let app = builder.start().await;
+    let hour = Duration::from_secs(3_600);
+    let app = TestApp::with(|of| (of.serve.max_connections, of.limits.socket_auth_timeout) = (4, hour)).await;
     let mut silent = Client::open_as_stranger(&app).await;
     let mut own = Client::open(&app).await;
     let mut others = Vec::new();
@@ -75,8 +49,7 @@ async fn host_header_rules_of_rfc_9112() {
         ("GET /version HTTP/1.1", "Host: [::1]:80\r\n", 200),
         ("GET /version HTTP/1.0", "", 200),
     ] {
-        let mut raw = Raw::connect(&app).await;
-        raw.send(&format!("{line}\r\n{hosts}{token}\r\n")).await;
+        let mut raw = Raw::sending(&app, &format!("{line}\r\n{hosts}{token}\r\n")).await;
         let answer = raw.answer().await.unwrap();
         assert_eq!(answer.status, status, "{line} {hosts:?}");
         if status == 400 {
@@ -88,29 +61,14 @@ async fn host_header_rules_of_rfc_9112() {
 
 #[tokio::test]
 async fn evicted_connection_is_no_longer_counted() {
-    let mut builder = TestApp::builder();
-    builder.serve.max_connections = 2;
-    let app = builder.start().await;
+    let app = TestApp::with(|of| of.serve.max_connections = 2).await;
     for _ in 0..20 {
-        let mut raw = Raw::connect(&app).await;
-        raw.send("GET /health HTTP/1.1\r\nHost: test\r\n\r\n").await;
+        let mut raw = Raw::sending(&app, "GET /health HTTP/1.1\r\nHost: test\r\n\r\n").await;
         assert_eq!(raw.answer().await.unwrap().status, 200);
         raw.0.shutdown().await.unwrap();
     }
-    let open = async || {
-        let text = app.get("/metrics").send().await.unwrap().text().await.unwrap();
-        let mut lines: Vec<_> =
-            text.lines().filter(|line| line.starts_with("usher_http_connections{")).map(str::to_owned).collect();
-        lines.sort();
-        lines
-    };
-    let expected =
-        ["usher_http_connections{authenticated=\"no\"} 0", "usher_http_connections{authenticated=\"yes\"} 1"];
-    within(async {
-        while open().await != expected {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+    for (authenticated, open) in [("no", 0), ("yes", 1)] {
+        app.metric(&format!("usher_http_connections{{authenticated=\"{authenticated}\"}} {open}\n")).await;
+    }
     app.stop().await;
 }

@@ -11,8 +11,8 @@ async fn open(app: &TestApp) -> Value {
     app.call("POST", "/verification/sessions", json!({})).await.1
 }
 
-async fn decide(app: &TestApp, session: &str, body: &Value) -> (u16, Value) {
-    app.call("POST", &format!("/verification/sessions/{session}/decision"), body.clone()).await
+fn decision_of(session: &str) -> String {
+    format!("/verification/sessions/{session}/decision")
 }
 
 async fn result(app: &TestApp, session: &Value) -> Value {
@@ -45,28 +45,22 @@ async fn session_has_the_specified_fields() {
 #[tokio::test]
 async fn staff_can_decide_only_once() {
     let app = TestApp::start().await;
-    for (decision, status, event) in [
-        (
-            json!({"decision": "reject", "reason": "too young"}),
-            "rejected",
-            json!({"status": "rejected", "passed": false, "reason": "too young"}),
-        ),
-        (json!({"decision": "reject"}), "rejected", json!({"status": "rejected", "passed": false})),
-        (
-            json!({"decision": "approve"}),
-            "approved",
-            json!({"status": "insufficient_funds", "passed": true, "reason": "no mint is configured (verification.mint_url)"}),
-        ),
+    let (young, poor) = (json!("too young"), "insufficient_funds");
+    let no_mint = "no mint is configured (verification.mint_url)";
+    for (decision, reason, status, event) in [
+        ("reject", young.clone(), "rejected", json!({ "status": "rejected", "passed": false, "reason": young })),
+        ("reject", json!(null), "rejected", json!({ "status": "rejected", "passed": false })),
+        ("approve", json!(null), "approved", json!({ "status": poor, "passed": true, "reason": no_mint })),
     ] {
         let session = open(&app).await;
         let id = session["session_id"].as_str().unwrap();
-        assert_eq!(decide(&app, id, &decision).await, (200, json!({"session_id": id, "status": status})));
-        let (code, problem) = decide(&app, id, &decision).await;
-        assert_eq!((code, &problem["code"]), (409, &json!("session_decided")));
+        let (path, body) = (decision_of(id), json!({ "decision": decision, "reason": reason }));
+        let decided = app.done("POST", &path, body.clone()).await;
+        assert_eq!(decided, json!({ "session_id": id, "status": status }));
+        app.refused("POST", &path, body.clone(), (409, "session_decided")).await;
         let told = result(&app, &session).await;
         assert_eq!((&told["type"], &told["data"]), (&json!("CashuResponse"), &event));
-        let (code, problem) = decide(&app, id, &decision).await;
-        assert_eq!((code, &problem["code"]), (409, &json!("session_decided")), "also when it is over");
+        app.refused("POST", &path, body, (409, "session_decided")).await;
     }
 }
 
@@ -75,34 +69,29 @@ async fn unknown_sessions_are_404() {
     let app = TestApp::start().await;
     let stream = app.handshake(json!({})).await.0;
     for unknown in ["nothing", "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11", "subscriptions", &stream] {
-        let (code, problem) = decide(&app, unknown, &json!({"decision": "approve"})).await;
-        assert_eq!((code, &problem["code"]), (404, &json!("session_not_found")), "{unknown}");
+        let body = json!({ "decision": "approve" });
+        app.refused("POST", &decision_of(unknown), body, (404, "session_not_found")).await;
     }
-}
-
-/// A service whose proofs are minted there.
-async fn with_mint(mint_url: &str) -> TestApp {
-    let mut builder = TestApp::builder();
-    builder.options.verification.mint_url = Some(mint_url.to_owned());
-    builder.options.verification.mint_auth = Some(MintAuthToken("static".to_owned()));
-    builder.start().await
 }
 
 #[tokio::test]
 async fn user_with_a_proof_is_asked_for_it() {
     let body = json!({ "recipient_key": key(7).to_hex(), "subkeys": [] });
+    let path = "/verification/token";
     let app = TestApp::start().await;
-    let ask = async |app: &TestApp, body: &Value| app.call("POST", "/verification/token", body.clone()).await;
-    let (status, problem) = ask(&app, &body).await;
-    assert_eq!((status, &problem["code"]), (503, &json!("verification_not_configured")));
+    app.refused("POST", path, body.clone(), (503, "verification_not_configured")).await;
     let mut named = body.clone();
     named["mint_url"] = json!("https://Other.example/");
-    assert_eq!(ask(&app, &named).await.0, 200, "a mint is named");
+    app.done("POST", path, named).await;
     let asked = app.asked_for_ticket(key(7)).await;
     assert_eq!((&asked["mint_url"], &asked["unit"]), (&json!("https://other.example"), &json!("multi")));
 
-    let app = with_mint(MINT).await;
-    assert!(ask(&app, &body).await.1["stream_id"].is_string());
+    let app = TestApp::with(|of| {
+        of.options.verification.mint_url = Some(MINT.to_owned());
+        of.options.verification.mint_auth = Some(MintAuthToken("static".to_owned()));
+    })
+    .await;
+    app.done("POST", path, body).await;
     let asked = app.asked_for_ticket(key(7)).await;
     assert_eq!((&asked["mint_url"], &asked["amount"]), (&json!(MINT), &json!(1)));
 }

@@ -1,32 +1,14 @@
 //! What users agree to, and how an operator takes it back.
 
-use http::StatusCode;
 use usher_engine::ports::OpenIdStore as _;
 
 use crate::fixture::{Fixture, authorize_with, leads_to, user};
 
 #[tokio::test]
-async fn page_says_what_the_app_learns() {
-    let fixture = Fixture::start().await;
-    let mut browser = fixture.browser();
-    browser.get(&fixture, &authorize_with(&[("scope", "openid profile email offline_access unknown")])).await;
-    fixture.approve(1);
-    let asked = browser.get(&fixture, &fixture.login_return()).await;
-    let page = browser.get(&fixture, asked.location()).await;
-    page.is_page(StatusCode::OK);
-    for text in ["Log in to The &#60;shop&#62;", "profile", "email address", "again later", "shop.example"] {
-        assert!(page.body.contains(text), "{text}: {}", page.body);
-    }
-    assert!(!page.body.contains("unknown") && !page.body.contains("<script"));
-}
-
-#[tokio::test]
 async fn refusal_is_told_to_the_app_and_not_remembered() {
     let fixture = Fixture::start().await;
     let mut browser = fixture.browser();
-    browser.get(&fixture, &authorize_with(&[])).await;
-    fixture.approve(1);
-    let asked = browser.get(&fixture, &fixture.login_return()).await;
+    let asked = fixture.log_in(&mut browser, 1, &[]).await;
     let request = asked.parameter("request").unwrap();
     let form = [("request", request.as_str()), ("decision", "deny")];
     let denied = browser.post(&fixture, "/oauth/consent", &form).await;
@@ -34,7 +16,7 @@ async fn refusal_is_told_to_the_app_and_not_remembered() {
     assert_eq!(leads_to(&denied.body, "state").as_deref(), Some("the state"));
     // The question is over.
     let form = [("request", request.as_str()), ("decision", "allow")];
-    browser.post(&fixture, "/oauth/consent", &form).await.is_page(StatusCode::NOT_FOUND);
+    browser.post(&fixture, "/oauth/consent", &form).await.is_page(404);
     let again = browser.get(&fixture, &authorize_with(&[])).await;
     assert!(again.location().starts_with("/usher/oauth/consent?"), "logged in, and asked again");
     assert_eq!(fixture.consents().await, []);
@@ -45,10 +27,8 @@ async fn refusal_is_told_to_the_app_and_not_remembered() {
 async fn answered_question_leads_on_to_the_app() {
     let fixture = Fixture::start().await;
     let mut browser = fixture.browser();
-    browser.get(&fixture, &authorize_with(&[])).await;
-    fixture.approve(1);
+    let asked = fixture.log_in(&mut browser, 1, &[]).await;
     let back = fixture.login_return();
-    let asked = browser.get(&fixture, &back).await;
     browser.allow(&fixture, &asked).await;
     let form = [("request", asked.parameter("request").unwrap()), ("decision", "allow".to_owned())];
     let form = form.each_ref().map(|(name, value)| (*name, value.as_str()));
@@ -57,7 +37,7 @@ async fn answered_question_leads_on_to_the_app() {
         browser.post(&fixture, "/oauth/consent", &form).await,
         browser.get(&fixture, &back).await,
     ] {
-        page.is_page(StatusCode::NOT_FOUND);
+        page.is_page(404);
         assert!(page.body.contains("<a class=\"button\" href=\"https://shop.example/\""), "{}", page.body);
         assert!(page.body.contains("Go to The &#60;shop&#62;"), "{}", page.body);
     }
@@ -68,7 +48,7 @@ async fn each_app_and_each_further_scope_is_asked_for() {
     let fixture = Fixture::start().await;
     let mut browser = fixture.browser();
     fixture.code_for(&mut browser, &[("scope", "openid profile")]).await;
-    assert!(browser.get(&fixture, &authorize_with(&[("scope", "openid")])).await.parameter("code").is_some());
+    fixture.next_code(&mut browser, &[("scope", "openid")]).await;
     let more = browser.get(&fixture, &authorize_with(&[("scope", "openid email")])).await;
     assert!(more.location().starts_with("/usher/oauth/consent?"));
     let other = [("client_id", "spa"), ("redirect_uri", "https://spa.example/callback")];
@@ -81,14 +61,13 @@ async fn operator_takes_back_a_consent_with_its_tokens() {
     let fixture = Fixture::start().await;
     let mut browser = fixture.browser();
     let tokens = fixture.tokens(&mut browser).await;
-    let (access, refresh) = (tokens["access_token"].as_str().unwrap(), tokens["refresh_token"].as_str().unwrap());
     let consents = fixture.consents().await;
     assert_eq!(consents.len(), 1);
     assert_eq!((consents[0].client_id.as_str(), &consents[0].subject), ("shop", &user(1).to_hex()));
     assert!(fixture.store.revoke_openid_consent("shop", &user(1).to_hex()).await.unwrap());
     assert!(!fixture.store.revoke_openid_consent("shop", &user(1).to_hex()).await.unwrap());
-    assert_eq!(fixture.userinfo(access).await.status, StatusCode::UNAUTHORIZED);
-    assert_eq!(fixture.refresh(refresh).await.json()["error"], "invalid_grant");
+    assert_eq!(fixture.userinfo(&tokens.token("access_token")).await.status, 401);
+    fixture.refresh(&tokens.token("refresh_token")).await.refuses("invalid_grant");
     let asked = browser.get(&fixture, &authorize_with(&[])).await;
     assert!(asked.location().starts_with("/usher/oauth/consent?"));
 }

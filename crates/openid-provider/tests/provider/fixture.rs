@@ -10,7 +10,7 @@ use axum::Router;
 use axum::body::Body;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD as BASE64, URL_SAFE_NO_PAD as BASE64URL};
-use http::{HeaderMap, Method, Request, StatusCode};
+use http::{HeaderMap, Method, Request};
 use http_body_util::BodyExt as _;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -105,21 +105,13 @@ pub(crate) fn client(id: &str, secret: Option<&str>) -> Client {
 }
 
 fn clients() -> Vec<Client> {
+    let native =
+        "http://127.0.0.1/cb http://[::1]:8080/cb?a=1 http://localhost/cb https://native.example/cb".split(' ');
     vec![
         client("shop", Some(SECRET)),
         Client { require_pkce: false, ..client("gitea", Some("gitea-secret-gitea-secret-gitea-sec")) },
         Client { algorithm: Algorithm::Es256, ..client("spa", None) },
-        Client {
-            redirect_uris: [
-                "http://127.0.0.1/cb",
-                "http://[::1]:8080/cb?a=1",
-                "http://localhost/cb",
-                "https://native.example/cb",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-            ..client("native", None)
-        },
+        Client { redirect_uris: native.map(str::to_owned).collect(), ..client("native", None) },
         Client {
             redirect_uris: vec!["http://127.0.0.1:80/cb".to_owned()],
             ..client("server", Some("server-secret-server-secret-server-s"))
@@ -247,7 +239,7 @@ impl Fixture {
     pub(crate) async fn send(&self, request: Request<Body>) -> Reply {
         let (head, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
         let body = body.collect().await.unwrap().to_bytes();
-        Reply { status: head.status, headers: head.headers, body: String::from_utf8(body.to_vec()).unwrap() }
+        Reply { status: head.status.as_u16(), headers: head.headers, body: String::from_utf8(body.to_vec()).unwrap() }
     }
 
     /// A request of the token endpoint, with the secret in the header.
@@ -268,6 +260,13 @@ impl Fixture {
         self.redeem_as("shop", Some(SECRET), code, CALLBACK, VERIFIER).await
     }
 
+    /// Logs this user in to the shop; where the login's end leads.
+    pub(crate) async fn log_in(&self, browser: &mut Browser, user: u8, more: &[(&str, &str)]) -> Reply {
+        browser.get(self, &authorize_with(more)).await;
+        self.approve(user);
+        browser.get(self, &self.login_return()).await
+    }
+
     /// Redeems a code. What is empty is left out.
     pub(crate) async fn redeem_as(
         &self,
@@ -278,9 +277,8 @@ impl Fixture {
         verifier: &str,
     ) -> Reply {
         let mut form = vec![("grant_type", "authorization_code"), ("code", code)];
-        form.extend(
-            [("redirect_uri", uri), ("code_verifier", verifier)].into_iter().filter(|(_, value)| !value.is_empty()),
-        );
+        form.extend([("redirect_uri", uri), ("code_verifier", verifier)]);
+        form.retain(|(_, value)| !value.is_empty());
         self.token(client, secret, &form).await
     }
 
@@ -299,26 +297,35 @@ impl Fixture {
     }
 
     pub(crate) async fn code_for(&self, browser: &mut Browser, more: &[(&str, &str)]) -> String {
-        let answer = browser.get(self, &authorize_with(more)).await;
-        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{answer:?}");
-        self.approve(1);
-        let asked = browser.get(self, &self.login_return()).await;
+        let asked = self.log_in(browser, 1, more).await;
         browser.allow(self, &asked).await
     }
 
     /// Logs user 1 in to the shop and agrees; the tokens.
-    pub(crate) async fn tokens(&self, browser: &mut Browser) -> Value {
+    pub(crate) async fn tokens(&self, browser: &mut Browser) -> Reply {
         let more = [("scope", "openid profile email offline_access")];
         let code = self.code_for(browser, &more).await;
         let reply = self.redeem(&code).await;
-        assert_eq!(reply.status, StatusCode::OK, "{reply:?}");
-        reply.json()
+        assert_eq!(reply.status, 200, "{reply:?}");
+        reply
+    }
+
+    /// The ID token of user 1 in the shop.
+    pub(crate) async fn id_token(&self, browser: &mut Browser) -> String {
+        let code = self.code(browser).await;
+        self.redeem(&code).await.token("id_token")
+    }
+
+    /// The code of a browser that has agreed before.
+    pub(crate) async fn next_code(&self, browser: &mut Browser, more: &[(&str, &str)]) -> String {
+        let reply = browser.get(self, &authorize_with(more)).await;
+        reply.parameter("code").unwrap_or_else(|| panic!("{reply:?}"))
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct Reply {
-    pub(crate) status: StatusCode,
+    pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: String,
 }
@@ -339,12 +346,27 @@ impl Reply {
     }
 
     /// Asserts that it is a page with an error and leads nowhere.
-    pub(crate) fn is_page(&self, status: StatusCode) {
+    pub(crate) fn is_page(&self, status: u16) {
         assert_eq!((self.status, self.location()), (status, ""), "{self:?}");
         assert!(self.headers["content-security-policy"].to_str().unwrap().contains("frame-ancestors 'none'"));
-        assert_eq!(self.headers["x-frame-options"], "DENY");
-        assert_eq!(self.headers["cache-control"], "no-store");
-        assert_eq!(self.headers["referrer-policy"], "no-referrer");
+        let guards = ["x-frame-options", "cache-control", "referrer-policy"].map(|name| &self.headers[name]);
+        assert_eq!(guards, ["DENY", "no-store", "no-referrer"]);
+    }
+
+    /// That the app is told of this error.
+    pub(crate) fn is_error(&self, error: &str) {
+        assert!(self.location().starts_with("https://shop.example/"), "{self:?}");
+        assert_eq!(self.parameter("error").as_deref(), Some(error), "{self:?}");
+    }
+
+    /// That the token endpoint refuses with this error.
+    pub(crate) fn refuses(&self, error: &str) {
+        assert_eq!(self.json()["error"], error, "{self:?}");
+    }
+
+    /// This token of the response.
+    pub(crate) fn token(&self, name: &str) -> String {
+        self.json()[name].as_str().unwrap_or_else(|| panic!("{self:?}")).to_owned()
     }
 }
 
@@ -397,10 +419,10 @@ impl Browser {
     pub(crate) async fn allow(&mut self, fixture: &Fixture, reply: &Reply) -> String {
         let request = reply.parameter("request").unwrap_or_else(|| panic!("no question: {reply:?}"));
         let page = self.get(fixture, reply.location()).await;
-        page.is_page(StatusCode::OK);
+        page.is_page(200);
         assert!(page.body.contains(&format!("value=\"{request}\"")), "{}", page.body);
         let agreed = self.post(fixture, "/usher/oauth/consent", &[("request", &request), ("decision", "allow")]).await;
-        agreed.is_page(StatusCode::OK);
+        agreed.is_page(200);
         leads_to(&agreed.body, "code").unwrap_or_else(|| panic!("no code: {}", agreed.body))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::StatusCode;
+use serde_json::json;
 use usher_openid_provider::LoginOutcome;
 
 use crate::fixture::{CALLBACK, Fixture, ISSUER, NOW, authorize_with, claims, user};
@@ -12,7 +12,7 @@ async fn user_logs_in_agrees_once_and_later_passes_at_once() {
     let fixture = Fixture::start().await;
     let mut browser = fixture.browser();
     let begun = browser.get(&fixture, &authorize_with(&[])).await;
-    assert_eq!((begun.status, begun.location()), (StatusCode::SEE_OTHER, "https://login.example/usher/login/login-1"));
+    assert_eq!((begun.status, begun.location()), (303, "https://login.example/usher/login/login-1"));
     assert_eq!(fixture.logins.begun.lock()[0].client_name, "The <shop>");
     let back = fixture.login_return();
     // Too early: back to the login page.
@@ -22,30 +22,26 @@ async fn user_logs_in_agrees_once_and_later_passes_at_once() {
     assert!(asked.location().starts_with("/usher/oauth/consent?request="), "{asked:?}");
     let code = browser.allow(&fixture, &asked).await;
     let tokens = fixture.redeem(&code).await.json();
-    assert_eq!(tokens["token_type"], "Bearer");
-    assert_eq!(tokens["scope"], "openid");
+    assert_eq!((&tokens["token_type"], &tokens["scope"]), (&"Bearer".into(), &"openid".into()));
     assert!(tokens["refresh_token"].is_null(), "nobody asked for it");
     let id_token = claims(tokens["id_token"].as_str().unwrap());
     let now = NOW.secs();
-    assert_eq!(id_token["iss"], ISSUER);
-    assert_eq!(id_token["sub"], user(1).to_hex());
-    assert_eq!(id_token["aud"], "shop");
-    assert_eq!(id_token["nonce"], "the nonce");
-    assert_eq!((&id_token["iat"], &id_token["exp"]), (&now.into(), &(now + 3600).into()));
-    assert_eq!(id_token["auth_time"], now);
-    assert_eq!(id_token["amr"], serde_json::json!(["extension"]));
-    assert!(id_token["email"].is_null() && id_token["preferred_username"].is_null());
+    let expected = json!({
+        "iss": ISSUER, "sub": user(1).to_hex(), "aud": "shop", "nonce": "the nonce", "iat": now, "exp": now + 3600,
+        "auth_time": now, "amr": ["extension"], "at_hash": id_token["at_hash"],
+    });
+    assert_eq!(id_token, expected);
 
     // The second time there is nothing to ask.
     let again = browser.get(&fixture, &authorize_with(&[("state", "another & state")])).await;
     assert!(again.location().starts_with(&format!("{CALLBACK}?code=")), "{again:?}");
-    assert_eq!(again.parameter("state").as_deref(), Some("another & state"));
-    assert_eq!(again.parameter("iss").as_deref(), Some(ISSUER));
+    let told = ["state", "iss"].map(|name| again.parameter(name).unwrap());
+    assert_eq!(told, ["another & state", ISSUER]);
     let second = fixture.redeem(&again.parameter("code").unwrap()).await.json();
     assert_ne!(claims(second["id_token"].as_str().unwrap())["at_hash"], id_token["at_hash"]);
     assert_eq!(fixture.logins.begun.lock().len(), 1);
-    let code = browser.get(&fixture, &authorize_with(&[("nonce", "")])).await.parameter("code").unwrap();
-    assert!(claims(fixture.redeem(&code).await.json()["id_token"].as_str().unwrap())["nonce"].is_null());
+    let code = fixture.next_code(&mut browser, &[("nonce", "")]).await;
+    assert!(claims(&fixture.redeem(&code).await.token("id_token"))["nonce"].is_null());
 }
 
 #[tokio::test]
@@ -60,7 +56,7 @@ async fn refusals_timeouts_and_floods_are_told_to_the_app() {
         assert!(reply.location().starts_with(&format!("{CALLBACK}?error=access_denied&")), "{reply:?}");
         assert_eq!(reply.parameter("state").as_deref(), Some("the state"));
         assert_eq!(reply.parameter("iss").as_deref(), Some(ISSUER));
-        browser.get(&fixture, &back).await.is_page(StatusCode::NOT_FOUND);
+        browser.get(&fixture, &back).await.is_page(404);
     }
     // A redirect URI with a query keeps it.
     let uri = "https://shop.example/other?tenant=1";
@@ -68,7 +64,7 @@ async fn refusals_timeouts_and_floods_are_told_to_the_app() {
     assert!(reply.location().starts_with(&format!("{uri}&error=login_required&")), "{reply:?}");
     *fixture.logins.busy.lock() = true;
     let reply = fixture.browser().get(&fixture, &authorize_with(&[])).await;
-    assert_eq!(reply.parameter("error").as_deref(), Some("temporarily_unavailable"));
+    reply.is_error("temporarily_unavailable");
 }
 
 /// `response_mode=form_post`, which ASP.NET asks for: the response is a form that the browser posts, whatever it says.
@@ -78,7 +74,7 @@ async fn response_can_be_a_form() {
     let mut browser = fixture.browser();
     let form = [("response_mode", "form_post"), ("state", "a \"<state>\" & more")];
     let is_form = |page: &crate::fixture::Reply, field: &str| {
-        page.is_page(StatusCode::OK);
+        page.is_page(200);
         let policy = page.headers["content-security-policy"].to_str().unwrap();
         assert!(policy.contains("form-action https: http:;") && policy.contains("script-src 'sha256-"), "{policy}");
         assert!(!policy.contains("'self'") && !policy.contains("unsafe"), "{policy}");
@@ -96,21 +92,17 @@ async fn response_can_be_a_form() {
     is_form(&browser.get(&fixture, &authorize_with(&silent)).await, "error");
     let wrong = [&form[..], &[("response_type", "token")]].concat();
     is_form(&browser.get(&fixture, &authorize_with(&wrong)).await, "error");
-    browser.get(&fixture, &authorize_with(&form)).await;
-    fixture.approve(1);
-    let asked = browser.get(&fixture, &fixture.login_return()).await;
+    let asked = fixture.log_in(&mut browser, 1, &form).await;
     let request = asked.parameter("request").unwrap();
     let allow = [("request", request.as_str()), ("decision", "allow")];
     is_form(&browser.post(&fixture, "/usher/oauth/consent", &allow).await, "code");
     // With a session, and after another login.
     is_form(&browser.get(&fixture, &authorize_with(&form)).await, "code");
     let mut other = fixture.browser();
-    other.get(&fixture, &authorize_with(&form)).await;
-    fixture.approve(1);
-    let page = other.get(&fixture, &fixture.login_return()).await;
+    let page = fixture.log_in(&mut other, 1, &form).await;
     is_form(&page, "code");
     let code = page.body.split("name=\"code\" value=\"").nth(1).unwrap().split('"').next().unwrap();
-    assert_eq!(fixture.redeem(code).await.status, StatusCode::OK);
+    assert_eq!(fixture.redeem(code).await.status, 200);
 }
 
 /// Also when the user has to log in first, or takes another account.
@@ -119,9 +111,7 @@ async fn client_that_wants_the_user_to_be_asked_has_the_user_asked() {
     let fixture = Fixture::start().await;
     fixture.code(&mut fixture.browser()).await;
     let mut browser = fixture.browser();
-    browser.get(&fixture, &authorize_with(&[("prompt", "login consent")])).await;
-    fixture.approve(1);
-    let asked = browser.get(&fixture, &fixture.login_return()).await;
+    let asked = fixture.log_in(&mut browser, 1, &[("prompt", "login consent")]).await;
     assert!(asked.location().starts_with("/usher/oauth/consent?"), "{asked:?}");
     let request = asked.parameter("request").unwrap();
     browser.post(&fixture, "/usher/oauth/consent", &[("request", &request), ("decision", "other")]).await;
@@ -137,18 +127,16 @@ async fn session_and_its_age_decide_whether_a_login_is_needed() {
     let fixture = Fixture::start().await;
     let mut browser = fixture.browser();
     let none = [("prompt", "none")];
-    let error = |reply: &crate::fixture::Reply| reply.parameter("error");
-    assert_eq!(error(&browser.get(&fixture, &authorize_with(&none)).await).as_deref(), Some("login_required"));
-    let code = fixture.code(&mut browser).await;
-    let id_token = fixture.redeem(&code).await.json()["id_token"].as_str().unwrap().to_owned();
-    assert!(browser.get(&fixture, &authorize_with(&none)).await.parameter("code").is_some());
+    browser.get(&fixture, &authorize_with(&none)).await.is_error("login_required");
+    let id_token = fixture.id_token(&mut browser).await;
+    fixture.next_code(&mut browser, &none).await;
     let more = [("prompt", "none"), ("scope", "openid email")];
-    assert_eq!(error(&browser.get(&fixture, &authorize_with(&more)).await).as_deref(), Some("consent_required"));
+    browser.get(&fixture, &authorize_with(&more)).await.is_error("consent_required");
     let hint = [("prompt", "none"), ("id_token_hint", id_token.as_str())];
-    assert!(browser.get(&fixture, &authorize_with(&hint)).await.parameter("code").is_some());
+    fixture.next_code(&mut browser, &hint).await;
     let forged = format!("{}x", &id_token[..id_token.len() - 1]);
     let hint = [("prompt", "none"), ("id_token_hint", forged.as_str())];
-    assert_eq!(error(&browser.get(&fixture, &authorize_with(&hint)).await).as_deref(), Some("invalid_request"));
+    browser.get(&fixture, &authorize_with(&hint)).await.is_error("invalid_request");
 
     fixture.clock.turn(Duration::from_secs(100));
     for (name, value, is_enough) in [
@@ -167,46 +155,17 @@ async fn session_and_its_age_decide_whether_a_login_is_needed() {
 
     // Somebody else is expected.
     let mut other = fixture.browser();
-    other.get(&fixture, &authorize_with(&[])).await;
-    fixture.approve(2);
-    other.get(&fixture, &fixture.login_return()).await;
+    fixture.log_in(&mut other, 2, &[]).await;
     let hint = [("prompt", "none"), ("id_token_hint", id_token.as_str())];
-    assert_eq!(error(&other.get(&fixture, &authorize_with(&hint)).await).as_deref(), Some("login_required"));
+    other.get(&fixture, &authorize_with(&hint)).await.is_error("login_required");
     // Asked to log in, it is somebody else again.
-    other.get(&fixture, &authorize_with(&[hint[1]])).await;
-    fixture.approve(2);
-    let reply = other.get(&fixture, &fixture.login_return()).await;
+    let reply = fixture.log_in(&mut other, 2, &[hint[1]]).await;
     assert!(reply.location().starts_with(&format!("{CALLBACK}?error=login_required&")), "{reply:?}");
-    other.get(&fixture, &authorize_with(&[hint[1]])).await;
-    fixture.approve(1);
-    let reply = other.get(&fixture, &fixture.login_return()).await;
+    let reply = fixture.log_in(&mut other, 1, &[hint[1]]).await;
     assert!(reply.parameter("code").is_some(), "{reply:?}");
 
     fixture.clock.turn(Duration::from_secs(8 * 3600));
-    assert_eq!(error(&browser.get(&fixture, &authorize_with(&none)).await).as_deref(), Some("login_required"));
-}
-
-#[tokio::test]
-async fn login_continues_after_a_restart_at_every_step() {
-    let mut fixture = Fixture::start().await;
-    let mut browser = fixture.browser();
-    browser.get(&fixture, &authorize_with(&[("scope", "openid offline_access")])).await;
-    fixture.restart().await;
-    fixture.approve(1);
-    let asked = browser.get(&fixture, &fixture.login_return()).await;
-    fixture.restart().await;
-    let code = browser.allow(&fixture, &asked).await;
-    fixture.restart().await;
-    let tokens = fixture.redeem(&code).await.json();
-    fixture.restart().await;
-    assert_eq!(fixture.userinfo(tokens["access_token"].as_str().unwrap()).await.status, StatusCode::OK);
-    let refreshed = fixture.refresh(tokens["refresh_token"].as_str().unwrap()).await;
-    assert_eq!(refreshed.status, StatusCode::OK, "{refreshed:?}");
-    fixture.restart().await;
-    assert!(browser.get(&fixture, &authorize_with(&[])).await.parameter("code").is_some());
-    assert_eq!(fixture.redeem(&code).await.status, StatusCode::BAD_REQUEST, "used before the restarts");
-    let access_token = refreshed.json()["access_token"].as_str().unwrap().to_owned();
-    assert_eq!(fixture.userinfo(&access_token).await.status, StatusCode::UNAUTHORIZED, "the second use revoked it");
+    browser.get(&fixture, &authorize_with(&none)).await.is_error("login_required");
 }
 
 /// Anybody can begin logins: those that make room for others leave nothing.
@@ -220,7 +179,7 @@ async fn request_of_a_login_that_made_room_is_removed() {
     *fixture.logins.replaced.lock() = vec![gone.clone(), format!("{ISSUER}/oauth/login-return"), "x".to_owned()];
     let begun = second.get(&fixture, &authorize_with(&[])).await;
     assert!(begun.location().ends_with("/login/login-2"), "{begun:?}");
-    first.get(&fixture, &gone).await.is_page(StatusCode::NOT_FOUND);
+    first.get(&fixture, &gone).await.is_page(404);
     fixture.approve(2);
     assert!(second.get(&fixture, &fixture.login_return()).await.location().contains("/oauth/consent?"));
 }
@@ -244,7 +203,7 @@ async fn who_only_looks_at_an_address_begins_and_ends_nothing() {
     // Of a script, an image or a frame: the app gets login_required.
     for destination in ["empty", "image", "iframe"] {
         let reply = send("GET", &authorize_with(&[]), "", &[("sec-fetch-dest", destination)]).await;
-        assert_eq!(reply.parameter("error").as_deref(), Some("login_required"), "{destination}");
+        reply.is_error("login_required");
     }
     assert!(fixture.logins.begun.lock().is_empty());
 
@@ -258,7 +217,7 @@ async fn who_only_looks_at_an_address_begins_and_ends_nothing() {
     browser.cookies.insert("of_login-1".to_owned(), "1".to_owned());
     let asked = browser.get(&fixture, &fixture.login_return()).await;
     let code = browser.allow(&fixture, &asked).await;
-    let id_token = fixture.redeem(&code).await.json()["id_token"].as_str().unwrap().to_owned();
+    let id_token = fixture.redeem(&code).await.token("id_token");
     let session = format!("__Host-usher_session={}", browser.cookies["__Host-usher_session"]);
     for (method, headers) in glances {
         let path = format!("/oauth/end-session?id_token_hint={id_token}");

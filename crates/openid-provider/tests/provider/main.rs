@@ -6,7 +6,6 @@ mod attacks;
 mod bounds;
 mod consent;
 mod fixture;
-mod input;
 mod login;
 mod logout;
 mod signing_keys;

@@ -41,8 +41,7 @@ async fn keys_survive_restarts_and_are_rotated() {
     fixture.restart().await;
     assert_eq!(published(&fixture).await, first);
     let mut browser = fixture.browser();
-    let code = fixture.code(&mut browser).await;
-    let old = fixture.redeem(&code).await.json()["id_token"].as_str().unwrap().to_owned();
+    let old = fixture.id_token(&mut browser).await;
     assert_eq!(header(&old)["alg"], "RS256");
 
     let clock = fixture.clock.clone();
@@ -55,13 +54,13 @@ async fn keys_survive_restarts_and_are_rotated() {
     fixture.restart_after(rotate).await;
     let second = published(&fixture).await;
     assert_eq!(second[2..], first);
-    let code = browser.get(&fixture, &authorize_with(&[])).await.parameter("code").unwrap();
-    let new = fixture.redeem(&code).await.json()["id_token"].as_str().unwrap().to_owned();
+    let code = fixture.next_code(&mut browser, &[]).await;
+    let new = fixture.redeem(&code).await.token("id_token");
     let kid = header(&new)["kid"].as_str().unwrap().to_owned();
     assert!(second[..2].contains(&kid) && !first.contains(&kid));
     // What the last key has signed is still known.
     let hint = [("prompt", "none"), ("id_token_hint", old.as_str())];
-    assert!(browser.get(&fixture, &authorize_with(&hint)).await.parameter("code").is_some());
+    fixture.next_code(&mut browser, &hint).await;
 
     fixture.restart().await;
     assert_eq!(published(&fixture).await, second);
@@ -80,9 +79,8 @@ async fn keys_survive_restarts_and_are_rotated() {
 async fn revoked_key_is_not_published_and_what_it_signed_is_not_believed() {
     let mut fixture = Fixture::start().await;
     let mut browser = fixture.browser();
-    let code = fixture.code(&mut browser).await;
-    let tokens = fixture.redeem(&code).await.json();
-    let signed = tokens["id_token"].as_str().unwrap();
+    let tokens = fixture.tokens(&mut browser).await;
+    let signed = &*tokens.token("id_token");
     let before = published(&fixture).await;
     let stolen = header(signed)["kid"].as_str().unwrap().to_owned();
     assert_eq!(fixture.provider.revoke_key("another").await.unwrap(), None);
@@ -96,13 +94,13 @@ async fn revoked_key_is_not_published_and_what_it_signed_is_not_believed() {
     for _ in 0..2 {
         let hint = [("prompt", "none"), ("id_token_hint", signed)];
         let refused = browser.get(&fixture, &authorize_with(&hint)).await;
-        assert_eq!(refused.parameter("error").as_deref(), Some("invalid_request"));
+        refused.is_error("invalid_request");
         let leaves = browser.get(&fixture, &format!("/usher/oauth/end-session?id_token_hint={signed}")).await;
-        assert_eq!((leaves.status.as_u16(), leaves.location()), (200, ""), "the user is asked");
+        assert_eq!((leaves.status, leaves.location()), (200, ""), "the user is asked");
         // Access tokens and sessions are not signed.
-        assert_eq!(fixture.userinfo(tokens["access_token"].as_str().unwrap()).await.status, 200);
-        let code = browser.get(&fixture, &authorize_with(&[])).await.parameter("code").unwrap();
-        let new = fixture.redeem(&code).await.json()["id_token"].as_str().unwrap().to_owned();
+        assert_eq!(fixture.userinfo(&tokens.token("access_token")).await.status, 200);
+        let code = fixture.next_code(&mut browser, &[]).await;
+        let new = fixture.redeem(&code).await.token("id_token");
         assert!(after.contains(&header(&new)["kid"].as_str().unwrap().to_owned()));
         // A restart brings nothing back.
         fixture.restart().await;
@@ -118,9 +116,7 @@ async fn each_client_has_its_algorithm_and_discovery_leads_to_the_keys() {
     let fixture = Fixture::start().await;
     let mut browser = fixture.browser();
     let callback = "https://spa.example/callback";
-    browser.get(&fixture, &authorize_with(&[("client_id", "spa"), ("redirect_uri", callback)])).await;
-    fixture.approve(3);
-    let asked = browser.get(&fixture, &fixture.login_return()).await;
+    let asked = fixture.log_in(&mut browser, 3, &[("client_id", "spa"), ("redirect_uri", callback)]).await;
     let code = browser.allow(&fixture, &asked).await;
     let tokens = fixture.redeem_as("spa", None, &code, callback, VERIFIER).await.json();
     let header = header(tokens["id_token"].as_str().unwrap());

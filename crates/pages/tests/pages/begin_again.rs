@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use http::{HeaderMap, Request, StatusCode};
+use http::{HeaderMap, Request};
 use usher_engine::{LoginRequest, LoginStarted};
 
 use crate::fixture::Pages;
@@ -12,11 +12,6 @@ use crate::reusable_login::{Visitor, page, path};
 
 /// The origin of the fixture's URL.
 const ORIGIN: &str = "https://shop.example";
-
-async fn poster(pages: &Pages) -> LoginStarted {
-    let request = LoginRequest { return_url: None, static_token: Some("door".to_owned()) };
-    pages.engine.logins().start(request, None).await.unwrap()
-}
 
 /// How the page leads to that of the reusable login.
 fn link(poster: &LoginStarted, text: &str) -> String {
@@ -35,21 +30,21 @@ fn set_cookies(headers: &HeaderMap) -> Vec<String> {
 #[tokio::test]
 async fn every_end_leads_to_a_new_login() {
     let pages = Pages::start(None).await;
-    let poster = poster(&pages).await;
-    let (approved, declined, expired) =
-        (Visitor::at(&pages, &poster).await, Visitor::at(&pages, &poster).await, Visitor::at(&pages, &poster).await);
+    let poster = pages.poster("door", None).await;
+    let visit = || Visitor::at(&pages, &poster);
+    let (approved, declined, expired) = (visit().await, visit().await, visit().await);
     let html = approved.open(&pages).await.1;
     assert!(!html.contains(&path(&poster)), "not while it is open: {html}");
     let signed = sign(&user(), &proof(&html));
-    assert_eq!(approved.prove(&pages, &approved.cookie, signed).await, StatusCode::NO_CONTENT);
+    assert_eq!(approved.prove(&pages, &approved.cookie, signed).await, 204);
     let decline = post(&format!("{}/decline", declined.page), Some(&declined.cookie), String::new());
     let (status, _, html) = pages.send(decline).await;
     assert!(status == 200 && html.contains("data-state=\"declined\""), "{html}");
     assert!(html.contains("You did not log in") && html.contains(&link(&poster, "Start again")), "{html}");
     let again = pages.send(get(&format!("{}/decline", declined.page), Some(&declined.cookie))).await;
-    assert_eq!((again.0, page(&again.1)), (StatusCode::SEE_OTHER, declined.page.clone()));
+    assert_eq!((again.0, page(&again.1)), (303, declined.page.clone()));
     pages.clock.turn(Duration::from_secs(601));
-    while expired.open(&pages).await.0 == StatusCode::OK {
+    while expired.open(&pages).await.0 == 200 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     // Nothing is kept of a login in which nobody has named a key.
@@ -60,7 +55,7 @@ async fn every_end_leads_to_a_new_login() {
         assert!(status == expected && html.contains(&link(&poster, text)), "{html}");
         // The next person at the same device.
         let (status, headers, _) = pages.send(get(&path(&poster), Some(&visitor.cookie))).await;
-        assert_eq!(status, StatusCode::SEE_OTHER);
+        assert_eq!(status, 303);
         let next = Visitor::led_by(&headers);
         assert!(next.page != visitor.page && next.open(&pages).await.1.contains("data-state=\"waiting\""));
     }
@@ -73,46 +68,22 @@ async fn every_end_leads_to_a_new_login() {
     }
 }
 
-#[tokio::test]
-async fn page_of_another_browser_leads_to_a_login_of_its_own() {
-    let pages = Pages::start(None).await;
-    let poster = poster(&pages).await;
-    let owner = Visitor::at(&pages, &poster).await;
-    let (status, headers, html) = pages.get(&owner.page).await;
-    assert!(status == StatusCode::FORBIDDEN && set_cookies(&headers).is_empty());
-    assert!(html.contains("or start again here") && html.contains(&link(&poster, "Start again")), "{html}");
-    let decline = post(&format!("{}/decline", owner.page), None, String::new());
-    let (status, _, html) = pages.send(decline).await;
-    assert!(status == StatusCode::FORBIDDEN && html.contains(&link(&poster, "Start again")), "{html}");
-
-    // An ordinary login has no other page.
-    let single = pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
-    assert_eq!(pages.get(&path(&single)).await.0, StatusCode::OK);
-    let (status, _, html) = pages.get(&path(&single)).await;
-    assert!(status == StatusCode::FORBIDDEN && !html.contains("href=\"/usher/login"), "{html}");
-    pages.engine.handshakes().close(poster.stream_id).await.unwrap();
-    let html = pages.get(&owner.page).await.2;
-    // Nobody has named a key in it, so that nothing is kept of it: a moment later it is gone.
-    let is_said = html.contains("This login was opened elsewhere") || html.contains("There is no such login");
-    assert!(is_said && !html.contains("href=\"/usher/login"), "{html}");
-}
-
 /// Its row is gone: nothing of it is stored, and its browser knows where it began.
 #[tokio::test]
 async fn login_of_which_nothing_is_left_leads_to_a_new_one() {
     let pages = Pages::start(None).await;
-    let poster = poster(&pages).await;
+    let poster = pages.poster("door", None).await;
     let visitor = Visitor::at(&pages, &poster).await;
     let decline = post(&format!("{}/decline", visitor.page), Some(&visitor.cookie), String::new());
     pages.send(decline).await;
     let (status, html) = visitor.open(&pages).await;
-    assert!(status == StatusCode::GONE && html.contains("The login has expired"), "{html}");
+    assert!(status == 410 && html.contains("The login has expired"), "{html}");
     assert!(html.contains(&link(&poster, "Start again")), "{html}");
     let form = post(&format!("{}/decline", visitor.page), Some(&visitor.cookie), String::new());
-    assert_eq!(pages.send(form).await.0, StatusCode::GONE);
+    assert_eq!(pages.send(form).await.0, 410);
 
     // Others learn nothing, and no cookie leads anywhere else.
-    assert_eq!(pages.get(&visitor.page).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(pages.get(&visitor.page).await.0, 404);
     let (name, value) = visitor.cookie.split_once('=').unwrap();
     let secret = value.rsplit('.').next().unwrap();
     let wrong = [
@@ -126,18 +97,18 @@ async fn login_of_which_nothing_is_left_leads_to_a_new_one() {
     ];
     for value in wrong {
         let (status, _, html) = pages.send(get(&visitor.page, Some(&format!("{name}={value}")))).await;
-        assert!(status == StatusCode::NOT_FOUND && !html.contains("href=\"/usher/login"), "{value}: {html}");
+        assert!(status == 404 && !html.contains("href=\"/usher/login"), "{value}: {html}");
     }
     pages.engine.handshakes().close(poster.stream_id).await.unwrap();
     let (status, html) = visitor.open(&pages).await;
-    assert!(status == StatusCode::GONE && html.contains("The login is over"), "{html}");
+    assert!(status == 410 && html.contains("The login is over"), "{html}");
 }
 
 /// Other sites can have a browser send a form here, without its cookies: it is led to the page, and has no login by it.
 #[tokio::test]
 async fn forms_of_other_sites_begin_and_claim_nothing() {
     let pages = Pages::start(None).await;
-    let poster = poster(&pages).await;
+    let poster = pages.poster("door", None).await;
     let single = pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
     let before = pages.engine.open_streams();
     let foreign: [&[(&str, &str)]; 8] = [
@@ -153,43 +124,21 @@ async fn forms_of_other_sites_begin_and_claim_nothing() {
     for headers in foreign {
         for login in [&poster, &single] {
             let (status, answer, _) = pages.send(form(&path(login), headers)).await;
-            assert!(status == StatusCode::SEE_OTHER && set_cookies(&answer).is_empty(), "{headers:?}");
+            assert!(status == 303 && set_cookies(&answer).is_empty(), "{headers:?}");
             assert_eq!(page(&answer), path(login), "{headers:?}");
         }
         assert_eq!(pages.engine.open_streams(), before, "nothing has begun: {headers:?}");
     }
-    let own: [&[(&str, &str)]; 3] = [
-        &[("sec-fetch-site", "same-origin"), ("sec-fetch-dest", "document"), ("origin", "null")],
-        &[("origin", ORIGIN)],
-        &[],
-    ];
+    let of_page = [("sec-fetch-site", "same-origin"), ("sec-fetch-dest", "document"), ("origin", "null")];
+    let own: [&[(&str, &str)]; 3] = [&of_page, &[("origin", ORIGIN)], &[]];
     for headers in own {
         let (_, answer, _) = pages.send(form(&path(&poster), headers)).await;
-        assert_eq!(Visitor::led_by(&answer).open(&pages).await.0, StatusCode::OK, "{headers:?}");
+        assert_eq!(Visitor::led_by(&answer).open(&pages).await.0, 200, "{headers:?}");
     }
     let (status, answer, _) = pages.send(form(&path(&single), own[0])).await;
-    assert!(status == StatusCode::SEE_OTHER && set_cookies(&answer).len() == 1, "nobody had claimed it");
+    assert!(status == 303 && set_cookies(&answer).len() == 1, "nobody had claimed it");
 
     // The page with the button lets its own form say where it comes from.
     let unknown = Request::get(path(&poster)).body(Body::empty()).unwrap();
     assert_eq!(pages.send(unknown).await.1["referrer-policy"], "same-origin");
-}
-
-/// However a browser came to its cookies: they become fewer at its next visit.
-#[tokio::test]
-async fn surplus_cookies_are_removed_when_a_browser_has_a_login_there_already() {
-    let pages = Pages::start(None).await;
-    let poster = poster(&pages).await;
-    let mut cookies = Vec::new();
-    for _ in 0..25 {
-        cookies.push(Visitor::at(&pages, &poster).await.cookie);
-        pages.clock.turn(Duration::from_millis(1));
-    }
-    let (status, headers, _) = pages.send(get(&path(&poster), Some(&cookies.join("; ")))).await;
-    assert_eq!(status, StatusCode::SEE_OTHER);
-    let removed: Vec<_> =
-        set_cookies(&headers).iter().map(|cookie| cookie.split('=').next().unwrap().to_owned()).collect();
-    let oldest: Vec<_> = cookies[..5].iter().map(|cookie| cookie.split('=').next().unwrap().to_owned()).collect();
-    assert_eq!(removed, oldest);
-    assert!(set_cookies(&headers).iter().all(|cookie| cookie.contains("=; ") && cookie.contains("Max-Age=0")));
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use http::{Request, StatusCode};
+use http::Request;
 use http_body_util::BodyExt as _;
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -17,8 +18,9 @@ use usher_engine::operations::LoginMethod;
 use usher_engine::ports::AgeVerifier;
 use usher_engine::testing::{self, FakeLightning, ManualClock, RecordingMessenger, SeededRandomness};
 use usher_engine::{
-    Engine, EngineOptions, EngineParts, LightningBackend, PageRules, PaymentRules, RelyingParty, SpendingRules,
-    UnixMillis, VerificationSessionRequest, VerificationSessionStarted,
+    ClientNetwork, Engine, EngineOptions, EngineParts, LightningBackend, LoginRequest, LoginStarted, PageRules,
+    PaymentRules, RelyingParty, SpendingRules, StreamId, UnixMillis, VerificationSessionRequest,
+    VerificationSessionStarted,
 };
 use usher_page_layout::{Site, SiteOptions};
 use usher_pages::{ApprovalsOptions, PagesOptions};
@@ -84,7 +86,7 @@ impl Pages {
             tasks.clone(),
             stop.clone(),
         );
-        let defaults = testing::options(Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key());
+        let defaults = testing::options(keys(1).public_key());
         let spending = SpendingRules { max_fee_percent: 1, approval_above: Some(0), ..SpendingRules::default() };
         let options = EngineOptions {
             max_open_streams: 100,
@@ -120,12 +122,9 @@ impl Pages {
         let keys = KeyRing::load(store, clock.clone(), randomness.clone()).await.unwrap();
         let approvals =
             ApprovalsOptions { keys: Arc::clone(&keys), clock: clock.clone(), randomness, tasks: tasks.clone() };
+        let (url, service_name) = (URL.to_owned(), service_name.map(str::to_owned));
         let options = PagesOptions {
-            site: Site::new(SiteOptions {
-                url: URL.to_owned(),
-                service_name: service_name.map(str::to_owned),
-                ..SiteOptions::default()
-            }),
+            site: Site::new(SiteOptions { url, service_name, ..SiteOptions::default() }),
             directory: None,
             login_methods,
             has_lightning_address: true,
@@ -136,16 +135,34 @@ impl Pages {
         Self { engine, clock, wallet, keys, router, tasks, stop, _folder: folder }
     }
 
+    /// Waits for the next event, or the end, of this stream.
+    pub(crate) async fn event(&self, stream: StreamId) {
+        self.engine.events().wait(stream, 0, 1, Duration::from_secs(60)).await.unwrap();
+    }
+
+    /// The data of the events of this stream.
+    pub(crate) async fn told(&self, stream: StreamId) -> Vec<Value> {
+        let events = self.engine.events().read(stream, 0, 100).await.unwrap().events;
+        events.iter().map(|event| serde_json::from_str(&event.data).unwrap()).collect()
+    }
+
+    /// A reusable login.
+    pub(crate) async fn poster(&self, static_token: &str, return_url: Option<&str>) -> LoginStarted {
+        let static_token = Some(static_token.to_owned());
+        let request = LoginRequest { return_url: return_url.map(str::to_owned), static_token };
+        self.engine.logins().start(request, None).await.unwrap()
+    }
+
     pub(crate) async fn open(&self) -> VerificationSessionStarted {
         self.engine.verification().start(VerificationSessionRequest::default(), None).await.unwrap()
     }
 
     /// As a browser does in which a user opens the address.
-    pub(crate) async fn get(&self, path: &str) -> (StatusCode, http::HeaderMap, String) {
+    pub(crate) async fn get(&self, path: &str) -> (u16, http::HeaderMap, String) {
         self.send(Request::get(path).header("sec-fetch-dest", "document").body(Body::empty()).unwrap()).await
     }
 
-    pub(crate) async fn send(&self, request: Request<Body>) -> (StatusCode, http::HeaderMap, String) {
+    pub(crate) async fn send(&self, request: Request<Body>) -> (u16, http::HeaderMap, String) {
         let (head, body) = self.open_body(request).await.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         let text = String::from_utf8(body.to_vec()).unwrap();
@@ -154,7 +171,7 @@ impl Pages {
             (Some(start), Some(end)) => format!("{}{}", &text[..start], &text[end..]),
             _ => text,
         };
-        (head.status, head.headers, text)
+        (head.status.as_u16(), head.headers, text)
     }
 
     /// The response while its body is still to come.
@@ -175,6 +192,22 @@ impl Pages {
         self.tasks.close();
         self.tasks.wait().await;
     }
+}
+
+/// The user with this number.
+pub(crate) fn keys(number: u8) -> Keys {
+    Keys::new(SecretKey::from_slice(&[number; 32]).unwrap())
+}
+
+/// The network with this number.
+pub(crate) fn network(number: u8) -> ClientNetwork {
+    ClientNetwork::Network([10, 0, 0, number].into())
+}
+
+/// A request from this network.
+pub(crate) fn from(network: ClientNetwork, mut request: Request<Body>) -> Request<Body> {
+    request.extensions_mut().insert(network);
+    request
 }
 
 /// Where a proxy that serves the pages below a path sends the request.

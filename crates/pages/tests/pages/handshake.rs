@@ -21,7 +21,7 @@ async fn page_shows_the_url_until_it_expires_and_then_leads_back() {
     assert!(html.contains(&started.url.replace('&', "&#38;")) && html.contains("class=\"qr\""), "{html}");
     assert!(!html.contains("app.example") && !headers.contains_key("set-cookie"), "{html}");
     pages.clock.turn(Duration::from_secs(601));
-    pages.engine.events().wait(started.stream_id, 0, 1, Duration::from_secs(60)).await.unwrap();
+    pages.event(started.stream_id).await;
     let html = pages.get(path).await.2;
     let target = format!("https://app.example/done?stream_id={}", started.stream_id);
     assert!(html.contains("data-state=\"over\"") && html.contains(&target), "{html}");

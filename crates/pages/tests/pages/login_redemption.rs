@@ -1,24 +1,18 @@
 //! The page gives a code to the browser that it belongs to, and the app redeems it.
 
-use http::StatusCode;
 use serde_json::{Value, json};
 use usher_engine::operations::{LoginMethod, LoginRedeemed};
-use usher_engine::{LoginRequest, LoginStarted, RedeemError, StreamId};
-use usher_protocol::{Keys, SecretKey};
+use usher_engine::{LoginStarted, RedeemError, StreamId};
+use usher_protocol::Keys;
 
-use crate::fixture::Pages;
+use crate::fixture::{Pages, keys};
 use crate::login::{RETURN_URL, code, get, open, path, proof, prove, sign, start, user};
 use crate::reusable_login::Visitor;
-
-async fn data(pages: &Pages, stream: StreamId) -> Vec<Value> {
-    let events = pages.engine.events().read(stream, 0, 100).await.unwrap().events;
-    events.iter().map(|event| serde_json::from_str(&event.data).unwrap()).collect()
-}
 
 /// Logs in with the browser extension of `keys` in the first browser; returns its cookie.
 async fn approve(pages: &Pages, login: &LoginStarted, keys: &Keys) -> String {
     let (cookie, unsigned) = open(pages, login).await;
-    assert_eq!(prove(pages, &path(login), &cookie, sign(keys, &unsigned)).await, StatusCode::NO_CONTENT);
+    assert_eq!(prove(pages, &path(login), &cookie, sign(keys, &unsigned)).await, 204);
     cookie
 }
 
@@ -33,16 +27,16 @@ async fn who_begins_a_login_that_somebody_else_approves_learns_nothing() {
     let login = start(&pages, Some(RETURN_URL)).await;
     let victim = approve(&pages, &login, &user()).await;
     // What the attacker's app session can see: no key that is proven.
-    let said = data(&pages, login.stream_id).await;
+    let said = pages.told(login.stream_id).await;
     assert_eq!(said[1..], [json!({ "status": "user_approved", "method": "extension" })]);
     assert!(!pages.engine.events().read(login.stream_id, 0, 10).await.unwrap().done);
     let (status, _, html) = pages.get(&path(&login)).await;
-    assert!(status == StatusCode::FORBIDDEN && !html.contains("code="), "{html}");
+    assert!(status == 403 && !html.contains("code="), "{html}");
     let state = pages.send(get(&format!("{}/events", path(&login)), None)).await;
-    assert!(state.0 == StatusCode::NO_CONTENT && state.2.is_empty());
+    assert!(state.0 == 204 && state.2.is_empty());
     // The victim's browser has the code, and shows it again when the page is loaded again.
-    let (first, again) =
-        (pages.send(get(&path(&login), Some(&victim))).await.2, pages.send(get(&path(&login), Some(&victim))).await.2);
+    let page = || pages.send(get(&path(&login), Some(&victim)));
+    let (first, again) = (page().await.2, page().await.2);
     assert_eq!(code(&first), code(&again));
     assert_eq!(code(&first).len(), 32);
     assert!(matches!(redeem(&pages, login.stream_id, &code(&first).to_uppercase()).await, Err(RedeemError::Wrong)));
@@ -52,18 +46,13 @@ async fn who_begins_a_login_that_somebody_else_approves_learns_nothing() {
 #[tokio::test]
 async fn each_browser_at_a_reusable_login_has_its_own_code() {
     let pages = Pages::start(None).await;
-    let reusable = |return_url: Option<&str>, token: &str| LoginRequest {
-        return_url: return_url.map(str::to_owned),
-        static_token: Some(token.to_owned()),
-    };
-    let poster = pages.engine.logins().start(reusable(Some(RETURN_URL), "door"), None).await.unwrap();
-    let plain = pages.engine.logins().start(reusable(None, "table"), None).await.unwrap();
-    let keys: Vec<Keys> = [7, 8].map(|n| Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())).to_vec();
+    let (poster, plain) = (pages.poster("door", Some(RETURN_URL)).await, pages.poster("table", None).await);
+    let users = [keys(7), keys(8)];
     let mut codes = Vec::new();
-    for keys in &keys {
+    for keys in &users {
         let visitor = Visitor::at(&pages, &poster).await;
         let signed = sign(keys, &proof(&visitor.open(&pages).await.1));
-        assert_eq!(visitor.prove(&pages, &visitor.cookie, signed).await, StatusCode::NO_CONTENT);
+        assert_eq!(visitor.prove(&pages, &visitor.cookie, signed).await, 204);
         let html = visitor.open(&pages).await.1;
         let back = format!("stream_id={}&#38;code={}", poster.stream_id, code(&html));
         assert!(html.contains(&back) && html.contains("New login"), "{html}");
@@ -71,7 +60,7 @@ async fn each_browser_at_a_reusable_login_has_its_own_code() {
     }
     assert_ne!(codes[0], codes[1]);
     let statuses = async || -> Vec<Value> {
-        data(&pages, poster.stream_id).await.into_iter().filter(|data| data.get("status").is_some()).collect()
+        pages.told(poster.stream_id).await.into_iter().filter(|data| data.get("status").is_some()).collect()
     };
     let said = json!({ "status": "user_approved", "method": "extension" });
     assert_eq!(statuses().await, [said.clone(), said]);
@@ -84,16 +73,16 @@ async fn each_browser_at_a_reusable_login_has_its_own_code() {
     // In the other order than that of the logins.
     for n in [1, 0] {
         let redeemed = redeem(&pages, poster.stream_id, &codes[n]).await.unwrap();
-        assert_eq!(redeemed, LoginRedeemed { main_key: keys[n].public_key(), method: LoginMethod::Extension });
-        let main_key = keys[n].public_key().to_hex();
+        assert_eq!(redeemed, LoginRedeemed { main_key: users[n].public_key(), method: LoginMethod::Extension });
+        let main_key = users[n].public_key().to_hex();
         let approved = json!({ "status": "approved", "main_key": main_key, "method": "extension" });
         assert_eq!(statuses().await.last(), Some(&approved));
         assert!(matches!(redeem(&pages, poster.stream_id, &codes[n]).await, Err(RedeemError::Redeemed)));
     }
     // Closed before the app redeems.
     let late = Visitor::at(&pages, &poster).await;
-    let signed = sign(&Keys::new(SecretKey::from_slice(&[9; 32]).unwrap()), &proof(&late.open(&pages).await.1));
-    assert_eq!(late.prove(&pages, &late.cookie, signed).await, StatusCode::NO_CONTENT);
+    let signed = sign(&keys(9), &proof(&late.open(&pages).await.1));
+    assert_eq!(late.prove(&pages, &late.cookie, signed).await, 204);
     let of_late = code(&late.open(&pages).await.1);
     pages.engine.handshakes().close(poster.stream_id).await.unwrap();
     assert!(matches!(redeem(&pages, poster.stream_id, &of_late).await, Err(RedeemError::Expired)));

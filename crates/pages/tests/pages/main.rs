@@ -6,7 +6,6 @@ mod any_request;
 mod approvals;
 mod begin_again;
 mod browser_logins;
-mod crowds;
 mod fixture;
 mod handshake;
 mod login;

@@ -7,8 +7,8 @@ use usher_engine::LoginStarted;
 use usher_passkey::testing::{PRESENT, SoftAuthenticator};
 use usher_protocol::{Keys, SecretKey};
 
-use crate::fixture::Pages;
-use crate::login::{events, get, open, path, post, sign, start, user};
+use crate::fixture::{Pages, keys};
+use crate::login::{get, open, path, post, sign, start, user};
 
 const ORIGIN: &str = "https://shop.example";
 
@@ -29,7 +29,7 @@ impl Opened {
     async fn post(&self, pages: &Pages, rest: &str, body: &Value) -> (u16, String) {
         let path = format!("{}/passkey{rest}", path(&self.login));
         let (status, _, body) = pages.send(post(&path, Some(&self.cookie), body.to_string())).await;
-        (status.as_u16(), body)
+        (status, body)
     }
 
     async fn options(&self, pages: &Pages, kind: &str) -> Value {
@@ -45,34 +45,29 @@ impl Opened {
         serde_json::from_str(&sign(keys, &proof)).unwrap()
     }
 
-    /// Makes a passkey for this key and logs in.
-    async fn register(&self, pages: &Pages, authenticator: &mut SoftAuthenticator, keys: &Keys) -> (u16, String) {
-        let options = self.options(pages, "create").await;
-        let passkey = authenticator.make(&options);
+    /// What makes a passkey for this key, or uses one.
+    async fn proof(&self, pages: &Pages, kind: &str, authenticator: &mut SoftAuthenticator, keys: &Keys) -> Value {
+        let options = self.options(pages, kind).await;
+        let passkey = if kind == "create" { authenticator.make(&options) } else { authenticator.get(&options) };
         let event = self.event(keys, &authenticator.credential_id(), &options);
-        self.post(pages, "", &json!({ "kind": "create", "passkey": passkey, "event": event })).await
+        json!({ "kind": kind, "passkey": passkey, "event": event })
     }
 
-    /// Uses a passkey and logs in.
+    async fn register(&self, pages: &Pages, authenticator: &mut SoftAuthenticator, keys: &Keys) -> (u16, String) {
+        self.post(pages, "", &self.proof(pages, "create", authenticator, keys).await).await
+    }
+
     async fn log_in(&self, pages: &Pages, authenticator: &mut SoftAuthenticator, keys: &Keys) -> (u16, String) {
-        let options = self.options(pages, "get").await;
-        let passkey = authenticator.get(&options);
-        let event = self.event(keys, &authenticator.credential_id(), &options);
-        self.post(pages, "", &json!({ "kind": "get", "passkey": passkey, "event": event })).await
+        self.post(pages, "", &self.proof(pages, "get", authenticator, keys).await).await
     }
 
     async fn told(&self, pages: &Pages) -> Vec<Value> {
-        let events = events(pages, &self.login).await;
-        events.iter().map(|event| serde_json::from_str(&event.data).unwrap()).collect()
+        pages.told(self.login.stream_id).await
     }
 }
 
 fn authenticator(seed: u8) -> SoftAuthenticator {
     SoftAuthenticator::new(seed, "shop.example", ORIGIN)
-}
-
-fn other_user() -> Keys {
-    Keys::new(SecretKey::from_slice(&[8; 32]).unwrap())
 }
 
 fn accepted() -> (u16, String) {
@@ -103,11 +98,9 @@ async fn further_passkey_keeps_the_wrapped_key() {
     assert_eq!(Opened::at(&pages).await.register(&pages, &mut authenticator(7), &keys).await, accepted());
     let (opened, mut second) = (Opened::at(&pages).await, authenticator(9));
     for (wrapped, expected) in [("AAAA", 422), ("!", 422), (&*"A".repeat(98), 204)] {
-        let options = opened.options(&pages, "create").await;
-        let passkey = second.make(&options);
-        let event = opened.event(&keys, &second.credential_id(), &options);
-        let body = json!({ "kind": "create", "passkey": passkey, "wrapped_key": wrapped, "event": event });
-        assert_eq!(opened.post(&pages, "", &body).await.0, expected, "{wrapped}");
+        let mut proof = opened.proof(&pages, "create", &mut second, &keys).await;
+        proof["wrapped_key"] = json!(wrapped);
+        assert_eq!(opened.post(&pages, "", &proof).await.0, expected, "{wrapped}");
     }
     let again = Opened::at(&pages).await;
     let (_, found) = again.post(&pages, "/wrapped-key", &json!({ "id": second.credential_id() })).await;
@@ -121,11 +114,11 @@ async fn passkey_opens_the_account_of_its_own_key_alone() {
     let mut known = authenticator(7);
     assert_eq!(Opened::at(&pages).await.register(&pages, &mut known, &user()).await, accepted());
     let opened = Opened::at(&pages).await;
-    let (status, said) = opened.log_in(&pages, &mut known, &other_user()).await;
+    let (status, said) = opened.log_in(&pages, &mut known, &keys(8)).await;
     assert_eq!((status, said.contains("recovery file")), (422, true), "another key: {said}");
     assert_eq!(opened.log_in(&pages, &mut authenticator(9), &user()).await.0, 404, "unknown");
     let mut copy = authenticator(7);
-    assert_eq!(opened.register(&pages, &mut copy, &other_user()).await.0, 422, "its id is taken");
+    assert_eq!(opened.register(&pages, &mut copy, &keys(8)).await.0, 422, "its id is taken");
     known.counter = 1;
     assert_eq!(opened.log_in(&pages, &mut known, &user()).await.0, 422, "a counter that does not go on");
     known.flags = PRESENT;
@@ -149,56 +142,43 @@ async fn nothing_is_accepted_twice_or_for_another_login() {
     let (mut authenticator, keys) = (authenticator(7), user());
     assert_eq!(Opened::at(&pages).await.register(&pages, &mut authenticator, &keys).await, accepted());
     let (opened, other) = (Opened::at(&pages).await, Opened::at(&pages).await);
-    let options = opened.options(&pages, "get").await;
-    let passkey = authenticator.get(&options);
-    let event = opened.event(&keys, &authenticator.credential_id(), &options);
-    let proof = json!({ "kind": "get", "passkey": passkey, "event": event });
+    let proof = opened.proof(&pages, "get", &mut authenticator, &keys).await;
     let of_other = other.options(&pages, "get").await;
     assert_eq!(other.post(&pages, "", &proof).await.0, 422, "the challenge is another login's");
     assert_eq!(other.post(&pages, "", &proof).await.0, 409, "a challenge is answered once, right or wrong");
 
-    // The parts of two proofs do not make one.
-    let fresh = opened.options(&pages, "get").await;
-    let passkey = authenticator.get(&fresh);
-    let mixed = json!({ "kind": "get", "passkey": passkey, "event": event });
-    assert_eq!(opened.post(&pages, "", &mixed).await.0, 422, "the event is for an earlier challenge");
-    let fresh = opened.options(&pages, "get").await;
-    let passkey = authenticator.get(&fresh);
-    let event = opened.event(&keys, &authenticator.credential_id(), &of_other);
-    let mixed = json!({ "kind": "get", "passkey": passkey, "event": event });
-    assert_eq!(opened.post(&pages, "", &mixed).await.0, 422, "the event is for another challenge");
+    // The parts of two proofs do not make one; what an extension would sign is not enough, and this is more.
+    for event in [
+        proof["event"].clone(),
+        opened.event(&keys, &authenticator.credential_id(), &of_other),
+        serde_json::from_str(&sign(&keys, &opened.proof)).unwrap(),
+    ] {
+        let mut mixed = opened.proof(&pages, "get", &mut authenticator, &keys).await;
+        let right = std::mem::replace(&mut mixed["event"], event);
+        assert_eq!(opened.post(&pages, "", &mixed).await.0, 422, "{mixed}");
+        mixed["event"] = right;
+        assert_eq!(opened.post(&pages, "", &mixed).await.0, 409, "it is used up");
+    }
     let fresh = opened.options(&pages, "create").await;
-    let passkey = authenticator.get(&fresh);
     let event = opened.event(&keys, &authenticator.credential_id(), &fresh);
-    let other_kind = json!({ "kind": "get", "passkey": passkey, "event": event });
+    let other_kind = json!({ "kind": "get", "passkey": authenticator.get(&fresh), "event": event });
     assert_eq!(opened.post(&pages, "", &other_kind).await.0, 409, "the challenge was for a new passkey");
-
-    let fresh = opened.options(&pages, "get").await;
-    let passkey = authenticator.get(&fresh);
-    let event = opened.event(&keys, &authenticator.credential_id(), &fresh);
-    let proof = json!({ "kind": "get", "passkey": passkey, "event": event });
-    // What an extension would sign is not enough, and this is more than an extension signs.
-    let without = json!({ "kind": "get", "passkey": passkey,
-        "event": serde_json::from_str::<Value>(&sign(&keys, &opened.proof)).unwrap() });
-    assert_eq!(opened.post(&pages, "", &without).await.0, 422);
-    assert_eq!(opened.post(&pages, "", &proof).await.0, 409);
+    let late = opened.proof(&pages, "get", &mut authenticator, &keys).await;
     assert_eq!(opened.log_in(&pages, &mut authenticator, &keys).await, accepted());
     assert_eq!(opened.post(&pages, "/options", &json!({ "kind": "get" })).await.0, 409, "the login is over");
-    assert_eq!(opened.post(&pages, "", &proof).await.0, 409);
+    assert_eq!(opened.post(&pages, "", &late).await.0, 409);
 }
 
 /// Otherwise the login of one would be approved, and their passkey would open the account of the other.
 #[tokio::test]
 async fn one_passkey_is_not_registered_for_two_users_at_the_same_time() {
     let pages = Pages::start(None).await;
-    let users: Vec<_> = (1..=8).map(|n| Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())).collect();
+    let users: Vec<_> = (1..=8).map(keys).collect();
     let mut proofs = Vec::new();
     for keys in &users {
-        let (opened, mut authenticator) = (Opened::at(&pages).await, authenticator(7));
-        let options = opened.options(&pages, "create").await;
-        let passkey = authenticator.make(&options);
-        let event = opened.event(keys, &authenticator.credential_id(), &options);
-        proofs.push((opened, json!({ "kind": "create", "passkey": passkey, "event": event })));
+        let opened = Opened::at(&pages).await;
+        let proof = opened.proof(&pages, "create", &mut authenticator(7), keys).await;
+        proofs.push((opened, proof));
     }
     let sent = proofs.iter().map(async |(opened, proof)| opened.post(&pages, "", proof).await.0);
     let statuses = futures_util::future::join_all(sent).await;
@@ -230,11 +210,9 @@ async fn only_the_browser_of_the_page_is_asked() {
             assert_eq!(status, 422, "{rest}: {text}");
         }
     }
-    let unknown = opened.post(&pages, "/wrapped-key", &json!({ "id": "AAAA" })).await;
-    assert_eq!(unknown.0, 404);
-    let shown = pages.send(get(&page, Some(&opened.cookie))).await;
-    assert_eq!(shown.0, 200);
-    assert!(shown.2.contains("data-rp-id=\"shop.example\"") && shown.2.contains("passkey.js"), "{}", shown.2);
+    assert_eq!(opened.post(&pages, "/wrapped-key", &json!({ "id": "AAAA" })).await.0, 404);
+    let (_, _, html) = pages.send(get(&page, Some(&opened.cookie))).await;
+    assert!(html.contains("data-rp-id=\"shop.example\"") && html.contains("passkey.js"), "{html}");
     for cookie in [None, Some(&*other.cookie)] {
         assert_eq!(pages.send(get(&page, cookie)).await.0, 303);
     }
@@ -247,5 +225,5 @@ async fn one_key_has_so_many_passkeys_and_no_more() {
         let (status, said) = Opened::at(&pages).await.register(&pages, &mut authenticator(seed), &user()).await;
         assert_eq!(status, if seed <= 20 { 204 } else { 409 }, "{seed}: {said}");
     }
-    assert_eq!(Opened::at(&pages).await.register(&pages, &mut authenticator(21), &other_user()).await, accepted());
+    assert_eq!(Opened::at(&pages).await.register(&pages, &mut authenticator(21), &keys(8)).await, accepted());
 }

@@ -3,18 +3,12 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use http::{HeaderMap, Request, StatusCode};
-use serde_json::{Value, json};
-use usher_engine::{LoginRequest, LoginStarted};
-use usher_protocol::{Keys, SecretKey};
+use http::{HeaderMap, Request};
+use http_body_util::BodyExt as _;
+use usher_engine::{ClientNetwork, LoginStarted};
 
-use crate::fixture::{Pages, URL};
+use crate::fixture::{self, Pages, URL, network};
 use crate::login::{self, get, post, proof, sign, user};
-
-async fn poster(pages: &Pages, static_token: &str) -> LoginStarted {
-    let request = LoginRequest { return_url: None, static_token: Some(static_token.to_owned()) };
-    pages.engine.logins().start(request, None).await.unwrap()
-}
 
 pub(crate) fn path(login: &LoginStarted) -> String {
     login.page_url.strip_prefix(URL).unwrap().to_owned()
@@ -29,23 +23,23 @@ pub(crate) struct Visitor {
 impl Visitor {
     pub(crate) async fn at(pages: &Pages, poster: &LoginStarted) -> Self {
         let (status, headers, _) = pages.get(&path(poster)).await;
-        assert_eq!(status, StatusCode::SEE_OTHER);
+        assert_eq!(status, 303);
         Self::led_by(&headers)
     }
 
     pub(crate) fn led_by(headers: &HeaderMap) -> Self {
         let cookie = headers["set-cookie"].to_str().unwrap();
-        assert!(cookie.ends_with("; Path=/; Max-Age=4200; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
-        let cookie = cookie.split(';').next().unwrap().to_owned();
-        Self { page: page(headers), cookie }
+        let (cookie, attributes) = cookie.split_once("; ").unwrap();
+        assert_eq!(attributes, "Path=/; Max-Age=4200; HttpOnly; SameSite=Lax; Secure");
+        Self { page: page(headers), cookie: cookie.to_owned() }
     }
 
-    pub(crate) async fn open(&self, pages: &Pages) -> (StatusCode, String) {
+    pub(crate) async fn open(&self, pages: &Pages) -> (u16, String) {
         let (status, _, html) = pages.send(get(&self.page, Some(&self.cookie))).await;
         (status, html)
     }
 
-    pub(crate) async fn prove(&self, pages: &Pages, cookie: &str, signed: String) -> StatusCode {
+    pub(crate) async fn prove(&self, pages: &Pages, cookie: &str, signed: String) -> u16 {
         login::prove(pages, &self.page, cookie, signed).await
     }
 }
@@ -55,47 +49,10 @@ pub(crate) fn page(headers: &HeaderMap) -> String {
     headers["location"].to_str().unwrap().strip_prefix("/usher").unwrap().to_owned()
 }
 
-async fn events(pages: &Pages, poster: &LoginStarted) -> Vec<Value> {
-    let events = pages.engine.events().read(poster.stream_id, 0, 100).await.unwrap().events;
-    events.iter().map(|event| serde_json::from_str(&event.data).unwrap()).collect()
-}
-
-#[tokio::test]
-async fn each_browser_logs_in_on_a_page_of_its_own() {
-    let pages = Pages::start(Some("Bar 7")).await;
-    let poster = poster(&pages, "door").await;
-    let visitors = [Visitor::at(&pages, &poster).await, Visitor::at(&pages, &poster).await];
-    assert_ne!(visitors[0].page, visitors[1].page);
-    assert!(events(&pages, &poster).await.is_empty(), "nobody has named a key");
-    let users = [user(), Keys::new(SecretKey::from_slice(&[8; 32]).unwrap())];
-    for (visitor, keys) in visitors.iter().zip(&users) {
-        let (status, html) = visitor.open(&pages).await;
-        assert!(status == 200 && html.contains("Log in to Bar 7"), "{html}");
-        assert!(!html.contains("door"), "{html}");
-        let signed = sign(keys, &proof(&html));
-        assert_eq!(visitor.prove(&pages, &visitor.cookie, signed).await, StatusCode::NO_CONTENT);
-        let html = visitor.open(&pages).await.1;
-        assert!(html.contains("You are logged in"), "{html}");
-    }
-    let told = |keys: &Keys| {
-        let main_key = keys.public_key().to_hex();
-        [
-            json!({ "main_key": main_key, "preferred_relays": [] }),
-            json!({ "status": "approved", "main_key": main_key, "method": "extension" }),
-        ]
-    };
-    assert_eq!(events(&pages, &poster).await, [told(&users[0]), told(&users[1])].concat());
-    for visitor in &visitors {
-        let login = visitor.page.split('/').nth(2).unwrap().parse().unwrap();
-        let own = pages.engine.events().read(login, 0, 10).await.unwrap();
-        assert!(own.done && own.events.is_empty(), "all events are on the stream of the poster");
-    }
-}
-
 #[tokio::test]
 async fn neither_page_nor_signature_of_another_login_is_of_use() {
     let pages = Pages::start(None).await;
-    let (poster, other) = (poster(&pages, "door").await, poster(&pages, "table").await);
+    let (poster, other) = (pages.poster("door", None).await, pages.poster("table", None).await);
     let (victim, attacker) = (Visitor::at(&pages, &poster).await, Visitor::at(&pages, &poster).await);
     // The attacker's page in the victim's browser, and the other way round.
     for (visitor, cookie) in [(&attacker, Some(&victim.cookie)), (&victim, Some(&attacker.cookie)), (&victim, None)] {
@@ -104,107 +61,84 @@ async fn neither_page_nor_signature_of_another_login_is_of_use() {
     }
     let signed = sign(&user(), &proof(&victim.open(&pages).await.1));
     let elsewhere = Visitor::at(&pages, &other).await;
-    assert_eq!(attacker.prove(&pages, &attacker.cookie, signed.clone()).await, StatusCode::UNPROCESSABLE_ENTITY);
-    assert_eq!(elsewhere.prove(&pages, &elsewhere.cookie, signed.clone()).await, StatusCode::UNPROCESSABLE_ENTITY);
-    assert_eq!(victim.prove(&pages, &attacker.cookie, signed.clone()).await, StatusCode::FORBIDDEN);
+    assert_eq!(attacker.prove(&pages, &attacker.cookie, signed.clone()).await, 422);
+    assert_eq!(elsewhere.prove(&pages, &elsewhere.cookie, signed.clone()).await, 422);
+    assert_eq!(victim.prove(&pages, &attacker.cookie, signed.clone()).await, 403);
     // The page of the reusable login itself is no login.
     let entry = Visitor { page: path(&poster), cookie: victim.cookie.clone() };
-    assert_eq!(entry.prove(&pages, &entry.cookie, signed.clone()).await, StatusCode::NOT_FOUND);
+    assert_eq!(entry.prove(&pages, &entry.cookie, signed.clone()).await, 404);
     for action in ["decline", "signer"] {
         let mut request = post(&format!("{}/{action}", entry.page), Some(&entry.cookie), String::new());
         request.headers_mut().insert("content-type", "application/x-www-form-urlencoded".parse().unwrap());
-        assert_eq!(pages.send(request).await.0, StatusCode::NOT_FOUND, "{action}");
+        assert_eq!(pages.send(request).await.0, 404, "{action}");
     }
-    assert_eq!(pages.send(get(&format!("{}/events", entry.page), None)).await.0, StatusCode::NO_CONTENT);
-    assert!(events(&pages, &poster).await.is_empty() && events(&pages, &other).await.is_empty());
-    assert_eq!(victim.prove(&pages, &victim.cookie, signed.clone()).await, StatusCode::NO_CONTENT);
-    assert_eq!(victim.prove(&pages, &victim.cookie, signed).await, StatusCode::CONFLICT, "once");
-    assert_eq!(events(&pages, &poster).await.len(), 2);
+    assert_eq!(pages.send(get(&format!("{}/events", entry.page), None)).await.0, 204);
+    assert!(pages.told(poster.stream_id).await.is_empty() && pages.told(other.stream_id).await.is_empty());
+    assert_eq!(victim.prove(&pages, &victim.cookie, signed.clone()).await, 204);
+    assert_eq!(victim.prove(&pages, &victim.cookie, signed).await, 409, "once");
+    assert_eq!(pages.told(poster.stream_id).await.len(), 2);
 }
 
 #[tokio::test]
 async fn only_a_user_who_opens_it_begins_a_login() {
     let pages = Pages::start(None).await;
-    let poster = poster(&pages, "door").await;
+    let poster = pages.poster("door", None).await;
     let before = pages.engine.open_streams();
     let unlike = |name: &str, value: &str| Request::get(path(&poster)).header(name, value).body(Body::empty()).unwrap();
     // All glances: `browser.rs`.
     let (status, headers, _) = pages.send(unlike("sec-fetch-dest", "iframe")).await;
-    assert!(status == StatusCode::SERVICE_UNAVAILABLE && headers.get("set-cookie").is_none());
+    assert!(status == 503 && headers.get("set-cookie").is_none());
     let (status, headers, html) = pages.send(unlike("user-agent", "link preview")).await;
     assert!(status == 200 && headers.get("set-cookie").is_none());
     assert!(html.contains(&format!("<form method=\"post\" action=\"/usher{}\">", path(&poster))), "{html}");
     assert_eq!(pages.engine.open_streams(), before, "nothing has begun");
     let entered = Request::post(path(&poster)).body(Body::empty()).unwrap();
     let (status, headers, _) = pages.send(entered).await;
-    assert_eq!(status, StatusCode::SEE_OTHER);
-    assert_eq!(Visitor::led_by(&headers).open(&pages).await.0, StatusCode::OK);
+    assert_eq!(status, 303);
+    assert_eq!(Visitor::led_by(&headers).open(&pages).await.0, 200);
 
     let wrong = format!("/login/{}/{}", poster.stream_id, "x".repeat(32));
     for request in [get(&wrong, None), post(&wrong, None, String::new())] {
         let (status, headers, _) = pages.send(request).await;
-        assert!(status == StatusCode::NOT_FOUND && headers.get("set-cookie").is_none());
+        assert!(status == 404 && headers.get("set-cookie").is_none());
     }
 }
 
+/// How much room there is: `login/unused_logins` in `usher-engine`.
 #[tokio::test]
-async fn browser_that_opens_it_again_is_led_to_the_same_page() {
+async fn address_that_has_its_part_of_the_room_is_asked_to_wait() {
     let pages = Pages::start(None).await;
-    let poster = poster(&pages, "door").await;
-    let visitor = Visitor::at(&pages, &poster).await;
-    let (status, headers, _) = pages.send(get(&path(&poster), Some(&visitor.cookie))).await;
-    assert!(status == StatusCode::SEE_OTHER && headers.get("set-cookie").is_none());
-    assert_eq!(page(&headers), visitor.page);
-    // When its login is over, it gets another.
-    let decline = post(&format!("{}/decline", visitor.page), Some(&visitor.cookie), String::new());
-    assert_eq!(pages.send(decline).await.0, StatusCode::OK);
-    let (_, headers, _) = pages.send(get(&path(&poster), Some(&visitor.cookie))).await;
-    assert_ne!(Visitor::led_by(&headers).page, visitor.page);
-    assert!(events(&pages, &poster).await.is_empty());
-}
-
-#[tokio::test]
-async fn closed_login_has_no_page_any_more() {
-    let pages = Pages::start(None).await;
-    let poster = poster(&pages, "door").await;
-    let visitor = Visitor::at(&pages, &poster).await;
-    let signed = sign(&user(), &proof(&visitor.open(&pages).await.1));
-    pages.engine.handshakes().close(poster.stream_id).await.unwrap();
-    for request in [get(&path(&poster), None), post(&path(&poster), None, String::new())] {
-        let (status, headers, html) = pages.send(request).await;
-        assert!(status == StatusCode::GONE && headers.get("set-cookie").is_none(), "{html}");
-    }
-    let html = loop {
-        match visitor.open(&pages).await {
-            (StatusCode::OK, html) => assert!(html.contains("The login has expired"), "{html}"),
-            (StatusCode::GONE, html) => break html,
-            other => panic!("{other:?}"),
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    };
-    assert!(html.contains("The login is over"), "{html}");
-    assert_eq!(visitor.prove(&pages, &visitor.cookie, signed).await, StatusCode::NOT_FOUND);
-    let page = pages.engine.events().read(poster.stream_id, 0, 10).await.unwrap();
-    assert!(page.done && page.events.is_empty());
-}
-
-#[tokio::test]
-async fn key_that_logs_in_all_the_time_is_asked_to_wait() {
-    let pages = Pages::start(None).await;
-    let poster = poster(&pages, "door").await;
-    let attempt = async |keys: &Keys| {
-        let visitor = Visitor::at(&pages, &poster).await;
-        let html = visitor.open(&pages).await.1;
-        let request = post(&format!("{}/extension", visitor.page), Some(&visitor.cookie), sign(keys, &proof(&html)));
-        pages.send(request).await
-    };
+    let poster = pages.poster("door", None).await;
+    let come = |from| pages.send(fixture::from(from, get(&path(&poster), None)));
+    let mut own = Vec::new();
     for _ in 0..3 {
-        assert_eq!(attempt(&user()).await.0, StatusCode::NO_CONTENT);
+        own.push(Visitor::led_by(&come(network(1)).await.1));
     }
-    let (status, headers, said) = attempt(&user()).await;
-    assert_eq!((status, headers["retry-after"].to_str().unwrap()), (StatusCode::TOO_MANY_REQUESTS, "60"));
-    assert!(said.contains("Please try again in a minute"), "{said}");
-    assert_eq!(events(&pages, &poster).await.len(), 6);
-    let other = Keys::new(SecretKey::from_slice(&[8; 32]).unwrap());
-    assert_eq!(attempt(&other).await.0, StatusCode::NO_CONTENT);
+    let (status, headers, html) = come(network(1)).await;
+    assert!(status == 429 && headers.get("set-cookie").is_none(), "{html}");
+    // The page tries again by itself, and without JavaScript.
+    let again = format!("<meta http-equiv=\"refresh\" content=\"30;url=/usher{}\">", path(&poster));
+    assert!(headers["retry-after"] == "30" && html.contains(&again), "{html}");
+    // Who has a page there already is led to it.
+    assert_eq!(pages.send(get(&path(&poster), Some(&own[0].cookie))).await.0, 303);
+
+    // One page waits over a connection, one loads itself every now and then, and one was closed: the last makes room.
+    let mut waits = pages.open_body(get(&format!("{}/events", own[0].page), Some(&own[0].cookie))).await.into_body();
+    waits.frame().await.unwrap().unwrap();
+    for _ in 0..18 {
+        pages.clock.turn(Duration::from_secs(5));
+        assert_eq!(own[1].open(&pages).await.0, 200);
+    }
+    own.push(Visitor::led_by(&come(network(1)).await.1));
+    for (n, expected) in [(0, 200), (1, 200), (2, 410), (3, 200)] {
+        assert_eq!(own[n].open(&pages).await.0, expected, "{n}");
+    }
+    let refused = loop {
+        let (status, headers, _) = come(ClientNetwork::Loopback).await;
+        if status != 303 {
+            break (status, headers);
+        }
+    };
+    assert!(refused.0 == 503 && refused.1["retry-after"] == "30", "the room is full: {refused:?}");
+    assert_eq!(come(network(20)).await.0, 303, "who has fewer gets in");
 }

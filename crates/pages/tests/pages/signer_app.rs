@@ -2,9 +2,8 @@
 
 use axum::body::Body;
 use http::Request;
-use usher_protocol::{Keys, SecretKey};
 
-use crate::fixture::{NOW, Pages, URL};
+use crate::fixture::{NOW, Pages, URL, keys};
 use crate::login::{events, get, open, path, proof, sign, start, user};
 
 const AGENT: &str =
@@ -36,21 +35,16 @@ async fn app_on_the_phone_signs_and_leads_back() {
     assert_eq!(serde_json::from_str::<serde_json::Value>(&event).unwrap(), unsigned);
     let parameters: Vec<_> = url::form_urlencoded::parse(parameters.as_bytes()).into_owned().collect();
     let callback = format!("{URL}{}/signed?event=", path(&login));
-    let expected = [
-        ("compressionType", "none"),
-        ("returnType", "event"),
-        ("type", "sign_event"),
-        ("callbackUrl", callback.as_str()),
-    ];
-    assert_eq!(parameters, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let constant = [("compressionType", "none"), ("returnType", "event"), ("type", "sign_event")];
+    let expected = [&constant[..], &[("callbackUrl", &callback)]].concat();
+    assert!(parameters.iter().map(|(name, value)| (&**name, &**value)).eq(expected), "{parameters:?}");
 
     // The user takes their time in the app.
     pages.clock.turn(std::time::Duration::from_secs(120));
     let back = format!("{}/signed?event={}", path(&login), encoded(&sign(&user(), &unsigned)));
     let (status, headers, _) = pages.send(on_android(&back, &cookie)).await;
-    assert_eq!((status.as_u16(), headers["location"].to_str().unwrap()), (303, &*format!("/usher{}", path(&login))));
-    let told = events(&pages, &login).await;
-    let approved: serde_json::Value = serde_json::from_str(&told[1].data).unwrap();
+    assert_eq!((status, headers["location"].to_str().unwrap()), (303, &*format!("/usher{}", path(&login))));
+    let approved = pages.told(login.stream_id).await[1].clone();
     assert_eq!((&approved["status"], &approved["method"]), (&"approved".into(), &"signer".into()));
     assert_eq!(approved["main_key"], user().public_key().to_hex());
     // "Back" shows the outcome.
@@ -65,7 +59,7 @@ async fn nothing_else_is_accepted() {
     let (cookie, unsigned) = open(&pages, &login).await;
     let (_, of_other) = open(&pages, &other).await;
     let address = format!("{}/signed", path(&login));
-    let stranger = Keys::new(SecretKey::from_slice(&[9; 32]).unwrap());
+    let stranger = keys(9);
     let mut forged: serde_json::Value = serde_json::from_str(&sign(&user(), &unsigned)).unwrap();
     forged["pubkey"] = stranger.public_key().to_hex().into();
     let mut future = unsigned.clone();

@@ -4,32 +4,7 @@ use usher_engine::ports::{InvalidSignerAddress, RemoteSigner as _, RemoteSignerE
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_test_tools::NdkSigner;
 
-use crate::fixture::{App, assert_signed};
-
-#[tokio::test]
-async fn user_pastes_the_address_of_their_signer() {
-    let relay = EmbeddedRelay::start().await.unwrap();
-    let app = App::new(&[]);
-    let signer = NdkSigner::start(&[relay.url()]).await;
-    let signed = app.accept(&signer.bunker_url("s3cret")).end().await.unwrap();
-    assert_signed(&signed.event, &signer.key);
-    assert_eq!(signer.asked(), ["connect", "switch_relays", "sign_event"]);
-    let again = app.sign(signed.session).end().await.unwrap();
-    assert_signed(&again.event, &signer.key);
-}
-
-#[tokio::test]
-async fn user_confirms_on_a_page_of_their_signer() {
-    let relay = EmbeddedRelay::start().await.unwrap();
-    let app = App::new(&[]);
-    let mut signer = NdkSigner::start(&[relay.url()]).await;
-    signer.ask_to_confirm("https://signer.example/confirm?x=1");
-    let mut signing = app.accept(&signer.bunker_url(""));
-    let confirm = signing.until(|progress| matches!(progress, SignerProgress::Confirm(_))).await;
-    assert_eq!(confirm, SignerProgress::Confirm("https://signer.example/confirm?x=1".to_owned()));
-    signer.confirm();
-    assert_signed(&signing.end().await.unwrap().event, &signer.key);
-}
+use crate::fixture::App;
 
 #[tokio::test]
 async fn refused_connection_is_reported() {

@@ -107,14 +107,17 @@ impl Signing {
         within(self.task).await.unwrap()
     }
 
+    /// Waits for its end: what was asked for, signed by this user.
+    pub(crate) async fn is_signed_by(self, user: &str) -> SignerSession {
+        let signed = self.end().await.unwrap();
+        assert_signed(&signed.event, user);
+        signed.session
+    }
+
     /// Gives it up, as a crash does.
     pub(crate) async fn crash(self) {
         self.task.abort();
         let _ = self.task.await;
-    }
-
-    pub(crate) fn is_running(&self) -> bool {
-        !self.task.is_finished()
     }
 }
 
@@ -129,10 +132,8 @@ pub(crate) fn wanted() -> WantedEvent {
 pub(crate) fn assert_signed(event: &Event, user: &str) {
     let wanted = wanted();
     event.verify().unwrap();
-    assert_eq!(
-        (event.kind.as_u16(), &event.content, event.pubkey.to_hex().as_str()),
-        (wanted.kind, &wanted.content, user)
-    );
+    let found = (event.kind.as_u16(), &event.content, &*event.pubkey.to_hex());
+    assert_eq!(found, (wanted.kind, &wanted.content, user));
     let tags: Vec<_> = event.tags.iter().map(|tag| tag.as_slice().to_vec()).collect();
     assert_eq!(tags, wanted.tags);
 }

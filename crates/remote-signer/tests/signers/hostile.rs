@@ -7,7 +7,7 @@ use serde_json::json;
 use usher_engine::ports::{RemoteSignerError, SignerProgress};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 
-use crate::fixture::{App, assert_signed};
+use crate::fixture::App;
 use crate::scripted_signer::{ScriptedSigner, read_address};
 
 async fn relay() -> QuirkyRelay {
@@ -45,7 +45,7 @@ async fn only_who_knows_the_secret_becomes_the_signer() {
     // The same secret is of no use to anybody else now.
     signer.send_as(&stranger, &client, &reply);
     signer.say_and_sign().await;
-    assert_signed(&signing.end().await.unwrap().event, &signer.user.public_key().to_hex());
+    signing.is_signed_by(&signer.user()).await;
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn nobody_else_replies_for_the_signer() {
     let again = signer.request("sign_event", 2).await;
     assert_eq!((&again.id, &again.params), (&request.id, &request.params), "it is the same request");
     signer.reply(&request, &signer.signature(&request, &signer.user));
-    assert_signed(&signing.end().await.unwrap().event, &signer.user.public_key().to_hex());
+    signing.is_signed_by(&signer.user()).await;
 }
 
 #[tokio::test]
@@ -105,10 +105,9 @@ async fn signer_moves_to_another_relay() {
     signer.reply(&switch, &relays);
     let moved = ScriptedSigner { relay: &other, user: signer.user.clone(), keys: signer.keys.clone() };
     moved.say_and_sign().await;
-    let signed = signing.end().await.unwrap();
-    assert_signed(&signed.event, &moved.user.public_key().to_hex());
+    let session = signing.is_signed_by(&moved.user()).await;
 
-    let again = app.sign(signed.session);
+    let again = app.sign(session);
     let request = moved.request("sign_event", 2).await;
     moved.reply(&request, &moved.signature(&request, &moved.user));
     again.end().await.unwrap();
@@ -136,13 +135,13 @@ async fn relays_of_users_displace_each_other_and_not_the_relay_that_several_wait
     honest.reply(&connect, "ack");
     honest.say_and_sign().await;
     let [signing, _other] = signing;
-    assert_signed(&signing.end().await.unwrap().event, &honest.user.public_key().to_hex());
+    signing.is_signed_by(&honest.user()).await;
 
     let at_own = ScriptedSigner::on(&own);
     let (client, secret) = read_address(&address);
     at_own.send_as(&at_own.keys, &client, &json!({ "id": "x", "result": secret }).to_string());
     at_own.say_and_sign().await;
-    assert_signed(&invited.end().await.unwrap().event, &at_own.user.public_key().to_hex());
+    invited.is_signed_by(&at_own.user()).await;
 }
 
 #[tokio::test]
@@ -156,5 +155,5 @@ async fn flood_of_events_costs_a_bound_and_the_signer_still_gets_through() {
     }
     signer.accept().await;
     signer.sign().await;
-    assert_signed(&signing.end().await.unwrap().event, &signer.user.public_key().to_hex());
+    signing.is_signed_by(&signer.user()).await;
 }

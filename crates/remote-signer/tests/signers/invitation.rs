@@ -1,11 +1,11 @@
 //! The user opens our address (`nostrconnect://`) in their signer.
 
-use usher_engine::ports::{RemoteSigner as _, RemoteSignerError, SignerProgress, SignerSession};
+use usher_engine::ports::{RemoteSigner as _, RemoteSignerError, SignerSession};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_test_tools::NdkSigner;
 
-use crate::fixture::{App, assert_signed};
+use crate::fixture::App;
 
 #[tokio::test]
 async fn user_opens_the_address_and_the_session_is_kept() {
@@ -16,43 +16,18 @@ async fn user_opens_the_address_and_the_session_is_kept() {
     assert!(address.contains("perms=sign_event%3A27235") && address.contains("name=Caf%C3%A9"), "{address}");
     signer.open(&address);
     signing.connected().await;
-    let signed = signing.end().await.unwrap();
-    assert_signed(&signed.event, &signer.key);
+    let session = signing.is_signed_by(&signer.key).await;
     assert_eq!(signer.asked(), ["switch_relays", "sign_event"], "and the public key, which needs no permission");
-    assert_eq!(app.signers.address(&signed.session), None, "its signer is known");
+    assert_eq!(app.signers.address(&session), None, "its signer is known");
 
     // Later, and in another process.
     let later = App::new(&[relay.url()]);
-    let again = later.sign(signed.session).end().await.unwrap();
-    assert_signed(&again.event, &signer.key);
+    let again = later.sign(session).is_signed_by(&signer.key).await;
     // Several at once.
-    let signings: Vec<_> = (0..20).map(|_| later.sign(again.session.clone())).collect();
+    let signings: Vec<_> = (0..20).map(|_| later.sign(again.clone())).collect();
     for signing in signings {
-        assert_signed(&signing.end().await.unwrap().event, &signer.key);
+        signing.is_signed_by(&signer.key).await;
     }
-}
-
-#[tokio::test]
-async fn session_survives_a_restart_at_any_point() {
-    let relay = EmbeddedRelay::start().await.unwrap();
-    let app = App::new(&[relay.url()]);
-    let mut signer = NdkSigner::start(&[relay.url()]).await;
-    let session = app.signers.invite().unwrap();
-    let address = app.signers.address(&session).unwrap();
-    let mut before = app.sign(session.clone());
-    before.until(|progress| *progress == SignerProgress::Listening).await;
-    before.crash().await;
-    let mut shown = app.sign(session);
-    shown.until(|progress| *progress == SignerProgress::Listening).await;
-    signer.ask_to_confirm("https://signer.example/confirm");
-    signer.open(&address);
-    let connected = shown.connected().await;
-    shown.until(|progress| matches!(progress, SignerProgress::Confirm(_))).await;
-    shown.crash().await;
-    let mut resumed = app.sign(connected);
-    resumed.until(|progress| matches!(progress, SignerProgress::Confirm(_))).await;
-    signer.confirm();
-    assert_signed(&resumed.end().await.unwrap().event, &signer.key);
 }
 
 #[tokio::test]

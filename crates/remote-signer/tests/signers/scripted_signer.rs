@@ -31,6 +31,10 @@ impl<'a> ScriptedSigner<'a> {
         Self { relay, keys: Keys::generate(), user: Keys::generate() }
     }
 
+    pub(crate) fn user(&self) -> String {
+        self.user.public_key().to_hex()
+    }
+
     pub(crate) fn bunker_url(&self) -> String {
         format!("bunker://{}?relay={}&secret=s3cret", self.keys.public_key().to_hex(), self.relay.url())
     }
@@ -43,26 +47,21 @@ impl<'a> ScriptedSigner<'a> {
             let text = nip44::decrypt(self.keys.secret_key(), &event.pubkey, &event.content).ok()?;
             let request: Value = serde_json::from_str(&text).unwrap();
             let params = serde_json::from_value(request["params"].clone()).unwrap();
-            (request["method"] == method).then(|| Request {
-                id: request["id"].as_str().unwrap().to_owned(),
-                client: event.pubkey,
-                params,
-            })
+            let id = request["id"].as_str().unwrap().to_owned();
+            (request["method"] == method).then_some(Request { id, client: event.pubkey, params })
         };
         events.filter_map(request).collect()
     }
 
     /// Waits for the `count`th request of this method.
     pub(crate) async fn request(&self, method: &str, count: usize) -> Request {
-        within(async {
-            loop {
-                if let Some(request) = self.requests(method).into_iter().nth(count - 1) {
-                    return request;
-                }
+        let arrives = async {
+            while self.requests(method).len() < count {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
-        })
-        .await
+        };
+        within(arrives).await;
+        self.requests(method).swap_remove(count - 1)
     }
 
     /// Sends this as `author`.
@@ -86,10 +85,7 @@ impl<'a> ScriptedSigner<'a> {
     /// Accepts a connection whose address was pasted, and says who its user is. Knows no `switch_relays`.
     pub(crate) async fn accept(&self) -> PublicKey {
         let connect = self.request("connect", 1).await;
-        assert_eq!(
-            connect.params[..3],
-            [self.keys.public_key().to_hex(), "s3cret".to_owned(), "sign_event:27235".to_owned()]
-        );
+        assert_eq!(connect.params[..3], [&*self.keys.public_key().to_hex(), "s3cret", "sign_event:27235"]);
         self.reply(&connect, "ack");
         let user = self.request("get_public_key", 1).await;
         self.reply(&user, &self.user.public_key().to_hex());

@@ -1,12 +1,10 @@
 //! The shared vectors of the client libraries (clients/test-vectors): events, and webhooks as they are posted.
 //!
-//! `UPDATE_VECTORS=1 cargo test -p usher-webhooks --test client_vectors` writes the files.
-
-use crate::common;
+//! `UPDATE_VECTORS=1 cargo test -p usher-webhooks --test webhooks client_vectors` writes the files.
 
 use std::path::PathBuf;
 
-use common::{LONG, Request, Server, empty, signing_receiver};
+use crate::common::{LONG, Request, Server, empty, signing_receiver};
 use serde_json::{Value, json};
 use usher_engine::event::{Event, EventType, NewEvent};
 use usher_engine::event_data::{
@@ -56,12 +54,9 @@ fn cashu(status: &str) -> CashuResponseData {
 fn case(name: &str, operation: &str, meaning: &str, data: &EventData) -> Value {
     let event = NewEvent::new(data, UnixMillis::from_secs(AT)).at_index(0);
     let data: Value = serde_json::from_str(&event.data).unwrap();
-    json!({
-        "name": name,
-        "operation": operation,
-        "meaning": meaning,
-        "event": { "index": event.index, "type": event.event_type.as_str(), "timestamp": event.timestamp, "data": data },
-    })
+    let event =
+        json!({ "index": event.index, "type": event.event_type.as_str(), "timestamp": event.timestamp, "data": data });
+    json!({ "name": name, "operation": operation, "meaning": meaning, "event": event })
 }
 
 fn handshakes_and_logins() -> Vec<Value> {
@@ -72,6 +67,7 @@ fn handshakes_and_logins() -> Vec<Value> {
         ..login("approved")
     };
     let declined = LoginData { main_key: text(USER), reason: text("not now, żółw 🐢"), ..login("declined") };
+    let failed = EventData::Login(LoginData { reason: text("invalid proof"), ..login("error") });
     let handshake =
         KeyHandshakeData { main_key: USER.to_owned(), preferred_relays: vec!["wss://relay.example".to_owned()] };
     let (handshake, approved, declined) =
@@ -82,12 +78,7 @@ fn handshakes_and_logins() -> Vec<Value> {
         case("approved", "authentication", "result", &approved),
         case("declined", "authentication", "result", &declined),
         case("nobody responded", "authentication", "failure", &LoginData::timeout("no response")),
-        case(
-            "the authentication failed",
-            "authentication",
-            "failure",
-            &EventData::Login(LoginData { reason: text("invalid proof"), ..login("error") }),
-        ),
+        case("the authentication failed", "authentication", "failure", &failed),
         // The key of a login is not proven yet.
         case("a user opened the URL", "login", "progress", &handshake),
         case("approved", "login", "result", &approved),
@@ -196,6 +187,7 @@ fn tickets() -> Vec<Value> {
     };
     let given = CashuResponseData { token: text("cashuBo2F0…"), ..redeemed.clone() };
     let refused = CashuResponseData { reason: text("I keep it"), ..cashu("rejected") };
+    let no_response = CashuStatusData::new("timeout", "no response");
     let unconfirmed =
         CashuStatusData { token: text("cashuBo2F0…"), ..CashuStatusData::new("error", "not confirmed") };
     vec![
@@ -203,12 +195,7 @@ fn tickets() -> Vec<Value> {
         case("a ticket, to redeem", "ticket", "result", &EventData::CashuResponse(given)),
         case("the user has none", "ticket", "result", &EventData::CashuResponse(cashu("insufficient_funds"))),
         case("the user refused", "ticket", "result", &EventData::CashuResponse(refused)),
-        case(
-            "no response",
-            "ticket",
-            "failure",
-            &EventData::CashuStatus(CashuStatusData::new("timeout", "no response")),
-        ),
+        case("no response", "ticket", "failure", &EventData::CashuStatus(no_response)),
         case("a ticket that the mint did not confirm", "ticket", "failure", &EventData::CashuStatus(unconfirmed)),
     ]
 }
@@ -229,30 +216,14 @@ fn event_vectors_match_the_service() {
     );
 }
 
-/// What a receiver makes of a webhook.
-struct Receiver<'a> {
-    secrets: &'a [&'a str],
-    scheme: &'a str,
-    now: u64,
-}
-
-const CURRENT: Receiver<'_> = Receiver { secrets: &[SECRET], scheme: "standard", now: AT };
-
-fn webhook(name: &str, request: &Request, receiver: &Receiver<'_>, error: Option<&str>) -> Value {
-    let mut headers = serde_json::Map::new();
-    for (name, value) in &request.headers {
-        if name.starts_with("webhook-") || name.starts_with("x-service-") {
-            headers.insert(name.clone(), json!(value));
-        }
-    }
+/// A webhook, and what a receiver with these secrets makes of it at this time: the event, or an error.
+fn webhook(name: &str, request: &Request, secrets: &[&str], scheme: &str, now: u64, error: Option<&str>) -> Value {
+    let is_ours = |name: &str| name.starts_with("webhook-") || name.starts_with("x-service-");
+    let headers = request.headers.iter().filter(|(name, _)| is_ours(name));
+    let headers: serde_json::Map<_, _> = headers.map(|(name, value)| (name.clone(), json!(value))).collect();
     let body = std::str::from_utf8(&request.body).unwrap();
     let mut case = json!({
-        "name": name,
-        "secrets": receiver.secrets,
-        "scheme": receiver.scheme,
-        "now": receiver.now,
-        "headers": headers,
-        "body": body,
+        "name": name, "secrets": secrets, "scheme": scheme, "now": now, "headers": headers, "body": body,
     });
     match error {
         None => case["event"] = serde_json::from_str(body).unwrap(),
@@ -298,76 +269,57 @@ async fn webhook_vectors_match_the_service() {
     let signature = one.headers["webhook-signature"].clone();
     let mut changed = one.clone();
     changed.body = String::from_utf8(changed.body).unwrap().replace("\"index\":1", "\"index\":2").into_bytes();
-    let with_old = Receiver { secrets: &[OLD_SECRET], ..CURRENT };
-    let with_either = Receiver { secrets: &[SECRET, OLD_SECRET], ..CURRENT };
-    let at = |now| Receiver { now, ..CURRENT };
-    let by_service = Receiver { scheme: "service", ..CURRENT };
-    let standard = ["webhook-id", "webhook-timestamp", "webhook-signature"];
-    let (missing, time, mismatch) =
-        (Some("missing_header"), Some("timestamp_out_of_range"), Some("signature_mismatch"));
+    let signed = |value: &str| with(&one, "webhook-signature", value);
+    let timed = |value: &str| with(&one, "webhook-timestamp", value);
+    let service = |value: &str| with(&one, "x-service-signature", value);
+    let upper = one.headers["x-service-signature"].to_uppercase();
+    let unknown = format!("v1a,AAAA v2,AAAA v1,AAAA nonsense {signature}");
+    let (missing, mismatch) = (Some("missing_header"), Some("signature_mismatch"));
+    let standard = |name: &str, request: &Request, secrets: &[&str], error: Option<&str>| {
+        webhook(name, request, secrets, "standard", AT, error)
+    };
+    let current = |name: &str, request: &Request, error: Option<&str>| standard(name, request, &[SECRET], error);
+    let late = |name: &str, request: &Request, now: u64| {
+        let is_far = now.abs_diff(AT) > 300 || request.headers["webhook-timestamp"] != AT.to_string();
+        webhook(name, request, &[SECRET], "standard", now, is_far.then_some("timestamp_out_of_range"))
+    };
+    let by_service = |name: &str, request: &Request, secrets: &[&str], error: Option<&str>| {
+        webhook(name, request, secrets, "service", AT, error)
+    };
+    let of_standard = ["webhook-id", "webhook-timestamp", "webhook-signature"];
     let cases = [
-        webhook("a secret of Standard Webhooks", &one, &CURRENT, None),
-        webhook("a plain secret", &old, &with_old, None),
-        webhook("two signatures, the receiver has the new secret", &both, &CURRENT, None),
-        webhook("two signatures, the receiver has the old secret", &both, &with_old, None),
-        webhook("one signature, the receiver has both secrets", &old, &with_either, None),
-        webhook("another secret", &one, &with_old, mismatch),
-        webhook("another body", &changed, &CURRENT, mismatch),
-        webhook("another id", &with(&one, "webhook-id", "subscriptions:1"), &CURRENT, mismatch),
-        webhook("another time", &with(&one, "webhook-timestamp", &(AT + 1).to_string()), &CURRENT, mismatch),
-        webhook("300 seconds old", &one, &at(AT + 300), None),
-        webhook("301 seconds old: a replay", &one, &at(AT + 301), time),
-        webhook("300 seconds in the future", &one, &at(AT - 300), None),
-        webhook("301 seconds in the future", &one, &at(AT - 301), time),
-        webhook("a time that is no number", &with(&one, "webhook-timestamp", "soon"), &CURRENT, time),
-        webhook("an empty time", &with(&one, "webhook-timestamp", ""), &CURRENT, time),
-        webhook(
-            "a time that is a number and more",
-            &with(&one, "webhook-timestamp", &format!("{AT}x")),
-            &CURRENT,
-            time,
-        ),
-        webhook("no signature", &unsigned, &CURRENT, missing),
-        webhook("no webhook-signature", &without(&one, &["webhook-signature"]), &CURRENT, missing),
-        webhook("no webhook-id", &without(&one, &["webhook-id"]), &CURRENT, missing),
-        webhook("no webhook-timestamp", &without(&one, &["webhook-timestamp"]), &CURRENT, missing),
-        webhook("only x-service-signature, which cannot tell a replay", &without(&one, &standard), &CURRENT, missing),
-        webhook("an empty signature", &with(&one, "webhook-signature", ""), &CURRENT, mismatch),
-        webhook("a cut signature", &with(&one, "webhook-signature", &signature[..20]), &CURRENT, mismatch),
-        webhook(
-            "the version v2",
-            &with(&one, "webhook-signature", &signature.replace("v1,", "v2,")),
-            &CURRENT,
-            mismatch,
-        ),
-        webhook(
-            "unknown versions beside a valid signature",
-            &with(&one, "webhook-signature", &format!("v1a,AAAA v2,AAAA v1,AAAA nonsense {signature}")),
-            &CURRENT,
-            None,
-        ),
-        webhook("x-service-signature", &one, &by_service, None),
-        webhook(
-            "x-service-signature in upper case",
-            &with(&one, "x-service-signature", &one.headers["x-service-signature"].to_uppercase()),
-            &by_service,
-            None,
-        ),
-        webhook(
-            "x-service-signature has the new secret only",
-            &both,
-            &Receiver { secrets: &[OLD_SECRET], ..by_service },
-            mismatch,
-        ),
-        webhook(
-            "x-service-signature, the receiver has both secrets",
-            &both,
-            &Receiver { secrets: &[OLD_SECRET, SECRET], ..by_service },
-            None,
-        ),
-        webhook("x-service-signature of another body", &changed, &by_service, mismatch),
-        webhook("no x-service-signature", &unsigned, &by_service, missing),
-        webhook("a cut x-service-signature", &with(&one, "x-service-signature", "9c1f"), &by_service, mismatch),
+        current("a secret of Standard Webhooks", &one, None),
+        standard("a plain secret", &old, &[OLD_SECRET], None),
+        current("two signatures, the receiver has the new secret", &both, None),
+        standard("two signatures, the receiver has the old secret", &both, &[OLD_SECRET], None),
+        standard("one signature, the receiver has both secrets", &old, &[SECRET, OLD_SECRET], None),
+        standard("another secret", &one, &[OLD_SECRET], mismatch),
+        current("another body", &changed, mismatch),
+        current("another id", &with(&one, "webhook-id", "subscriptions:1"), mismatch),
+        current("another time", &timed(&(AT + 1).to_string()), mismatch),
+        late("300 seconds old", &one, AT + 300),
+        late("301 seconds old: a replay", &one, AT + 301),
+        late("300 seconds in the future", &one, AT - 300),
+        late("301 seconds in the future", &one, AT - 301),
+        late("a time that is no number", &timed("soon"), AT),
+        late("an empty time", &timed(""), AT),
+        late("a time that is a number and more", &timed(&format!("{AT}x")), AT),
+        current("no signature", &unsigned, missing),
+        current("no webhook-signature", &without(&one, &["webhook-signature"]), missing),
+        current("no webhook-id", &without(&one, &["webhook-id"]), missing),
+        current("no webhook-timestamp", &without(&one, &["webhook-timestamp"]), missing),
+        current("only x-service-signature, which cannot tell a replay", &without(&one, &of_standard), missing),
+        current("an empty signature", &signed(""), mismatch),
+        current("a cut signature", &signed(&signature[..20]), mismatch),
+        current("the version v2", &signed(&signature.replace("v1,", "v2,")), mismatch),
+        current("unknown versions beside a valid signature", &signed(&unknown), None),
+        by_service("x-service-signature", &one, &[SECRET], None),
+        by_service("x-service-signature in upper case", &service(&upper), &[SECRET], None),
+        by_service("x-service-signature has the new secret only", &both, &[OLD_SECRET], mismatch),
+        by_service("x-service-signature, the receiver has both secrets", &both, &[OLD_SECRET, SECRET], None),
+        by_service("x-service-signature of another body", &changed, &[SECRET], mismatch),
+        by_service("no x-service-signature", &unsigned, &[SECRET], missing),
+        by_service("a cut x-service-signature", &service("9c1f"), &[SECRET], mismatch),
     ];
     check(
         "webhooks.json",

@@ -1,14 +1,9 @@
 //! Connections: reused, shared and bounded; proxies are not used.
 
-use crate::common;
-
-use std::sync::Arc;
 use std::time::Duration;
 
-use common::{LONG, NOW, Server, empty, event, post, read_request, receiver, stream_id};
+use crate::common::{LONG, NOW, Server, accepts, empty, event, post, read_request, receiver, stream_id};
 use tokio::io::AsyncWriteExt as _;
-use tokio::sync::Barrier;
-use tokio::task::JoinSet;
 use tokio::time::sleep;
 use usher_engine::ports::{Posted, WebhookSender as _};
 
@@ -35,10 +30,7 @@ async fn connection_is_reused() {
         }
     })
     .await;
-    let receiver = receiver(&server.url, LONG);
-    for index in 0..10 {
-        assert_eq!(receiver.post(stream_id(), &event(index), NOW).await, Posted::Accepted { http_status: 200 });
-    }
+    accepts(&server.url, 10, 200).await;
     assert!(server.connections() <= 5, "{}", server.connections());
 }
 
@@ -47,41 +39,8 @@ async fn connection_is_not_reused_after_a_large_response() {
     let page = "x".repeat(1024 * 1024);
     let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: 1048576\r\n\r\n{page}");
     let (server, _received) = Server::answering(answer).await;
-    let receiver = receiver(&server.url, LONG);
-    for index in 0..5 {
-        assert_eq!(receiver.post(stream_id(), &event(index), NOW).await, Posted::Accepted { http_status: 200 });
-    }
+    accepts(&server.url, 5, 200).await;
     assert_eq!(server.connections(), 5);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hundred_posts_run_concurrently() {
-    const AT_ONCE: usize = 100;
-    // No request is answered before all are there.
-    let all_there = Arc::new(Barrier::new(AT_ONCE));
-    let server = Server::start(move |mut stream| {
-        let all_there = Arc::clone(&all_there);
-        async move {
-            while read_request(&mut stream).await.is_some() {
-                all_there.wait().await;
-                if stream.write_all(&empty("200 OK", "")).await.is_err() {
-                    return;
-                }
-            }
-        }
-    })
-    .await;
-    let receiver = Arc::new(receiver(&server.url, LONG));
-    for round in 0..3 {
-        let mut posts = JoinSet::new();
-        for index in 0..AT_ONCE as u64 {
-            let receiver = Arc::clone(&receiver);
-            posts.spawn(async move { receiver.post(stream_id(), &event(index), NOW).await });
-        }
-        for posted in posts.join_all().await {
-            assert_eq!(posted, Posted::Accepted { http_status: 200 }, "round {round}");
-        }
-    }
 }
 
 /// Proxies come by environment variables, and a process can't safely set its own: the test runs itself in another.

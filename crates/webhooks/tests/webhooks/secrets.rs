@@ -1,10 +1,8 @@
 //! Neither the secrets in the URL nor the signing secrets are shown; invalid options are refused.
 
-use crate::common;
-
 use std::time::Duration;
 
-use common::{LONG, no_answer, post};
+use crate::common::{LONG, no_answer, post};
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 use url::Url;

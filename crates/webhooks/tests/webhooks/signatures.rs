@@ -1,15 +1,13 @@
 //! Signatures verify with an independent library, and tampered ones do not.
 
-use crate::common;
-
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::common::{LONG, Request, Server, empty, event, signing_receiver, stream_id};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use common::{LONG, Request, Server, empty, event, signing_receiver, stream_id};
 use serde_json::{Value, json};
 use usher_engine::UnixMillis;
 use usher_engine::ports::{Posted, WebhookSender as _};

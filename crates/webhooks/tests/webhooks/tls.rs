@@ -1,12 +1,10 @@
 //! Endpoints with TLS.
 
-use crate::common;
-
 use std::time::Duration;
 
+use crate::common::{LONG, NOW, Server, empty, event, no_answer, post, read_request, stream_id};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use common::{LONG, NOW, Server, empty, event, no_answer, post, read_request, stream_id};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use url::Url;
 use usher_engine::ports::{Posted, WebhookSender as _};
@@ -42,10 +40,8 @@ async fn configured_ca_certificate_is_trusted_for_its_name() {
     let (server, pem) = server_named("127.0.0.1").await;
     let posted = trusting(&server.url, &pem).post(stream_id(), &event(0), NOW).await;
     assert_eq!(posted, Posted::Accepted { http_status: 200 });
-    assert_eq!(
-        no_answer(post(&server.url, LONG).await),
-        "could not connect: TLS: invalid peer certificate: UnknownIssuer"
-    );
+    let unknown = no_answer(post(&server.url, LONG).await);
+    assert_eq!(unknown, "could not connect: TLS: invalid peer certificate: UnknownIssuer");
     let (elsewhere, pem) = server_named("elsewhere.example").await;
     let reason = no_answer(trusting(&elsewhere.url, &pem).post(stream_id(), &event(0), NOW).await);
     let expected = "could not connect: TLS: invalid peer certificate: certificate not valid for name";

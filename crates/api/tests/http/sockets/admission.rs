@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::client::Client;
-use crate::app::{TOKEN, TestApp};
+use crate::app::{TOKEN, TestApp, until};
 use crate::raw_client::{Raw, head};
 
 #[tokio::test]
@@ -23,18 +23,10 @@ async fn authorization_header_is_accepted_and_a_wrong_one_is_401() {
 async fn commands_may_follow_the_token_without_waiting() {
     let app = TestApp::start().await;
     let mut client = Client::open_as_stranger(&app).await;
-    client
-        .stream
-        .feed(Message::text(json!({ "id": "a", "cmd": "auth", "params": { "token": TOKEN } }).to_string()))
-        .await
-        .unwrap();
+    client.feed(json!({ "id": "a", "cmd": "auth", "params": { "token": TOKEN } })).await;
     // More than an unauthenticated client may send.
     for number in 0..1_000 {
-        client
-            .stream
-            .feed(Message::text(json!({ "id": number.to_string(), "cmd": "ping" }).to_string()))
-            .await
-            .unwrap();
+        client.feed(json!({ "id": number.to_string(), "cmd": "ping" })).await;
     }
     client.stream.flush().await.unwrap();
     assert_eq!(client.hear().await, json!({ "id": "a", "type": "success", "data": {} }));
@@ -69,36 +61,27 @@ async fn other_first_messages_are_refused_and_close_the_socket() {
     }
     // An authenticated client is disconnected as well if it sends a wrong token.
     let mut client = Client::open(&app).await;
-    assert_eq!(client.ask("auth", json!({ "token": "wrong" })).await["error"]["code"], "unauthorized");
+    client.refused("auth", json!({ "token": "wrong" }), "unauthorized").await;
     assert_eq!(client.end().await, 4001);
 }
 
 #[tokio::test]
 async fn unauthenticated_sockets_are_limited_in_time_and_bytes() {
-    let mut builder = TestApp::builder();
-    builder.limits.socket_auth_timeout = Duration::from_millis(200);
-    let app = builder.start().await;
+    let app = TestApp::with(|of| of.limits.socket_auth_timeout = Duration::from_millis(200)).await;
     let mut silent = Client::open_as_stranger(&app).await;
     assert_eq!(silent.end().await, 4001);
 
-    let mut builder = TestApp::builder();
-    builder.limits.socket_auth_timeout = Duration::from_secs(3_600);
-    let patient = builder.start().await;
-    let mut talkative = Client::open_as_stranger(&patient).await;
-    // A message of a size that is allowed after authentication. Sending it is expected to fail.
-    let _ = talkative.stream.send(Message::text("x".repeat(200_000))).await;
-    let end = talkative.hear_or_end().await.unwrap_err();
-    assert!(end.is_none_or(|(code, _)| code == 1009));
-    // Pings do not extend the time.
-    let mut living = Client::open_as_stranger(&patient).await;
+    let patient = TestApp::with(|of| of.limits.socket_auth_timeout = Duration::from_secs(3_600)).await;
+    // A message of a size that is allowed after authentication; and pings, which do not extend the time. Sending may fail.
+    let mut talkative = [Client::open_as_stranger(&patient).await, Client::open_as_stranger(&patient).await];
+    let _ = talkative[0].stream.send(Message::text("x".repeat(200_000))).await;
     for _ in 0..100 {
-        if living.stream.send(Message::Ping(vec![7; 100].into())).await.is_err() {
-            break;
-        }
+        let _ = talkative[1].stream.send(Message::Ping(vec![7; 100].into())).await;
     }
-    let end = living.hear_or_end().await.unwrap_err();
-    assert!(end.is_none_or(|(code, _)| code == 1009));
-    drop((silent, talkative, living));
+    for client in &mut talkative {
+        assert!(client.hear_or_end().await.unwrap_err().is_none_or(|(code, _)| code == 1009));
+    }
+    drop((silent, talkative));
     patient.stop().await;
 }
 
@@ -114,30 +97,21 @@ async fn invalid_handshakes_are_refused() {
         ("POST", good.clone(), 405, ("allow", "GET,HEAD")),
         ("GET", good.clone(), 101, ("sec-websocket-accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")),
     ] {
-        let mut raw = Raw::connect(&app).await;
-        raw.send(&format!("{}{headers}\r\n", head(method, "/ws"))).await;
+        let mut raw = Raw::sending(&app, &format!("{}{headers}\r\n", head(method, "/ws"))).await;
         let text = raw.until("\r\n\r\n").await.unwrap();
         assert_eq!(text.split(' ').nth(1), Some(status.to_string().as_str()), "{method} {headers}");
         assert!(text.to_lowercase().contains(&format!("{}: {}\r\n", told.0, told.1.to_lowercase())), "{text}");
         assert!(text.to_lowercase().contains("x-request-id: "), "{text}");
     }
-    // HTTP/1.0 knows no upgrade.
-    let mut raw = Raw::connect(&app).await;
-    raw.send(&format!("{}{good}\r\n", head("GET", "/ws").replace("HTTP/1.1", "HTTP/1.0"))).await;
-    assert_eq!(raw.answer().await.unwrap().status, 426);
-    // Without the token, a request that is no valid WebSocket handshake gets a plain 401.
-    for (method, headers) in [("GET", ""), ("POST", ""), ("DELETE", "Upgrade: h2c\r\n")] {
-        let mut raw = Raw::connect(&app).await;
-        raw.send(&format!("{method} /ws HTTP/1.1\r\nHost: test\r\n{headers}\r\n")).await;
-        assert_eq!(raw.answer().await.unwrap().status, 401, "{method} {headers}");
+    // Without the token, a request that is no valid handshake gets a plain 401.
+    for method in ["GET", "POST", "DELETE"] {
+        assert_eq!(Raw::ask(&app, &format!("{method} /ws HTTP/1.1\r\nHost: test\r\n\r\n")).await.status, 401);
     }
 }
 
 #[tokio::test]
 async fn sockets_are_limited_and_permits_are_released() {
-    let mut builder = TestApp::builder();
-    builder.limits.max_websockets = 2;
-    let app = builder.start().await;
+    let app = TestApp::with(|of| of.limits.max_websockets = 2).await;
     let (mut first, second) = (Client::open(&app).await, Client::open(&app).await);
     let refused = app.get("/ws").header("connection", "upgrade").header("upgrade", "websocket");
     let refused = refused.header("sec-websocket-version", "13").header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
@@ -147,10 +121,5 @@ async fn sockets_are_limited_and_permits_are_released() {
     assert_eq!(app.get("/version").send().await.unwrap().status(), 200, "calls go on");
     first.done("ping", json!({})).await;
     drop(second);
-    let again = async {
-        while Client::try_open(app.address, Some(&format!("Bearer {TOKEN}"))).await.is_err() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    crate::app::within(again).await;
+    until(async || Client::try_open(app.address, Some(&format!("Bearer {TOKEN}"))).await.is_ok()).await;
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{Error, Message};
@@ -52,6 +53,17 @@ impl Client {
         }
     }
 
+    /// Says a command later, with what follows.
+    pub async fn feed(&mut self, message: Value) {
+        self.stream.feed(Message::text(message.to_string())).await.unwrap();
+    }
+
+    /// Sends these bytes as they are.
+    pub async fn say_raw(&mut self, bytes: &[u8]) {
+        // It may be cut short: the service hangs up as soon as it has seen enough.
+        let _ = self.stream.get_mut().write_all(bytes).await;
+    }
+
     pub async fn say(&mut self, message: Value) {
         self.say_text(&message.to_string()).await;
     }
@@ -88,6 +100,13 @@ impl Client {
             Err(Some((code, _))) => code,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// That this command is refused with this code; what was said.
+    pub async fn refused(&mut self, cmd: &str, params: Value, code: &str) -> Value {
+        let answer = self.ask(cmd, params).await;
+        assert_eq!((&answer["type"], &answer["error"]["code"]), (&json!("error"), &json!(code)), "{answer}");
+        answer
     }
 
     /// Says a command, and gives the next message, which must be the answer.

@@ -2,34 +2,16 @@
 
 use std::time::Duration;
 
-use futures_util::{SinkExt as _, StreamExt as _};
+use futures_util::StreamExt as _;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
 use super::client::Client;
 use crate::app::{TestApp, key, within};
 
 #[tokio::test]
-async fn close_frame_is_answered() {
-    let app = TestApp::start().await;
-    let mut client = Client::open(&app).await;
-    client.subscribe("subscriptions", 0).await;
-    let goodbye = CloseFrame { code: 1000.into(), reason: "bye".into() };
-    client.stream.send(Message::Close(Some(goodbye))).await.unwrap();
-    assert_eq!(client.end().await, 1000);
-    assert!(within(client.stream.next()).await.is_none(), "and the connection is closed");
-    // Unauthenticated clients can close as well.
-    let mut client = Client::open_as_stranger(&app).await;
-    client.stream.send(Message::Close(None)).await.unwrap();
-    assert_eq!(client.hear_or_end().await, Err(None));
-}
-
-#[tokio::test]
 async fn client_that_does_not_answer_pings_is_disconnected() {
-    let mut builder = TestApp::builder();
-    builder.limits.ping_interval = Duration::from_millis(200);
-    let app = builder.start().await;
+    let app = TestApp::with(|of| of.limits.ping_interval = Duration::from_millis(200)).await;
     let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
     let mut living = Client::open(&app).await;
     living.subscribe(&stream, 0).await;
@@ -47,9 +29,7 @@ async fn client_that_does_not_answer_pings_is_disconnected() {
 
 #[tokio::test]
 async fn sockets_count_as_connections_until_they_end() {
-    let mut builder = TestApp::builder();
-    builder.serve.max_connections = 2;
-    let app = builder.start().await;
+    let app = TestApp::with(|of| of.serve.max_connections = 2).await;
     let mut one = Client::open(&app).await;
     let two = Client::open(&app).await;
     assert_eq!(Client::try_open(app.address, None).await.err(), Some(503));

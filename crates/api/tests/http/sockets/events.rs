@@ -2,29 +2,11 @@
 
 use futures_util::SinkExt as _;
 use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::Message;
 use usher_engine::UnixMillis;
 use usher_engine::ports::Store as _;
 
 use super::client::Client;
 use crate::app::{TestApp, key};
-
-/// A reusable handshake to which `count` users have come.
-async fn poster(app: &TestApp, name: &str, count: u8) -> (String, String) {
-    let (stream, token) = app.handshake(json!({ "static_token": name })).await;
-    for user in 1..=count {
-        app.scan(&token, key(user)).await;
-        wait_for(app, &stream, user.into()).await;
-    }
-    (stream, token)
-}
-
-/// Returns when the stream has so many events.
-async fn wait_for(app: &TestApp, stream: &str, count: u64) {
-    let target = format!("/events/{stream}?after={}&wait=60", count - 1);
-    let page: Value = app.get(&target).send().await.unwrap().json().await.unwrap();
-    assert_eq!(page["next"], count);
-}
 
 #[tokio::test]
 async fn events_arrive_live_and_the_end_is_announced() {
@@ -34,20 +16,12 @@ async fn events_arrive_live_and_the_end_is_announced() {
     client.subscribe(&stream, 0).await;
     app.scan(&token, key(9)).await;
     let pushed = client.hear().await;
-    let page: Value = app.get(&format!("/events/{stream}")).send().await.unwrap().json().await.unwrap();
-    let polled = &page["events"][0];
-    assert_eq!(
-        pushed,
-        json!({
-            "type": "event",
-            "stream_id": stream,
-            "index": polled["index"],
-            "event_type": polled["type"],
-            "timestamp": polled["timestamp"],
-            "data": polled["data"],
-        }),
-        "the same event, whichever way it is read"
-    );
+    let polled = &app.read(&format!("/events/{stream}")).await["events"][0];
+    let expected = json!({
+        "type": "event", "stream_id": stream, "index": polled["index"], "event_type": polled["type"],
+        "timestamp": polled["timestamp"], "data": polled["data"],
+    });
+    assert_eq!(pushed, expected, "the same event, whichever way it is read");
     assert_eq!(client.hear().await, json!({ "type": "done", "stream_id": stream, "next": 1 }));
 
     // Later subscribers get the same end.
@@ -63,15 +37,14 @@ async fn events_arrive_live_and_the_end_is_announced() {
 #[tokio::test]
 async fn watch_resumes_after_the_last_index() {
     let app = TestApp::start().await;
-    let (stream, token) = poster(&app, "poster", 3).await;
+    let (stream, token) = app.poster("poster", 3).await;
     let mut client = Client::open(&app).await;
     client.subscribe(&stream, 0).await;
     for index in 0..3 {
         assert_eq!(client.event(&stream).await.0, index);
     }
     drop(client);
-    app.scan(&token, key(4)).await;
-    wait_for(&app, &stream, 4).await;
+    app.come(&stream, &token, 4).await;
 
     let mut client = Client::open(&app).await;
     client.subscribe(&stream, 2).await;
@@ -98,7 +71,7 @@ fn app_event(user: u8) -> Value {
 #[tokio::test]
 async fn no_events_arrive_after_unsubscribe() {
     let app = TestApp::start().await;
-    let (stream, token) = poster(&app, "poster", 250).await;
+    let (stream, token) = app.poster("poster", 250).await;
     let mut client = Client::open(&app).await;
     client.subscribe(&stream, 5).await;
     for index in 5..250 {
@@ -115,8 +88,7 @@ async fn no_events_arrive_after_unsubscribe() {
         }
         assert_eq!(said["type"], "event");
     }
-    app.scan(&token, key(251)).await;
-    wait_for(&app, &stream, 251).await;
+    app.come(&stream, &token, 251).await;
     // What there is not is not there any more, either.
     for stream in [&stream, "subscriptions", "nonsense"] {
         client.done("unsubscribe", json!({ "stream_id": stream })).await;
@@ -128,22 +100,18 @@ async fn no_events_arrive_after_unsubscribe() {
 #[tokio::test]
 async fn each_of_several_subscriptions_to_one_stream_gets_its_response() {
     let app = TestApp::start().await;
-    let (stream, _) = poster(&app, "poster", 3).await;
+    let (stream, _) = app.poster("poster", 3).await;
     let mut client = Client::open(&app).await;
     let unknown = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
     // All at once, so that some are replaced before they had their turn.
+    let (on, off, known) = ("subscribe", "unsubscribe", &*stream);
+    let commands = [(on, known), (on, known), (off, known), (on, known), (on, unknown), (on, unknown)];
     for round in 0..50 {
         let mut expected = Vec::new();
-        for (number, (cmd, stream)) in
-            [("subscribe", stream.as_str()), ("subscribe", &stream), ("unsubscribe", &stream), ("subscribe", &stream)]
-                .into_iter()
-                .chain([("subscribe", unknown), ("subscribe", unknown)])
-                .enumerate()
-        {
+        for (number, (cmd, stream)) in commands.into_iter().enumerate() {
             let id = format!("{round}-{number}");
-            let said = json!({ "id": id, "cmd": cmd, "params": { "stream_id": stream, "after": 3 } });
-            client.stream.feed(Message::text(said.to_string())).await.unwrap();
-            expected.push((id, if stream == unknown { "error" } else { "success" }));
+            client.feed(json!({ "id": id, "cmd": cmd, "params": { "stream_id": stream, "after": 3 } })).await;
+            expected.push((id, if stream == unknown { "error" } else { "success" }.to_owned()));
         }
         client.stream.flush().await.unwrap();
         let mut answered = Vec::new();
@@ -152,33 +120,28 @@ async fn each_of_several_subscriptions_to_one_stream_gets_its_response() {
             answered.push((said["id"].as_str().unwrap().to_owned(), said["type"].as_str().unwrap().to_owned()));
         }
         answered.sort();
-        let expected: Vec<_> = expected.into_iter().map(|(id, kind)| (id, kind.to_owned())).collect();
         assert_eq!(answered, expected);
     }
 }
 
 #[tokio::test]
 async fn watches_are_limited_and_permits_are_released() {
-    let mut builder = TestApp::builder();
-    builder.limits.subscriptions_per_socket = 2;
-    builder.limits.max_subscriptions = 3;
-    let app = builder.start().await;
+    let app = TestApp::with(|of| (of.limits.subscriptions_per_socket, of.limits.max_subscriptions) = (2, 3)).await;
     let mut streams = Vec::new();
     for number in 0..4 {
-        streams.push(poster(&app, &format!("poster-{number}"), 0).await.0);
+        streams.push(app.poster(&format!("poster-{number}"), 0).await.0);
     }
     let mut one = Client::open(&app).await;
     one.subscribe(&streams[0], 0).await;
     one.subscribe(&streams[1], 0).await;
-    let refused = one.ask("subscribe", json!({ "stream_id": streams[2] })).await;
-    assert_eq!((&refused["error"]["code"], &refused["retry_after"]), (&json!("overloaded"), &json!(5)));
+    let refused = one.refused("subscribe", json!({ "stream_id": streams[2] }), "overloaded").await;
+    assert_eq!(refused["retry_after"], 5);
     // Subscribing to the same stream again needs no further permit.
     one.subscribe(&streams[1], 0).await;
 
     let mut two = Client::open(&app).await;
     two.subscribe(&streams[0], 0).await;
-    let refused = two.ask("subscribe", json!({ "stream_id": streams[2] })).await;
-    assert_eq!(refused["error"]["code"], "overloaded", "of all connections");
+    two.refused("subscribe", json!({ "stream_id": streams[2] }), "overloaded").await;
     one.done("unsubscribe", json!({ "stream_id": streams[0] })).await;
     two.subscribe(&streams[2], 0).await;
     drop(one);
@@ -189,14 +152,14 @@ async fn watches_are_limited_and_permits_are_released() {
 #[tokio::test]
 async fn removed_events_are_reported_to_a_watch() {
     let app = TestApp::start().await;
-    let (stream, _) = poster(&app, "poster", 3).await;
+    let (stream, _) = app.poster("poster", 3).await;
     assert_eq!(app.store.remove_events(stream.parse().unwrap(), UnixMillis(u64::MAX), 2).await.unwrap(), 2);
     let mut client = Client::open(&app).await;
     let begun = client.ask("subscribe", json!({ "stream_id": stream })).await;
     assert_eq!(begun["data"], json!({ "stream_id": stream, "first": 2 }));
     assert_eq!(client.event(&stream).await.0, 2);
-    let refused = client.ask("subscribe", json!({ "stream_id": stream, "after": 1 })).await;
-    assert_eq!((&refused["error"]["code"], &refused["error"]["first"]), (&json!("events_removed"), &json!(2)));
+    let refused = client.refused("subscribe", json!({ "stream_id": stream, "after": 1 }), "events_removed").await;
+    assert_eq!(refused["error"]["first"], 2);
     client.subscribe(&stream, 2).await;
     assert_eq!(client.event(&stream).await.0, 2);
 }

@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use futures_util::SinkExt as _;
 use serde_json::json;
-use tokio::io::AsyncWriteExt as _;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::protocol::frame::Frame;
-use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 
 use super::client::Client;
 use crate::app::{REQUESTS, TIMEOUT, TestApp, key};
@@ -53,8 +50,7 @@ async fn invalid_commands_get_errors_and_the_socket_stays_open() {
         assert_eq!(answer["error"]["errors"][0]["pointer"], pointer, "{message}");
     }
     for stream in ["01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11", "nonsense", "", "00000000-0000-0000-0000-000000000000"] {
-        let answer = client.ask("subscribe", json!({ "stream_id": stream })).await;
-        assert_eq!(answer["error"]["code"], "stream_not_found", "{stream}");
+        client.refused("subscribe", json!({ "stream_id": stream }), "stream_not_found").await;
     }
     // What nobody asks for is ignored.
     client.say(json!({ "id": "1", "cmd": "ping", "params": null, "more": 1 })).await;
@@ -64,98 +60,60 @@ async fn invalid_commands_get_errors_and_the_socket_stays_open() {
 #[tokio::test]
 async fn protocol_violations_close_the_socket_with_their_code() {
     let app = TestApp::start().await;
-    let text = OpCode::Data(Data::Text);
-    for (message, code) in [
-        (Message::binary(b"{}".to_vec()), 1003),
-        (Message::Frame(Frame::message(vec![0xff, 0xfe], text, true)), 1007),
-        (Message::Frame(Frame::message(b"x".to_vec(), OpCode::Data(Data::Continue), true)), 1002),
-        (Message::Frame(Frame::message(b"x".to_vec(), OpCode::Data(Data::Reserved(3)), true)), 1002),
-        (Message::text("x".repeat(256 * 1024 + 1)), 1009),
+    let most = 256 * 1024;
+    let text = |size: usize| json!({ "id": "1", "cmd": "ping", "x": "x".repeat(size - 30) }).to_string();
+    let mut client = Client::open(&app).await;
+    assert_eq!(text(most).len(), most);
+    client.say_text(&text(most)).await;
+    assert_eq!(client.hear().await["type"], "success");
+    // A frame that is masked with zeros: its first byte, and the length as it is written.
+    let frame = |first: u8, length: &[u8], content: &[u8]| [&[first], length, &[0; 4], content].concat();
+    let piece = |first: u8| frame(first, &[0xfe, 0xea, 0x60], &[b' '; 60_000]);
+    for (case, bytes, code) in [
+        ("binary", frame(0x82, &[0x82], b"{}"), 1003),
+        ("no UTF-8", frame(0x81, &[0x82], &[0xff, 0xfe]), 1007),
+        ("no beginning", frame(0x80, &[0x81], b"x"), 1002),
+        ("a reserved kind", frame(0x83, &[0x81], b"x"), 1002),
+        ("not masked, as clients must", vec![0x81, 2, b'{', b'}'], 1002),
+        ("too long", frame(0x81, &[0xff, 0, 0, 0, 0, 0, 4, 0, 1], text(most + 1).as_bytes()), 1009),
+        ("too long, in pieces", [piece(0x01), piece(0x00), piece(0x00), piece(0x00), piece(0x00)].concat(), 1009),
+        ("a length that never comes", frame(0x81, &[0xff, 0x7f, 255, 255, 255, 255, 255, 255, 255], b""), 1009),
     ] {
         let mut client = Client::open(&app).await;
-        // It may be cut short: the service hangs up as soon as it has seen enough.
-        let _ = client.stream.send(message.clone()).await;
-        assert_eq!(client.end().await, code);
+        client.say_raw(&bytes).await;
+        assert_eq!(client.end().await, code, "{case}");
     }
-
-    // In pieces that are small enough each.
-    let mut client = Client::open(&app).await;
-    let mut opcode = text;
-    for _ in 0..5 {
-        let _ = client.stream.send(Message::Frame(Frame::message(vec![b' '; 60_000], opcode, false))).await;
-        opcode = OpCode::Data(Data::Continue);
-    }
-    assert_eq!(client.end().await, 1009);
-
-    // A frame that is not masked, as clients must.
-    let mut client = Client::open(&app).await;
-    client.stream.get_mut().write_all(&[0x81, 2, b'{', b'}']).await.unwrap();
-    assert_eq!(client.end().await, 1002);
-
-    // A length that is announced, and never comes, is refused at once.
-    let mut client = Client::open(&app).await;
-    client
-        .stream
-        .get_mut()
-        .write_all(&[0x81, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0])
-        .await
-        .unwrap();
-    assert_eq!(client.end().await, 1009);
-}
-
-#[tokio::test]
-async fn largest_and_fragmented_messages_are_accepted() {
-    let app = TestApp::start().await;
-    let mut client = Client::open(&app).await;
-    let empty = json!({ "id": "1", "cmd": "ping", "x": "" }).to_string();
-    let padding = "x".repeat(256 * 1024 - empty.len());
-    client.say(json!({ "id": "1", "cmd": "ping", "x": padding })).await;
-    assert_eq!(client.hear().await["type"], "success");
-
-    let text = json!({ "id": "2", "cmd": "ping" }).to_string();
-    let mut opcode = OpCode::Data(Data::Text);
-    for byte in text.bytes() {
-        client.stream.send(Message::Frame(Frame::message(vec![byte], opcode, false))).await.unwrap();
-        client.stream.send(Message::Ping(vec![byte].into())).await.unwrap();
-        opcode = OpCode::Data(Data::Continue);
-    }
-    client.stream.send(Message::Frame(Frame::message(Vec::new(), opcode, true))).await.unwrap();
-    assert_eq!(client.hear().await["id"], "2");
 }
 
 #[tokio::test]
 async fn store_failure_is_reported_and_the_socket_stays_open() {
     let app = TestApp::start().await;
-    let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
+    let (stream, token) = app.poster("poster", 1).await;
     let mut client = Client::open(&app).await;
     client.subscribe(&stream, 0).await;
-    app.scan(&token, key(1)).await;
     client.event(&stream).await;
 
     app.store.fail(REQUESTS, usize::MAX);
     let unknown = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
-    let refused = client.ask("subscribe", json!({ "stream_id": unknown })).await;
-    assert_eq!((&refused["error"]["code"], &refused["retry_after"]), (&json!("storage_unavailable"), &json!(5)));
-    assert!(!refused.to_string().contains("s3cret"));
-    let refused = client.ask("request", json!({ "method": "POST", "path": "/key-handshake" })).await;
-    assert_eq!(refused["error"]["code"], "storage_unavailable");
+    let refused = client.refused("subscribe", json!({ "stream_id": unknown }), "storage_unavailable").await;
+    assert!(refused["retry_after"] == 5 && !refused.to_string().contains("s3cret"));
+    let start = json!({ "method": "POST", "path": "/key-handshake" });
+    client.refused("request", start, "storage_unavailable").await;
     app.store.work();
     app.scan(&token, key(2)).await;
     assert_eq!(client.event(&stream).await.0, 1);
 
     // A panic is a fault of one call.
     app.store.panic(REQUESTS);
-    let refused = client.ask("request", json!({ "method": "GET", "path": format!("/events/{unknown}") })).await;
-    assert_eq!(refused["error"]["code"], "internal_error");
+    let get = json!({ "method": "GET", "path": format!("/events/{unknown}") });
+    client.refused("request", get, "internal_error").await;
     app.store.work();
     client.done("ping", json!({})).await;
 }
 
 #[tokio::test]
 async fn slow_reader_is_disconnected_with_a_reason_and_can_resume() {
-    let mut builder = TestApp::builder();
-    builder.limits.socket_send_timeout = Duration::from_millis(500);
-    let app = builder.start().await;
+    let app = TestApp::with(|of| of.limits.socket_send_timeout = Duration::from_millis(500)).await;
     let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
     for user in 1..=200 {
         app.scan(&token, key(user)).await;

@@ -5,6 +5,5 @@ pub(crate) mod client;
 mod endings;
 mod events;
 mod faults;
-mod independent_client;
 mod requests;
 mod shutdown;

@@ -11,7 +11,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::client::Client;
-use crate::app::{REQUESTS, TestApp, eventually, key};
+use crate::app::{REQUESTS, TestApp, key, pointers, read, until};
 
 fn get(path: &str) -> Value {
     json!({ "method": "GET", "path": path })
@@ -21,6 +21,10 @@ fn get(path: &str) -> Value {
 async fn errors_match_http() {
     let app = TestApp::start().await;
     let mut client = Client::open(&app).await;
+    let upgrade = json!({
+        "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    });
     for (params, code, status) in [
         (get("/nothing"), "route_not_found", 404),
         (json!({ "method": "DELETE", "path": "/version" }), "method_not_allowed", 405),
@@ -28,26 +32,17 @@ async fn errors_match_http() {
         (json!({ "method": "POST", "path": "/authenticate-key", "body": [] }), "invalid_request", 422),
         // Not itself, and no event streams.
         (get("/ws"), "upgrade_required", 426),
-        (
-            json!({ "method": "GET", "path": "/ws", "headers": {
-                "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
-                "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
-            } }),
-            "upgrade_required",
-            426,
-        ),
+        (json!({ "method": "GET", "path": "/ws", "headers": upgrade }), "upgrade_required", 426),
     ] {
-        let answer = client.ask("request", params.clone()).await;
-        assert_eq!(answer["type"], "error", "{params}");
-        assert_eq!((&answer["error"]["code"], &answer["error"]["status"]), (&json!(code), &json!(status)), "{params}");
+        let answer = client.refused("request", params.clone(), code).await;
+        assert_eq!(answer["error"]["status"], status, "{params}");
         assert!(!answer["error"]["request_id"].as_str().unwrap().is_empty());
     }
     let endless = client.ask("request", get("/events")).await;
     assert_eq!(endless["error"]["errors"][0]["pointer"], "/params/path", "{endless}");
     let headers = json!({ "Accept": "text/event-stream", "Authorization": "Bearer wrong" });
-    let page =
-        client.done("request", json!({ "method": "GET", "path": "/events/subscriptions", "headers": headers })).await;
-    assert_eq!(page["done"], false);
+    let stream = json!({ "method": "GET", "path": "/events/subscriptions", "headers": headers });
+    assert_eq!(client.done("request", stream).await["done"], false);
 
     let wrong = json!({ "method": "POST", "path": "/authenticate-key", "body": { "main_key": 1, "subkeys": [2] },
         "headers": { "x-request-id": "order-42" } });
@@ -71,8 +66,7 @@ async fn pages_for_browsers_are_not_reached() {
     assert_eq!((page.status(), page.text().await.unwrap().as_str()), (StatusCode::OK, "<!DOCTYPE html>"));
     let mut client = Client::open(&app).await;
     for method in ["GET", "POST"] {
-        let answer = client.ask("request", json!({ "method": method, "path": "/login/a/b" })).await;
-        assert_eq!(answer["error"]["code"], "route_not_found", "{method}: {answer}");
+        client.refused("request", json!({ "method": method, "path": "/login/a/b" }), "route_not_found").await;
     }
     assert_eq!(opened.load(Ordering::Relaxed), 1);
 }
@@ -81,7 +75,7 @@ async fn pages_for_browsers_are_not_reached() {
 async fn invalid_requests_are_refused() {
     let app = TestApp::start().await;
     let mut client = Client::open(&app).await;
-    for (params, pointers) in [
+    for (params, expected) in [
         (json!({}), &["/params/method", "/params/path"][..]),
         (json!({ "method": "", "path": "version" }), &["/params/method", "/params/path"]),
         (json!({ "method": "G T", "path": "/a b" }), &["/params/method", "/params/path"]),
@@ -92,11 +86,8 @@ async fn invalid_requests_are_refused() {
             &["/params/headers/idempotency-key", "/params/headers/x-request-id"],
         ),
     ] {
-        let answer = client.ask("request", params.clone()).await;
-        assert_eq!(answer["error"]["code"], "invalid_request", "{params}");
-        let errors = answer["error"]["errors"].as_array().unwrap();
-        let named: Vec<_> = errors.iter().map(|error| error["pointer"].as_str().unwrap()).collect();
-        assert_eq!(named, pointers, "{params}");
+        let answer = client.refused("request", params.clone(), "invalid_request").await;
+        assert_eq!(pointers(&answer["error"]), expected, "{params}");
     }
 }
 
@@ -106,9 +97,8 @@ async fn requests_run_concurrently_and_do_not_delay_events() {
     let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
     let mut client = Client::open(&app).await;
     client.subscribe(&stream, 0).await;
-    client
-        .say(json!({ "id": "long", "cmd": "request", "params": get(&format!("/events/{stream}?after=1&wait=60")) }))
-        .await;
+    let poll = get(&format!("/events/{stream}?after=1&wait=60"));
+    client.say(json!({ "id": "long", "cmd": "request", "params": poll })).await;
     client.done("request", get("/version")).await;
     app.scan(&token, key(1)).await;
     assert_eq!(client.event(&stream).await.0, 0);
@@ -121,17 +111,14 @@ async fn requests_run_concurrently_and_do_not_delay_events() {
 
 #[tokio::test]
 async fn concurrent_requests_are_limited() {
-    let mut builder = TestApp::builder();
-    builder.limits.calls_per_socket = 3;
-    let app = builder.start().await;
+    let app = TestApp::with(|of| of.limits.calls_per_socket = 3).await;
     let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
     let mut client = Client::open(&app).await;
     let poll = get(&format!("/events/{stream}?wait=60"));
     for id in ["a", "b", "c"] {
         client.say(json!({ "id": id, "cmd": "request", "params": poll })).await;
     }
-    let refused = client.ask("request", poll.clone()).await;
-    assert_eq!((&refused["error"]["code"], &refused["retry_after"]), (&json!("overloaded"), &json!(5)));
+    assert_eq!(client.refused("request", poll.clone(), "overloaded").await["retry_after"], 5);
     client.done("ping", json!({})).await;
     app.scan(&token, key(1)).await;
     let mut answered = HashSet::new();
@@ -144,16 +131,13 @@ async fn concurrent_requests_are_limited() {
 
 #[tokio::test]
 async fn requests_and_watches_count_towards_the_rate_limit() {
-    let mut builder = TestApp::builder();
-    builder.limits.requests_per_second = NonZeroU32::new(3);
-    let app = builder.start().await;
+    let app = TestApp::with(|of| of.limits.requests_per_second = NonZeroU32::new(3)).await;
     // Opening it is one.
     let mut client = Client::open(&app).await;
     client.done("request", get("/version")).await;
     client.subscribe("subscriptions", 0).await;
     for (cmd, params) in [("request", get("/version")), ("subscribe", json!({ "stream_id": "subscriptions" }))] {
-        let refused = client.ask(cmd, params).await;
-        assert_eq!((&refused["error"]["code"], &refused["retry_after"]), (&json!("rate_limited"), &json!(1)), "{cmd}");
+        assert_eq!(client.refused(cmd, params, "rate_limited").await["retry_after"], 1);
     }
     client.done("ping", json!({})).await;
 }
@@ -169,7 +153,7 @@ async fn request_continues_after_a_disconnect() {
     app.store.called_more_than(REQUESTS, asked).await;
     drop(client);
     app.store.work();
-    eventually(|| (app.engine.open_streams() == before + 1).then_some(())).await;
+    until(async || app.engine.open_streams() == before + 1).await;
     app.stop().await;
 }
 
@@ -187,13 +171,12 @@ async fn idempotency_key_is_shared_by_http_and_websocket() {
     let mut client = Client::open(&app).await;
     let again = client.ask("request", params).await;
     assert_eq!((&again["data"], &again["replayed"]), (&first["data"], &json!(true)));
-    let over_http = app.post("/key-handshake").header("idempotency-key", "k").json(&json!({})).send().await.unwrap();
-    assert_eq!(over_http.headers()["idempotency-replayed"], "true");
-    assert_eq!(over_http.json::<Value>().await.unwrap(), first["data"]);
+    let over_http = read(app.post("/key-handshake").header("idempotency-key", "k").json(&json!({}))).await;
+    assert_eq!(over_http, (200, first["data"].clone()));
     let other = json!({
         "method": "POST", "path": "/key-handshake", "body": { "no_request": true },
         "headers": { "idempotency-key": "k" },
     });
-    assert_eq!(client.ask("request", other).await["error"]["code"], "idempotency_key_reused");
+    client.refused("request", other, "idempotency_key_reused").await;
     assert_eq!(app.engine.open_streams(), before + 1);
 }

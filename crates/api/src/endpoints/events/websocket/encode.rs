@@ -113,6 +113,8 @@ mod tests {
 
     use super::*;
 
+    const PROBLEM: &str = "application/problem+json";
+
     fn json(text: &str) -> Value {
         serde_json::from_str(text).unwrap()
     }
@@ -127,18 +129,13 @@ mod tests {
             (make(200, "application/json", "{\"a\":1}"), json!({ "id": "1", "type": "success", "data": { "a": 1 } })),
             (make(200, "text/plain", "\"O\nK"), json!({ "id": "1", "type": "success", "data": "\"O\nK" })),
             (make(204, "text/plain", ""), json!({ "id": "1", "type": "success", "data": null })),
-            (
-                make(404, "application/problem+json", "{\"code\":\"x\"}"),
-                json!({ "id": "1", "type": "error", "error": { "code": "x" } }),
-            ),
+            (make(404, PROBLEM, "{\"code\":\"x\"}"), json!({ "id": "1", "type": "error", "error": { "code": "x" } })),
         ] {
             assert_eq!(json(&response(Some("1"), given).await), expected);
         }
-        let mut busy = make(503, "application/problem+json", "{}");
+        let mut busy = make(503, PROBLEM, "{}");
         busy.headers_mut().insert(RETRY_AFTER, 5.into());
-        assert_eq!(
-            json(&response(None, busy).await),
-            json!({ "id": null, "type": "error", "error": {}, "retry_after": 5 })
-        );
+        let expected = json!({ "id": null, "type": "error", "error": {}, "retry_after": 5 });
+        assert_eq!(json(&response(None, busy).await), expected);
     }
 }

@@ -1,7 +1,5 @@
 //! A webhook endpoint at a real socket that does what a test says.
 
-#![allow(dead_code, unreachable_pub, clippy::disallowed_methods, clippy::panic, clippy::unwrap_used)]
-
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,24 +13,24 @@ use usher_engine::event::{Event, EventType};
 use usher_engine::ports::{Posted, WebhookSender as _};
 use usher_engine::{StreamId, UnixMillis};
 use usher_test_tools::TcpServer;
-pub use usher_test_tools::{Request, read_request};
+pub(crate) use usher_test_tools::{Request, read_request};
 use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 /// Longer than anything here takes, also on a loaded machine.
-pub const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// When the tests' attempts happen: Sun, 06 Nov 1994 08:49:37 GMT.
-pub const NOW: UnixMillis = UnixMillis::from_secs(784_111_777);
+pub(crate) const NOW: UnixMillis = UnixMillis::from_secs(784_111_777);
 
 /// An endpoint for as long as it lives.
-pub struct Server {
-    pub url: Url,
+pub(crate) struct Server {
+    pub(crate) url: Url,
     server: TcpServer,
 }
 
 impl Server {
     /// Serves each connection by `behave`.
-    pub async fn start<F, Fut>(behave: F) -> Self
+    pub(crate) async fn start<F, Fut>(behave: F) -> Self
     where
         F: Fn(TcpStream) -> Fut + Send + 'static,
         Fut: Future<Output = ()> + Send + 'static,
@@ -43,7 +41,7 @@ impl Server {
     }
 
     /// Answers every request with these bytes, on the same connection, and passes the requests on.
-    pub async fn answering(answer: impl Into<Vec<u8>>) -> (Self, mpsc::UnboundedReceiver<Request>) {
+    pub(crate) async fn answering(answer: impl Into<Vec<u8>>) -> (Self, mpsc::UnboundedReceiver<Request>) {
         let answer: Arc<[u8]> = answer.into().into();
         let (requests, received) = mpsc::unbounded_channel();
         let server = Self::start(move |mut stream| {
@@ -61,7 +59,7 @@ impl Server {
     }
 
     /// Reads one request, writes `answer` and closes.
-    pub async fn closing_after(answer: &'static [u8]) -> Self {
+    pub(crate) async fn closing_after(answer: &'static [u8]) -> Self {
         Self::start(move |mut stream| async move {
             read_request(&mut stream).await;
             let _ = stream.write_all(answer).await;
@@ -71,42 +69,50 @@ impl Server {
     }
 
     /// Connections made so far.
-    pub fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.server.connections()
     }
 }
 
 /// An answer with this status line and these headers, and no body.
-pub fn empty(status: &str, headers: &str) -> Vec<u8> {
+pub(crate) fn empty(status: &str, headers: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\n{headers}content-length: 0\r\n\r\n").into_bytes()
 }
 
-pub fn stream_id() -> StreamId {
+pub(crate) fn stream_id() -> StreamId {
     StreamId::from_parts(1_700_000_000_000, [0xab; 10])
 }
 
-pub fn event(index: u64) -> Event {
+pub(crate) fn event(index: u64) -> Event {
     let data = r#"{"status": "paid", "reason": "żółw 🐢 \"quoted\"", "preimage": "00"}"#;
     Event { index, event_type: EventType::StatusUpdate, timestamp: 1_700_000_000, data: data.into() }
 }
 
-pub fn receiver(url: &Url, timeout: Duration) -> HttpWebhookSender {
+pub(crate) fn receiver(url: &Url, timeout: Duration) -> HttpWebhookSender {
     signing_receiver(url, timeout, &[])
 }
 
-pub fn signing_receiver(url: &Url, timeout: Duration, secrets: &[&str]) -> HttpWebhookSender {
+pub(crate) fn signing_receiver(url: &Url, timeout: Duration, secrets: &[&str]) -> HttpWebhookSender {
     let secrets = secrets.iter().map(|secret| SecretString::from(*secret)).collect();
     HttpWebhookSender::new(WebhookOptions { secrets, timeout, ..WebhookOptions::new(url.clone()) }).unwrap()
 }
 
+/// That so many posts over one sender are accepted with this status.
+pub(crate) async fn accepts(url: &Url, posts: u64, http_status: u16) {
+    let receiver = receiver(url, LONG);
+    for index in 0..posts {
+        assert_eq!(receiver.post(stream_id(), &event(index), NOW).await, Posted::Accepted { http_status });
+    }
+}
+
 /// Posts the event with index 0 to `url`.
-pub async fn post(url: &Url, timeout: Duration) -> Posted {
+pub(crate) async fn post(url: &Url, timeout: Duration) -> Posted {
     receiver(url, timeout).post(stream_id(), &event(0), NOW).await
 }
 
 /// The reason of a failure without a response.
 #[track_caller]
-pub fn no_answer(posted: Posted) -> String {
+pub(crate) fn no_answer(posted: Posted) -> String {
     match posted {
         Posted::Refused { http_status: None, reason, retry_after: None } => reason,
         other => panic!("{other:?}"),

@@ -1,8 +1,5 @@
 //! OpenID Connect providers that lie, break the protocol, hang and flood: nobody passes by them, and they are not quoted.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
@@ -10,44 +7,16 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use openidconnect::core::{CoreHmacKey, CoreJwsSigningAlgorithm, CoreRsaPrivateSigningKey};
 use openidconnect::{JsonWebKeyId, PrivateSigningKey as _};
 use serde_json::{Value, json};
-use usher_age_verifiers::{OidcOptions, OidcVerifier};
-use usher_engine::UnixMillis;
-use usher_engine::ports::{AgeCheckResult, AgeVerifier as _, AgeVerifierError, NewAgeCheck, SystemClock};
+use usher_engine::ports::{AgeCheckResult, AgeVerifier as _, AgeVerifierError};
 
-const SECRET: &str = "s3cret-of-the-client-which-is-long-enough";
+use super::{Reply, SECRET, Server, check, verifier};
+use crate::OidcVerifier;
 
-/// What an endpoint responds.
-#[derive(Clone)]
-enum Reply {
-    Json(Value),
-    /// A status, more header lines, and a body.
-    Raw(u16, String, String),
-    Hang,
-    /// A body, or a head, that never ends.
-    Endless(&'static str),
-    /// A byte now and then.
-    Drip,
-}
-
-/// What the endpoints respond: by path, the last that was set.
-#[derive(Clone)]
-struct Provider {
-    url: String,
-    replies: Arc<Mutex<Vec<(&'static str, Reply)>>>,
-}
+struct Provider(Server);
 
 impl Provider {
     fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let provider = Self { url, replies: Arc::default() };
-        let serving = provider.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let serving = serving.clone();
-                std::thread::spawn(move || serving.respond(stream.unwrap()));
-            }
-        });
+        let provider = Self(Server::start());
         let mut key = serde_json::to_value(key("provider").as_verification_key()).unwrap();
         key["use"] = json!("sig");
         provider.say(DISCOVERY, Reply::Json(provider.discovery()));
@@ -58,40 +27,27 @@ impl Provider {
     }
 
     fn discovery(&self) -> Value {
-        let at = |path: &str| format!("{}{path}", self.url);
+        let at = |path: &str| format!("{}{path}", self.0.url);
         json!({
-            "issuer": self.url,
-            "authorization_endpoint": at("/auth"),
-            "token_endpoint": at("/token"),
-            "userinfo_endpoint": at("/userinfo"),
-            "jwks_uri": at("/jwks"),
-            "response_types_supported": ["code"],
-            "subject_types_supported": ["public"],
-            "id_token_signing_alg_values_supported": ["none", "HS256", "RS256"],
+            "issuer": self.0.url, "authorization_endpoint": at("/auth"), "token_endpoint": at("/token"),
+            "userinfo_endpoint": at("/userinfo"), "jwks_uri": at("/jwks"), "response_types_supported": ["code"],
+            "subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["none", "HS256", "RS256"],
         })
     }
 
     fn say(&self, path: &'static str, reply: Reply) {
-        self.replies.lock().unwrap().push((path, reply));
+        self.0.say(path, reply);
     }
 
     fn verifier(&self) -> OidcVerifier {
-        let options = OidcOptions {
-            issuer: self.url.parse().unwrap(),
-            client_id: "usher".to_owned(),
-            client_secret: Some(SECRET.to_owned().into()),
-            claim: None,
-            scopes: Vec::new(),
-        };
-        let tls = usher_http_client::tls_config(Vec::new()).unwrap();
-        OidcVerifier::new(options, tls, Arc::new(SystemClock)).unwrap()
+        verifier(&self.0.url, &[])
     }
 
     /// The claims of a user who is old enough.
     fn claims(&self, nonce: &str) -> Value {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         json!({
-            "iss": self.url, "aud": "usher", "sub": "zacharias", "nonce": nonce, "iat": now, "exp": now + 300,
+            "iss": self.0.url, "aud": "usher", "sub": "zacharias", "nonce": nonce, "iat": now, "exp": now + 300,
             "birthdate": "1970-01-02",
         })
     }
@@ -100,64 +56,29 @@ impl Provider {
     async fn check(&self, tokens: impl FnOnce(&str) -> Reply) -> Result<AgeCheckResult, AgeVerifierError> {
         let verifier = self.verifier();
         let begun = verifier.begin(&check()).await?;
-        let url: url::Url = begun.url.parse().unwrap();
-        let nonce = url.query_pairs().find(|(name, _)| name == "nonce").unwrap().1.into_owned();
-        self.say("/token", tokens(&nonce));
+        self.say("/token", tokens(&nonce(&begun.url)));
         verifier.result(&begun.pending, Some("code=c&state=id.random")).await
-    }
-
-    fn respond(&self, stream: TcpStream) {
-        let mut reader = BufReader::new(stream);
-        let mut head = String::new();
-        while reader.read_line(&mut head).unwrap_or(0) > 2 {}
-        let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-        let lower = head.to_lowercase();
-        let length =
-            lower.split("content-length: ").nth(1).map_or(0, |rest| rest.split('\r').next().unwrap().parse().unwrap());
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).unwrap();
-        let reply =
-            self.replies.lock().unwrap().iter().rev().find(|(of, _)| *of == path).map(|(_, reply)| reply.clone());
-        let mut stream = reader.into_inner();
-        let raw = |status: u16, head: &str, body: &str| {
-            let length = body.len();
-            format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {length}\r\n{head}\r\n{body}")
-        };
-        const JSON: &str = "content-type: application/json\r\n";
-        match reply.unwrap_or(Reply::Raw(404, String::new(), String::new())) {
-            Reply::Json(value) => drop(stream.write_all(raw(200, JSON, &value.to_string()).as_bytes())),
-            Reply::Raw(status, head, body) => drop(stream.write_all(raw(status, &head, &body).as_bytes())),
-            Reply::Hang => drop(stream.read(&mut [0])),
-            Reply::Endless(start) => {
-                let _ = stream.write_all(start.as_bytes());
-                while stream.write_all(&[b' '; 65_536]).is_ok() {}
-            }
-            Reply::Drip => {
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n");
-                while stream.write_all(b" ").is_ok() {
-                    std::thread::sleep(Duration::from_millis(200));
-                }
-            }
-        }
     }
 }
 
 const DISCOVERY: &str = "/.well-known/openid-configuration";
-
-fn check() -> NewAgeCheck {
-    NewAgeCheck {
-        minimum_age: 18,
-        return_url: "http://127.0.0.1:9/verify/return".to_owned(),
-        state: "id.random".to_owned(),
-        expires_at: UnixMillis(u64::MAX),
-    }
-}
 
 /// A key of tests/keys, with its name as id.
 fn key(name: &str) -> CoreRsaPrivateSigningKey {
     let path = format!("{}/tests/keys/{name}.pem", env!("CARGO_MANIFEST_DIR"));
     let pem = std::fs::read_to_string(path).unwrap();
     CoreRsaPrivateSigningKey::from_pem(&pem, Some(JsonWebKeyId::new("k".to_owned()))).unwrap()
+}
+
+fn nonce(url: &str) -> String {
+    let url: url::Url = url.parse().unwrap();
+    url.query_pairs().find(|(name, _)| name == "nonce").unwrap().1.into_owned()
+}
+
+/// A token with these claims and without an age.
+fn without_birthdate(mut claims: Value) -> Reply {
+    claims.as_object_mut().unwrap().remove("birthdate");
+    tokens(&signed(&claims))
 }
 
 fn unsigned(header: &Value, claims: &Value) -> String {
@@ -202,9 +123,12 @@ async fn an_id_token_is_believed_only_if_the_provider_made_it_for_this_check() {
         (name, Box::new(move |claims| signed(&changed(claims.clone(), name, to.clone()))))
     };
     let pem = std::fs::read(format!("{}/tests/keys/provider.pem", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let (rs256, shared) = (json!({ "alg": "RS256", "kid": "k" }), json!({ "alg": "HS256", "kid": "shared" }));
+    let own = serde_json::to_value(key("stranger").as_verification_key()).unwrap();
+    let with_key = json!({ "alg": "RS256", "jwk": own });
     let forgeries: Vec<(&str, Forge<'_>)> = vec![
         change("iss", json!("https://other.example")),
-        change("iss", json!(format!("{}/", provider.url))),
+        change("iss", json!(format!("{}/", provider.0.url))),
         change("iss", Value::Null),
         change("aud", json!("another-client")),
         change("aud", json!(["usher", "another-client"])),
@@ -220,24 +144,15 @@ async fn an_id_token_is_believed_only_if_the_provider_made_it_for_this_check() {
         change("at_hash", json!("of-another-token")),
         ("none", Box::new(|claims| format!("{}.", unsigned(&json!({ "alg": "none" }), claims)))),
         ("nOnE", Box::new(|claims| format!("{}.", unsigned(&json!({ "alg": "nOnE" }), claims)))),
-        ("no signature", Box::new(|claims| format!("{}.", unsigned(&json!({ "alg": "RS256", "kid": "k" }), claims)))),
-        ("two parts", Box::new(|claims| unsigned(&json!({ "alg": "RS256", "kid": "k" }), claims))),
-        ("a stranger's key", Box::new(|claims| signed_by("stranger", &json!({ "alg": "RS256", "kid": "k" }), claims))),
+        ("no signature", Box::new(|claims| format!("{}.", unsigned(&rs256, claims)))),
+        ("two parts", Box::new(|claims| unsigned(&rs256, claims))),
+        ("a stranger's key", Box::new(|claims| signed_by("stranger", &rs256, claims))),
         ("no such key", Box::new(|claims| signed_by("provider", &json!({ "alg": "RS256", "kid": "x" }), claims))),
         ("another algorithm", Box::new(|claims| signed_by("provider", &json!({ "alg": "RS512", "kid": "k" }), claims))),
-        (
-            "a key in the header",
-            Box::new(|claims| {
-                let own = serde_json::to_value(key("stranger").as_verification_key()).unwrap();
-                signed_by("stranger", &json!({ "alg": "RS256", "jwk": own }), claims)
-            }),
-        ),
+        ("a key in the header", Box::new(|claims| signed_by("stranger", &with_key, claims))),
         // What the client and the provider share, or what everybody knows, signs nothing.
         ("HS256", Box::new(|claims| with_secret(SECRET.as_bytes(), &json!({ "alg": "HS256" }), claims))),
-        (
-            "HS256, kid",
-            Box::new(|claims| with_secret(SECRET.as_bytes(), &json!({ "alg": "HS256", "kid": "shared" }), claims)),
-        ),
+        ("HS256, kid", Box::new(|claims| with_secret(SECRET.as_bytes(), &shared, claims))),
         ("HS256, public key", Box::new(|claims| with_secret(&pem, &json!({ "alg": "HS256", "kid": "k" }), claims))),
         ("not a JWT", Box::new(|_| "Zacharias".to_owned())),
         ("empty", Box::new(|_| String::new())),
@@ -257,8 +172,7 @@ async fn a_provider_that_changes_its_keys_is_asked_for_them() {
     let provider = Provider::start();
     let verifier = provider.verifier();
     let begun = verifier.begin(&check()).await.unwrap();
-    let url: url::Url = begun.url.parse().unwrap();
-    let nonce = url.query_pairs().find(|(name, _)| name == "nonce").unwrap().1.into_owned();
+    let nonce = nonce(&begun.url);
     let mut jwk = serde_json::to_value(key("stranger").as_verification_key()).unwrap();
     jwk["kid"] = json!("new");
     provider.say("/jwks", Reply::Json(json!({ "keys": [jwk] })));
@@ -272,13 +186,7 @@ async fn userinfo_tells_the_age_of_the_same_subject_only() {
     let provider = Provider::start();
     let ask = async |userinfo: Reply| {
         provider.say("/userinfo", userinfo);
-        provider
-            .check(|nonce| {
-                let mut claims = provider.claims(nonce);
-                claims.as_object_mut().unwrap().remove("birthdate");
-                tokens(&signed(&claims))
-            })
-            .await
+        provider.check(|nonce| without_birthdate(provider.claims(nonce))).await
     };
     let adult = |subject: Value| json!({ "sub": subject, "birthdate": "1970-01-02", "name": "Zacharias" });
     assert_eq!(ask(Reply::Json(adult(json!("zacharias")))).await, Ok(AgeCheckResult::Passed));
@@ -306,11 +214,11 @@ async fn a_provider_that_breaks_the_protocol_is_not_believed_and_not_quoted() {
     let document = provider.discovery();
     for (name, value) in [
         ("issuer", json!("https://other.example")),
-        ("issuer", json!(format!("{}/", provider.url))),
+        ("issuer", json!(format!("{}/", provider.0.url))),
         ("authorization_endpoint", json!("javascript:alert(1)")),
         ("authorization_endpoint", json!("data:text/html,Zacharias")),
         ("authorization_endpoint", json!("Zacharias")),
-        ("jwks_uri", json!(format!("{}/zacharias", provider.url))),
+        ("jwks_uri", json!(format!("{}/zacharias", provider.0.url))),
         ("jwks_uri", Value::Null),
     ] {
         provider.say(DISCOVERY, Reply::Json(changed(document.clone(), name, value.clone())));
@@ -318,13 +226,8 @@ async fn a_provider_that_breaks_the_protocol_is_not_believed_and_not_quoted() {
         let Err(error) = provider.verifier().begin(&check()).await else { panic!("{name} {value}") };
         assert!(!error.to_string().to_lowercase().contains("zacharias"), "{error}");
     }
-    for reply in [
-        html(200),
-        html(404),
-        html(500),
-        Reply::Json(json!([])),
-        Reply::Raw(302, "location: /jwks\r\n".to_owned(), String::new()),
-    ] {
+    let redirect = || Reply::Raw(302, "location: /jwks\r\n".to_owned(), String::new());
+    for reply in [html(200), html(404), html(500), Reply::Json(json!([])), redirect()] {
         provider.say(DISCOVERY, reply);
         let Err(error) = provider.verifier().begin(&check()).await else { panic!() };
         assert!(!error.to_string().contains("Zacharias"), "{error}");
@@ -333,15 +236,12 @@ async fn a_provider_that_breaks_the_protocol_is_not_believed_and_not_quoted() {
     assert_eq!(provider.verifier().probe().await, Ok(()));
 
     let access_token = json!({ "access_token": "a", "token_type": "Bearer" });
+    let refusal = json!({ "error": "invalid_grant", "error_description": "Zacharias" });
     for reply in [
         html(200),
         html(500),
-        Reply::Raw(
-            400,
-            "content-type: application/json\r\n".to_owned(),
-            json!({ "error": "invalid_grant", "error_description": "Zacharias" }).to_string(),
-        ),
-        Reply::Raw(302, "location: /jwks\r\n".to_owned(), String::new()),
+        Reply::Raw(400, "content-type: application/json\r\n".to_owned(), refusal.to_string()),
+        redirect(),
         Reply::Json(json!({ "name": "Zacharias" })),
         Reply::Json(access_token.clone()),
         Reply::Json(changed(access_token, "id_token", json!(["Zacharias"]))),
@@ -368,13 +268,8 @@ async fn a_provider_that_hangs_drips_or_floods_costs_bounded_time_and_memory() {
             checks.push(async move {
                 let provider = Provider::start();
                 provider.say(path, reply.clone());
-                provider
-                    .check(|nonce| {
-                        let mut claims = provider.claims(nonce);
-                        claims.as_object_mut().unwrap().remove("birthdate");
-                        if path == "/token" { reply } else { tokens(&signed(&claims)) }
-                    })
-                    .await
+                let tokens = |nonce: &str| without_birthdate(provider.claims(nonce));
+                provider.check(|nonce| if path == "/token" { reply } else { tokens(nonce) }).await
             });
         }
     }

@@ -1,10 +1,4 @@
-//! What is written to the log, and what is not. A separate test program, because with concurrent tests the first thread
-//! decides for all whether a log line is enabled.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-#![allow(missing_docs, unreachable_pub, dead_code)]
-
-#[path = "../http/app.rs"]
-mod app;
+//! What is written to the log, and what is not.
 
 use std::io;
 use std::sync::Arc;
@@ -55,29 +49,21 @@ async fn one_log_line_per_request_with_its_id_and_no_secrets() {
     let subscriber =
         tracing_subscriber::fmt().json().with_max_level(tracing::Level::TRACE).with_writer(log.clone()).finish();
     let _guard = tracing::subscriber::set_default(subscriber);
+    // Beside a second one, threads without a subscriber do not decide for all whether a line is enabled.
+    let _second = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::default());
     let app = TestApp::start().await;
 
-    app.get("/events/subscriptions?after=0&token=q-s3cret").header("x-request-id", "a").send().await.unwrap();
-    app.post("/key-handshake")
-        .header("x-request-id", "b")
-        .json(&json!({ "static_token": "b-s3cret" }))
-        .send()
-        .await
-        .unwrap();
-    app.http
-        .get(app.url("/p-s3cret?x=q-s3cret"))
-        .bearer_auth("t-s3cret")
-        .header("x-request-id", "c")
-        .send()
-        .await
-        .unwrap();
-    let body = json!({ "main_key": key(1).to_hex(), "subkeys": ["nsec1s3cret"] });
-    app.post("/authenticate-key").header("x-request-id", "d").json(&body).send().await.unwrap();
+    app.read("/events/subscriptions?after=0&token=q-s3cret").await;
+    app.done("POST", "/key-handshake", json!({ "static_token": "b-s3cret" })).await;
+    let wrong_token = app.http.get(app.url("/p-s3cret?x=q-s3cret")).bearer_auth("t-s3cret");
+    wrong_token.header("x-request-id", "c").send().await.unwrap();
+    app.call("POST", "/authenticate-key", json!({ "main_key": key(1).to_hex(), "subkeys": ["nsec1s3cret"] })).await;
     let (good, spent) = (token(MINT, UNIT, 7, "s3cret"), token(MINT, UNIT, 7, "s3cret_spent"));
     app.tickets.refuse(&spent, TokenFault::AlreadySpent);
     app.tickets.fail("https://refuses.example", || TicketError::Refused("minting is disabled".to_owned()));
     app.tickets.fail("https://away.example", || TicketError::Unreachable("connection refused".to_owned()));
-    let mint = |name: &str| json!({ "mint_url": format!("https://{name}.example"), "unit": "multi", "amount": 1, "static_token": "m-s3cret" });
+    let at = |name: &str| format!("https://{name}.example");
+    let mint = |name| json!({ "mint_url": at(name), "unit": "multi", "amount": 1, "static_token": "m-s3cret" });
     for (index, (path, body)) in [
         ("/cashu/mint", mint("mint")),
         ("/cashu/mint", mint("refuses")),
@@ -93,7 +79,7 @@ async fn one_log_line_per_request_with_its_id_and_no_secrets() {
         app.post(path).header("idempotency-key", format!("k-s3cret-{index}")).json(&body).send().await.unwrap();
     }
     app.store.fail(REQUESTS, usize::MAX);
-    app.post("/key-handshake").header("x-request-id", "e").json(&json!({})).send().await.unwrap();
+    app.call("POST", "/key-handshake", json!({})).await;
     let request = app.http.request("S3CRET".parse().unwrap(), app.url("/version"));
     request.header("x-request-id", "f").send().await.unwrap();
     let forged = "x}:usher_engine::payment: paid{y";
@@ -101,7 +87,6 @@ async fn one_log_line_per_request_with_its_id_and_no_secrets() {
     app.stop().await;
 
     let lines = log.lines();
-    // `app.post` and `app.get` send an id of their own first; the first counts.
     let answered: Vec<_> = lines.iter().filter(|line| line["fields"]["message"] == "answered").collect();
     let told: Vec<_> = answered
         .iter()
@@ -109,14 +94,9 @@ async fn one_log_line_per_request_with_its_id_and_no_secrets() {
             let fields = &line["fields"];
             assert!(fields["latency_ms"].is_f64());
             let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            format!(
-                "{} {} {} {} {}",
-                text(&line["level"]),
-                Some(text(&line["span"]["request_id"])).filter(|id| id.len() < 32).unwrap_or("(made)".to_owned()),
-                text(&fields["method"]),
-                text(&fields["path"]),
-                text(&fields["status"])
-            )
+            let id = Some(text(&line["span"]["request_id"])).filter(|id| id.len() < 32).unwrap_or("(made)".to_owned());
+            let [method, path, status] = ["method", "path", "status"].map(|name| text(&fields[name]));
+            format!("{} {id} {method} {path} {status}", text(&line["level"]))
         })
         .collect();
     insta::assert_snapshot!(told.join("\n"), @r"

@@ -7,11 +7,12 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::UnixMillis;
-use usher_engine::ports::{Clock as _, CurrencyCode, ExchangeRates as _};
+use usher_engine::ports::{CurrencyCode, ExchangeRates as _};
 use usher_engine::testing::{ManualClock, in_time};
 use usher_http_client::tls_config;
-use usher_rates::{MedianRates, RateOptions, RateSource};
 use usher_test_tools::{PriceResponse, PriceServer};
+
+use crate::{MedianRates, RateOptions, RateSource};
 
 const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -55,11 +56,8 @@ fn price(price: &str) -> PriceResponse {
 
 #[tokio::test]
 async fn rate_is_the_median_and_liars_are_left_out() {
-    let (honest, string, liar) = (
-        PriceServer::start(price("64000.5")).await,
-        PriceServer::start(price("\"64100.5\"")).await,
-        PriceServer::start(price("1")).await,
-    );
+    let at = |text: &str| PriceServer::start(price(text));
+    let (honest, string, liar) = (at("64000.5").await, at("\"64100.5\"").await, at("1").await);
     let (rates, _) = read(&[&honest, &liar, &string]).await;
     let found = rates.rate(code("EUR")).unwrap();
     assert_eq!((found.value.to_string().as_str(), found.at), ("64050.5", NOW));
@@ -99,12 +97,8 @@ async fn what_is_no_price_is_not_used_and_does_not_leak() {
     let (rates, _) = read(&[&server]).await;
     for (response, failure) in [
         (price("-64000"), "not more than zero"),
-        (price("0"), "not more than zero"),
         (price("1e99"), "more digits than any price"),
-        (price("99999999999999999999"), "larger than any price"),
         (price("\"s3cret\""), "not a number"),
-        (price("null"), "not a number"),
-        (PriceResponse::json("{\"cost\":1}"), "no value at the pointer"),
         (PriceResponse::json("<html>s3cret"), "not JSON"),
         (PriceResponse::json(&format!("{{\"price\":64001,\"more\":\"{}\"}}", "x".repeat(300_000))), "too large"),
         (PriceResponse::status(429), "status 429"),
@@ -123,54 +117,34 @@ async fn what_is_no_price_is_not_used_and_does_not_leak() {
     assert!(server.paths().iter().all(|path| path == "/price?in=EUR&key=s3cret"), "no redirect is followed");
 }
 
+/// Waits until it is so, while the clock goes on by this.
+async fn until(clock: &ManualClock, step: Duration, is_so: impl Fn() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            clock.turn(step);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    in_time("the sources are read", waiting).await;
+}
+
 #[tokio::test]
-async fn slow_source_ends_and_holds_up_no_other() {
+async fn sources_are_read_again_and_again_and_a_slow_one_holds_up_no_other() {
     let (quick, slow) = (PriceServer::start(price("64000")).await, PriceServer::start(PriceResponse::Endless).await);
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
     let clock = Arc::new(ManualClock::at(NOW));
     let sources = vec![source(&slow), source(&quick)];
     let options = RateOptions { timeout: Duration::from_secs(2), ..options(sources, &["EUR"]) };
     let rates = MedianRates::start(options, clock.clone(), &tasks, stop.clone());
-    let quick_is_read = async {
-        while rates.status()[0].sources[1].price.is_none() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    in_time("the quick source is read", quick_is_read).await;
-    assert!(
-        rate(&rates).unwrap_err().contains("since the start"),
-        "one alone does not decide before the other has had its time"
-    );
-    let slow_is_given_up = async {
-        while rates.status()[0].sources[0].failure.is_none() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    in_time("the slow source is given up", slow_is_given_up).await;
+    until(&clock, Duration::ZERO, || rates.status()[0].sources[1].price.is_some()).await;
+    // One alone does not decide before the other has had its time.
+    assert!(rate(&rates).unwrap_err().contains("since the start"));
+    until(&clock, Duration::ZERO, || rates.status()[0].sources[0].failure.is_some()).await;
     assert_eq!(rate(&rates), Ok("64000".to_owned()));
-    stop.cancel();
-    tasks.close();
-    in_time("it stops", tasks.wait()).await;
-}
-
-#[tokio::test]
-async fn sources_are_read_again_and_again() {
-    let server = PriceServer::start(price("64000")).await;
-    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-    let clock = Arc::new(ManualClock::at(NOW));
-    let rates = MedianRates::start(options(vec![source(&server)], &["EUR"]), clock.clone(), &tasks, stop.clone());
-    for round in 0..3 {
-        let expected = format!("{}", 64_000 + round);
-        let is_read = async {
-            while rate(&rates) != Ok(expected.clone()) {
-                clock.turn(MINUTE);
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        in_time("it is read", is_read).await;
-        server.says(price(&format!("{}", 64_001 + round)));
+    for later in ["64001", "64002"] {
+        quick.says(price(later));
+        until(&clock, MINUTE, || rate(&rates) == Ok(later.to_owned())).await;
     }
-    assert!(clock.now() > NOW);
     stop.cancel();
     tasks.close();
     in_time("it stops", tasks.wait()).await;

@@ -1,41 +1,19 @@
 //! A real OpenID Connect provider (npm `oidc-provider`), whose forms a small client fills in.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use usher_age_verifiers::{OidcOptions, OidcVerifier};
-use usher_engine::UnixMillis;
-use usher_engine::ports::{AgeCheckResult, AgeVerifier as _, AgeVerifierError, NewAgeCheck, SystemClock};
+use usher_engine::ports::{AgeCheckResult, AgeVerifier as _, AgeVerifierError};
 use usher_test_tools::OidcProvider;
 
-const SECRET: &str = "s3cret-of-the-client-which-is-long-enough";
-const RETURN_URL: &str = "http://127.0.0.1:9/verify/return";
+use super::{RETURN_URL, SECRET, check};
+use crate::OidcVerifier;
 
-fn provider() -> OidcProvider {
+/// A provider, and a verifier that uses it.
+fn start() -> (OidcProvider, OidcVerifier) {
     let mut provider = OidcProvider::start("usher", SECRET);
     provider.register(RETURN_URL);
-    provider
-}
-
-fn verifier(provider: &OidcProvider) -> OidcVerifier {
-    let options = OidcOptions {
-        issuer: provider.issuer.parse().unwrap(),
-        client_id: "usher".to_owned(),
-        client_secret: Some(SECRET.to_owned().into()),
-        claim: None,
-        scopes: vec!["profile".to_owned()],
-    };
-    let tls = usher_http_client::tls_config(Vec::new()).unwrap();
-    OidcVerifier::new(options, tls, Arc::new(SystemClock)).unwrap()
-}
-
-fn check() -> NewAgeCheck {
-    NewAgeCheck {
-        minimum_age: 18,
-        return_url: RETURN_URL.to_owned(),
-        state: "id.random".to_owned(),
-        expires_at: UnixMillis(u64::MAX),
-    }
+    let verifier = super::verifier(&provider.issuer, &["profile"]);
+    (provider, verifier)
 }
 
 /// Logs in and consents as a browser would; the query with which the browser returns.
@@ -75,8 +53,7 @@ async fn visit(provider: &OidcProvider, url: &str, user: &str) -> String {
 
 #[tokio::test]
 async fn the_age_of_a_providers_user_decides() {
-    let provider = provider();
-    let verifier = verifier(&provider);
+    let (provider, verifier) = start();
     for (user, result) in [
         ("adult", AgeCheckResult::Passed),
         ("minor", AgeCheckResult::Failed { reason: "the minimum age is not reached" }),
@@ -96,8 +73,7 @@ async fn the_age_of_a_providers_user_decides() {
 
 #[tokio::test]
 async fn a_response_that_belongs_to_another_check_is_refused() {
-    let provider = provider();
-    let verifier = verifier(&provider);
+    let (provider, verifier) = start();
     let (mine, other) = (verifier.begin(&check()).await.unwrap(), verifier.begin(&check()).await.unwrap());
     let query = visit(&provider, &other.url, "adult").await;
     let result = verifier.result(&mine.pending, Some(&query)).await;
