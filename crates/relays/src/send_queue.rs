@@ -394,18 +394,10 @@ mod tests {
     fn a_full_queue_drops_the_oldest() {
         let now = Instant::now();
         let queue = SendQueue::new(3, 1000, Duration::from_secs(60));
-        let dropped: u64 = (0..5).map(|number| queue.push(event(number, 10, now))).sum();
-        assert_eq!(dropped, 2);
-        assert_eq!(numbers(&queue, now), [2, 3, 4]);
-        assert!(queue.is_empty());
-    }
-
-    #[test]
-    fn bytes_are_bounded_too() {
-        let now = Instant::now();
-        let queue = SendQueue::new(100, 1000, Duration::from_secs(60));
-        assert_eq!(queue.push(event(0, 600, now)), 0);
-        assert_eq!(queue.push(event(1, 600, now)), 1);
+        assert_eq!((0..5).map(|number| queue.push(event(number, 10, now))).sum::<u64>(), 2);
+        assert_eq!((numbers(&queue, now), queue.is_empty()), (vec![2, 3, 4], true));
+        // Bytes are bounded, too.
+        assert_eq!([0, 1].map(|number| queue.push(event(number, 600, now))), [0, 1]);
         assert_eq!(queue.push(event(2, 5000, now)), 2, "one that is larger than the queue is not kept either");
         assert!(queue.is_empty());
         assert_eq!(queue.push(event(3, 1000, now)), 0, "the count of bytes went back to nothing");

@@ -72,12 +72,8 @@ impl LookupContext {
 
     #[track_caller]
     fn takes(&self, event: &Event) {
-        match self.verify(event) {
-            Verdict::Message(inbound) => {
-                assert_eq!((inbound.event_id, inbound.author), (event.id, event.pubkey));
-            }
-            other => panic!("{other:?}, {:?}", self.metrics.values()),
-        }
+        let Verdict::Message(inbound) = self.verify(event) else { panic!("refused: {:?}", self.metrics.values()) };
+        assert_eq!((inbound.event_id, inbound.author), (event.id, event.pubkey));
     }
 }
 
@@ -85,14 +81,8 @@ impl LookupContext {
 fn message_is_accepted_once() {
     let context = LookupContext::new();
     let event = context.handshake("abcd");
-    match context.verify(&event) {
-        Verdict::Message(inbound) => {
-            assert!(
-                matches!(&inbound.message, WalletMessage::KeyHandshake(KeyHandshake { token, .. }) if token == "abcd")
-            );
-        }
-        other => panic!("{other:?}"),
-    }
+    let Verdict::Message(inbound) = context.verify(&event) else { panic!("refused") };
+    assert!(matches!(&inbound.message, WalletMessage::KeyHandshake(KeyHandshake { token, .. }) if token == "abcd"));
     assert!(matches!(context.verify(&event), Verdict::Known));
     assert_eq!(context.metrics.values().duplicates, 1);
     assert_eq!(context.metrics.values().verified, 1, "the second time costs no signature check");
@@ -110,7 +100,7 @@ fn simultaneous_copies_of_one_event_are_accepted_once() {
                 matches!(context.examine_text(&text), Verdict::Message(_))
             };
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(verify)).collect();
-            threads.into_iter().filter(|_| true).map(|thread| thread.join().unwrap()).filter(|taken| *taken).count()
+            threads.into_iter().map(|thread| thread.join().unwrap()).filter(|taken| *taken).count()
         });
         assert_eq!(taken, 1);
     }
@@ -151,29 +141,22 @@ fn forgeries_are_refused_and_do_not_block_the_genuine_event() {
     let genuine = context.handshake("abcd");
     let other = context.handshake("efgh");
 
-    // The right id with another content, signature, author, time, kind or tag.
-    let mut forged = genuine.clone();
-    forged.content.clone_from(&other.content);
-    context.refuses(&forged.as_json(), Refusal::Forged);
-    let mut forged = genuine.clone();
-    forged.sig = other.sig;
-    context.refuses(&forged.as_json(), Refusal::Forged);
-    let mut forged = genuine.clone();
-    forged.pubkey = Keys::generate().public_key();
-    context.refuses(&forged.as_json(), Refusal::Forged);
-    let mut forged = genuine.clone();
-    forged.created_at = (NOW - 1).into();
-    context.refuses(&forged.as_json(), Refusal::Forged);
-    let mut forged = genuine.clone();
-    forged.kind = nostr::Kind::from_u16(kind::AUTH_RESPONSE);
-    context.refuses(&forged.as_json(), Refusal::Forged);
-    let mut forged = genuine.clone();
-    forged.tags.push(nostr::Tag::public_key(Keys::generate().public_key()));
-    context.refuses(&forged.as_json(), Refusal::Forged);
-    // A genuine event under another's id.
-    let mut forged = other.clone();
-    forged.id = genuine.id;
-    context.refuses(&forged.as_json(), Refusal::Forged);
+    let forgeries: [(&str, &dyn Fn(&mut Event)); 7] = [
+        ("content", &|event| event.content.clone_from(&other.content)),
+        ("signature", &|event| event.sig = other.sig),
+        ("author", &|event| event.pubkey = Keys::generate().public_key()),
+        ("time", &|event| event.created_at = (NOW - 1).into()),
+        ("kind", &|event| event.kind = nostr::Kind::from_u16(kind::AUTH_RESPONSE)),
+        ("tag", &|event| event.tags.push(nostr::Tag::public_key(Keys::generate().public_key()))),
+        // A genuine event under another's id.
+        ("id", &|event| (event.pubkey, event.content, event.sig) = (other.pubkey, other.content.clone(), other.sig)),
+    ];
+    for (what, forge) in forgeries {
+        let mut forged = genuine.clone();
+        forge(&mut forged);
+        assert_eq!(forged.id, genuine.id, "{what}");
+        context.refuses(&forged.as_json(), Refusal::Forged);
+    }
 
     assert_eq!(context.metrics.values().verified, 0);
     context.takes(&genuine);
@@ -192,13 +175,13 @@ fn events_for_others_are_refused_without_verifying_the_signature() {
     for created_at in [NOW - 15 * 60 - 1, NOW + 15 * 60 + 1, 0, u64::MAX >> 1] {
         context.refuses(&context.seal(ours, ours, kind::KEY_HANDSHAKE, text, created_at).as_json(), Refusal::OutOfTime);
     }
-    context.refuses("{}", Refusal::Malformed);
-    context.refuses("[]", Refusal::Malformed);
-    context.refuses("1", Refusal::Malformed);
+    ["{}", "[]", "1"].iter().for_each(|text| context.refuses(text, Refusal::Malformed));
     let genuine = context.handshake("abcd").as_json();
-    context.refuses(&genuine.replace("\"sig\"", "\"gis\""), Refusal::Malformed);
-    context.refuses(&genuine.replace("\"tags\":[", "\"tags\":[[],"), Refusal::Malformed);
-    context.refuses(&genuine.replace("{\"id\"", "{\"kind\":27010,\"id\""), Refusal::Malformed);
+    for (part, other) in
+        [("\"sig\"", "\"gis\""), ("\"tags\":[", "\"tags\":[[],"), ("{\"id\"", "{\"kind\":27010,\"id\"")]
+    {
+        context.refuses(&genuine.replace(part, other), Refusal::Malformed);
+    }
     let mut clear = context.handshake("abcd");
     clear.content = "hello".into();
     context.refuses(&clear.as_json(), Refusal::Undecryptable);
@@ -236,12 +219,8 @@ fn events_for_the_main_key_are_detected_on_a_subkey() {
     let context = LookupContext::on_a_subkey();
     let text = r#"{"token":"abcd"}"#;
     let for_main = context.seal(&context.main, &context.main, kind::KEY_HANDSHAKE, text, NOW);
-    match context.verify(&for_main) {
-        Verdict::SealedToMainKey { author, event } => {
-            assert_eq!((author, event), (context.wallet.public_key(), for_main.id))
-        }
-        other => panic!("{other:?}"),
-    }
+    let Verdict::SealedToMainKey { author, event } = context.verify(&for_main) else { panic!("not noticed") };
+    assert_eq!((author, event), (context.wallet.public_key(), for_main.id));
     assert!(matches!(context.verify(&for_main), Verdict::Known), "one answer to one event");
     assert!(context.event_verifier.seen_events.is_junk(&for_main.id), "anybody can make these");
 
@@ -250,15 +229,11 @@ fn events_for_the_main_key_are_detected_on_a_subkey() {
     context.takes(&readable);
     assert!(!context.event_verifier.seen_events.is_junk(&readable.id));
     // Tagged with our subkey and not readable: a mistake, not an author who does not know the subkey.
-    context.refuses(
-        &context.seal(&context.main, &context.service, kind::KEY_HANDSHAKE, text, NOW).as_json(),
-        Refusal::Undecryptable,
-    );
+    let mistake = context.seal(&context.main, &context.service, kind::KEY_HANDSHAKE, text, NOW);
+    context.refuses(&mistake.as_json(), Refusal::Undecryptable);
     // A proof is not answered with a proof.
-    context.refuses(
-        &context.seal(&context.main, &context.main, kind::SUBKEY_PROOF, text, NOW).as_json(),
-        Refusal::Undecryptable,
-    );
+    let proof = context.seal(&context.main, &context.main, kind::SUBKEY_PROOF, text, NOW);
+    context.refuses(&proof.as_json(), Refusal::Undecryptable);
 }
 
 #[test]

@@ -135,10 +135,9 @@ mod tests {
             "name": "fiatjaf", "display_name": "Fiat Jaf", "picture": "https://pic.example/a.png?x=1",
             "about": "he\nshe 👩‍👧", "nip05": "_@Fiatjaf.com", "lud16": "x@y.z", "banner": 7, "deleted": null,
         }));
-        assert_eq!(document.name.as_deref(), Some("fiatjaf"));
+        assert_eq!((document.name.as_deref(), document.about.as_deref()), (Some("fiatjaf"), Some("he she 👩‍👧")));
         assert_eq!(document.display_name.as_deref(), Some("Fiat Jaf"));
         assert_eq!(document.picture.as_deref(), Some("https://pic.example/a.png?x=1"));
-        assert_eq!(document.about.as_deref(), Some("he she 👩‍👧"));
         assert_eq!(document.nip05.as_ref().map(Nip05::as_str), Some("_@fiatjaf.com"));
         assert!(document.bytes() > 60);
     }
@@ -183,23 +182,11 @@ mod tests {
         assert_eq!(picture("https://pic.example/\"><b>").as_deref(), Some("https://pic.example/%22%3E%3Cb%3E"));
         let long = format!("https://pic.example/{}", "a".repeat(MAX_PICTURE_BYTES));
         let grows = format!("https://pic.example/{}", "ü".repeat(900));
-        for bad in [
-            "",
-            "a.png",
-            "//pic.example/a",
-            "data:image/png;base64,AA",
-            "file:///etc/passwd",
-            "https://",
-            "ftp://a.example",
-            "https://u:p@pic.example/",
-            "https://u@pic.example/",
-            "https://pic.example/a b",
-            "https://pic.example/\u{7}",
-            "blob:https://pic.example/x",
-            &long,
-            &grows,
-        ] {
+        for bad in ["", "//pic.example/a", "data:image/png;base64,AA", "ftp://a.example", "https://", &long, &grows] {
             assert_eq!(picture(bad), None, "{bad}");
+        }
+        for bad in ["u:p@pic.example", "u@pic.example", "pic.example/a b", "pic.example/\u{7}"] {
+            assert_eq!(picture(&format!("https://{bad}")), None, "{bad}");
         }
     }
 
@@ -216,10 +203,8 @@ mod tests {
     #[test]
     fn our_profile_keeps_unknown_fields() {
         let change = ProfileChange { name: Some("usher".to_owned()), ..ProfileChange::default() };
-        let content =
-            write(Some(r#"{"name":"old","about":"old","lud16":"a@b.c","website":"https://x.example"}"#), &change);
-        let value: Value = serde_json::from_str(&content).unwrap();
-        assert_eq!(value, json!({"name": "usher", "lud16": "a@b.c", "website": "https://x.example"}));
+        let content = write(Some(r#"{"name":"old","about":"old","lud16":"a@b.c"}"#), &change);
+        assert_eq!(serde_json::from_str::<Value>(&content).unwrap(), json!({"name": "usher", "lud16": "a@b.c"}));
         assert_eq!(as_change(&content), change);
         assert_eq!(write(None, &change), r#"{"name":"usher"}"#);
         assert_eq!(write(Some("nonsense"), &change), r#"{"name":"usher"}"#);

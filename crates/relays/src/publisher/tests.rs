@@ -38,8 +38,7 @@ impl Line {
     fn exchange(&self, now: Instant) -> Exchange<'_> {
         let mut exchange = self.connect(now);
         let request = exchange.said(now);
-        assert_eq!(request.len(), 1, "the subscription comes first and alone: {request:?}");
-        assert_eq!(request[0][0], "REQ");
+        assert!(request.len() == 1 && request[0][0] == "REQ", "the subscription comes first and alone: {request:?}");
         exchange
     }
 
@@ -95,18 +94,13 @@ fn ok(id: EventId, accepted: bool, text: &str) -> String {
     serde_json::json!(["OK", id, accepted, text]).to_string()
 }
 
-fn closed(text: &str) -> String {
-    serde_json::json!(["CLOSED", "usher", text]).to_string()
-}
-
 fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
 #[test]
 fn subscription_requests_only_accepted_kinds() {
-    let line = Line::new();
-    let now = Instant::now();
+    let (line, now) = (Line::new(), Instant::now());
     let mut exchange = line.connect(now);
     let request = exchange.said(now).remove(0);
     assert_eq!(request[1], "usher");
@@ -124,8 +118,7 @@ fn subscription_requests_only_accepted_kinds() {
 
 #[test]
 fn sending_does_not_wait_for_ok() {
-    let line = Line::new();
-    let now = Instant::now();
+    let (line, now) = (Line::new(), Instant::now());
     let mut exchange = line.exchange(now);
     for number in 0..200 {
         line.queue(number, now);
@@ -137,8 +130,7 @@ fn sending_does_not_wait_for_ok() {
 
 #[test]
 fn events_that_need_authentication_are_sent_after_it() {
-    let line = Line::new();
-    let now = Instant::now();
+    let (line, now) = (Line::new(), Instant::now());
     let mut exchange = line.exchange(now);
     let _ = exchange.receive(r#"["EOSE","usher"]"#, now);
     let first = line.queue(1, now);
@@ -161,8 +153,7 @@ fn events_that_need_authentication_are_sent_after_it() {
 
 #[test]
 fn missing_challenge_does_not_block_events_forever() {
-    let line = Line::new();
-    let mut now = Instant::now();
+    let (line, mut now) = (Line::new(), Instant::now());
     let mut exchange = line.exchange(now);
     let id = line.queue(1, now);
     let mut sent = 0;
@@ -178,8 +169,7 @@ fn missing_challenge_does_not_block_events_forever() {
 
 #[test]
 fn rate_limited_events_are_sent_again_while_fresh() {
-    let line = Line::new();
-    let mut now = Instant::now();
+    let (line, mut now) = (Line::new(), Instant::now());
     let mut exchange = line.exchange(now);
     let id = line.queue(1, now);
     let made = now;
@@ -199,8 +189,7 @@ fn rate_limited_events_are_sent_again_while_fresh() {
 
 #[test]
 fn a_notice_about_a_rate_limit_slows_us_down() {
-    let line = Line::new();
-    let now = Instant::now();
+    let (line, now) = (Line::new(), Instant::now());
     let mut exchange = line.exchange(now);
     let _ = exchange.receive(r#"["NOTICE","ERROR: rate limited, slow down"]"#, now);
     line.queue(1, now);
@@ -212,8 +201,7 @@ fn a_notice_about_a_rate_limit_slows_us_down() {
 
 #[test]
 fn a_refused_event_is_shown_and_not_repeated() {
-    let line = Line::new();
-    let now = Instant::now();
+    let (line, now) = (Line::new(), Instant::now());
     let mut exchange = line.exchange(now);
     let id = line.queue(1, now);
     exchange.said(now);
@@ -229,8 +217,7 @@ fn a_refused_event_is_shown_and_not_repeated() {
 
 #[test]
 fn possibly_lost_events_are_resent_after_a_reconnection() {
-    let line = Line::new();
-    let now = Instant::now();
+    let (line, now) = (Line::new(), Instant::now());
     let mut exchange = line.exchange(now);
     let old = line.queue(1, now);
     exchange.said(now);
@@ -250,12 +237,11 @@ fn possibly_lost_events_are_resent_after_a_reconnection() {
 
 #[test]
 fn refused_subscription_is_shown_until_it_is_served() {
-    let line = Line::new();
-    let now = Instant::now();
+    let (line, now) = (Line::new(), Instant::now());
     let mut exchange = line.exchange(now);
     let _ = exchange.receive(r#"["EOSE","usher"]"#, now);
     assert!(line.handle.status().subscribed);
-    let _ = exchange.receive(&closed("error: shutting down"), now);
+    let _ = exchange.receive(r#"["CLOSED","usher","error: shutting down"]"#, now);
     assert!(!line.handle.status().subscribed);
     assert_eq!(line.refusal().unwrap(), "subscription: error: shutting down");
     let due = exchange.tick(now).unwrap();

@@ -77,24 +77,10 @@ fn opened_once_and_closed_when_no_longer_needed() {
     fixture.relays_in_use.expire(UnixMillis(LATER.plus(GRACE).0 + 1), GRACE);
     assert_eq!(fixture.open(), ["b"]);
     assert!(first.handles[0].close.is_cancelled() && !first.handles[1].close.is_cancelled());
-}
-
-#[test]
-fn earlier_end_does_not_shorten_a_later_one() {
-    let mut fixture = Fixture::new(4, 64);
-    fixture.use_for(user(), &["a"], LATER, NOW);
-    fixture.use_for(user(), &["a"], NOW, NOW);
-    fixture.relays_in_use.expire(LATER, Duration::ZERO);
-    assert_eq!(fixture.open(), ["a"]);
-}
-
-#[test]
-fn the_operators_relays_are_not_opened_twice() {
-    let mut fixture = Fixture::new(4, 64);
-    fixture.configure("ours");
-    let used = fixture.use_for(user(), &["ours", "a"], LATER, NOW);
-    assert_eq!(names(&used.handles), ["a"]);
-    assert_eq!(used.refused, 0);
+    // An earlier end does not shorten a later one.
+    fixture.use_for(user(), &["b"], NOW, NOW);
+    fixture.relays_in_use.expire(LATER.plus(GRACE), Duration::ZERO);
+    assert_eq!(fixture.open(), ["b"]);
 }
 
 #[test]
@@ -102,7 +88,8 @@ fn configured_relays_can_be_added_and_removed() {
     let mut fixture = Fixture::new(4, 64);
     let handle = fixture.configure("ours");
     assert!(!fixture.relays_in_use.add(&handle), "once");
-    let used = fixture.use_for(user(), &["a"], LATER, NOW);
+    let used = fixture.use_for(user(), &["ours", "a"], LATER, NOW);
+    assert_eq!((names(&used.handles), used.refused), (vec!["a".to_owned()], 0), "ours is not opened twice");
     fixture.configure("a");
     assert!(!used.handles[0].close.is_cancelled(), "the user's connection lives on until the new one is there");
     assert_eq!(names(&fixture.relays_in_use.configured()), ["ours", "a"]);
@@ -128,6 +115,8 @@ fn relays_per_user_are_limited() {
         fixture.use_for(greedy, &[&name.to_string()], LATER, NOW);
         assert!(fixture.open().len() <= 3);
     }
+    let used = Fixture::new(4, 0).use_for(user(), &["a", "b"], LATER, NOW);
+    assert_eq!((used.handles.len(), used.opened.len(), used.refused), (0, 0, 2), "where users' relays are not used");
 }
 
 #[test]
@@ -253,13 +242,6 @@ fn connection_attempts_to_a_dead_host_are_limited() {
     assert!((32..40).contains(&opened), "{opened}");
     assert_eq!(fixture.open().len(), 3);
     assert_eq!(fixture.use_for(user(), &["other"], LATER, NOW).opened.len(), 1);
-}
-
-#[test]
-fn limit_of_zero_refuses_user_relays() {
-    let mut fixture = Fixture::new(4, 0);
-    let used = fixture.use_for(user(), &["a", "b"], LATER, NOW);
-    assert_eq!((used.handles.len(), used.opened.len(), used.refused), (0, 0, 2));
 }
 
 #[test]

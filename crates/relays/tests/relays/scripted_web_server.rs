@@ -6,7 +6,6 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rustls::ClientConfig;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio_rustls::TlsAcceptor;
 use usher_test_tools::{TcpServer, self_signed, trusting};
 
 /// The response, piece by piece, with a pause after each.
@@ -16,41 +15,33 @@ type Script = Arc<dyn Fn(&str) -> Said + Send + Sync>;
 
 /// A web server on a free port of loopback.
 pub(crate) struct Web {
-    pub(crate) port: u16,
+    server: TcpServer,
     /// The requested paths, in order; an empty one for each connection without a request.
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
-    _server: TcpServer,
 }
 
 impl Web {
-    /// Speaks HTTP.
-    pub(crate) async fn plain(script: impl Fn(&str) -> Said + Send + Sync + 'static) -> Self {
-        Self::start(None, Arc::new(script)).await
-    }
-
-    /// Speaks HTTPS; also returns what a client needs to trust it.
-    pub(crate) async fn secure(script: impl Fn(&str) -> Said + Send + Sync + 'static) -> (Self, Arc<ClientConfig>) {
+    /// Also returns what a client needs to trust it, if it speaks HTTPS.
+    pub(crate) async fn start(
+        is_secure: bool,
+        script: impl Fn(&str) -> Said + Send + Sync + 'static,
+    ) -> (Self, Arc<ClientConfig>) {
         let (acceptor, certificate) = self_signed("localhost");
-        (Self::start(Some(acceptor), Arc::new(script)).await, trusting(certificate))
-    }
-
-    async fn start(tls: Option<TlsAcceptor>, script: Script) -> Self {
-        let asked = Arc::<Mutex<Vec<String>>>::default();
+        let (script, asked): (Script, _) = (Arc::new(script), Arc::<Mutex<Vec<String>>>::default());
         let noting = Arc::clone(&asked);
         let server = TcpServer::start(move |stream| {
-            let (tls, script, asked) = (tls.clone(), Arc::clone(&script), Arc::clone(&noting));
+            let (tls, script, asked) = (acceptor.clone(), Arc::clone(&script), Arc::clone(&noting));
             async move {
-                match tls {
-                    None => serve(stream, &script, &asked).await,
-                    Some(tls) => match tls.accept(stream).await {
-                        Ok(stream) => serve(stream, &script, &asked).await,
-                        Err(_) => asked.lock().push(String::new()),
-                    },
+                if !is_secure {
+                    return serve(stream, &script, &asked).await;
+                }
+                match tls.accept(stream).await {
+                    Ok(stream) => serve(stream, &script, &asked).await,
+                    Err(_) => asked.lock().push(String::new()),
                 }
             }
         });
-        let server = server.await;
-        Self { port: server.port(), asked, _server: server }
+        (Self { server: server.await, asked }, trusting(certificate))
     }
 
     /// The number of requests.
@@ -60,7 +51,7 @@ impl Web {
 
     /// An identifier at this server.
     pub(crate) fn identifier(&self, name: &str) -> String {
-        format!("{name}@localhost:{}", self.port)
+        format!("{name}@localhost:{}", self.server.port())
     }
 }
 
@@ -70,10 +61,7 @@ async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, script: &Script,
     while !head.ends_with(b"\r\n\r\n") {
         match stream.read(&mut byte).await {
             Ok(1) if head.len() < 16 * 1024 && !head.starts_with(&[0x16]) => head.extend_from_slice(&byte),
-            _ => {
-                asked.lock().push(String::new());
-                return;
-            }
+            _ => return asked.lock().push(String::new()),
         }
     }
     let head = String::from_utf8_lossy(&head).into_owned();

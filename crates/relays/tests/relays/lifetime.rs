@@ -1,24 +1,23 @@
-//! Starting, stopping, adding and removing relays, and idling.
+//! Starting, stopping, adding and removing relays.
 
 use usher_engine::ports::Messenger as _;
-use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_faults::relay::Quirks;
 use usher_protocol::Keys;
 
-use crate::fixture::{DEADLINE, Service, Wallet, address, approval, eventually};
+use crate::fixture::{DEADLINE, Plan, Service, Wallet, address, eventually, quirky, relay};
+use crate::wallet::approval;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn relays_are_added_and_removed_without_a_gap() {
-    let first = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let second = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let mut service = Service::start(&[first.url()]);
-    service.subscribed_at(first.url()).await;
+    let (first, second) = (relay().await, relay().await);
+    let mut service = Service::at(&[first.url()]).await;
     assert_eq!(service.pool.relays(), [first.url()]);
 
     assert!(service.pool.add(address(second.url()), false));
     assert!(!service.pool.add(address(second.url()), false), "it is there");
     service.subscribed_at(second.url()).await;
     assert_eq!(service.pool.relays(), [first.url(), second.url()]);
-    let wallet = Wallet::connect(&[second.url()]).await;
+    let wallet = Wallet::connect(second.url()).await;
     service.ask(&wallet.key(), "added");
     assert_eq!(service.next_answer().await, "added");
 
@@ -35,34 +34,29 @@ async fn relays_are_added_and_removed_without_a_gap() {
     // And back again.
     assert!(service.pool.add(address(first.url()), false));
     service.subscribed_at(first.url()).await;
-    service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn received_message_survives_the_removal_of_its_relay() {
-    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let keys = Keys::generate();
-    let identity = usher_relays::Identity::of_main_key(keys.clone());
-    let options = usher_relays::RelayOptions::new(identity, vec![address(relay.url())]);
-    let mut service = Service::start_from(options, keys, 1);
-    service.subscribed_at(relay.url()).await;
+    let relay = relay().await;
+    let mut plan = Plan::new(&[relay.url()]);
+    plan.inbox = 1;
+    let mut service = plan.serve().await;
     let wallet = Keys::generate();
     relay.inject(approval(&wallet, &service.key(), "first"));
     relay.inject(approval(&wallet, &service.key(), "second"));
     eventually("both examined", || service.pool.metrics().verified == 2).await;
     service.pool.remove(&address(relay.url()));
     relay.wait_for(DEADLINE, |metrics| metrics.open_connections == 0).await.unwrap();
-    assert_eq!(service.next_answer().await, "first");
-    assert_eq!(service.next_answer().await, "second");
-    service.stop().await;
+    assert_eq!([service.next_answer().await, service.next_answer().await], ["first", "second"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stopping_sends_what_is_queued_and_ends_every_task() {
-    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let hanging = QuirkyRelay::start(Quirks { stop_reading: true, ..Quirks::default() }).await.unwrap();
-    let silent = QuirkyRelay::start(Quirks { accept_tcp_only: true, ..Quirks::default() }).await.unwrap();
-    let service = Service::start(&[relay.url(), hanging.url(), silent.url(), "ws://127.0.0.1:9"]);
+    let relay = relay().await;
+    let hanging = quirky(Quirks { stop_reading: true, ..Quirks::default() }).await;
+    let silent = quirky(Quirks { accept_tcp_only: true, ..Quirks::default() }).await;
+    let service = Plan::new(&[relay.url(), hanging.url(), silent.url(), "ws://127.0.0.1:9"]).start().await;
     service.subscribed_at(relay.url()).await;
     let wallet = Keys::generate().public_key();
     for number in 0..100 {
@@ -75,9 +69,8 @@ async fn stopping_sends_what_is_queued_and_ends_every_task() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn relays_are_closed_when_the_engine_has_ended() {
-    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let mut service = Service::start(&[relay.url()]);
-    service.subscribed_at(relay.url()).await;
+    let relay = relay().await;
+    let mut service = Service::at(&[relay.url()]).await;
     service.inbox.close();
     relay.inject(approval(&Keys::generate(), &service.key(), "nobody"));
     relay.wait_for(DEADLINE, |metrics| metrics.open_connections == 0).await.unwrap();

@@ -7,14 +7,12 @@ use std::time::Duration;
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::io::AsyncWriteExt as _;
 use tokio_tungstenite::tungstenite::Message;
-use usher_engine::ports::Messenger as _;
 use usher_protocol::Keys;
 use usher_test_tools::TcpServer;
 
-use crate::fixture::{Service, eventually};
+use crate::fixture::{Service, now};
 
-/// A relay that completes the handshake, serves the subscription, and then sends these bytes repeatedly, as fast as
-/// possible.
+/// A relay that serves the subscription, and then sends bytes as fast as possible.
 struct Hostile {
     url: String,
     sent: Arc<AtomicU64>,
@@ -67,7 +65,7 @@ fn text(payload: &str) -> Vec<u8> {
 fn floods() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let zeros = "0".repeat(64);
     let event = |content: &str| {
-        let now = crate::fixture::now().secs();
+        let now = now().secs();
         text(&format!(
             r#"["EVENT","usher",{{"id":"{zeros}","pubkey":"{zeros}","created_at":{now},"kind":27001,"tags":[],"content":"{content}","sig":""}}]"#
         ))
@@ -95,25 +93,19 @@ fn floods() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     ]
 }
 
-fn letter_to(service: &Service, url: &str) -> usher_engine::ports::OutgoingMessage {
-    let mut message = service.message(&Keys::generate().public_key(), "x");
-    message.relays = vec![url.to_owned()];
-    message
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn flooding_user_relay_is_disconnected() {
     for (name, head, tail) in floods() {
         let hostile = Hostile::start(head, tail).await;
         let service = Service::start_with(&[], |options| {
-            options.allow_private = true;
             options.connection.reconnect_longest = Duration::from_secs(3600);
             // However slow this machine is at the moment.
             options.limits.user_relay_useless = 200;
             options.limits.user_relay_useless_per_second = 1;
-        });
-        service.pool.send(&letter_to(&service, &hostile.url));
-        eventually(name, || format!("{:?}", service.status_of(&hostile.url).state).contains("floods us")).await;
+        })
+        .await;
+        service.ask_at(&Keys::generate().public_key(), "x", &[&hostile.url]);
+        service.until(name, &hostile.url, "floods us").await;
         // This includes the system's buffers on both sides.
         let sent = hostile.sent.load(Ordering::Relaxed);
         assert!(sent < 128 * 1024 * 1024, "{name}: {sent} bytes were taken");
@@ -126,15 +118,15 @@ async fn flooding_user_relay_is_disconnected() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn service_relay_that_sends_only_frames_is_disconnected() {
-    for (name, head, tail) in
-        floods().into_iter().filter(|(name, ..)| name.contains("continuations") || *name == "pings")
-    {
+    let of_frames = |name: &str| name.contains("continuations") || name == "pings";
+    for (name, head, tail) in floods().into_iter().filter(|(name, ..)| of_frames(name)) {
         let hostile = Hostile::start(head, tail).await;
         let service = Service::start_with(&[&hostile.url], |options| {
             options.connection.reconnect_longest = Duration::from_secs(3600);
             options.limits.frame_bytes = 512 * 1024;
-        });
-        eventually(name, || format!("{:?}", service.status_of(&hostile.url).state).contains("floods us")).await;
+        })
+        .await;
+        service.until(name, &hostile.url, "floods us").await;
         service.stop().await;
     }
 }
@@ -153,11 +145,9 @@ async fn endless_message_ends_the_connection() {
     })
     .await;
     let url = format!("ws://{}", server.address());
-    let service = Service::start_with(&[], |options| {
-        options.allow_private = true;
-        options.connection.message_within = Duration::from_secs(1);
-    });
-    service.pool.send(&letter_to(&service, &url));
-    eventually("left", || format!("{:?}", service.status_of(&url).state).contains("took too long to arrive")).await;
+    let within = Duration::from_secs(1);
+    let service = Service::start_with(&[], |options| options.connection.message_within = within).await;
+    service.ask_at(&Keys::generate().public_key(), "x", &[&url]);
+    service.until("left", &url, "took too long to arrive").await;
     service.stop().await;
 }
