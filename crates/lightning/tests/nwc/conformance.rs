@@ -6,10 +6,8 @@ use async_trait::async_trait;
 use usher_engine::ports::{Lightning, LightningNotification};
 use usher_engine::testing::lightning_conformance::{LightningHarness, run};
 use usher_protocol::bolt11::Invoice;
-use usher_sandbox::lightning::{InvoiceTerms, LightningNetwork};
 
-use crate::backend_under_test::BackendHandle;
-use crate::fixture::Fixture;
+use crate::fixture::{BackendHandle, Fixture};
 
 /// More than the rules move, in millisats.
 const WEALTH: u64 = 100_000_000;
@@ -38,7 +36,7 @@ impl LightningHarness for Harness {
 
     fn external_invoice(&self, amount: u64) -> Invoice {
         self.0.service.set(|behaviour| behaviour.holds_payments = false);
-        self.0.user.make_invoice(&InvoiceTerms::of(amount)).unwrap()
+        self.0.external_invoice(amount)
     }
 
     fn hold_invoice(&self, amount: u64) -> Invoice {
@@ -55,13 +53,13 @@ impl LightningHarness for Harness {
     }
 
     fn times_paid(&self, invoice: &Invoice) -> u32 {
-        self.0.network.executed(invoice.payment_hash())
+        self.0.times_paid(invoice)
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_nwc_backend_keeps_the_rules_of_every_backend() {
-    let fixture = Fixture::set_in(LightningNetwork::new(), |_| {}).await;
+    let fixture = Fixture::set().await;
     fixture.shop.grant(WEALTH);
     fixture.user.grant(WEALTH);
     run(&mut Harness(fixture)).await;

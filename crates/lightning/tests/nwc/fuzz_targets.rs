@@ -19,18 +19,9 @@ fn target(name: &str) -> targets::Target {
 fn transaction(direction: &str, state: &str) -> Value {
     let preimage = Preimage::from_bytes(targets::PREIMAGE);
     json!({
-        "type": direction,
-        "state": state,
-        "invoice": "lnbcrt1…",
-        "description": "two teas",
-        "preimage": preimage.to_hex(),
-        "payment_hash": preimage.payment_hash().to_string(),
-        "amount": 1_000,
-        "fees_paid": 2,
-        "created_at": 1_700_000_000,
-        "expires_at": 1_700_003_600,
-        "settled_at": 1_700_000_060,
-        "metadata": {},
+        "type": direction, "state": state, "invoice": "lnbcrt1…", "description": "two teas", "metadata": {},
+        "preimage": preimage.to_hex(), "payment_hash": preimage.payment_hash().to_string(), "amount": 1_000,
+        "fees_paid": 2, "created_at": 1_700_000_000, "expires_at": 1_700_003_600, "settled_at": 1_700_000_060,
     })
 }
 

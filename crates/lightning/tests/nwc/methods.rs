@@ -3,17 +3,13 @@
 use std::sync::Arc;
 
 use nostr::{Event, Timestamp};
-use usher_engine::ports::{
-    InvoiceStatus, Lightning as _, LightningNotification, LookupCoverage, OutgoingPaymentStatus, Settlement,
-};
+use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotification, OutgoingPaymentStatus, Settlement};
 use usher_faults::lightning::Behaviour;
 use usher_protocol::bolt11::Network;
-use usher_protocol::message::Preimage;
 use usher_sandbox::clock::UnixClock;
 use usher_sandbox::lightning::{Encryptions, LightningNetwork, Method};
 
-use crate::backend_under_test::{LONG, wanted, within};
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, LONG, UNKNOWN, hash, wanted, within};
 
 const REQUEST: u16 = 23_194;
 
@@ -30,34 +26,31 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
     assert_eq!((made.amount(), made.description()), (Some(7_000), Some("two teas, très chaud")));
     assert_eq!(made.network(), Network::Regtest);
     assert!(made.expires_at().abs_diff(within(600)) < 30);
-    let hash = made.payment_hash();
-    assert_eq!(wallet.look_up_invoice(hash).await, Ok(InvoiceStatus::Open));
+    let invoiced = made.payment_hash();
+    assert_eq!(wallet.look_up_invoice(invoiced).await, Ok(InvoiceStatus::Open));
     let paid = fixture.user.pay(made.as_str(), None).unwrap();
     let settlement = Settlement { amount: Some(7_000), skimmed_fee: 0, fees_paid: 0, preimage: Some(paid.preimage) };
-    assert_eq!(wallet.look_up_invoice(hash).await, Ok(InvoiceStatus::Settled(settlement.clone())));
+    assert_eq!(wallet.look_up_invoice(invoiced).await, Ok(InvoiceStatus::Settled(settlement.clone())));
     if fixture.service.behaviour().notifications {
-        assert_eq!(fixture.client.settled().await, (hash, settlement));
+        assert_eq!(fixture.client.settled().await, (invoiced, settlement));
     }
     let cancelled = fixture.client.invoice(1_000).await.payment_hash();
     assert!(fixture.shop.cancel_invoice(cancelled));
     assert_eq!(wallet.look_up_invoice(cancelled).await, Ok(InvoiceStatus::Dead));
-    let nobodys = Preimage::from_bytes([9; 32]).payment_hash();
-    assert_eq!(wallet.look_up_invoice(nobodys).await, Ok(InvoiceStatus::Unknown));
-    assert_eq!(wallet.look_up_payment(nobodys, None).await, Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)));
+    assert_eq!(wallet.look_up_invoice(hash()).await, Ok(InvoiceStatus::Unknown));
+    assert_eq!(wallet.look_up_payment(hash(), None).await, UNKNOWN);
 
     let invoice = fixture.external_invoice(2_000);
     let paid = fixture.pay(&invoice, 60).await.unwrap();
     assert_eq!((paid.preimage.payment_hash(), paid.fees_paid), (invoice.payment_hash(), Some(2)));
-    assert_eq!(
-        wallet.look_up_payment(invoice.payment_hash(), None).await,
-        Ok(OutgoingPaymentStatus::Paid(paid.clone()))
-    );
+    let found = wallet.look_up_payment(invoice.payment_hash(), None).await;
+    assert_eq!(found, Ok(OutgoingPaymentStatus::Paid(paid.clone())));
     if fixture.service.behaviour().notifications {
         assert_eq!(fixture.client.notification().await, LightningNotification::Sent(invoice.payment_hash(), paid));
     }
     // An invoice of ours that was paid needs no payment of ours.
-    let own = wallet.look_up_payment(hash, None).await;
-    assert!(matches!(&own, Ok(OutgoingPaymentStatus::Paid(paid)) if paid.preimage.payment_hash() == hash), "{own:?}");
+    let own = wallet.look_up_payment(invoiced, None).await;
+    assert!(matches!(&own, Ok(OutgoingPaymentStatus::Paid(it)) if it.preimage.payment_hash() == invoiced), "{own:?}");
 
     let info = wallet.info().await.unwrap();
     assert_eq!((info.alias.as_deref(), info.network), (Some("shop"), Some(Network::Regtest)));
@@ -91,24 +84,22 @@ async fn every_encryption() {
 #[tokio::test]
 async fn a_later_announcement_applies_from_then_on() {
     let fixture = Fixture::set_with(|behaviour| behaviour.announces = false).await;
-    fixture.client.invoice(1_000).await;
-    assert!(!fixture.client.backend.status().sends_notifications);
-    fixture.service.set(|behaviour| behaviour.announces = true);
-    fixture.client.until_status(|status| status.sends_notifications).await;
-    fixture.client.invoice(1_000).await;
+    let (service, client) = (&fixture.service, &fixture.client);
+    client.invoice(1_000).await;
+    assert!(!client.backend.status().sends_notifications);
+    service.set(|behaviour| behaviour.announces = true);
+    client.until_status(|status| status.sends_notifications).await;
+    client.invoice(1_000).await;
     let asked = fixture.relay.seen().into_iter().filter(|event| event.kind.as_u16() == REQUEST);
     let schemes: Vec<bool> = asked.map(|event| tag(&event, "encryption").is_some()).collect();
     assert_eq!(schemes, [false, true]);
-    // A second announcement replaces the first.
-    fixture.service.set(|behaviour| behaviour.notifications = false);
-    fixture.client.until_status(|status| !status.sends_notifications).await;
-    // Encrypted in one way only, whatever it was before.
+    // Another announcement replaces it. Encrypted in one way only, whatever it was before.
     for encryptions in [Encryptions::Nip04, Encryptions::Nip44, Encryptions::Both] {
-        fixture.service.set(|behaviour| (behaviour.encryptions, behaviour.notifications) = (encryptions, true));
-        fixture.client.until_status(|status| status.sends_notifications).await;
-        fixture.client.invoice(1_000).await;
-        fixture.service.set(|behaviour| behaviour.notifications = false);
-        fixture.client.until_status(|status| !status.sends_notifications).await;
+        service.set(|behaviour| behaviour.notifications = false);
+        client.until_status(|status| !status.sends_notifications).await;
+        service.set(|behaviour| (behaviour.encryptions, behaviour.notifications) = (encryptions, true));
+        client.until_status(|status| status.sends_notifications).await;
+        client.invoice(1_000).await;
     }
 }
 
@@ -131,9 +122,7 @@ async fn a_wallet_without_balance_or_name() {
 async fn a_wallet_whose_clock_is_minutes_behind() {
     let behind = UnixClock(Arc::new(|| Timestamp::now().as_secs() - 300));
     let mut fixture = Fixture::set_in(LightningNetwork::with_clock(behind), |_| {}).await;
-    let made = fixture.client.invoice(1_000).await;
-    fixture.user.pay(made.as_str(), None).unwrap();
-    assert_eq!(fixture.client.settled().await.0, made.payment_hash());
+    fixture.receives().await;
 }
 
 #[tokio::test]

@@ -10,8 +10,7 @@ use nwc::prelude::{
 use usher_protocol::bolt11::Invoice;
 use usher_sandbox::lightning::InvoiceTerms;
 
-use crate::backend_under_test::LONG;
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, LONG};
 
 #[tokio::test]
 async fn all_methods_work_with_the_nwc_crate() {
@@ -33,7 +32,7 @@ async fn all_methods_work_with_the_nwc_crate() {
     let found = client.lookup_invoice(by_hash(made.payment_hash)).await.unwrap();
     assert_eq!((found.state, found.amount), (Some(TransactionState::Settled), 7_000));
 
-    let theirs = fixture.user.make_invoice(&InvoiceTerms::of(2_000)).unwrap();
+    let theirs = fixture.external_invoice(2_000);
     let paid = client.pay_invoice(PayInvoiceRequest::new(theirs.as_str())).await.unwrap();
     assert_eq!((paid.preimage.len(), paid.fees_paid), (64, Some(2)));
     let found = client.lookup_invoice(by_hash(Some(theirs.payment_hash().to_string()))).await.unwrap();
@@ -48,7 +47,7 @@ async fn all_methods_work_with_the_nwc_crate() {
     };
     assert_eq!(client.list_transactions(wanted).await.unwrap().len(), 2);
     assert!(client.pay_invoice(PayInvoiceRequest::new(theirs.as_str())).await.is_err());
-    assert_eq!(fixture.network.executed(theirs.payment_hash()), 1);
+    assert_eq!(fixture.times_paid(&theirs), 1);
 
     client.subscribe_to_notifications().await.unwrap();
     let told = client.handle_notifications(async |notification| {

@@ -4,82 +4,49 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use usher_engine::ports::{
-    Clock as _, InvoiceStatus, Lightning as _, LightningError, LookupCoverage, OutgoingPaymentStatus, SystemClock,
-};
+use tokio::io::AsyncWriteExt as _;
+use tokio::time::timeout;
+use usher_engine::ports::{Clock as _, InvoiceStatus, Lightning as _, LightningError, SystemClock};
 use usher_engine::testing::ManualClock;
-use usher_faults::lightning::{CallBehaviour, FaultyNwcService, LookupLie};
-use usher_faults::relay::{Quirks, QuirkyRelay};
-use usher_protocol::message::Preimage;
-use usher_sandbox::lightning::{InvoiceTerms, LightningNetwork, Method};
+use usher_faults::lightning::{CallBehaviour, LookupLie};
+use usher_protocol::bolt11::Invoice;
+use usher_sandbox::lightning::Method;
 
-use crate::backend_under_test::{BackendHandle, LONG, QUIET, wanted, within};
-use crate::fixture::{Fixture, SOON};
-use crate::scripted_wallet::{NOTIFICATION, ScriptedWallet};
+use crate::fixture::{
+    BackendHandle, Fixture, LONG, QUIET, SOON, UNKNOWN, foreign_invoice, hash, is_unknown, wanted, within,
+};
+use crate::scripted_wallet::ScriptedWallet;
 
-fn is_unknown<T: std::fmt::Debug>(result: Result<T, LightningError>) {
-    assert!(matches!(result, Err(LightningError::Unknown(_))), "{result:?}");
-}
-
-/// A relay that was stopped, so that nothing listens on its port.
-async fn gone() -> (u16, String) {
-    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let gone = (relay.port(), relay.url().to_owned());
-    relay.stop().await;
-    gone
-}
-
-#[tokio::test]
-async fn a_request_reported_as_not_sent_is_never_sent() {
-    let (port, url) = gone().await;
-    let network = LightningNetwork::new();
-    let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 0));
-    let service = FaultyNwcService::start(&shop, &[&url]).await;
-    let client = BackendHandle::start(&service.url());
-    let invoice = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
-    let hash = invoice.payment_hash();
-    // All at once: each waits for a connection for a while.
-    let wallet = Arc::clone(&client.backend);
-    let wish = wanted(1);
+/// How each request ends, made at once: `None` if it is answered.
+async fn of_all_requests(client: &BackendHandle, invoice: &Invoice, secs: u64) -> [Option<LightningError>; 5] {
+    let (wallet, hash, wish) = (&client.backend, invoice.payment_hash(), wanted(1));
     let (paid, made, invoice, payment, info) = tokio::join!(
-        client.pay(&invoice, within(60)),
+        client.pay(invoice, within(secs)),
         wallet.make_invoice(&wish),
         wallet.look_up_invoice(hash),
         wallet.look_up_payment(hash, None),
         wallet.info(),
     );
-    assert_eq!(paid, Err(LightningError::NotSent));
-    assert_eq!(made, Err(LightningError::NotSent));
-    assert_eq!((invoice, payment), (Err(LightningError::NotSent), Err(LightningError::NotSent)));
-    assert_eq!(info, Err(LightningError::NotSent));
-    assert!(!wallet.status().connected);
-
-    let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
-    relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are there");
-    client.until(true).await;
-    assert_eq!(wallet.look_up_payment(hash, None).await, Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)));
-    assert_eq!(service.metrics().total(), 1, "this look-up and nothing that was asked before");
-    assert_eq!((user.balance(), shop.balance()), (0, 10_000));
+    [paid.err(), made.err(), invoice.err(), payment.err(), info.err()]
 }
 
 #[tokio::test]
-async fn a_request_that_was_given_up_is_not_sent() {
-    let (port, url) = gone().await;
-    let network = LightningNetwork::new();
-    let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 0));
-    let service = FaultyNwcService::start(&shop, &[&url]).await;
-    let client = BackendHandle::start(&service.url());
-    let invoice = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
-    let asked = tokio::time::timeout(Duration::from_millis(50), client.pay(&invoice, within(60))).await;
-    assert!(asked.is_err(), "{asked:?}");
-    let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
-    relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are there");
-    client.until(true).await;
-    assert_eq!(
-        client.backend.look_up_payment(invoice.payment_hash(), None).await,
-        Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None))
-    );
-    assert_eq!(service.metrics().total(), 1);
+async fn a_request_reported_as_not_sent_or_given_up_is_never_sent() {
+    let mut fixture = Fixture::without_relay().await;
+    let invoice = fixture.external_invoice(1_000);
+    // Each waits for a connection for a while.
+    let given_up = timeout(Duration::from_millis(50), fixture.pay(&invoice, 60)).await;
+    assert!(given_up.is_err(), "{given_up:?}");
+    for refused in of_all_requests(&fixture.client, &invoice, 60).await {
+        assert_eq!(refused, Some(LightningError::NotSent));
+    }
+    assert!(!fixture.client.backend.status().connected);
+
+    fixture.start_relay().await;
+    fixture.until_both_hear().await;
+    assert_eq!(fixture.client.backend.look_up_payment(invoice.payment_hash(), None).await, UNKNOWN);
+    assert_eq!(fixture.service.metrics().total(), 1, "this look-up and nothing that was asked before");
+    assert_eq!(fixture.shop.balance(), Fixture::SHOP);
 }
 
 #[tokio::test]
@@ -97,32 +64,19 @@ async fn an_expired_request_is_not_sent() {
 #[tokio::test]
 async fn a_wallet_that_is_away_may_have_paid() {
     let fixture = Fixture::set().await;
-    let client = BackendHandle::start_with(&fixture.service.url(), Duration::from_millis(500));
+    let patience = Duration::from_millis(500);
+    let client = BackendHandle::start_with(&fixture.service.url(), |options| options.patience = patience);
     client.until(true).await;
     client.backend.info().await.unwrap();
     fixture.service.stop().await;
     let invoice = fixture.external_invoice(1_000);
-    let hash = invoice.payment_hash();
-    let wish = wanted(1);
-    let (paid, made, invoice, payment, info) = tokio::join!(
-        client.pay(&invoice, within(2)),
-        client.backend.make_invoice(&wish),
-        client.backend.look_up_invoice(hash),
-        client.backend.look_up_payment(hash, None),
-        client.backend.info(),
-    );
-    is_unknown(paid);
-    is_unknown(made);
-    is_unknown(invoice);
-    is_unknown(payment);
-    is_unknown(info);
+    for unknown in of_all_requests(&client, &invoice, 2).await {
+        assert!(matches!(unknown, Some(LightningError::Unknown(_))), "{unknown:?}");
+    }
     assert!(client.backend.status().connected, "its relay is there");
     fixture.service.start_again().await;
     fixture.service.ready(LONG).await.unwrap();
-    assert_eq!(
-        fixture.client.backend.look_up_payment(hash, None).await,
-        Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None))
-    );
+    assert_eq!(fixture.client.backend.look_up_payment(invoice.payment_hash(), None).await, UNKNOWN);
     assert_eq!(fixture.asked_to_pay().await, 0);
 }
 
@@ -135,12 +89,8 @@ async fn a_payment_whose_response_is_lost_is_found_by_a_look_up() {
     .await;
     let invoice = fixture.external_invoice(1_000);
     let paid = fixture.pay(&invoice, 60).await.unwrap();
-    assert_eq!(
-        fixture.client.backend.look_up_payment(invoice.payment_hash(), None).await,
-        Ok(OutgoingPaymentStatus::Paid(paid.clone()))
-    );
     assert_eq!(paid.preimage.payment_hash(), invoice.payment_hash());
-    assert_eq!((fixture.network.executed(invoice.payment_hash()), fixture.asked_to_pay().await), (1, 1));
+    assert_eq!((fixture.times_paid(&invoice), fixture.asked_to_pay().await), (1, 1));
 }
 
 #[tokio::test]
@@ -157,8 +107,7 @@ async fn a_late_response_is_neither_confused_nor_lost() {
     assert_eq!(fixture.service.release(), 1);
     let paid = fixture.pay(&next, 60).await.unwrap();
     assert_eq!(paid.preimage.payment_hash(), next.payment_hash(), "the answer to this request, not to the other");
-    let (hash, paid) = fixture.client.sent().await;
-    assert_eq!((hash, paid.preimage.payment_hash()), (invoice.payment_hash(), invoice.payment_hash()));
+    assert_eq!(fixture.client.sent().await, (invoice.payment_hash(), invoice.payment_hash()));
     fixture.client.quiet().await;
 }
 
@@ -170,29 +119,20 @@ async fn a_request_kept_by_the_relay_expires() {
     is_unknown(fixture.pay(&invoice, SOON).await);
     fixture.relay.set(|quirks| quirks.stop_reading = false);
     fixture.relay.wait_for(LONG, |metrics| metrics.events_of(23_194) >= 1).await.expect("read after all");
-    assert_eq!(
-        fixture.client.backend.look_up_payment(invoice.payment_hash(), None).await,
-        Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None))
-    );
-    assert_eq!(fixture.network.executed(invoice.payment_hash()), 0);
+    assert_eq!(fixture.client.backend.look_up_payment(invoice.payment_hash(), None).await, UNKNOWN);
+    assert_eq!(fixture.times_paid(&invoice), 0);
 }
 
 #[tokio::test]
 async fn a_look_up_lost_with_its_relay_is_sent_again() {
-    let scripted = ScriptedWallet::start().await;
-    let client = BackendHandle::start(&scripted.url());
-    let mut wire = scripted.subscribed().await;
-    client.until(true).await;
-    let hash = Preimage::from_bytes([4; 32]).payment_hash();
+    let (scripted, client, mut wire) = ScriptedWallet::connected().await;
     let gone = async {
         let request = wire.request().await;
         drop(wire);
-        let mut wire = scripted.subscribed().await;
-        let next = wire.request().await;
+        let next = scripted.subscribed().await.answer_pending().await;
         assert_eq!(next.event.id, request.event.id, "the same request");
-        wire.answer(&next, &serde_json::json!({"state": "pending"})).await;
     };
-    let (found, ()) = tokio::join!(client.backend.look_up_invoice(hash), gone);
+    let (found, ()) = tokio::join!(client.backend.look_up_invoice(hash()), gone);
     assert_eq!(found, Ok(InvoiceStatus::Open));
 }
 
@@ -200,59 +140,40 @@ async fn a_look_up_lost_with_its_relay_is_sent_again() {
 async fn a_request_that_could_not_be_written_in_time_is_not_written_later() {
     // More than may wait to be read: the connection stands still until the engine takes its notifications.
     const NEWS: usize = 2_000;
-    let scripted = ScriptedWallet::start().await;
-    let mut client = BackendHandle::start(&scripted.url());
-    let mut wire = scripted.subscribed().await;
-    client.until(true).await;
-    for number in 0..NEWS {
-        let hash = Preimage::from_bytes([1; 32]).payment_hash().to_string();
-        let hash = format!("{number:08x}{}", &hash[8..]);
-        let fields = serde_json::json!({"payment_hash": hash});
-        let told = serde_json::json!({"notification_type": "payment_received", "notification": fields});
-        wire.tell(NOTIFICATION, &told.to_string()).await;
-    }
-    let invoice = LightningNetwork::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let (_scripted, mut client, mut wire) = ScriptedWallet::connected().await;
+    wire.tell_of_payments(NEWS).await;
+    let invoice = foreign_invoice();
     // Then some hundred more are read, and no more: the connection does not read, and so does not write either.
     client.until_full().await;
     tokio::time::sleep(QUIET).await;
-    let paid = client.pay(&invoice, within(1)).await;
-    assert_eq!(paid, Err(LightningError::NotSent));
+    assert_eq!(client.pay(&invoice, within(1)).await, Err(LightningError::NotSent));
     // Nor what its caller gave up while it might still have been written.
-    let given_up = tokio::time::timeout(Duration::from_millis(50), client.pay(&invoice, within(600))).await;
+    let given_up = timeout(Duration::from_millis(50), client.pay(&invoice, within(600))).await;
     assert!(given_up.is_err(), "{given_up:?}");
     for _ in 0..NEWS {
         client.settled().await;
     }
-    let answering = async {
-        let request = wire.request().await;
-        assert_eq!(request.method, "lookup_invoice", "and not what was said not to have been sent");
-        wire.answer(&request, &serde_json::json!({"state": "pending"})).await;
-    };
-    let (found, ()) = tokio::join!(client.backend.look_up_invoice(invoice.payment_hash()), answering);
+    let (found, request) = tokio::join!(client.backend.look_up_invoice(invoice.payment_hash()), wire.answer_pending());
+    assert_eq!(request.method, "lookup_invoice", "and not what was said not to have been sent");
     assert_eq!(found, Ok(InvoiceStatus::Open));
 }
 
 #[tokio::test]
 async fn a_stop_ends_all_tasks_at_once() {
     let scripted = ScriptedWallet::start().await;
-    let client = BackendHandle::start_with(&scripted.url(), LONG * 10);
+    let client = BackendHandle::start_with(&scripted.url(), |options| options.patience = LONG * 10);
     let mut wire = scripted.subscribed().await;
     client.until(true).await;
     let stopping = async {
         // One request without a response, and nobody takes the notifications.
         wire.request().await;
-        for number in 0..1_100 {
-            let fields = serde_json::json!({"payment_hash": format!("{number:064x}")});
-            let told = serde_json::json!({"notification_type": "payment_received", "notification": fields});
-            wire.tell(NOTIFICATION, &told.to_string()).await;
-        }
+        wire.tell_of_payments(1_100).await;
         client.until_full().await;
         client.stop().await;
         wire
     };
-    let hash = Preimage::from_bytes([4; 32]).payment_hash();
-    let all = async { tokio::join!(client.backend.look_up_invoice(hash), stopping) };
-    let (found, mut wire) = tokio::time::timeout(LONG, all).await.expect("its answer is not waited for");
+    let all = async { tokio::join!(client.backend.look_up_invoice(hash()), stopping) };
+    let (found, mut wire) = timeout(LONG, all).await.expect("its answer is not waited for");
     is_unknown(found);
     wire.ended().await;
     assert!(!client.backend.status().connected);
@@ -263,8 +184,43 @@ async fn clock_that_is_set_back_hides_no_response() {
     const DAY: Duration = Duration::from_secs(24 * 3600);
     let fixture = Fixture::set().await;
     let clock = Arc::new(ManualClock::at(SystemClock.now().plus(DAY)));
-    let client = BackendHandle::start_by(&fixture.service.url(), clock.clone());
+    let client = BackendHandle::start_by(&fixture.service.url(), clock.clone(), |_| {});
     client.until(true).await;
     clock.turn_back(DAY);
-    assert_eq!(client.backend.make_invoice(&wanted(1_000)).await.unwrap().amount(), Some(1_000));
+    assert_eq!(client.invoice(1_000).await.amount(), Some(1_000));
+}
+
+#[tokio::test]
+async fn a_relay_that_accepts_no_requests() {
+    let scripted = ScriptedWallet::start().await;
+    let patience = Duration::from_millis(800);
+    let client = BackendHandle::start_with(&scripted.url(), |options| options.patience = patience);
+    let mut wire = scripted.subscribed().await;
+    client.until(true).await;
+    let refusing = async {
+        let request = wire.request().await;
+        wire.ok(request.event.id, false, "blocked: not here").await;
+        request
+    };
+    let (found, refused) = tokio::join!(client.backend.look_up_invoice(hash()), refusing);
+    // A relay may refuse and forward nevertheless.
+    is_unknown(found);
+    let (found, request) = tokio::join!(client.backend.look_up_invoice(hash()), wire.answer_pending());
+    assert_ne!(request.event.id, refused.event.id, "what it refused is not repeated");
+    assert_eq!(found, Ok(InvoiceStatus::Open));
+}
+
+/// Continuation frames without end and without content never become a message, so only the connection's limits end them.
+#[tokio::test]
+async fn endless_continuation_frames_end_the_connection() {
+    let scripted = ScriptedWallet::start().await;
+    let client = BackendHandle::start(&scripted.url());
+    let mut stream = scripted.subscribed().await.into_stream();
+    let flooding = async {
+        // The beginning of a text message, and then thousands of empty fragments of it at a time.
+        stream.write_all(&[0x01, 0x00]).await.unwrap();
+        while stream.write_all(&[0; 16 * 1024]).await.is_ok() {}
+    };
+    timeout(LONG, flooding).await.expect("the backend closes the connection");
+    client.until(false).await;
 }

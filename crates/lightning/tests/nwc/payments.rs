@@ -11,10 +11,11 @@ use usher_faults::lightning::{CallBehaviour, FaultyNwcService, LookupLie, Memory
 use usher_faults::proxy::BreakableProxy;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::Preimage;
-use usher_sandbox::lightning::{ErrorCode, InvoiceTerms, LightningNetwork, Method, NwcKeys};
+use usher_sandbox::lightning::{ErrorCode, LightningNetwork, Method, NwcKeys};
 
-use crate::backend_under_test::{BackendHandle, LONG, QUIET, wanted, within};
-use crate::fixture::{Fixture, SOON};
+use crate::fixture::{
+    BackendHandle, Fixture, LONG, QUIET, SOON, UNKNOWN, eventually, foreign_invoice, is_unknown, wanted, within,
+};
 use crate::scripted_wallet::ScriptedWallet;
 
 /// Every kind of memory that deployed services have.
@@ -27,7 +28,7 @@ async fn signed(fixture: &Fixture, invoice: &Invoice, secs: u64) -> SignedPaymen
 
 /// How often the invoice was paid, and how many different requests for it the service received.
 fn paid_and_asked(fixture: &Fixture, invoice: &Invoice) -> (u32, u64) {
-    (fixture.network.executed(invoice.payment_hash()), fixture.service.metrics().calls(Method::PayInvoice))
+    (fixture.times_paid(invoice), fixture.service.metrics().calls(Method::PayInvoice))
 }
 
 #[tokio::test]
@@ -89,8 +90,7 @@ async fn a_service_that_acts_on_each_copy_pays_once_and_its_late_response_is_rec
     let failure = fixture.pay(&invoice, 60).await.unwrap_err();
     assert!(matches!(failure, LightningError::Failed(_)), "that is no proof that nothing is under way: {failure:?}");
     assert_eq!(fixture.service.release_payments(true), 1);
-    let (hash, paid) = fixture.client.sent().await;
-    assert_eq!((hash, paid.preimage.payment_hash()), (invoice.payment_hash(), invoice.payment_hash()));
+    assert_eq!(fixture.client.sent().await, (invoice.payment_hash(), invoice.payment_hash()));
     assert_eq!(paid_and_asked(&fixture, &invoice).0, 1);
     fixture.client.quiet().await;
 }
@@ -133,17 +133,13 @@ async fn after_a_restart_the_same_request_is_sent_when_the_wallet_does_not_know_
             assert!(reply.is_err(), "{reply:?}");
             fixture.service.wait_for(LONG, |metrics| metrics.executed(Method::PayInvoice) == 2).await.expect("paid");
             let again = client.backend.pay(&invoice, &payment, true).await;
-            match lookups {
-                None | Some(LookupLie::PaymentsAsInvoices) => {
-                    assert!(again.is_ok(), "{memory:?} {lookups:?}: {again:?}")
-                }
+            let is_as_expected = match lookups {
+                None | Some(LookupLie::PaymentsAsInvoices) => again.is_ok(),
                 // Nobody can know: a node that refuses the second payment says nothing about the first.
-                _ => assert!(
-                    matches!(again, Err(LightningError::Unknown(_) | LightningError::Failed(_))),
-                    "{memory:?} {lookups:?}: {again:?}"
-                ),
-            }
-            assert_eq!(fixture.network.executed(invoice.payment_hash()), 1, "{memory:?} {lookups:?}");
+                _ => matches!(again, Err(LightningError::Unknown(_) | LightningError::Failed(_))),
+            };
+            assert!(is_as_expected, "{memory:?} {lookups:?}: {again:?}");
+            assert_eq!(fixture.times_paid(&invoice), 1, "{memory:?} {lookups:?}");
         }
     }
 }
@@ -179,18 +175,15 @@ async fn a_connection_cut_during_a_payment_neither_loses_nor_repeats_it() {
         proxy.restore();
         client.until(true).await;
         assert!(client.pay(&invoice, within(60)).await.is_ok());
-        assert_eq!(fixture.network.executed(invoice.payment_hash()), 1, "{memory:?}");
+        assert_eq!(fixture.times_paid(&invoice), 1, "{memory:?}");
     }
 }
 
 #[tokio::test]
 async fn a_response_sent_during_a_reconnection_is_delivered_by_the_relay_later() {
-    let scripted = ScriptedWallet::start().await;
-    let client = BackendHandle::start(&scripted.url());
-    let mut wire = scripted.subscribed().await;
-    client.until(true).await;
+    let (scripted, client, mut wire) = ScriptedWallet::connected().await;
     let preimage = Preimage::from_bytes([6; 32]);
-    let invoice = LightningNetwork::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let invoice = foreign_invoice();
     let relay = async {
         let request = wire.request().await;
         let answer = json!({"result_type": "pay_invoice", "result": {"preimage": preimage.to_hex()}});
@@ -213,93 +206,64 @@ async fn a_response_sent_during_a_reconnection_is_delivered_by_the_relay_later()
 async fn look_ups_prove_nothing_about_requests_over_another_connection() {
     let fixture = Fixture::set().await;
     let (invoice, paid) = (fixture.external_invoice(1_000), fixture.external_invoice(2_000));
-    let other = FaultyNwcService::start_with(
-        &fixture.shop,
-        &[fixture.relay.url()],
-        NwcKeys::generate(),
-        fixture.service.behaviour(),
-    )
-    .await;
+    let (relays, behaviour) = ([fixture.relay.url()], fixture.service.behaviour());
+    let other = FaultyNwcService::start_with(&fixture.shop, &relays, NwcKeys::generate(), behaviour).await;
     other.ready(LONG).await.unwrap();
     let payment = signed(&fixture, &invoice, SOON).await;
     let client = BackendHandle::start(&other.url());
     client.until(true).await;
     assert!(client.pay(&paid, within(60)).await.is_ok());
-    let again = client.backend.pay(&invoice, &payment, true).await;
-    assert!(matches!(again, Err(LightningError::Unknown(_))), "{again:?}");
+    is_unknown(client.backend.pay(&invoice, &payment, true).await);
     until_void(&payment).await;
-    // Although its own look-ups are known to find payments.
-    let coverage = |client: &BackendHandle, payment: &SignedPayment| {
-        let (wallet, payment) = (Arc::clone(&client.backend), payment.clone());
-        let hash = invoice.payment_hash();
-        async move { wallet.look_up_payment(hash, Some(&payment)).await }
-    };
-    assert_eq!(coverage(&client, &payment).await, Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)));
-    let own = SignedPayment { until: 0, ..payment.clone() };
-    assert_eq!(
-        coverage(&client, &own).await,
-        Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)),
-        "nor a request that is altered"
-    );
+    // Although its own look-ups are known to find payments. Nor do they about a request that is altered.
+    for payment in [payment.clone(), SignedPayment { until: 0, ..payment }] {
+        assert_eq!(client.backend.look_up_payment(invoice.payment_hash(), Some(&payment)).await, UNKNOWN);
+    }
 }
 
 async fn until_void(payment: &SignedPayment) {
-    while within(0) < payment.until {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    eventually("void", async || within(0) >= payment.until).await;
 }
 
 #[tokio::test]
 async fn the_reliability_of_look_ups_is_learned_and_stored() {
     let fixture = Fixture::set().await;
     let kept = Arc::new(MemoryStore::new());
-    let client = BackendHandle::start_keeping(&fixture.service.url(), &kept);
+    let keeping = || {
+        let store = kept.clone();
+        BackendHandle::start_with(&fixture.service.url(), |options| options.settings.0 = Some(store))
+    };
+    let client = keeping();
     client.until(true).await;
     let never = fixture.external_invoice(1_000);
     let payment = client.backend.prepare_payment(&never, within(1)).await.unwrap();
-    let early = client.backend.look_up_payment(never.payment_hash(), Some(&payment)).await;
-    assert_eq!(early, Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)));
+    assert_eq!(client.backend.look_up_payment(never.payment_hash(), Some(&payment)).await, UNKNOWN);
     until_void(&payment).await;
-    let worth =
-        async |client: &BackendHandle| match client.backend.look_up_payment(never.payment_hash(), Some(&payment)).await
-        {
-            Ok(OutgoingPaymentStatus::Unknown(coverage)) => coverage,
-            other => panic!("{other:?}"),
-        };
-    assert_eq!(worth(&client).await, LookupCoverage::None, "nothing was seen yet");
+    let is_worth = async |client: &BackendHandle, coverage| {
+        let found = client.backend.look_up_payment(never.payment_hash(), Some(&payment)).await;
+        found == Ok(OutgoingPaymentStatus::Unknown(coverage))
+    };
+    assert!(is_worth(&client, LookupCoverage::None).await, "nothing was seen yet");
     client.pay(&fixture.external_invoice(2_000), within(60)).await.unwrap();
-    until_worth(&worth, &client, LookupCoverage::Ended).await;
+    eventually("learned", async || is_worth(&client, LookupCoverage::Ended).await).await;
     // A pending payment that is found proves more.
     fixture.service.set(|behaviour| behaviour.holds_payments = true);
     let held = fixture.external_invoice(3_000);
     assert!(client.pay(&held, within(1)).await.is_err());
     assert_eq!(client.backend.look_up_payment(held.payment_hash(), None).await, Ok(OutgoingPaymentStatus::Pending));
-    until_worth(&worth, &client, LookupCoverage::InProgress).await;
+    eventually("learned", async || is_worth(&client, LookupCoverage::InProgress).await).await;
     // After a restart it is still known.
     client.stop().await;
-    let client = BackendHandle::start_keeping(&fixture.service.url(), &kept);
-    assert_eq!(worth(&client).await, LookupCoverage::InProgress);
+    let client = keeping();
+    assert!(is_worth(&client, LookupCoverage::InProgress).await);
     // Until a look-up shows that it is no longer so.
     fixture.service.set(|behaviour| {
         behaviour.holds_payments = false;
         behaviour.lookups = Some(LookupLie::PaymentsAsInvoices);
     });
     client.pay(&fixture.external_invoice(4_000), within(60)).await.unwrap();
-    until_worth(&worth, &client, LookupCoverage::None).await;
+    eventually("learned", async || is_worth(&client, LookupCoverage::None).await).await;
     assert!(kept.settings().is_empty());
-}
-
-async fn until_worth(
-    worth: &impl AsyncFn(&BackendHandle) -> LookupCoverage,
-    client: &BackendHandle,
-    expected: LookupCoverage,
-) {
-    let looking = async {
-        while worth(client).await != expected {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(LONG, looking).await.unwrap_or_else(|_| panic!("never {expected:?}"));
 }
 
 #[tokio::test]
@@ -311,17 +275,14 @@ async fn a_wallet_whose_clock_is_behind_may_still_act_on_a_request() {
     let payment = signed(&fixture, &invoice, 1).await;
     until_void(&payment).await;
     tokio::time::sleep(QUIET).await;
-    let status = fixture.client.backend.look_up_payment(invoice.payment_hash(), Some(&payment)).await;
-    assert_eq!(status, Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None)), "by its clock it is not void");
+    let found = fixture.client.backend.look_up_payment(invoice.payment_hash(), Some(&payment)).await;
+    assert_eq!(found, UNKNOWN, "by its clock it is not void");
 }
 
 #[tokio::test]
 async fn after_a_healthy_connection_the_next_is_made_at_once_and_payments_continue() {
-    let scripted = ScriptedWallet::start().await;
-    let client = BackendHandle::start(&scripted.url());
-    let invoice = LightningNetwork::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
-    let mut wire = scripted.subscribed().await;
-    client.until(true).await;
+    let (scripted, client, mut wire) = ScriptedWallet::connected().await;
+    let invoice = foreign_invoice();
     // Long enough to be healthy.
     tokio::time::sleep(Duration::from_millis(2_500)).await;
     let lost = async {
@@ -330,8 +291,7 @@ async fn after_a_healthy_connection_the_next_is_made_at_once_and_payments_contin
         let mut wire = scripted.subscribed().await;
         let look_up = wire.request().await;
         assert_eq!(look_up.method, "lookup_invoice", "first it is asked whether it knows the payment");
-        let refusal = json!({"result_type": "lookup_invoice", "error": {"code": "NOT_FOUND", "message": ""}});
-        let refusal = wire.answer_to(&look_up, &refusal);
+        let refusal = wire.answer_to(&look_up, &json!({"error": {"code": "NOT_FOUND", "message": ""}}));
         wire.event(&refusal).await;
         let again = wire.request().await;
         assert_eq!(again.event.id, first.event.id, "the same request");

@@ -1,35 +1,24 @@
 //! Recovery: what was away comes back and works again by itself.
 
 use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotification};
-use usher_faults::lightning::FaultyNwcService;
-use usher_faults::relay::{Quirks, QuirkyRelay};
-use usher_sandbox::lightning::{LightningNetwork, Method};
+use usher_sandbox::lightning::Method;
 
-use crate::backend_under_test::{BackendHandle, LONG};
-use crate::fixture::Fixture;
-
-/// An invoice is made, paid, and reported.
-async fn works(fixture: &mut Fixture) {
-    let made = fixture.client.invoice(100).await;
-    fixture.user.pay(made.as_str(), None).unwrap();
-    assert_eq!(fixture.client.settled().await.0, made.payment_hash());
-}
+use crate::fixture::{Fixture, LONG};
 
 #[tokio::test]
 async fn the_relay_goes_and_comes_back() {
     let mut fixture = Fixture::set().await;
-    works(&mut fixture).await;
+    fixture.receives().await;
     for _ in 0..2 {
         let missed = fixture.client.invoice(100).await;
         fixture.relay.stop().await;
         fixture.client.until(false).await;
         assert!(fixture.client.backend.status().sends_notifications, "it still would");
         fixture.user.pay(missed.as_str(), None).unwrap();
-        fixture.relay = QuirkyRelay::start_on(fixture.relay.port(), Quirks::default()).await.unwrap();
+        fixture.start_relay().await;
         // Events meanwhile were not reported: this notification says to look.
         let mut told = vec![fixture.client.notification().await];
-        fixture.client.until(true).await;
-        fixture.relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are back");
+        fixture.until_both_hear().await;
         let found = fixture.client.backend.look_up_invoice(missed.payment_hash()).await;
         assert!(matches!(found, Ok(InvoiceStatus::Settled(_))), "{found:?}");
         if let LightningNotification::Settled(hash, _) = &told[0] {
@@ -50,37 +39,26 @@ async fn the_relay_goes_and_comes_back() {
 
 #[tokio::test]
 async fn it_starts_without_relay_and_service_and_finds_them_later() {
-    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let (port, url) = (relay.port(), relay.url().to_owned());
-    relay.stop().await;
-    let network = LightningNetwork::new();
-    let (shop, user) = (network.open_account("shop", 0), network.open_account("user", 1_000));
-    let service = FaultyNwcService::start(&shop, &[&url]).await;
-    service.stop().await;
-    let mut client = BackendHandle::start(&service.url());
-    let status = client.backend.status();
+    let mut fixture = Fixture::without_relay().await;
+    fixture.service.stop().await;
+    let status = fixture.client.backend.status();
     assert!(!status.connected && !status.sends_notifications);
-    let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
-    client.until(true).await;
-    assert!(!client.backend.status().sends_notifications, "it does not know the wallet yet");
-    service.start_again().await;
-    client.until_status(|status| status.sends_notifications).await;
-    relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are there");
-    let made = client.invoice(100).await;
-    user.pay(made.as_str(), None).unwrap();
+    fixture.start_relay().await;
+    fixture.client.until(true).await;
+    assert!(!fixture.client.backend.status().sends_notifications, "it does not know the wallet yet");
+    fixture.service.start_again().await;
+    fixture.client.until_status(|status| status.sends_notifications).await;
+    fixture.until_both_hear().await;
     // It was never connected before, so nothing could have been missed.
-    assert_eq!(client.settled().await.0, made.payment_hash());
-    client.quiet().await;
+    fixture.receives().await;
+    fixture.client.quiet().await;
 }
 
 #[tokio::test]
 async fn slow_payments_delay_no_other_request() {
     const PAYMENTS: u64 = 70;
-    let fixture = Fixture::set_with(|behaviour| {
-        behaviour.holds_payments = true;
-        behaviour.notifications = false;
-    })
-    .await;
+    let fixture =
+        Fixture::set_with(|behaviour| (behaviour.holds_payments, behaviour.notifications) = (true, false)).await;
     let invoices: Vec<_> = (0..PAYMENTS).map(|_| fixture.external_invoice(100)).collect();
     let paying = futures_util::future::join_all(invoices.iter().map(|invoice| fixture.pay(invoice, 600)));
     let meanwhile = async {
@@ -98,6 +76,6 @@ async fn slow_payments_delay_no_other_request() {
     let (paid, ()) = tokio::join!(paying, meanwhile);
     for (invoice, paid) in invoices.iter().zip(paid) {
         assert_eq!(paid.unwrap().preimage.payment_hash(), invoice.payment_hash());
-        assert_eq!(fixture.network.executed(invoice.payment_hash()), 1);
+        assert_eq!(fixture.times_paid(invoice), 1);
     }
 }

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::backend_under_test::LONG;
+use crate::fixture::{BackendHandle, LONG};
 
 pub(crate) const ANSWER: u16 = 23_195;
 pub(crate) const NOTIFICATION: u16 = 23_197;
@@ -44,13 +44,19 @@ impl ScriptedWallet {
         Self { listener, wallet: Keys::generate(), app: Keys::generate() }
     }
 
-    pub(crate) fn relay(&self) -> String {
-        format!("ws://{}", self.listener.local_addr().unwrap())
+    /// With a backend that is connected.
+    pub(crate) async fn connected() -> (Self, BackendHandle, Wire) {
+        let scripted = Self::start().await;
+        let client = BackendHandle::start(&scripted.url());
+        let wire = scripted.subscribed().await;
+        client.until(true).await;
+        (scripted, client, wire)
     }
 
     pub(crate) fn url(&self) -> String {
         let (wallet, secret) = (self.wallet.public_key().to_hex(), self.app.secret_key().to_secret_hex());
-        format!("nostr+walletconnect://{wallet}?relay={}&secret={secret}", self.relay())
+        let relay = self.listener.local_addr().unwrap();
+        format!("nostr+walletconnect://{wallet}?relay=ws://{relay}&secret={secret}")
     }
 
     /// The next connection.
@@ -78,8 +84,8 @@ impl Wire {
         self.socket.into_inner()
     }
 
-    pub(crate) async fn send(&mut self, message: &Value) {
-        self.try_send(message).await.unwrap();
+    async fn send(&mut self, message: &Value) {
+        self.socket.send(Message::text(message.to_string())).await.unwrap();
     }
 
     /// Sends an event to the backend's subscription, whatever that requested.
@@ -93,23 +99,16 @@ impl Wire {
         self.socket.send(Message::text(text)).await
     }
 
-    /// The next message.
-    pub(crate) async fn next(&mut self) -> Value {
+    /// The next message, which must be of this type.
+    async fn expect(&mut self, kind: &str) -> Value {
         loop {
             let frame = tokio::time::timeout(LONG, self.socket.next()).await.expect("a frame in time");
-            match frame.expect("an open connection").expect("a frame") {
-                Message::Text(text) => return serde_json::from_str(&text).unwrap(),
-                Message::Ping(_) | Message::Pong(_) => {}
-                other => panic!("{other:?}"),
+            if let Message::Text(text) = frame.expect("an open connection").expect("a frame") {
+                let message: Value = serde_json::from_str(&text).unwrap();
+                assert_eq!(message[0], kind, "{message}");
+                return message;
             }
         }
-    }
-
-    /// The next message, which must be of this type.
-    pub(crate) async fn expect(&mut self, kind: &str) -> Value {
-        let message = self.next().await;
-        assert_eq!(message[0], kind, "{message}");
-        message
     }
 
     /// The next message, which must subscribe.
@@ -124,11 +123,6 @@ impl Wire {
         while let Some(Ok(_)) = tokio::time::timeout(LONG, self.socket.next()).await.expect("an end in time") {}
     }
 
-    /// Like [`send`](Self::send), when the backend may be gone.
-    pub(crate) async fn try_send(&mut self, message: &Value) -> Result<(), tokio_tungstenite::tungstenite::Error> {
-        self.socket.send(Message::text(message.to_string())).await
-    }
-
     /// Sends the announcement and `EOSE`.
     pub(crate) async fn greet(&mut self) {
         let announcement = EventBuilder::new(Kind::from_u16(13_194), "pay_invoice lookup_invoice make_invoice")
@@ -137,10 +131,6 @@ impl Wire {
             .sign_with_keys(&self.wallet)
             .unwrap();
         self.event(&announcement).await;
-        self.eose().await;
-    }
-
-    pub(crate) async fn eose(&mut self) {
         self.send(&json!(["EOSE", self.subscription])).await;
     }
 
@@ -149,17 +139,10 @@ impl Wire {
         self.send(&json!(["OK", id.to_hex(), taken, reason])).await;
     }
 
-    /// The next message, which must be an event.
-    pub(crate) async fn published(&mut self) -> Event {
-        let message = self.expect("EVENT").await;
-        let event = Event::from_json(message[1].to_string()).unwrap();
-        event.verify().unwrap();
-        event
-    }
-
     /// The next message, which must be a request.
     pub(crate) async fn request(&mut self) -> Request {
-        let event = self.published().await;
+        let event = Event::from_json(self.expect("EVENT").await[1].to_string()).unwrap();
+        event.verify().unwrap();
         let secret = self.wallet.secret_key();
         let text = if event.content.contains("?iv=") {
             nip04::decrypt(secret, &self.app, &event.content).unwrap()
@@ -199,6 +182,29 @@ impl Wire {
         let answer = json!({"result_type": request.method, "error": null, "result": result});
         let answer = self.answer_to(request, &answer);
         self.event(&answer).await;
+    }
+
+    /// Responds to the next request with this content.
+    pub(crate) async fn answer_with(&mut self, content: &str) {
+        let request = self.request().await;
+        let answer = self.signed(&self.wallet, ANSWER, content, &[request.event.id]);
+        self.event(&answer).await;
+    }
+
+    /// Responds to the next request: it is pending.
+    pub(crate) async fn answer_pending(&mut self) -> Request {
+        let request = self.request().await;
+        self.answer(&request, &json!({"state": "pending"})).await;
+        request
+    }
+
+    /// Sends notifications that invoices were paid, as many as these.
+    pub(crate) async fn tell_of_payments(&mut self, payments: usize) {
+        for number in 0..payments {
+            let fields = json!({"payment_hash": format!("{number:064x}")});
+            let told = json!({"notification_type": "payment_received", "notification": fields});
+            self.tell(NOTIFICATION, &told.to_string()).await;
+        }
     }
 
     /// Sends a notification.

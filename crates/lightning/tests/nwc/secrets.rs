@@ -8,7 +8,6 @@ use nostr::nips::nip44::v2::ConversationKey;
 use nostr::{Keys, ToBech32 as _};
 use parking_lot::Mutex;
 use serde_json::json;
-use tracing_subscriber::fmt::MakeWriter;
 use usher_engine::ports::Lightning as _;
 use usher_faults::lightning::CallBehaviour;
 use usher_lightning::nwc::{
@@ -17,8 +16,7 @@ use usher_lightning::nwc::{
 use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::Method;
 
-use crate::backend_under_test::BackendHandle;
-use crate::fixture::Fixture;
+use crate::fixture::{BackendHandle, Fixture};
 use crate::scripted_wallet::ScriptedWallet;
 
 /// The secrets of a connection, in every form in which they might be shown.
@@ -83,20 +81,11 @@ struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
+        self.0.lock().write(bytes)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Log {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
     }
 }
 
@@ -105,7 +94,9 @@ async fn logs() {
     let log = Log::default();
     // For the whole program: a subscriber for one thread misses what another thread logged first. So lines of other
     // tests are checked too.
-    tracing_subscriber::fmt().with_env_filter("usher_lightning=trace").with_writer(log.clone()).with_ansi(false).init();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_env_filter("usher_lightning=trace").with_ansi(false);
+    subscriber.with_writer(move || writer.clone()).init();
     let mut fixture = Fixture::set().await;
     let keys = fixture.service.keys().clone();
     let mut secrets = secrets(&keys.app, &keys.wallet);

@@ -1,16 +1,13 @@
 //! Events that are not a response: of other authors, about other things, forged, in floods.
 
+use nostr::nips::nip44;
 use nostr::{Event, EventBuilder, EventId, Keys, Kind, Tag};
 use serde_json::{Value, json};
-use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotification, Settlement};
-use usher_protocol::message::{PaymentHash, Preimage};
+use usher_engine::ports::{InvoiceStatus, Lightning as _, Settlement};
+use usher_protocol::message::Preimage;
 
-use crate::backend_under_test::{BackendHandle, LONG};
+use crate::fixture::hash;
 use crate::scripted_wallet::{ANSWER, NOTIFICATION, NOTIFICATION_NIP04, Request, ScriptedWallet, Wire};
-
-fn hash() -> PaymentHash {
-    Preimage::from_bytes([6; 32]).payment_hash()
-}
 
 /// "It was paid": what nobody may make the backend believe.
 fn false_settlement() -> Value {
@@ -74,10 +71,7 @@ fn unsolicited(wire: &Wire, scripted: &ScriptedWallet, request: &Request) -> Vec
 
 #[tokio::test]
 async fn events_that_are_not_the_response_are_ignored() {
-    let scripted = ScriptedWallet::start().await;
-    let mut client = BackendHandle::start(&scripted.url());
-    let mut wire = scripted.subscribed().await;
-    client.until(true).await;
+    let (scripted, mut client, mut wire) = ScriptedWallet::connected().await;
     let answering = async {
         let request = wire.request().await;
         for event in unsolicited(&wire, &scripted, &request) {
@@ -88,44 +82,28 @@ async fn events_that_are_not_the_response_are_ignored() {
     };
     let (found, mut wire) = tokio::join!(client.backend.look_up_invoice(hash()), answering);
     assert_eq!(found, Ok(InvoiceStatus::Open));
-    // A request that has its response gets no other.
+    // A request that has its response gets no other, and responses out of order reach their requests.
     let again = async {
-        let first = wire.request().await;
-        wire.answer(&first, &json!({"state": "pending"})).await;
-        let second = wire.request().await;
+        let first = wire.answer_pending().await;
+        let (second, third) = (wire.request().await, wire.request().await);
         let late = wire.answer_to(&first, &false_settlement());
         wire.event(&late).await;
-        wire.answer(&second, &json!({"state": "expired"})).await;
+        wire.answer(&third, &json!({"state": "expired"})).await;
+        wire.answer(&second, &json!({"state": "pending"})).await;
     };
-    let asking = async { (client.backend.look_up_invoice(hash()).await, client.backend.look_up_invoice(hash()).await) };
+    let look_up = || client.backend.look_up_invoice(hash());
+    let asking = async {
+        assert_eq!(look_up().await, Ok(InvoiceStatus::Open));
+        tokio::join!(look_up(), look_up())
+    };
     let (found, ()) = tokio::join!(asking, again);
     assert_eq!(found, (Ok(InvoiceStatus::Open), Ok(InvoiceStatus::Dead)));
     client.quiet().await;
 }
 
 #[tokio::test]
-async fn responses_out_of_order_reach_their_requests() {
-    let scripted = ScriptedWallet::start().await;
-    let client = BackendHandle::start(&scripted.url());
-    let mut wire = scripted.subscribed().await;
-    client.until(true).await;
-    let other = Preimage::from_bytes([7; 32]).payment_hash();
-    let answering = async {
-        let (first, second) = (wire.request().await, wire.request().await);
-        wire.answer(&second, &json!({"state": "expired"})).await;
-        wire.answer(&first, &json!({"state": "pending"})).await;
-    };
-    let (wallet, late) = (&client.backend, client.backend.look_up_invoice(other));
-    let (one, two, ()) = tokio::join!(wallet.look_up_invoice(hash()), late, answering);
-    assert_eq!((one, two), (Ok(InvoiceStatus::Open), Ok(InvoiceStatus::Dead)));
-}
-
-#[tokio::test]
 async fn notifications_of_other_authors_are_ignored() {
-    let scripted = ScriptedWallet::start().await;
-    let mut client = BackendHandle::start(&scripted.url());
-    let mut wire = scripted.subscribed().await;
-    client.until(true).await;
+    let (scripted, mut client, mut wire) = ScriptedWallet::connected().await;
     let stranger = Keys::generate();
     for kind in [NOTIFICATION, NOTIFICATION_NIP04] {
         for told in [told("payment_received"), told("payment_sent")] {
@@ -137,29 +115,24 @@ async fn notifications_of_other_authors_are_ignored() {
             let unsigned = forged(&wire.signed(&scripted.wallet, kind, &theirs, &[]), &stranger);
             wire.event(&unsigned).await;
             // What the wallet service sent to another app.
-            let other = nostr::nips::nip44::encrypt(
-                scripted.wallet.secret_key(),
-                &stranger.public_key(),
-                &told,
-                nostr::nips::nip44::Version::V2,
-            );
-            let other = wire.signed(&scripted.wallet, kind, &other.unwrap(), &[]);
+            let (by, to) = (scripted.wallet.secret_key(), stranger.public_key());
+            let other = nip44::encrypt(by, &to, &told, nip44::Version::V2).unwrap();
+            let other = wire.signed(&scripted.wallet, kind, &other, &[]);
             wire.event(&other).await;
         }
     }
     wire.tell(NOTIFICATION, &told("payment_received")).await;
-    let settlement =
-        Settlement { amount: Some(1), skimmed_fee: 0, fees_paid: 0, preimage: Some(Preimage::from_bytes([6; 32])) };
-    assert_eq!(client.notification().await, LightningNotification::Settled(hash(), settlement));
+    let preimage = Some(Preimage::from_bytes([6; 32]));
+    assert_eq!(
+        client.settled().await,
+        (hash(), Settlement { amount: Some(1), skimmed_fee: 0, fees_paid: 0, preimage })
+    );
     client.quiet().await;
 }
 
 #[tokio::test]
 async fn repeated_notifications_are_reported_once() {
-    let scripted = ScriptedWallet::start().await;
-    let mut client = BackendHandle::start(&scripted.url());
-    let mut wire = scripted.subscribed().await;
-    client.until(true).await;
+    let (scripted, mut client, mut wire) = ScriptedWallet::connected().await;
     for kind in [NOTIFICATION_NIP04, NOTIFICATION, NOTIFICATION] {
         wire.tell(kind, &told("payment_received")).await;
     }
@@ -176,11 +149,7 @@ async fn repeated_notifications_are_reported_once() {
 #[tokio::test]
 async fn a_flood_does_not_delay_a_response() {
     const EVENTS: usize = 10_000;
-    let scripted = ScriptedWallet::start().await;
-    // On any machine, the response is waited for.
-    let mut client = BackendHandle::start_with(&scripted.url(), LONG);
-    let mut wire = scripted.subscribed().await;
-    client.until(true).await;
+    let (scripted, mut client, mut wire) = ScriptedWallet::connected().await;
     // Of other authors; in the service's name; responses to nobody; notifications with another author's signature.
     let stranger = Keys::generate();
     let mut flood = Vec::new();
