@@ -4,12 +4,11 @@ use usher_engine::StreamId;
 use usher_engine::ports::{AllCommitted, Commit, Conflict, OperationHead, OperationKind, Revision, State};
 use usher_protocol::message::PaymentHash;
 
-use super::{Subject, commit_done, create, event, id, inbound, key, step};
+use super::{FullStore, Subject, commit_done, create, event, id, inbound, key, step};
 
 /// Each gets its own revision and index.
-pub async fn batch_is_committed_in_order(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, create(id(1))).await;
+pub async fn batch_is_committed_in_order(store: &dyn FullStore) {
+    commit_done(store, create(id(1))).await;
     let commits = vec![
         Commit { events: vec![event(1), event(2)], ..step(id(1), 1) },
         Commit { claims: vec![key("b")], ..create(id(2)) },
@@ -23,9 +22,8 @@ pub async fn batch_is_committed_in_order(subject: impl Subject) {
 }
 
 /// Whichever of them conflicts, nothing of any is there.
-pub async fn one_conflict_rolls_back_the_batch(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, Commit { claims: vec![key("a")], inbound: vec![inbound(1)], ..create(id(1)) }).await;
+pub async fn one_conflict_rolls_back_the_batch(store: &dyn FullStore) {
+    commit_done(store, Commit { claims: vec![key("a")], inbound: vec![inbound(1)], ..create(id(1)) }).await;
     let good = || Commit { events: vec![event(1)], claims: vec![key("c")], inbound: vec![inbound(9)], ..create(id(5)) };
     let cases = [
         (step(id(1), 7), Conflict::Revision),
@@ -48,8 +46,7 @@ pub async fn one_conflict_rolls_back_the_batch(subject: impl Subject) {
 }
 
 /// Many append to the reserved stream, at whatever revision it is, and each event has its own index.
-pub async fn batches_append_to_the_reserved_stream(subject: impl Subject) {
-    let store = subject.store();
+pub async fn batches_append_to_the_reserved_stream(store: &dyn FullStore) {
     let append = |number| Commit {
         kind: OperationKind::Subscriptions,
         state: State("{}".to_owned()),
@@ -72,9 +69,7 @@ pub async fn done_and_watched_survive_reopening(mut subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { watched: Some(hash), ..create(id(1)) }).await;
     commit_done(&*store, Commit { watched: Some(hash), done: true, ..step(id(1), 1) }).await;
-    drop(store);
-    subject.reopen().await;
-    let store = subject.store();
+    let store = subject.reopened(store).await;
     let open = store.open_operations(Some(StreamId::SUBSCRIPTIONS), 10).await.unwrap();
     assert_eq!(open.iter().map(|open| (open.done, open.watched)).collect::<Vec<_>>(), [(true, Some(hash))]);
     assert!(store.operation(id(1)).await.unwrap().unwrap().done);
@@ -83,14 +78,13 @@ pub async fn done_and_watched_survive_reopening(mut subject: impl Subject) {
 }
 
 /// Those that are not finished, in pages.
-pub async fn subscriptions_are_listed(subject: impl Subject) {
-    let store = subject.store();
+pub async fn subscriptions_are_listed(store: &dyn FullStore) {
     for number in 1..=5 {
         let kind = if number == 2 { OperationKind::Authentication } else { OperationKind::Subscription };
-        commit_done(&*store, Commit { kind, ..create(id(number)) }).await;
+        commit_done(store, Commit { kind, ..create(id(number)) }).await;
     }
     let finished = Commit { kind: OperationKind::Subscription, finished: true, ..step(id(3), 1) };
-    commit_done(&*store, finished).await;
+    commit_done(store, finished).await;
     let ids = |page: Vec<(StreamId, _)>| page.into_iter().map(|(id, _)| id).collect::<Vec<_>>();
     assert_eq!(ids(store.subscriptions(None, 10).await.unwrap()), [id(1), id(4), id(5)]);
     assert_eq!(ids(store.subscriptions(None, 2).await.unwrap()), [id(1), id(4)]);

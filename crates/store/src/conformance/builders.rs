@@ -3,7 +3,8 @@
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
     Commit, Committed, Conflict, CorrelationKey, DeliveryAttempt, DeliveryStatus, IdempotencyKey, IdempotencyRecord,
-    NewIdempotencyRecord, OutboxMessage, ProofId, Revision, State, Store, StoredProof, TicketCommit, TicketJobId,
+    NewIdempotencyRecord, OutboxMessage, Passkey, PasskeyCredential, ProofId, Revision, SignerSession,
+    SignerSessionUpdate, State, Store, StoredProof, TicketCommit, TicketJobId, UserRelays, UserSigner,
 };
 use usher_engine::testing::commit;
 use usher_engine::{OperationOutcome, StreamId, UnixMillis};
@@ -60,6 +61,28 @@ pub fn message(number: u64) -> OutboxMessage {
         made_at: UnixMillis(NOW.0.saturating_sub(number)),
         not_before: UnixMillis(number),
     }
+}
+
+/// A passkey with this id.
+pub fn passkey(id: &[u8], user: u64) -> Passkey {
+    let (user_handle, state) = (vec![1; 16], vec![0, 255, 7]);
+    Passkey {
+        credential: PasskeyCredential { id: id.to_vec(), user_handle, public_key: vec![2; 35], state },
+        main_key: public_key(user),
+        wrapped_key: None,
+        created_at: UnixMillis(1_000),
+        used_at: UnixMillis(1_000),
+    }
+}
+
+/// A session with a remote signer.
+pub fn user_signer(user: u64, session: &str, update: SignerSessionUpdate) -> UserSigner {
+    UserSigner { main_key: public_key(user), session: SignerSession(session.to_owned()), update }
+}
+
+/// A user's relays.
+pub fn user_relays(user: u64, relays: &[&str]) -> UserRelays {
+    UserRelays { main_key: public_key(user), relays: relays.iter().map(|&relay| relay.to_owned()).collect() }
 }
 
 /// The key of the `number`th request.

@@ -1,51 +1,39 @@
 //! Conditional writes: the second of two conflicting commits changes nothing.
 
-use usher_engine::ports::{Commit, Committed, Conflict, OutboxChange, UserRelays};
+use usher_engine::ports::{Commit, Committed, Conflict, OutboxChange};
 
 use super::{
-    Snapshot, Subject, Subjects, commit_conflicts, commit_done, create, event, id, idempotency_key, inbound, key,
-    message, new_record, public_key, step,
+    FullStore, Snapshot, Subject, Subjects, commit_conflicts, commit_done, create, event, id, idempotency_key, inbound,
+    key, message, new_record, public_key, step, user_relays,
 };
 
-/// An id is created once.
-pub async fn creating_an_existing_operation_conflicts(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, create(id(1))).await;
-    assert_eq!(commit_conflicts(&*store, create(id(1))).await, Conflict::Revision);
-}
-
-/// Behind, ahead, or impossible.
-pub async fn step_from_another_revision_conflicts(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, create(id(1))).await;
-    commit_done(&*store, step(id(1), 1)).await;
+/// Behind, ahead, or impossible; and an id is created once.
+pub async fn step_from_another_revision_conflicts(store: &dyn FullStore) {
+    commit_done(store, create(id(1))).await;
+    assert_eq!(commit_conflicts(store, create(id(1))).await, Conflict::Revision);
+    commit_done(store, step(id(1), 1)).await;
     for revision in [0, 1, 3, u64::MAX] {
-        assert_eq!(commit_conflicts(&*store, step(id(1), revision)).await, Conflict::Revision, "{revision}");
+        assert_eq!(commit_conflicts(store, step(id(1), revision)).await, Conflict::Revision, "{revision}");
     }
-    commit_done(&*store, step(id(1), 2)).await;
+    commit_done(store, step(id(1), 2)).await;
 }
 
-/// So that the engine can return the stream that has the key.
-pub async fn claimed_key_conflicts_with_its_owner(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, Commit { claims: vec![key("a"), key("b")], ..create(id(1)) }).await;
-    commit_done(&*store, Commit { claims: vec![key("c")], ..create(id(2)) }).await;
+/// So that the engine can return the stream that has the key, until its owner has finished. Its own keys are no conflict.
+pub async fn claimed_key_conflicts_with_its_owner(store: &dyn FullStore) {
+    commit_done(store, Commit { claims: vec![key("a"), key("a")], ..create(id(1)) }).await;
+    commit_done(store, Commit { claims: vec![key("a"), key("b")], ..step(id(1), 1) }).await;
+    let open = store.open_operations(Some(usher_engine::StreamId::SUBSCRIPTIONS), 10).await.unwrap();
+    assert_eq!(open[0].correlations.len(), 2);
+    commit_done(store, Commit { claims: vec![key("c")], ..create(id(2)) }).await;
 
     let second = Commit { claims: vec![key("free"), key("b")], ..create(id(3)) };
-    assert_eq!(commit_conflicts(&*store, second).await, Conflict::Correlation(id(1)));
+    assert_eq!(commit_conflicts(store, second).await, Conflict::Correlation(id(1)));
     let later = Commit { claims: vec![key("b")], ..step(id(2), 1) };
-    assert_eq!(commit_conflicts(&*store, later).await, Conflict::Correlation(id(1)));
+    assert_eq!(commit_conflicts(store, later).await, Conflict::Correlation(id(1)));
     // What the loser claimed beside it is still free.
-    commit_done(&*store, Commit { claims: vec![key("free")], ..create(id(4)) }).await;
-}
-
-/// Keys claimed at the start and later.
-pub async fn key_is_free_after_its_owner_finished(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, Commit { claims: vec![key("a")], ..create(id(1)) }).await;
-    commit_done(&*store, Commit { claims: vec![key("b")], ..step(id(1), 1) }).await;
-    commit_done(&*store, Commit { finished: true, claims: vec![key("c")], ..step(id(1), 2) }).await;
-    commit_done(&*store, Commit { claims: vec![key("a"), key("b"), key("c")], ..create(id(2)) }).await;
+    commit_done(store, Commit { claims: vec![key("free")], ..create(id(4)) }).await;
+    commit_done(store, Commit { finished: true, claims: vec![key("d")], ..step(id(1), 2) }).await;
+    commit_done(store, Commit { claims: vec![key("a"), key("b"), key("d")], ..create(id(5)) }).await;
 }
 
 /// Until the time that the owner named, whatever happens to the owner. Only keys that it has or claims can be kept.
@@ -56,9 +44,7 @@ pub async fn key_can_be_kept_after_the_operation(mut subject: impl Subject) {
     let kept = [("a", 10), ("c", 20), ("never had", 20)].map(|(name, until)| (key(name), at(until)));
     let finished = Commit { finished: true, kept: kept.to_vec(), claims: vec![key("c")], ..step(id(1), 1) };
     commit_done(&*store, finished).await;
-    drop(store);
-    subject.reopen().await;
-    let store = subject.store();
+    let store = subject.reopened(store).await;
     store.remove_finished(at(u64::MAX >> 1), 10).await.unwrap();
     let claims = |name| Commit { claims: vec![key(name)], ..create(id(2)) };
     for name in ["a", "c"] {
@@ -80,16 +66,6 @@ pub async fn key_can_be_kept_after_the_operation(mut subject: impl Subject) {
     commit_done(&*store, Commit { claims: vec![key("c")], ..create(id(4)) }).await;
 }
 
-/// Also twice in one commit: no conflict, and no second key.
-pub async fn operation_can_claim_its_own_keys_again(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, Commit { claims: vec![key("a"), key("a")], ..create(id(1)) }).await;
-    commit_done(&*store, Commit { claims: vec![key("a"), key("b")], ..step(id(1), 1) }).await;
-    let open = store.open_operations(Some(usher_engine::StreamId::SUBSCRIPTIONS), 10).await.unwrap();
-    assert_eq!(open[0].correlations.len(), 2);
-    commit_done(&*store, Commit { finished: true, ..step(id(1), 2) }).await;
-}
-
 /// Five relays deliver the same event, and a sixth does so after a restart.
 pub async fn inbound_event_is_accepted_once(mut subject: impl Subject) {
     let store = subject.store();
@@ -101,9 +77,7 @@ pub async fn inbound_event_is_accepted_once(mut subject: impl Subject) {
     let elsewhere = Commit { inbound: vec![inbound(1)], ..step(id(2), 1) };
     assert_eq!(commit_conflicts(&*store, elsewhere).await, Conflict::InboundSeen);
 
-    drop(store);
-    subject.reopen().await;
-    let store = subject.store();
+    let store = subject.reopened(store).await;
     assert_eq!(commit_conflicts(&*store, again()).await, Conflict::InboundSeen);
     assert_eq!(store.operation(id(1)).await.unwrap().unwrap().revision, 2);
     assert!(store.events(id(1), 0, 10).await.unwrap().is_empty());
@@ -112,24 +86,22 @@ pub async fn inbound_event_is_accepted_once(mut subject: impl Subject) {
 
 /// Then the keys, then the inbound event: a stale revision is reported first. (And a repeated request before all of
 /// them.)
-pub async fn revision_is_checked_first(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, Commit { claims: vec![key("a")], inbound: vec![inbound(1)], ..create(id(1)) }).await;
-    commit_done(&*store, create(id(2))).await;
+pub async fn revision_is_checked_first(store: &dyn FullStore) {
+    commit_done(store, Commit { claims: vec![key("a")], inbound: vec![inbound(1)], ..create(id(1)) }).await;
+    commit_done(store, create(id(2))).await;
     let all = |revision| Commit { claims: vec![key("a")], inbound: vec![inbound(1)], ..step(id(2), revision) };
-    assert_eq!(commit_conflicts(&*store, all(9)).await, Conflict::Revision);
-    assert_eq!(commit_conflicts(&*store, all(1)).await, Conflict::Correlation(id(1)));
+    assert_eq!(commit_conflicts(store, all(9)).await, Conflict::Revision);
+    assert_eq!(commit_conflicts(store, all(1)).await, Conflict::Correlation(id(1)));
 }
 
 /// Nothing of all that a commit can bring.
 pub async fn conflict_changes_nothing(subject: impl Subject) {
     let store = subject.store();
-    let kept = UserRelays { main_key: public_key(1), relays: vec!["wss://kept".to_owned()] };
     commit_done(&*store, Commit { claims: vec![key("taken")], inbound: vec![inbound(1)], ..create(id(9)) }).await;
     let first = Commit {
         events: vec![event(0)],
         outbox: OutboxChange::Replace(vec![message(1)]),
-        user_relays: vec![kept.clone()],
+        user_relays: vec![user_relays(1, &["wss://kept"])],
         deliver: true,
         idempotency_record: Some(new_record(1, 100, 0)),
         ..create(id(1))
@@ -144,7 +116,7 @@ pub async fn conflict_changes_nothing(subject: impl Subject) {
         events: vec![event(1), event(2)],
         outbox: OutboxChange::Replace(vec![message(2), message(3)]),
         inbound: vec![inbound(2)],
-        user_relays: vec![UserRelays { main_key: public_key(1), relays: vec!["wss://other".to_owned()] }],
+        user_relays: vec![user_relays(1, &["wss://other"])],
         deliver: true,
         idempotency_record: Some(new_record(2, 200, 0)),
         ..step(id(1), revision)
@@ -186,12 +158,24 @@ pub async fn one_of_two_concurrent_steps_wins(subject: impl Subject) {
     commit_done(&*store, create(id(1))).await;
     for revision in 1..=50 {
         let contender = |n| Commit { events: vec![event(n)], ..step(id(1), revision) };
-        let (a, b) = race(&subject, contender(1), contender(2)).await;
-        let lost = Committed::Conflict(Conflict::Revision);
         let won = Committed::Done { revision: revision + 1, next_index: revision };
-        assert!((a == won && b == lost) || (a == lost && b == won), "{a:?} {b:?}");
+        one_wins(race(&subject, contender(1), contender(2)).await, won, Conflict::Revision);
     }
     assert_eq!(store.events(id(1), 0, 100).await.unwrap().len(), 50);
+}
+
+/// For one inbound event: as when two relays deliver at the same moment.
+pub async fn one_of_two_concurrent_copies_is_accepted(subject: impl Subject) {
+    for n in 0..50 {
+        let copy = |operation| Commit { inbound: vec![inbound(n)], ..create(operation) };
+        let results = race(&subject, copy(id(2 * n)), copy(id(2 * n + 1))).await;
+        one_wins(results, Committed::Done { revision: 1, next_index: 0 }, Conflict::InboundSeen);
+    }
+}
+
+fn one_wins((a, b): (Committed, Committed), won: Committed, conflict: Conflict) {
+    let lost = Committed::Conflict(conflict);
+    assert!((a == won && b == lost) || (a == lost && b == won), "{a:?} {b:?}");
 }
 
 /// For one key: as when the same static token is asked for twice at once.
@@ -205,17 +189,6 @@ pub async fn one_of_two_concurrent_claims_wins(subject: impl Subject) {
             (Committed::Conflict(Conflict::Correlation(owner)), b) => assert_eq!((b, owner), (won, other)),
             both => panic!("{both:?}"),
         }
-    }
-}
-
-/// For one inbound event: as when two relays deliver at the same moment.
-pub async fn one_of_two_concurrent_copies_is_accepted(subject: impl Subject) {
-    for n in 0..50 {
-        let copy = |operation| Commit { inbound: vec![inbound(n)], ..create(operation) };
-        let (a, b) = race(&subject, copy(id(2 * n)), copy(id(2 * n + 1))).await;
-        let lost = Committed::Conflict(Conflict::InboundSeen);
-        let won = Committed::Done { revision: 1, next_index: 0 };
-        assert!((a == won && b == lost) || (a == lost && b == won), "{a:?} {b:?}");
     }
 }
 

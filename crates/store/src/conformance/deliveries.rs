@@ -31,14 +31,13 @@ pub(super) fn positions(deliveries: &[Delivery]) -> Vec<(StreamId, u64)> {
 }
 
 /// Pending, due when the event happened; of commits that do not deliver, none.
-pub async fn every_event_has_its_delivery(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, Commit { deliver: true, ..create(id(1)) }).await;
-    assert_eq!(next(&*store, 1).await, None, "no events");
-    commit_done(&*store, Commit { events: vec![event(7)], ..step(id(1), 1) }).await;
-    assert_eq!(next(&*store, 1).await, None, "not to be delivered");
+pub async fn every_event_has_its_delivery(store: &dyn FullStore) {
+    commit_done(store, Commit { deliver: true, ..create(id(1)) }).await;
+    assert_eq!(next(store, 1).await, None, "no events");
+    commit_done(store, Commit { events: vec![event(7)], ..step(id(1), 1) }).await;
+    assert_eq!(next(store, 1).await, None, "not to be delivered");
     let events = vec![event(8), event(9)];
-    commit_done(&*store, Commit { deliver: true, finished: true, events, ..step(id(1), 2) }).await;
+    commit_done(store, Commit { deliver: true, finished: true, events, ..step(id(1), 2) }).await;
 
     assert_eq!(store.delivery(id(1), 0).await.unwrap(), None);
     let stored = store.events(id(1), 0, 10).await.unwrap();
@@ -61,39 +60,37 @@ pub async fn every_event_has_its_delivery(subject: impl Subject) {
     assert_eq!(store.delivery(id(1), 3).await.unwrap(), None);
     assert_eq!(store.delivery(id(2), 1).await.unwrap(), None);
     let reserved = Commit { deliver: true, events: vec![event(1)], ..step(StreamId::SUBSCRIPTIONS, 1) };
-    commit_done(&*store, reserved).await;
+    commit_done(store, reserved).await;
     assert!(store.next_delivery(StreamId::SUBSCRIPTIONS).await.unwrap().is_some());
 }
 
 /// The next one only when it is delivered or given up; streams do not wait for one another.
-pub async fn only_the_first_pending_delivery_is_offered(subject: impl Subject) {
-    let store = subject.store();
-    opened(&*store, 1, 4).await;
-    opened(&*store, 2, 2).await;
+pub async fn only_the_first_pending_delivery_is_offered(store: &dyn FullStore) {
+    opened(store, 1, 4).await;
+    opened(store, 2, 2).await;
     for at in 1..=3 {
-        assert_eq!(next(&*store, 1).await, Some(0));
-        attempt(&*store, refused(id(1), 0, at)).await;
+        assert_eq!(next(store, 1).await, Some(0));
+        attempt(store, refused(id(1), 0, at)).await;
     }
-    attempt(&*store, accepted(id(2), 0, 4)).await;
-    assert_eq!((next(&*store, 1).await, next(&*store, 2).await), (Some(0), Some(1)));
-    attempt(&*store, accepted(id(1), 0, 5)).await;
-    assert_eq!(next(&*store, 1).await, Some(1));
-    attempt(&*store, given_up(id(1), 1, 6)).await;
-    assert_eq!(next(&*store, 1).await, Some(2));
-    attempt(&*store, accepted(id(1), 2, 7)).await;
-    attempt(&*store, accepted(id(1), 3, 8)).await;
-    assert_eq!((next(&*store, 1).await, next(&*store, 2).await), (None, Some(1)));
+    attempt(store, accepted(id(2), 0, 4)).await;
+    assert_eq!((next(store, 1).await, next(store, 2).await), (Some(0), Some(1)));
+    attempt(store, accepted(id(1), 0, 5)).await;
+    assert_eq!(next(store, 1).await, Some(1));
+    attempt(store, given_up(id(1), 1, 6)).await;
+    assert_eq!(next(store, 1).await, Some(2));
+    attempt(store, accepted(id(1), 2, 7)).await;
+    attempt(store, accepted(id(1), 3, 8)).await;
+    assert_eq!((next(store, 1).await, next(store, 2).await), (None, Some(1)));
     // What comes later is offered later.
-    commit_done(&*store, Commit { deliver: true, events: vec![event(4)], ..step(id(1), 1) }).await;
-    assert_eq!(next(&*store, 1).await, Some(4));
+    commit_done(store, Commit { deliver: true, events: vec![event(4)], ..step(id(1), 1) }).await;
+    assert_eq!(next(store, 1).await, Some(4));
 }
 
 /// Each attempt is counted; the result of the last one is returned.
-pub async fn attempts_are_recorded(subject: impl Subject) {
-    let store = subject.store();
-    opened(&*store, 1, 1).await;
+pub async fn attempts_are_recorded(store: &dyn FullStore) {
+    opened(store, 1, 1).await;
     let before = store.delivery(id(1), 0).await.unwrap().unwrap();
-    attempt(&*store, refused(id(1), 0, 10)).await;
+    attempt(store, refused(id(1), 0, 10)).await;
     let after_one = Delivery {
         attempts: 1,
         waited: Duration::from_millis(1_000),
@@ -107,7 +104,7 @@ pub async fn attempts_are_recorded(subject: impl Subject) {
 
     let silent =
         DeliveryAttempt { http_status: None, error: Some("no \0 \u{1F511}".to_owned()), ..refused(id(1), 0, 20) };
-    attempt(&*store, silent).await;
+    attempt(store, silent).await;
     let after_two = Delivery {
         attempts: 2,
         waited: Duration::from_millis(2_000),
@@ -119,7 +116,7 @@ pub async fn attempts_are_recorded(subject: impl Subject) {
     };
     assert_eq!(store.next_delivery(id(1)).await.unwrap(), Some(after_two.clone()));
 
-    attempt(&*store, accepted(id(1), 0, 30)).await;
+    attempt(store, accepted(id(1), 0, 30)).await;
     let delivered = Delivery {
         status: DeliveryStatus::Delivered,
         attempts: 3,
@@ -133,11 +130,10 @@ pub async fn attempts_are_recorded(subject: impl Subject) {
 }
 
 /// The same holds for one that does not exist; the recorded result stays.
-pub async fn settled_delivery_records_no_attempt(subject: impl Subject) {
-    let store = subject.store();
-    opened(&*store, 1, 3).await;
-    attempt(&*store, accepted(id(1), 0, 1)).await;
-    attempt(&*store, given_up(id(1), 1, 2)).await;
+pub async fn settled_delivery_records_no_attempt(store: &dyn FullStore) {
+    opened(store, 1, 3).await;
+    attempt(store, accepted(id(1), 0, 1)).await;
+    attempt(store, given_up(id(1), 1, 2)).await;
     let before = [store.delivery(id(1), 0).await.unwrap(), store.delivery(id(1), 1).await.unwrap()];
     for index in [0, 1] {
         for late in [refused(id(1), index, 9), accepted(id(1), index, 9), given_up(id(1), index, 9)] {
@@ -148,19 +144,18 @@ pub async fn settled_delivery_records_no_attempt(subject: impl Subject) {
     assert!(!store.record_attempt(accepted(id(1), u64::MAX, 9)).await.unwrap());
     assert!(!store.record_attempt(accepted(id(2), 0, 9)).await.unwrap());
     assert_eq!([store.delivery(id(1), 0).await.unwrap(), store.delivery(id(1), 1).await.unwrap()], before);
-    assert_eq!(next(&*store, 1).await, Some(2));
+    assert_eq!(next(store, 1).await, Some(2));
 }
 
 /// Delivered and failed ones, from the beginning; of pending ones all stays but when they are due.
-pub async fn settled_deliveries_can_be_retried(subject: impl Subject) {
-    let store = subject.store();
-    opened(&*store, 1, 3).await;
+pub async fn settled_deliveries_can_be_retried(store: &dyn FullStore) {
+    opened(store, 1, 3).await;
     for at in [1, 2] {
-        attempt(&*store, refused(id(1), 0, at)).await;
+        attempt(store, refused(id(1), 0, at)).await;
     }
-    attempt(&*store, given_up(id(1), 0, 3)).await;
-    attempt(&*store, accepted(id(1), 1, 4)).await;
-    attempt(&*store, refused(id(1), 2, 5)).await;
+    attempt(store, given_up(id(1), 0, 3)).await;
+    attempt(store, accepted(id(1), 1, 4)).await;
+    attempt(store, refused(id(1), 2, 5)).await;
     let pending = store.delivery(id(1), 2).await.unwrap().unwrap();
     assert!(pending.due_at > UnixMillis(9));
     for at in [UnixMillis(9), UnixMillis(10)] {
@@ -188,32 +183,30 @@ pub async fn settled_deliveries_can_be_retried(subject: impl Subject) {
         assert_eq!(store.retry_delivery(id(1), index, UnixMillis(200), None).await.unwrap(), Retried::Due);
         assert_eq!(store.delivery(id(1), index).await.unwrap(), Some(again), "once");
     }
-    attempt(&*store, accepted(id(1), 0, 101)).await;
+    attempt(store, accepted(id(1), 0, 101)).await;
     assert_eq!(store.delivery(id(1), 0).await.unwrap().unwrap().attempts, 1);
 }
 
 /// The receiver gets it again before newer ones.
-pub async fn retried_delivery_precedes_later_ones(subject: impl Subject) {
-    let store = subject.store();
-    opened(&*store, 1, 3).await;
-    attempt(&*store, given_up(id(1), 0, 1)).await;
-    attempt(&*store, accepted(id(1), 1, 2)).await;
-    assert_eq!(next(&*store, 1).await, Some(2));
+pub async fn retried_delivery_precedes_later_ones(store: &dyn FullStore) {
+    opened(store, 1, 3).await;
+    attempt(store, given_up(id(1), 0, 1)).await;
+    attempt(store, accepted(id(1), 1, 2)).await;
+    assert_eq!(next(store, 1).await, Some(2));
     assert_eq!(store.retry_delivery(id(1), 1, UnixMillis(50), None).await.unwrap(), Retried::Due);
-    assert_eq!(next(&*store, 1).await, Some(1));
+    assert_eq!(next(store, 1).await, Some(1));
     assert_eq!(store.retry_delivery(id(1), 0, UnixMillis(60), None).await.unwrap(), Retried::Due);
-    assert_eq!(next(&*store, 1).await, Some(0));
+    assert_eq!(next(store, 1).await, Some(0));
     assert_eq!(store.pending_queues(None, 10).await.unwrap(), [(id(1), UnixMillis(60))]);
 }
 
 /// They go first, so they are due too; later ones and other streams keep their time.
-pub async fn retry_makes_earlier_deliveries_due(subject: impl Subject) {
-    let store = subject.store();
-    opened(&*store, 1, 4).await;
-    opened(&*store, 2, 1).await;
-    attempt(&*store, accepted(id(1), 1, 1)).await;
+pub async fn retry_makes_earlier_deliveries_due(store: &dyn FullStore) {
+    opened(store, 1, 4).await;
+    opened(store, 2, 1).await;
+    attempt(store, accepted(id(1), 1, 1)).await;
     for (number, index) in [(1, 0), (1, 2), (1, 3), (2, 0)] {
-        attempt(&*store, refused(id(number), index, 500)).await;
+        attempt(store, refused(id(number), index, 500)).await;
     }
     let due = async |number, index| store.delivery(id(number), index).await.unwrap().unwrap().due_at.0;
     assert_eq!(store.retry_delivery(id(1), 2, UnixMillis(600), None).await.unwrap(), Retried::Due);
@@ -234,9 +227,7 @@ pub async fn retry_is_committed_with_its_idempotency_record(mut subject: impl Su
     assert_eq!(retry(subject.store(), 7, 50, new_record(1, 50, 0)).await, Retried::NotFound);
     assert_eq!(store.idempotency_record(&idempotency_key(1)).await.unwrap(), None);
     assert_eq!(retry(subject.store(), 0, 50, new_record(1, 50, 0)).await, Retried::Due);
-    drop(store);
-    subject.reopen().await;
-    let store = subject.store();
+    let store = subject.reopened(store).await;
     assert_eq!(store.idempotency_record(&idempotency_key(1)).await.unwrap(), Some(new_record(1, 50, 0).record));
     attempt(&*store, given_up(id(1), 0, 60)).await;
     let before = store.delivery(id(1), 0).await.unwrap();
@@ -260,62 +251,6 @@ pub async fn one_of_two_concurrent_attempts_settles(subject: impl Subject) {
         let delivery = subject.store().delivery(id(1), index).await.unwrap().unwrap();
         assert_eq!((delivery.attempts, delivery.status == DeliveryStatus::Delivered), (1, a));
     }
-}
-
-/// Pending, refused, delivered, given up, retried.
-pub async fn deliveries_survive_reopening_at_every_stage(mut subject: impl Subject) {
-    opened(&*subject.store(), 1, 2).await;
-    for attempt in [
-        Some(refused(id(1), 0, 1)),
-        Some(refused(id(1), 0, 2)),
-        Some(given_up(id(1), 0, 3)),
-        Some(accepted(id(1), 1, 4)),
-        None,
-    ] {
-        let store = subject.store();
-        match attempt {
-            Some(attempt) => assert!(store.record_attempt(attempt).await.unwrap()),
-            None => assert_eq!(store.retry_delivery(id(1), 0, UnixMillis(5), None).await.unwrap(), Retried::Due),
-        }
-        let before = [store.delivery(id(1), 0).await.unwrap(), store.delivery(id(1), 1).await.unwrap()];
-        let due = store.pending_queues(None, 10).await.unwrap();
-        drop(store);
-        subject.reopen().await;
-        let store = subject.store();
-        assert_eq!([store.delivery(id(1), 0).await.unwrap(), store.delivery(id(1), 1).await.unwrap()], before);
-        assert_eq!(store.pending_queues(None, 10).await.unwrap(), due);
-    }
-}
-
-/// Many streams are worked at once, each in its order, while events are added; everything is found after reopening.
-pub async fn attempts_under_load_are_recorded(mut subject: impl Subject) {
-    const STREAMS: u64 = 32;
-    const EVENTS: u64 = 10;
-    let tasks: Vec<_> = (1..=STREAMS)
-        .map(|n| {
-            let store = subject.store();
-            super::task(async move {
-                opened(&*store, n, 1).await;
-                for number in 1..EVENTS {
-                    let more = Commit { deliver: true, events: vec![event(number)], ..step(id(n), number) };
-                    commit_done(&*store, more).await;
-                    let first = store.next_delivery(id(n)).await.unwrap().unwrap();
-                    assert_eq!(first.event.index, number - 1);
-                    attempt(&*store, accepted(id(n), number - 1, number)).await;
-                }
-            })
-        })
-        .collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
-    subject.reopen().await;
-    let store: Arc<dyn FullStore> = subject.store();
-    let delivered = store.deliveries(DeliveryStatus::Delivered, None, usize::MAX).await.unwrap();
-    let expected: Vec<_> = (1..=STREAMS).flat_map(|n| (0..EVENTS - 1).map(move |index| (id(n), index))).collect();
-    assert_eq!(positions(&delivered), expected);
-    let pending = store.pending_queues(None, usize::MAX).await.unwrap();
-    assert_eq!(pending, (1..=STREAMS).map(|n| (id(n), event(EVENTS - 1).at)).collect::<Vec<_>>());
 }
 
 /// Events of one stream may be delivered in the orders of several queues, which do not wait for one another.
@@ -357,13 +292,12 @@ pub async fn queues_of_one_stream_are_independent(mut subject: impl Subject) {
 }
 
 /// Whatever its row contains, its stream continues with the next delivery.
-pub async fn delivery_set_aside_does_not_block_others(subject: impl Subject) {
-    let store = subject.store();
-    opened(&*store, 1, 2).await;
-    attempt(&*store, refused(id(1), 0, 5)).await;
+pub async fn delivery_set_aside_does_not_block_others(store: &dyn FullStore) {
+    opened(store, 1, 2).await;
+    attempt(store, refused(id(1), 0, 5)).await;
     assert_eq!(store.set_aside_delivery(id(2), UnixMillis(7)).await.unwrap(), None);
     assert_eq!(store.set_aside_delivery(id(1), UnixMillis(7)).await.unwrap(), Some((id(1), 0)));
-    assert_eq!(next(&*store, 1).await, Some(1));
+    assert_eq!(next(store, 1).await, Some(1));
     let failed = store.deliveries(DeliveryStatus::Failed, None, 10).await.unwrap();
     assert_eq!(positions(&failed), [(id(1), 0)]);
     assert_eq!(failed[0].last_attempt_at, Some(UnixMillis(7)));

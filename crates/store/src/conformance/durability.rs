@@ -8,11 +8,12 @@ use std::task::Poll;
 
 use parking_lot::Mutex;
 use usher_engine::UnixMillis;
-use usher_engine::ports::{Commit, Committed, CounterAdvance, OutboxChange, TicketCommit, UserRelays};
+use usher_engine::ports::{Commit, Committed, CounterAdvance, OutboxChange, TicketCommit};
 
 use super::{
-    Snapshot, Subject, Subjects, accepted, commit_done, create, event, given_up, id, idempotency_key, inbound, key,
-    message, new_record, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
+    FullStore, Snapshot, Subject, Subjects, accepted, commit_done, create, event, given_up, id, idempotency_key,
+    inbound, key, message, new_record, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
+    user_relays,
 };
 
 /// Every kind of row.
@@ -24,7 +25,7 @@ pub async fn everything_survives_reopening(mut subject: impl Subject) {
         events: vec![event(0), event(1)],
         outbox: OutboxChange::Replace(vec![message(1), message(2)]),
         inbound: vec![inbound(1)],
-        user_relays: vec![UserRelays { main_key: public_key(1), relays: vec!["wss://a".to_owned()] }],
+        user_relays: vec![user_relays(1, &["wss://a"])],
         deliver: true,
         idempotency_record: Some(new_record(1, 100, 0)),
         ..create(id(1))
@@ -110,8 +111,7 @@ pub async fn acknowledged_commits_under_load_survive(mut subject: impl Subject) 
 }
 
 /// A caller that is cancelled half-way leaves a whole commit or none, and does not affect others.
-pub async fn dropped_caller_leaves_the_commit_whole_or_absent(subject: impl Subject) {
-    let store = subject.store();
+pub async fn dropped_caller_leaves_the_commit_whole_or_absent(store: &dyn FullStore) {
     for n in 0..50 {
         {
             let commit = Commit { events: vec![event(0)], claims: vec![key(&n.to_string())], ..create(id(n)) };
@@ -123,7 +123,7 @@ pub async fn dropped_caller_leaves_the_commit_whole_or_absent(subject: impl Subj
             })
             .await;
         }
-        commit_done(&*store, create(id(1_000 + n))).await;
+        commit_done(store, create(id(1_000 + n))).await;
     }
     for n in 0..50 {
         let whole = store.operation(id(n)).await.unwrap().is_some();

@@ -19,20 +19,17 @@ pub async fn records_are_stored_once(mut subject: impl Subject) {
     assert!(store.add_idempotency_record(new_record(2, 50, 0)).await.unwrap(), "another call");
     assert!(!store.add_idempotency_record(new_record(1, 101, 0)).await.unwrap());
     assert_eq!(store.idempotency_record(&idempotency_key(1)).await.unwrap(), Some(new_record(1, 100, 0).record));
-    drop(store);
-    subject.reopen().await;
-    let store = subject.store();
+    let store = subject.reopened(store).await;
     assert!(!store.add_idempotency_record(new_record(1, 102, 0)).await.unwrap());
     assert_eq!(store.idempotency_record(&idempotency_key(1)).await.unwrap(), Some(new_record(1, 100, 0).record));
 }
 
 /// Replaces the whole record if it is older than the new one's limit, and again later.
-pub async fn old_records_are_replaced(subject: impl Subject) {
-    let store = subject.store();
+pub async fn old_records_are_replaced(store: &dyn FullStore) {
     assert!(store.add_idempotency_record(new_record(1, 100, 0)).await.unwrap());
     for too_early in [0, 99, 100] {
         assert!(!store.add_idempotency_record(new_record(1, 200, too_early)).await.unwrap(), "{too_early}");
-        assert_eq!(answered_at(&*store, 1).await, Some(100));
+        assert_eq!(answered_at(store, 1).await, Some(100));
     }
     let other = IdempotencyRecord {
         fingerprint: [9; 32],
@@ -79,9 +76,7 @@ pub async fn records_are_committed_with_their_operation(mut subject: impl Subjec
     assert_eq!(commit_conflicts(&*store, stale).await, Conflict::Revision);
     let taken = Commit { idempotency_record: Some(new_record(4, 100, 0)), claims: vec![key("a")], ..create(id(2)) };
     assert_eq!(commit_conflicts(&*store, taken).await, Conflict::Correlation(id(1)));
-    drop(store);
-    subject.reopen().await;
-    let store = subject.store();
+    let store = subject.reopened(store).await;
     for (call, expected) in [(1, Some(100)), (2, Some(100)), (3, None), (4, None)] {
         assert_eq!(answered_at(&*store, call).await, expected, "{call}");
     }
@@ -89,10 +84,9 @@ pub async fn records_are_committed_with_their_operation(mut subject: impl Subjec
 
 /// No operation, no event, no delivery, no key, and the first record stays. The record is checked before everything
 /// else.
-pub async fn repeated_request_changes_nothing(subject: impl Subject) {
-    let store = subject.store();
+pub async fn repeated_request_changes_nothing(store: &dyn FullStore) {
     commit_done(
-        &*store,
+        store,
         Commit { idempotency_record: Some(new_record(1, 100, 0)), claims: vec![key("a")], ..create(id(1)) },
     )
     .await;
@@ -106,24 +100,23 @@ pub async fn repeated_request_changes_nothing(subject: impl Subject) {
     };
     for expected in [Revision::New, Revision::At(7)] {
         for replace_before in [0, 100] {
-            assert_eq!(commit_conflicts(&*store, again(expected, replace_before)).await, Conflict::AlreadyRequested);
+            assert_eq!(commit_conflicts(store, again(expected, replace_before)).await, Conflict::AlreadyRequested);
         }
     }
     assert!(store.operation(id(2)).await.unwrap().is_none());
     assert!(store.events(id(2), 0, 10).await.unwrap().is_empty());
     assert!(store.next_delivery(id(2)).await.unwrap().is_none());
-    assert_eq!(answered_at(&*store, 1).await, Some(100));
-    commit_done(&*store, Commit { claims: vec![key("b")], ..create(id(3)) }).await;
+    assert_eq!(answered_at(store, 1).await, Some(100));
+    commit_done(store, Commit { claims: vec![key("b")], ..create(id(3)) }).await;
 }
 
 /// As a record stored by itself does.
-pub async fn commit_replaces_an_old_record(subject: impl Subject) {
-    let store = subject.store();
+pub async fn commit_replaces_an_old_record(store: &dyn FullStore) {
     assert!(store.add_idempotency_record(new_record(1, 100, 0)).await.unwrap());
-    commit_done(&*store, Commit { idempotency_record: Some(new_record(1, 200, 101)), ..create(id(1)) }).await;
+    commit_done(store, Commit { idempotency_record: Some(new_record(1, 200, 101)), ..create(id(1)) }).await;
     assert_eq!(store.idempotency_record(&idempotency_key(1)).await.unwrap(), Some(new_record(1, 200, 0).record));
     let young = Commit { idempotency_record: Some(new_record(1, 300, 200)), ..step(id(1), 1) };
-    assert_eq!(commit_conflicts(&*store, young).await, Conflict::AlreadyRequested);
+    assert_eq!(commit_conflicts(store, young).await, Conflict::AlreadyRequested);
 }
 
 /// The other finds the record of the first.
@@ -146,23 +139,21 @@ pub async fn one_of_two_requests_with_one_key_commits(subject: impl Subject) {
 }
 
 /// Oldest first; the request can then be processed again.
-pub async fn records_are_removed_in_batches(subject: impl Subject) {
-    let store = subject.store();
+pub async fn records_are_removed_in_batches(store: &dyn FullStore) {
     for n in 1..=6 {
         assert!(store.add_idempotency_record(new_record(n, n, 0)).await.unwrap());
     }
     assert_eq!(store.remove_idempotency_records(UnixMillis(6), 0).await.unwrap(), 0);
     assert_eq!(store.remove_idempotency_records(UnixMillis(6), 3).await.unwrap(), 3);
-    assert_eq!((answered_at(&*store, 3).await, answered_at(&*store, 4).await), (None, Some(4)));
+    assert_eq!((answered_at(store, 3).await, answered_at(store, 4).await), (None, Some(4)));
     assert_eq!(store.remove_idempotency_records(UnixMillis(6), 3).await.unwrap(), 2);
     assert_eq!(store.remove_idempotency_records(UnixMillis(6), 3).await.unwrap(), 0);
-    assert_eq!(answered_at(&*store, 6).await, Some(6), "given at, not before");
-    commit_done(&*store, Commit { idempotency_record: Some(new_record(1, 7, 0)), ..create(id(1)) }).await;
+    assert_eq!(answered_at(store, 6).await, Some(6), "given at, not before");
+    commit_done(store, Commit { idempotency_record: Some(new_record(1, 7, 0)), ..create(id(1)) }).await;
 }
 
 /// Bodies are bytes.
-pub async fn large_and_unusual_responses_round_trip(subject: impl Subject) {
-    let store = subject.store();
+pub async fn large_and_unusual_responses_round_trip(store: &dyn FullStore) {
     let bodies = [vec![], vec![0], vec![0xFF; 1_000_000], b"a\0b".to_vec(), (0..=255).collect()];
     for (n, body) in (1..).zip(bodies) {
         let record = IdempotencyRecord {

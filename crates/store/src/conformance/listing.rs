@@ -4,26 +4,25 @@ use usher_engine::ports::{Commit, DeliveryCounts, DeliveryStatus, Retried};
 use usher_engine::{StreamId, UnixMillis};
 
 use super::deliveries::{attempt, opened, positions};
-use super::{Subject, accepted, commit_done, create, event, given_up, id, refused, step};
+use super::{FullStore, accepted, commit_done, create, event, given_up, id, refused, step};
 
 /// Each once, with when its first one is due, in order of id, by page.
-pub async fn streams_with_pending_deliveries_are_listed(subject: impl Subject) {
-    let store = subject.store();
+pub async fn streams_with_pending_deliveries_are_listed(store: &dyn FullStore) {
     // Not in order of id.
     for n in (1..=9).rev() {
-        opened(&*store, n, 3).await;
-        attempt(&*store, refused(id(n), 0, n)).await;
+        opened(store, n, 3).await;
+        attempt(store, refused(id(n), 0, n)).await;
     }
-    commit_done(&*store, create(id(10))).await;
+    commit_done(store, create(id(10))).await;
     let reserved = Commit { deliver: true, events: vec![event(5)], ..step(StreamId::SUBSCRIPTIONS, 1) };
-    commit_done(&*store, reserved).await;
+    commit_done(store, reserved).await;
     // One without pending ones, one whose first is delivered, and one with a pending one behind a failed one.
     for index in 0..3 {
-        attempt(&*store, accepted(id(4), index, 20)).await;
+        attempt(store, accepted(id(4), index, 20)).await;
     }
-    attempt(&*store, accepted(id(5), 0, 20)).await;
-    attempt(&*store, given_up(id(6), 0, 20)).await;
-    attempt(&*store, refused(id(6), 1, 500)).await;
+    attempt(store, accepted(id(5), 0, 20)).await;
+    attempt(store, given_up(id(6), 0, 20)).await;
+    attempt(store, refused(id(6), 1, 500)).await;
 
     let mut expected = vec![(StreamId::SUBSCRIPTIONS, event(5).at)];
     for n in [1, 2, 3] {
@@ -44,15 +43,14 @@ pub async fn streams_with_pending_deliveries_are_listed(subject: impl Subject) {
 }
 
 /// In order of stream and index; a page begins after the last position of the one before.
-pub async fn deliveries_are_listed_by_status_in_pages(subject: impl Subject) {
-    let store = subject.store();
+pub async fn deliveries_are_listed_by_status_in_pages(store: &dyn FullStore) {
     for n in [3, 1, 2] {
-        opened(&*store, n, 9).await;
+        opened(store, n, 9).await;
         for index in 0..9 {
             match index % 3 {
-                0 => attempt(&*store, accepted(id(n), index, 1)).await,
-                1 => attempt(&*store, given_up(id(n), index, 1)).await,
-                _ => attempt(&*store, refused(id(n), index, 1)).await,
+                0 => attempt(store, accepted(id(n), index, 1)).await,
+                1 => attempt(store, given_up(id(n), index, 1)).await,
+                _ => attempt(store, refused(id(n), index, 1)).await,
             }
         }
     }
@@ -78,20 +76,19 @@ pub async fn deliveries_are_listed_by_status_in_pages(subject: impl Subject) {
 }
 
 /// Pending ones and failed ones, as they come and go.
-pub async fn deliveries_are_counted_by_status(subject: impl Subject) {
-    let store = subject.store();
+pub async fn deliveries_are_counted_by_status(store: &dyn FullStore) {
     let counts = async |pending, failed| {
         assert_eq!(store.count_deliveries().await.unwrap(), DeliveryCounts { pending, failed });
     };
     counts(0, 0).await;
-    opened(&*store, 1, 3).await;
-    opened(&*store, 2, 2).await;
+    opened(store, 1, 3).await;
+    opened(store, 2, 2).await;
     counts(5, 0).await;
-    attempt(&*store, refused(id(1), 0, 1)).await;
+    attempt(store, refused(id(1), 0, 1)).await;
     counts(5, 0).await;
-    attempt(&*store, accepted(id(1), 0, 2)).await;
-    attempt(&*store, given_up(id(1), 1, 2)).await;
-    attempt(&*store, given_up(id(2), 0, 2)).await;
+    attempt(store, accepted(id(1), 0, 2)).await;
+    attempt(store, given_up(id(1), 1, 2)).await;
+    attempt(store, given_up(id(2), 0, 2)).await;
     counts(2, 2).await;
     assert_eq!(store.retry_delivery(id(1), 0, UnixMillis(3), None).await.unwrap(), Retried::Due);
     assert_eq!(store.retry_delivery(id(2), 0, UnixMillis(3), None).await.unwrap(), Retried::Due);

@@ -43,9 +43,10 @@ pub use api_keys::api_key;
 pub use audit_log::{audit_entry, audit_key};
 pub use builders::{
     accepted, commit_conflicts, commit_done, create, event, given_up, id, idempotency_key, inbound, key, message,
-    new_record, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
+    new_record, passkey, proof, proof_id, public_key, refused, step, ticket_job, ticket_step, user_relays, user_signer,
 };
 pub use observed_state::{Snapshot, Subjects};
+pub use openid_records::{consent as openid_consent, record as openid_record, step as openid_step};
 
 /// Everything that a store keeps.
 pub trait FullStore:
@@ -66,12 +67,24 @@ pub trait Subject: Send + Sync + 'static {
 
     /// Closes the store and opens it again; [`store`](Self::store) is another one then.
     async fn reopen(&mut self);
+
+    /// The same, for whoever has the store.
+    async fn reopened(&mut self, store: Arc<dyn FullStore>) -> Arc<dyn FullStore> {
+        drop(store);
+        self.reopen().await;
+        self.store()
+    }
 }
 
-/// Runs one test of the suite to its end.
+/// Runs one test of the suite to its end, which may reopen the store or use it from several tasks.
 pub fn run<S: Subject, T: Future<Output = ()>>(make: impl Future<Output = S>, test: impl FnOnce(S) -> T) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async { test(make.await).await });
+}
+
+/// The same for a test that needs no more than the store.
+pub fn run_on_store<S: Subject>(make: impl Future<Output = S>, test: impl AsyncFnOnce(&dyn FullStore)) {
+    run(make, async |subject: S| test(&*subject.store()).await);
 }
 
 /// Runs all tests, a few at a time, and fails with the names of those that failed.
@@ -117,7 +130,8 @@ async fn race<T: Send + 'static>(
 }
 
 /// The whole suite as `#[test]`s against the [`Subject`](crate::conformance::Subject) that `$make_store` (an
-/// `async fn() -> impl Subject`) makes; a new one for each test.
+/// `async fn() -> impl Subject`) makes; a new one for each test. In the list, tests after the semicolon need the subject, those before
+/// it the store alone.
 #[macro_export]
 macro_rules! store_conformance {
     ($make_store:path) => {
@@ -130,197 +144,145 @@ macro_rules! store_conformance {
     (@list $form:ident $make_store:path) => {
         $crate::store_conformance! { @$form $make_store;
             operations {
-                new_operation_is_read_back
-                origin_is_that_of_the_first_commit
-                steps_replace_the_state
-                unknown_rows_are_absent
-                finishing_is_final
-                operation_can_be_created_finished
-                kind_never_changes
-                reserved_stream_always_exists
-                reserved_stream_cannot_finish
+                operation_is_created_and_stepped origin_is_that_of_the_first_commit
+                unknown_rows_are_absent finishing_is_final operation_can_be_created_finished
+                reserved_stream_always_exists reserved_stream_cannot_finish;
             }
             api_keys {
+                uses_of_api_keys_are_noted;
                 api_keys_are_stored_replaced_and_removed
-                uses_of_api_keys_are_noted
             }
             conflicts {
-                creating_an_existing_operation_conflicts
-                step_from_another_revision_conflicts
-                claimed_key_conflicts_with_its_owner
-                key_is_free_after_its_owner_finished
-                key_can_be_kept_after_the_operation
-                operation_can_claim_its_own_keys_again
-                inbound_event_is_accepted_once
-                revision_is_checked_first
-                conflict_changes_nothing
-                one_of_two_concurrent_steps_wins
-                one_of_two_concurrent_claims_wins
-                one_of_two_concurrent_copies_is_accepted
+                step_from_another_revision_conflicts claimed_key_conflicts_with_its_owner
+                revision_is_checked_first;
+                key_can_be_kept_after_the_operation inbound_event_is_accepted_once
+                conflict_changes_nothing one_of_two_concurrent_steps_wins
+                one_of_two_concurrent_copies_is_accepted one_of_two_concurrent_claims_wins
             }
             atomicity {
-                batch_is_committed_in_order
-                one_conflict_rolls_back_the_batch
-                batches_append_to_the_reserved_stream
+                batch_is_committed_in_order one_conflict_rolls_back_the_batch
+                batches_append_to_the_reserved_stream subscriptions_are_listed;
                 done_and_watched_survive_reopening
-                subscriptions_are_listed
             }
             events {
-                indexes_have_no_gaps
-                data_that_is_not_an_object_is_unreadable
-                pages_by_after_and_limit
-                streams_are_separate
-                concurrent_appends_are_gapless
+                indexes_have_no_gaps pages_by_after_and_limit data_that_is_not_an_object_is_unreadable;
             }
             outbox {
-                messages_can_be_appended
-                resending_can_be_postponed
-                messages_keep_their_order
-                outbox_can_be_kept_replaced_and_cleared
-                outbox_is_cleared_on_finish
+                outbox_can_be_kept_appended_replaced_and_cleared resending_can_be_postponed
+                outbox_is_cleared_on_finish;
             }
             open_operations {
-                only_open_operations_are_listed
-                pages_are_ordered_by_id
-                entries_contain_what_the_index_needs
+                pages_are_ordered_by_id entries_contain_what_the_index_needs;
             }
             retention {
                 finished_operations_are_removed_completely
                 only_finished_operations_without_events_are_removed_by_id
                 finished_operations_without_events_are_removed_by_kind
-                removal_respects_the_limit
-                open_operations_are_never_removed
-                inbound_events_are_removed_in_batches
-                old_user_relays_are_removed
-                user_relays_in_use_are_kept
-                operations_with_pending_deliveries_are_kept
-                deliveries_are_removed_with_their_operation
-                settled_deliveries_of_open_streams_are_removed
+                inbound_events_are_removed_in_batches old_user_relays_are_removed
+                operations_with_pending_deliveries_are_kept deliveries_are_removed_with_their_operation
+                settled_deliveries_of_open_streams_are_removed user_relays_in_use_are_kept
+                events_with_a_delivery_are_kept;
                 old_events_of_an_open_stream_are_removed
-                events_with_a_delivery_are_kept
             }
             deliveries {
-                every_event_has_its_delivery
-                only_the_first_pending_delivery_is_offered
-                attempts_are_recorded
-                settled_delivery_records_no_attempt
-                settled_deliveries_can_be_retried
-                retried_delivery_precedes_later_ones
-                retry_makes_earlier_deliveries_due
-                retry_is_committed_with_its_idempotency_record
-                one_of_two_concurrent_attempts_settles
-                delivery_set_aside_does_not_block_others
+                every_event_has_its_delivery only_the_first_pending_delivery_is_offered
+                attempts_are_recorded settled_delivery_records_no_attempt
+                settled_deliveries_can_be_retried retried_delivery_precedes_later_ones
+                retry_makes_earlier_deliveries_due delivery_set_aside_does_not_block_others;
+                retry_is_committed_with_its_idempotency_record one_of_two_concurrent_attempts_settles
                 queues_of_one_stream_are_independent
-                deliveries_survive_reopening_at_every_stage
-                attempts_under_load_are_recorded
             }
             listing {
-                streams_with_pending_deliveries_are_listed
-                deliveries_are_listed_by_status_in_pages
-                deliveries_are_counted_by_status
+                streams_with_pending_deliveries_are_listed deliveries_are_listed_by_status_in_pages
+                deliveries_are_counted_by_status;
             }
             idempotency_records {
-                records_are_stored_once
-                old_records_are_replaced
-                one_of_two_concurrent_records_wins
-                records_are_committed_with_their_operation
-                repeated_request_changes_nothing
-                commit_replaces_an_old_record
-                one_of_two_requests_with_one_key_commits
-                records_are_removed_in_batches
-                large_and_unusual_responses_round_trip
+                old_records_are_replaced repeated_request_changes_nothing commit_replaces_an_old_record
+                records_are_removed_in_batches large_and_unusual_responses_round_trip;
+                records_are_stored_once one_of_two_concurrent_records_wins
+                records_are_committed_with_their_operation one_of_two_requests_with_one_key_commits
             }
             settings {
-                settings_can_be_set_replaced_and_removed
-                settings_survive_reopening
+                ;
+                settings_are_set_replaced_and_removed
             }
             openid_records {
-                openid_records_round_trip
-                second_use_removes_the_grant
-                one_of_two_concurrent_uses_wins
-                consents_are_kept_and_revoked
-                expired_openid_records_are_removed_in_batches
-                openid_records_are_bounded_in_bytes
-                largest_network_makes_room
-                second_use_within_the_grace_is_harmless
-                consents_are_bounded
+                consents_are_kept_and_revoked expired_openid_records_are_removed_in_batches
+                largest_network_makes_room consents_are_bounded;
+                openid_records_round_trip second_use_removes_the_grant one_of_two_concurrent_uses_wins
+                openid_records_are_bounded_in_bytes second_use_within_the_grace_is_harmless
             }
             tickets {
-                job_is_created_and_stepped
-                step_from_another_revision_conflicts
-                finished_job_can_be_reopened
-                unfinished_jobs_are_listed_in_pages
-                counters_only_advance
-                a_counter_that_is_lost_is_no_counter_of_0
-                claimed_proof_names_its_job
-                proofs_are_added_reserved_released_and_removed
-                proofs_are_set_aside_and_returned
-                proofs_are_read_by_id
-                free_proofs_are_listed_by_amount
-                proof_is_never_stored_or_reserved_twice
-                balances_are_sums_of_free_proofs
-                huge_amounts_are_refused_or_kept_exactly
-                conflict_changes_nothing
-                finished_jobs_are_removed_in_batches
-                unusual_ticket_text_round_trips
+                job_is_created_stepped_and_reopened unfinished_jobs_are_listed_in_pages
+                counters_only_advance a_counter_that_is_lost_is_no_counter_of_0
+                claimed_proof_names_its_job proofs_are_added_reserved_released_and_removed
+                proofs_are_set_aside_and_returned free_proofs_are_listed_by_amount
+                proof_is_never_stored_or_reserved_twice balances_are_sums_of_free_proofs
+                huge_amounts_are_refused_or_kept_exactly conflict_changes_nothing
+                finished_jobs_are_removed_in_batches unusual_ticket_text_round_trips;
                 acknowledged_ticket_commits_survive_reopening
             }
             ticket_races {
-                one_of_two_concurrent_jobs_gets_the_counter
-                one_of_two_concurrent_jobs_gets_the_claim
-                one_of_two_concurrent_jobs_gets_the_proof
-                one_of_two_concurrent_steps_of_a_job_wins
+                ;
+                one_of_two_concurrent_jobs_gets_the_counter one_of_two_concurrent_jobs_gets_the_claim
+                one_of_two_concurrent_jobs_gets_the_proof one_of_two_concurrent_steps_of_a_job_wins
             }
             stored_values {
-                user_relays_are_replaced
-                user_signers_are_kept_and_forgotten
-                passkeys_are_kept_used_and_forgotten
-                large_values_round_trip
-                unusual_text_round_trips
-                extreme_numbers_are_handled
+                user_relays_are_replaced passkeys_are_kept_used_and_forgotten
+                user_signers_are_kept_and_forgotten unusual_text_round_trips
+                extreme_numbers_are_handled;
             }
             users {
-                what_is_stored_under_a_users_key_is_forgotten
-                searches_continue_where_they_ended
-                finished_operations_of_a_user_are_removed
+                what_is_stored_under_a_users_key_is_forgotten searches_continue_where_they_ended
+                finished_operations_of_a_user_are_removed;
             }
             payment_records {
                 a_payment_is_booked_once_and_outlives_its_operation
                 payments_are_listed_in_pages_by_time_and_status
                 old_payments_leave_the_books_unless_they_are_open
-                refunds_are_summed_up_unless_they_were_not_paid
                 an_invoice_is_known_as_paid_once_a_payment_of_it_is
+                refunds_are_summed_up_unless_they_were_not_paid;
             }
             audit_log {
-                entries_are_chained_in_order
                 an_entry_is_added_with_its_commit_or_not_at_all
-                concurrent_entries_are_chained
-                old_entries_are_removed_from_the_beginning
+                old_entries_are_removed_from_the_beginning;
+                entries_are_chained_in_order concurrent_entries_are_chained
             }
             durability {
-                everything_survives_reopening
-                acknowledged_commits_under_load_survive
-                dropped_caller_leaves_the_commit_whole_or_absent
+                dropped_caller_leaves_the_commit_whole_or_absent;
+                everything_survives_reopening acknowledged_commits_under_load_survive
             }
         }
     };
-    (@modules $make_store:path; $($room:ident { $($test:ident)+ })+) => {
+    (@modules $make_store:path; $($room:ident { $($test:ident)*; $($of_subject:ident)* })+) => {
         $(mod $room {
             $(
                 #[test]
                 fn $test() {
-                    $crate::conformance::run($make_store(), $crate::conformance::$room::$test);
+                    $crate::conformance::run_on_store($make_store(), $crate::conformance::$room::$test);
                 }
-            )+
+            )*
+            $(
+                #[test]
+                fn $of_subject() {
+                    $crate::conformance::run($make_store(), $crate::conformance::$room::$of_subject);
+                }
+            )*
         })+
     };
-    (@$name:ident $make_store:path; $($room:ident { $($test:ident)+ })+) => {
+    (@$name:ident $make_store:path; $($room:ident { $($test:ident)*; $($of_subject:ident)* })+) => {
         #[test]
         fn $name() {
-            $crate::conformance::run_all(&[$($((
-                concat!(stringify!($room), "::", stringify!($test)),
-                || $crate::conformance::run($make_store(), $crate::conformance::$room::$test),
-            )),+),+]);
+            $crate::conformance::run_all(&[$(
+                $((
+                    concat!(stringify!($room), "::", stringify!($test)),
+                    || $crate::conformance::run_on_store($make_store(), $crate::conformance::$room::$test),
+                ),)*
+                $((
+                    concat!(stringify!($room), "::", stringify!($of_subject)),
+                    || $crate::conformance::run($make_store(), $crate::conformance::$room::$of_subject),
+                ),)*
+            )+]);
         }
     };
 }

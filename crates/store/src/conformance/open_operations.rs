@@ -3,27 +3,13 @@
 use usher_engine::ports::{Commit, OpenOperation, OperationKind, OutboxChange};
 use usher_engine::{StreamId, UnixMillis};
 
-use super::{Subject, commit_done, create, id, key, message, step};
-
-/// And the reserved stream.
-pub async fn only_open_operations_are_listed(subject: impl Subject) {
-    let store = subject.store();
-    for n in 1..=6 {
-        commit_done(&*store, create(id(n))).await;
-    }
-    for n in [1, 4, 6] {
-        commit_done(&*store, Commit { finished: true, ..step(id(n), 1) }).await;
-    }
-    let open: Vec<_> = store.open_operations(None, 100).await.unwrap().iter().map(|open| open.id).collect();
-    assert_eq!(open, [StreamId::SUBSCRIPTIONS, id(2), id(3), id(5)]);
-}
+use super::{FullStore, commit_done, create, id, key, message, step};
 
 /// Each page begins after the last id of the previous one, even if that operation has finished in the meantime.
-pub async fn pages_are_ordered_by_id(subject: impl Subject) {
-    let store = subject.store();
+pub async fn pages_are_ordered_by_id(store: &dyn FullStore) {
     // Not in order of id.
     for n in (1..=25).rev() {
-        commit_done(&*store, create(id(n))).await;
+        commit_done(store, create(id(n))).await;
     }
     let mut seen = Vec::new();
     let mut after = None;
@@ -33,7 +19,7 @@ pub async fn pages_are_ordered_by_id(subject: impl Subject) {
         let Some(last) = page.last() else { break };
         after = Some(last.id);
         if last.id != StreamId::SUBSCRIPTIONS {
-            commit_done(&*store, Commit { finished: true, ..step(last.id, 1) }).await;
+            commit_done(store, Commit { finished: true, ..step(last.id, 1) }).await;
         }
         seen.extend(page.iter().map(|open| open.id));
     }
@@ -44,8 +30,7 @@ pub async fn pages_are_ordered_by_id(subject: impl Subject) {
 }
 
 /// As of the last step.
-pub async fn entries_contain_what_the_index_needs(subject: impl Subject) {
-    let store = subject.store();
+pub async fn entries_contain_what_the_index_needs(store: &dyn FullStore) {
     let find = async |wanted| {
         store.open_operations(None, 100).await.unwrap().into_iter().find(|open| open.id == wanted).unwrap()
     };
@@ -58,7 +43,7 @@ pub async fn entries_contain_what_the_index_needs(subject: impl Subject) {
         outbox: OutboxChange::Replace(vec![message(1)]),
         ..create(id(1))
     };
-    commit_done(&*store, first).await;
+    commit_done(store, first).await;
     let expected = OpenOperation {
         id: id(1),
         kind: OperationKind::Authentication,
@@ -74,7 +59,7 @@ pub async fn entries_contain_what_the_index_needs(subject: impl Subject) {
     assert_eq!(find(id(1)).await, expected);
 
     let next = Commit { at: UnixMillis(60), wake_at: Some(UnixMillis(900)), claims: vec![key("c")], ..step(id(1), 1) };
-    commit_done(&*store, next).await;
+    commit_done(store, next).await;
     let with_c = vec![key("a"), key("b"), key("c")];
     let moved = OpenOperation { at: UnixMillis(60), wake_at: Some(UnixMillis(900)), correlations: with_c, ..expected };
     assert_eq!(find(id(1)).await, moved);
@@ -85,6 +70,6 @@ pub async fn entries_contain_what_the_index_needs(subject: impl Subject) {
         events: vec![super::event(1)],
         ..step(id(1), 2)
     };
-    commit_done(&*store, quiet).await;
+    commit_done(store, quiet).await;
     assert_eq!(find(id(1)).await, OpenOperation { next_index: 2, wake_at: None, has_outbox: false, ..moved });
 }

@@ -7,13 +7,14 @@ use usher_engine::ports::{
     NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdStepResult,
 };
 
-use super::{Subject, race};
+use super::{FullStore, Subject, race};
 
 fn id(number: u8) -> OpenIdRecordId {
     OpenIdRecordId([number; 32])
 }
 
-fn record(number: u8, grant: Option<u8>) -> OpenIdRecord {
+/// The `number`th record.
+pub fn record(number: u8, grant: Option<u8>) -> OpenIdRecord {
     OpenIdRecord {
         id: id(number),
         grant: grant.map(|grant| [grant; 16]),
@@ -28,43 +29,42 @@ fn record(number: u8, grant: Option<u8>) -> OpenIdRecord {
     }
 }
 
-fn consent(client_id: &str, subject: &str, scopes: &str) -> OpenIdConsent {
-    OpenIdConsent {
-        client_id: client_id.to_owned(),
-        subject: subject.to_owned(),
-        scopes: scopes.to_owned(),
-        at: UnixMillis(7),
-    }
+/// A user's consent to these scopes.
+pub fn consent(client_id: &str, subject: &str, scopes: &str) -> OpenIdConsent {
+    let [client_id, subject, scopes] = [client_id, subject, scopes].map(str::to_owned);
+    OpenIdConsent { client_id, subject, scopes, at: UnixMillis(7) }
 }
 
-fn step(of: u8, add: Vec<OpenIdRecord>, consent: Option<OpenIdConsent>) -> OpenIdStep {
-    let most = 1000;
-    let consent = consent.map(|consent| NewOpenIdConsent {
-        consent,
-        visitor: "network 192.0.2.1".to_owned(),
-        most_of_visitor: most,
-        most,
-    });
+/// The use of this record, which adds these and a consent.
+pub fn step(of: u8, add: Vec<OpenIdRecord>, consent: Option<OpenIdConsent>) -> OpenIdStep {
+    let visitor = "network 192.0.2.1".to_owned();
+    let consent = consent.map(|consent| NewOpenIdConsent { consent, visitor, most_of_visitor: 1_000, most: 1_000 });
     OpenIdStep { id: id(of), at: UnixMillis(5_000), grace: Duration::ZERO, add, consent }
+}
+
+async fn uses(store: &dyn FullStore, step: OpenIdStep) -> OpenIdStepResult {
+    store.use_openid_record(step).await.unwrap()
+}
+
+async fn stored(store: &dyn FullStore, number: u8) -> Option<OpenIdRecord> {
+    store.openid_record(id(number)).await.unwrap()
 }
 
 /// Records with and without the fields that may be missing, also after the store was opened again.
 pub async fn openid_records_round_trip(mut subject: impl Subject) {
     let store = subject.store();
-    assert_eq!(store.openid_record(id(1)).await.unwrap(), None);
+    assert_eq!(stored(&*store, 1).await, None);
     let bare = OpenIdRecord { grant: None, client_id: None, subject: None, ..record(2, None) };
     store.add_openid_records(vec![record(1, Some(9)), bare.clone()]).await.unwrap();
-    drop(store);
-    subject.reopen().await;
-    let store = subject.store();
-    assert_eq!(store.openid_record(id(1)).await.unwrap(), Some(record(1, Some(9))));
-    assert_eq!(store.openid_record(id(2)).await.unwrap(), Some(bare));
+    let store = subject.reopened(store).await;
+    assert_eq!(stored(&*store, 1).await, Some(record(1, Some(9))));
+    assert_eq!(stored(&*store, 2).await, Some(bare));
     let newer = OpenIdRecord { data: "{}".to_owned(), ..record(1, None) };
     store.add_openid_records(vec![newer.clone()]).await.unwrap();
-    assert_eq!(store.openid_record(id(1)).await.unwrap(), Some(newer));
+    assert_eq!(stored(&*store, 1).await, Some(newer));
     store.drop_openid_records(vec![id(1), id(3)]).await.unwrap();
     store.drop_openid_records(vec![id(1)]).await.unwrap();
-    assert_eq!(store.openid_record(id(1)).await.unwrap(), None);
+    assert_eq!(stored(&*store, 1).await, None);
 }
 
 /// The second use of a code takes away what came of the first.
@@ -72,26 +72,24 @@ pub async fn second_use_removes_the_grant(mut subject: impl Subject) {
     let store = subject.store();
     store.add_openid_records(vec![record(1, Some(9)), record(5, Some(8)), record(6, None)]).await.unwrap();
     let tokens = vec![record(2, Some(9)), record(3, Some(9))];
-    assert_eq!(store.use_openid_record(step(4, tokens.clone(), None)).await.unwrap(), OpenIdStepResult::Unknown);
-    assert_eq!(store.openid_record(id(2)).await.unwrap(), None);
-    assert_eq!(store.use_openid_record(step(1, tokens, None)).await.unwrap(), OpenIdStepResult::Done);
-    drop(store);
-    subject.reopen().await;
-    let store = subject.store();
-    assert!(store.openid_record(id(1)).await.unwrap().unwrap().used);
-    assert!(!store.openid_record(id(2)).await.unwrap().unwrap().used);
+    assert_eq!(uses(&*store, step(4, tokens.clone(), None)).await, OpenIdStepResult::Unknown);
+    assert_eq!(stored(&*store, 2).await, None);
+    assert_eq!(uses(&*store, step(1, tokens, None)).await, OpenIdStepResult::Done);
+    let store = subject.reopened(store).await;
+    assert!(stored(&*store, 1).await.unwrap().used);
+    assert!(!stored(&*store, 2).await.unwrap().used);
     let more = step(1, vec![record(4, Some(9))], Some(consent("shop", "aa", "openid")));
-    assert_eq!(store.use_openid_record(more).await.unwrap(), OpenIdStepResult::Replayed);
+    assert_eq!(uses(&*store, more).await, OpenIdStepResult::Replayed);
     for removed in 1..=4 {
-        assert_eq!(store.openid_record(id(removed)).await.unwrap(), None, "{removed}");
+        assert_eq!(stored(&*store, removed).await, None, "{removed}");
     }
     assert_eq!(store.openid_consent("shop", "aa").await.unwrap(), None);
-    assert_eq!(store.openid_record(id(5)).await.unwrap(), Some(record(5, Some(8))), "of another grant");
+    assert_eq!(stored(&*store, 5).await, Some(record(5, Some(8))), "of another grant");
 
     // One without a grant stays, and takes nothing along.
-    assert_eq!(store.use_openid_record(step(6, Vec::new(), None)).await.unwrap(), OpenIdStepResult::Done);
-    assert_eq!(store.use_openid_record(step(6, Vec::new(), None)).await.unwrap(), OpenIdStepResult::Replayed);
-    assert!(store.openid_record(id(6)).await.unwrap().unwrap().used);
+    assert_eq!(uses(&*store, step(6, Vec::new(), None)).await, OpenIdStepResult::Done);
+    assert_eq!(uses(&*store, step(6, Vec::new(), None)).await, OpenIdStepResult::Replayed);
+    assert!(stored(&*store, 6).await.unwrap().used);
 }
 
 /// Two requests with one code.
@@ -109,14 +107,13 @@ pub async fn one_of_two_concurrent_uses_wins(subject: impl Subject) {
         uses.sort_unstable();
         assert_eq!(uses, [false, true], "round {round}");
         for removed in 1..=3 {
-            assert_eq!(store.openid_record(id(removed)).await.unwrap(), None);
+            assert_eq!(stored(&*store, removed).await, None);
         }
     }
 }
 
 /// Consents are replaced, listed in pages, and revoked with everything of that client and user.
-pub async fn consents_are_kept_and_revoked(subject: impl Subject) {
-    let store = subject.store();
+pub async fn consents_are_kept_and_revoked(store: &dyn FullStore) {
     let others = OpenIdRecord { subject: Some("bb".to_owned()), ..record(6, None) };
     store
         .add_openid_records((1..=5).map(|number| record(number, None)).chain([others.clone()]).collect())
@@ -141,23 +138,22 @@ pub async fn consents_are_kept_and_revoked(subject: impl Subject) {
     assert!(store.revoke_openid_consent("shop", "aa").await.unwrap());
     assert!(!store.revoke_openid_consent("shop", "aa").await.unwrap());
     assert_eq!(store.openid_consent("shop", "aa").await.unwrap(), None);
-    assert_eq!(store.openid_record(id(5)).await.unwrap(), None);
-    assert_eq!(store.openid_record(id(6)).await.unwrap(), Some(others));
+    assert_eq!(stored(store, 5).await, None);
+    assert_eq!(stored(store, 6).await, Some(others));
     assert_eq!(store.openid_consents(None, 10).await.unwrap(), [all[0].clone(), all[2].clone()]);
 }
 
 /// The oldest first, in batches.
-pub async fn expired_openid_records_are_removed_in_batches(subject: impl Subject) {
-    let store = subject.store();
+pub async fn expired_openid_records_are_removed_in_batches(store: &dyn FullStore) {
     store.add_openid_records((1..=5).map(|number| record(number, None)).collect()).await.unwrap();
     let before = UnixMillis(1004);
     let data = |number| record(number, None).data;
     assert_eq!(store.remove_openid_records(before, 2).await.unwrap(), [data(1), data(2)]);
-    assert_eq!(store.openid_record(id(2)).await.unwrap(), None);
-    assert_eq!(store.openid_record(id(3)).await.unwrap(), Some(record(3, None)));
+    assert_eq!(stored(store, 2).await, None);
+    assert_eq!(stored(store, 3).await, Some(record(3, None)));
     assert_eq!(store.remove_openid_records(before, 2).await.unwrap(), [data(3)]);
     assert!(store.remove_openid_records(before, 2).await.unwrap().is_empty());
-    assert_eq!(store.openid_record(id(4)).await.unwrap(), Some(record(4, None)));
+    assert_eq!(stored(store, 4).await, Some(record(4, None)));
 }
 
 /// What must go is counted by quota and visitor, also after the store was opened again; used ones first, then the oldest.
@@ -170,10 +166,8 @@ pub async fn openid_records_are_bounded_in_bytes(mut subject: impl Subject) {
     // Replaced, removed and used: what is counted is what is there.
     store.add_openid_records(vec![of(1, "a", 11), of(5, "a", 500)]).await.unwrap();
     store.drop_openid_records(vec![id(5), id(5)]).await.unwrap();
-    assert_eq!(store.use_openid_record(step(4, vec![of(6, "b", 60)], None)).await.unwrap(), OpenIdStepResult::Done);
-    drop(store);
-    subject.reopen().await;
-    let store = subject.store();
+    assert_eq!(uses(&*store, step(4, vec![of(6, "b", 60)], None)).await, OpenIdStepResult::Done);
+    let store = subject.reopened(store).await;
     let after = async |quota, visitor, most, skip, limit| {
         let over = store.openid_records_over(quota, visitor, most, skip, limit).await.unwrap();
         (over.bytes, over.oldest.into_iter().map(|old| old.id.0[0]).collect::<Vec<_>>())
@@ -208,8 +202,7 @@ pub async fn openid_records_are_bounded_in_bytes(mut subject: impl Subject) {
 }
 
 /// Visitors are counted by what their texts have in common: of the widest network that has the most, the narrower one, and so on.
-pub async fn largest_network_makes_room(subject: impl Subject) {
-    let store = subject.store();
+pub async fn largest_network_makes_room(store: &dyn FullStore) {
     let of = |number: u8, networks: [u8; 3], bytes| {
         let visitor: String = networks.iter().map(|network| format!("{network:016}")).collect();
         OpenIdRecord { visitor: format!("network {visitor}"), bytes, ..record(number, None) }
@@ -239,26 +232,20 @@ pub async fn second_use_within_the_grace_is_harmless(mut subject: impl Subject) 
         grace: Duration::from_millis(100),
         ..step(1, vec![record(2, Some(9))], Some(consent("shop", "aa", "openid")))
     };
-    assert_eq!(
-        store.use_openid_record(OpenIdStep { consent: None, ..at(5_000) }).await.unwrap(),
-        OpenIdStepResult::Done
-    );
-    drop(store);
-    subject.reopen().await;
-    let store = subject.store();
+    assert_eq!(uses(&*store, OpenIdStep { consent: None, ..at(5_000) }).await, OpenIdStepResult::Done);
+    let store = subject.reopened(store).await;
     // Also when the clock was set back.
     for again in [5_000, 5_099, 4_000] {
-        assert_eq!(store.use_openid_record(at(again)).await.unwrap(), OpenIdStepResult::UsedJustNow, "{again}");
+        assert_eq!(uses(&*store, at(again)).await, OpenIdStepResult::UsedJustNow, "{again}");
     }
     assert_eq!(store.openid_consent("shop", "aa").await.unwrap(), None);
-    assert!(store.openid_record(id(2)).await.unwrap().is_some());
-    assert_eq!(store.use_openid_record(at(5_100)).await.unwrap(), OpenIdStepResult::Replayed);
-    assert_eq!(store.openid_record(id(2)).await.unwrap(), None);
+    assert!(stored(&*store, 2).await.is_some());
+    assert_eq!(uses(&*store, at(5_100)).await, OpenIdStepResult::Replayed);
+    assert_eq!(stored(&*store, 2).await, None);
 }
 
 /// The oldest of the visitor make room, then the oldest of all.
-pub async fn consents_are_bounded(subject: impl Subject) {
-    let store = subject.store();
+pub async fn consents_are_bounded(store: &dyn FullStore) {
     let agree = async |number: u8, visitor: &str, user: &str| {
         store.add_openid_records(vec![record(number, None)]).await.unwrap();
         let consent = OpenIdConsent { at: UnixMillis(u64::from(number)), ..consent("shop", user, "openid") };

@@ -3,19 +3,18 @@
 use usher_engine::ports::{Commit, Conflict, OperationKind, State, StoredOperation};
 use usher_engine::{Origin, StreamId, UnixMillis};
 
-use super::{Subject, commit_conflicts, commit_done, create, event, id, key, message, step};
+use super::{FullStore, commit_conflicts, commit_done, create, event, id, key, message, step};
 use usher_engine::ports::OutboxChange;
 
-/// Revision 1, as given.
-pub async fn new_operation_is_read_back(subject: impl Subject) {
-    let store = subject.store();
+/// Revision 1, as given; each step is one revision on, and the kind stays that of the first commit.
+pub async fn operation_is_created_and_stepped(store: &dyn FullStore) {
     let commit = Commit {
         kind: OperationKind::Authentication,
         state: State(r#"{"secret":"ü"}"#.to_owned()),
         events: vec![event(0), event(1)],
         ..create(id(1))
     };
-    assert_eq!(commit_done(&*store, commit).await, (1, 2));
+    assert_eq!(commit_done(store, commit).await, (1, 2));
     let expected = StoredOperation {
         kind: OperationKind::Authentication,
         origin: None,
@@ -25,63 +24,53 @@ pub async fn new_operation_is_read_back(subject: impl Subject) {
         done: false,
         finished_at: None,
     };
-    assert_eq!(store.operation(id(1)).await.unwrap(), Some(expected));
+    assert_eq!(store.operation(id(1)).await.unwrap().as_ref(), Some(&expected));
+    assert_eq!(commit_done(store, step(id(1), 1)).await, (2, 2));
+    assert_eq!(commit_done(store, Commit { kind: OperationKind::SinglePayment, ..step(id(1), 2) }).await, (3, 2));
+    let state = State(r#"{"revision":3}"#.to_owned());
+    assert_eq!(store.operation(id(1)).await.unwrap(), Some(StoredOperation { revision: 3, state, ..expected }));
 }
 
 /// Steps do not change it, also when they say otherwise.
-pub async fn origin_is_that_of_the_first_commit(subject: impl Subject) {
-    let store = subject.store();
+pub async fn origin_is_that_of_the_first_commit(store: &dyn FullStore) {
     let origins = [Some(Origin(i64::MAX)), Some(Origin(0)), None];
     for (n, origin) in (1..).zip(origins) {
         let kind = OperationKind::Subscription;
-        commit_done(&*store, Commit { origin, kind, claims: vec![key("a")], ..create(id(n)) }).await;
-        commit_done(&*store, Commit { origin: Some(Origin(9)), kind, ..step(id(n), 1) }).await;
+        commit_done(store, Commit { origin, kind, claims: vec![key("a")], ..create(id(n)) }).await;
+        commit_done(store, Commit { origin: Some(Origin(9)), kind, ..step(id(n), 1) }).await;
         assert_eq!(store.operation(id(n)).await.unwrap().unwrap().origin, origin);
         assert_eq!(store.operation_with_key(key("a")).await.unwrap().unwrap().1.origin, origin);
         assert_eq!(store.subscriptions(None, 1).await.unwrap()[0].1.origin, origin);
-        commit_done(&*store, Commit { kind, finished: true, ..step(id(n), 2) }).await;
+        commit_done(store, Commit { kind, finished: true, ..step(id(n), 2) }).await;
         assert_eq!(store.operation(id(n)).await.unwrap().unwrap().origin, origin);
     }
 }
 
-/// Each step is one revision on.
-pub async fn steps_replace_the_state(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, create(id(1))).await;
-    assert_eq!(commit_done(&*store, step(id(1), 1)).await, (2, 0));
-    assert_eq!(commit_done(&*store, step(id(1), 2)).await, (3, 0));
-    let stored = store.operation(id(1)).await.unwrap().unwrap();
-    assert_eq!((stored.revision, stored.state), (3, State(r#"{"revision":3}"#.to_owned())));
-}
-
 /// Every query has a result for an unknown id, and stepping it conflicts.
-pub async fn unknown_rows_are_absent(subject: impl Subject) {
-    let store = subject.store();
+pub async fn unknown_rows_are_absent(store: &dyn FullStore) {
     assert_eq!(store.operation(id(1)).await.unwrap(), None);
     assert!(store.events(id(1), 0, 10).await.unwrap().is_empty());
     assert!(store.outbox(id(1)).await.unwrap().is_empty());
     assert!(store.user_relays(&super::public_key(1)).await.unwrap().is_empty());
-    assert_eq!(commit_conflicts(&*store, step(id(1), 1)).await, Conflict::Revision);
-    assert_eq!(commit_conflicts(&*store, step(id(1), 0)).await, Conflict::Revision);
+    assert_eq!(commit_conflicts(store, step(id(1), 1)).await, Conflict::Revision);
+    assert_eq!(commit_conflicts(store, step(id(1), 0)).await, Conflict::Revision);
     assert_eq!(store.operation(id(1)).await.unwrap(), None);
 }
 
 /// A finished operation accepts no step; its events stay readable.
-pub async fn finishing_is_final(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, Commit { events: vec![event(0)], ..create(id(1)) }).await;
+pub async fn finishing_is_final(store: &dyn FullStore) {
+    commit_done(store, Commit { events: vec![event(0)], ..create(id(1)) }).await;
     let end = Commit { finished: true, at: UnixMillis(77), events: vec![event(1)], ..step(id(1), 1) };
-    assert_eq!(commit_done(&*store, end).await, (2, 2));
-    assert_eq!(commit_conflicts(&*store, step(id(1), 2)).await, Conflict::Revision);
-    assert_eq!(commit_conflicts(&*store, create(id(1))).await, Conflict::Revision);
+    assert_eq!(commit_done(store, end).await, (2, 2));
+    assert_eq!(commit_conflicts(store, step(id(1), 2)).await, Conflict::Revision);
+    assert_eq!(commit_conflicts(store, create(id(1))).await, Conflict::Revision);
     let stored = store.operation(id(1)).await.unwrap().unwrap();
     assert_eq!((stored.revision, stored.next_index, stored.finished_at), (2, 2, Some(UnixMillis(77))));
     assert_eq!(store.events(id(1), 0, 10).await.unwrap().len(), 2);
 }
 
 /// What ends as it begins leaves nothing behind that only open operations have.
-pub async fn operation_can_be_created_finished(subject: impl Subject) {
-    let store = subject.store();
+pub async fn operation_can_be_created_finished(store: &dyn FullStore) {
     let commit = Commit {
         finished: true,
         wake_at: Some(UnixMillis(5)),
@@ -90,34 +79,24 @@ pub async fn operation_can_be_created_finished(subject: impl Subject) {
         events: vec![event(0)],
         ..create(id(1))
     };
-    assert_eq!(commit_done(&*store, commit).await, (1, 1));
+    assert_eq!(commit_done(store, commit).await, (1, 1));
     assert!(store.operation(id(1)).await.unwrap().unwrap().finished_at.is_some());
     assert!(store.outbox(id(1)).await.unwrap().is_empty());
-    commit_done(&*store, Commit { claims: vec![key("born")], ..create(id(2)) }).await;
-}
-
-/// An operation's kind is that of the commit that created it.
-pub async fn kind_never_changes(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, create(id(1))).await;
-    commit_done(&*store, Commit { kind: OperationKind::Authentication, ..step(id(1), 1) }).await;
-    assert_eq!(store.operation(id(1)).await.unwrap().unwrap().kind, OperationKind::KeyHandshake);
+    commit_done(store, Commit { claims: vec![key("born")], ..create(id(2)) }).await;
 }
 
 /// It is there from the beginning, open, and takes events.
-pub async fn reserved_stream_always_exists(subject: impl Subject) {
-    let store = subject.store();
+pub async fn reserved_stream_always_exists(store: &dyn FullStore) {
     let stored = store.operation(StreamId::SUBSCRIPTIONS).await.unwrap().unwrap();
     assert_eq!((stored.kind, stored.revision, stored.next_index), (OperationKind::Subscriptions, 1, 0));
     assert_eq!(stored.finished_at, None);
-    assert_eq!(commit_conflicts(&*store, create(StreamId::SUBSCRIPTIONS)).await, Conflict::Revision);
+    assert_eq!(commit_conflicts(store, create(StreamId::SUBSCRIPTIONS)).await, Conflict::Revision);
     let append = Commit { events: vec![event(0)], ..step(StreamId::SUBSCRIPTIONS, 1) };
-    assert_eq!(commit_done(&*store, append).await, (2, 1));
+    assert_eq!(commit_done(store, append).await, (2, 1));
 }
 
 /// A step that would finish it fails, and takes no commit beside it along.
-pub async fn reserved_stream_cannot_finish(subject: impl Subject) {
-    let store = subject.store();
+pub async fn reserved_stream_cannot_finish(store: &dyn FullStore) {
     let fatal = || Commit {
         finished: true,
         events: vec![event(0)],

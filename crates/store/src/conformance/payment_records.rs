@@ -6,7 +6,7 @@ use usher_engine::ports::{
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
 
-use super::{Subject, commit_done, create, id, step};
+use super::{FullStore, commit_done, create, id, step};
 
 fn open_payment() -> PaymentRecord {
     PaymentRecord {
@@ -32,10 +32,9 @@ fn booked(record: PaymentRecord, commit: Commit) -> Commit {
 }
 
 /// Each step of its operation may change it; when it was requested stays.
-pub async fn a_payment_is_booked_once_and_outlives_its_operation(subject: impl Subject) {
-    let store = subject.store();
+pub async fn a_payment_is_booked_once_and_outlives_its_operation(store: &dyn FullStore) {
     assert_eq!(store.payment_record(id(1)).await.unwrap(), None);
-    commit_done(&*store, at(10, booked(open_payment(), create(id(1))))).await;
+    commit_done(store, at(10, booked(open_payment(), create(id(1))))).await;
     let stored = |record, changed: u64| {
         Some(BookedPayment {
             stream_id: id(1),
@@ -46,11 +45,11 @@ pub async fn a_payment_is_booked_once_and_outlives_its_operation(subject: impl S
     };
     assert_eq!(store.payment_record(id(1)).await.unwrap(), stored(open_payment(), 10));
     let asked = PaymentRecord { payment_hash: Some(PaymentHash::from_bytes([7; 32])), ..open_payment() };
-    commit_done(&*store, at(20, booked(asked.clone(), step(id(1), 1)))).await;
+    commit_done(store, at(20, booked(asked.clone(), step(id(1), 1)))).await;
     assert_eq!(store.payment_record(id(1)).await.unwrap(), stored(asked.clone(), 20));
     // A step that changes nothing of it, and one of another operation.
-    commit_done(&*store, at(30, booked(asked.clone(), step(id(1), 2)))).await;
-    commit_done(&*store, at(35, create(id(2)))).await;
+    commit_done(store, at(30, booked(asked.clone(), step(id(1), 2)))).await;
+    commit_done(store, at(35, create(id(2)))).await;
     assert_eq!(store.payment_record(id(1)).await.unwrap(), stored(asked.clone(), 20));
 
     let paid = PaymentRecord {
@@ -62,15 +61,14 @@ pub async fn a_payment_is_booked_once_and_outlives_its_operation(subject: impl S
     let conflict = at(40, booked(paid.clone(), create(id(1))));
     assert!(matches!(store.commit(conflict).await.unwrap(), Committed::Conflict(_)));
     assert_ne!(store.payment_record(id(1)).await.unwrap(), stored(paid.clone(), 40));
-    commit_done(&*store, at(50, Commit { finished: true, ..booked(paid.clone(), step(id(1), 3)) })).await;
+    commit_done(store, at(50, Commit { finished: true, ..booked(paid.clone(), step(id(1), 3)) })).await;
     store.remove_finished(UnixMillis(u64::MAX), 10).await.unwrap();
     assert!(store.operation(id(1)).await.unwrap().is_none());
     assert_eq!(store.payment_record(id(1)).await.unwrap(), stored(paid, 50));
 }
 
 /// By when they were requested, whatever their ids are.
-pub async fn payments_are_listed_in_pages_by_time_and_status(subject: impl Subject) {
-    let store = subject.store();
+pub async fn payments_are_listed_in_pages_by_time_and_status(store: &dyn FullStore) {
     let all = PaymentFilter::default();
     assert_eq!(store.payment_records(all, None, 10).await.unwrap(), []);
     for (n, secs, status) in [
@@ -82,7 +80,7 @@ pub async fn payments_are_listed_in_pages_by_time_and_status(subject: impl Subje
     ] {
         let kind = if n == 5 { PaymentKind::Outgoing } else { PaymentKind::Charge };
         let record = PaymentRecord { status, kind, reference: None, ..open_payment() };
-        commit_done(&*store, at(secs, booked(record, create(id(n))))).await;
+        commit_done(store, at(secs, booked(record, create(id(n))))).await;
     }
     let list = async |filter: PaymentFilter, after: Option<StreamId>, limit| {
         let page = store.payment_records(filter, after, limit).await.unwrap();
@@ -103,15 +101,14 @@ pub async fn payments_are_listed_in_pages_by_time_and_status(subject: impl Subje
 }
 
 /// What is open may still be paid.
-pub async fn old_payments_leave_the_books_unless_they_are_open(subject: impl Subject) {
-    let store = subject.store();
+pub async fn old_payments_leave_the_books_unless_they_are_open(store: &dyn FullStore) {
     for (n, status) in [
         (1, PaymentRecordStatus::Open),
         (2, PaymentRecordStatus::Paid),
         (3, PaymentRecordStatus::NotPaid),
         (4, PaymentRecordStatus::Unknown),
     ] {
-        commit_done(&*store, at(n, booked(PaymentRecord { status, ..open_payment() }, create(id(n))))).await;
+        commit_done(store, at(n, booked(PaymentRecord { status, ..open_payment() }, create(id(n))))).await;
     }
     let forget = async |secs: u64, limit| store.forget_payment_records(UnixMillis(secs * 1_000), limit).await.unwrap();
     assert_eq!(forget(3, 10).await, 1);
@@ -122,8 +119,7 @@ pub async fn old_payments_leave_the_books_unless_they_are_open(subject: impl Sub
 }
 
 /// Whoever received it, and whoever asked for it.
-pub async fn an_invoice_is_known_as_paid_once_a_payment_of_it_is(subject: impl Subject) {
-    let store = subject.store();
+pub async fn an_invoice_is_known_as_paid_once_a_payment_of_it_is(store: &dyn FullStore) {
     let of = |n: u8, status| PaymentRecord {
         status,
         payment_hash: Some(PaymentHash::from_bytes([n; 32])),
@@ -133,18 +129,17 @@ pub async fn an_invoice_is_known_as_paid_once_a_payment_of_it_is(subject: impl S
     for (n, status) in
         [(1, PaymentRecordStatus::Open), (2, PaymentRecordStatus::NotPaid), (3, PaymentRecordStatus::Unknown)]
     {
-        commit_done(&*store, booked(of(n, status), create(id(n.into())))).await;
+        commit_done(store, booked(of(n, status), create(id(n.into())))).await;
         assert!(!is_paid(n).await, "{status:?}");
     }
     assert!(!is_paid(9).await);
-    commit_done(&*store, booked(of(1, PaymentRecordStatus::Paid), step(id(1), 1))).await;
-    commit_done(&*store, booked(of(2, PaymentRecordStatus::Paid), create(id(4)))).await;
+    commit_done(store, booked(of(1, PaymentRecordStatus::Paid), step(id(1), 1))).await;
+    commit_done(store, booked(of(2, PaymentRecordStatus::Paid), create(id(4)))).await;
     assert_eq!((is_paid(1).await, is_paid(2).await, is_paid(3).await), (true, true, false));
 }
 
 /// What may still be paid counts, and what may have been.
-pub async fn refunds_are_summed_up_unless_they_were_not_paid(subject: impl Subject) {
-    let store = subject.store();
+pub async fn refunds_are_summed_up_unless_they_were_not_paid(store: &dyn FullStore) {
     assert_eq!(store.refunded(id(1)).await.unwrap(), 0);
     for (n, refund_of, status) in [
         (2, 1, PaymentRecordStatus::Open),
@@ -160,7 +155,7 @@ pub async fn refunds_are_summed_up_unless_they_were_not_paid(subject: impl Subje
             refund_of: Some(id(refund_of)),
             ..open_payment()
         };
-        commit_done(&*store, booked(refund.clone(), create(id(n)))).await;
+        commit_done(store, booked(refund.clone(), create(id(n)))).await;
         assert_eq!(store.payment_record(id(n)).await.unwrap().unwrap().record, refund);
     }
     assert_eq!((store.refunded(id(1)).await.unwrap(), store.refunded(id(9)).await.unwrap()), (4 + 8 + 32, 64));

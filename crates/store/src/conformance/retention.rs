@@ -1,66 +1,69 @@
 //! Removes what is past its retention, and nothing else.
 
+use usher_engine::UnixMillis;
 use usher_engine::event::NewEvent;
-use usher_engine::ports::{Commit, Conflict, OperationKind, OutboxChange, Retried, UserRelays};
-use usher_engine::{StreamId, UnixMillis};
+use usher_engine::ports::{Commit, Conflict, OperationKind, OutboxChange, Retried};
 
 use super::{
-    Subject, accepted, commit_conflicts, commit_done, create, event, given_up, id, inbound, message, public_key,
-    refused, step,
+    FullStore, Subject, accepted, commit_conflicts, commit_done, create, event, given_up, id, inbound, message,
+    public_key, refused, step, user_relays,
 };
 
-async fn finish_at(subject: &impl Subject, number: u64, at: u64) {
-    let store = subject.store();
-    commit_done(&*store, Commit { events: vec![event(0)], ..create(id(number)) }).await;
+async fn finish_at(store: &dyn FullStore, number: u64, at: u64) {
+    commit_done(store, Commit { events: vec![event(0)], ..create(id(number)) }).await;
     let end = Commit { finished: true, at: UnixMillis(at), events: vec![event(1)], ..step(id(number), 1) };
-    commit_done(&*store, end).await;
+    commit_done(store, end).await;
 }
 
 /// The operation, its events, and its id: it never was.
-pub async fn finished_operations_are_removed_completely(subject: impl Subject) {
-    let store = subject.store();
-    finish_at(&subject, 1, 99).await;
-    finish_at(&subject, 2, 100).await;
-    finish_at(&subject, 3, 98).await;
-    assert_eq!(store.remove_finished(UnixMillis(100), 10).await.unwrap(), 2);
+pub async fn finished_operations_are_removed_completely(store: &dyn FullStore) {
+    finish_at(store, 1, 99).await;
+    finish_at(store, 2, 100).await;
+    finish_at(store, 3, 98).await;
+    // However old, and whatever the limits, what is open stays.
+    commit_done(store, Commit { at: UnixMillis(0), events: vec![event(0)], ..create(id(9)) }).await;
+    assert_eq!(store.remove_finished(UnixMillis(100), 0).await.unwrap(), 0);
+    assert_eq!(store.remove_finished(UnixMillis(100), 1).await.unwrap(), 1);
+    assert_eq!(store.operation(id(3)).await.unwrap(), None, "the oldest first");
+    assert!(store.operation(id(1)).await.unwrap().is_some());
+    assert_eq!(store.remove_finished(UnixMillis(100), 10).await.unwrap(), 1);
     for n in [1, 3] {
         assert_eq!(store.operation(id(n)).await.unwrap(), None);
         assert!(store.events(id(n), 0, 10).await.unwrap().is_empty());
-        assert_eq!(commit_conflicts(&*store, step(id(n), 2)).await, Conflict::Revision);
+        assert_eq!(commit_conflicts(store, step(id(n), 2)).await, Conflict::Revision);
     }
     assert!(store.operation(id(2)).await.unwrap().is_some(), "finished at, not before");
     assert_eq!(store.events(id(2), 0, 10).await.unwrap().len(), 2);
-    assert_eq!(store.remove_finished(UnixMillis(100), 10).await.unwrap(), 0);
-    assert_eq!(commit_done(&*store, create(id(1))).await, (1, 0));
+    assert_eq!(store.remove_finished(UnixMillis(u64::MAX), usize::MAX).await.unwrap(), 1);
+    assert_eq!(commit_done(store, create(id(1))).await, (1, 0));
+    assert_eq!(store.events(id(9), 0, 10).await.unwrap().len(), 1);
 }
 
 /// Neither one that is open, nor one that has said anything.
-pub async fn only_finished_operations_without_events_are_removed_by_id(subject: impl Subject) {
-    let store = subject.store();
+pub async fn only_finished_operations_without_events_are_removed_by_id(store: &dyn FullStore) {
     for n in 1..=3 {
-        commit_done(&*store, create(id(n))).await;
+        commit_done(store, create(id(n))).await;
     }
     for n in [1, 3] {
-        commit_done(&*store, Commit { finished: true, ..step(id(n), 1) }).await;
+        commit_done(store, Commit { finished: true, ..step(id(n), 1) }).await;
     }
-    finish_at(&subject, 4, 99).await;
+    finish_at(store, 4, 99).await;
     store.remove_without_events(vec![id(1), id(2), id(4), id(9)]).await.unwrap();
     assert_eq!(store.operation(id(1)).await.unwrap(), None);
     for n in 2..=4 {
         assert!(store.operation(id(n)).await.unwrap().is_some(), "{n}");
     }
     assert_eq!(store.events(id(4), 0, 10).await.unwrap().len(), 2);
-    assert_eq!(commit_done(&*store, create(id(1))).await, (1, 0), "it never was");
+    assert_eq!(commit_done(store, create(id(1))).await, (1, 0), "it never was");
 }
 
 /// Of one kind, those that ended before a time, the oldest first.
-pub async fn finished_operations_without_events_are_removed_by_kind(subject: impl Subject) {
-    let store = subject.store();
+pub async fn finished_operations_without_events_are_removed_by_kind(store: &dyn FullStore) {
     for n in 1..=5 {
-        commit_done(&*store, create(id(n))).await;
-        commit_done(&*store, Commit { finished: n != 4, at: UnixMillis(100 - n), ..step(id(n), 1) }).await;
+        commit_done(store, create(id(n))).await;
+        commit_done(store, Commit { finished: n != 4, at: UnixMillis(100 - n), ..step(id(n), 1) }).await;
     }
-    finish_at(&subject, 6, 50).await;
+    finish_at(store, 6, 50).await;
     let kind = store.operation(id(1)).await.unwrap().unwrap().kind;
     let other = OperationKind::ALL.into_iter().find(|other| *other != kind).unwrap();
     assert_eq!(store.remove_eventless(other, UnixMillis(1_000), 9).await.unwrap(), 0);
@@ -72,67 +75,31 @@ pub async fn finished_operations_without_events_are_removed_by_kind(subject: imp
     }
 }
 
-/// Oldest first, until none is left.
-pub async fn removal_respects_the_limit(subject: impl Subject) {
-    let store = subject.store();
-    for n in 1..=7 {
-        finish_at(&subject, n, 100 - n).await;
-    }
-    let mut removed = Vec::new();
-    loop {
-        match store.remove_finished(UnixMillis(1_000), 3).await.unwrap() {
-            0 => break,
-            some => removed.push(some),
-        }
-        if removed.len() == 1 {
-            assert!(store.operation(id(7)).await.unwrap().is_none());
-            assert!(store.operation(id(4)).await.unwrap().is_some());
-        }
-    }
-    assert_eq!(removed, [3, 3, 1]);
-    assert_eq!(store.remove_finished(UnixMillis(1_000), 0).await.unwrap(), 0);
-}
-
-/// However old, and whatever the limits.
-pub async fn open_operations_are_never_removed(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, Commit { at: UnixMillis(0), events: vec![event(0)], ..create(id(1)) }).await;
-    commit_done(&*store, Commit { at: UnixMillis(0), ..step(id(1), 1) }).await;
-    finish_at(&subject, 2, 5).await;
-    assert_eq!(store.remove_finished(UnixMillis(u64::MAX), usize::MAX).await.unwrap(), 1);
-    assert_eq!(store.remove_finished(UnixMillis(u64::MAX), usize::MAX).await.unwrap(), 0);
-    let open: Vec<_> = store.open_operations(None, 10).await.unwrap().iter().map(|open| open.id).collect();
-    assert_eq!(open, [StreamId::SUBSCRIPTIONS, id(1)]);
-    assert_eq!(store.events(id(1), 0, 10).await.unwrap().len(), 1);
-}
-
 /// Those recorded before the given time; the rest are still recognised.
-pub async fn inbound_events_are_removed_in_batches(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, create(id(1))).await;
+pub async fn inbound_events_are_removed_in_batches(store: &dyn FullStore) {
+    commit_done(store, create(id(1))).await;
     for n in 1..=6 {
-        commit_done(&*store, Commit { at: UnixMillis(n), inbound: vec![inbound(n)], ..step(id(1), n) }).await;
+        commit_done(store, Commit { at: UnixMillis(n), inbound: vec![inbound(n)], ..step(id(1), n) }).await;
     }
     assert_eq!(store.forget_inbound(UnixMillis(6), 3).await.unwrap(), 3);
     assert_eq!(store.forget_inbound(UnixMillis(6), 0).await.unwrap(), 0);
     let again = |n| Commit { inbound: vec![inbound(n)], ..step(id(1), 7) };
-    assert_eq!(commit_conflicts(&*store, again(4)).await, Conflict::InboundSeen);
+    assert_eq!(commit_conflicts(store, again(4)).await, Conflict::InboundSeen);
     assert_eq!(store.forget_inbound(UnixMillis(6), 3).await.unwrap(), 2);
     assert_eq!(store.forget_inbound(UnixMillis(6), 3).await.unwrap(), 0);
-    assert_eq!(commit_conflicts(&*store, again(6)).await, Conflict::InboundSeen);
-    commit_done(&*store, again(1)).await;
+    assert_eq!(commit_conflicts(store, again(6)).await, Conflict::InboundSeen);
+    commit_done(store, again(1)).await;
 }
 
 /// By when they were named last, whatever the operation that named them.
-pub async fn old_user_relays_are_removed(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, create(id(1))).await;
+pub async fn old_user_relays_are_removed(store: &dyn FullStore) {
+    commit_done(store, create(id(1))).await;
     let name = |revision, user, at| {
-        let relays = UserRelays { main_key: public_key(user), relays: vec![format!("wss://{at}")] };
-        Commit { at: UnixMillis(at), user_relays: vec![relays], ..step(id(1), revision) }
+        let user_relays = vec![user_relays(user, &[&format!("wss://{at}")])];
+        Commit { at: UnixMillis(at), user_relays, ..step(id(1), revision) }
     };
     for (revision, user, at) in [(1, 1, 10), (2, 2, 20), (3, 3, 30), (4, 4, 40), (5, 1, 50)] {
-        commit_done(&*store, name(revision, user, at)).await;
+        commit_done(store, name(revision, user, at)).await;
     }
     assert_eq!(store.forget_user_relays(UnixMillis(40), 0).await.unwrap(), 0);
     assert_eq!(store.forget_user_relays(UnixMillis(40), 1).await.unwrap(), 1);
@@ -146,18 +113,17 @@ pub async fn old_user_relays_are_removed(subject: impl Subject) {
     assert_eq!(store.operation(id(1)).await.unwrap().unwrap().revision, 6);
 }
 
-async fn finish_with_deliveries(subject: &impl Subject, number: u64, at: u64) {
+async fn finish_with_deliveries(store: &dyn FullStore, number: u64, at: u64) {
     let events = vec![event(0), event(1)];
     let commit = Commit { finished: true, at: UnixMillis(at), deliver: true, events, ..create(id(number)) };
-    commit_done(&*subject.store(), commit).await;
+    commit_done(store, commit).await;
 }
 
 /// Until the last of them is delivered or given up; it delays no other operation and is not counted.
-pub async fn operations_with_pending_deliveries_are_kept(subject: impl Subject) {
-    let store = subject.store();
-    finish_with_deliveries(&subject, 1, 10).await;
-    finish_with_deliveries(&subject, 2, 11).await;
-    finish_at(&subject, 3, 12).await;
+pub async fn operations_with_pending_deliveries_are_kept(store: &dyn FullStore) {
+    finish_with_deliveries(store, 1, 10).await;
+    finish_with_deliveries(store, 2, 11).await;
+    finish_at(store, 3, 12).await;
     assert_eq!(store.remove_finished(UnixMillis(100), 1).await.unwrap(), 1, "the one without deliveries");
     assert!(store.operation(id(3)).await.unwrap().is_none());
     assert_eq!(store.remove_finished(UnixMillis(100), 10).await.unwrap(), 0);
@@ -179,10 +145,9 @@ pub async fn operations_with_pending_deliveries_are_kept(subject: impl Subject) 
 }
 
 /// Delivered and failed ones: nothing of them is left, also not for an operation that takes the same id.
-pub async fn deliveries_are_removed_with_their_operation(subject: impl Subject) {
-    let store = subject.store();
+pub async fn deliveries_are_removed_with_their_operation(store: &dyn FullStore) {
     for n in 1..=3 {
-        finish_with_deliveries(&subject, n, n).await;
+        finish_with_deliveries(store, n, n).await;
         assert!(store.record_attempt(accepted(id(n), 0, 50)).await.unwrap());
         assert!(store.record_attempt(given_up(id(n), 1, 51)).await.unwrap());
     }
@@ -196,15 +161,14 @@ pub async fn deliveries_are_removed_with_their_operation(subject: impl Subject) 
     }
     assert_eq!(store.count_deliveries().await.unwrap().failed, 1);
     assert!(store.delivery(id(3), 0).await.unwrap().is_some());
-    finish_with_deliveries(&subject, 1, 70).await;
+    finish_with_deliveries(store, 1, 70).await;
     assert_eq!(store.next_delivery(id(1)).await.unwrap().unwrap().attempts, 0);
 }
 
 /// By when they were attempted last; pending ones stay however old, and so do the events.
-pub async fn settled_deliveries_of_open_streams_are_removed(subject: impl Subject) {
-    let store = subject.store();
+pub async fn settled_deliveries_of_open_streams_are_removed(store: &dyn FullStore) {
     let events = (0..6).map(event).collect();
-    commit_done(&*store, Commit { deliver: true, events, ..create(id(1)) }).await;
+    commit_done(store, Commit { deliver: true, events, ..create(id(1)) }).await;
     for attempt in [
         accepted(id(1), 0, 30),
         given_up(id(1), 1, 10),
@@ -234,19 +198,18 @@ pub async fn settled_deliveries_of_open_streams_are_removed(subject: impl Subjec
 
 /// Users who are sent a message, or whose relays are in use: recorded once a day, and not for users whose relays are
 /// unknown.
-pub async fn user_relays_in_use_are_kept(subject: impl Subject) {
+pub async fn user_relays_in_use_are_kept(store: &dyn FullStore) {
     const DAY: u64 = 24 * 3_600_000;
-    let store = subject.store();
-    let named = (1..=4).map(|n| UserRelays { main_key: public_key(n), relays: vec![format!("wss://{n}")] }).collect();
-    commit_done(&*store, Commit { at: UnixMillis(DAY), user_relays: named, ..create(id(1)) }).await;
+    let named = (1..=4).map(|n| user_relays(n, &["wss://a"])).collect();
+    commit_done(store, Commit { at: UnixMillis(DAY), user_relays: named, ..create(id(1)) }).await;
     let send = |number, user, at| Commit {
         at: UnixMillis(at),
         outbox: OutboxChange::Replace(vec![message(user)]),
         ..create(id(number))
     };
-    commit_done(&*store, send(2, 1, 3 * DAY)).await;
-    commit_done(&*store, send(3, 2, 2 * DAY)).await;
-    commit_done(&*store, send(4, 9, 3 * DAY)).await;
+    commit_done(store, send(2, 1, 3 * DAY)).await;
+    commit_done(store, send(3, 2, 2 * DAY)).await;
+    commit_done(store, send(4, 9, 3 * DAY)).await;
     store.keep_user_relays(&[public_key(3), public_key(8)], UnixMillis(3 * DAY)).await.unwrap();
     assert_eq!(store.forget_user_relays(UnixMillis(3 * DAY), 10).await.unwrap(), 2, "within a day it is not noted");
     for (user, kept) in [(1, true), (2, false), (3, true), (4, false), (8, false), (9, false)] {
@@ -289,9 +252,8 @@ pub async fn old_events_of_an_open_stream_are_removed(mut subject: impl Subject)
 }
 
 /// Until it is forgotten: a delivery that was given up may be retried.
-pub async fn events_with_a_delivery_are_kept(subject: impl Subject) {
-    let store = subject.store();
-    commit_done(&*store, Commit { deliver: true, events: (0..4).map(event).collect(), ..create(id(1)) }).await;
+pub async fn events_with_a_delivery_are_kept(store: &dyn FullStore) {
+    commit_done(store, Commit { deliver: true, events: (0..4).map(event).collect(), ..create(id(1)) }).await;
     let remove = async || store.remove_events(id(1), UnixMillis(u64::MAX), 10).await.unwrap();
     assert_eq!(remove().await, 0, "pending");
     assert!(store.record_attempt(accepted(id(1), 0, 10)).await.unwrap());

@@ -1,78 +1,39 @@
 //! What is stored of a user is found and removed, and nothing else.
 
-use std::time::Duration;
-
 use usher_engine::event::NewEvent;
 use usher_engine::ports::{
-    Commit, EventMatch, ForgottenUser, NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord, OpenIdRecordId,
-    OpenIdStep, Passkey, PasskeyChange, PasskeyCredential, SignerSession, SignerSessionUpdate, State, UserRelays,
-    UserSigner,
+    Commit, EventMatch, ForgottenUser, OpenIdRecord, OpenIdRecordId, PasskeyChange, SignerSessionUpdate, State,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
-use super::{Subject, accepted, commit_done, create, event, id, new_record, public_key, step};
-
-fn passkey(id: u8, user: u64) -> PasskeyChange {
-    PasskeyChange::Add(Box::new(Passkey {
-        credential: PasskeyCredential { id: vec![id], user_handle: vec![1], public_key: vec![2], state: vec![3] },
-        main_key: public_key(user),
-        wrapped_key: None,
-        created_at: UnixMillis(1_000),
-        used_at: UnixMillis(1_000),
-    }))
-}
-
-fn signer(user: u64) -> UserSigner {
-    let session = SignerSession("session".to_owned());
-    UserSigner { main_key: public_key(user), session, update: SignerSessionUpdate::Store }
-}
+use super::{
+    FullStore, accepted, commit_done, create, event, id, new_record, openid_consent, openid_record, openid_step,
+    passkey, public_key, step, user_relays, user_signer,
+};
 
 fn record(number: u8, client_id: Option<&str>, subject: Option<&PublicKey>) -> OpenIdRecord {
-    OpenIdRecord {
-        id: OpenIdRecordId([number; 32]),
-        grant: None,
-        client_id: client_id.map(str::to_owned),
-        subject: subject.map(PublicKey::to_hex),
-        data: "{}".to_owned(),
-        expires_at: UnixMillis(9_000),
-        used: false,
-        quota: OpenIdQuota::Grants,
-        visitor: "a".to_owned(),
-        bytes: 1,
-    }
+    let (client_id, subject) = (client_id.map(str::to_owned), subject.map(PublicKey::to_hex));
+    OpenIdRecord { client_id, subject, ..openid_record(number, None) }
 }
 
 /// That of one user, and no more; the relays apart.
-pub async fn what_is_stored_under_a_users_key_is_forgotten(subject: impl Subject) {
-    let store = subject.store();
+pub async fn what_is_stored_under_a_users_key_is_forgotten(store: &dyn FullStore) {
     let (user, other) = (public_key(1), public_key(2));
-    let relays = |user| UserRelays { main_key: user, relays: vec!["wss://a".to_owned()] };
+    let passkeys = [(1, 1), (2, 1), (3, 2)].map(|(id, user)| PasskeyChange::Add(Box::new(passkey(&[id], user))));
     let commit = Commit {
-        passkeys: vec![passkey(1, 1), passkey(2, 1), passkey(3, 2)],
-        user_relays: vec![relays(user), relays(other)],
-        user_signers: vec![signer(1), signer(2)],
+        passkeys: passkeys.into(),
+        user_relays: [1, 2].map(|user| user_relays(user, &["wss://a"])).into(),
+        user_signers: [1, 2].map(|user| user_signer(user, "session", SignerSessionUpdate::Store)).into(),
         ..create(id(1))
     };
-    commit_done(&*store, commit).await;
+    commit_done(store, commit).await;
     let records = [record(1, None, Some(&user)), record(2, Some("app"), Some(&user)), record(3, Some("app"), None)];
     let records = records.into_iter().chain([record(4, None, Some(&other)), record(5, Some("app"), None)]);
     store.add_openid_records(records.collect()).await.unwrap();
     for (number, client, user) in [(3, "app", &user), (5, "app", &other)] {
-        let consent = OpenIdConsent {
-            client_id: client.to_owned(),
-            subject: user.to_hex(),
-            scopes: String::new(),
-            at: UnixMillis(1),
-        };
-        let consent = NewOpenIdConsent { consent, visitor: "a".to_owned(), most_of_visitor: 9, most: 9 };
-        let step = OpenIdStep {
-            id: OpenIdRecordId([number; 32]),
-            at: UnixMillis(1),
-            grace: Duration::ZERO,
-            add: Vec::new(),
-            consent: Some(consent),
-        };
+        let consent = openid_consent(client, &user.to_hex(), "");
+        let step = openid_step(number, Vec::new(), Some(consent));
         store.use_openid_record(step).await.unwrap();
     }
 
@@ -101,9 +62,21 @@ fn saying(number: u64, text: &str) -> NewEvent {
     NewEvent { data: format!(r#"{{"text":"{text}"}}"#).into(), ..event(number) }
 }
 
+/// What all pages have.
+async fn pages<T, P>(page: impl AsyncFn(Option<P>) -> (Vec<T>, Option<P>)) -> Vec<T> {
+    let (mut all, mut after) = (Vec::new(), None);
+    loop {
+        let (found, next) = page(after).await;
+        all.extend(found);
+        if next.is_none() {
+            return all;
+        }
+        after = next;
+    }
+}
+
 /// Every row is looked at once, however many at a time.
-pub async fn searches_continue_where_they_ended(subject: impl Subject) {
-    let store = subject.store();
+pub async fn searches_continue_where_they_ended(store: &dyn FullStore) {
     const TEXT: &str = "a_b%'";
     for n in 1..=5 {
         let text = if n % 2 == 0 { "" } else { TEXT };
@@ -111,55 +84,37 @@ pub async fn searches_continue_where_they_ended(subject: impl Subject) {
         let state = State(format!(r#"{{"text":"{text}"}}"#));
         let mut record = new_record(n, n, 0);
         record.record.body = text.as_bytes().to_vec();
-        commit_done(&*store, Commit { state, events, idempotency_record: Some(record), ..create(id(n)) }).await;
+        commit_done(store, Commit { state, events, idempotency_record: Some(record), ..create(id(n)) }).await;
     }
-    commit_done(&*store, Commit { finished: true, state: State(TEXT.to_owned()), ..step(id(4), 1) }).await;
+    commit_done(store, Commit { finished: true, state: State(TEXT.to_owned()), ..step(id(4), 1) }).await;
     for limit in [1, 2, 3, 100] {
-        let (mut operations, mut after) = (Vec::new(), None);
-        loop {
-            let matches = store.operations_with(TEXT, after, limit).await.unwrap();
-            operations.extend(matches.found);
-            after = matches.next;
-            if after.is_none() {
-                break;
-            }
-        }
-        assert_eq!(operations, [1, 3, 4, 5].map(id), "{limit}");
-
-        let (mut events, mut after) = (Vec::new(), None);
-        loop {
-            let matches = store.events_with(TEXT, after, limit).await.unwrap();
-            events.extend(matches.found.into_iter().map(|EventMatch { stream, at, data }| (stream, at, data)));
-            after = matches.next;
-            if after.is_none() {
-                break;
-            }
-        }
+        let operations = pages(async |after| {
+            let page = store.operations_with(TEXT, after, limit).await.unwrap();
+            (page.found, page.next)
+        });
+        assert_eq!(operations.await, [1, 3, 4, 5].map(id), "{limit}");
+        let events = pages(async |after| {
+            let page = store.events_with(TEXT, after, limit).await.unwrap();
+            (page.found.into_iter().map(|EventMatch { stream, at, data }| (stream, at, data)).collect(), page.next)
+        });
         let expected = |stream: StreamId| [2, 3].map(|n| (stream, event(n).at, saying(n, TEXT).data.to_string()));
-        assert_eq!(events, [1, 3, 5].map(|n| expected(id(n))).concat(), "{limit}");
-
-        let (mut records, mut after) = (Vec::new(), None);
-        loop {
-            let matches = store.idempotency_records_with(TEXT, after, limit).await.unwrap();
-            records.extend(matches.found);
-            after = matches.next;
-            if after.is_none() {
-                break;
-            }
-        }
-        assert_eq!(records, [1, 3, 5].map(UnixMillis), "{limit}");
+        assert_eq!(events.await, [1, 3, 5].map(|n| expected(id(n))).concat(), "{limit}");
+        let records = pages(async |after| {
+            let page = store.idempotency_records_with(TEXT, after, limit).await.unwrap();
+            (page.found, page.next)
+        });
+        assert_eq!(records.await, [1, 3, 5].map(UnixMillis), "{limit}");
     }
     assert!(store.operations_with("none", None, 100).await.unwrap().found.is_empty());
     assert!(store.operations_with("{}", None, 100).await.unwrap().found.is_empty(), "without the reserved one");
 }
 
 /// Completely, but neither open ones nor those whose events are still to be delivered.
-pub async fn finished_operations_of_a_user_are_removed(subject: impl Subject) {
-    let store = subject.store();
+pub async fn finished_operations_of_a_user_are_removed(store: &dyn FullStore) {
     for n in 1..=4 {
         let deliver = n == 3 || n == 4;
-        commit_done(&*store, Commit { events: vec![event(0)], deliver, ..create(id(n)) }).await;
-        commit_done(&*store, Commit { finished: n != 1, ..step(id(n), 1) }).await;
+        commit_done(store, Commit { events: vec![event(0)], deliver, ..create(id(n)) }).await;
+        commit_done(store, Commit { finished: n != 1, ..step(id(n), 1) }).await;
     }
     store.record_attempt(accepted(id(4), 0, 5)).await.unwrap();
     let mut removed = store.remove_finished_of([1, 2, 3, 4, 9].map(id).to_vec()).await.unwrap();

@@ -201,12 +201,6 @@ mod tests {
     }
 
     #[test]
-    fn versions_start_at_one_without_gaps() {
-        let versions: Vec<_> = MIGRATIONS.iter().map(|migration| migration.version).collect();
-        assert_eq!(versions, (1..=u32::try_from(MIGRATIONS.len()).unwrap()).collect::<Vec<_>>());
-    }
-
-    #[test]
     fn every_migration_file_is_listed() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/sqlite");
         let mut files: Vec<_> = std::fs::read_dir(folder)
@@ -232,25 +226,6 @@ mod tests {
         for version in 1..MIGRATIONS.len() {
             assert_eq!(schema_from(version), schema_from(MIGRATIONS.len()), "from {version}");
         }
-    }
-
-    /// Of the secrets that are derived for each mint's address none was used. A row must stay for each keyset.
-    #[test]
-    fn counters_begin_again_with_the_secrets_of_each_mint() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, &MIGRATIONS[..13]).unwrap();
-        let old = "INSERT INTO ticket_counters VALUES ('https://m', '00a', 57), ('https://n', '00a', 0)";
-        connection.execute_batch(old).unwrap();
-        migrate(&mut connection, MIGRATIONS).unwrap();
-        let counters = |sql| connection.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap();
-        assert_eq!(counters("SELECT count(*) FROM ticket_counters WHERE next = 0"), 2);
-        // Only once.
-        connection.execute_batch("UPDATE ticket_counters SET next = 3").unwrap();
-        migrate(&mut connection, MIGRATIONS).unwrap();
-        assert_eq!(
-            connection.query_row("SELECT sum(next) FROM ticket_counters", [], |row| row.get::<_, u32>(0)),
-            Ok(6)
-        );
     }
 
     #[test]

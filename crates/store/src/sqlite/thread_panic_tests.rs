@@ -1,5 +1,3 @@
-//! Tests: what happens when a thread panics.
-
 use std::time::Duration;
 
 use usher_engine::ports::{Store as _, StoreError};

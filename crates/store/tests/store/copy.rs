@@ -5,41 +5,42 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use usher_engine::ports::{
-    Commit, CounterAdvance, DeliveryStore as _, NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord,
-    OpenIdRecordId, OpenIdStep, OpenIdStore as _, OutboxChange, Passkey, PasskeyChange, PasskeyCredential, PaymentKind,
-    PaymentRecord, PaymentRecordStatus, SettingStore as _, SignerSession, SignerSessionUpdate, Store as _,
-    TicketCommit, TicketStore as _, UserRelays, UserSigner,
+    Commit, CounterAdvance, DeliveryStore as _, OpenIdQuota, OpenIdRecord, OpenIdRecordId, OpenIdStep,
+    OpenIdStore as _, OutboxChange, Passkey, PasskeyChange, PaymentKind, PaymentRecord, PaymentRecordStatus,
+    SettingStore as _, SignerSession, SignerSessionUpdate, Store as _, TicketCommit, TicketStore as _,
 };
 use usher_engine::{Origin, UnixMillis};
 use usher_protocol::message::PaymentHash;
 use usher_store::conformance::{
     FullStore, Snapshot, Subjects, accepted, api_key, audit_entry, commit_done, create, event, given_up, id,
-    idempotency_key, inbound, key, message, new_record, proof, proof_id, public_key, refused, step, ticket_job,
-    ticket_step,
+    idempotency_key, inbound, key, message, new_record, openid_consent, openid_record, openid_step, passkey, proof,
+    proof_id, public_key, refused, step, ticket_job, ticket_step, user_relays, user_signer,
 };
 use usher_store::{
-    Acquired, CopiedTable, CopyError, CopyOutcome, CopySource, CopyState, CopyTarget, Lease, LeaseRequest, OpenError,
-    PostgresInspection, PostgresOpenError, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, copy,
+    CopiedTable, CopyError, CopyOutcome, CopySource, CopyState, CopyTarget, Lease, OpenError, PostgresInspection,
+    PostgresOpenError, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, copy,
 };
-use usher_test_tools::PostgresServer;
 
-/// Operations of each kind of row.
+use crate::postgres;
+
 const COUNT: u64 = 40;
 
 struct Place {
     folder: TempDir,
-    server: &'static PostgresServer,
-    database: String,
+    postgres: postgres::Place,
+}
+
+impl std::ops::Deref for Place {
+    type Target = postgres::Place;
+
+    fn deref(&self) -> &Self::Target {
+        &self.postgres
+    }
 }
 
 impl Place {
     async fn new() -> Self {
-        tokio::task::spawn_blocking(|| {
-            let server = PostgresServer::shared();
-            Self { folder: TempDir::new().unwrap(), server, database: server.database() }
-        })
-        .await
-        .unwrap()
+        Self { folder: TempDir::new().unwrap(), postgres: postgres::Place::new().await }
     }
 
     fn file(&self) -> PathBuf {
@@ -51,17 +52,8 @@ impl Place {
     }
 
     async fn epoch(&self) -> u64 {
-        let request =
-            LeaseRequest { owner: "test".to_owned(), address: "a".to_owned(), lasts: Duration::from_secs(600) };
-        match Lease::connect(&self.options()).await.unwrap().acquire(&request).await.unwrap() {
-            Acquired::Held(held) => held.epoch,
-            Acquired::Taken(holder) => panic!("{holder:?}"),
-        }
-    }
-
-    async fn psql(&self, sql: String) -> String {
-        let (server, database) = (self.server, self.database.clone());
-        tokio::task::spawn_blocking(move || server.psql(&database, &sql)).await.unwrap()
+        let lease = Lease::connect(&self.options()).await.unwrap();
+        postgres::acquire(&lease, Duration::from_secs(600)).await.epoch
     }
 
     async fn to_postgres(&self, file: &Path, epoch: u64) -> Result<Vec<CopiedTable>, CopyError> {
@@ -86,23 +78,18 @@ fn open(path: &Path) -> SqliteStore {
     SqliteStore::open(path, SqliteOptions::default()).unwrap()
 }
 
-/// Every kind of row, by the engine itself.
 async fn fill(store: &dyn FullStore) {
     for n in 0..COUNT {
         store.add_audit_entry(audit_entry(n)).await.unwrap();
-        let signer = UserSigner {
-            main_key: public_key(n),
-            session: SignerSession(format!("session {n}")),
-            update: SignerSessionUpdate::Store,
-        };
+        let signer = user_signer(n, &format!("session {n}"), SignerSessionUpdate::Store);
         let commit = Commit {
             claims: vec![key(&n.to_string())],
             events: vec![event(0), event(1), event(2)],
             outbox: OutboxChange::Replace(vec![message(n), message(n + 1)]),
             inbound: vec![inbound(n)],
-            user_relays: vec![UserRelays { main_key: public_key(n), relays: vec![format!("wss://{n}")] }],
+            user_relays: vec![user_relays(n, &["wss://a"])],
             user_signers: if n % 2 == 0 { vec![signer] } else { Vec::new() },
-            passkeys: vec![PasskeyChange::Add(Box::new(passkey(n)))],
+            passkeys: vec![PasskeyChange::Add(Box::new(a_passkey(n)))],
             payment_record: Some(payment(n)),
             deliver: true,
             watched: (n % 3 == 0).then(|| PaymentHash::from_bytes([7; 32])),
@@ -151,31 +138,14 @@ async fn fill(store: &dyn FullStore) {
         store.set_setting(name, Some(&value)).await.unwrap();
     }
     store.add_openid_records((0..COUNT).map(record).collect()).await.unwrap();
-    let consent = OpenIdConsent {
-        client_id: "shop".to_owned(),
-        subject: "aa".to_owned(),
-        scopes: "openid".to_owned(),
-        at: UnixMillis(7),
-    };
-    let consent = NewOpenIdConsent { consent, visitor: "v".to_owned(), most_of_visitor: 9, most: 9 };
-    let step =
-        OpenIdStep { id: openid(3), at: UnixMillis(5), grace: Duration::ZERO, add: vec![], consent: Some(consent) };
+    let consent = openid_consent("shop", "aa", "openid");
+    let step = OpenIdStep { id: openid(3), ..openid_step(0, Vec::new(), Some(consent)) };
     store.use_openid_record(step).await.unwrap();
 }
 
-fn passkey(number: u64) -> Passkey {
-    Passkey {
-        credential: PasskeyCredential {
-            id: number.to_be_bytes().to_vec(),
-            user_handle: vec![0; 16],
-            public_key: vec![0x5c; 35],
-            state: vec![0, 255, 7],
-        },
-        main_key: public_key(number),
-        wrapped_key: (number.is_multiple_of(2)).then(|| vec![0; 73]),
-        created_at: UnixMillis(number),
-        used_at: UnixMillis(number),
-    }
+fn a_passkey(number: u64) -> Passkey {
+    let wrapped_key = (number.is_multiple_of(2)).then(|| vec![0; 73]);
+    Passkey { wrapped_key, ..passkey(&number.to_be_bytes(), number) }
 }
 
 fn payment(number: u64) -> PaymentRecord {
@@ -204,15 +174,11 @@ fn openid(number: u64) -> OpenIdRecordId {
 fn record(number: u64) -> OpenIdRecord {
     OpenIdRecord {
         id: openid(number),
-        grant: (number.is_multiple_of(2)).then_some([9; 16]),
         client_id: (number.is_multiple_of(3)).then(|| "shop".to_owned()),
         subject: (number.is_multiple_of(3)).then(|| "aa".to_owned()),
-        data: format!("{{\"number\":{number}}}"),
-        expires_at: UnixMillis(1000 + number),
-        used: false,
         quota: if number.is_multiple_of(2) { OpenIdQuota::Grants } else { OpenIdQuota::Requests },
         visitor: format!("v{}", number % 4),
-        bytes: 100,
+        ..openid_record(u8::try_from(number).unwrap(), (number.is_multiple_of(2)).then_some(9))
     }
 }
 
@@ -274,7 +240,7 @@ async fn everything_moves_to_postgres_and_back() {
     assert_eq!(Snapshot::of(&store, &about).await, before);
     assert_eq!(store.user_signer(&public_key(2)).await.unwrap(), Some(SignerSession("session 2".to_owned())));
     for n in 0..COUNT {
-        assert_eq!(store.passkey(&passkey(n).credential.id).await.unwrap(), Some(passkey(n)));
+        assert_eq!(store.passkey(&n.to_be_bytes()).await.unwrap(), Some(a_passkey(n)));
     }
     let excess = store.openid_records_over(OpenIdQuota::Grants, Some("v0"), 0, 0, 3).await.unwrap();
     let oldest: Vec<_> = excess.oldest.iter().map(|old| old.id).collect();
@@ -375,11 +341,10 @@ async fn what_cannot_be_copied_is_refused_and_stays_as_it_is() {
     drop(raw);
     assert_eq!(dump(&place.file()), rows);
 
-    let settings = "INSERT INTO settings VALUES ('there', '1')";
-    place.psql(settings.to_owned()).await;
+    place.psql("INSERT INTO settings VALUES ('there', '1')").await;
     let not_empty = place.to_postgres(&place.file(), epoch).await.unwrap_err();
     assert!(matches!(&not_empty, CopyError::NotEmpty { what, .. } if what.contains("settings")), "{not_empty:?}");
-    assert_eq!(place.psql("SELECT value FROM settings".to_owned()).await, "1");
+    assert_eq!(place.psql("SELECT value FROM settings").await, "1");
 
     let not_empty = place.to_sqlite(epoch, &place.file()).await.unwrap_err();
     assert!(matches!(not_empty, CopyError::NotEmpty { .. }), "{not_empty:?}");
@@ -437,7 +402,7 @@ async fn inspection_reads_every_row() {
         ("inbound", "INSERT INTO inbound VALUES ('short', 1)"),
     ] {
         let before = inspection.damaged_rows(|_| true).await.unwrap().1.len();
-        place.psql(damage.to_owned()).await;
+        place.psql(damage).await;
         let (_, damaged) = inspection.damaged_rows(|_| true).await.unwrap();
         assert!(damaged.len() > before && damaged.iter().any(|row| row.table == table), "{table}: {damaged:?}");
     }

@@ -8,3 +8,14 @@ mod postgres;
 mod random_history;
 mod sqlite;
 mod subjects;
+
+/// An error and all that caused it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

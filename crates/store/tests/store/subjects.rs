@@ -6,8 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tempfile::TempDir;
 use usher_store::conformance::{FullStore, Subject};
-use usher_store::{Acquired, Lease, LeaseRequest, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore};
-use usher_test_tools::PostgresServer;
+use usher_store::{Lease, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore};
+
+use crate::postgres::{Place, acquire};
 
 struct InFile {
     directory: TempDir,
@@ -18,7 +19,6 @@ fn open(directory: &TempDir) -> Arc<SqliteStore> {
     Arc::new(SqliteStore::open(&directory.path().join("usher.db"), SqliteOptions::default()).unwrap())
 }
 
-/// In a file.
 pub(crate) async fn sqlite() -> impl Subject {
     let directory = TempDir::new().unwrap();
     let store = open(&directory);
@@ -45,15 +45,12 @@ struct InDatabase {
 
 /// In a database of a server that ends with this process.
 pub(crate) async fn postgres() -> impl Subject {
-    let server = tokio::task::spawn_blocking(PostgresServer::shared).await.unwrap();
-    let database = tokio::task::spawn_blocking(|| server.database()).await.unwrap();
-    let options = PostgresOptions { readers: 2, ..PostgresOptions::new(server.url(&database).into()) };
+    let place = Place::new().await;
+    let options = PostgresOptions { readers: 2, ..PostgresOptions::new(place.server.url(&place.database).into()) };
     let lease = Lease::connect(&options).await.unwrap();
-    let lasts = Duration::from_secs(3600);
-    let request = LeaseRequest { owner: "test".to_owned(), address: "nowhere".to_owned(), lasts };
-    let Acquired::Held(held) = lease.acquire(&request).await.unwrap() else { panic!("nobody else has it") };
-    let store = Arc::new(PostgresStore::open(&options, held.epoch).await.unwrap());
-    InDatabase { options, epoch: held.epoch, store }
+    let epoch = acquire(&lease, Duration::from_secs(3600)).await.epoch;
+    let store = Arc::new(PostgresStore::open(&options, epoch).await.unwrap());
+    InDatabase { options, epoch, store }
 }
 
 #[async_trait]

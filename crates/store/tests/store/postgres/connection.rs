@@ -2,7 +2,8 @@
 
 use usher_store::{Lease, PostgresFailure, PostgresOpenError, PostgresOptions};
 
-use super::{Place, chain};
+use super::Place;
+use crate::chain;
 
 #[tokio::test]
 async fn a_unix_socket_is_a_folder_in_either_place() {

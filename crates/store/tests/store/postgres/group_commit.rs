@@ -1,5 +1,3 @@
-//! Commits that wait share a transaction.
-
 use std::sync::Arc;
 
 use usher_engine::ports::{SettingStore as _, Store as _};
@@ -7,7 +5,6 @@ use usher_store::conformance::{create, id};
 
 use super::Place;
 
-/// One that a statement refuses fails alone.
 #[tokio::test]
 async fn failed_commit_does_not_affect_others_in_its_group() {
     let place = Place::new().await;

@@ -16,14 +16,13 @@ use std::time::Duration;
 use usher_store::{Acquired, HeldLease, Lease, LeaseRequest, PostgresOptions, PostgresStore};
 use usher_test_tools::PostgresServer;
 
-/// A database of its own.
-struct Place {
-    server: &'static PostgresServer,
-    database: String,
+pub(crate) struct Place {
+    pub(crate) server: &'static PostgresServer,
+    pub(crate) database: String,
 }
 
 impl Place {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         tokio::task::spawn_blocking(|| {
             let server = PostgresServer::shared();
             Self { server, database: server.database() }
@@ -53,14 +52,13 @@ impl Place {
         (held, Arc::new(PostgresStore::open(options, held.epoch).await.unwrap()))
     }
 
-    /// What an administrator is told.
-    async fn psql(&self, sql: &'static str) -> String {
-        let (server, database) = (self.server, self.database.clone());
-        tokio::task::spawn_blocking(move || server.psql(&database, sql)).await.unwrap()
+    pub(crate) async fn psql(&self, sql: impl Into<String>) -> String {
+        let (server, database, sql) = (self.server, self.database.clone(), sql.into());
+        tokio::task::spawn_blocking(move || server.psql(&database, &sql)).await.unwrap()
     }
 }
 
-async fn acquire(lease: &Lease, lasts: Duration) -> HeldLease {
+pub(crate) async fn acquire(lease: &Lease, lasts: Duration) -> HeldLease {
     match lease.acquire(&request("one", lasts)).await.unwrap() {
         Acquired::Held(held) => held,
         Acquired::Taken(holder) => panic!("{holder:?}"),
@@ -69,15 +67,4 @@ async fn acquire(lease: &Lease, lasts: Duration) -> HeldLease {
 
 fn request(owner: &str, lasts: Duration) -> LeaseRequest {
     LeaseRequest { owner: owner.to_owned(), address: format!("http://{owner}"), lasts }
-}
-
-/// An error and all that caused it.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

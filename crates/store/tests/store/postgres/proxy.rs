@@ -14,7 +14,6 @@ const COMMIT: &[u8] = b"COMMIT\0";
 /// The type and the length before it in the client's message.
 const HEADER: usize = 5;
 
-/// What happens to the next COMMIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// It is cut off, after what comes before it was forwarded.
@@ -47,7 +46,6 @@ struct State {
     done: Notify,
 }
 
-/// See the module.
 pub(crate) struct Proxy {
     port: u16,
     state: Arc<State>,
@@ -55,7 +53,6 @@ pub(crate) struct Proxy {
 
 #[allow(clippy::disallowed_methods)] // they end with the test's runtime
 impl Proxy {
-    /// Forwards connections to this port of loopback.
     pub(crate) async fn start(to: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -75,12 +72,10 @@ impl Proxy {
         self.port
     }
 
-    /// What happens to the next COMMIT.
     pub(crate) fn fault(&self, fault: Fault) {
         *self.state.fault.lock() = Some(fault);
     }
 
-    /// Whether new connections are cut at once.
     pub(crate) fn refuse(&self, refuses: bool) {
         *self.state.refuses.lock() = refuses;
     }

@@ -8,7 +8,8 @@ use usher_store::conformance::{commit_done, create, event, id, step};
 use usher_store::{Lease, PostgresOpenError, PostgresOptions, PostgresStore};
 use usher_test_tools::PostgresServer;
 
-use super::{Place, acquire, chain};
+use super::{Place, acquire};
+use crate::chain;
 
 async fn refused(options: &PostgresOptions) -> PostgresOpenError {
     Lease::connect(options).await.expect_err("should have been refused")

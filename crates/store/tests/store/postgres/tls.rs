@@ -5,7 +5,7 @@ use rcgen::{CertificateParams, KeyPair};
 use usher_store::{Lease, PostgresOptions};
 use usher_test_tools::PostgresServer;
 
-use super::chain;
+use crate::chain;
 
 #[tokio::test]
 async fn certificate_and_name_are_verified() {

@@ -2,14 +2,10 @@
 
 use std::fs;
 use std::future::poll_fn;
-use std::sync::Arc;
 use std::task::Poll;
 
-use usher_engine::ports::{
-    Commit, Committed, DeliveryStatus, DeliveryStore as _, IdempotencyStore as _, SettingStore as _, Store as _,
-    StoreError,
-};
-use usher_store::conformance::{accepted, commit_done, create, event, id, idempotency_key, key, new_record};
+use usher_engine::ports::{Commit, Committed, DeliveryStore as _, IdempotencyStore as _, Store as _, StoreError};
+use usher_store::conformance::{commit_done, create, event, id, idempotency_key, key, new_record};
 use usher_store::{SqliteOptions, SqliteStore};
 
 use super::DatabaseFolder;
@@ -84,26 +80,6 @@ async fn close_commits_queued_work() {
     }
 }
 
-/// The smallest queue there is delays, and neither loses nor blocks.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn full_queue_makes_callers_wait() {
-    let folder = DatabaseFolder::new();
-    let options = SqliteOptions { queue: 0, max_batch: 0, readers: 0, ..SqliteOptions::default() };
-    let store = Arc::new(SqliteStore::open(&folder.path(), options).unwrap());
-    let mut tasks = tokio::task::JoinSet::new();
-    for n in 0..200 {
-        let store = Arc::clone(&store);
-        tasks.spawn(async move {
-            commit_done(&*store, Commit { claims: vec![key(&n.to_string())], ..create(id(n)) }).await;
-            assert!(store.operation(id(n)).await.unwrap().is_some(), "reads what it wrote");
-        });
-    }
-    while let Some(task) = tasks.join_next().await {
-        task.unwrap();
-    }
-    assert_eq!(store.open_operations(None, 1_000).await.unwrap().len(), 201);
-}
-
 /// An operator's backup or `sqlite3` shell.
 #[tokio::test]
 async fn lock_of_another_process_delays_only_commits() {
@@ -122,41 +98,6 @@ async fn lock_of_another_process_delays_only_commits() {
     assert!(store.operation(id(2)).await.unwrap().is_none());
     shell.execute_batch("COMMIT").unwrap();
     assert!(matches!(waiting.await, Ok(Committed::Done { .. })));
-}
-
-/// A power failure: the disk has the database and its log as they are, without a close.
-#[tokio::test]
-async fn acknowledged_commits_survive_a_power_failure() {
-    let folder = DatabaseFolder::new();
-    let store = folder.open();
-    let crashed = DatabaseFolder::new();
-    for n in 0..20 {
-        let commit = Commit {
-            events: vec![event(n)],
-            claims: vec![key(&n.to_string())],
-            deliver: true,
-            idempotency_record: Some(new_record(n, n, 0)),
-            ..create(id(n))
-        };
-        commit_done(&store, commit).await;
-        if n % 2 == 0 {
-            assert!(store.record_attempt(accepted(id(n), 0, n)).await.unwrap());
-        }
-        store.set_setting("last", Some(&n.to_string())).await.unwrap();
-        for suffix in ["", "-wal"] {
-            fs::copy(folder.beside(suffix), crashed.beside(suffix)).unwrap();
-        }
-        let after = crashed.open();
-        for n in 0..=n {
-            assert!(after.operation(id(n)).await.unwrap().is_some());
-            assert_eq!(after.events(id(n), 0, 10).await.unwrap().len(), 1);
-            assert_eq!(after.idempotency_record(&idempotency_key(n)).await.unwrap(), Some(new_record(n, n, 0).record));
-            let status = after.delivery(id(n), 0).await.unwrap().unwrap().status;
-            assert_eq!(status, if n % 2 == 0 { DeliveryStatus::Delivered } else { DeliveryStatus::Pending });
-        }
-        assert_eq!(after.open_operations(None, 100).await.unwrap().len() as u64, n + 2);
-        assert_eq!(after.setting("last").await.unwrap(), Some(n.to_string()));
-    }
 }
 
 /// A power failure while the log is written: a prefix of the commits is there, each whole.

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use usher_store::{OpenError, SqliteOptions, SqliteStore};
 
-/// A directory with a place for a database.
 struct DatabaseFolder {
     directory: TempDir,
 }
@@ -48,15 +47,4 @@ fn refused(path: &Path) -> OpenError {
         Ok(_) => panic!("should have been refused"),
         Err(error) => error,
     }
-}
-
-/// An error and all that caused it.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

@@ -1,10 +1,9 @@
-//! Databases that are refused, and the errors.
-
 use std::fs;
 
 use usher_store::OpenError;
 
-use super::{DatabaseFolder, chain, open, refused};
+use super::{DatabaseFolder, open, refused};
+use crate::chain;
 
 #[test]
 fn newer_schema_is_refused_with_both_versions() {
