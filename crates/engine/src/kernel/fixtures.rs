@@ -19,12 +19,21 @@ use super::timers::Timers;
 use crate::operations::Input;
 use crate::ports::{Clock, OpenOperation, OperationKind, Store};
 use crate::testing::{FakeLightning, FaultyStore, ManualClock, MemoryStore, SeededRandomness};
-use crate::{StreamId, UnixMillis};
+use crate::{ClientNetwork, StreamId, UnixMillis};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
 pub(crate) fn stream(n: u8) -> StreamId {
     StreamId::from_parts(NOW.0, [n; 10])
+}
+
+/// The `n`th of many, in the order of their ids.
+pub(crate) fn id(n: u64) -> StreamId {
+    StreamId::from_parts(NOW.0 + n, [0; 10])
+}
+
+pub(crate) fn network(n: u32) -> ClientNetwork {
+    ClientNetwork::Network(n.to_be_bytes().into())
 }
 
 pub(crate) fn key(n: u8) -> PublicKey {
@@ -88,19 +97,7 @@ impl Around {
     }
 
     pub(crate) fn open(&self, id: StreamId) {
-        let operation = OpenOperation {
-            id,
-            kind: OperationKind::SinglePayment,
-            next_index: 0,
-            at: NOW,
-            wake_at: None,
-            done: false,
-            watched: None,
-            correlations: Vec::new(),
-            has_outbox: false,
-            damaged: false,
-        };
-        self.index.load(&operation, None, None);
+        self.index.load(&open_operation(id), None, None);
     }
 
     pub(crate) async fn input(&mut self) -> (StreamId, Input) {
@@ -119,6 +116,21 @@ impl Around {
             due = self.timers.next() => due,
             () = tokio::task::yield_now() => Vec::new(),
         }
+    }
+}
+
+pub(crate) fn open_operation(id: StreamId) -> OpenOperation {
+    OpenOperation {
+        id,
+        kind: OperationKind::SinglePayment,
+        next_index: 0,
+        at: NOW,
+        wake_at: None,
+        done: false,
+        watched: None,
+        correlations: Vec::new(),
+        has_outbox: false,
+        damaged: false,
     }
 }
 

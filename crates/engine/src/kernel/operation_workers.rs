@@ -288,13 +288,9 @@ impl Workers {
 
 #[cfg(test)]
 mod tests {
-    use tokio_util::sync::CancellationToken;
-    use tokio_util::task::TaskTracker;
-
     use super::*;
     use crate::kernel::commit::tests::committer;
     use crate::kernel::fixtures::{Around, NOW, stream, within};
-    use crate::kernel::tasks::Tasks;
     use crate::operations::KeyHandshake;
     use crate::testing::COMMITS;
 
@@ -372,20 +368,5 @@ mod tests {
         assert_eq!(around.timers_after(MINUTE).await, [(stream(1), TimerKind::Wake)]);
         inputs.send(timer()).await.unwrap();
         within("the handshake expires", || around.index.get(stream(1)).is_none().then_some(())).await;
-    }
-
-    #[tokio::test]
-    async fn queued_inputs_are_processed_after_the_stop() {
-        let around = Around::new();
-        let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
-        let tasks = Tasks::new(tracker.clone(), stop.clone());
-        let inputs = worker(&around, Core { tasks: tasks.clone(), ..around.core() }).await;
-        stop.cancel();
-        around.clock.turn(MINUTE);
-        inputs.send(timer()).await.unwrap();
-        tasks.set_inbox_drained();
-        tracker.close();
-        tracker.wait().await;
-        assert!(around.index.get(stream(1)).is_none(), "the handshake has expired");
     }
 }

@@ -135,7 +135,7 @@ async fn report(inputs: &InputQueue, id: StreamId, number: u32, update: SignerUp
 mod tests {
     use super::*;
     use crate::UnixMillis;
-    use crate::kernel::fixtures::{Around, NOW};
+    use crate::kernel::fixtures::{Around, NOW, id};
     use crate::ports::{InvalidSignerAddress, SignedEvent, SignerSession, WantedEvent};
     use async_trait::async_trait;
 
@@ -175,10 +175,6 @@ mod tests {
     fn call(number: u32, until: UnixMillis) -> SignerCall {
         let wanted = WantedEvent { kind: 1, content: String::new(), tags: Vec::new() };
         SignerCall { number, session: SignerSession(String::new()), wanted, until, is_kept: false, network: None }
-    }
-
-    fn id(n: u64) -> StreamId {
-        StreamId::from_parts(NOW.0 + n, [0; 10])
     }
 
     /// Lets all tasks run as far as they come: tokio runs 61 of them at each yield.

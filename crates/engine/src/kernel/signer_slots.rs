@@ -147,15 +147,16 @@ impl SignerSlots {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::fixtures;
 
     const NOW: Duration = Duration::from_secs(1_000);
 
     fn id(n: usize) -> StreamId {
-        StreamId::from_parts(1_800_000_000_000 + u64::try_from(n).unwrap(), [0; 10])
+        fixtures::id(n as u64)
     }
 
     fn network(n: usize) -> Option<ClientNetwork> {
-        Some(ClientNetwork::at((u32::try_from(n).unwrap() << 8).to_be_bytes().into()))
+        u32::try_from(n).ok().map(fixtures::network)
     }
 
     fn ask(slots: &mut SignerSlots, n: usize, stage: SignerStage, network: Option<ClientNetwork>) -> Vec<StreamId> {

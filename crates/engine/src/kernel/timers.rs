@@ -206,9 +206,9 @@ fn take<T: Copy + Ord>(queues: &mut BTreeSet<(T, StreamId, TimerKind)>, now: T, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::fixtures::{NOW, stream as id};
     use crate::testing::ManualClock;
 
-    const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
     const MINUTE: Duration = Duration::from_secs(60);
     const HOURS: Duration = Duration::from_secs(3 * 3600);
     const MONTH: Duration = Duration::from_secs(31 * 24 * 3600);
@@ -216,10 +216,6 @@ mod tests {
     fn timers() -> (Timers, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::at(NOW));
         (Timers::new(Arc::clone(&clock) as Arc<dyn Clock>), clock)
-    }
-
-    fn id(n: u8) -> StreamId {
-        StreamId::from_bytes([n; 16])
     }
 
     async fn due(timers: &Timers) -> Vec<(StreamId, TimerKind)> {

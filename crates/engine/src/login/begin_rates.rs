@@ -39,12 +39,9 @@ impl BeginRates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::fixtures::network;
 
     const SECOND: Duration = Duration::from_secs(1);
-
-    fn network(number: u32) -> ClientNetwork {
-        ClientNetwork::Network(number.to_be_bytes().into())
-    }
 
     #[test]
     fn crowd_behind_one_address_begins_a_burst_and_then_several_a_second() {

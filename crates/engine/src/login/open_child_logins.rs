@@ -160,22 +160,17 @@ impl Open {
 mod tests {
     use std::time::Duration;
 
-    use usher_protocol::{Keys, SecretKey};
-
     use super::*;
+    use crate::ClientNetwork;
+    use crate::kernel::fixtures::id;
+    use crate::login::operation::tests as tests_of_logins;
+    use crate::operations::fixtures::NOW;
     use crate::operations::{LoginOrigin, LoginTerms};
-    use crate::testing::ManualClock;
-    use crate::{ClientNetwork, UnixMillis};
-
-    const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+    use crate::testing::{ManualClock, user};
 
     fn logins() -> (ChildLogins, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::at(NOW));
         (ChildLogins::new(8, clock.clone()), clock)
-    }
-
-    fn id(n: u64) -> StreamId {
-        StreamId::from_parts(n, [0; 10])
     }
 
     fn login(reusable: StreamId) -> Login {
@@ -183,23 +178,11 @@ mod tests {
     }
 
     fn terms(reusable: StreamId) -> LoginTerms {
-        LoginTerms {
-            token: "token".to_owned(),
-            wallet_challenge: "challenge".to_owned(),
-            signer_challenge: "other challenge".to_owned(),
-            page_secret: "secret".to_owned(),
-            browser: None,
-            origin: LoginOrigin::Reusable { stream: reusable },
-            return_url: None,
-            expires_at: NOW.plus(Duration::from_secs(600)),
-            challenge_ttl: Duration::from_secs(300),
-            service_proof: None,
-        }
+        LoginTerms { origin: LoginOrigin::Reusable { stream: reusable }, ..tests_of_logins::terms() }
     }
 
     fn asking(reusable: StreamId) -> Login {
-        let key = Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key();
-        Login::start_asking(terms(reusable), key, NOW).0
+        Login::start_asking(terms(reusable), user(1).public_key(), NOW).0
     }
 
     #[test]
@@ -228,7 +211,7 @@ mod tests {
     #[test]
     fn users_of_commits_that_are_under_way_are_known() {
         let (logins, _) = logins();
-        let (poster, key) = (id(1), Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key());
+        let (poster, key) = (id(1), user(1).public_key());
         let terms = LoginTerms { expires_at: NOW, ..terms(poster) };
         let (asking, _) = Login::start_asking(terms, key, NOW);
         let waiting = login(poster);

@@ -491,4 +491,4 @@ mod remote_signer_tests;
 #[cfg(test)]
 mod reusable_tests;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

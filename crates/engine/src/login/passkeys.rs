@@ -402,6 +402,7 @@ fn keys_of_nothing(rp_id: &str) -> Vec<PublicKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::fixtures::{network, stream as login};
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -409,14 +410,9 @@ mod tests {
         Passkeys::new(Some(RelyingParty::new("shop.example", "https://shop.example", "Shop").unwrap()))
     }
 
-    fn login(number: u8) -> StreamId {
-        StreamId::from_bytes([number; 16])
-    }
-
     #[test]
     fn network_registers_a_burst_and_then_one_at_a_time() {
         let passkeys = passkeys();
-        let network = |number: u32| ClientNetwork::Network(number.to_be_bytes().into());
         let registered = |network, at| (0..100).filter(|_| passkeys.take_registration(network, at).is_ok()).count();
         assert_eq!(registered(network(1), SECOND), 60);
         assert_eq!(registered(network(1), SECOND * 61), 2);

@@ -1,21 +1,53 @@
 //! Keys, proofs and inputs for the tests of operations.
 
-use lightning_invoice::Currency;
-use serde_json::Value;
-use usher_protocol::bolt11::Invoice;
-use usher_protocol::login_proof::LoginChallenge;
-use usher_protocol::message::{
-    AuthResponse, AuthStatus, KeyHandshake, PaymentResponse, PaymentStatus, Preimage, WalletMessage,
-};
-use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, derive_secret};
-use usher_protocol::{EventId, Keys, PublicKey};
+pub(crate) use std::sync::Arc;
+pub(crate) use std::time::Duration;
 
-use super::{Effect, Input, SignerReport, SignerUpdate, StepResult};
-use crate::ports::{RemoteSignerError, SignedEvent, SignerProgress, SignerSession};
+use lightning_invoice::Currency;
+pub(crate) use serde_json::{Value, json};
+use usher_protocol::EventId;
+pub(crate) use usher_protocol::bolt11::{Invoice, Network};
+pub(crate) use usher_protocol::calendar::Calendar;
+pub(crate) use usher_protocol::login_proof::LoginChallenge;
+use usher_protocol::message::{AuthResponse, KeyHandshake, PaymentResponse};
+pub(crate) use usher_protocol::message::{AuthStatus, PaymentHash, PaymentStatus, Preimage, Recurrence, WalletMessage};
+use usher_protocol::subkey::{Metadata, Permissions, derive_secret};
+pub(crate) use usher_protocol::subkey::{Permission, SubkeyProof};
+pub(crate) use usher_protocol::{Keys, PublicKey};
+
+pub(crate) use super::*;
+pub(crate) use crate::event::NewEvent;
+pub(crate) use crate::ports::*;
+pub(crate) use crate::request_body::RequestedCurrency;
+use crate::testing;
 pub(crate) use crate::testing::user;
-use crate::{UnixMillis, testing};
+pub(crate) use crate::{StreamId, UnixMillis};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+
+pub(crate) const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
+
+/// So many seconds after [`NOW`].
+pub(crate) fn after(secs: u64) -> UnixMillis {
+    NOW.plus(Duration::from_secs(secs))
+}
+
+/// As the store gives it back.
+pub(crate) fn restored(operation: Operation) -> Operation {
+    let again = Operation::from_state(&operation.to_state().unwrap()).unwrap();
+    assert_eq!(again, operation);
+    again
+}
+
+/// The same, of a part of one.
+pub(crate) fn reread<T: serde::Serialize + serde::de::DeserializeOwned>(state: &T) -> T {
+    serde_json::from_value(serde_json::to_value(state).unwrap()).unwrap()
+}
+
+/// What a message to a wallet says.
+pub(crate) fn content(message: &OutboxMessage) -> Value {
+    serde_json::from_str(&message.content).unwrap()
+}
 
 /// A device of `main` with this permission, valid for an hour from [`NOW`].
 pub(crate) fn device(main: &Keys, nonce: u8, permission: Permission) -> (PublicKey, SubkeyProof) {

@@ -440,8 +440,5 @@ impl Subscription {
 fn announce_payment(data: SubscriptionPaymentData, now: UnixMillis) -> Effect {
     Effect::Announce(NewEvent::new(&EventData::SubscriptionPayment(data), now))
 }
-
-#[cfg(test)]
-mod random_histories_with_payments;
 #[cfg(test)]
 mod tests;

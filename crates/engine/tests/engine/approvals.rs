@@ -1,16 +1,6 @@
 //! Payments that wait for an approval: nothing is asked of the backend before it, and there is one decision, whatever happens at once.
 
-use crate::common;
-
-use std::sync::Arc;
-use std::time::Duration;
-
-use common::paying::{DAY, external_invoice, external_invoice_of, statuses, until};
-use common::{NOW, Running, World, data, options};
-use usher_engine::{
-    Approver, DecideError, Decision, Engine, EngineOptions, Origin, PaymentPurpose, PaymentRules, RequestContext,
-    SpendingRules, StartError, StreamId, UnixMillis,
-};
+use crate::common::*;
 
 const APP: Option<Origin> = Some(Origin(1));
 const APPROVER: Approver = Approver::Client(Some(Origin(2)));
@@ -79,7 +69,7 @@ async fn who_asked_may_decline_and_the_share_of_the_budget_is_free_again() {
     let refused = pay_at(&usher.engine, APP, 4, NOW).await;
     assert!(matches!(refused, Err(StartError::BudgetExhausted { retry_after: 60, .. })), "{refused:?}");
     usher.engine.payments().decide(streams[0], Decision::Decline, Approver::Client(APP)).await.unwrap();
-    let page = usher.engine.events().read(streams[0], 0, 10).await.unwrap();
+    let page = usher.read(streams[0], 0).await;
     assert_eq!(data(&page, 1)["outcome"], "not_paid");
     // The same invoice is decided; another one is another payment.
     assert_eq!(pay(&usher, 0).await, streams[0]);
@@ -128,63 +118,11 @@ async fn what_waits_survives_restarts_and_a_change_of_the_limit() {
     assert_eq!(wallet.sent().len(), 2);
 }
 
-/// Fifty people approve, somebody declines, the time ends: each payment has one end, and is sent once or not at all.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_decisions_at_once_one_counts() {
-    let spending = SpendingRules { approval_above: Some(0), ..SpendingRules::default() };
-    let options = EngineOptions { payments: PaymentRules { spending, ..options().payments }, ..options() };
-    let (usher, wallet) = Running::paying_with(options).await;
-    let mut approved = Vec::new();
-    for round in 0..12 {
-        let begins = NOW.plus(Duration::from_secs(3600 * round));
-        let stream = pay_at(&usher.engine, APP, usize::try_from(round).unwrap(), begins).await.unwrap();
-        // In some rounds the time ends in the middle.
-        let ends = round % 3 == 0;
-        usher.clock.turn(Duration::from_secs(if ends { 3599 } else { 0 }));
-        let decisions: Vec<_> = (0..60)
-            .map(|n| {
-                let engine = Arc::clone(&usher.engine);
-                let decision = if n % 10 == 3 { Decision::Decline } else { Decision::Approve };
-                tokio::spawn(async move {
-                    let by = Approver::Client(Some(Origin(100 + n)));
-                    (decision, engine.payments().decide(stream, decision, by).await)
-                })
-            })
-            .collect();
-        if ends {
-            usher.clock.turn(Duration::from_secs(1));
-        }
-        let mut counted = Vec::new();
-        for decision in decisions {
-            match decision.await.unwrap() {
-                (decision, Ok(())) => counted.push(decision),
-                (_, Err(DecideError::NotFound)) => {}
-                (_, Err(failure)) => panic!("{failure:?}"),
-            }
-        }
-        assert!(counted.len() <= 1, "{counted:?}");
-        assert!(ends || counted.len() == 1);
-        let told = statuses(&usher, stream, 2).await;
-        if counted == [Decision::Approve] {
-            assert_eq!(told[0], "approval_required");
-            approved.push((stream, told));
-        } else {
-            assert_eq!(told, ["approval_required", "error"]);
-        }
-        if !ends {
-            usher.clock.turn(Duration::from_secs(3600));
-        }
-    }
-    let paid = approved.iter().filter(|(_, told)| told.last().is_some_and(|status| status == "paid")).count();
-    assert_eq!(wallet.sent().len(), paid, "{approved:?}");
-    assert_eq!(waiting(&usher).await, []);
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_token_and_keys_approve_each_others_payments() {
     let (usher, _) = Running::paying_with(limited(Some(0))).await;
     let payments = usher.engine.payments();
-    let operator = Approver::Operator(common::user(9).public_key());
+    let operator = Approver::Operator(user(9).public_key());
     for (n, (requested_by, by, is_allowed)) in [
         (None, Approver::Client(None), false),
         (None, APPROVER, true),

@@ -1,13 +1,4 @@
-//! The engine on a real store.
-
-use crate::common;
-
-use std::time::Duration;
-
-use common::{NOW, Running, World, approval, challenge, data, handshake, options, reusable, token, user};
-use usher_engine::ports::Store as _;
-use usher_engine::testing::COMMITS;
-use usher_engine::{AuthenticateKey, EngineOptions, EventsError, StartError, StreamId};
+use crate::common::*;
 
 #[tokio::test]
 async fn restart_loses_nothing_and_continues() {
@@ -21,8 +12,10 @@ async fn restart_loses_nothing_and_continues() {
     let (asked, _) = usher.next_message().await;
 
     let mut usher = usher.restart(Duration::from_secs(60)).await;
-    assert_eq!(usher.engine.events().read(done.stream_id, 0, 1000).await.unwrap(), before);
+    assert_eq!(usher.read(done.stream_id, 0).await, before);
     assert_eq!(usher.reusable_handshake("door").await, reusable_handshake.stream_id);
+    let listed = usher.engine.handshakes().list(None, 10).await.unwrap().handshakes;
+    assert_eq!(listed.iter().map(|open| open.stream_id).collect::<Vec<_>>(), [reusable_handshake.stream_id]);
     let (again, _) = usher.next_message().await;
     assert_eq!(again.content, asked.content, "what is unanswered is sent again");
     usher.receive(2, &user(1), approval(&challenge(&asked))).await;
@@ -65,17 +58,12 @@ async fn requests_that_expired_during_downtime_time_out_at_start() {
 #[tokio::test]
 async fn concurrent_requests_with_one_static_token_open_one_stream() {
     let usher = Running::new().await;
-    let calls: Vec<_> = (0..50)
-        .map(|_| {
-            let engine = usher.engine.clone();
-            tokio::spawn(async move { engine.handshakes().start(reusable("door"), None).await.unwrap() })
-        })
-        .collect();
-    let mut answers = Vec::new();
-    for call in calls {
-        let started = call.await.unwrap();
-        answers.push((started.stream_id, started.url));
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..50 {
+        let engine = usher.engine.clone();
+        calls.spawn(async move { engine.handshakes().start(reusable("door"), None).await.unwrap() });
     }
+    let mut answers: Vec<_> = calls.join_all().await.into_iter().map(|call| (call.stream_id, call.url)).collect();
     answers.dedup();
     assert_eq!(answers.len(), 1);
 }
@@ -106,27 +94,8 @@ async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
         })
         .await;
     for open in [reusable_handshake.stream_id, StreamId::SUBSCRIPTIONS] {
-        assert!(!usher.engine.events().read(open, 0, 10).await.unwrap().done);
+        assert!(!usher.read(open, 0).await.done);
     }
     let unknown = StreamId::from_parts(NOW.0, [1; 10]);
     assert!(matches!(usher.engine.events().read(unknown, 0, 10).await, Err(EventsError::NotFound)));
-}
-
-#[tokio::test]
-async fn long_store_outage_loses_no_reply_and_no_timeout() {
-    let usher = Running::new().await;
-    let store = usher.faults.clone();
-    let scanned = usher.handshake().await;
-    let forgotten = usher.authenticate(1).await;
-    store.fail(COMMITS, usize::MAX);
-    usher.receive(1, &user(1), handshake(&token(&scanned.url), &[])).await;
-    for _ in 0..150 {
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        usher.clock.turn(Duration::from_secs(5));
-    }
-    store.fail(COMMITS, 0);
-    for stream in [scanned.stream_id, forgotten] {
-        let is_done = async || usher.engine.events().read(stream, 0, 10).await.unwrap().done;
-        usher.until(Duration::from_secs(1), "the stream ends", is_done).await;
-    }
 }

@@ -1,13 +1,6 @@
 //! The daily budget of the Lightning backend: the amount that was spent, or may have been spent, never exceeds it.
 
-use crate::common;
-
-use std::sync::Arc;
-use std::time::Duration;
-
-use common::paying::{DAY, external_invoice, external_invoice_of, statuses, until};
-use common::{FakeLightning, NOW, Running, options};
-use usher_engine::{EngineOptions, FieldError, PayInvoiceRequest, PaymentRules, SpendingRules, StartError, StreamId};
+use crate::common::*;
 
 /// Room for four payments of 5,000 with a fee of 1 percent.
 fn limited() -> EngineOptions {
@@ -95,8 +88,7 @@ async fn invoice_over_the_budget_is_invalid_and_user_payments_use_no_budget() {
         }
         other => panic!("{other:?}"),
     }
-    let by_user =
-        PayInvoiceRequest { main_key: Some(common::user(1).public_key()), ..external_invoice_of(1, 20_001, NOW) };
+    let by_user = PayInvoiceRequest { main_key: Some(user(1).public_key()), ..external_invoice_of(1, 20_001, NOW) };
     usher.engine.payments().pay(by_user, None).await.unwrap();
     for n in 2..6 {
         pay(&usher, n).await.unwrap();

@@ -1,16 +1,8 @@
 //! Cleanup: a failure to remove one kind of data does not affect the others.
 
-use crate::common;
-
-use std::time::Duration;
-
-use common::paying::subscribe;
-use common::{NOW, Running, World, handshake, options, user};
-use usher_engine::event::{EventType, NewEvent};
-use usher_engine::ports::{Commit, OperationKind, Revision, Store as _};
 use usher_engine::testing::{Methods, commit};
-use usher_engine::{EventsError, StreamId};
-use usher_protocol::EventId;
+
+use crate::common::*;
 
 #[tokio::test]
 async fn cleanup_retries_rows_that_fail_to_delete() {
@@ -32,7 +24,6 @@ async fn cleanup_retries_rows_that_fail_to_delete() {
 }
 
 const HOUR: Duration = Duration::from_secs(3_600);
-const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 /// Reads from every position, as a page and with waiting: each reader gets all later events, or an error that names the gap.
 async fn read_from_everywhere(usher: &Running, stream: StreamId, first: u64, next: u64) {
@@ -90,7 +81,7 @@ async fn old_events_of_a_reusable_handshake_are_removed_and_readers_notified() {
     scan(&usher, 6, 1, 5).await;
     usher.receive(7, &user(1), handshake("poster", &[])).await;
     scan(&usher, 8, 6, 6).await;
-    assert_eq!(usher.engine.events().read(stream, 5, 10).await.unwrap().events.len(), 2);
+    assert_eq!(usher.read(stream, 5).await.events.len(), 2);
     assert_eq!(usher.engine.handshakes().list(None, 10).await.unwrap().handshakes[0].accepted, 7);
 
     let usher = usher.restart(Duration::ZERO).await;
@@ -101,41 +92,8 @@ async fn old_events_of_a_reusable_handshake_are_removed_and_readers_notified() {
     read_from_everywhere(&usher, stream, 6, 7).await;
     scan(&usher, 9, 9, 7).await;
     usher.engine.handshakes().close(stream).await.unwrap();
-    let page = usher.engine.events().read(stream, 0, 10).await.unwrap();
+    let page = usher.read(stream, 0).await;
     assert_eq!((page.first, page.next, page.done), (Some(6), 8, true));
-}
-
-/// More than one batch, with an end between two of them.
-#[tokio::test]
-async fn interrupted_cleanup_leaves_no_gap_in_the_stream() {
-    let world = World::new(&[], options());
-    let event = |at| NewEvent {
-        event_type: EventType::SubscriptionClosed,
-        at,
-        data: "{}".into(),
-        outcome: usher_engine::OperationOutcome::Completed,
-    };
-    let append = |events: Vec<NewEvent>| Commit {
-        kind: OperationKind::Subscriptions,
-        events,
-        ..commit(StreamId::SUBSCRIPTIONS, Revision::Any, NOW)
-    };
-    let old = NOW.minus(31 * DAY);
-    world.store.commit(append(vec![event(old); 1_200])).await.unwrap();
-    world.store.commit(append(vec![event(NOW); 3])).await.unwrap();
-
-    world.faults.hold_after(&["remove_events"], 1);
-    let usher = world.start(NOW).await;
-    first_is(&usher, StreamId::SUBSCRIPTIONS, 500).await;
-    for after in [1, 499] {
-        let page = usher.engine.events().read(StreamId::SUBSCRIPTIONS, after, 10).await;
-        assert!(matches!(page, Err(EventsError::Removed { first: 500 })), "{after}");
-    }
-    assert_eq!(usher.engine.events().read(StreamId::SUBSCRIPTIONS, 500, 10_000).await.unwrap().events.len(), 703);
-
-    let usher = usher.restart(Duration::ZERO).await;
-    first_is(&usher, StreamId::SUBSCRIPTIONS, 1_200).await;
-    read_from_everywhere(&usher, StreamId::SUBSCRIPTIONS, 1_200, 1_203).await;
 }
 
 #[tokio::test]
@@ -163,7 +121,7 @@ async fn relays_are_kept_only_for_users_still_contacted() {
     // A subscriber, one who logs in at times, and another.
     for n in [1, 2, 3] {
         let started = usher.handshake().await;
-        usher.receive(n, &user(n), handshake(&common::token(&started.url), &["wss://theirs"])).await;
+        usher.receive(n, &user(n), handshake(&token(&started.url), &["wss://theirs"])).await;
         usher.page(started.stream_id, 0).await;
     }
     subscribe(&mut usher, true, NOW.secs() + 5 * 365 * 24 * 3600).await;

@@ -1,15 +1,8 @@
 //! The gap between a commit and the index: the store has a new operation that is not in the index yet.
 
-use crate::common;
-
-use std::time::Duration;
-
-use common::paying::{announced, next_message, pass, payment, request_subscription, statuses, subscribe};
-use common::{NOW, Running, user};
-use usher_engine::StartError;
-use usher_engine::operations::SubscriptionState;
 use usher_engine::testing::CREATIONS;
-use usher_protocol::message::{CloseSubscription, WalletMessage};
+
+use crate::common::*;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn charge_is_not_requested_if_its_subscription_closes_in_the_gap() {
@@ -30,11 +23,6 @@ async fn charge_is_not_requested_if_its_subscription_closes_in_the_gap() {
     }
     assert_eq!(usher.engine.open_streams(), 1, "the charge has ended");
     assert!(wallet.made().len() <= 1);
-}
-
-fn close(subscription_id: &str) -> WalletMessage {
-    let subscription_id = subscription_id.to_owned();
-    WalletMessage::CloseSubscription(CloseSubscription { subscription_id, reason: None, by_service: false })
 }
 
 async fn state(usher: &Running, id: &str) -> Option<SubscriptionState> {
@@ -64,9 +52,7 @@ async fn subscription_can_be_read_and_closed_in_the_gap() {
 async fn close_before_or_with_the_agreement_is_not_lost() {
     // The close is handled before the agreement, also over a restart; it comes while the agreement is being committed, or is
     // in one line with it.
-    for (before, restarted, held) in
-        [(true, false, false), (true, true, false), (false, false, true), (false, false, false)]
-    {
+    for (before, restarted, held) in [(true, true, false), (false, false, true), (false, false, false)] {
         let (mut usher, _) = Running::paying().await;
         let (stream, agrees) = request_subscription(&mut usher, "s", true, NOW.secs() + 30).await;
         // Nobody else can close it.
@@ -88,7 +74,7 @@ async fn close_before_or_with_the_agreement_is_not_lost() {
         }
         if !before {
             usher.receive(1, &user(1), close("s")).await;
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            a_moment().await;
             store.work();
         }
         assert_eq!(statuses(&usher, stream, 1).await, ["approved"]);

@@ -1,17 +1,8 @@
 //! Damaged rows of a real database: each is set aside, and nothing else is affected.
 
-use crate::common;
-
-use std::time::Duration;
-
-use common::paying::{next_message, pass, payment, statuses, subscribe, until};
-use common::{NOW, Part, Running, World, approval, challenge, handshake, user};
 use rusqlite::{Connection, ToSql};
-use usher_engine::operations::LoginState;
-use usher_engine::ports::{Clock as _, DeliveryStatus, Store as _, Table};
-use usher_engine::{
-    ClientNetwork, EventsError, LoginRequest, OpenedLogin, StreamId, SubscriptionFilter, UnixMillis, VisitError,
-};
+
+use crate::common::*;
 
 /// Damages rows while the store is open, as no code of this project would.
 fn damage(world: &World, sql: &str, parameters: &[&dyn ToSql]) {
@@ -62,7 +53,7 @@ async fn damaged_operations_are_set_aside_at_start_and_others_continue() {
     let usher = world.start(now).await;
     assert_eq!(read(&usher, stream, 0).await, Ok(vec![0, 1]), "its events can still be read");
     assert_eq!(read(&usher, other, 0).await, Ok(vec![0]));
-    let page = usher.engine.events().read(ended, 0, 10).await.unwrap();
+    let page = usher.read(ended, 0).await;
     assert_eq!((page.events.len(), page.done), (1, true));
     assert!(usher.engine.handshakes().list(None, 10).await.unwrap().handshakes.is_empty());
     for unreadable in [a, other, stream, ended] {
@@ -124,10 +115,10 @@ async fn damaged_event_is_reported_to_readers_and_its_delivery_fails() {
     usher.receive(3, &user(3), handshake("door", &[])).await;
     assert!(app.accepts(3).await.contains(&(stream, 2)));
     assert_eq!(app.posts().len(), 3);
-    assert_eq!(usher.engine.events().read(stream, 0, 10).await.unwrap().events.len(), 1);
+    assert_eq!(usher.read(stream, 0).await.events.len(), 1);
     let damaged = usher.engine.events().read(stream, 1, 10).await;
     assert!(matches!(damaged, Err(EventsError::Damaged { index: 1 })));
-    assert_eq!(usher.engine.events().read(stream, 2, 10).await.unwrap().events.len(), 1);
+    assert_eq!(usher.read(stream, 2).await.events.len(), 1);
     let failed = usher.engine.webhooks().list(DeliveryStatus::Failed, None, 10).await.unwrap();
     assert_eq!(failed.iter().map(|delivery| delivery.event.index).collect::<Vec<_>>(), [0]);
     assert_eq!(
@@ -144,7 +135,7 @@ async fn damaged_event_is_reported_to_readers_and_its_delivery_fails() {
 async fn damaged_message_and_relays_do_not_affect_other_users() {
     let mut usher = Running::new().await;
     let single = usher.handshake().await;
-    usher.receive(1, &user(2), handshake(&common::token(&single.url), &["wss://a"])).await;
+    usher.receive(1, &user(2), handshake(&token(&single.url), &["wss://a"])).await;
     usher.page(single.stream_id, 0).await;
     damage(&usher, "UPDATE user_relays SET relays = '{'", &[]);
     let (a, _) = (usher.authenticate(1).await, usher.authenticate(2).await);
@@ -242,5 +233,5 @@ async fn damaged_reusable_login_ends_the_logins_at_it_and_nothing_else() {
     usher.receive(3, &user(2), handshake("door", &[])).await;
     let asked = challenge(&usher.next_message().await.0);
     usher.receive(4, &user(2), approval(&asked)).await;
-    assert_eq!(common::data(&usher.page(other.stream_id, 1).await, 0)["status"], "approved");
+    assert_eq!(data(&usher.page(other.stream_id, 1).await, 0)["status"], "approved");
 }

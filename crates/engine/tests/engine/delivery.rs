@@ -1,17 +1,8 @@
 //! Deliveries to the webhook, and idempotent requests, on a real store.
 
-use crate::common;
-
-use std::time::Duration;
-
-use common::paying::subscribe_as;
-use common::{NOW, Part, Running, World, handshake, user};
-use usher_engine::ports::{Clock as _, DeliveryStatus, DeliveryStore as _, IdempotencyKey};
 use usher_engine::testing::{Post, Reply};
-use usher_engine::{
-    IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, RenderedResponse, StartError, StreamId,
-};
-use usher_protocol::message::{CloseSubscription, WalletMessage};
+
+use crate::common::*;
 
 /// The subscription that an event on the reserved stream is about.
 fn id_of(post: &Post) -> Option<String> {
@@ -33,22 +24,18 @@ async fn refused_subscription_event_does_not_delay_other_subscriptions() {
         };
         usher.passing(step, app.until("these are accepted", accepted)).await;
     };
-    let close = async |usher: &Running, event: u8, id: &str| {
-        let close = CloseSubscription { subscription_id: id.to_owned(), reason: None, by_service: false };
-        usher.receive(event, &user(1), WalletMessage::CloseSubscription(close)).await;
-    };
     for (event, id) in (1..).zip(["bad", "good", "later"]) {
         subscribe_as(&mut usher, id, event, false, NOW.secs() + 3_600).await;
         while usher.messages.try_recv().is_ok() {}
     }
-    close(&usher, 11, "bad").await;
+    usher.receive(11, &user(1), close("bad")).await;
     app.until("it is refused", |posts| posts.iter().any(|post| post.reply == Reply::Refuse)).await;
-    close(&usher, 12, "good").await;
+    usher.receive(12, &user(1), close("good")).await;
     accepted(&usher, Duration::from_millis(100), &["good"]).await;
 
     // So it is after a restart; and in the end the refused one comes.
     let usher = usher.restart(Duration::from_secs(60)).await;
-    close(&usher, 13, "later").await;
+    usher.receive(13, &user(1), close("later")).await;
     accepted(&usher, Duration::from_millis(100), &["good", "later"]).await;
     app.set(|_| Reply::Accept);
     accepted(&usher, Duration::from_secs(5), &["good", "later", "bad"]).await;
@@ -144,42 +131,6 @@ async fn unrecorded_result_does_not_cause_another_post() {
     store.work();
     usher.until(Duration::from_secs(2), "the next", async || app.accepted().len() == 2).await;
     assert_eq!(app.posts().len(), 2);
-}
-
-#[tokio::test]
-async fn after_an_hour_of_500_all_comes_in_order_and_what_is_new_at_once() {
-    let usher = Running::with(&[Part::Webhook]).await;
-    let app = usher.app.clone();
-    app.set(|_| Reply::Refuse);
-    let mut streams = Vec::new();
-    for n in 0..10 {
-        streams.push(usher.reusable_handshake(&format!("door-{n}")).await);
-        for k in 0..3 {
-            let number = 1 + n * 3 + k;
-            usher.receive(number, &user(number), handshake(&format!("door-{n}"), &[])).await;
-        }
-    }
-    let hour = NOW.plus(Duration::from_secs(3_600));
-    usher.until(Duration::from_secs(15), "an hour", async || usher.clock.now() >= hour).await;
-    for stream in &streams {
-        let of_stream: Vec<_> = app.posts().into_iter().filter(|post| post.stream == *stream).collect();
-        assert!((2..=6).contains(&of_stream.len()), "{}", of_stream.len());
-        assert!(of_stream.iter().all(|post| post.index == 0), "none before the first is taken");
-    }
-    app.set(|_| Reply::Accept);
-    let new = usher.reusable_handshake("new").await;
-    usher.receive(200, &user(200), handshake("new", &[])).await;
-    usher.until(Duration::ZERO, "what is new", async || app.accepted().contains(&(new, 0))).await;
-    // An operator can retry at once; all other deliveries follow on their schedule.
-    usher.engine.webhooks().retry(streams[0], 0, None).await.unwrap().unwrap();
-    usher.until(Duration::ZERO, "what was asked for", async || app.accepted().contains(&(streams[0], 2))).await;
-    usher.until(Duration::from_secs(15), "everything", async || app.accepted().len() >= 31).await;
-    let accepted = app.accepted();
-    assert_eq!(accepted.len(), 31, "each once");
-    for stream in &streams {
-        let indexes: Vec<_> = accepted.iter().filter(|(of, _)| of == stream).map(|(_, index)| *index).collect();
-        assert_eq!(indexes, [0, 1, 2]);
-    }
 }
 
 #[tokio::test]

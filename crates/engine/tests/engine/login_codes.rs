@@ -1,12 +1,6 @@
 //! The codes of logins that wallets approve (`usher-pages` tests those of browser extensions).
 
-use crate::common;
-
-use common::reusable_logins::{approved, challenge_for, child, events, named, page_secret, request, scan, wallet_url};
-use common::{Running, approval, handshake, options, token, user};
-use serde_json::json;
-use usher_engine::operations::LoginState;
-use usher_engine::{EngineOptions, LoginRequest, OpenedLogin, PageRules};
+use crate::common::*;
 
 /// The app shows `url` itself, and nobody has opened the page before the user approves.
 #[tokio::test]

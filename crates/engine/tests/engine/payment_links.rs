@@ -1,17 +1,8 @@
 //! Payment links: each payer gets an invoice of their own, and each payment is an event once, whatever happens in between.
 
-use std::time::Duration;
-
-use serde_json::json;
-use usher_engine::ports::{Clock as _, CurrencyCode, PaymentFilter};
-use usher_engine::request_body::RequestedCurrency;
 use usher_engine::testing::preimage;
-use usher_engine::{
-    ClientNetwork, EngineOptions, LinkError, LnurlInvoice, PaymentLinkCreated, PaymentLinkRequest, StartError, StreamId,
-};
 
-use crate::common::paying::{DAY, statuses, until};
-use crate::common::{NOW, Part, Running, data_of, options};
+use crate::common::*;
 
 fn coffee() -> PaymentLinkRequest {
     PaymentLinkRequest {
@@ -91,7 +82,7 @@ async fn two_payers_are_two_events_across_a_restart() {
     for payment in [first, second] {
         // Known a moment after the link's event, although one commit wrote both.
         let is_done = async || {
-            let page = usher.engine.events().read(payment, 0, 10).await.unwrap();
+            let page = usher.read(payment, 0).await;
             assert!(page.events.is_empty());
             page.done
         };
@@ -116,34 +107,7 @@ async fn what_nobody_pays_leaves_nothing() {
         })
         .await;
     assert!(usher.engine.payments().list(PaymentFilter::default(), None, 10).await.unwrap().payments.is_empty());
-    assert!(usher.engine.events().read(link.stream_id, 0, 10).await.unwrap().events.is_empty());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_invoice_given_out_before_the_end_is_paid_after_it() {
-    let (usher, wallet) = Running::paying().await;
-    let link = create(&usher, PaymentLinkRequest { max_payments: Some(1), ..coffee() }).await;
-    for invoices in 1..=3 {
-        press(&usher, &link, None).await.unwrap();
-        until("an invoice", || usher.engine.watched_invoices() == invoices).await;
-    }
-    wallet.settle(0);
-    usher.passing(Duration::from_secs(1), usher.events(link.stream_id, 1)).await;
-    assert!(matches!(press(&usher, &link, None).await, Err(LinkError::Over(_))));
-    assert!(matches!(ask(&usher, &link, 5_000, None).await, Err(LinkError::Over(_))));
-    assert!(usher.engine.events().read(link.stream_id, 1, 10).await.unwrap().done);
-    usher.engine.payment_links().close(link.stream_id).await.unwrap();
-    usher.engine.payment_links().close(link.stream_id).await.unwrap();
-    wallet.settle(1);
-    wallet.settle(2);
-    let told = usher.passing(Duration::from_secs(1), statuses(&usher, link.stream_id, 3)).await;
-    assert_eq!(told, ["paid", "paid", "paid"]);
-    let none = StreamId::from_parts(1, [9; 10]);
-    assert!(usher.engine.payment_links().close(none).await.is_err());
-    let short =
-        create(&usher, PaymentLinkRequest { expires_at: Some(usher.clock.now().secs() + 60), ..coffee() }).await;
-    usher.clock.turn(Duration::from_secs(61));
-    assert!(matches!(press(&usher, &short, None).await, Err(LinkError::Over(_))));
+    assert!(usher.read(link.stream_id, 0).await.events.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -261,30 +225,4 @@ async fn invalid_requests_name_what_is_wrong() {
             other => panic!("{wrong}: {other:?}"),
         }
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_lightning_address_has_a_stream_of_its_own() {
-    let mut with_address: EngineOptions = options();
-    with_address.payments.has_lightning_address = true;
-    let (usher, wallet) = Running::paying_with(with_address).await;
-    let (stream, name) = (StreamId::LIGHTNING_ADDRESS, "shop@pay.example");
-    assert_eq!((stream.to_string().as_str(), "lightning-address".parse()), ("lightning-address", Ok(stream)));
-    assert!("00000000-0000-0000-0000-000000000001".parse::<StreamId>().is_err(), "a stream has one name");
-    let links = usher.engine.payment_links();
-    let offer = links.address_offer(name).await.unwrap();
-    assert_eq!((offer.least, offer.most), (1_000, 100_000_000_000));
-    assert_eq!(offer.metadata, format!("[[\"text/plain\",\"{name}\"],[\"text/identifier\",\"{name}\"]]"));
-    let secret = offer.url.rsplit('/').nth(1).unwrap();
-    let network = ClientNetwork::Loopback;
-    let asked = links.invoice(stream, secret, 21_000, None, Some(name), network);
-    usher.passing(Duration::from_millis(10), asked).await.unwrap();
-    wallet.settle(0);
-    assert_eq!(usher.passing(Duration::from_secs(1), statuses(&usher, stream, 1)).await, ["paid"]);
-    // It is the configuration's, not the app's.
-    assert!(links.list(None, 10).await.unwrap().links.is_empty());
-    assert!(links.close(stream).await.is_err());
-    let usher = usher.restart(Duration::ZERO).await;
-    assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
-    usher.clock.turn(DAY);
 }

@@ -1,24 +1,12 @@
-//! Payments in the engine, with a real store, a scripted wallet and a manual clock.
-
-use crate::common;
-
-use std::time::Duration;
-
-use common::paying::{external_invoice, next_message, pass, payment, request_id, says, statuses, subscribe, until};
-use common::{NOW, Running, data, options, user};
-use serde_json::Value;
-use usher_engine::ports::LightningNotification;
-use usher_engine::{EngineOptions, StartError};
-use usher_protocol::message::PaymentStatus;
+use crate::common::*;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_invoices_are_looked_up_after_a_reconnection() {
     let (usher, wallet) = Running::paying().await;
     wallet.tells(true);
-    for n in 1..=20 {
-        usher.request_payment(payment(None, 80_000)).await;
-        until("the invoice is made", || usher.engine.watched_invoices() == n).await;
-        wallet.settle(n - 1);
+    for n in 0..20 {
+        usher.payment_for(80_000).await;
+        wallet.settle(n);
     }
     wallet.tell(LightningNotification::Reconnected).await;
     // With notifications the look-up would come after a minute; now it comes as soon as ten look-ups per second allow.
@@ -80,7 +68,7 @@ async fn queued_payments_are_sent_in_time_or_not_at_all() {
         }
         for stream in &streams[32..] {
             assert_eq!(statuses(&usher, *stream, 1).await, [status], "{wait}");
-            let page = usher.engine.events().read(*stream, 0, 10).await.unwrap();
+            let page = usher.read(*stream, 0).await;
             assert_eq!(data(&page, 0).get("outcome").and_then(Value::as_str), outcome, "{wait}");
         }
         assert_eq!(wallet.paid_late(), 0);
@@ -143,24 +131,18 @@ async fn restart_never_sends_a_payment_twice() {
 async fn ended_payments_free_their_slots_and_late_money_is_reported() {
     let options = EngineOptions { max_open_streams: 2, ..options() };
     let (usher, wallet) = Running::paying_with(options).await;
-    let mut streams = Vec::new();
-    for n in 1..=2 {
-        streams.push(usher.request_payment(payment(None, 60)).await);
-        // In their order: the wallet makes invoices side by side.
-        until("the invoices are made", || usher.engine.watched_invoices() == n).await;
-    }
+    let streams = [usher.payment_for(60).await, usher.payment_for(60).await];
     assert!(matches!(usher.engine.payments().request(payment(None, 60), None).await, Err(StartError::TooManyOpen)));
     usher.clock.turn(Duration::from_secs(60));
     for stream in &streams {
         assert_eq!(statuses(&usher, *stream, 1).await, ["timeout"]);
     }
     assert_eq!(usher.engine.watched_invoices(), 2, "somebody may still pay");
-    let ended = usher.engine.events().read(streams[0], 0, 1000).await.unwrap();
+    let ended = usher.read(streams[0], 0).await;
     let a_day_later = NOW.plus(Duration::from_secs(60 + 24 * 3600));
     assert_eq!((ended.done, ended.paid_late_until), (true, Some(a_day_later)));
     assert_eq!(data(&ended, 0)["paid_late_until"], a_day_later.secs());
-    let third = usher.request_payment(payment(None, 600)).await;
-    until("the invoice is made", || usher.engine.watched_invoices() == 3).await;
+    let third = usher.payment_for(540).await;
 
     // So it is after a restart.
     let usher = usher.restart(Duration::from_secs(1)).await;
@@ -169,9 +151,9 @@ async fn ended_payments_free_their_slots_and_late_money_is_reported() {
     wallet.settle(0);
     wallet.tell(LightningNotification::Reconnected).await;
     assert_eq!(usher.passing(Duration::from_secs(1), statuses(&usher, streams[0], 2)).await, ["timeout", "paid"]);
-    let paid = usher.engine.events().read(streams[0], 1, 1000).await.unwrap();
+    let paid = usher.read(streams[0], 1).await;
     assert_eq!((paid.events.len(), paid.done, paid.paid_late_until), (1, true, None));
-    let polled = usher.engine.events().read(streams[1], 1, 1000).await.unwrap();
+    let polled = usher.read(streams[1], 1).await;
     assert!(polled.done && polled.paid_late_until.is_some_and(|until| until >= a_day_later), "{polled:?}");
     assert_eq!(statuses(&usher, third, 0).await, [""; 0]);
 }
@@ -181,12 +163,8 @@ async fn ended_payments_in_memory_are_limited() {
     let options = EngineOptions { max_open_streams: 2, ..options() };
     let (usher, wallet) = Running::paying_with(options).await;
     let mut ended = Vec::new();
-    for round in 1..=2 {
-        for n in 1..=2 {
-            ended.push(usher.request_payment(payment(None, 60 * round)).await);
-            let invoices = ended.len();
-            until("the invoice is made", || usher.engine.watched_invoices() == invoices && n <= 2).await;
-        }
+    for _ in 0..2 {
+        ended.extend([usher.payment_for(60).await, usher.payment_for(60).await]);
         usher.clock.turn(Duration::from_secs(60));
         for stream in &ended {
             assert_eq!(statuses(&usher, *stream, 1).await, ["timeout"]);
@@ -202,9 +180,7 @@ async fn ended_payments_in_memory_are_limited() {
     usher.until(Duration::from_secs(1), "it is not found", async || usher.engine.watched_invoices() <= 2).await;
     assert_eq!(statuses(&usher, ended[0], 2).await, ["timeout", "paid"]);
     // Those two are over now and free their slots.
-    let now = usher_engine::ports::Clock::now(&*usher.clock).secs();
-    let request = usher_engine::SinglePaymentRequest { expires_at: Some(now + 600), ..payment(None, 600) };
-    usher.request_payment(request).await;
+    usher.payment_for(600).await;
 }
 
 /// An automatic charge waits until a payment slot is free, and is then requested once.
@@ -213,14 +189,10 @@ async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
     let options = EngineOptions { max_open_streams: 2, ..options() };
     let (mut usher, wallet) = Running::paying_with(options).await;
     subscribe(&mut usher, true, NOW.secs() + 300).await;
-    let mut ended = Vec::new();
-    for n in 1..=3 {
-        let now = usher_engine::ports::Clock::now(&*usher.clock).secs();
-        let request = usher_engine::SinglePaymentRequest { expires_at: Some(now + 60), ..payment(None, 60) };
-        ended.push(usher.request_payment(request).await);
-        until("the invoice is made", || usher.engine.watched_invoices() == n).await;
+    for _ in 0..3 {
+        let ended = usher.payment_for(60).await;
         usher.clock.turn(Duration::from_secs(60));
-        assert_eq!(statuses(&usher, ended[n - 1], 1).await, ["timeout"]);
+        assert_eq!(statuses(&usher, ended, 1).await, ["timeout"]);
     }
     // The date comes, and the minutes in which it is looked at again.
     for _ in 0..10 {

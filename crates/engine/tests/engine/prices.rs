@@ -1,21 +1,13 @@
 //! Prices in currencies: fixed once, told everywhere, and for subscriptions fixed anew at each charge.
 
-use std::time::Duration;
+use usher_protocol::message::{Currency, RecurringResponse};
 
-use serde_json::{Value, json};
-use usher_engine::ports::CurrencyCode;
-use usher_engine::request_body::RequestedCurrency;
-use usher_engine::{InvoiceContent, RecurringPaymentRequest, RequestInvoice, SinglePaymentRequest, StartError};
-use usher_protocol::message::{Currency, PaymentStatus, RecurringResponse, RecurringStatus, WalletMessage};
-
-use crate::common::paying::{DAY, announced, next_message, payment, recurring, request_id, says, statuses};
-use crate::common::{NOW, Part, Running, data_of, user};
+use crate::common::*;
 
 fn iso(code: &str) -> RequestedCurrency {
     RequestedCurrency::Iso(CurrencyCode::parse(code).unwrap())
 }
 
-/// A price of so many cents.
 fn euros(cents: u64) -> SinglePaymentRequest {
     SinglePaymentRequest { amount: cents, currency: iso("EUR"), ..payment(None, 600) }
 }

@@ -1,20 +1,6 @@
 //! The limits of reusable logins, what is counted of them, and the logins of their pages.
 
-use crate::common;
-
-use std::time::Duration;
-
-use common::paying::until;
-use common::reusable_logins::{
-    approved, challenge_for, child, decline, events, named, page_secret, poster, prove, request, scan, scan_page, sign,
-    state, visit,
-};
-use common::{Running, approval, handshake, options, user};
-use usher_engine::operations::LoginState;
-use usher_engine::ports::{Clock as _, Store as _};
-use usher_engine::{
-    EngineOptions, LoginPageError, LoginRequest, LoginStarted, NoRoom, ProveError, ScanLimit, StreamId, VisitError,
-};
+use crate::common::*;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -157,26 +143,6 @@ async fn logins_that_ended_unused_leave_nothing() {
     let left = begin(&usher, true).await;
     let usher = usher.restart(MINUTE * 61).await;
     usher.until(Duration::ZERO, "it is still there", async || is_gone(&usher, left).await).await;
-}
-
-/// Their events are those of the reusable login: an hour after its end a login leaves nothing behind.
-#[tokio::test]
-async fn rows_of_logins_that_have_ended_are_removed() {
-    let mut usher = Running::new().await;
-    let poster = poster(&usher).await;
-    let used = child(&usher, &poster).await;
-    scan_page(&usher, &used, 1, 1).await;
-    let asked = challenge_for(&mut usher, 1).await;
-    usher.receive(2, &user(1), approval(&asked)).await;
-    events(&usher, poster.stream_id, 2).await;
-    assert!(matches!(state(&usher, &used).await, Some(LoginState::Approved { .. })));
-    let begun = usher.clock.now();
-    while state(&usher, &used).await.is_some() {
-        assert!(usher.clock.now().since(begun) < MINUTE * 60 * 4, "it is still there");
-        usher.clock.turn(MINUTE * 60);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    assert_eq!(events(&usher, poster.stream_id, 2).await, [named(1), approved(1)]);
 }
 
 #[tokio::test]

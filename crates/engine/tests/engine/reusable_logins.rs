@@ -1,67 +1,10 @@
 //! Reusable logins: many users at one URL, each with an outcome of their own on its stream, also across crashes.
 
-use crate::common;
-
-use std::time::Duration;
-
-use common::paying::until;
-use common::reusable_logins::{
-    approved, challenge_for, child, decline, ended, events, key, named, page_secret, poster, prove, refusal, request,
-    scan, scan_page, sign, state, visit, wallet_url,
-};
-use common::{NOW, Running, World, approval, handshake, options, token, user};
-use serde_json::json;
-use usher_engine::operations::LoginState;
 use usher_engine::testing::{COMMITS, CREATIONS};
-use usher_engine::{
-    ChildLogin, ClientNetwork, EngineMetrics, EngineOptions, KeyHandshakeRequest, LoginPageError, LoginRequest,
-    OpenedLogin, PageRules, ProveError, StartError, VisitError,
-};
+
+use crate::common::*;
 
 const MINUTE: Duration = Duration::from_secs(60);
-
-#[tokio::test]
-async fn users_interleave_and_each_has_an_outcome() {
-    let mut usher = Running::new().await;
-    let poster = poster(&usher).await;
-    assert_eq!(token(&poster.url), "poster");
-    let first = scan(&mut usher, 1, 1).await;
-    let second = scan(&mut usher, 2, 2).await;
-    scan(&mut usher, 3, 3).await;
-    assert_ne!(first, second, "a challenge of its own for each");
-    // Nobody answers for another.
-    usher.receive(4, &user(2), approval(&first)).await;
-    usher.receive(5, &user(2), approval(&second)).await;
-    events(&usher, poster.stream_id, 4).await;
-    usher.receive(6, &user(1), refusal(&first)).await;
-    events(&usher, poster.stream_id, 5).await;
-    usher.clock.turn(Duration::from_secs(300));
-    let expected = [
-        named(1),
-        named(2),
-        named(3),
-        approved(2),
-        ended(1, "declined", "no"),
-        ended(3, "timeout", "nobody logged in in time"),
-    ];
-    assert_eq!(events(&usher, poster.stream_id, 6).await, expected);
-    assert!(!usher.engine.events().read(poster.stream_id, 0, 100).await.unwrap().done, "it never ends");
-
-    // The same user again, later.
-    let again = scan(&mut usher, 1, 7).await;
-    assert_ne!(again, first);
-    usher.receive(8, &user(1), approval(&again)).await;
-    assert_eq!(events(&usher, poster.stream_id, 8).await[6..], [named(1), approved(1)]);
-    let listed = usher.engine.handshakes().list(None, 10).await.unwrap().handshakes;
-    assert!(listed[0].is_login && !listed[0].no_request);
-    assert_eq!((listed[0].stream_id, &listed[0].url, listed[0].accepted), (poster.stream_id, &poster.url, 4));
-    // An event can be read a moment before it is counted.
-    until("all logins are over", || usher.engine.open_streams() == 2).await;
-    let metrics = usher.engine.metrics();
-    let login = metrics.operations.iter().find(|operations| operations.kind.as_str() == "login").unwrap();
-    let of = |outcome: &str| login.finished.iter().find(|(known, _)| known.as_str() == outcome).unwrap().1;
-    assert_eq!((of("approved"), of("declined"), of("timeout")), (2, 1, 1));
-}
 
 #[tokio::test]
 async fn static_token_is_one_login_or_handshake_and_contradictions_are_refused() {
@@ -117,34 +60,6 @@ async fn static_token_is_one_login_or_handshake_and_contradictions_are_refused()
     assert_eq!(field(refused), "/no_request");
 }
 
-#[tokio::test]
-async fn logins_continue_after_a_restart_with_the_settings_of_then() {
-    let mut usher = Running::new().await;
-    let login = poster(&usher).await;
-    let first = scan(&mut usher, 1, 1).await;
-    let seen = child(&usher, &login).await;
-
-    let options = EngineOptions { challenge_ttl: Duration::from_secs(900), ..options() };
-    let mut usher = World { options, ..usher.end().await }.start(NOW.plus(Duration::from_secs(30))).await;
-    let again = poster(&usher).await;
-    assert_eq!((again.stream_id, &again.page_url), (login.stream_id, &login.page_url));
-    assert_eq!(challenge_for(&mut usher, 1).await, first, "the challenge is repeated");
-    usher.receive(2, &user(1), approval(&first)).await;
-    events(&usher, login.stream_id, 2).await;
-    // The page of a browser from before works as well.
-    scan_page(&usher, &seen, 2, 3).await;
-    let second = challenge_for(&mut usher, 2).await;
-    usher.receive(4, &user(2), refusal(&second)).await;
-    assert_eq!(events(&usher, login.stream_id, 4).await, [named(1), approved(1), named(2), ended(2, "declined", "no")]);
-    assert_eq!(state(&usher, &seen).await, Some(LoginState::Declined));
-    scan(&mut usher, 3, 5).await;
-    usher.clock.turn(Duration::from_secs(899));
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!(events(&usher, login.stream_id, 5).await.len(), 5, "the time is that of the new setting");
-    usher.clock.turn(Duration::from_secs(1));
-    assert_eq!(events(&usher, login.stream_id, 6).await[5], ended(3, "timeout", "nobody logged in in time"));
-}
-
 /// The process dies after a commit, before anybody has learned of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_or_told_twice_when_the_service_dies_after_a_commit() {
@@ -178,76 +93,45 @@ async fn until_over(usher: &Running, child: &ChildLogin, is_left: bool) {
     usher.until(Duration::ZERO, "the end", async || state(usher, child).await == end).await;
 }
 
+/// Also those of before a restart.
 #[tokio::test]
 async fn closed_login_ends_what_is_under_way_silently() {
-    let mut usher = Running::new().await;
-    let old = poster(&usher).await;
-    let asked = scan(&mut usher, 1, 1).await;
-    let (idle, scanned) = (child(&usher, &old).await, child(&usher, &old).await);
-    let idle_url = wallet_url(&usher, &idle).await;
-    scan_page(&usher, &scanned, 2, 2).await;
-    let asked_too = challenge_for(&mut usher, 2).await;
-    events(&usher, old.stream_id, 2).await;
-    usher.engine.handshakes().close(old.stream_id).await.unwrap();
-    for (child, is_left) in [(&idle, false), (&scanned, true)] {
-        until_over(&usher, child, is_left).await;
-        let refused = decline(&usher.engine, child).await;
-        assert!(matches!(refused, Err(LoginPageError::Ended | LoginPageError::NotFound)));
-    }
-    let refused = visit(&usher, &old, &page_secret(&old), &[]).await;
-    assert!(matches!(refused, Err(VisitError::Closed)));
-    let opened = usher.engine.logins().open(old.stream_id, &page_secret(&old), None, true).await.unwrap();
-    assert!(matches!(opened, OpenedLogin::Closed));
-    // The reserved stream alone.
-    until("all logins are over", || usher.engine.open_streams() == 1).await;
-
-    let new = poster(&usher).await;
-    assert!(new.stream_id != old.stream_id && new.url != old.url && new.page_url != old.page_url);
-    usher.receive(3, &user(1), approval(&asked)).await;
-    usher.receive(4, &user(2), approval(&asked_too)).await;
-    usher.receive(5, &user(3), handshake(&token(&idle_url), &[])).await;
-    usher.receive(6, &user(4), handshake("poster", &[])).await;
-    usher.receive(7, &user(5), handshake(&token(&new.url), &[])).await;
-    assert_eq!(events(&usher, new.stream_id, 1).await, [named(5)]);
-    let page = usher.engine.events().read(old.stream_id, 0, 10).await.unwrap();
-    assert!(page.done && page.events.len() == 2);
-}
-
-/// Who begins anew has one outcome, and it comes last; also across a restart.
-#[tokio::test]
-async fn user_who_scans_again_has_the_outcome_of_the_last_scan() {
-    let mut usher = Running::new().await;
-    let login = poster(&usher).await;
-    let first = scan(&mut usher, 1, 1).await;
-    scan(&mut usher, 2, 2).await;
-    let seen = child(&usher, &login).await;
-
-    let mut usher = usher.restart(Duration::from_secs(62)).await;
-    assert_eq!(challenge_for(&mut usher, 1).await, first);
-    let url = token(&wallet_url(&usher, &seen).await);
-    usher.receive(3, &user(1), handshake("poster", &[])).await;
-    let again = loop {
-        let asked = challenge_for(&mut usher, 1).await;
-        if asked != first {
-            break asked;
+    for is_restarted in [false, true] {
+        let mut usher = Running::new().await;
+        let old = poster(&usher).await;
+        let asked = scan(&mut usher, 1, 1).await;
+        let (idle, scanned) = (child(&usher, &old).await, child(&usher, &old).await);
+        let idle_url = wallet_url(&usher, &idle).await;
+        scan_page(&usher, &scanned, 2, 2).await;
+        let asked_too = challenge_for(&mut usher, 2).await;
+        events(&usher, old.stream_id, 2).await;
+        if is_restarted {
+            usher = usher.restart(Duration::ZERO).await;
         }
-    };
-    // Only the last challenge counts.
-    usher.receive(4, &user(1), approval(&first)).await;
-    usher.receive(5, &user(1), approval(&again)).await;
-    assert_eq!(events(&usher, login.stream_id, 4).await, [named(1), named(2), named(1), approved(1)]);
-    // The other user comes again by the page, and proves the key there.
-    usher.receive(6, &user(2), handshake(&url, &[])).await;
-    events(&usher, login.stream_id, 5).await;
-    let other = child(&usher, &login).await;
-    let proof = sign(&usher, &other, 2).await;
-    prove(&usher.engine, &other, &proof).await.unwrap();
-    until("no login is open", || usher.engine.open_streams() == 2).await;
-    usher.clock.turn(Duration::from_secs(900));
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    let mut by_extension = approved(2);
-    by_extension.1 = json!({ "status": "approved", "main_key": key(2), "method": "extension" });
-    assert_eq!(events(&usher, login.stream_id, 7).await[4..], [named(2), named(2), by_extension]);
+        usher.engine.handshakes().close(old.stream_id).await.unwrap();
+        for (child, is_left) in [(&idle, false), (&scanned, true)] {
+            until_over(&usher, child, is_left).await;
+            let refused = decline(&usher.engine, child).await;
+            assert!(matches!(refused, Err(LoginPageError::Ended | LoginPageError::NotFound)));
+        }
+        let refused = visit(&usher, &old, &page_secret(&old), &[]).await;
+        assert!(matches!(refused, Err(VisitError::Closed)));
+        let opened = usher.engine.logins().open(old.stream_id, &page_secret(&old), None, true).await.unwrap();
+        assert!(matches!(opened, OpenedLogin::Closed));
+        // The reserved stream alone.
+        until("all logins are over", || usher.engine.open_streams() == 1).await;
+
+        let new = poster(&usher).await;
+        assert!(new.stream_id != old.stream_id && new.url != old.url && new.page_url != old.page_url);
+        usher.receive(3, &user(1), approval(&asked)).await;
+        usher.receive(4, &user(2), approval(&asked_too)).await;
+        usher.receive(5, &user(3), handshake(&token(&idle_url), &[])).await;
+        usher.receive(6, &user(4), handshake("poster", &[])).await;
+        usher.receive(7, &user(5), handshake(&token(&new.url), &[])).await;
+        assert_eq!(events(&usher, new.stream_id, 1).await, [named(5)]);
+        let page = usher.read(old.stream_id, 0).await;
+        assert!(page.done && page.events.len() == 2);
+    }
 }
 
 /// The scan is committed, and the page's request comes before anybody has learned of it.
@@ -265,7 +149,7 @@ async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
     store.work();
     until("no login is open", || usher.engine.open_streams() == 2).await;
     usher.clock.turn(Duration::from_secs(900));
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    a_moment().await;
     let told = events(&usher, poster.stream_id, 3).await;
     let by_extension = json!({ "status": "approved", "main_key": key(1), "method": "extension" });
     assert_eq!(told, [named(1), named(1), ("StatusUpdate".to_owned(), by_extension)]);
@@ -329,31 +213,11 @@ async fn nobody_is_approved_after_the_close() {
     assert!(declined.as_ref().is_err_and(is_over), "{declined:?}");
     until("all logins are over", || usher.engine.open_streams() == 1).await;
     assert_eq!(state(&usher, &scanned).await, Some(LoginState::Expired));
-    let page = usher.engine.events().read(poster.stream_id, 0, 10).await.unwrap();
+    let page = usher.read(poster.stream_id, 0).await;
     assert!(page.done);
     assert_eq!(page.events.len(), 2, "nothing but the two scans");
     let metrics = usher.engine.metrics();
     let login = metrics.operations.iter().find(|operations| operations.kind.as_str() == "login").unwrap();
     let finished: Vec<_> = login.finished.iter().filter(|(_, count)| *count > 0).collect();
     assert!(matches!(finished[..], [(outcome, 3)] if outcome.as_str() == "timeout"), "{finished:?}");
-}
-
-/// Logins of before a restart end with their reusable login, too.
-#[tokio::test]
-async fn logins_of_before_a_restart_tell_nothing_after_the_close() {
-    let mut usher = Running::new().await;
-    let old = poster(&usher).await;
-    let asked = scan(&mut usher, 1, 1).await;
-    let seen = child(&usher, &old).await;
-    let usher = usher.restart(Duration::ZERO).await;
-    usher.engine.handshakes().close(old.stream_id).await.unwrap();
-    let new = poster(&usher).await;
-    usher.receive(2, &user(1), approval(&asked)).await;
-    until_over(&usher, &seen, false).await;
-    // Whichever comes first, the reply or the end of the login.
-    let replies = |metrics: EngineMetrics| metrics.matched + metrics.unmatched;
-    until("the reply is processed", || replies(usher.engine.metrics()) == 1).await;
-    until("all logins are over", || usher.engine.open_streams() == 2).await;
-    assert_eq!(usher.engine.events().read(old.stream_id, 0, 10).await.unwrap().events.len(), 1);
-    assert!(usher.engine.events().read(new.stream_id, 0, 10).await.unwrap().events.is_empty());
 }

@@ -1,45 +1,9 @@
 //! Tickets that are sent to users, and reclaimed.
 
-use std::time::Duration;
-
-use crate::common::paying::{DAY, pass, until};
-use crate::common::{a_moment, user};
-use crate::tickets::{SECOND, Service, keyed, ours};
-use serde_json::json;
-use usher_engine::ports::{IdempotencyKey, TicketError, Token, TokenFault};
 use usher_engine::testing::{MINT, token};
-use usher_engine::{StartError, TicketCallError};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_ticket_is_sent_until_it_is_spent_also_after_restarts() {
-    let mut service = Service::start().await;
-    let stream = service.send(1, &ours()).await.unwrap();
-    let (message, ids) = service.usher.next_message().await;
-    assert_eq!((message.kind, &message.recipients), (29502, &vec![user(1).public_key()]));
-    assert_eq!(service.outgoing().await, [(stream, "sent".to_owned())]);
-
-    // Within the first minute it is the same event, also after a restart.
-    let mut service = service.restart(Duration::from_secs(10)).await;
-    assert_eq!(service.usher.next_message().await.1, ids);
-    assert_eq!(service.outgoing().await, [(stream, "sent".to_owned())]);
-
-    // The user comes a day later.
-    let mut service = service.restart(DAY).await;
-    pass(&service.usher, 700).await;
-    until("it is sent again", || service.sent().contains(&ours().0)).await;
-    service.tickets.spend(&ours());
-    pass(&service.usher, 1).await;
-    for _ in 0..40 {
-        service.usher.clock.turn(Duration::from_secs(60));
-        a_moment().await;
-    }
-    let data = service.last(stream, 1).await;
-    assert_eq!(data, json!({"status": "success", "amount": 3, "unit": "multi", "mint_url": MINT}));
-    assert_eq!(service.outgoing().await, []);
-    service.sent();
-    pass(&service.usher, 60).await;
-    assert_eq!(service.sent(), Vec::<String>::new(), "a spent token is not sent");
-}
+use crate::common::*;
+use crate::tickets::{SECOND, Service, keyed, ours};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_token_goes_to_one_user() {

@@ -1,20 +1,6 @@
-//! Subscriptions in the engine, with a real store, a scripted wallet and a manual clock.
-
-use crate::common;
-
-use std::sync::Arc;
-use std::time::Duration;
-
-use common::paying::{
-    DAY, announced, next_message, pass, payment, request_id, request_subscription, says, statuses, subscribe,
-    subscribe_as, until,
-};
-use common::{NOW, Running, user};
-use usher_engine::access::Scope;
-use usher_engine::ports::LightningNotification;
 use usher_engine::testing::COMMITS;
-use usher_engine::{RequestContext, SinglePaymentRequest, StartError, StreamId};
-use usher_protocol::message::{CloseSubscription, PaymentStatus, RecurringStatus, WalletMessage};
+
+use crate::common::*;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_payments_of_one_subscription_are_all_counted() {
@@ -92,56 +78,10 @@ async fn many_charges_due_at_once_delay_nobody_and_are_requested_once() {
     usher.receive(255, &user(1), says(&request_id(&asked), PaymentStatus::Success { preimage: None })).await;
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
 
-    // However long they wait, each is requested once.
-    for _ in 0..4 {
-        usher.clock.turn(Duration::from_secs(26));
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
     wallet.hold(None);
     until("all have an invoice", || usher.engine.watched_invoices() == MANY).await;
-    let mut made = 0;
-    while std::mem::replace(&mut made, wallet.made().len()) != made {
-        tokio::time::sleep(Duration::from_millis(300)).await;
-    }
-    assert!(made <= 1 + MANY + MANY / 10, "{made} invoices for {MANY} charges");
     assert_eq!(usher.engine.open_streams(), 1 + 2 * MANY, "one charge for each");
-
-    // Nor are the relays flooded while no wallet replies.
-    while usher.messages.try_recv().is_ok() {}
-    pass(&usher, 60).await;
-    let mut sent = 0;
-    while usher.messages.try_recv().is_ok() {
-        sent += 1;
-    }
-    assert!(sent > 0 && sent <= 2 * MANY, "{sent} repetitions in a minute");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn closed_subscription_sends_no_more_requests() {
-    let (mut usher, wallet) = Running::paying().await;
-    subscribe(&mut usher, true, NOW.secs()).await;
-    next_message(&mut usher, "invoice", &[]).await;
-    usher.clock.turn(Duration::from_secs(21));
-    next_message(&mut usher, "invoice", &[]).await;
-    let close = CloseSubscription { subscription_id: "s".to_owned(), reason: None, by_service: false };
-    usher.receive(1, &user(1), WalletMessage::CloseSubscription(close)).await;
-    announced(&usher, 1).await;
-    // Messages handed to the messenger before are in its queue.
-    while usher.messages.try_recv().is_ok() {}
-    for _ in 0..30 {
-        usher.clock.turn(Duration::from_secs(60));
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-    assert!(usher.messages.try_recv().is_err(), "the user is asked for a payment after all");
-    // A payment by a wallet that pays anyway is accepted.
-    wallet.settle(0);
-    wallet.tell(LightningNotification::Reconnected).await;
-    usher
-        .until(Duration::from_secs(1), "it is not counted", async || {
-            usher.engine.subscriptions().view("s").await.unwrap().payments_made != 0
-        })
-        .await;
-    assert_eq!(announced(&usher, 2).await[1]["status"], "paid");
+    assert!(wallet.made().len() <= 1 + MANY + MANY / 10, "{}", wallet.made().len());
 }
 
 #[tokio::test]
@@ -154,9 +94,8 @@ async fn subscription_closed_when_due_is_not_charged() {
     wallet.hang(true);
     store.fail(COMMITS, usize::MAX);
     usher.clock.turn(Duration::from_secs(100));
-    let close = CloseSubscription { subscription_id: "s".to_owned(), reason: None, by_service: false };
-    usher.receive(2, &user(1), WalletMessage::CloseSubscription(close)).await;
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    usher.receive(2, &user(1), close("s")).await;
+    a_moment().await;
     store.fail(COMMITS, 0);
     usher.passing(Duration::from_secs(1), usher.events(StreamId::SUBSCRIPTIONS, 1)).await;
     wallet.hang(false);
@@ -165,4 +104,30 @@ async fn subscription_closed_when_due_is_not_charged() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert!(usher.messages.try_recv().is_err(), "the user is asked for a payment");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn charge_whose_invoice_is_refused_is_tried_again_after_a_restart() {
+    let (mut usher, wallet) = Running::paying().await;
+    subscribe(&mut usher, true, NOW.secs()).await;
+    until("it is charged", || wallet.made().len() == 1).await;
+    wallet.settle(0);
+    usher.passing(Duration::from_secs(1), announced(&usher, 1)).await;
+    wallet.hand_out_again(Some(0));
+    usher.clock.turn(DAY);
+    let failed = announced(&usher, 2).await.remove(1);
+    assert_eq!((&failed["status"], &failed["number"], &failed["attempt"]), (&json!("error"), &json!(2), &json!(1)));
+    assert!(failed["next_attempt_at"].is_u64(), "{failed}");
+    wallet.hand_out_again(None);
+    // When it is due again, so is the third date.
+    let usher = usher.restart(DAY).await;
+    for n in [1, 2] {
+        until("it is charged", || wallet.made().len() == n + 1).await;
+        wallet.settle(n);
+        usher.passing(Duration::from_secs(1), announced(&usher, n + 2)).await;
+    }
+    let mut told: Vec<_> = announced(&usher, 4).await.iter().map(|told| told["number"].as_u64()).collect();
+    told.sort_unstable();
+    assert_eq!(told, [1, 2, 2, 3].map(Some));
+    assert_eq!(usher.engine.subscriptions().view("s").await.unwrap().payments_made, 3);
 }

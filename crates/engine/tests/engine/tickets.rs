@@ -1,21 +1,9 @@
 //! Tickets in the engine: a real store, a ticket wallet that does what a test says, and a clock turned by hand.
 
-use crate::common;
+use usher_engine::testing::{MINT, token};
+use usher_protocol::message::{self, Addressed, CashuResponse, CashuStatus};
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use common::paying::{statuses, until};
-use common::{FakeTicketWallet, Part, Running, data, user};
-use serde_json::{Value, json};
-use usher_engine::access::Scope;
-use usher_engine::ports::{Clock as _, IdempotencyKey, TicketError, Token, TokenFault};
-use usher_engine::testing::{MINT, OTHER_MINT, token};
-use usher_engine::{
-    BurnTicket, IdempotentRequest, MintTicket, Origin, RenderedResponse, RequestContext, RequestTicket, StartError,
-    StreamId, TicketCallError, WithdrawTicket,
-};
-use usher_protocol::message::{self, Addressed, CashuResponse, CashuStatus, WalletMessage};
+use crate::common::*;
 
 pub(crate) struct Service {
     pub(crate) usher: Running,
@@ -60,30 +48,14 @@ impl Service {
     }
 
     pub(crate) async fn send(&self, to: u8, token: &Token) -> Result<StreamId, StartError> {
-        let request = usher_engine::SendTicket {
-            main_key: user(to).public_key(),
-            subkeys: Vec::new(),
-            token: token.clone(),
-            reference: None,
-        };
+        let request =
+            SendTicket { main_key: user(to).public_key(), subkeys: Vec::new(), token: token.clone(), reference: None };
         self.usher.engine.tickets().send(request, None).await
-    }
-
-    /// The tokens of the messages that have left.
-    pub(crate) fn sent(&mut self) -> Vec<String> {
-        let mut sent = Vec::new();
-        while let Ok((message, _)) = self.usher.messages.try_recv() {
-            if message.kind == 29502 {
-                let content: Value = serde_json::from_str(&message.content).unwrap();
-                sent.push(content["token"].as_str().unwrap().to_owned());
-            }
-        }
-        sent
     }
 
     pub(crate) async fn last(&self, stream: StreamId, wanted: usize) -> Value {
         statuses(&self.usher, stream, wanted).await;
-        let page = self.usher.engine.events().read(stream, 0, 100).await.unwrap();
+        let page = self.usher.read(stream, 0).await;
         assert_eq!(page.events.len(), wanted);
         data(&page, wanted - 1)
     }
@@ -243,7 +215,6 @@ async fn a_quote_that_cannot_be_paid_gives_no_token() {
     assert_eq!(service.tickets.calls("abandon_quote").len(), 3, "nobody waits for the payment of these quotes");
 }
 
-/// Whatever the unit, and whoever the mint.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn quotes_are_paid_for_clients_that_may_send_money_alone() {
     let service = Service::with(&[Part::Tickets, Part::Lightning]).await;
@@ -263,39 +234,4 @@ async fn quotes_are_paid_for_clients_that_may_send_money_alone() {
     assert_eq!((lightning.prepared(), service.tickets.calls("abandon_quote").len()), (0, 3));
     ask(&[Scope::Tickets, Scope::PaymentsSend], "sat", 4).await.unwrap();
     assert_eq!(lightning.sent(), [1]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tickets_are_burnt_into_the_balance_and_taken_out_of_it() {
-    let service = Service::start().await;
-    let engine = &service.usher.engine;
-    let burn = |token: &Token| BurnTicket {
-        mint_url: MINT.to_owned(),
-        unit: "multi".to_owned(),
-        token: token.clone(),
-        auth: None,
-    };
-    for _ in 0..2 {
-        assert_eq!(engine.tickets().burn(burn(&ours()), keyed(1)).await.unwrap(), 2, "three without the fee, once");
-    }
-    let cases = [
-        (ours(), TokenFault::AlreadySpent),
-        (Token("nonsense".to_owned()), TokenFault::Malformed),
-        (token(OTHER_MINT, "multi", 3, "x"), TokenFault::OtherMint),
-    ];
-    for (token, fault) in cases {
-        match engine.tickets().burn(burn(&token), None).await {
-            Err(TicketCallError::Ticket(TicketError::Token(refused))) => assert_eq!(refused, fault),
-            other => panic!("{other:?}"),
-        }
-    }
-    assert_eq!(engine.tickets().balances().await.unwrap()[0].amount, 2);
-    let withdraw = || WithdrawTicket { mint_url: MINT.to_owned(), unit: "multi".to_owned(), amount: 2, auth: None };
-    let taken = engine.tickets().withdraw(withdraw(), keyed(2)).await.unwrap();
-    assert_eq!(taken, token(MINT, "multi", 2, "withdrawn-1"));
-    let refused = engine.tickets().withdraw(withdraw(), None).await;
-    assert!(
-        matches!(refused, Err(TicketCallError::Ticket(TicketError::InsufficientFunds { available: 0, needed: 2 }))),
-        "{refused:?}"
-    );
 }

@@ -1,16 +1,8 @@
 //! Erasing a user: what is finished and about them goes, and nothing else does.
 
-use crate::common;
-
-use std::time::Duration;
-
-use common::paying::{next_message, pass, payment, request_id, says, statuses, subscribe, until};
-use common::reusable_logins::{events, poster, scan};
-use common::{NOW, Running, approval, challenge, handshake, token, user};
-use usher_engine::ports::{Store as _, UserStore as _};
 use usher_engine::testing::Methods;
-use usher_engine::{ErasedUser, EventsError, KeptReason, SinglePaymentRequest, StreamId, UnixMillis};
-use usher_protocol::message::PaymentStatus;
+
+use crate::common::*;
 
 const RETENTION: Duration = Duration::from_secs(30 * 24 * 3600);
 
@@ -91,13 +83,10 @@ async fn what_money_depends_on_is_kept_and_named() {
     assert_eq!(usher.passing(Duration::from_secs(1), statuses(&usher, paid, 2)).await.last().unwrap(), "paid");
     until("it is over", || usher.engine.open_streams() == 1).await;
 
-    let ttl = usher_engine::ports::Clock::now(&*usher.clock).secs() - NOW.secs() + 60;
-    let late = usher.request_payment(request(ttl)).await;
-    until("its invoice is made", || usher.engine.watched_invoices() == 1).await;
+    let late = usher.payment_for(60).await;
     pass(&usher, 61).await;
     assert_eq!(statuses(&usher, late, 1).await, ["timeout"]);
-    let open = usher.request_payment(request(80_000)).await;
-    until("its invoice is made", || usher.engine.watched_invoices() == 2).await;
+    let open = usher.payment_for(80_000).await;
     let mention = SinglePaymentRequest {
         main_key: Some(user(2).public_key()),
         description: format!("a present for {}", user(1).public_key().to_hex()),
@@ -109,7 +98,7 @@ async fn what_money_depends_on_is_kept_and_named() {
     let erased = erase(&usher, 1).await;
     assert_eq!((erased.operations, erased.relays), (3, false));
     assert!(is_gone(&usher, paid).await);
-    let late_until = usher.engine.events().read(late, 0, 10).await.unwrap().paid_late_until;
+    let late_until = usher.read(late, 0).await.paid_late_until;
     assert!(late_until.is_some());
     let mut expected = vec![
         (KeptReason::Open, Some(open), None),
@@ -134,18 +123,6 @@ async fn what_money_depends_on_is_kept_and_named() {
     let erased = erase(&usher, 1).await;
     assert_eq!((erased.operations, erased.relays), (2, true));
     assert_eq!(kept(&erased), [(KeptReason::Mentioned, Some(mention), None)]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn open_subscription_and_its_announcements_are_kept() {
-    let (mut usher, _wallet) = Running::paying().await;
-    subscribe(&mut usher, false, NOW.secs() + 3_600).await;
-    until("the request is over", || usher.engine.open_streams() == 2).await;
-    let erased = erase(&usher, 1).await;
-    let reasons: Vec<_> = erased.kept.iter().map(|kept| (kept.reason, kept.operation.unwrap().1.unwrap())).collect();
-    assert_eq!(erased.operations, 1, "the request");
-    assert!(reasons.iter().any(|(reason, kind)| *reason == KeptReason::Open && kind.as_str() == "subscription"));
-    assert_eq!(usher.engine.open_streams(), 2, "it goes on");
 }
 
 #[tokio::test]

@@ -183,21 +183,11 @@ impl Drop for Reserved<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::OperationKind;
+    use crate::kernel::fixtures::{open_operation, stream};
 
     fn open(n: u8, done: bool) -> OpenOperation {
-        OpenOperation {
-            id: StreamId::from_parts(0, [n; 10]),
-            kind: OperationKind::SinglePayment,
-            next_index: 3,
-            at: UnixMillis(1000),
-            wake_at: None,
-            done,
-            watched: None,
-            correlations: vec![CorrelationKey::request(&n.to_string())],
-            has_outbox: false,
-            damaged: false,
-        }
+        let correlations = vec![CorrelationKey::request(&n.to_string())];
+        OpenOperation { done, correlations, ..open_operation(stream(n)) }
     }
 
     #[test]

@@ -75,22 +75,3 @@ impl CallKind {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use usher_protocol::message::PaymentHash;
-
-    use super::*;
-
-    #[test]
-    fn full_queue_returns_the_request() {
-        let (queue, mut calls) = CallQueue::new();
-        let call = LightningRequest::LookUpInvoice(PaymentHash::from_bytes([1; 32]));
-        for _ in 0..QUEUE {
-            assert_eq!(queue.put(StreamId::SUBSCRIPTIONS, call.clone()), None);
-        }
-        assert_eq!(queue.put(StreamId::SUBSCRIPTIONS, call.clone()), Some(call.clone()));
-        assert!(calls.try_recv().is_ok());
-        assert_eq!(queue.put(StreamId::SUBSCRIPTIONS, call), None);
-    }
-}

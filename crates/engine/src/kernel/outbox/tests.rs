@@ -48,7 +48,6 @@ async fn open(around: &Around, n: u8) {
     around.store.commit(Commit { outbox, ..commit(stream(n), Revision::New, NOW) }).await.unwrap();
 }
 
-/// User 1 names a relay.
 async fn set_relay(around: &Around, relay: &str) {
     let user_relays = vec![UserRelays { main_key: key(1), relays: vec![relay.to_owned()] }];
     around.store.commit(Commit { user_relays, ..commit(stream(100), Revision::New, NOW) }).await.unwrap();

@@ -86,30 +86,6 @@ async fn a_call_is_not_made_again_until_its_reply_is_processed() {
 }
 
 #[tokio::test]
-async fn a_mint_that_hangs_holds_up_nobody_else() {
-    let (mut around, wallet) = (Around::new(), wallet());
-    let queue = queue(&around, Some(&wallet));
-    for n in 0..100 {
-        around.open(stream(n));
-        queue.put(stream(n), TicketCall::Redeem(terms(HANGS, &n.to_string())));
-        queue.put(stream(n), check(HANGS));
-    }
-    around.open(stream(200));
-    queue.put(stream(200), TicketCall::Redeem(terms(WORKS, "ours")));
-    let (id, input) = around.input().await;
-    assert!(id == stream(200) && matches!(input, Input::Ticket(TicketReply::Redeemed(Ok(4)))), "{id:?} {input:?}");
-    queue.put(stream(200), check(WORKS));
-    assert!(matches!(around.input().await.1, Input::Ticket(TicketReply::State(Ok(_)))));
-    assert_eq!(wallet.calls("redeem").len(), JOBS.of_one_mint + 1, "what runs is bounded");
-    // Those that wait run when the mint responds again.
-    wallet.hold(None);
-    for _ in 0..200 {
-        around.input().await;
-    }
-    assert_eq!(wallet.calls("redeem").len(), 101);
-}
-
-#[tokio::test]
 async fn what_does_not_fit_into_the_queue_is_asked_again_later() {
     let (mut around, wallet) = (Around::new(), wallet());
     let queue = queue(&around, Some(&wallet));

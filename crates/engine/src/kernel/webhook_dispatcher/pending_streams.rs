@@ -148,12 +148,9 @@ impl PendingStreams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::fixtures::stream as id;
 
     const NOW: MonotonicMillis = MonotonicMillis(1_000);
-
-    fn id(n: u8) -> StreamId {
-        StreamId::from_bytes([n; 16])
-    }
 
     #[test]
     fn failed_streams_make_room_for_new_ones() {

@@ -1,16 +1,10 @@
 //! Authentications that ask the remote signer of an earlier login.
 
-use serde_json::json;
-use usher_protocol::login_proof::LoginChallenge;
-
-use super::Authentication;
-use crate::UnixMillis;
+use super::*;
+use crate::operations::fixtures::*;
 use crate::operations::fixtures::{
-    NOW, approval, effects, event, signer_failed as failed, signer_progress as progress, signer_session as session,
-    signer_signed as signed, user,
+    signer_failed as failed, signer_progress as progress, signer_session as session, signer_signed as signed,
 };
-use crate::operations::{Effect, Input, SignerCall, StepResult};
-use crate::ports::{RemoteSignerError, SignerProgress, SignerSessionUpdate, UserSigner};
 
 const END: UnixMillis = UnixMillis(NOW.0 + 300_000);
 
@@ -114,7 +108,7 @@ fn wallet_decides_as_well_and_alone_when_the_signer_is_not_reached() {
 #[test]
 fn signer_is_asked_again_after_a_restart_until_the_end() {
     let (asking, first) = asked();
-    let mut asking: Authentication = serde_json::from_str(&serde_json::to_string(&asking).unwrap()).unwrap();
+    let mut asking = reread(&asking);
     assert_eq!(effects(asking.step(&Input::Resumed, NOW)), [Effect::AskSigner(Box::new(first))]);
     assert_eq!(asking.step(&Input::Resumed, END), StepResult::Ignored);
     let (mut without, _) = Authentication::start("challenge".to_owned(), user(1).public_key(), &[], END, None);

@@ -1,14 +1,6 @@
-use std::time::Duration;
-
-use serde_json::json;
-
-use super::{KeyHandshake, LoginUrl, RECENT_SCANS};
-use crate::event::NewEvent;
+use super::*;
 use crate::event_data::LoginData;
-use crate::operations::fixtures::{NOW, effects, event, handshake, made_at, user};
-use crate::operations::{Effect, Input, LinkedChange, Operation, Signal, StepResult};
-use crate::ports::{CorrelationKey, UserRelays};
-use crate::{StreamId, UnixMillis};
+use crate::operations::fixtures::*;
 
 fn single_use() -> KeyHandshake {
     KeyHandshake::single_use("token".to_owned(), false, NOW.plus(Duration::from_secs(600)))
@@ -171,7 +163,5 @@ fn reusable_login_survives_storage_and_its_key_does_not_outlive_it() {
     poster.close(NOW);
     assert!(!poster.kept_correlations().iter().any(|(key, _)| *key == CorrelationKey::reusable_login(stream())));
     assert_eq!((poster.static_token(), poster.token()), ("poster", "poster.x"));
-    let operation = Operation::KeyHandshake(poster);
-    assert_eq!(Operation::from_state(&operation.to_state().unwrap()).unwrap(), operation);
-    assert!(!format!("{operation:?}").contains("secret"));
+    assert!(!format!("{:?}", restored(Operation::KeyHandshake(poster))).contains("secret"));
 }

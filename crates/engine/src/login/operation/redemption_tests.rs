@@ -1,16 +1,8 @@
 //! Logins that lead back to the app: it learns who the user is when it redeems the code.
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
 use super::tests::{events, handshake_event, login};
-use super::{Login, LoginMethod, LoginOrigin, LoginOver, LoginRedeemed, LoginState, RedeemFault};
-use crate::operations::fixtures::{NOW, approval, effects, handshake, signer_session, signer_signed, user};
-use crate::operations::operation_signal::Signal;
-use crate::operations::{Effect, Input, StateMachine as _, StepResult};
-use crate::{StreamId, UnixMillis};
-use usher_protocol::login_proof::LoginChallenge;
+use super::*;
+use crate::operations::fixtures::*;
 
 fn returning() -> Login {
     Login { return_url: Some("https://app.example/done?stream_id=7".to_owned()), ..login() }

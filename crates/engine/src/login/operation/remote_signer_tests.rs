@@ -1,16 +1,10 @@
-use serde_json::json;
-use usher_protocol::login_proof::LoginChallenge;
-
 use super::tests::{events, handshake_event, login};
-use super::{AskSignerError, Login, LoginMethod, LoginState, MAX_SIGNERS};
-use crate::UnixMillis;
+use super::*;
 use crate::login::signer_request::{SignerCall, SignerFault, SignerStatus};
+use crate::operations::fixtures::*;
 use crate::operations::fixtures::{
-    NOW, effects, handshake, signer_failed as failed, signer_progress as progress, signer_session as session,
-    signer_signed as signed, user,
+    signer_failed as failed, signer_progress as progress, signer_session as session, signer_signed as signed,
 };
-use crate::operations::{Effect, Input, StateMachine as _, StepResult};
-use crate::ports::{RemoteSignerError, SignerProgress, SignerSessionUpdate, UserSigner};
 
 fn challenge() -> LoginChallenge {
     LoginChallenge { url: "https://shop.example/login/7".to_owned(), challenge: "other challenge".to_owned() }
@@ -143,8 +137,7 @@ fn signer_is_asked_again_after_a_restart() {
     let first = ask(&mut login, 1);
     login.step(&progress(1, SignerProgress::Connected(session(2))), NOW);
     login.step(&progress(1, SignerProgress::Confirm("https://a".to_owned())), NOW);
-    let stored = serde_json::to_string(&login).unwrap();
-    let mut login: Login = serde_json::from_str(&stored).unwrap();
+    let mut login = reread(&login);
     let again = call(effects(login.step(&Input::Resumed, NOW)));
     assert_eq!(again, SignerCall { session: session(2), ..first });
     assert_eq!(status(&login), &SignerStatus::Starting, "what it asked its user to confirm was another request");

@@ -1,20 +1,11 @@
-use std::time::Duration;
-
-use serde_json::{Value, json};
-use usher_protocol::message::AuthStatus;
-use usher_protocol::subkey::Permission;
-
-use super::{Login, LoginMethod, LoginOrigin, LoginOver, LoginState, LoginTerms};
-use crate::UnixMillis;
-use crate::operations::fixtures::{NOW, answer, approval, cannot_read, device, effects, handshake, user};
-use crate::operations::{Effect, Input, Operation, StateMachine as _, StepResult};
-use crate::ports::{CorrelationKey, UserRelays};
+use super::*;
+use crate::operations::fixtures::*;
 
 pub(super) fn login() -> Login {
     Login::start(terms())
 }
 
-pub(super) fn terms() -> LoginTerms {
+pub(crate) fn terms() -> LoginTerms {
     LoginTerms {
         token: "token".to_owned(),
         wallet_challenge: "challenge".to_owned(),
@@ -29,7 +20,6 @@ pub(super) fn terms() -> LoginTerms {
     }
 }
 
-/// The types and data of all events.
 pub(super) fn events(effects: &[Effect]) -> Vec<(&'static str, Value)> {
     let events = effects.iter().filter_map(|effect| match effect {
         Effect::Emit(event) => Some((event.event_type.as_str(), serde_json::from_str(&event.data).unwrap())),
@@ -162,9 +152,7 @@ fn every_state_survives_storage() {
     states[4].step(&handshake(&user(1), "token", &[]), NOW);
     states[4].step(&approval(user(1).public_key(), "challenge", None), NOW);
     for state in states {
-        let operation = Operation::Login(state);
-        assert_eq!(Operation::from_state(&operation.to_state().unwrap()).unwrap(), operation);
-        let shown = format!("{operation:?}");
+        let shown = format!("{:?}", restored(Operation::Login(state)));
         assert!(!shown.contains("secret") && !shown.contains("session_token"));
     }
 }

@@ -24,7 +24,6 @@ fn limits(around: &Around) -> ScanLimits {
     })
 }
 
-/// A new key scans.
 fn scan(limits: &ScanLimits, n: u64, source: &Source) -> Result<(), ScanLimit> {
     limits.take(stream(1), Some((key(n), false)), source)
 }

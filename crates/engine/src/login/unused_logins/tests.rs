@@ -1,19 +1,11 @@
 use super::*;
-use crate::UnixMillis;
+use crate::kernel::fixtures::{NOW, id, network};
 use crate::testing::ManualClock;
 
 const GRACE: Duration = PROTECTION.after_seen;
 
-fn id(n: u64) -> StreamId {
-    StreamId::from_parts(n, [0; 10])
-}
-
 fn clock() -> Arc<ManualClock> {
-    Arc::new(ManualClock::at(UnixMillis(1_800_000_000_000)))
-}
-
-fn network(n: u8) -> ClientNetwork {
-    ClientNetwork::at([10, 0, n, 1].into())
+    Arc::new(ManualClock::at(NOW))
 }
 
 fn with_most(most: usize) -> (UnusedLogins, Arc<ManualClock>) {
@@ -67,7 +59,7 @@ fn one_address_takes_a_part_of_the_room_and_makes_room_for_itself() {
     let watch = logins.watch(id(1));
     assert_eq!(logins.begin(id(11), network(1)), refused_for(true, 30));
     for n in 20..80 {
-        assert_eq!(logins.begin(id(n), network(u8::try_from(n).unwrap())), Ok(Vec::new()), "others have room");
+        assert_eq!(logins.begin(id(n), network(u32::try_from(n).unwrap())), Ok(Vec::new()), "others have room");
     }
     clock.turn(GRACE);
     logins.seen(id(2));
@@ -101,7 +93,7 @@ fn flood_of_open_pages_locks_nobody_out_and_ends_only_its_own() {
     }
     assert!(watches.len() >= MAX_OF_CLIENTS);
     for n in 0..200 {
-        let replaced = logins.begin(id(10_000 + n), network(u8::try_from(n).unwrap())).unwrap();
+        let replaced = logins.begin(id(10_000 + n), network(u32::try_from(n).unwrap())).unwrap();
         assert!(matches!(replaced[..], [replaced] if replaced < id(10_000)), "{replaced:?}");
         logins.begin(id(5_000 + n), ipv6(n)).ok();
     }

@@ -1,20 +1,8 @@
-use serde_json::json;
-use usher_protocol::bolt11::Network;
-use usher_protocol::message::Preimage;
-
 use super::*;
-use crate::StreamId;
-use crate::operations::fixtures::{NOW, effects, event, invoice, user};
-use crate::operations::{LightningRequest, Payer};
+use crate::operations::fixtures::*;
 use crate::payment::refund::RefundTerms;
-use crate::ports::{OnChainAmount, OnChainOrder};
 
-const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
 const DAY: u64 = 24 * 3600;
-
-fn after(secs: u64) -> UnixMillis {
-    NOW.plus(Duration::from_secs(secs))
-}
 
 fn of_invoice(ttl: u64, attempts_until: Option<u64>) -> UnstartedPayment {
     let (payment, _) = OutgoingPayment::start(invoice(5_000, PREIMAGE, ttl), Some("theirs".to_owned()), NOW, 250, NOW);
@@ -52,8 +40,7 @@ fn held(payment: UnstartedPayment) -> HeldPayment {
     let (held, told) = HeldPayment::start(payment, NOW);
     assert_eq!(told.len(), 1, "nothing is asked of anybody: {told:?}");
     assert_eq!(event(&told), ("StatusUpdate", json!({ "status": "approval_required", "request_id": "theirs" })));
-    let stored = Operation::HeldPayment(held.clone()).to_state().unwrap();
-    assert_eq!(Operation::from_state(&stored).unwrap(), Operation::HeldPayment(held.clone()));
+    restored(Operation::HeldPayment(held.clone()));
     held
 }
 

@@ -1,31 +1,27 @@
 use lightning_invoice::Currency as Bolt11Currency;
-use serde_json::json;
-use usher_protocol::Keys;
-use usher_protocol::message::{Addressed, PaymentHash, Preimage};
+use usher_protocol::message::Addressed;
 
 use super::*;
-use crate::operations::fixtures::{NOW, cannot_read, device, effects, event, invoice, invoice_on, user};
-use crate::operations::{Effect, Input, StepResult};
-use crate::request_body::RequestedCurrency;
+use crate::operations::fixtures::*;
 
-const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
 const TTL: std::time::Duration = std::time::Duration::from_secs(600);
 
 fn asked() -> InvoiceRequest {
-    let content = InvoiceContent {
+    let wanted = InvoiceContent {
         amount: 5_000,
         currency: RequestedCurrency::Millisats,
         description: Some("Prize".to_owned()),
         expires_at: None,
         reference: Some("prize-7".to_owned()),
     };
-    let request = RequestInvoice { main_key: user(1).public_key(), subkeys: vec![user(2).public_key()], content };
+    let request =
+        RequestInvoice { main_key: user(1).public_key(), subkeys: vec![user(2).public_key()], content: wanted };
     let (state, effects) =
         InvoiceRequest::start(request, (5_000, None), "r".to_owned(), NOW.plus(TTL), Network::Regtest);
     let [Effect::Send(message)] = &effects[..] else { panic!("{effects:?}") };
-    let content: serde_json::Value = serde_json::from_str(&message.content).unwrap();
+    let said = content(message);
     assert_eq!(
-        (&content["request_id"], &content["amount"], &content["currency"], &content["description"]),
+        (&said["request_id"], &said["amount"], &said["currency"], &said["description"]),
         (&json!("r"), &json!(5_000), &json!("Millisats"), &json!("Prize"))
     );
     assert_eq!(message.recipients, [user(1).public_key(), user(2).public_key()]);

@@ -1,9 +1,6 @@
-use serde_json::json;
-
 use super::*;
-use crate::event::NewEvent;
 use crate::event_data::{EventData, PaymentData};
-use crate::operations::fixtures::{NOW, effects, event};
+use crate::operations::fixtures::*;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -25,11 +22,6 @@ fn paid() -> Input {
     Input::Signal(Signal::LinkPaid(NewEvent::new(&EventData::Payment(data), NOW)))
 }
 
-/// Read as it was stored.
-fn stored(link: &PaymentLink) -> PaymentLink {
-    serde_json::from_value(serde_json::to_value(link).unwrap()).unwrap()
-}
-
 fn pay(link: &mut PaymentLink, now: UnixMillis) {
     assert_eq!(event(&effects(link.step(&paid(), now))).1, json!({ "status": "paid" }));
 }
@@ -44,7 +36,7 @@ fn each_payment_is_an_event_and_the_state_does_not_grow() {
     }
     assert_eq!((link.payments(), link.state(NOW)), (1_000, LinkState::Open));
     assert!(serde_json::to_string(&link).unwrap().len() <= size + 3);
-    assert_eq!(stored(&link), link);
+    assert_eq!(reread(&link), link);
     assert_eq!(link.step(&Input::Timer, NOW), StepResult::Ignored);
 }
 
@@ -55,7 +47,7 @@ fn the_last_payment_completes_it_and_later_ones_are_events_all_the_same() {
     assert_eq!((link.state(NOW), link.is_done()), (LinkState::Open, false));
     pay(&mut link, NOW);
     assert_eq!((link.state(NOW), link.is_done()), (LinkState::Completed, true));
-    let mut link = stored(&link);
+    let mut link = reread(&link);
     pay(&mut link, NOW.plus(DAY));
     assert_eq!((link.payments(), link.wake_at()), (3, Some(NOW.plus(KEPT))));
     assert_eq!(link.step(&Input::Timer, NOW.plus(DAY)), StepResult::Ignored);

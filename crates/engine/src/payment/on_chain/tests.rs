@@ -1,12 +1,5 @@
-use serde_json::json;
-
 use super::*;
-use crate::operations::fixtures::{NOW, effects, event};
-use crate::ports::OnChainAmount;
-
-fn later(secs: u64) -> UnixMillis {
-    NOW.plus(Duration::from_secs(secs))
-}
+use crate::operations::fixtures::*;
 
 fn order() -> OnChainOrder {
     OnChainOrder {
@@ -28,17 +21,13 @@ fn status(state: OnChainState) -> Input {
     Input::OnChain(Ok(Some(OnChainStatus { transaction: "ab".repeat(32), amount: 50_000, fee: 141, state })))
 }
 
-fn stored(payment: &OnChainPayment) -> OnChainPayment {
-    serde_json::from_value(serde_json::to_value(payment).unwrap()).unwrap()
-}
-
 #[test]
 fn it_is_ordered_until_the_node_tells_of_a_transaction_and_then_only_looked_up() {
     let mut payment = ordering();
     for _ in 0..3 {
         let away = Input::OnChain(Err(NodeError::Unavailable("away".to_owned())));
         assert_eq!(effects(payment.step(&away, NOW)), []);
-        let mut restarted = stored(&payment);
+        let mut restarted = reread(&payment);
         let asked = [Effect::CallLightning(LightningRequest::SendOnChain(order()))];
         assert_eq!(effects(restarted.step(&Input::Resumed, NOW)), asked);
         assert_eq!(effects(payment.step(&Input::Timer, payment.wake_at().unwrap())), asked);
@@ -53,7 +42,7 @@ fn it_is_ordered_until_the_node_tells_of_a_transaction_and_then_only_looked_up()
     let record = payment.payment_record().unwrap();
     assert_eq!(record.status, PaymentRecordStatus::Open);
     assert_eq!(record.payment_hash.unwrap().to_string(), "ab".repeat(32));
-    let mut payment = stored(&payment);
+    let mut payment = reread(&payment);
     let looked_up = [Effect::CallLightning(LightningRequest::LookUpOnChain(order().id))];
     assert_eq!(effects(payment.step(&Input::Resumed, NOW)), looked_up);
     // It is lost there: it is not ordered again.
@@ -75,7 +64,7 @@ fn it_is_paid_with_the_first_block_and_counts_for_a_day() {
     assert_eq!(effects(payment.step(&status(OnChainState::Confirmed { confirmations: 6 }), NOW)), []);
     let end = NOW.plus(BUDGET_WINDOW);
     assert_eq!(payment.spending().unwrap().until, Some(end));
-    assert_eq!(payment.step(&Input::Timer, later(3600)), StepResult::Ignored);
+    assert_eq!(payment.step(&Input::Timer, after(3600)), StepResult::Ignored);
     assert_eq!(effects(payment.step(&Input::Timer, end)), [Effect::Finish]);
 }
 

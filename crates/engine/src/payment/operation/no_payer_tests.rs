@@ -1,8 +1,6 @@
-use serde_json::json;
-
-use super::tests::{PREIMAGE, making, says, settled, success, terms};
+use super::tests::{making, says, settled, success, terms};
 use super::*;
-use crate::operations::fixtures::{NOW, effects, event, invoice};
+use crate::operations::fixtures::*;
 
 #[test]
 fn without_a_payer_no_wallet_is_asked_and_none_is_heard() {
@@ -10,7 +8,7 @@ fn without_a_payer_no_wallet_is_asked_and_none_is_heard() {
     let (mut payment, _) = Payment::to_us(terms, 5_000, Network::Regtest, NOW);
     let made = payment.step(&Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300))), NOW);
     assert_eq!(effects(made), []);
-    let mut payment: Payment = serde_json::from_value(serde_json::to_value(&payment).unwrap()).unwrap();
+    let mut payment = reread(&payment);
     assert_eq!(payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW), StepResult::Ignored);
     assert_eq!(payment.step(&success(Some(PREIMAGE)), NOW), StepResult::Ignored);
     let paid = effects(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), NOW));

@@ -1,14 +1,8 @@
 use lightning_invoice::Currency as Coin;
-use proptest::prelude::*;
-use serde_json::json;
-use usher_protocol::subkey::Permission;
 
 use super::*;
-use crate::operations::fixtures::{NOW, cannot_read, device, effects, event, invoice, invoice_on, payment_says, user};
-use crate::operations::{ChargeEnd, Charged, Effect, Input, LightningRequest, Operation, Signal, StepResult};
-use crate::ports::{InvoiceStatus, LightningError, PaymentRecordStatus, Settlement, WantedInvoice};
+use crate::operations::fixtures::*;
 
-pub(super) const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
 const WRONG: Preimage = Preimage::from_bytes([8; 32]);
 const END: UnixMillis = UnixMillis(NOW.0 + 300_000);
 
@@ -37,7 +31,7 @@ fn asking() -> Payment {
     let made = effects(payment.step(&Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300))), NOW));
     let [Effect::Send(message)] = &made[..] else { panic!("{made:?}") };
     assert_eq!((message.kind, message.until), (28_000, END));
-    let content: serde_json::Value = serde_json::from_str(&message.content).unwrap();
+    let content = content(message);
     assert_eq!((&content["amount"], &content["request_id"]), (&json!(5_000), &json!("ours")));
     assert_eq!(payment.watched(), Some(PREIMAGE.payment_hash()));
     payment
@@ -307,17 +301,14 @@ fn invoice_is_looked_up_once_more_before_the_timeout() {
 
 #[test]
 fn mismatching_invoice_is_never_shown() {
-    let bad =
-        [invoice(4_999, PREIMAGE, 300), invoice(5_001, PREIMAGE, 300), invoice_on(Coin::Bitcoin, 5_000, PREIMAGE, 300)];
-    for bad in bad {
+    let of_another_network = invoice_on(Coin::Bitcoin, 5_000, PREIMAGE, 300);
+    for bad in [invoice(4_999, PREIMAGE, 300), invoice(5_001, PREIMAGE, 300), of_another_network] {
         let mut payment = making();
         let got = effects(payment.step(&Input::InvoiceMade(Ok(bad)), NOW));
         assert_eq!(status(&got), "error");
         assert!(got.contains(&Effect::Finish));
     }
-    let mut payment = making();
-    let got = effects(payment.step(&Input::CorrelationTaken, NOW));
-    assert_eq!(status(&got), "error");
+    assert_eq!(status(&effects(making().step(&Input::CorrelationTaken, NOW))), "error");
 }
 
 #[test]
@@ -325,9 +316,8 @@ fn payment_expires_with_its_invoice() {
     let mut payment = making();
     let made = effects(payment.step(&Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 100))), NOW));
     let [Effect::Send(message)] = &made[..] else { panic!("{made:?}") };
-    let end = NOW.plus(Duration::from_secs(100));
-    let content: serde_json::Value = serde_json::from_str(&message.content).unwrap();
-    assert_eq!((&content["expires_at"], message.until), (&json!(end.secs().to_string()), end));
+    let end = after(100);
+    assert_eq!((&content(message)["expires_at"], message.until), (&json!(end.secs().to_string()), end));
     assert_eq!(payment.wake_at(), end, "nobody can pay it later");
     // As a rule it is asked for in the middle of a second, and lives as long as the request.
     let now = UnixMillis(NOW.0 + 900);
@@ -337,27 +327,39 @@ fn payment_expires_with_its_invoice() {
     assert_eq!(payment.wake_at(), END);
 }
 
+/// How often an invoice is asked for until this failure ends the payment, when that is, and what is told.
+fn asked_until_the_end(mut payment: Payment, failure: &LightningError) -> (u32, UnixMillis, Vec<Effect>) {
+    let (mut now, mut asked) = (NOW, 1);
+    loop {
+        let got = effects(payment.step(&Input::InvoiceMade(Err(failure.clone())), now));
+        if payment.is_done() {
+            return (asked, now, got);
+        }
+        now = payment.wake_at();
+        let got = effects(payment.step(&Input::Timer, now));
+        assert!(matches!(&got[..], [Effect::CallLightning(LightningRequest::MakeInvoice(_))]));
+        asked += 1;
+    }
+}
+
 #[test]
 fn failed_invoice_creation_is_retried_for_a_minute() {
     let refused = |again| LightningError::Refused { again, reason: "no".to_owned() };
     let mut payment = making();
     assert_eq!(status(&effects(payment.step(&Input::InvoiceMade(Err(refused(false))), NOW))), "error");
     for failure in [refused(true), LightningError::NotSent, LightningError::Unknown("silence".to_owned())] {
-        let mut payment = making();
-        let (mut now, mut asked) = (NOW, 1);
-        let told = loop {
-            let got = effects(payment.step(&Input::InvoiceMade(Err(failure.clone())), now));
-            if payment.is_done() {
-                break got;
-            }
-            now = payment.wake_at();
-            let got = effects(payment.step(&Input::Timer, now));
-            assert!(matches!(&got[..], [Effect::CallLightning(LightningRequest::MakeInvoice(_))]));
-            asked += 1;
-        };
+        let (asked, now, told) = asked_until_the_end(making(), &failure);
         assert_eq!(status(&told), "error");
         assert!(asked > 5 && now < NOW.plus(super::MAKING), "{asked}");
     }
+    // No user waits for a charge, and all monthly payments fall due at the same instant: half of its time.
+    let charge = Some(Charge { number: 1, due: 7, attempt: 0 });
+    let subscription = Some(SubscriptionLink { subscription_id: "s".to_owned(), charge });
+    let of_charge = PaymentTerms { subscription, expires_at: after(3_600), ..terms() };
+    let charge = Payment::to_us(of_charge, 5_000, Network::Regtest, NOW).0;
+    let (asked, now, _) = asked_until_the_end(charge, &LightningError::NotSent);
+    assert!(now >= after(1_740) && now <= after(1_800), "{now:?}");
+    assert!((30..=45).contains(&asked), "{asked}");
     // A wallet of whole sats refuses with any code, or leaves the fraction out.
     let made = invoice(5_000, PREIMAGE, 300);
     for refusal in [Err(LightningError::Unknown("INTERNAL".to_owned())), Ok(made)] {
@@ -372,28 +374,6 @@ fn failed_invoice_creation_is_retried_for_a_minute() {
         &effects(payment.step(&Input::Resumed, NOW))[..],
         [Effect::CallLightning(LightningRequest::MakeInvoice(_))]
     ));
-}
-
-#[test]
-fn charge_retries_invoice_creation_for_half_of_its_time() {
-    // No user waits for it, and all monthly payments fall due at the same instant.
-    let charge = Some(Charge { number: 1, due: 7, attempt: 0 });
-    let subscription = Some(SubscriptionLink { subscription_id: "s".to_owned(), charge });
-    let end = NOW.plus(Duration::from_secs(3600));
-    let terms = PaymentTerms { subscription, expires_at: end, ..terms() };
-    let mut payment = Payment::to_us(terms, 5_000, Network::Regtest, NOW).0;
-    let (mut now, mut asked) = (NOW, 1);
-    while !payment.is_done() {
-        payment.step(&Input::InvoiceMade(Err(LightningError::NotSent)), now);
-        if !payment.is_done() {
-            now = payment.wake_at();
-            payment.step(&Input::Timer, now);
-            asked += 1;
-        }
-    }
-    let half = Duration::from_secs(1800);
-    assert!(now >= NOW.plus(half - Duration::from_secs(60)) && now <= NOW.plus(half), "{now:?}");
-    assert!((30..=45).contains(&asked), "{asked}");
 }
 
 #[test]
@@ -422,37 +402,29 @@ fn subscription_is_notified_of_its_payments() {
         let terms = PaymentTerms { subscription: link(charge), ..terms() };
         let mut payment = Payment::to_us(terms, 5_000, Network::Regtest, NOW).0;
         payment.step(&Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300))), NOW);
-        let signals = |effects: &[Effect]| -> Vec<Signal> {
-            let signals = effects.iter().filter_map(|effect| match effect {
-                Effect::Signal(key, signal) => Some((key, signal.clone())),
+        let signals = |result| -> Vec<Signal> {
+            let signals = effects(result).into_iter().filter_map(|effect| match effect {
+                Effect::Signal(key, signal) => Some((key, signal)),
                 _ => None,
             });
+            let (keys, signals): (Vec<_>, _) = signals.unzip();
+            assert_eq!(keys, [CorrelationKey::subscription("s")]);
             signals
-                .map(|(key, signal)| {
-                    assert_eq!(*key, CorrelationKey::subscription("s"));
-                    signal
-                })
-                .collect()
         };
         let (key, proof) = device(&user(1), 4, Permission::Payment);
-        let proven = signals(&effects(payment.step(&cannot_read(key, proof.clone()), NOW)));
+        let proven = signals(payment.step(&cannot_read(key, proof.clone()), NOW));
         assert_eq!(proven, [Signal::DeviceProven { key, proof }]);
-        let rejected = signals(&effects(payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW)));
-        let paid = signals(&effects(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), NOW)));
-        match charge {
-            None => {
-                assert_eq!(rejected, [Signal::NotPaid { request_id: "ours".to_owned() }]);
-                assert_eq!(paid, [Signal::Paid { request_id: "ours".to_owned() }]);
-            }
-            Some(charge) => {
-                let end = ChargeEnd::Failed { status: "user_rejected".to_owned(), reason: None, may_be_paid: false };
-                assert_eq!(rejected, [Signal::Charged(Charged { charge, end, price: None })]);
-                assert_eq!(
-                    paid,
-                    [Signal::Charged(Charged { charge, end: ChargeEnd::Paid(Some(PREIMAGE)), price: None })]
-                );
-            }
-        }
+        let rejected = signals(payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW));
+        let paid = signals(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), NOW));
+        let request_id = "ours".to_owned();
+        let Some(charge) = charge else {
+            assert_eq!(rejected, [Signal::NotPaid { request_id: request_id.clone() }]);
+            assert_eq!(paid, [Signal::Paid { request_id }]);
+            continue;
+        };
+        let ended = |end| [Signal::Charged(Charged { charge, end, price: None })];
+        let failed = ChargeEnd::Failed { status: "user_rejected".to_owned(), reason: None, may_be_paid: false };
+        assert_eq!((rejected, paid), (ended(failed).into(), ended(ChargeEnd::Paid(Some(PREIMAGE))).into()));
     }
 }
 
@@ -478,82 +450,8 @@ fn withdrawn_payment_is_not_requested_but_still_reports_money() {
     }
 }
 
-fn input() -> impl Strategy<Value = Input> {
-    let preimage = prop_oneof![Just(None), Just(Some(PREIMAGE)), Just(Some(WRONG))];
-    let failure = || {
-        prop_oneof![
-            Just(LightningError::NotSent),
-            Just(LightningError::Unknown("x".to_owned())),
-            any::<bool>().prop_map(|again| LightningError::Refused { again, reason: "x".to_owned() }),
-        ]
-    };
-    let settlement = || {
-        (prop_oneof![Just(None), Just(Some(4_999)), Just(Some(5_000))], 0..3_u8).prop_map(|(amount, byte)| {
-            let preimage = [None, Some(PREIMAGE), Some(WRONG)][usize::from(byte)];
-            Settlement { amount, skimmed_fee: 0, fees_paid: 0, preimage }
-        })
-    };
-    prop_oneof![
-        6 => Just(Input::Timer),
-        1 => Just(Input::Resumed),
-        1 => Just(Input::CorrelationTaken),
-        1 => Just(Input::Signal(Signal::CancelPayment)),
-        3 => Just(Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300)))),
-        1 => failure().prop_map(|failure| Input::InvoiceMade(Err(failure))),
-        1 => settlement().prop_map(Input::Settled),
-        2 => settlement().prop_map(|settlement| looked_up(InvoiceStatus::Settled(settlement))),
-        1 => Just(looked_up(InvoiceStatus::Open)),
-        1 => Just(looked_up(InvoiceStatus::Disputed)),
-        1 => failure().prop_map(|failure| Input::InvoiceStatus(Err(failure))),
-        2 => preimage.prop_map(success),
-        1 => Just(says(PaymentStatus::Approved)),
-        1 => Just(failed("x")),
-        1 => Just(says(PaymentStatus::Rejected { reason: None })),
-    ]
-}
-
-proptest! {
-    #[test]
-    fn random_inputs_end_once_pay_at_most_once_and_round_trip(
-        external in any::<bool>(), inputs in prop::collection::vec(input(), 0..40)
-    ) {
-        let mut operation = if external {
-            Operation::InvoicePayment(Payment::of_invoice(terms(), 5_000, invoice(5_000, PREIMAGE, 300)).0)
-        } else {
-            Operation::SinglePayment(making())
-        };
-        let (mut now, mut told) = (NOW, Vec::new());
-        // Whatever came, timers alone bring it to its end.
-        for input in inputs.into_iter().chain(std::iter::repeat_n(Input::Timer, 60)) {
-            if matches!(input, Input::Timer) {
-                now = operation.wake_at().unwrap().max(now);
-            }
-            if let StepResult::Stepped(effects) = operation.step(&input, now) {
-                for effect in &effects {
-                    if let Effect::Emit(event) = effect {
-                        let data: serde_json::Value = serde_json::from_str(&event.data).unwrap();
-                        told.push(data["status"].as_str().unwrap().to_owned());
-                    }
-                }
-                let stored = operation.to_state().unwrap();
-                prop_assert_eq!(&Operation::from_state(&stored).unwrap(), &operation);
-                if effects.contains(&Effect::Finish) {
-                    let ends = |status: &&String| matches!(status.as_str(), "user_rejected" | "timeout" | "error");
-                    prop_assert!(told.iter().filter(|status| *status == "paid").count() <= 1, "{:?}", told);
-                    prop_assert!(told.iter().filter(ends).count() <= 1, "{:?}", told);
-                    prop_assert!(told.iter().any(|status| status == "paid" || ends(&status)), "{:?}", told);
-                    return Ok(());
-                }
-            }
-        }
-        prop_assert!(false, "it never ends: {:?}", operation);
-    }
-}
-
-/// Databases have these names: they stay, whatever the types are called.
 #[test]
 fn stored_names_are_pinned() {
-    let state = Operation::SinglePayment(asking()).to_state().unwrap();
+    let state = restored(Operation::SinglePayment(asking())).to_state().unwrap();
     assert!(state.0.contains(r#""bill":{"own":{"#), "{}", state.0);
-    assert_eq!(Operation::from_state(&state).unwrap(), Operation::SinglePayment(asking()));
 }

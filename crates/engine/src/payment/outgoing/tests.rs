@@ -1,24 +1,10 @@
 mod any_order;
 mod lookups;
 
-use crate::ports::CompletedPayment;
-use crate::ports::LookupCoverage;
-use crate::ports::OutgoingPaymentStatus;
-use serde_json::json;
-use usher_protocol::message::Preimage;
-
 use super::*;
-use crate::operations::fixtures::{NOW, effects, event, invoice};
-use crate::operations::{Effect, Input, LightningRequest, Operation, StepResult};
+use crate::operations::fixtures::*;
 
-const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
-
-/// How long attempts are begun.
 const TTL: u64 = 300;
-
-fn after(secs: u64) -> UnixMillis {
-    NOW.plus(Duration::from_secs(secs))
-}
 
 fn started() -> OutgoingPayment {
     let (state, effects) =
@@ -31,12 +17,10 @@ fn started() -> OutgoingPayment {
     state
 }
 
-/// A request that is signed at this time.
 fn signed(now: UnixMillis) -> SignedPayment {
     SignedPayment { request: "signed".to_owned(), until: now.secs() + 60 }
 }
 
-/// A payment whose request is on its way.
 fn sent() -> OutgoingPayment {
     let mut payment = started();
     let got = effects(payment.step(&Input::PaymentPrepared(Ok(signed(NOW))), NOW));
@@ -144,8 +128,8 @@ fn budget_share_counts_until_nonpayment_is_certain() {
     };
     assert_eq!(event(&outcome).1["outcome"], "unknown");
     assert_eq!(allocation(&silent), (5_250, day(now)));
-    let state = Operation::OutgoingPayment(silent.clone()).to_state().unwrap();
-    assert_eq!(Operation::from_state(&state).unwrap().spending(), Some(silent.spending()), "also after a restart");
+    let again = restored(Operation::OutgoingPayment(silent.clone()));
+    assert_eq!(again.spending(), Some(silent.spending()), "also after a restart");
 }
 
 #[test]
@@ -296,10 +280,8 @@ fn request_reported_as_not_sent_is_prepared_again() {
     assert_eq!(payment.step(&replies(1, Err(LightningError::NotSent)), lease), StepResult::Ignored);
 }
 
-/// Databases have these names: they stay, whatever the types are called.
 #[test]
 fn stored_name_is_pinned() {
-    let state = Operation::OutgoingPayment(started()).to_state().unwrap();
+    let state = restored(Operation::OutgoingPayment(started())).to_state().unwrap();
     assert!(state.0.starts_with(r#"{"operation":"own_payment","#), "{}", state.0);
-    assert_eq!(Operation::from_state(&state).unwrap(), Operation::OutgoingPayment(started()));
 }

@@ -1,12 +1,6 @@
-use serde_json::json;
-use usher_protocol::message::Preimage;
-
 use super::*;
-use crate::operations::LightningRequest;
-use crate::operations::fixtures::{NOW, effects, event, invoice, user};
-use crate::ports::{CompletedPayment, LightningError, LookupCoverage, OutgoingPaymentStatus, SignedPayment};
+use crate::operations::fixtures::*;
 
-const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
 const END: UnixMillis = UnixMillis(NOW.0 + 600_000);
 
 fn asking() -> Refund {
@@ -30,10 +24,6 @@ fn named(amount: u64) -> Input {
     Input::Signal(Signal::RefundTo(invoice(amount, PREIMAGE, 300)))
 }
 
-fn stored(refund: &Refund) -> Refund {
-    serde_json::from_value(serde_json::to_value(refund).unwrap()).unwrap()
-}
-
 fn status(refund: &Refund) -> PaymentRecordStatus {
     refund.payment_record().unwrap().status
 }
@@ -50,7 +40,7 @@ fn the_first_invoice_that_fits_is_paid_and_no_other() {
     let begun = effects(refund.step(&named(5_000), NOW));
     assert_eq!(event(&begun).1, json!({ "status": "user_approved", "request_id": "theirs" }));
     assert!(matches!(begun.last(), Some(Effect::CallLightning(LightningRequest::PreparePayment { .. }))));
-    let mut refund = stored(&refund);
+    let mut refund = reread(&refund);
     assert_eq!((refund.progress(), status(&refund)), (RefundProgress::Paying, PaymentRecordStatus::Open));
     assert!(refund.correlations().contains(&CorrelationKey::paying(PREIMAGE.payment_hash())));
     let other = Input::Signal(Signal::RefundTo(invoice(5_000, Preimage::from_bytes([8; 32]), 300)));
@@ -94,7 +84,7 @@ fn an_invoice_that_was_not_paid_makes_room_for_another() {
     assert_eq!(told.len(), 1);
     let reason = "the invoice was not paid: no route";
     assert_eq!(event(&told).1, json!({ "status": "user_failed", "reason": reason, "request_id": "theirs" }));
-    let mut refund = stored(&refund);
+    let mut refund = reread(&refund);
     assert_eq!(
         (refund.progress(), refund.asks_again(), status(&refund)),
         (RefundProgress::Asking, true, PaymentRecordStatus::Open)
@@ -127,7 +117,7 @@ fn an_invoice_that_was_paid_after_all_is_the_refund() {
         effects(refund.step(&invoice_of(n), NOW));
         refuse(&mut refund, NOW);
     }
-    let mut refund = stored(&refund);
+    let mut refund = reread(&refund);
     let paid = Input::Paid(CompletedPayment { preimage: PREIMAGE, fees_paid: Some(3) });
     let told = effects(refund.step(&paid, NOW));
     assert_eq!((event(&told).1["status"].as_str(), told.last()), (Some("paid"), Some(&Effect::ClearOutbox)));
@@ -203,7 +193,7 @@ fn without_an_invoice_it_ends_and_holds_nothing_of_the_budget() {
     let told = effects(refund.step(&Input::Timer, END));
     assert_eq!(event(&told).1["status"], "timeout");
     assert_eq!(told.last(), Some(&Effect::Finish));
-    let mut refund = stored(&refund);
+    let mut refund = reread(&refund);
     assert_eq!((refund.progress(), status(&refund)), (RefundProgress::Expired, PaymentRecordStatus::NotPaid));
     assert_eq!(refund.spending().unwrap().amount, 0);
     assert_eq!(refund.step(&named(5_000), END), StepResult::Ignored);

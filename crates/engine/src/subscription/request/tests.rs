@@ -1,16 +1,6 @@
-use std::time::Duration;
-
-use serde_json::Value;
-use serde_json::json;
-use usher_protocol::Keys;
-use usher_protocol::bolt11::Network;
-use usher_protocol::calendar::Calendar;
-
 use super::*;
 use crate::event_data::AuthorizedRecurrence;
-use crate::operations::fixtures::{NOW, cannot_read, device, effects, event, user};
-use crate::operations::{Effect, Input, Operation, StepResult};
-use crate::request_body::RequestedCurrency;
+use crate::operations::fixtures::*;
 
 const TTL: Duration = Duration::from_secs(600);
 
@@ -38,7 +28,7 @@ fn asked(auto_charge: bool) -> RecurringRequest {
     let rules = SubscriptionRules { network: Network::Regtest, retry_after: vec![TTL], keep: TTL };
     let (state, effects) = RecurringRequest::start(wanted(auto_charge), (5_000, None), "r".to_owned(), rules);
     let [Effect::Send(message)] = &effects[..] else { panic!("{effects:?}") };
-    let content: Value = serde_json::from_str(&message.content).unwrap();
+    let content = content(message);
     assert_eq!(
         (&content["request_id"], &content["amount"], &content["recurrence"]["calendar"]),
         (&json!("r"), &json!(5_000), &json!("monthly"))
@@ -144,7 +134,7 @@ fn numbers_beyond_the_json_range_are_capped() {
 /// No subscription begins, and the wallet, which believes that it has one, gets a close.
 fn closes(effects: &[Effect], subscription_id: &str) {
     let [Effect::Emit(_), Effect::Send(message)] = effects else { panic!("{effects:?}") };
-    let content: Value = serde_json::from_str(&message.content).unwrap();
+    let content = content(message);
     assert_eq!((message.kind, message.recipients[0]), (28_007, user(1).public_key()));
     assert_eq!((&content["subscription_id"], &content["by_service"]), (&json!(subscription_id), &json!(true)));
 }
@@ -163,10 +153,9 @@ fn insufficient_authorization_is_closed_and_reported_as_rejected() {
     );
     closes(&got, "s");
     // For the app it is over. The close is sent to the wallet for some minutes, also to a device that could not decrypt it.
-    let operation = Operation::RecurringRequest(request.clone());
+    let operation = restored(Operation::RecurringRequest(request.clone()));
     assert!(operation.is_done());
     assert_eq!(operation.correlations().len(), 2, "nobody else's subscription is closed");
-    assert_eq!(Operation::from_state(&operation.to_state().unwrap()).unwrap(), operation);
     assert_eq!(request.step(&authorizes(5_000), NOW), StepResult::Ignored, "it is too late for more");
     let (key, proof) = device(&user(1), 1, Permission::Payment);
     let got = effects(request.step(&cannot_read(key, proof), NOW));
@@ -177,9 +166,14 @@ fn insufficient_authorization_is_closed_and_reported_as_rejected() {
     let end = request.wake_at();
     assert_eq!(end, NOW.plus(TTL));
     assert_eq!(effects(request.step(&Input::Timer, end)), [Effect::Finish]);
-    // The id of another's subscription: that one is not closed.
-    let got = effects(asked(true).step(&Input::CorrelationTaken, NOW));
-    assert!(matches!(got[..], [Effect::Emit(_), Effect::Finish]));
+    // The id of another's subscription, which is not closed: an error.
+    let mut taken = asked(true);
+    taken.step(&says(&user(1), "r", confirmed()), NOW);
+    for mut request in [taken, asked(true)] {
+        let got = effects(request.step(&Input::CorrelationTaken, NOW));
+        assert!(matches!(got[..], [Effect::Emit(_), Effect::Finish]));
+        assert_eq!(event(&got).1["status"], "error");
+    }
 }
 
 fn closing(author: &Keys, subscription_id: &str) -> Input {
@@ -199,8 +193,7 @@ fn close_before_the_agreement_is_remembered() {
         let close = Input::Wallet { author, sent_at: NOW, message };
         assert_eq!(effects(request.step(&close, NOW)), []);
         assert_eq!(request.step(&close, NOW), StepResult::Ignored, "the same twice is one");
-        let stored = Operation::RecurringRequest(request.clone()).to_state().unwrap();
-        assert_eq!(Operation::from_state(&stored).unwrap(), Operation::RecurringRequest(request.clone()));
+        restored(Operation::RecurringRequest(request.clone()));
         let got = effects(request.step(&says(&user(1), "r", confirmed()), NOW));
         assert_eq!(event(&got).0, "Subscription");
         let [_, Effect::Start(operation, more), Effect::Finish] = &got[..] else { panic!("{got:?}") };
@@ -231,7 +224,7 @@ fn remembered_closes_are_limited_and_expire() {
 #[test]
 fn authorization_cannot_exceed_the_request() {
     let asked_until = NOW.secs() + 86_400 * 365;
-    let agreed = |change: fn(&mut Recurrence)| {
+    let agreed = |change: &dyn Fn(&mut Recurrence)| {
         let mut request = asked(true);
         request.recurrence.until = Some(asked_until);
         let mut authorized_recurrence = request.recurrence.clone();
@@ -248,29 +241,17 @@ fn authorization_cannot_exceed_the_request() {
     };
     let asked = Recurrence { until: Some(asked_until), ..recurrence() };
     // More than requested: due dates from 1970 on, every minute, without end.
-    let more = agreed(|recurrence| {
+    let more = agreed(&|recurrence| {
         (recurrence.first_payment_due, recurrence.until, recurrence.max_payments) = (0, None, None);
     });
     assert_eq!(more, asked);
-    let more = agreed(|recurrence| (recurrence.until, recurrence.max_payments) = (Some(u64::MAX), Some(u32::MAX)));
+    let more = agreed(&|recurrence| (recurrence.until, recurrence.max_payments) = (Some(u64::MAX), Some(u32::MAX)));
     assert_eq!(more, asked);
-    let less = agreed(|recurrence| {
-        (recurrence.first_payment_due, recurrence.until, recurrence.max_payments) =
-            (NOW.secs() + 100, Some(NOW.secs() + 200), Some(2));
+    let less = (NOW.secs() + 100, Some(NOW.secs() + 200), Some(2));
+    let agreed = agreed(&|recurrence| {
+        (recurrence.first_payment_due, recurrence.until, recurrence.max_payments) = less;
     });
-    assert_eq!(
-        (less.first_payment_due, less.until, less.max_payments),
-        (NOW.secs() + 100, Some(NOW.secs() + 200), Some(2))
-    );
-}
-
-#[test]
-fn subscription_id_in_use_is_an_error() {
-    let mut request = asked(false);
-    request.step(&says(&user(1), "r", confirmed()), NOW);
-    let got = effects(request.step(&Input::CorrelationTaken, NOW));
-    assert_eq!(event(&got).1["status"], "error");
-    assert_eq!(got.last(), Some(&Effect::Finish));
+    assert_eq!((agreed.first_payment_due, agreed.until, agreed.max_payments), less);
 }
 
 #[test]

@@ -1,13 +1,7 @@
-use std::sync::Arc;
-
-use serde_json::{Value, json};
-use usher_protocol::Keys;
 use usher_protocol::message::Addressed;
 
 use super::*;
-use crate::operations::fixtures::{NOW, cannot_read, device, effects, event, user};
-use crate::operations::{Effect, Input, Operation, StepResult};
-use crate::ports::Minted;
+use crate::operations::fixtures::*;
 
 const TTL: Duration = Duration::from_secs(600);
 const MINT: &str = "https://mint.example";
@@ -49,7 +43,6 @@ fn sends(author: &Keys, token: &str) -> Input {
     reply(author, "r", CashuStatus::Success { token: token.to_owned().into() })
 }
 
-/// A request whose user has sent a token.
 fn checking(redeem: bool) -> TicketRequest {
     let mut request = asked(redeem);
     effects(request.step(&sends(&user(1), "cashuBgood"), NOW));
@@ -79,10 +72,9 @@ fn ends_with(result: StepResult, event_type: &str, data: Value) {
 fn the_user_is_asked_by_the_terms() {
     let (_, effects) = start(false);
     let [Effect::Send(message)] = &effects[..] else { panic!("{effects:?}") };
-    let content: Value = serde_json::from_str(&message.content).unwrap();
     let expires_at = NOW.plus(TTL).secs().to_string();
     let expected = json!({"request_id": "r", "mint_url": MINT, "unit": "multi", "amount": 2, "expires_at": expires_at});
-    assert_eq!((message.kind, content), (29500, expected));
+    assert_eq!((message.kind, content(message)), (29500, expected));
     assert_eq!(message.recipients, [user(1).public_key(), user(2).public_key()]);
     assert_eq!(message.until, NOW.plus(TTL));
 }
@@ -260,8 +252,7 @@ fn a_mint_that_is_away_is_asked_again_with_pauses_for_a_day_after_the_expiry() {
 #[test]
 fn after_a_restart_the_wallet_is_asked_for_the_same_job() {
     for redeem in [false, true] {
-        let stored = Operation::TicketRequest(checking(redeem)).to_state().unwrap();
-        let mut operation = Operation::from_state(&stored).unwrap();
+        let mut operation = restored(Operation::TicketRequest(checking(redeem)));
         let now = NOW.plus(2 * TTL);
         let got = effects(operation.step(&Input::Resumed, now));
         let mut first = asked(redeem);

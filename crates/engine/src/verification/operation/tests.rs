@@ -1,15 +1,5 @@
-use crate::operations::TicketReply;
-use crate::ports::Minted;
-use crate::ports::OutgoingMessage;
-use std::sync::Arc;
-use usher_protocol::message::WalletMessage;
-
-use serde_json::{Value, json};
-
 use super::*;
-use crate::operations::fixtures::{NOW, effects, event, user};
-use crate::operations::{Effect, Input, Operation, StepResult};
-use crate::ports::{MintAuthToken, TicketError};
+use crate::operations::fixtures::*;
 
 const TTL: Duration = Duration::from_secs(900);
 const MINT: &str = "https://mint.example";
@@ -253,8 +243,9 @@ fn a_session_does_not_end_without_a_proof_before_the_ticket_wallet_knows() {
         assert_eq!(*asked(&effects(session.step(&Input::Timer, next))), give_up());
     }
     // After a restart, too.
-    let state = Operation::VerificationSession(session).to_state().unwrap();
-    let Ok(Operation::VerificationSession(mut session)) = Operation::from_state(&state) else { panic!() };
+    let Operation::VerificationSession(mut session) = restored(Operation::VerificationSession(session)) else {
+        panic!()
+    };
     assert_eq!(*asked(&effects(session.step(&Input::Resumed, NOW))), give_up());
     // A record that is damaged holds up no session for ever.
     outgoing(&effects(session.step(&failed(), NOW)));
@@ -286,8 +277,9 @@ fn after_a_restart_the_mint_is_asked_again_or_the_reply_is_sent_again() {
     assert_eq!(again, [Effect::CallTicketWallet(TicketCall::Mint(proof()))]);
     let first = effects(session.step(&token(), NOW));
     // As it is stored.
-    let state = Operation::VerificationSession(session).to_state().unwrap();
-    let Ok(Operation::VerificationSession(mut session)) = Operation::from_state(&state) else { panic!() };
+    let Operation::VerificationSession(mut session) = restored(Operation::VerificationSession(session)) else {
+        panic!()
+    };
     let again = effects(session.step(&Input::Resumed, NOW));
     assert_eq!(outgoing(&again).0.content, outgoing(&first).0.content);
 }

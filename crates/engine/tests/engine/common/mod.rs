@@ -9,27 +9,33 @@
     clippy::panic
 )]
 
-pub mod paying;
-pub mod reusable_logins;
+mod paying;
+mod reusable_logins;
+
+pub use paying::*;
+pub use reusable_logins::*;
 
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+pub use std::sync::Arc;
+pub use std::time::Duration;
 
+pub use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_engine::ports::{Clock as _, ExchangeRates, Inbound, OutgoingMessage, TicketWallet, Via, WebhookSender};
+pub use usher_engine::access::Scope;
+pub use usher_engine::operations::{LoginState, SubscriptionState};
+pub use usher_engine::ports::*;
+pub use usher_engine::request_body::RequestedCurrency;
 use usher_engine::testing::{
     FakeApp, FakeExchangeRates, FaultyStore, ManualClock, RecordingMessenger, SeededRandomness, in_time,
 };
-use usher_engine::{
-    AuthenticateKey, Engine, EngineOptions, EngineParts, Event, EventPage, KeyHandshakeRequest, KeyHandshakeStarted,
-    LightningBackend, SinglePaymentRequest, StreamId, UnixMillis,
+pub use usher_engine::*;
+pub use usher_protocol::message::{
+    AuthResponse, AuthStatus, CloseSubscription, KeyHandshake, PaymentStatus, RecurringStatus, WalletMessage,
 };
-use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
-use usher_protocol::{EventId, Keys};
+pub use usher_protocol::{EventId, Keys, PublicKey};
 use usher_store::SqliteStore;
 
 pub use usher_engine::testing::{FakeLightning, FakeTicketWallet, user};
@@ -52,7 +58,6 @@ pub struct World {
     pub dir: Arc<TempDir>,
 }
 
-/// What an engine may have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     Lightning,
@@ -155,7 +160,6 @@ impl Running {
         World::new(&[], options).start(NOW).await
     }
 
-    /// With a Lightning backend.
     pub async fn paying() -> (Self, Arc<FakeLightning>) {
         Self::paying_with(options()).await
     }
@@ -193,7 +197,6 @@ impl Running {
         world.start(self.clock.now()).await
     }
 
-    /// A single-use handshake.
     pub async fn handshake(&self) -> KeyHandshakeStarted {
         self.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap()
     }
@@ -202,10 +205,17 @@ impl Running {
         self.engine.handshakes().start(reusable(token), None).await.unwrap().stream_id
     }
 
-    /// User `n` is asked to log in.
     pub async fn authenticate(&self, n: u8) -> StreamId {
         let request = AuthenticateKey { main_key: user(n).public_key(), subkeys: Vec::new() };
         self.engine.logins().authenticate(request, None).await.unwrap()
+    }
+
+    /// A payment that ends in so many seconds, once its invoice is made: the wallet makes invoices side by side.
+    pub async fn payment_for(&self, secs: u64) -> StreamId {
+        let (invoices, expires_at) = (self.engine.watched_invoices() + 1, Some(self.clock.now().secs() + secs));
+        let stream = self.request_payment(SinglePaymentRequest { expires_at, ..payment(None, secs) }).await;
+        until("the invoice is made", || self.engine.watched_invoices() == invoices).await;
+        stream
     }
 
     pub async fn request_payment(&self, request: SinglePaymentRequest) -> StreamId {
@@ -223,42 +233,31 @@ impl Running {
         self.inbox.send(inbound).await.unwrap();
     }
 
+    pub async fn read(&self, stream: StreamId, after: u64) -> EventPage {
+        self.engine.events().read(stream, after, 10_000).await.unwrap()
+    }
+
     /// The page from `after` on as soon as there is something new, in real time.
     pub async fn page(&self, stream: StreamId, after: u64) -> EventPage {
-        let reading = async {
-            loop {
-                let page = self.engine.events().read(stream, after, 1000).await.unwrap();
-                if !page.events.is_empty() || page.done {
-                    return page;
-                }
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
+        let page = async || {
+            let page = self.read(stream, after).await;
+            (!page.events.is_empty() || page.done).then_some(page)
         };
-        in_time("an event", reading).await
+        eventually("an event", page).await
     }
 
     /// All events of a stream, as soon as there are so many.
     pub async fn events(&self, stream: StreamId, count: usize) -> Vec<Event> {
-        let reading = async {
-            loop {
-                let page = self.engine.events().read(stream, 0, 1000).await.unwrap();
-                if page.events.len() >= count {
-                    return page.events;
-                }
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
+        let events = async || {
+            let page = self.read(stream, 0).await;
+            (page.events.len() >= count).then_some(page.events)
         };
-        in_time("events", reading).await
+        eventually("events", events).await
     }
 
     /// Waits in real time until it holds, while the clock advances by `step` now and then.
     pub async fn until(&self, step: Duration, what: &str, holds: impl AsyncFn() -> bool) {
-        let waiting = async {
-            while !holds().await {
-                tokio::time::sleep(Duration::from_millis(3)).await;
-            }
-        };
-        in_time(what, self.passing(step, waiting)).await;
+        self.passing(step, eventually(what, async || holds().await.then_some(()))).await;
     }
 
     /// What this gives, while the clock advances by `step` now and then.
@@ -312,6 +311,19 @@ pub fn data_of(event: &Event) -> serde_json::Value {
 
 pub fn data(page: &EventPage, n: usize) -> serde_json::Value {
     data_of(&page.events[n])
+}
+
+/// Looks in real time until there is something.
+pub async fn eventually<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
+    let looking = async {
+        loop {
+            match look().await {
+                Some(found) => return found,
+                None => tokio::time::sleep(Duration::from_millis(2)).await,
+            }
+        }
+    };
+    in_time(what, looking).await
 }
 
 /// Waits in real time for something that tasks of the engine do, turning no clock.

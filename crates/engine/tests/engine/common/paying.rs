@@ -1,17 +1,10 @@
 //! Helpers that act as the app and the user's wallet in payments and subscriptions.
 
-use std::time::Duration;
-
-use serde_json::Value;
-use usher_engine::request_body::RequestedCurrency;
-use usher_engine::testing::{in_time, invoice};
-use usher_engine::{PayInvoiceRequest, RecurringPaymentRequest, SinglePaymentRequest, StreamId, UnixMillis};
+use usher_engine::testing::invoice;
 use usher_protocol::calendar::Calendar;
-use usher_protocol::message::{
-    Currency, PaymentResponse, PaymentStatus, Recurrence, RecurringResponse, RecurringStatus, WalletMessage,
-};
+use usher_protocol::message::{Currency, PaymentResponse, Recurrence, RecurringResponse};
 
-use super::{NOW, Running, data_of, user};
+use super::*;
 
 pub const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -34,7 +27,6 @@ pub fn external_invoice(n: usize) -> PayInvoiceRequest {
     external_invoice_of(n, 5_000, NOW)
 }
 
-/// For so many millisats, and made at this time.
 pub fn external_invoice_of(n: usize, amount: u64, now: UnixMillis) -> PayInvoiceRequest {
     PayInvoiceRequest {
         main_key: None,
@@ -49,13 +41,8 @@ pub fn external_invoice_of(n: usize, amount: u64, now: UnixMillis) -> PayInvoice
 }
 
 /// Waits in real time until it holds.
-pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let waiting = async {
-        while !holds() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    };
-    in_time(what, waiting).await;
+pub async fn until(what: &str, holds: impl Fn() -> bool) {
+    eventually(what, async || holds().then_some(())).await;
 }
 
 /// Advances the clock by so many seconds, one after the other.
@@ -95,6 +82,11 @@ pub fn request_id(message: &Value) -> String {
 
 pub fn says(request_id: &str, status: PaymentStatus) -> WalletMessage {
     WalletMessage::PaymentResponse(PaymentResponse { request_id: request_id.to_owned(), status })
+}
+
+pub fn close(subscription_id: &str) -> WalletMessage {
+    let subscription_id = subscription_id.to_owned();
+    WalletMessage::CloseSubscription(CloseSubscription { subscription_id, reason: None, by_service: false })
 }
 
 /// A user agrees to a subscription of 5,000 millisats a day.

@@ -1,15 +1,8 @@
 //! Reusable logins, and the users and browsers that come to them.
 
 use nostr::{EventBuilder, JsonUtil as _, Kind, Tag, Timestamp};
-use serde_json::{Value, json};
-use usher_engine::operations::LoginState;
-use usher_engine::{
-    ChildLogin, ClientNetwork, Engine, LoginPageError, LoginRequest, LoginStarted, LoginView, OpenedLogin, PageSigner,
-    ProveError, StreamId, VisitError,
-};
-use usher_protocol::message::{AuthResponse, AuthStatus, WalletMessage};
 
-use super::{Running, challenge, data_of, handshake, token, user};
+use super::*;
 
 pub fn request(static_token: &str) -> LoginRequest {
     LoginRequest { static_token: Some(static_token.to_owned()), return_url: None }
@@ -17,14 +10,6 @@ pub fn request(static_token: &str) -> LoginRequest {
 
 pub async fn poster(usher: &Running) -> LoginStarted {
     usher.engine.logins().start(request("poster"), None).await.unwrap()
-}
-
-pub fn refusal(challenge: &str) -> WalletMessage {
-    WalletMessage::AuthResponse(AuthResponse {
-        challenge: challenge.to_owned(),
-        subkey_proof: None,
-        status: AuthStatus::Declined { reason: Some("no".to_owned()) },
-    })
 }
 
 pub fn key(n: u8) -> String {
@@ -59,11 +44,6 @@ pub fn named(n: u8) -> (String, Value) {
 
 pub fn approved(n: u8) -> (String, Value) {
     let data = json!({ "status": "approved", "main_key": key(n), "method": "wallet", "granted_permissions": [] });
-    ("StatusUpdate".to_owned(), data)
-}
-
-pub fn ended(n: u8, status: &str, reason: &str) -> (String, Value) {
-    let data = json!({ "status": status, "main_key": key(n), "method": "wallet", "reason": reason });
     ("StatusUpdate".to_owned(), data)
 }
 

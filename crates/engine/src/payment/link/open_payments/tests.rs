@@ -2,26 +2,19 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::*;
+use crate::kernel::fixtures::{NOW, id, network};
 use crate::testing::{ManualClock, MemoryStore};
 
 const MOST: usize = 64 * 40;
 
 fn open_payments() -> (OpenPayments, Arc<ManualClock>) {
-    let clock = Arc::new(ManualClock::at(UnixMillis(1_800_000_000_000)));
+    let clock = Arc::new(ManualClock::at(NOW));
     let tasks = Tasks::new(TaskTracker::new(), CancellationToken::new());
     (OpenPayments::new(MOST * SHARE, clock.clone(), Arc::new(MemoryStore::default()), tasks), clock)
 }
 
-fn id(n: usize) -> StreamId {
-    StreamId::from_parts(n as u64, [0; 10])
-}
-
-fn network(n: u32) -> ClientNetwork {
-    ClientNetwork::Network(n.to_be_bytes().into())
-}
-
 /// Whether a payment with this number begins; its invoice is made at once.
-fn begin(open: &OpenPayments, link: usize, n: usize, network: ClientNetwork) -> bool {
+fn begin(open: &OpenPayments, link: u64, n: u64, network: ClientNetwork) -> bool {
     let begun = open.begin(id(link), id(1_000_000 + n), network);
     let Ok((place, _)) = begun else { return false };
     place.keep();
@@ -46,9 +39,9 @@ fn a_crowd_of_one_network_leaves_room_for_others() {
 #[test]
 fn a_flood_at_one_link_leaves_room_for_others() {
     let (open, _) = open_payments();
-    let begun = (0..10_000_usize).filter(|n| begin(&open, 1, *n, network(u32::try_from(*n).unwrap()))).count();
+    let begun = (0..10_000_u64).filter(|n| begin(&open, 1, *n, network(u32::try_from(*n).unwrap()))).count();
     assert_eq!(begun, MOST / LINK_SHARE);
-    let begun = (10_000..20_000_usize).filter(|n| begin(&open, 2, *n, network(u32::try_from(*n).unwrap()))).count();
+    let begun = (10_000..20_000_u64).filter(|n| begin(&open, 2, *n, network(u32::try_from(*n).unwrap()))).count();
     assert_eq!(begun, MOST / LINK_SHARE);
     assert!(!begin(&open, 3, 30_000, network(7)), "all are taken");
     open.0.table.lock().remove(id(1_000_000));

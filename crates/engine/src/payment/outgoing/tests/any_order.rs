@@ -1,11 +1,8 @@
 //! Random inputs in any order: no second request while the first may still be executed.
 
-use crate::ports::LookupCoverage;
-use crate::ports::OutgoingPaymentStatus;
 use proptest::prelude::*;
 
 use super::*;
-use crate::operations::Operation;
 
 fn input() -> impl Strategy<Value = Input> {
     let paid = prop_oneof![Just(7_u8), Just(8)].prop_map(shown);
