@@ -43,10 +43,7 @@ async fn give_up(app: &TestApp, stream: &str, index: u64) {
 async fn deliveries_are_listed_by_status() {
     let receiver = FakeApp::new(|_| Reply::Refuse);
     let app = TestApp::with(|of| of.webhook = Some(Arc::clone(&receiver) as _)).await;
-    let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
-    for user in 1..=2 {
-        app.scan(&token, key(user)).await;
-    }
+    let (stream, _) = app.poster("poster", 2).await;
     let waiting = listed(&app, "?status=pending", 2).await;
     let mut first = Value::Null;
     until(async || {
