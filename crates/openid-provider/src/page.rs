@@ -163,7 +163,7 @@ impl Provider {
             Ok(url) if matches!(url.scheme(), "http" | "https") => format!("{}/", url.origin().ascii_serialization()),
             _ => self.address(request, &Outcome::Error(OVER)),
         };
-        let link = visit.texts.go_to.replace("{client}", self.client_name(request));
+        let link = visit.texts.go_to(self.client_name(request));
         message_page(visit, StatusCode::NOT_FOUND, &visit.texts.over, None, Some((&link, &address)))
     }
 
@@ -202,12 +202,12 @@ impl Provider {
                 frame,
                 texts,
                 action: &self.path("/oauth/consent"),
-                heading: &texts.wants.replace("{client}", client),
-                asks: &texts.asks.replace("{client}", client).replace("{service}", &service),
+                heading: &texts.wants(client),
+                asks: &texts.asks(client, service),
                 request: secret,
                 learns: &learns,
                 account: &short_key(&account),
-                goes_to: &texts.goes_to.replace("{host}", &goes_to.unwrap_or_default()),
+                goes_to: &texts.goes_to(goes_to.unwrap_or_default()),
             },
         )
     }
@@ -224,7 +224,7 @@ impl Provider {
         let fields: Vec<_> =
             kept.into_iter().filter_map(|name| Some((name, parameters.get(name).ok().flatten()?))).collect();
         let question = match client {
-            Some(client) => texts.logout_question_by.replace("{client}", &client.name),
+            Some(client) => texts.logout_question_by(&client.name),
             None => texts.logout_question.to_owned(),
         };
         let action = self.path("/oauth/end-session");

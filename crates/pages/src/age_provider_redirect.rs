@@ -16,7 +16,7 @@ use crate::age_verification;
 use crate::browser::{FetchInitiator, cookie, cookie_name, fetch_initiator, set_cookie};
 use crate::keyed_page::{self, Address, Found, KeyedView as _};
 use crate::page::{self, Next};
-use crate::texts::{Message, Texts, fill};
+use crate::texts::{Message, Texts};
 use crate::visit::Visit;
 
 /// The page that leads to the provider. A redirect of a form is bound by the page's `form-action`, a link is not.
@@ -41,7 +41,7 @@ pub(crate) async fn begin(State(pages): State<PagesState>, Path((id, secret)): A
     };
     let provider = pages.engine.verification().verifier_name().unwrap_or_default();
     let (frame, texts) = (&visit.frame, visit.texts);
-    let leaving = fill(texts.leaving, &[("provider", provider)]);
+    let leaving = texts.leaving(provider);
     let page = LeavingPage { frame, texts, leaving: &leaving, target: &url };
     let mut response = frame.render(StatusCode::OK, &page);
     let cookie = set_cookie(pages.url(), &check_cookie_name(&pages, session), &browser, view.time_left.as_secs());

@@ -14,7 +14,7 @@ use usher_page_layout::Frame;
 use crate::PagesState;
 use crate::keyed_page::{self, Address, KeyedView};
 use crate::page::Tone;
-use crate::texts::{Message, StatusTexts, Texts, fill};
+use crate::texts::{Message, StatusTexts, Texts};
 use crate::visit::Visit;
 use crate::waiting_page::Shown;
 
@@ -106,8 +106,7 @@ fn show_session(
     view: &VerificationView,
     is_incomplete: bool,
 ) -> Response {
-    let age = view.minimum_age.to_string();
-    let (texts, service) = (visit.texts, visit.service());
+    let texts = visit.texts;
     let return_url = view.return_url.as_deref().filter(|_| !is_live(view.state));
     let open = matches!(view.state, VerificationState::Open | VerificationState::Checking);
     let provider = pages.engine.verification().verifier_name();
@@ -117,7 +116,7 @@ fn show_session(
         _ => None,
     };
     let checker = match provider {
-        Some(provider) => fill(texts.checker_provider, &[("provider", provider)]),
+        Some(provider) => texts.checker_provider(provider),
         None => texts.checker_staff.to_owned(),
     };
     let status = match (view.state, provider) {
@@ -137,17 +136,17 @@ fn show_session(
             texts,
             address,
             title,
-            asks: &fill(texts.asks, &[("service", service), ("age", &age)]),
+            asks: &texts.asks(view.minimum_age, visit.service()),
             notice: (is_incomplete && view.state == VerificationState::Open).then_some(texts.incomplete),
             status,
             button: button.filter(|_| provider.is_some()),
-            what_the_button_does: &fill(texts.what_the_button_does, &[("provider", provider.unwrap_or_default())]),
+            what_the_button_does: &texts.what_the_button_does(provider.unwrap_or_default()),
             tone: match view.state {
                 VerificationState::Open | VerificationState::Checking | VerificationState::Issuing => Tone::Waiting,
                 VerificationState::Passed => Tone::Passed,
                 VerificationState::Rejected | VerificationState::NotIssued | VerificationState::Expired => Tone::Failed,
             },
-            checked: &fill(texts.checked, &[("age", &age)]),
+            checked: &texts.checked(view.minimum_age),
             checker: &checker,
             time_left: open.then_some((view.time_left.as_secs(), time_left.as_str())),
             state: word(view.state),

@@ -16,7 +16,7 @@ use crate::PagesState;
 use crate::keyed_page::{self, Address, KeyedView};
 use crate::page::{CodePanel, OtherLink, Tone};
 use crate::qr::Qr;
-use crate::texts::{Message, Texts, fill};
+use crate::texts::{Message, Texts};
 use crate::visit::Visit;
 use crate::waiting_page::Shown;
 
@@ -99,7 +99,7 @@ fn show_handshake(visit: &Visit, address: &str, view: &HandshakeView) -> Respons
                 HandshakeState::Completed => texts.handshake.completed_heading,
                 HandshakeState::Ended => texts.handshake.over_heading,
             },
-            asks: &fill(texts.handshake.asks, &[("service", visit.service())]),
+            asks: &texts.handshake.asks(visit.service()),
             status: match view.state {
                 HandshakeState::Waiting => texts.handshake.waiting,
                 HandshakeState::Completed => texts.handshake.completed,

@@ -20,7 +20,7 @@ use crate::login_page_request::other_type;
 use crate::page::{self, Next};
 use crate::payment::{grouped, sats, summary};
 use crate::qr::Qr;
-use crate::texts::{LinkTexts, Message, Texts, fill};
+use crate::texts::{LinkTexts, Message, Texts};
 use crate::visit::Visit;
 
 /// The first part of the path of the page.
@@ -96,7 +96,7 @@ pub(crate) async fn pay(
         LinkAmount::Chosen { .. } => match unit.read(&typed) {
             Ok(amount) => Some(amount),
             Err(fault) => {
-                let refused = fill(fault.text(&visit.texts.link), &[("example", &unit.example())]);
+                let refused = fault.text(&visit.texts.link, &unit.example());
                 let _turn = pages.turn().await;
                 return show_link(StatusCode::UNPROCESSABLE_ENTITY, &visit, &found, &typed, Some(&refused));
             }
@@ -106,7 +106,10 @@ pub(crate) async fn pay(
     let texts = &visit.texts.link;
     let refused = match pages.engine.payment_links().pay(found.id, &secret, amount, network).await {
         Ok(started) => return page::see_other(&pages.address("pay", started.payment, &started.page_secret)),
-        Err(LinkError::Outside { .. }) => outside(texts.outside, &found.view, &unit),
+        Err(LinkError::Outside { .. }) => {
+            let (least, most) = range(&found.view, &unit);
+            texts.outside(least, most)
+        }
         Err(LinkError::TooMuch) => texts.too_much.to_owned(),
         Err(other) => return instead(&visit, &found, other),
     };
@@ -169,12 +172,15 @@ fn show_link(status: StatusCode, visit: &Visit, found: &Found, typed: &str, refu
     let unit = Unit::of(view, texts);
     let (title, range) = match view.amount {
         LinkAmount::Fixed { amount } => (unit.shown(amount), String::new()),
-        LinkAmount::Chosen { .. } => (texts.link.how_much.to_owned(), outside(texts.link.range, view, &unit)),
+        LinkAmount::Chosen { .. } => {
+            let (least, most) = range(view, &unit);
+            (texts.link.how_much.to_owned(), texts.link.range(least, most))
+        }
     };
     let in_sats = match (view.currency, view.amount, view.millisats) {
         (Some(_), LinkAmount::Fixed { .. }, Some((millisats, _))) => {
-            let amount = fill(texts.payment.amount, &[("amount", &sats(millisats, texts.payment.decimal_mark))]);
-            Some(fill(texts.link.about, &[("amount", &amount)]))
+            let amount = texts.payment.amount(sats(millisats, texts.payment.decimal_mark));
+            Some(texts.link.about(amount))
         }
         _ => None,
     };
@@ -190,7 +196,7 @@ fn show_link(status: StatusCode, visit: &Visit, found: &Found, typed: &str, refu
             description: &view.description,
             summary: summary(&view.description),
             is_chosen: matches!(view.amount, LinkAmount::Chosen { .. }),
-            label: &fill(texts.link.label, &[("unit", unit.name())]),
+            label: &texts.link.label(unit.name()),
             range: &range,
             typed,
             refused,
@@ -200,12 +206,13 @@ fn show_link(status: StatusCode, visit: &Visit, found: &Found, typed: &str, refu
     )
 }
 
-fn outside(text: &str, view: &LinkView, unit: &Unit) -> String {
+/// The least and the most that can be paid.
+fn range(view: &LinkView, unit: &Unit) -> (String, String) {
     let (least, most) = match view.amount {
         LinkAmount::Fixed { amount } => (amount, amount),
         LinkAmount::Chosen { min, max } => (min, max),
     };
-    fill(text, &[("least", &unit.shown(least)), ("most", &unit.shown(most))])
+    (unit.shown(least), unit.shown(most))
 }
 
 /// In what a visitor thinks: the link's currency, or sats.
@@ -222,10 +229,10 @@ enum AmountFault {
 }
 
 impl AmountFault {
-    const fn text(self, texts: &LinkTexts) -> &'static str {
+    fn text(self, texts: &LinkTexts, example: &str) -> String {
         match self {
-            Self::NoNumber => texts.no_number,
-            Self::TooPrecise => texts.too_precise,
+            Self::NoNumber => texts.no_number(example),
+            Self::TooPrecise => texts.too_precise(example),
         }
     }
 }
@@ -247,10 +254,10 @@ impl Unit {
     fn shown(&self, amount: u64) -> String {
         let mark = self.texts.payment.decimal_mark;
         match self.currency {
-            None => fill(self.texts.payment.amount, &[("amount", &sats(amount, mark))]),
+            None => self.texts.payment.amount(sats(amount, mark)),
             Some(currency) => {
                 let amount = grouped(&major(amount, self.decimals()), mark);
-                fill(self.texts.payment.price, &[("amount", &amount), ("currency", currency.as_str())])
+                self.texts.payment.price(amount, currency.as_str())
             }
         }
     }
@@ -294,11 +301,13 @@ fn major(amount: u64, decimals: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use usher_page_layout::Language;
+
     use super::*;
-    use crate::texts::{ENGLISH, GERMAN};
+    use crate::texts;
 
     fn unit(currency: &str) -> Unit {
-        Unit { currency: CurrencyCode::parse(currency), texts: &ENGLISH }
+        Unit { currency: CurrencyCode::parse(currency), texts: texts::of(Language::En) }
     }
 
     #[test]
@@ -332,7 +341,7 @@ mod tests {
         assert_eq!(unit("EUR").shown(125_005), "EUR\u{a0}1\u{202f}250.05");
         assert_eq!(unit("JPY").shown(700), "JPY\u{a0}700");
         assert_eq!(unit("sats").shown(21_500), "21.5 sats");
-        let german = Unit { currency: CurrencyCode::parse("EUR"), texts: &GERMAN };
+        let german = Unit { currency: CurrencyCode::parse("EUR"), texts: texts::of(Language::De) };
         assert_eq!((german.example().as_str(), unit("JPY").example().as_str()), ("10,00", "10"));
     }
 }

@@ -31,7 +31,7 @@ use crate::passkey::PasskeyPart;
 use crate::qr::Qr;
 use crate::signer::{self, SignerPart};
 use crate::signer_app;
-use crate::texts::{LoginStatusTexts, Texts, fill};
+use crate::texts::{LoginStatusTexts, Texts};
 use crate::waiting_page::{self, Shown};
 
 #[derive(Template)]
@@ -321,11 +321,11 @@ async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Respo
             title: by_state(&texts.login.titles, view.state),
             heading: &match view.state {
                 LoginState::Asking => texts.login.titles.asking.to_owned(),
-                _ => fill(texts.login.heading_to, &[("service", asker)]),
+                _ => texts.login.heading_to(asker),
             },
             learns: &match &view.client_name {
-                Some(client) => fill(texts.login.learns_through, &[("client", client), ("service", service)]),
-                None => fill(texts.login.learns, &[("service", service)]),
+                Some(client) => texts.login.learns_through(client, service),
+                None => texts.login.learns(service),
             },
             status: match view.state {
                 LoginState::Expired if start_again.is_some() => texts.login.expired_start_again,
@@ -353,7 +353,7 @@ async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Respo
             time_left: &texts.time_left(view.time_left),
             return_now,
             go_on: &match &view.client_name {
-                Some(client) => fill(texts.go_to, &[("app", client)]),
+                Some(client) => texts.go_to(client),
                 None => texts.go_on.to_owned(),
             },
             account,

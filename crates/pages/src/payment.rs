@@ -19,7 +19,7 @@ use crate::PagesState;
 use crate::keyed_page::{self, Address, Found, KeyedView};
 use crate::page::Tone;
 use crate::qr::Qr;
-use crate::texts::{Message, PaymentStatusTexts, Texts, fill};
+use crate::texts::{Message, PaymentStatusTexts, Texts};
 use crate::visit::Visit;
 use crate::waiting_page::Shown;
 
@@ -182,10 +182,10 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
     let status = Status::of(view);
     let return_url = view.return_url.as_deref().filter(|_| status.is_over());
     let mark = texts.payment.decimal_mark;
-    let in_sats = fill(texts.payment.amount, &[("amount", &sats(view.amount, mark))]);
+    let in_sats = texts.payment.amount(sats(view.amount, mark));
     let price = view.price.as_ref().map(|price| {
         let amount = grouped(&price.major().to_string(), mark);
-        fill(texts.payment.price, &[("amount", &amount), ("currency", price.currency.as_str())])
+        texts.payment.price(amount, price.currency.as_str())
     });
     // Upper case: QR codes have a shorter form for it, and both schemes and invoices may be in either case.
     let qr = view.invoice.as_ref().and_then(|invoice| Qr::of(&format!("lightning:{}", invoice.to_uppercase())));

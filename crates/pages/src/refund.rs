@@ -19,7 +19,7 @@ use crate::keyed_page::{self, Address, Found, KeyedView};
 use crate::login_page_request::other_type;
 use crate::page::{self, Tone};
 use crate::payment::sats;
-use crate::texts::{Message, Texts, fill};
+use crate::texts::{Message, Texts};
 use crate::visit::Visit;
 use crate::waiting_page::Shown;
 
@@ -116,19 +116,18 @@ pub(crate) async fn take(
     let typed = fields.find(|(name, _)| name == "payee").map(|(_, value)| value.into_owned()).unwrap_or_default();
     let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
     let texts = &visit.texts.refund;
-    let amount =
-        fill(visit.texts.payment.amount, &[("amount", &sats(found.view.amount, visit.texts.payment.decimal_mark))]);
+    let amount = visit.texts.payment.amount(sats(found.view.amount, visit.texts.payment.decimal_mark));
     let refused = match pages.engine.payments().refund_to(found.id, &secret, &typed, network).await {
         // The page shows what becomes of it; it may have an invoice already.
         Ok(()) | Err(RefundInvoiceError::Over) => return page::see_other(&found.address),
         Err(RefundInvoiceError::NoPayee | RefundInvoiceError::NotFound) => texts.no_payee.to_owned(),
         Err(RefundInvoiceError::Busy) => texts.busy.to_owned(),
-        Err(RefundInvoiceError::Address(PayeeError::Amount)) => fill(texts.address_amount, &[("amount", &amount)]),
+        Err(RefundInvoiceError::Address(PayeeError::Amount)) => texts.address_amount(amount),
         Err(RefundInvoiceError::Address(PayeeError::Refused)) => texts.address_refused.to_owned(),
         Err(RefundInvoiceError::Address(PayeeError::Unavailable | PayeeError::NoAddress)) => {
             texts.address_unavailable.to_owned()
         }
-        Err(RefundInvoiceError::Fault(RefundInvoiceFault::Amount)) => fill(texts.other_amount, &[("amount", &amount)]),
+        Err(RefundInvoiceError::Fault(RefundInvoiceFault::Amount)) => texts.other_amount(amount),
         Err(RefundInvoiceError::Fault(RefundInvoiceFault::Network)) => texts.other_network.to_owned(),
         Err(RefundInvoiceError::Fault(RefundInvoiceFault::Expired)) => texts.has_expired.to_owned(),
         Err(RefundInvoiceError::Fault(RefundInvoiceFault::Paid)) => texts.is_paid.to_owned(),
@@ -147,7 +146,7 @@ fn show_refund(
 ) -> Response {
     let Found { id, address, view } = found;
     let texts = visit.texts;
-    let amount = fill(texts.payment.amount, &[("amount", &sats(view.amount, texts.payment.decimal_mark))]);
+    let amount = texts.payment.amount(sats(view.amount, texts.payment.decimal_mark));
     let asks_for_invoice = view.progress == RefundProgress::Asking;
     let of = &texts.refund;
     let (heading, said, tone) = match view.progress {
@@ -169,10 +168,10 @@ fn show_refund(
             texts,
             address,
             heading,
-            asks: &fill(of.asks, &[("service", visit.service())]),
+            asks: &of.asks(visit.service()),
             amount: &amount,
             description: &view.description,
-            how: &fill(of.how, &[("amount", &amount)]),
+            how: &of.how(&amount),
             number: &id.to_string(),
             status: said,
             tone,

@@ -4,10 +4,10 @@ use std::convert::Infallible;
 
 use axum::extract::{FromRef, FromRequestParts};
 use http::request::Parts;
-use usher_page_layout::{Frame, Language, Site};
+use usher_page_layout::{Frame, Site};
 
 use crate::PagesState;
-use crate::texts::{ENGLISH, GERMAN, SPANISH, Texts};
+use crate::texts::{self, Texts};
 
 /// A request for a page.
 #[derive(Clone)]
@@ -22,11 +22,7 @@ impl Visit {
     /// A request for a page of this site.
     pub(crate) fn new(site: &Site, parts: &Parts) -> Self {
         let frame = site.frame(parts);
-        let texts = match frame.language {
-            Language::English => &ENGLISH,
-            Language::German => &GERMAN,
-            Language::Spanish => &SPANISH,
-        };
+        let texts = texts::of(frame.language);
         let named = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let is_phone = named("sec-ch-ua-mobile") == "?1" || named("user-agent").contains("Mobi");
         Self { frame, texts, is_phone }

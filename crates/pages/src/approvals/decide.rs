@@ -19,7 +19,7 @@ use crate::browser::{FetchInitiator, fetch_initiator, is_certainly_own_form};
 use crate::keyed_page::Address;
 use crate::login_page_request::other_type;
 use crate::page::{self, Next};
-use crate::texts::{ApprovalTexts, Texts, fill};
+use crate::texts::Texts;
 use crate::visit::Visit;
 
 /// What the audit log calls a decision, as the API does.
@@ -62,8 +62,8 @@ pub(super) async fn ask(
     let texts = &visit.texts.approvals;
     let shown = ShownPayment::in_full(&state, &visit, &payment);
     let (heading, message, button) = match decision {
-        Decision::Approve => (texts.approve_heading, texts.approve_message, texts.approve_amount),
-        Decision::Decline => (texts.decline_heading, texts.decline_message, texts.decline_amount),
+        Decision::Approve => (texts.approve_heading, texts.approve_message, texts.approve_amount(&shown.amount)),
+        Decision::Decline => (texts.decline_heading, texts.decline_message, texts.decline_amount(&shown.amount)),
     };
     let _turn = state.pages.turn().await;
     with_own_forms(visit.frame.render_without_script(
@@ -76,7 +76,7 @@ pub(super) async fn ask(
             payment: &shown,
             action: &format!("{}/{}", shown.address, decision.as_str()),
             token: &session.form_token(&what_it_does(decision, &payment)),
-            button: &fill(button, &[("amount", &shown.amount)]),
+            button: &button,
             back: &state.path(),
         },
     ))
@@ -118,7 +118,11 @@ pub(super) async fn decide(
     match decided.unwrap_or(Err(DecideError::Store(StoreError::Closed))) {
         Ok(()) => {
             let amount = ShownPayment::in_full(&state, &visit, &payment).amount;
-            state.sessions.note(&session, fill(said(texts, decision), &[("amount", &amount)]));
+            let said = match decision {
+                Decision::Approve => texts.approved(amount),
+                Decision::Decline => texts.declined(amount),
+            };
+            state.sessions.note(&session, said);
             page::see_other(&state.path())
         }
         // An operator asks for no payments.
@@ -166,13 +170,6 @@ async fn find(
 
 fn gone(state: &ApprovalsState, visit: &Visit) -> Response {
     page::message(StatusCode::NOT_FOUND, visit, &visit.texts.approvals.gone, Next::Back(&state.path()))
-}
-
-const fn said(texts: &ApprovalTexts, decision: Decision) -> &'static str {
-    match decision {
-        Decision::Approve => texts.approved,
-        Decision::Decline => texts.declined,
-    }
 }
 
 /// What the form of a decision does, with all that is shown of the payment: if anything of it is another, so is the form.

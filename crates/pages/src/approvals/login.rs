@@ -19,7 +19,7 @@ use crate::browser::{FetchInitiator, cookie, fetch_initiator, is_certainly_own_f
 use crate::login::set_cookies;
 use crate::login_page_request::other_type;
 use crate::page::{self, Next};
-use crate::texts::{Texts, fill};
+use crate::texts::Texts;
 use crate::visit::Visit;
 
 /// How long the browser keeps the cookie of a login beyond the login itself: it has an hour in any case.
@@ -166,10 +166,10 @@ pub(super) async fn enter(state: &ApprovalsState, visit: &Visit, why: LoggedOut)
         LoggedOut::NotYet | LoggedOut::Over | LoggedOut::ByThemselves => None,
     };
     let (status, heading, message) = match why {
-        LoggedOut::NotYet => (StatusCode::OK, texts.heading, texts.about),
-        LoggedOut::Over => (StatusCode::FORBIDDEN, texts.session_over.heading, texts.session_over.message),
-        LoggedOut::ByThemselves => (StatusCode::OK, texts.logged_out.heading, texts.logged_out.message),
-        LoggedOut::OtherKey(_) => (StatusCode::FORBIDDEN, texts.other_key.heading, texts.other_key.message),
+        LoggedOut::NotYet => (StatusCode::OK, texts.heading, texts.about(visit.service())),
+        LoggedOut::Over => (StatusCode::FORBIDDEN, texts.session_over.heading, texts.session_over.message.to_owned()),
+        LoggedOut::ByThemselves => (StatusCode::OK, texts.logged_out.heading, texts.logged_out.message.to_owned()),
+        LoggedOut::OtherKey(_) => (StatusCode::FORBIDDEN, texts.other_key.heading, texts.other_key.message.to_owned()),
     };
     let _turn = state.pages.turn().await;
     with_own_forms(visit.frame.render_without_script(
@@ -178,7 +178,7 @@ pub(super) async fn enter(state: &ApprovalsState, visit: &Visit, why: LoggedOut)
             frame: &visit.frame,
             texts: visit.texts,
             heading,
-            message: &fill(message, &[("service", visit.service())]),
+            message: &message,
             refused: key.as_deref(),
             action: &format!("{}/login", state.path()),
         },

@@ -8,7 +8,7 @@ use usher_protocol::text::{MAX_LABEL_CHARS, clean};
 
 use super::ApprovalsState;
 use crate::payment::{date, sats};
-use crate::texts::{ApprovalTexts, fill};
+use crate::texts::ApprovalsTexts;
 use crate::visit::Visit;
 
 /// What is shown.
@@ -41,15 +41,14 @@ impl ShownPayment {
 
     fn of(state: &ApprovalsState, visit: &Visit, payment: &WaitingPayment, is_full: bool) -> Self {
         let texts = &visit.texts.approvals;
-        let in_sats = |millisats: u64| {
-            fill(visit.texts.payment.amount, &[("amount", &sats(millisats, visit.texts.payment.decimal_mark))])
-        };
+        let of_payments = &visit.texts.payment;
+        let in_sats = |millisats: u64| of_payments.amount(sats(millisats, of_payments.decimal_mark));
         let row = |label, value: String| Row { label, value, is_code: false };
         let code = |label, value: &str| {
             let value = if is_full { value.to_owned() } else { short_key(value) };
             Row { label, value, is_code: true }
         };
-        let mut rows = vec![row(texts.fee, fill(texts.at_most, &[("amount", &in_sats(payment.max_fee))]))];
+        let mut rows = vec![row(texts.fee, texts.at_most(in_sats(payment.max_fee)))];
         match &payment.purpose {
             PaymentPurpose::Invoice { description, payee } => {
                 let known = Some(description.as_str()).filter(|description| !description.is_empty());
@@ -57,7 +56,7 @@ impl ShownPayment {
                 rows.push(code(texts.payee, payee));
             }
             PaymentPurpose::Refund { payment, description } => {
-                rows.push(row(texts.purpose, fill(texts.refund_of, &[("description", description)])));
+                rows.push(row(texts.purpose, texts.refund_of(description)));
                 rows.push(code(texts.refunded_payment, &payment.to_string()));
             }
             PaymentPurpose::OnChain { address } => rows.push(code(texts.on_chain_address, address)),
@@ -65,15 +64,14 @@ impl ShownPayment {
         let now = state.clock.now();
         let since = Duration::from_millis(now.0.saturating_sub(payment.requested_at.0));
         let until = Duration::from_millis(payment.expires_at.0.saturating_sub(now.0));
-        let when = |text: &str, duration: Duration, at: UnixMillis| {
-            let said = fill(text, &[("duration", &texts.duration(duration))]);
-            let at = date(at).filter(|_| is_full);
-            at.map_or_else(|| said.clone(), |at| format!("{said} ({at})"))
+        let when = |said: String, at: UnixMillis| match date(at) {
+            Some(at) if is_full => format!("{said} ({at})"),
+            _ => said,
         };
         rows.extend([
             row(texts.requested_by, requested_by(state, texts, payment, is_full)),
-            row(texts.since, when(texts.ago, since, payment.requested_at)),
-            row(texts.until, when(texts.in_time, until, payment.expires_at)),
+            row(texts.since, when(texts.ago(texts.duration(since)), payment.requested_at)),
+            row(texts.until, when(texts.in_time(texts.duration(until)), payment.expires_at)),
         ]);
         rows.extend(is_full.then(|| code(texts.number, &payment.id.to_string())));
         Self { address: format!("{}/{}", state.path(), payment.id), amount: in_sats(payment.amount), rows }
@@ -81,7 +79,7 @@ impl ShownPayment {
 }
 
 /// Who has asked: the name and id of the key, or its end if it was revoked.
-fn requested_by(state: &ApprovalsState, texts: &ApprovalTexts, payment: &WaitingPayment, is_full: bool) -> String {
+fn requested_by(state: &ApprovalsState, texts: &ApprovalsTexts, payment: &WaitingPayment, is_full: bool) -> String {
     let Some(origin) = payment.requested_by else { return texts.token.to_owned() };
     let key = state.keys.list().into_iter().find(|key| key.id.origin() == origin);
     match key {
@@ -89,7 +87,7 @@ fn requested_by(state: &ApprovalsState, texts: &ApprovalTexts, payment: &Waiting
         Some(key) => {
             let id = key.id.to_string();
             let id = if is_full { id } else { short_key(&id) };
-            fill(texts.key, &[("name", &clean(&key.terms.name, MAX_LABEL_CHARS)), ("id", &id)])
+            texts.key(id, clean(&key.terms.name, MAX_LABEL_CHARS))
         }
         None => texts.revoked_key.to_owned(),
     }

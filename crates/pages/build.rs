@@ -1,0 +1,5 @@
+//! Makes Rust of the texts (`crates/texts`).
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    usher_texts::generate_pages()
+}

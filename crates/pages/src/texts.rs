@@ -1,0 +1,35 @@
+//! The texts of the pages, made of `crates/texts`, and those that depend on a number.
+#![deny(dead_code)]
+
+use std::time::Duration;
+
+include!(concat!(env!("OUT_DIR"), "/texts.rs"));
+
+impl Texts {
+    /// How long something is still possible.
+    pub(crate) fn time_left(&self, left: Duration) -> String {
+        match left.as_secs() / 60 {
+            0 => self.seconds_left.to_owned(),
+            1 => self.one_minute_left.to_owned(),
+            minutes => self.minutes_left(minutes),
+        }
+    }
+
+    /// How long something was still possible when the page was loaded: true for as long as the page is shown.
+    pub(crate) fn time_left_when_loaded(&self, left: Duration) -> String {
+        let seconds = left.as_secs();
+        self.left_when_loaded(format_args!("{}:{:02}", seconds / 60, seconds % 60))
+    }
+}
+
+impl ApprovalsTexts {
+    /// How long ago something was, or will be.
+    pub(crate) fn duration(&self, duration: Duration) -> String {
+        let minutes = duration.as_secs() / 60;
+        match (minutes / 60, minutes % 60) {
+            (0, 0) => self.less_than_a_minute.to_owned(),
+            (0, minutes) => self.minutes(minutes),
+            (hours, minutes) => self.hours(hours, minutes),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! What makes Rust of the texts in `languages`, for the build scripts of crates with pages.
+//!
+//! A group of texts becomes a struct; groups with the same keys become the same one. A text becomes a field, `&'static str`. With
+//! `{placeholders}` it becomes a method, which takes their values in the order of the alphabet. A key with `#` in front is a note for
+//! translators about the next one.
+//!
+//! English says which texts there are. A build fails if a language has other keys or other placeholders, and if code uses a text that
+//! is not there. The modules that include the texts deny dead code: a build fails also if nothing uses a text.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+
+type Group = IndexMap<String, Node>;
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Node {
+    Text(String),
+    Group(Group),
+}
+
+/// One file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Language {
+    #[serde(skip)]
+    tag: String,
+    /// Its name in itself.
+    language: String,
+    pages: Group,
+    consent: Group,
+}
+
+/// Writes `language.rs`: the type `Language`.
+///
+/// # Errors
+/// A file cannot be read or written, or is not as it has to be. The same holds for the functions below.
+pub fn generate_languages() -> Result<(), Box<dyn Error>> {
+    let languages = read()?;
+    let list = |line: fn(&str, &Language) -> String| -> String {
+        languages.iter().map(|language| line(&camel_case(&language.tag), language)).collect()
+    };
+    let code = format!(
+        "/// A language that pages have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {{
+    #[default]
+{variants}}}
+
+impl Language {{
+    /// Every language.
+    pub const ALL: [Self; {count}] = [
+{all}    ];
+
+    /// Its tag (BCP 47).
+    pub const fn tag(self) -> &'static str {{
+        match self {{
+{tags}        }}
+    }}
+
+    /// Its name in itself.
+    pub const fn name(self) -> &'static str {{
+        match self {{
+{names}        }}
+    }}
+}}
+",
+        variants = list(|variant, language| format!("    /// {}.\n    {variant},\n", language.language)),
+        count = languages.len(),
+        all = list(|variant, _| format!("        Self::{variant},\n")),
+        tags = list(|variant, language| format!("            Self::{variant} => {:?},\n", language.tag)),
+        names = list(|variant, language| format!("            Self::{variant} => {:?},\n", language.language)),
+    );
+    write("language.rs", &code)
+}
+
+/// Writes `texts.rs`: the type `Texts` with the texts of pages, and the function `of`, which has those of a `Language`.
+pub fn generate_pages() -> Result<(), Box<dyn Error>> {
+    write("texts.rs", &texts(&read()?, |language| &language.pages)?)
+}
+
+/// Writes `texts.rs` with the texts of the OpenID provider's pages.
+pub fn generate_consent() -> Result<(), Box<dyn Error>> {
+    write("texts.rs", &texts(&read()?, |language| &language.consent)?)
+}
+
+/// All languages: English, which is the default, and then the others by their tags.
+fn read() -> Result<Vec<Language>, Box<dyn Error>> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/languages");
+    println!("cargo::rerun-if-changed={folder}");
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)?.map(|file| Ok(file?.path())).collect::<io::Result<_>>()?;
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    files.sort_by_key(|path| (!path.ends_with("en.json"), path.clone()));
+    let language = |path: &PathBuf| -> Result<Language, Box<dyn Error>> {
+        let json = fs::read_to_string(path)?;
+        let read = serde_json::from_str(&json).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Language { tag: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), ..read })
+    };
+    files.iter().map(language).collect()
+}
+
+fn write(file: &str, code: &str) -> Result<(), Box<dyn Error>> {
+    let folder = std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;
+    Ok(fs::write(Path::new(&folder).join(file), code)?)
+}
+
+/// The code of one part of the texts.
+fn texts(languages: &[Language], part: fn(&Language) -> &Group) -> Result<String, String> {
+    let english = part(languages.first().ok_or("there is no language")?);
+    let mut types = Types::default();
+    let (mut constants, mut arms) = (String::new(), String::new());
+    for language in languages {
+        let Language { tag, .. } = language;
+        let value = types.value("", part(language), english).map_err(|error| format!("{tag}.json: {error}"))?;
+        let constant = tag.replace('-', "_").to_uppercase();
+        constants += &format!("static {constant}: Texts = {value};\n\n");
+        arms += &format!("        usher_page_layout::Language::{} => &{constant},\n", camel_case(tag));
+    }
+    let mut code = String::new();
+    for ((fields, methods), name) in types.0 {
+        code += &format!("pub(crate) struct {name} {{\n{fields}}}\n\nimpl {name} {{\n{methods}}}\n\n");
+    }
+    Ok(format!(
+        "{code}{constants}/// The texts of a language.
+pub(crate) const fn of(language: usher_page_layout::Language) -> &'static Texts {{
+    match language {{
+{arms}    }}
+}}
+"
+    ))
+}
+
+/// The names of the types of groups, by their fields and methods.
+#[derive(Default)]
+struct Types(IndexMap<(String, String), String>);
+
+impl Types {
+    /// The type of a group.
+    fn of(&mut self, path: &str, group: &Group) -> String {
+        let (mut fields, mut methods) = (String::new(), String::new());
+        for (key, node) in entries(group) {
+            let (names, kind) = match node {
+                Node::Group(group) => (BTreeSet::new(), self.of(&format!("{path}{key}."), group)),
+                Node::Text(text) => (placeholders(text), "&'static str".to_owned()),
+            };
+            if names.is_empty() {
+                fields += &format!("    pub(crate) {key}: {kind},\n");
+                continue;
+            }
+            let list = |each: fn(&str) -> String| names.iter().map(|name| each(name)).collect::<Vec<_>>().join(", ");
+            let display = list(|_| "&dyn std::fmt::Display".to_owned());
+            let parameters = list(|name| format!("{name}: impl std::fmt::Display"));
+            let values = list(|name| format!("&{name}"));
+            fields += &format!("    {key}: fn({display}) -> String,\n");
+            methods += &format!("    pub(crate) fn {key}(&self, {parameters}) -> String {{\n");
+            methods += &format!("        (self.{key})({values})\n    }}\n");
+        }
+        let is_message = group.keys().eq(["heading", "message"]);
+        let name = if is_message { "Message".to_owned() } else { format!("{}Texts", camel_case(path)) };
+        self.0.entry((fields, methods)).or_insert(name).clone()
+    }
+
+    /// A group in one language.
+    fn value(&mut self, path: &str, group: &Group, english: &Group) -> Result<String, String> {
+        if let Some((key, _)) = entries(group).find(|(key, _)| !english.contains_key(*key)) {
+            return Err(format!("{path}{key} is not in en.json"));
+        }
+        let mut fields = String::new();
+        for (key, in_english) in entries(english) {
+            let path = format!("{path}{key}");
+            let value = match (group.get(key), in_english) {
+                (None, _) => return Err(format!("{path} is missing")),
+                (Some(Node::Group(group)), Node::Group(english)) => self.value(&format!("{path}."), group, english)?,
+                (Some(Node::Text(text)), Node::Text(english)) => {
+                    let names = placeholders(text);
+                    if names != placeholders(english) {
+                        return Err(format!("{path} has other placeholders than in en.json"));
+                    }
+                    let names = Vec::from_iter(names).join(", ");
+                    if names.is_empty() { format!("{text:?}") } else { format!("|{names}| format!({text:?})") }
+                }
+                _ => return Err(format!("{path} is one text in en.json and several here, or the other way round")),
+            };
+            fields += &format!("{key}: {value},\n");
+        }
+        Ok(format!("{} {{\n{fields}}}", self.of(path, english)))
+    }
+}
+
+/// What is in a group, without notes.
+fn entries(group: &Group) -> impl Iterator<Item = (&String, &Node)> {
+    group.iter().filter(|(key, _)| !key.starts_with('#'))
+}
+
+fn placeholders(text: &str) -> BTreeSet<&str> {
+    text.split('{').skip(1).map(|rest| rest.split('}').next().unwrap_or_default()).collect()
+}
+
+fn camel_case(text: &str) -> String {
+    let words = text.split(['.', '_', '-']);
+    words
+        .map(|word| word.chars().take(1).flat_map(char::to_uppercase).chain(word.chars().skip(1)).collect::<String>())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn languages_that_differ_from_english_are_refused() {
+        let code = |german: &str| {
+            let language = |tag: &str, pages: &str| {
+                let pages = serde_json::from_str(pages).unwrap();
+                Language { tag: tag.to_owned(), language: String::new(), pages, consent: Group::new() }
+            };
+            let english = r##"{"#a": "A note.", "a": "A", "b": {"c": "{x} and {y}"}}"##;
+            texts(&[language("en", english), language("de", german)], |language| &language.pages)
+        };
+        assert!(
+            code(r#"{"b": {"c": "{y} und {x}"}, "a": "A"}"#).unwrap().contains(r#"c: |x, y| format!("{y} und {x}")"#)
+        );
+        for (german, error) in [
+            (r#"{"b": {"c": "{x} und {y}"}}"#, "de.json: a is missing"),
+            (r#"{"a": "A", "b": {"c": "{x} und {y}", "d": "D"}}"#, "de.json: b.d is not in en.json"),
+            (r#"{"a": "A", "b": {"c": "{x}"}}"#, "de.json: b.c has other placeholders than in en.json"),
+            (r#"{"a": "A", "b": "B"}"#, "de.json: b is one text in en.json and several here, or the other way round"),
+        ] {
+            assert_eq!(code(german).unwrap_err(), error);
+        }
+    }
+}
