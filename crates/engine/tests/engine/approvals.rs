@@ -147,3 +147,24 @@ async fn the_token_and_keys_approve_each_others_payments() {
         statuses(&usher, stream, 2).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_decisions_at_once_one_counts() {
+    let (usher, wallet) = Running::paying_with(limited(Some(0))).await;
+    let stream = pay(&usher, 0).await;
+    let mut decisions = tokio::task::JoinSet::new();
+    for n in 0..60 {
+        let engine = Arc::clone(&usher.engine);
+        decisions.spawn(async move {
+            let decision = if n % 10 == 3 { Decision::Decline } else { Decision::Approve };
+            let decided = engine.payments().decide(stream, decision, Approver::Client(Some(Origin(100 + n)))).await;
+            decided.map(|()| decision)
+        });
+    }
+    let (counted, refused): (Vec<_>, Vec<_>) = decisions.join_all().await.into_iter().partition(Result::is_ok);
+    assert!(refused.iter().all(|refused| matches!(refused, Err(DecideError::NotFound))), "{refused:?}");
+    let [Ok(decision)] = &counted[..] else { panic!("{counted:?}") };
+    let is_approved = *decision == Decision::Approve;
+    assert_eq!(statuses(&usher, stream, 2).await[1], if is_approved { "paid" } else { "error" });
+    assert_eq!(wallet.sent().len(), usize::from(is_approved));
+}
