@@ -37,6 +37,17 @@ impl Fixture {
         Self::nothing().variable("AUTH__AUTH_TOKEN", TOKEN).variable("NOSTR__PRIVATE_KEY", KEY)
     }
 
+    /// The private key, in the environment.
+    fn with_key() -> Self {
+        Self::nothing().variable("NOSTR__PRIVATE_KEY", KEY)
+    }
+
+    /// With this in the place of what the variable was.
+    fn replaced(mut self, suffix: &str, value: &str) -> Self {
+        self.variables.retain(|(name, _)| *name != format!("SERVICE__{suffix}"));
+        self.variable(suffix, value)
+    }
+
     fn variable(mut self, suffix: &str, value: &str) -> Self {
         self.variables.push((format!("SERVICE__{suffix}"), value.to_owned()));
         self

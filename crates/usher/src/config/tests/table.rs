@@ -1,33 +1,7 @@
-//! The table of keys against the specification, and the reference against the table.
+//! The committed reference against the table of keys.
 
 use super::Fixture;
 use crate::config::{keys, reference};
-
-#[test]
-fn every_key_of_the_specification_is_there() {
-    for (name, suffix) in [
-        ("info.listen_port", "INFO__LISTEN_PORT"),
-        ("auth.auth_token", "AUTH__AUTH_TOKEN"),
-        ("nostr.private_key", "NOSTR__PRIVATE_KEY"),
-        ("nostr.relays", "NOSTR__RELAYS"),
-        ("nostr.subkey_proof", "NOSTR__SUBKEY_PROOF"),
-        ("database.path", "DATABASE__PATH"),
-        ("wallet.ln_backend", "WALLET__LN_BACKEND"),
-        ("wallet.nwc.url", "WALLET__NWC__URL"),
-        ("wallet.embedded.api_key", "WALLET__EMBEDDED__API_KEY"),
-        ("wallet.embedded.mnemonic", "WALLET__EMBEDDED__MNEMONIC"),
-        ("webhook.url", "WEBHOOK__URL"),
-        ("webhook.secret", "WEBHOOK__SECRET"),
-        ("profile.name", "PROFILE__NAME"),
-        ("profile.display_name", "PROFILE__DISPLAY_NAME"),
-        ("profile.picture", "PROFILE__PICTURE"),
-        ("profile.nip05", "PROFILE__NIP05"),
-    ] {
-        let key = keys::find(name).unwrap_or_else(|| panic!("{name} is not in the table"));
-        assert_eq!(key.variable(), format!("SERVICE__{suffix}"));
-        assert_eq!(key.required, matches!(name, "auth.auth_token" | "nostr.private_key"), "{name}");
-    }
-}
 
 #[test]
 fn the_committed_reference_is_the_current_one() {
