@@ -4,8 +4,8 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,12 @@ pub(crate) const PUBLIC_KEY: &str = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c114
 /// How long a test waits for anything: a busy machine is slow.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(180);
 
+/// The Python that scripts/test sets up from scripts/test-requirements.txt.
+pub(crate) fn python() -> PathBuf {
+    let installed = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/py/bin/python"));
+    std::env::var_os("USHER_TEST_PYTHON").map_or_else(installed, PathBuf::from)
+}
+
 /// The program with a clean environment.
 pub(crate) fn usher() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_usher"));
@@ -33,17 +39,21 @@ pub(crate) fn usher() -> Command {
     command
 }
 
+/// The program on a folder, on any port, with its log as JSON.
+pub(crate) fn on(data_dir: &Path) -> Command {
+    let mut command = usher();
+    command.arg("--data-dir").arg(data_dir);
+    command.env("SERVICE__INFO__LISTEN_PORT", "0").env("SERVICE__LOG__FORMAT", "json");
+    command
+}
+
 /// The program with the required configuration.
 pub(crate) fn configured(data_dir: &Path) -> Command {
-    let mut command = usher();
+    let mut command = on(data_dir);
     command
-        .arg("--data-dir")
-        .arg(data_dir)
         .env("SERVICE__AUTH__AUTH_TOKEN", TOKEN)
         .env("SERVICE__NOSTR__PRIVATE_KEY", KEY)
-        .env("SERVICE__NOSTR__RELAYS", "ws://127.0.0.1:9,ws://127.0.0.1:10")
-        .env("SERVICE__INFO__LISTEN_PORT", "0")
-        .env("SERVICE__LOG__FORMAT", "json");
+        .env("SERVICE__NOSTR__RELAYS", "ws://127.0.0.1:9,ws://127.0.0.1:10");
     command
 }
 
@@ -116,11 +126,6 @@ impl Running {
         }
     }
 
-    /// Closes our end of its standard output and error: its next writes fail.
-    pub(crate) fn ignore(&mut self) {
-        self.lines = channel().1;
-    }
-
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         rustix::process::kill_process(self.pid(), signal).unwrap();
@@ -131,22 +136,19 @@ impl Running {
         rustix::process::Pid::from_child(&self.child)
     }
 
-    /// Its standard input, if it is piped.
-    pub(crate) fn stdin(&mut self) -> ChildStdin {
-        self.child.stdin.take().unwrap()
+    /// Asks it to stop, which it must do well; its whole output.
+    pub(crate) fn stop(self) -> String {
+        self.signal(Signal::TERM);
+        let (code, said) = self.end();
+        assert_eq!(code, Some(0), "{said}");
+        said
     }
 
     /// Waits for its end; returns the exit code and the whole output.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
-        let deadline = Instant::now() + TIMEOUT;
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                self.said.extend(self.lines.iter().flat_map(|line| [line, "\n".to_owned()]));
-                return (status.code(), std::mem::take(&mut self.said));
-            }
-            assert!(Instant::now() < deadline, "does not end; it said:\n{}", self.said);
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let status = until("end", || self.child.try_wait().unwrap());
+        self.said.extend(self.lines.iter().flat_map(|line| [line, "\n".to_owned()]));
+        (status.code(), std::mem::take(&mut self.said))
     }
 }
 
@@ -155,6 +157,18 @@ impl Drop for Running {
         // Errors mean that it has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Looks again and again until there is a value.
+pub(crate) fn until<T>(what: &str, mut value: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + TIMEOUT;
+    loop {
+        if let Some(value) = value() {
+            return value;
+        }
+        assert!(Instant::now() < deadline, "no {what}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -10,8 +10,8 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use crate::common::{KEY, Running, Signal, TOKEN, run_with_input, stderr, usher};
-use crate::upgrade::{databases, request};
+use crate::common::{KEY, Running, TOKEN, run_with_input, stderr, usher};
+use crate::upgrade::{databases, request, shows_streams};
 
 /// A service's folder, a secret outside of it, and a place for backups.
 struct Installation {
@@ -87,10 +87,8 @@ impl Installation {
     }
 }
 
-const PASSPHRASE: [&str; 2] = ["--passphrase-file", "passphrase"];
-
 fn with_passphrase<'a>(command: &'a str, file: &'a str) -> [&'a str; 4] {
-    [command, file, PASSPHRASE[0], PASSPHRASE[1]]
+    [command, file, "--passphrase-file", "passphrase"]
 }
 
 #[test]
@@ -126,40 +124,30 @@ fn a_running_service_is_backed_up_and_restored() {
     assert!(!left.iter().any(|name| name.starts_with(".usher-backup")), "{left:?}");
     // It goes on.
     begin();
-    running.signal(Signal::TERM);
-    assert_eq!(running.end().0, Some(0));
+    running.stop();
 
     let sha256 = hex::encode(Sha256::digest(fs::read(installation.path("backups/one")).unwrap()));
     assert!(said.contains(&format!("SHA-256 {sha256}")), "{said}");
-    let other = "0".repeat(64);
-    let refused = [&with_passphrase("restore", "backups/one")[..], &["--sha256", &other]].concat();
-    assert!(installation.fails(78, "new/restored", &refused).contains(&format!("is {sha256}, not that of --sha256")));
+    let (restore, other) = (with_passphrase("restore", "backups/one"), "0".repeat(64));
+    let refused = installation.fails(78, "new/restored", &[&restore[..], &["--sha256", &other]].concat());
+    assert!(refused.contains(&format!("is {sha256}, not that of --sha256")), "{refused}");
     assert!(installation.names("new/restored").is_empty());
-    let checked = [&with_passphrase("restore", "backups/one")[..], &["--sha256", &sha256]].concat();
-    installation.succeeds("new/restored", &checked);
+    installation.succeeds("new/restored", &[&restore[..], &["--sha256", &sha256]].concat());
     assert_eq!(installation.names("new/restored"), ["config.toml", "keys", "restored", "usher.db"]);
     let read = |name: &str| fs::read_to_string(installation.path(&format!("new/restored/{name}"))).unwrap();
     assert_eq!((read("keys/nostr.key"), read("restored/outside/api.token")), (format!("{KEY}\n"), TOKEN.to_owned()));
-    let mode = |name: &str| {
-        fs::metadata(installation.path(&format!("new/restored{name}"))).unwrap().permissions().mode() & 0o777
-    };
     for (name, expected) in [("", 0o700), ("/keys", 0o700), ("/keys/nostr.key", 0o600), ("/usher.db", 0o600)] {
-        assert_eq!(mode(name), expected, "{name}");
+        let metadata = fs::metadata(installation.path(&format!("new/restored{name}"))).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, expected, "{name}");
     }
 
     let (running, address) = Running::serve(installation.usher("new/restored"));
     for stream in &before {
         request(&address, "GET", &format!("/events/{stream}?after=0"), "");
     }
-    for (stream, events) in expected["streams"].as_object().unwrap() {
-        let shown = request(&address, "GET", &format!("/events/{stream}?after=0"), "");
-        let (events, shown) = (events.as_array().unwrap(), shown["events"].as_array().unwrap());
-        assert_eq!(shown[..events.len()], events[..], "{stream}");
-    }
-    assert_eq!(request(&address, "GET", "/cashu/balances", ""), expected["balances"]);
+    shows_streams(&address, &expected);
     assert!(!request(&address, "GET", "/subscriptions", "")["subscriptions"].as_array().unwrap().is_empty());
-    running.signal(Signal::TERM);
-    assert_eq!(running.end().0, Some(0));
+    running.stop();
 }
 
 /// Whoever knows a recipient can encrypt anything to it.
@@ -244,8 +232,7 @@ fn what_cannot_be_restored_leaves_no_folder_behind() {
     set_version(1);
     installation.succeeds("data", &["backup", "older", "--unencrypted"]);
     // The same number of bytes, so that it stays a tar file: a space of the line's indentation makes room for the digits.
-    let mut newer = fs::read(installation.path("older")).unwrap();
-    let old = b"\"schema_version\": 1";
+    let (mut newer, old) = (fs::read(installation.path("older")).unwrap(), b"\"schema_version\": 1");
     let place = newer.windows(old.len()).position(|part| part == old).unwrap();
     newer.splice(place..place + old.len(), *b"\"schema_version\":99");
     fs::write(installation.path("newer"), newer).unwrap();

@@ -1,11 +1,11 @@
-//! `usher dev`: its folder, the local network, and the mint beside it. The commands of its tour are those of the documents
+//! `usher dev`: its folder and the local network. The commands of its tour are those of the documents
 //! (`docs`).
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{self, Running, Signal, stderr, stdout, usher};
+use crate::common::{self, Running, stderr, stdout, usher};
 
 /// `usher dev` on free ports, so that tests run beside each other and beside a real one.
 fn dev(folder: &Path) -> Command {
@@ -27,15 +27,14 @@ fn start(command: Command) -> (Running, String) {
     (running, banner)
 }
 
+fn curl(arguments: &[&str]) -> String {
+    stdout(&Command::new("curl").arg("-s").args(arguments).output().unwrap())
+}
+
 /// The value behind a name in the banner.
 fn field<'a>(banner: &'a str, name: &str) -> &'a str {
     let line = banner.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
     line.trim_start().strip_prefix(name).unwrap().trim()
-}
-
-fn stop(running: Running) {
-    running.signal(Signal::TERM);
-    assert_eq!(running.end().0, Some(0));
 }
 
 #[test]
@@ -57,7 +56,7 @@ fn a_folder_is_private_keeps_its_data_and_is_one_instances() {
         assert_eq!(second.status.code(), Some(1), "{}", stderr(&second));
         assert!(read() == before, "the files of the first instance are unchanged");
     }
-    stop(running);
+    running.stop();
 
     let mut folders = vec![folder.path().to_owned()];
     while let Some(folder) = folders.pop() {
@@ -69,7 +68,7 @@ fn a_folder_is_private_keeps_its_data_and_is_one_instances() {
     }
     let (running, banner) = start(dev(folder.path()));
     assert_eq!(["token", "user"].map(|name| field(&banner, name).to_owned()), kept);
-    stop(running);
+    running.stop();
 }
 
 #[test]
@@ -98,10 +97,7 @@ fn with_lan_phones_reach_pages_and_relay_and_nothing_else() {
     assert!(field(&banner, "relay").starts_with("ws://127.0.0.2:"), "{banner}");
     assert!(field(&banner, "wallet").contains("relays=ws%3A%2F%2F127.0.0.2%3A"), "{banner}");
     let token = format!("Authorization: Bearer {}", field(&banner, "token"));
-    let status = |url: &str| {
-        let arguments = ["-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", &token, url];
-        stdout(&Command::new("curl").args(arguments).output().unwrap())
-    };
+    let status = |url: &str| curl(&["-o", "/dev/null", "-w", "%{http_code}", "-H", &token, url]);
     for name in ["login page", "payment", "age check"] {
         let page = field(&banner, name);
         assert!(page.starts_with("http://127.0.0.2:") && status(page) == "200", "{banner}");
@@ -111,31 +107,5 @@ fn with_lan_phones_reach_pages_and_relay_and_nothing_else() {
     assert_eq!(status(&format!("{base}/version")), "200");
     assert_eq!(status(&format!("{at_pages}/version")), "404");
     assert_eq!(status(&format!("{}/version", base.replace("127.0.0.1", "127.0.0.2"))), "000", "nobody listens there");
-    stop(running);
-}
-
-#[test]
-fn a_mint_runs_beside_it_stays_the_same_mint_and_ends_with_it() {
-    let program = Path::new(env!("CARGO_BIN_EXE_usher")).with_file_name("usher-mint");
-    assert!(program.exists(), "cargo build -p usher-mint builds the mint of this test");
-    let folder = tempfile::tempdir().unwrap();
-    let once = |signal| {
-        let (running, _) = start(dev(folder.path()));
-        let mut env = usher();
-        let env = env.args(["--data-dir"]).arg(folder.path()).args(["dev", "env"]).output().unwrap();
-        let mint = stdout(&env).lines().find_map(|line| Some(line.strip_prefix("export MINT=")?.to_owned())).unwrap();
-        let mint = mint.trim_matches('\'').to_owned();
-        let info = || stdout(&Command::new("curl").args(["-s", &format!("{mint}/v1/info")]).output().unwrap());
-        let info_of: serde_json::Value = serde_json::from_str(&info()).unwrap();
-        running.signal(signal);
-        running.end();
-        // Even if it had no time to ask for that.
-        let deadline = std::time::Instant::now() + common::TIMEOUT;
-        while !info().is_empty() {
-            assert!(std::time::Instant::now() < deadline, "the mint still runs after {signal:?}");
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-        (mint, info_of["pubkey"].as_str().unwrap().to_owned())
-    };
-    assert_eq!(once(Signal::KILL), once(Signal::TERM));
+    running.stop();
 }

@@ -3,10 +3,10 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Running, Signal, TOKEN, configured, stderr, stdout};
+use crate::common::{Running, TOKEN, configured, stderr, stdout};
 
 /// Every command that asks the running service with the token.
 const COMMANDS: [&[&str]; 9] = [
@@ -24,6 +24,12 @@ const COMMANDS: [&[&str]; 9] = [
 fn command(folder: &Path, port: u16, arguments: &[&str]) -> Output {
     let mut command = configured(folder);
     command.env("SERVICE__INFO__LISTEN_PORT", port.to_string()).args(arguments).output().unwrap()
+}
+
+fn listen(folder: &Path, arguments: &[&str]) -> Running {
+    let mut command = configured(folder);
+    command.arg("listen").args(arguments);
+    Running::start(command)
 }
 
 /// A program that has taken a port, and what it was sent. It answers each connection by `answer`.
@@ -83,18 +89,13 @@ fn no_program_gets_the_token_that_does_not_prove_that_it_is_the_instance() {
             }
             let _ = std::fs::remove_file(&written);
         }
-        let mut listening = Running::start({
-            let mut command: Command = configured(folder.path());
-            command.args(["listen", "--base", &format!("http://{other}")]);
-            command
-        });
+        let mut listening = listen(folder.path(), &["--base", &format!("http://{other}")]);
         listening.wait_for("it got no token");
         drop(listening);
         let said = String::from_utf8_lossy(&said.lock().unwrap()).into_owned();
         assert!(said.contains("/health") && !said.contains(TOKEN), "{said}");
     }
-    running.signal(Signal::TERM);
-    assert_eq!(running.end().0, Some(0));
+    running.stop();
 }
 
 #[test]
@@ -112,14 +113,9 @@ fn commands_find_the_service_on_any_port_or_say_that_none_runs() {
         assert!(listed.status.success() && stdout(&listed).contains("auth.auth_token"), "{}", stderr(&listed));
         assert_eq!(stdout(&command(folder.path(), port, &["health"])), "healthy\n");
     }
-    let mut listening = Running::start({
-        let mut command = configured(folder.path());
-        command.arg("listen");
-        command
-    });
+    let mut listening = listen(folder.path(), &[]);
     listening.wait_for(&format!("listening to http://{address}"));
-    running.signal(Signal::TERM);
-    assert_eq!(running.end().0, Some(0));
+    running.stop();
     listening.wait_for(&expected);
     drop(listening);
     assert!(!folder.path().join("instance.address").exists());

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hmac::{Hmac, Mac as _};
 
-use crate::common::{KEY, Running, Signal, TOKEN, exchange, usher};
+use crate::common::{KEY, Running, Signal, TOKEN, exchange, on};
 
 const NEW_TOKEN: &str = "0b8c8cf2f2e64fbd576d1f3bfa0fd44b";
 
@@ -17,18 +17,12 @@ const NEW_TOKEN: &str = "0b8c8cf2f2e64fbd576d1f3bfa0fd44b";
 fn service(folder: &Path, more: &str) -> Command {
     write(folder, "token", TOKEN);
     configure(folder, more);
-    let mut command = usher();
-    command.arg("--data-dir").arg(folder).env("SERVICE__INFO__LISTEN_PORT", "0").env("SERVICE__LOG__FORMAT", "json");
-    command
+    on(folder)
 }
 
 fn configure(folder: &Path, more: &str) {
-    let text = format!(
-        "[auth]\nauth_token_file = 'token'\n{}\n[nostr]\nprivate_key = '{KEY}'\nrelays = ['ws://127.0.0.1:9', \
-         'ws://127.0.0.1:10']\n",
-        more
-    );
-    write(folder, "config.toml", &text);
+    let rest = format!("[nostr]\nprivate_key = '{KEY}'\nrelays = ['ws://127.0.0.1:9', 'ws://127.0.0.1:10']\n");
+    write(folder, "config.toml", &format!("[auth]\nauth_token_file = 'token'\n{more}\n{rest}"));
 }
 
 fn write(folder: &Path, name: &str, text: &str) {
@@ -63,9 +57,7 @@ fn a_token_is_rotated_without_a_restart() {
     running.wait_for("the configuration is reloaded");
     assert!(!admits(TOKEN) && admits(NEW_TOKEN));
 
-    running.signal(Signal::TERM);
-    let (code, said) = running.end();
-    assert_eq!(code, Some(0), "{said}");
+    let said = running.stop();
     assert!(!said.contains(TOKEN) && !said.contains(NEW_TOKEN), "{said}");
 }
 
@@ -97,36 +89,25 @@ fn a_wrong_configuration_changes_nothing_and_is_said() {
         assert!(line.contains("auth.challenge_ttl_seconds") && !line.contains("auth_token"), "{line}");
     }
     assert!(!admits(TOKEN) && admits(NEW_TOKEN));
-    running.signal(Signal::TERM);
-    let (code, said) = running.end();
-    assert_eq!(code, Some(0), "{said}");
+    let said = running.stop();
     assert!(!said.contains("DEBUG") && !said.contains(TOKEN) && !said.contains(NEW_TOKEN), "{said}");
 }
 
 #[test]
 fn a_weak_token_is_not_taken_where_others_reach_the_service() {
     let folder = tempfile::tempdir().unwrap();
-    let mut command = service(folder.path(), "");
-    write(folder.path(), "config.toml", &text_with("listen_address = '0.0.0.0'\n"));
-    command.env_remove("SERVICE__INFO__LISTEN_PORT");
+    let command = service(folder.path(), "");
+    configure(folder.path(), "[info]\nlisten_address = '0.0.0.0'");
     let (mut running, address) = Running::serve(command);
     let address = address.replace("0.0.0.0", "127.0.0.1");
     // The configuration says loopback now, and the service still listens to everybody.
     write(folder.path(), "token", "changeme");
-    write(folder.path(), "config.toml", &text_with("listen_address = '127.0.0.1'\n"));
+    configure(folder.path(), "[info]\nlisten_address = '127.0.0.1'");
     running.signal(Signal::HUP);
     running.wait_for("is a placeholder that anybody can guess, and other machines can reach 0.0.0.0:");
     assert_eq!(status(&address, TOKEN, "GET /version"), 200);
     assert_eq!(status(&address, "changeme", "GET /version"), 401);
-    running.signal(Signal::TERM);
-    assert_eq!(running.end().0, Some(0));
-}
-
-fn text_with(info: &str) -> String {
-    format!(
-        "[info]\nlisten_port = 0\n{info}[auth]\nauth_token_file = 'token'\n[nostr]\nprivate_key = '{KEY}'\nrelays = \
-         ['ws://127.0.0.1:9', 'ws://127.0.0.1:10']\n"
-    )
+    running.stop();
 }
 
 #[test]
@@ -160,9 +141,7 @@ fn webhooks_are_signed_with_the_new_secret() {
         (&connection).write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
         let mut mac = Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes()).unwrap();
         mac.update(&body);
-        let expected = mac.finalize().into_bytes();
-        let expected: String = expected.iter().map(|byte| format!("{byte:02x}")).collect();
-        (signature.unwrap() == expected, standard)
+        (signature.unwrap() == hex::encode(mac.finalize().into_bytes()), standard)
     };
     assert_eq!(posted_with("first secret"), (true, 1));
     let new = format!("whsec_{}", BASE64.encode([7; 32]));
@@ -170,9 +149,7 @@ fn webhooks_are_signed_with_the_new_secret() {
     running.signal(Signal::HUP);
     running.wait_for("webhook.previous_secret");
     assert_eq!(posted_with(&new), (true, 2), "during the rotation both verify");
-    running.signal(Signal::TERM);
-    let (code, said) = running.end();
-    assert_eq!(code, Some(0), "{said}");
+    let said = running.stop();
     assert!(!said.contains("first secret") && !said.contains(&new), "{said}");
 }
 
@@ -189,7 +166,5 @@ fn a_file_system_that_does_not_respond_keeps_no_signal_waiting() {
     running.signal(Signal::HUP);
     running.wait_for("is still being read");
     assert_eq!(status(&address, TOKEN, "GET /version"), 200);
-    running.signal(Signal::TERM);
-    let (code, said) = running.end();
-    assert_eq!(code, Some(0), "{said}");
+    running.stop();
 }

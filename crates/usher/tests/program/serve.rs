@@ -10,11 +10,6 @@ fn is_alive(address: &str) -> bool {
     exchange(address, TOKEN, "GET /health", "").ends_with("\r\n\r\nOK")
 }
 
-/// Starts a handshake, which is logged; the response.
-fn start(address: &str) -> String {
-    exchange(address, TOKEN, "POST /key-handshake", "")
-}
-
 #[test]
 fn it_answers_and_ends_with_0_when_asked_to_stop() {
     for signal in [Signal::TERM, Signal::INT] {
@@ -38,11 +33,8 @@ fn a_second_instance_on_the_same_data_directory_is_refused() {
     assert_eq!(second.status.code(), Some(1));
     assert!(stderr(&second).contains("in use by another process"), "{}", stderr(&second));
     assert!(is_alive(&address));
-    first.signal(Signal::TERM);
-    assert_eq!(first.end().0, Some(0));
-    let (third, _) = Running::serve(configured(folder.path()));
-    third.signal(Signal::TERM);
-    assert_eq!(third.end().0, Some(0));
+    first.stop();
+    Running::serve(configured(folder.path())).0.stop();
 }
 
 #[test]
@@ -63,13 +55,11 @@ fn when_the_thread_that_writes_is_lost_it_ends_to_be_started_anew() {
     });
     running.wait_for("a task panicked");
     let (code, said) = running.end();
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("a part of the service failed"), "{said}");
+    assert!(code == Some(1) && said.contains("a part of the service failed"), "{said}");
     probing.join().unwrap();
     let (again, address) = Running::serve(configured(folder.path()));
     assert!(is_alive(&address));
-    again.signal(Signal::TERM);
-    assert_eq!(again.end().0, Some(0));
+    again.stop();
 }
 
 /// `LimitFSIZE=`, `ulimit -f`: the system's way to say it is a signal that ends a program which does not expect it.
@@ -80,71 +70,42 @@ fn a_limit_on_the_size_of_files_is_as_a_full_disk() {
 
     let folder = tempfile::tempdir().unwrap();
     let (running, address) = Running::serve(configured(folder.path()));
-    let allow = |bytes| {
+    let start_at = |bytes| {
         prlimit(Some(running.pid()), Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
+        exchange(&address, TOKEN, "POST /key-handshake", "")
     };
-    assert!(start(&address).starts_with("HTTP/1.1 200"));
-    allow(Some(1024));
-    let refused = start(&address);
+    assert!(start_at(None).starts_with("HTTP/1.1 200"));
+    let refused = start_at(Some(1024));
     assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("storage_unavailable"), "{refused}");
     assert!(is_alive(&address));
-    allow(None);
-    assert!(start(&address).starts_with("HTTP/1.1 200"));
-    running.signal(Signal::TERM);
-    let (code, said) = running.end();
-    assert_eq!(code, Some(0), "{said}");
+    assert!(start_at(None).starts_with("HTTP/1.1 200"));
+    running.stop();
 }
 
 #[test]
-fn that_nobody_takes_its_log_is_no_reason_to_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let (mut running, address) = Running::serve(configured(folder.path()));
-    running.ignore();
-    for _ in 0..20 {
-        assert!(start(&address).starts_with("HTTP/1.1 200"));
+fn a_call_that_does_not_end_is_cut_after_the_grace_or_at_a_second_signal() {
+    for signals in [1, 2] {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut running, address) = Running::serve(configured(folder.path()));
+        // Its body never comes; `100 Continue` says that the service waits for it.
+        let mut connection = TcpStream::connect(&address).unwrap();
+        connection.set_read_timeout(Some(TIMEOUT)).unwrap();
+        let head = format!("POST /key-handshake HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n");
+        let rest = "content-type: application/json\r\ncontent-length: 100\r\nexpect: 100-continue\r\n\r\n";
+        write!(connection, "{head}{rest}").unwrap();
+        let mut line = [0; 12];
+        connection.read_exact(&mut line).unwrap();
+        assert_eq!(&line, b"HTTP/1.1 100");
+
+        running.signal(Signal::TERM);
+        if signals == 2 {
+            running.wait_for("\"stopping\"");
+            running.signal(Signal::TERM);
+        }
+        let (code, said) = running.end();
+        assert_eq!(code, Some(signals - 1), "{said}");
+        assert_eq!(said.contains("while stopping; aborted"), signals == 2, "{said}");
     }
-    running.signal(Signal::TERM);
-    assert_eq!(running.end().0, Some(0));
-}
-
-#[test]
-fn a_call_that_does_not_end_is_cut_after_the_grace() {
-    let folder = tempfile::tempdir().unwrap();
-    let (running, address) = Running::serve(configured(folder.path()));
-    let _hanging = half_a_call(&address);
-    running.signal(Signal::TERM);
-    let (code, said) = running.end();
-    assert_eq!(code, Some(0), "{said}");
-}
-
-#[test]
-fn a_second_signal_does_not_wait() {
-    let folder = tempfile::tempdir().unwrap();
-    let (mut running, address) = Running::serve(configured(folder.path()));
-    let _hanging = half_a_call(&address);
-    running.signal(Signal::TERM);
-    running.wait_for("\"stopping\"");
-    running.signal(Signal::TERM);
-    let (code, said) = running.end();
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("while stopping; aborted"), "{said}");
-}
-
-/// A call whose body never comes; the service has its head when this returns.
-fn half_a_call(address: &str) -> TcpStream {
-    let mut connection = TcpStream::connect(address).unwrap();
-    connection.set_read_timeout(Some(TIMEOUT)).unwrap();
-    write!(
-        connection,
-        "POST /key-handshake HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n\
-         content-type: application/json\r\ncontent-length: 100\r\nexpect: 100-continue\r\n\r\n"
-    )
-    .unwrap();
-    // `100 Continue` says that the service waits for the body now.
-    let mut line = [0; 12];
-    connection.read_exact(&mut line).unwrap();
-    assert_eq!(&line, b"HTTP/1.1 100");
-    connection
 }
 
 #[test]
@@ -163,7 +124,6 @@ fn the_service_manager_is_told() {
     command.env("NOTIFY_SOCKET", &path);
     let (running, _) = Running::serve(command);
     assert_eq!(told(), "READY=1");
-    running.signal(Signal::TERM);
+    running.stop();
     assert_eq!(told(), "STOPPING=1");
-    assert_eq!(running.end().0, Some(0));
 }

@@ -18,15 +18,13 @@
 //!
 //! Links between documents lead somewhere, and the source files that they name exist.
 
-mod code_blocks;
-mod fixture;
 mod links;
-mod runnable_examples;
+mod script;
 mod shell;
 
 use std::path::{Path, PathBuf};
 
-use runnable_examples::Script;
+use script::{Example, Script};
 
 /// Commands that are left out, and why.
 const NOT_RUN: [(&str, &str); 4] = [
@@ -61,48 +59,38 @@ fn documents() -> Vec<PathBuf> {
 
 #[test]
 fn every_shell_example_works() {
-    let mut examples = 0;
-    let mut failures = Vec::new();
     let mut scripts = Vec::new();
     let mut tour = Script { name: "the pages that share an instance".to_owned(), examples: Vec::new() };
     for path in documents() {
         let name = path.strip_prefix(repository()).unwrap().display().to_string();
         let text = std::fs::read_to_string(&path).expect("a document");
         let script = Script::read(&name, &text, &NOT_RUN);
-        examples += script.len();
-        if script.examples.iter().any(runnable_examples::Example::starts_the_instance) {
+        if script.examples.iter().any(Example::starts_the_instance) {
             tour.append(script);
         } else {
             scripts.push(script);
         }
     }
     scripts.push(tour);
-    std::thread::scope(|scope| {
+    let failures: Vec<String> = std::thread::scope(|scope| {
         let running: Vec<_> = scripts.iter().map(|script| scope.spawn(|| shell::run(script))).collect();
-        for outcome in running {
-            failures.extend(outcome.join().expect("a shell").err());
-        }
+        running.into_iter().filter_map(|outcome| outcome.join().expect("a shell").err()).collect()
     });
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
-    assert!(examples > 0, "there are no examples");
 }
 
 #[test]
 fn links_and_paths_exist() {
     let root = repository();
     let inside = |folder: &str| {
-        let entries = std::fs::read_dir(root.join(folder)).expect("a folder");
-        let paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
-        paths
+        std::fs::read_dir(root.join(folder)).expect("a folder").map(|entry| entry.expect("an entry").path())
     };
     let mut documents = documents();
     documents.extend(["SECURITY.md", "CHANGELOG.md", "fuzz/README.md"].map(|name| root.join(name)));
     documents.extend(inside("docs/adr"));
-    documents.extend(inside("crates").into_iter().map(|path| path.join("README.md")).filter(|path| path.exists()));
-    let faults: Vec<_> = documents
-        .iter()
-        .flat_map(|path| links::faults(&root, path.strip_prefix(&root).expect("a path in the repository")))
-        .collect();
+    documents.extend(inside("crates").map(|path| path.join("README.md")).filter(|path| path.exists()));
+    let within = |path: &'_ PathBuf| path.strip_prefix(&root).expect("a path in the repository").to_owned();
+    let faults: Vec<_> = documents.iter().flat_map(|path| links::faults(&root, &within(path))).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
