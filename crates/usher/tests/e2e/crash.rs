@@ -5,7 +5,6 @@
 //!
 //! `usher_test_tools::soak` sets how often it is killed, and which instants.
 
-mod at_fail_points;
 mod stream_ledger;
 mod under_load;
 
@@ -13,29 +12,11 @@ use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
-use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_test_tools::soak;
-
-use crate::harness::{LONG, TestUsher};
-
-/// How long handshakes and challenges of these tests live, in seconds: nobody answers after it.
-const TTL: u64 = 12;
 
 /// Dice that fall the same way all day.
 pub(crate) fn dice() -> StdRng {
     StdRng::seed_from_u64(soak::day())
-}
-
-async fn service() -> (QuirkyRelay, TestUsher) {
-    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let usher = TestUsher::builder()
-        .relays(&[relay.url()])
-        .set("HANDSHAKE__TTL_SECONDS", TTL)
-        .set("AUTH__CHALLENGE_TTL_SECONDS", TTL)
-        .start()
-        .await;
-    relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
-    (relay, usher)
 }
 
 pub(crate) async fn pause(dice: &mut StdRng, longest: u64) {

@@ -10,7 +10,7 @@ use usher_lightning_network::Network;
 use usher_protocol::message::Preimage;
 
 use self::fixture::{Fixture, bolt11, requested_invoice};
-use crate::harness::{Builder, Event};
+use crate::harness::{Builder, statuses};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_pays_over_a_channel_that_opens_for_it_and_the_service_pays_out() {
@@ -31,7 +31,7 @@ async fn a_user_pays_over_a_channel_that_opens_for_it_and_the_service_pays_out()
     fixture.until_balance().await;
 
     let invoice = fixture.network.payer.invoice(1_000_000, 600).unwrap();
-    let stream = fixture.start("/invoices/pay", &json!({"invoice": invoice.to_string()})).await;
+    let stream = fixture.api().start("/invoices/pay", &json!({"invoice": invoice.to_string()})).await;
     assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"]);
     assert!(fixture.network.payer.is_paid(&invoice));
 
@@ -44,8 +44,4 @@ async fn a_user_pays_over_a_channel_that_opens_for_it_and_the_service_pays_out()
     assert_eq!(fixture.balance().await, before);
     assert_eq!(statuses(&fixture.receive(&user, 2_000_000).await), ["paid"]);
     assert!(!fixture.usher.log().contains("was closed"), "no channel was closed");
-}
-
-fn statuses(events: &[Event]) -> Vec<&str> {
-    events.iter().map(Event::status).collect()
 }

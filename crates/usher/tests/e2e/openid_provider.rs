@@ -6,47 +6,27 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use usher_protocol::{Keys, PublicKey};
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_sandbox::wallet::Policy;
 use usher_test_tools::{Browser, Library, RelyingParty};
 
-use crate::harness::{LONG, TestUsher, wallet_for};
-use crate::instances::balancer::Balancer;
-use crate::instances::until_role;
+use crate::harness::{EXTENSION_BUTTON, TestUsher, has, is_for_everybody, shows};
 
 const SECRET: &str = "app-secret-app-secret-app-secret-app";
-const EXTENSION_BUTTON: &str = "#extension:not([hidden]) button";
 
-/// Where browsers find the service.
-pub(crate) enum Place<'a> {
-    /// On its only port.
-    Own,
-    /// On a port of the pages' own, below a path, which no proxy takes away.
-    PagesPort(u16),
-    /// The same, called `localhost`.
-    Localhost(u16),
-    /// As the only one yet of the instances that share a database, behind this balancer.
-    Instance { database: String, balancer: &'a Balancer },
-}
-
-pub(crate) struct Fixture {
-    pub(crate) usher: TestUsher,
-    pub(crate) app: RelyingParty,
-    pub(crate) browser: Browser,
+struct Fixture {
+    usher: TestUsher,
+    app: RelyingParty,
+    browser: Browser,
     user: PublicKey,
     _relay: EmbeddedRelay,
 }
 
 impl Fixture {
     async fn start(library: Library, client: Value) -> Self {
-        Self::start_at(library, client, Place::Own).await
+        Self::start_at(library, client, None).await
     }
 
-    /// With its pages at `localhost`, where browsers have passkeys.
-    pub(crate) async fn start_for_passkeys() -> Self {
-        Self::start_at(Library::OpenidClient, json!({}), Place::Localhost(usher_loopback_port::free().unwrap())).await
-    }
-
-    pub(crate) async fn start_at(library: Library, client: Value, place: Place<'_>) -> Self {
+    /// On its only port, or with a port of the pages' own, which browsers find at this URL.
+    async fn start_at(library: Library, client: Value, pages: Option<(u16, String)>) -> Self {
         let is_public = client["public"] == true;
         let app =
             RelyingParty::start(library, "app", (!is_public).then_some(SECRET), "openid profile email offline_access");
@@ -61,28 +41,11 @@ impl Fixture {
         let relay = EmbeddedRelay::start().await.unwrap();
         let mut builder = TestUsher::builder().relays(&[relay.url()]).set("OIDC__CLIENTS", json!([entry]));
         builder = builder.set("OIDC__EMAIL_DOMAIN", "users.example");
-        let (usher, issuer) = match place {
-            Place::Own => {
-                let usher = builder.start().await;
-                let issuer = usher.api().base;
-                (usher, issuer)
-            }
-            Place::PagesPort(port) => {
-                let url = format!("http://127.0.0.1:{port}/usher");
-                (builder.set("PAGES__LISTEN_PORT", port).set("PAGES__PUBLIC_URL", &url).start().await, url)
-            }
-            Place::Localhost(port) => {
-                let url = format!("http://localhost:{port}");
-                (builder.set("PAGES__LISTEN_PORT", port).set("PAGES__PUBLIC_URL", &url).start().await, url)
-            }
-            Place::Instance { database, balancer } => {
-                builder = builder.set("DATABASE__URL", database).set("DATABASE__LEASE_SECONDS", 2);
-                let usher = builder.set("PAGES__PUBLIC_URL", balancer.url()).start().await;
-                until_role(&usher.api(), "active").await;
-                balancer.set(&[&usher.api().base]);
-                (usher, balancer.url())
-            }
-        };
+        if let Some((port, url)) = &pages {
+            builder = builder.set("PAGES__LISTEN_PORT", port).set("PAGES__PUBLIC_URL", url);
+        }
+        let usher = builder.start().await;
+        let issuer = pages.map_or_else(|| usher.api().base, |(_, url)| url);
         let keys = Keys::generate();
         let mut browser = Browser::start().await;
         browser.install_extension(&keys.secret_key().to_secret_hex()).await;
@@ -91,54 +54,24 @@ impl Fixture {
         fixture
     }
 
-    pub(crate) async fn open_login(&mut self) {
+    async fn open_login(&mut self) {
         self.browser.open(&format!("{}/login", self.app.address)).await;
     }
 
-    pub(crate) async fn until_extension_is_offered(&mut self) {
-        self.browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
-    }
-
-    pub(crate) async fn click_extension(&mut self) {
-        self.until_extension_is_offered().await;
-        let text = self.browser.evaluate("document.body.innerText").await;
-        assert!(text.as_str().unwrap().contains("Log in to The App"), "{text}");
+    async fn click_extension(&mut self) {
+        self.browser.until(&has(EXTENSION_BUTTON)).await;
+        shows(&mut self.browser, &["Log in to The App"]).await;
         self.browser.click(EXTENSION_BUTTON).await;
     }
 
-    pub(crate) async fn begin_with_passkey(&mut self) {
-        self.open_login().await;
-        let begin = "#with-passkey:not([hidden]) #passkey-begin button.button";
-        // The way with the extension appears above it, and moves it.
-        let both = format!("document.querySelector('#extension:not([hidden])') && document.querySelector('{begin}')");
-        self.browser.until(&format!("({both}) !== null")).await;
-        self.browser.click(begin).await;
-    }
-
-    /// The user, who is new, makes a passkey.
-    pub(crate) async fn make_passkey(&mut self) {
-        for button in [
-            "#passkey-question:not([hidden]) [data-passkey=create]",
-            "#passkey-save:not([hidden]) [data-passkey=go-on]",
-        ] {
-            self.browser.until(&format!("document.querySelector('{button}')?.disabled === false")).await;
-            self.browser.click(button).await;
-        }
-    }
-
-    pub(crate) async fn until_asked(&mut self) {
-        self.browser.until("document.querySelector('button[value=allow]') !== null").await;
-    }
-
     /// On the page that asks: the user agrees.
-    pub(crate) async fn agree(&mut self) {
-        self.until_asked().await;
-        assert_eq!(self.browser.accessibility_faults().await, [] as [&str; 0]);
-        assert_eq!(self.browser.overflow().await, json!(0));
+    async fn agree(&mut self) {
+        self.browser.until(&has("button[value=allow]")).await;
+        is_for_everybody(&mut self.browser).await;
         self.browser.click("button[value=allow]").await;
     }
 
-    pub(crate) async fn done(&mut self) -> Value {
+    async fn done(&mut self) -> Value {
         self.browser.until("document.querySelector('#done, #failed') !== null").await;
         let result = self.app.result();
         assert!(result["error"].is_null(), "{result}");
@@ -151,15 +84,8 @@ impl Fixture {
         result
     }
 
-    /// What a command of the program prints.
-    pub(crate) fn command(&self, arguments: &[&str]) -> String {
-        let output = self.usher.command(arguments).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-
     /// A login from the beginning to the end; its result.
-    pub(crate) async fn login(&mut self) -> Value {
+    async fn login(&mut self) -> Value {
         self.open_login().await;
         self.click_extension().await;
         self.agree().await;
@@ -239,29 +165,11 @@ async fn public_app_logs_a_user_in_and_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn user_with_a_wallet_logs_in_across_crashes() {
-    let mut fixture = Fixture::start(Library::OpenidClient, json!({})).await;
-    let wallet = wallet_for(Policy::silent()).await;
-    fixture.user = wallet.main_key();
-    fixture.open_login().await;
-    fixture.browser.until("document.querySelector('.qr') !== null").await;
-    fixture.usher.restart().await;
-    let url = fixture.browser.evaluate("document.querySelector('a.button').href").await;
-    wallet.open(&url.as_str().unwrap().parse().unwrap(), LONG).await.unwrap();
-    let request = wallet.next_request(LONG).await.expect("the challenge comes by itself");
-    fixture.usher.restart().await;
-    wallet.approve(&request).unwrap();
-    fixture.browser.until("document.querySelector('button[value=allow]') !== null").await;
-    fixture.usher.restart().await;
-    fixture.agree().await;
-    let result = fixture.done().await;
-    assert_eq!(result["claims"]["amr"], json!(["wallet"]));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn provider_is_where_the_pages_are() {
     let port = usher_loopback_port::free().unwrap();
-    let mut fixture = Fixture::start_at(Library::OpenidClient, json!({}), Place::PagesPort(port)).await;
+    // Below a path, which no proxy takes away.
+    let pages = Some((port, format!("http://127.0.0.1:{port}/usher")));
+    let mut fixture = Fixture::start_at(Library::OpenidClient, json!({}), pages).await;
     fixture.login().await;
     fixture.browser.open(&format!("{}/login?response_mode=form_post", fixture.app.address)).await;
     fixture.done().await;
@@ -278,19 +186,4 @@ async fn provider_is_where_the_pages_are() {
         assert_eq!(status(format!("http://127.0.0.1:{port}{path}")).await, 404, "{path}");
         assert_eq!(status(format!("{}{path}", api.base)).await, 200, "{path}");
     }
-}
-
-/// Without clients there is no provider, and nothing of it is reachable.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_clients_there_is_no_provider() {
-    let relay = EmbeddedRelay::start().await.unwrap();
-    let usher = TestUsher::builder().relays(&[relay.url()]).start().await;
-    let api = usher.api();
-    for path in ["/oauth/authorize", "/oauth/jwks", "/.well-known/openid-configuration"] {
-        let response = api.http.get(format!("{}{path}", api.base)).bearer_auth(&api.token).send().await.unwrap();
-        assert_eq!(response.status(), 404, "{path}");
-    }
-    let output = usher.command(&["oidc", "keys"]).output().unwrap();
-    assert!(!output.status.success());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("oidc.clients"), "{output:?}");
 }

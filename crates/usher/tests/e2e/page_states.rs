@@ -18,7 +18,7 @@ use usher_sandbox::wallet::{Policy, Wallet};
 use usher_test_tools::{Browser, TcpServer};
 
 use self::look::Look;
-use crate::harness::{Api, LONG, TestUsher, wallet_for};
+use crate::harness::{Api, LONG, TestUsher, has, is_for_everybody, until, wallet_for};
 
 /// What a page may weigh with its script, in bytes.
 const MAX_BYTES: u64 = 60_000;
@@ -44,22 +44,14 @@ impl Fixture {
         let shop = network.open_account("shop", 1_000_000);
         let wallet = FaultyNwcService::start(&shop, &[relay.url()]).await;
         wallet.ready(LONG).await.expect("the wallet listens");
-        let app = TcpServer::start(async |mut stream| {
-            let mut request = [0; 4096];
-            if stream.read(&mut request).await.is_ok_and(|read| read > 0) {
-                let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n").await;
-            }
-        });
-        let app = app.await;
+        let app = server(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n".to_vec()).await;
         let client = json!([{
             "id": "shop", "name": "Corner Shop", "redirect_uris": [format!("http://{}/callback", app.address())],
             "public": true,
         }]);
         let usher = TestUsher::builder()
             .relays(&[relay.url()])
-            .set("WALLET__LN_BACKEND", "nwc")
-            .set("WALLET__NETWORK", "regtest")
-            .set("WALLET__NWC__URL", wallet.url())
+            .nwc(wallet.url())
             .set("PROFILE__DISPLAY_NAME", "Bar Seven")
             .set("PAGES__HELP_URL", "https://bar-seven.example/help")
             .set("PAGES__RETURN_URLS", "http://127.0.0.1:9/app")
@@ -85,6 +77,19 @@ impl Fixture {
         });
         self.post("/payments/single", &body).await
     }
+}
+
+/// Responds to every request with these bytes.
+async fn server(response: Vec<u8>) -> TcpServer {
+    TcpServer::start(move |mut stream| {
+        let response = response.clone();
+        async move {
+            if stream.read(&mut [0; 4096]).await.is_ok_and(|read| read > 0) {
+                let _ = stream.write_all(&response).await;
+            }
+        }
+    })
+    .await
 }
 
 struct Started {
@@ -115,91 +120,75 @@ async fn scan(browser: &mut Browser, login: &Started) -> (Wallet, usher_sandbox:
 async fn logins(look: &Look, fixture: &Fixture) {
     let mut browser = look.browser().await;
     let login = fixture.post("/login", &json!({})).await;
-    open(&mut browser, &login.page, "waiting").await;
-    look.at(&mut browser, "login", true).await;
+    look.open(&mut browser, &login.page, "waiting", "login").await;
     browser.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })").await;
     look.at(&mut browser, "login-all-ways", false).await;
-    browser.open(&format!("{}/signer", login.page)).await;
-    look.at(&mut browser, "signer", true).await;
+    look.plain(&mut browser, &format!("{}/signer", login.page), "signer").await;
     browser.click("form button").await;
-    browser.until("document.querySelector('#with-signer a[href^=nostrconnect]') !== null").await;
-    look.at(&mut browser, "login-signer", true).await;
+    look.when(&mut browser, &has("#with-signer a[href^=nostrconnect]"), "login-signer").await;
 
     let (wallet, request) = scan(&mut browser, &fixture.post("/login", &json!({})).await).await;
     look.at(&mut browser, "login-asking", true).await;
     wallet.approve(&request).unwrap();
-    browser.until(&state_is("approved")).await;
-    look.at(&mut browser, "login-approved", true).await;
+    look.when(&mut browser, &state_is("approved"), "login-approved").await;
 
     let declined = fixture.post("/login", &json!({})).await;
     open(&mut browser, &declined.page, "waiting").await;
     browser.click("form[action$=decline] button").await;
-    browser.until(&state_is("declined")).await;
-    look.at(&mut browser, "login-declined", true).await;
+    look.when(&mut browser, &state_is("declined"), "login-declined").await;
 
     let mut other = look.browser().await;
-    other.open(&declined.page).await;
-    look.at(&mut other, "login-elsewhere", true).await;
-    other.open(&format!("{}/login/nothing/here", fixture.api.base)).await;
-    look.at(&mut other, "login-not-found", true).await;
+    look.plain(&mut other, &declined.page, "login-elsewhere").await;
+    look.plain(&mut other, &format!("{}/login/nothing/here", fixture.api.base), "login-not-found").await;
 
     other.run_on_every_page(EXTENSION).await;
     let login = fixture.post("/login", &json!({})).await;
-    open(&mut other, &login.page, "waiting").await;
-    look.at(&mut other, "login-extension", true).await;
+    look.open(&mut other, &login.page, "waiting", "login-extension").await;
 
     let handshake = fixture.post("/key-handshake", &json!({})).await;
-    open(&mut browser, &handshake.page, "waiting").await;
-    look.at(&mut browser, "handshake", true).await;
+    look.open(&mut browser, &handshake.page, "waiting", "handshake").await;
     wallet.open(&handshake.url.parse().unwrap(), LONG).await.unwrap();
-    browser.until(&state_is("completed")).await;
-    look.at(&mut browser, "handshake-completed", true).await;
+    look.when(&mut browser, &state_is("completed"), "handshake-completed").await;
 }
 
 /// At `localhost`: browsers have no passkeys for an IP address.
 async fn passkeys(look: &Look) {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let port = usher_loopback_port::free().unwrap();
-    let usher = TestUsher::builder()
-        .relays(&[relay.url()])
-        .set("PROFILE__DISPLAY_NAME", "Bar Seven")
-        .set("PAGES__LISTEN_PORT", port)
-        .set("PAGES__PUBLIC_URL", format!("http://localhost:{port}"))
-        .start()
-        .await;
+    let builder = TestUsher::builder().relays(&[relay.url()]).set("PROFILE__DISPLAY_NAME", "Bar Seven");
+    let builder = builder.set("PAGES__LISTEN_PORT", port);
+    let usher = builder.set("PAGES__PUBLIC_URL", format!("http://localhost:{port}")).start().await;
     let login = async || {
         let started = usher.api().post("/login", &json!({})).await.unwrap();
         started["page_url"].as_str().unwrap().to_owned()
     };
     let mut browser = look.browser().await;
     browser.add_authenticator(true).await;
-    let offered = "document.querySelector('#with-passkey:not([hidden])') !== null";
-    let with_key = "document.querySelector('[data-with-key]:not([hidden])') !== null";
+    let (offered, with_key) = (has("#with-passkey:not([hidden])"), has("[data-with-key]:not([hidden])"));
 
     let page = login().await;
     open(&mut browser, &page, "waiting").await;
-    browser.until(offered).await;
+    browser.until(&offered).await;
     look.at(&mut browser, "login-passkey", true).await;
-    browser.until(offered).await;
+    browser.until(&offered).await;
     browser.click("#passkey-begin button.button").await;
     browser.until("document.querySelector('#passkey-question:not([hidden]) button')?.disabled === false").await;
     look.at(&mut browser, "login-passkey-question", false).await;
     browser.click("#passkey-question [data-passkey=create]").await;
-    browser.until(with_key).await;
+    browser.until(&with_key).await;
     look.at(&mut browser, "login-passkey-made", false).await;
     browser.click("[data-passkey=go-on]").await;
     browser.until(&state_is("approved")).await;
 
     let page = login().await;
     open(&mut browser, &page, "waiting").await;
-    browser.until(offered).await;
+    browser.until(&offered).await;
     look.at(&mut browser, "login-passkey-again", true).await;
     browser.open(&format!("{page}/passkey")).await;
-    browser.until("document.querySelector('#passkey-page:not([hidden])') !== null").await;
-    look.at(&mut browser, "passkey", true).await;
-    browser.until("document.querySelector('#passkey-page:not([hidden])') !== null").await;
+    look.when(&mut browser, &has("#passkey-page:not([hidden])"), "passkey").await;
+    browser.until(&has("#passkey-page:not([hidden])")).await;
     browser.click("[data-passkey=open]").await;
-    browser.until(with_key).await;
+    browser.until(&with_key).await;
     look.at(&mut browser, "passkey-key", false).await;
     assert_eq!(browser.complaints(), [] as [&Value; 0]);
 }
@@ -208,43 +197,34 @@ async fn payment_links(look: &Look, fixture: &Fixture) {
     let mut browser = look.browser().await;
     let coffee = json!({ "amount": 12_345_000, "description": "Two flat whites and a slice of carrot cake" });
     let link = fixture.post("/payment-links", &coffee).await;
-    open(&mut browser, &link.page, "open").await;
-    look.at(&mut browser, "link", true).await;
+    look.open(&mut browser, &link.page, "open", "link").await;
     let donation = json!({ "min": 1_000, "max": 100_000_000, "description": "For the animal shelter ".repeat(20) });
     let chosen = fixture.post("/payment-links", &donation).await;
-    open(&mut browser, &chosen.page, "open").await;
-    look.at(&mut browser, "link-chosen", true).await;
+    look.open(&mut browser, &chosen.page, "open", "link-chosen").await;
     browser.evaluate("document.getElementById('amount').value = '0,5'; document.querySelector('form').submit()").await;
     browser.until("!!document.getElementById('refused')").await;
     look.at(&mut browser, "link-refused", false).await;
     fixture.api.delete(&format!("/payment-links/{}", link.stream)).await.unwrap();
-    browser.open(&link.page).await;
-    look.at(&mut browser, "link-closed", true).await;
-    browser.open(&format!("{}x", link.page)).await;
-    look.at(&mut browser, "link-not-found", true).await;
+    look.plain(&mut browser, &link.page, "link-closed").await;
+    look.plain(&mut browser, &format!("{}x", link.page), "link-not-found").await;
 }
 
 async fn payments(look: &Look, fixture: &Fixture) {
     let mut browser = look.browser().await;
     let payment = fixture.payment("Two flat whites and a slice of carrot cake", 600).await;
-    open(&mut browser, &payment.page, "waiting").await;
-    look.at(&mut browser, "payment", true).await;
+    look.open(&mut browser, &payment.page, "waiting", "payment").await;
     let invoice = browser.evaluate("document.getElementById('invoice').value").await;
     fixture.network.open_account("somebody", 100_000_000).pay(invoice.as_str().unwrap(), None).unwrap();
-    browser.until(&state_is("paid")).await;
-    look.at(&mut browser, "payment-paid", true).await;
+    look.when(&mut browser, &state_is("paid"), "payment-paid").await;
 
     let long = fixture.payment(&"A table for four at half past seven, ".repeat(17), 600).await;
     open(&mut browser, &long.page, "waiting").await;
-    browser.until("document.querySelector('.qr') !== null").await;
-    look.at(&mut browser, "payment-long", true).await;
+    look.when(&mut browser, &has(".qr"), "payment-long").await;
 
     let late = fixture.payment("Tea", 6).await;
     browser.open(&late.page).await;
-    browser.until(&state_is("expired")).await;
-    look.at(&mut browser, "payment-expired", true).await;
-    browser.open(&format!("{}/pay/nothing/here", fixture.api.base)).await;
-    look.at(&mut browser, "payment-not-found", true).await;
+    look.when(&mut browser, &state_is("expired"), "payment-expired").await;
+    look.plain(&mut browser, &format!("{}/pay/nothing/here", fixture.api.base), "payment-not-found").await;
 }
 
 async fn age_checks(look: &Look, fixture: &Fixture) {
@@ -281,15 +261,13 @@ async fn other_ends(look: &Look) {
     let mut browser = look.browser().await;
     let login = api.post("/login", &json!({})).await.unwrap();
     browser.open(login["page_url"].as_str().unwrap()).await;
-    browser.until(&state_is("expired")).await;
-    look.at(&mut browser, "login-expired", true).await;
+    look.when(&mut browser, &state_is("expired"), "login-expired").await;
 
     let session = api.post("/verification/sessions", &json!({})).await.unwrap();
     open(&mut browser, session["session_url"].as_str().unwrap(), "open").await;
     let path = format!("/verification/sessions/{}/decision", session["stream_id"].as_str().unwrap());
     api.post(&path, &json!({ "decision": "approve" })).await.unwrap();
-    browser.until(&state_is("passed")).await;
-    look.at(&mut browser, "age-check-passed", true).await;
+    look.when(&mut browser, &state_is("passed"), "age-check-passed").await;
 }
 
 async fn openid(look: &Look, fixture: &Fixture) {
@@ -305,26 +283,23 @@ async fn openid(look: &Look, fixture: &Fixture) {
     let to_app = format!("{authorize}http%3A%2F%2F127.0.0.1%3A{}%2Fcallback", app.port());
     browser.open(&to_app).await;
     browser.click("#extension:not([hidden]) button").await;
-    browser.until("document.querySelector('button[value=allow]') !== null").await;
-    look.at(&mut browser, "consent", true).await;
+    look.when(&mut browser, &has("button[value=allow]"), "consent").await;
     // Back to a login of another account: the session is over.
     browser.click("button[value=other]").await;
     browser.until(&state_is("waiting")).await;
     assert!(browser.cookies().await.iter().all(|cookie| cookie != "usher_session"));
     look.at(&mut browser, "login-app", true).await;
-    browser.open(&format!("{authorize}https%3A%2F%2Felsewhere.example%2F")).await;
-    look.at(&mut browser, "openid-error", true).await;
-    browser.open(&format!("{}/oauth/end-session", fixture.api.base)).await;
-    look.at(&mut browser, "logged-out", true).await;
+    look.plain(&mut browser, &format!("{authorize}https%3A%2F%2Felsewhere.example%2F"), "openid-error").await;
+    look.plain(&mut browser, &format!("{}/oauth/end-session", fixture.api.base), "logged-out").await;
 
     // Without JavaScript, too.
     browser.open(&to_app).await;
     browser.click("#extension:not([hidden]) button").await;
-    browser.until("document.querySelector('button[value=deny]') !== null").await;
+    browser.until(&has("button[value=deny]")).await;
     browser.allow_javascript(false).await;
     browser.reload().await;
     browser.click("button[value=deny]").await;
-    browser.until("document.querySelector('meta[http-equiv=refresh]') !== null").await;
+    browser.until(&has("meta[http-equiv=refresh]")).await;
     look.at(&mut browser, "consent-denied", false).await;
     browser.until_requested(&format!("http://{app}/callback?error=access_denied")).await;
 }
@@ -376,29 +351,6 @@ async fn page_is_small_and_needs_one_more_request() {
     }
 }
 
-/// Without JavaScript, too.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn user_chooses_the_language() {
-    let fixture = Fixture::start().await;
-    let login = fixture.post("/login", &json!({})).await;
-    let mut browser = Browser::start().await;
-    browser.disable_javascript().await;
-    open(&mut browser, &login.page, "waiting").await;
-    browser.click("footer a[lang=de]").await;
-    browser.until("document.documentElement.lang === 'de'").await;
-    let session = fixture.post("/verification/sessions", &json!({})).await;
-    open(&mut browser, &session.page, "open").await;
-    let heading = browser.evaluate("document.querySelector('h1').textContent").await;
-    assert_eq!(heading, json!("Altersprüfung"));
-}
-
-/// A service whose profile has a picture at this server.
-async fn service_with_picture(relay: &QuirkyRelay, server: &TcpServer, allow_private: bool) -> TestUsher {
-    let builder = TestUsher::builder().relays(&[relay.url()]).set("PROFILE__DISPLAY_NAME", "Bar Seven");
-    let builder = builder.set("PROFILE__PICTURE", format!("http://{}/logo.png", server.address()));
-    builder.set("NOSTR__ALLOW_PRIVATE_RELAYS", allow_private).start().await
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn picture_of_the_profile_is_inside_the_page() {
     let mut browser = Browser::start().await;
@@ -406,41 +358,38 @@ async fn picture_of_the_profile_is_inside_the_page() {
     browser.open("data:text/html,<body style='background: linear-gradient(teal, gold)'>").await;
     browser.until("document.readyState === 'complete'").await;
     let picture = browser.screenshot().await;
-    let server = TcpServer::start(move |mut stream| {
-        let picture = picture.clone();
-        async move {
-            let mut request = [0; 4096];
-            if stream.read(&mut request).await.is_ok_and(|read| read > 0) {
-                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", picture.len());
-                let _ = stream.write_all(&[head.as_bytes(), &picture].concat()).await;
-            }
-        }
-    })
-    .await;
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", picture.len());
+    let server = server([head.as_bytes(), &picture].concat()).await;
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let service = async |allow_private: bool| {
+        let builder = TestUsher::builder().relays(&[relay.url()]).set("PROFILE__DISPLAY_NAME", "Bar Seven");
+        let builder = builder.set("PROFILE__PICTURE", format!("http://{}/logo.png", server.address()));
+        builder.set("NOSTR__ALLOW_PRIVATE_RELAYS", allow_private).start().await
+    };
 
-    let usher = service_with_picture(&relay, &server, true).await;
+    let usher = service(true).await;
     let login = usher.api().post("/login", &json!({})).await.unwrap();
     let page = login["page_url"].as_str().unwrap();
     open(&mut browser, page, "waiting").await;
-    while browser.evaluate("document.querySelector('img.picture')?.naturalWidth ?? 0").await != json!(112) {
-        // Pages do not wait for it.
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    // Pages do not wait for it.
+    until("picture", async || {
         browser.reload().await;
-    }
+        let width = browser.evaluate("document.querySelector('img.picture')?.naturalWidth ?? 0").await;
+        (width == json!(112)).then_some(())
+    })
+    .await;
     let sources = "[...document.querySelectorAll('img, link[rel=icon]')].map(element => element.src ?? element.href)
         .every(source => source.startsWith('data:image/'))";
     assert_eq!(browser.evaluate(sources).await, json!(true));
     assert_eq!(server.connections(), 1, "it is fetched once, by the service");
-    assert_eq!(browser.accessibility_faults().await, [] as [&str; 0]);
+    is_for_everybody(&mut browser).await;
 
     // Whoever may change the profile cannot look into the service's network.
-    let guarded = service_with_picture(&relay, &server, false).await;
+    let guarded = service(false).await;
     let login = guarded.api().post("/login", &json!({})).await.unwrap();
     open(&mut browser, login["page_url"].as_str().unwrap(), "waiting").await;
-    while !guarded.log().contains("the picture of the service's profile cannot be shown on pages") {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+    let refused = "the picture of the service's profile cannot be shown on pages";
+    until("refusal", async || guarded.log().contains(refused).then_some(())).await;
     browser.reload().await;
     assert_eq!(browser.evaluate("document.querySelector('span.picture').textContent").await, json!("B"));
     assert_eq!(server.connections(), 1);

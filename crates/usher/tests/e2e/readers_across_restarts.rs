@@ -1,5 +1,5 @@
-//! Readers of one stream, with every API for events, while the service is killed repeatedly: each continues at its index, and
-//! has seen each event once.
+//! Readers of one stream, with every API for events, and the app's webhook, while the service is killed repeatedly: each continues
+//! at its index, and has seen each event once; the webhook has each at least once, in order.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,9 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
-use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_test_tools::soak;
 
-use crate::harness::{Api, CallError, Event, HandmadeWallet, LONG, Sse, TestTasks, TestUsher};
+use crate::harness::{Api, App, CallError, Event, HandmadeWallet, LONG, Reply, Sse, TestTasks, TestUsher, until};
 
 /// What a reader has seen.
 #[derive(Clone, Default)]
@@ -101,10 +100,16 @@ async fn conversation(api: &Api, stream: &str, seen: &Seen) -> Option<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn over_crashes_every_reader_sees_each_event_once() {
     let kills = soak::repetitions(6);
-    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let mut usher = TestUsher::builder().relays(&[relay.url()]).start().await;
+    // Some posts fail at first, some take long enough to be cut off by a kill.
+    let app = App::start(|post, before| match (post.index(), before) {
+        (1, 0) => Reply::Status(500),
+        (4, 0) => Reply::Close,
+        (7 | 11 | 15, _) => Reply::Slow(Duration::from_millis(150)),
+        _ => Reply::Ok,
+    })
+    .await;
+    let (relay, mut usher) = TestUsher::builder().set("WEBHOOK__URL", app.url()).start_at_relay().await;
     let api = usher.api();
-    relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     let reusable = api.handshake(json!({ "static_token": "door" })).await;
     let test_tasks = TestTasks::default();
     let readers = [Seen::default(), Seen::default(), Seen::default()];
@@ -131,14 +136,18 @@ async fn over_crashes_every_reader_sees_each_event_once() {
         relay.inject(HandmadeWallet::new().handshake(&reusable.url));
         total = api.at_least(&reusable.stream, total + 1).await.len();
     }
-    let deadline = tokio::time::Instant::now() + LONG;
-    loop {
+    until("reader that has seen all", async || {
         test_tasks.check();
         let (events, _) = api.events(&reusable.stream).await;
-        if readers.iter().all(|seen| *seen.0.lock() == events) {
-            break assert!(events.len() >= kills);
-        }
-        assert!(tokio::time::Instant::now() < deadline, "{:?} of {}", readers.map(|seen| seen.next()), events.len());
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+        (events.len() >= kills && readers.iter().all(|seen| *seen.0.lock() == events)).then_some(())
+    })
+    .await;
+    let (events, _) = api.events(&reusable.stream).await;
+    app.takes(&reusable.stream, events.len()).await;
+    let posted = |event: &Event| {
+        json!({ "stream_id": reusable.stream, "index": event.index, "type": event.kind, "timestamp": event.timestamp,
+            "data": event.data })
+    };
+    assert_eq!(app.accepted(&reusable.stream), events.iter().map(posted).collect::<Vec<_>>());
+    app.assert_order();
 }

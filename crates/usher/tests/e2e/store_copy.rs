@@ -2,22 +2,19 @@
 //! can be used.
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
+use std::time::Duration;
 
 use rand::Rng as _;
 use serde_json::json;
 use usher_engine::ports::SettingStore as _;
-use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_mint::{Mint, MintOptions};
 use usher_store::{CopyState, DatabaseInspection, PostgresInspection, PostgresOptions, SqliteOptions, SqliteStore};
 use usher_test_tools::{PostgresServer, soak};
 
 use crate::crash::dice;
-use crate::harness::{CallError, HandmadeWallet, LONG, TestUsher};
-use crate::webhooks::webhook_receiver::{App, Reply};
+use crate::harness::{HandmadeWallet, TestUsher, until};
+use crate::instances::until_role;
 
 /// How long a lease lasts here, in seconds.
 const LEASE: u64 = 2;
@@ -31,49 +28,17 @@ fn configure(usher: &mut TestUsher, url: &str) {
     usher.set("PAGES__PUBLIC_URL", "http://127.0.0.1:9/");
 }
 
-fn run(mut command: Command) -> Output {
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap()
-}
-
-fn copy(usher: &TestUsher, to: &str) -> Output {
-    run(usher.command(&["store", "copy", "--to", to]))
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Tables, rows and digests, as they were printed.
-fn printed(output: &Output) -> String {
-    assert!(output.status.success(), "{}", said(output));
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-async fn until_active(usher: &TestUsher) {
-    let deadline = Instant::now() + LONG;
-    loop {
-        if let Ok(ready) | Err(CallError::Status(503, ready)) = usher.api().get("/health/ready").await
-            && ready["instance"] == "active"
-        {
-            return;
-        }
-        assert!(Instant::now() < deadline, "it never is active");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+/// A copy that is refused, which says this.
+async fn copy_is_refused(usher: &TestUsher, to: &str, why: &str) {
+    let (code, _, said) = usher.run(&["store", "copy", "--to", to]).await;
+    assert!(code != Some(0) && said.contains(why), "{said}");
 }
 
 /// A start on a database that was moved.
 async fn assert_refused(usher: &mut TestUsher) {
     usher.spawn();
-    let deadline = Instant::now() + LONG;
-    let status = loop {
-        // One with PostgreSQL responds as a standby first.
-        match usher.ready().await {
-            Err(status) => break status,
-            Ok(()) => assert!(Instant::now() < deadline, "it is not refused"),
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    };
+    // One with PostgreSQL responds as a standby first.
+    let status = until("refusal", async || usher.ready().await.err()).await;
     assert_eq!(status.code(), Some(78));
     let log = usher.log();
     assert!(log.contains(" was moved to ") && log.contains("must not be used again"), "{log}");
@@ -84,16 +49,10 @@ async fn a_service_goes_on_with_the_copy_of_its_store() {
     let server = tokio::task::spawn_blocking(PostgresServer::start).await.unwrap();
     let url = server.url(&server.database());
     let mint = Mint::start(MintOptions::new().auth_token(MINT_TOKEN)).await.unwrap();
-    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let accepts = Arc::new(AtomicBool::new(false));
-    let rule = Arc::clone(&accepts);
-    let accepting = move |_: &_, _| if rule.load(Ordering::SeqCst) { Reply::Ok } else { Reply::Status(503, "") };
-    let app = App::start(accepting).await;
-    let builder = TestUsher::builder().relays(&[relay.url()]).set("WEBHOOK__URL", app.url());
-    let mut usher = builder.set("CASHU__ALLOW_PRIVATE_MINTS", true).start().await;
+    let (relay, mut usher) = TestUsher::builder().set("CASHU__ALLOW_PRIVATE_MINTS", true).start_at_relay().await;
     let api = usher.api();
 
-    // A login that is open, an answered request, deliveries that wait, and money.
+    // A login that is open, an answered request, events, and money.
     let open = api.handshake(json!({})).await;
     let (first, _) = api.post_once("/key-handshake", "before", &json!({})).await.unwrap();
     let reusable = api.handshake(json!({"static_token": "door"})).await;
@@ -101,7 +60,6 @@ async fn a_service_goes_on_with_the_copy_of_its_store() {
         relay.inject(HandmadeWallet::new().handshake(&reusable.url));
         api.at_least(&reusable.stream, count).await;
     }
-    app.until("an event is refused", |app| !app.posts().is_empty()).await;
     let amount = json!({ "mint_url": mint.url(), "unit": "multi", "amount": 9, "static_token": MINT_TOKEN });
     let token = api.post_once("/cashu/mint", "mint", &amount).await.unwrap().0["token"].clone();
     let burn = json!({ "mint_url": mint.url(), "unit": "multi", "token": token, "static_token": MINT_TOKEN });
@@ -110,24 +68,20 @@ async fn a_service_goes_on_with_the_copy_of_its_store() {
     assert_eq!(balances["balances"][0]["amount"], 9, "{balances}");
 
     configure(&mut usher, &url);
-    let in_use = copy(&usher, "postgres");
-    assert!(!in_use.status.success() && said(&in_use).contains("in use"), "{}", said(&in_use));
+    copy_is_refused(&usher, "postgres", "in use").await;
     assert!(usher.stop().await.success());
     if cfg!(feature = "embedded-lightning") {
         refuses_a_lightning_node(&usher).await;
     }
-    let moved = copy(&usher, "postgres");
-    assert!(printed(&moved).contains("operations"), "{}", printed(&moved));
-    assert!(!said(&moved).contains(server.password()));
+    let (code, printed, said) = usher.run(&["store", "copy", "--to", "postgres"]).await;
+    assert!(code == Some(0) && printed.contains("operations") && !said.contains(server.password()), "{printed} {said}");
 
     usher.unset("DATABASE__URL");
     assert_refused(&mut usher).await;
     usher.set("DATABASE__URL", &url);
-    usher.spawn();
-    usher.ready().await.unwrap();
-    until_active(&usher).await;
-    let in_use = copy(&usher, "sqlite");
-    assert!(!in_use.status.success() && said(&in_use).contains("in use"), "{}", said(&in_use));
+    usher.start_again().await;
+    until_role(&usher.api(), "active").await;
+    copy_is_refused(&usher, "sqlite", "in use").await;
 
     assert_eq!(api.post_once("/key-handshake", "before", &json!({})).await.unwrap(), (first.clone(), true));
     relay.inject(HandmadeWallet::new().handshake(&open.url));
@@ -135,28 +89,18 @@ async fn a_service_goes_on_with_the_copy_of_its_store() {
     assert_eq!(api.get("/cashu/balances").await.unwrap(), balances);
     relay.inject(HandmadeWallet::new().handshake(&reusable.url));
     api.at_least(&reusable.stream, 4).await;
-    let doctor = run(usher.command(&["doctor"]));
-    let doctor = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    let (_, doctor, _) = usher.run(&["doctor"]).await;
     assert!(doctor.contains("every row is readable"), "{doctor}");
 
     // Back, into a file of another name: the old one is in its place.
     assert!(usher.stop().await.success());
-    let occupied = copy(&usher, "sqlite");
-    assert!(!occupied.status.success() && said(&occupied).contains("was moved to"), "{}", said(&occupied));
+    copy_is_refused(&usher, "sqlite", "was moved to").await;
     usher.set("DATABASE__PATH", "back.db");
-    printed(&copy(&usher, "sqlite"));
+    usher.says(&["store", "copy", "--to", "sqlite"]).await;
     assert_refused(&mut usher).await;
     usher.unset("DATABASE__URL");
-    usher.spawn();
-    usher.ready().await.unwrap();
-    accepts.store(true, Ordering::SeqCst);
-    for stream in [&open.stream, &reusable.stream] {
-        let (events, _) = api.events(stream).await;
-        app.takes(stream, events.len()).await;
-        let got: Vec<_> = app.accepted(stream).iter().map(|event| event["index"].clone()).collect();
-        assert_eq!(got, (0..events.len()).map(|index| json!(index)).collect::<Vec<_>>(), "each once, in order");
-    }
-    app.assert_order();
+    usher.start_again().await;
+    assert_eq!((api.events(&open.stream).await.0.len(), api.events(&reusable.stream).await.0.len()), (1, 4));
     assert_eq!(api.post_once("/key-handshake", "before", &json!({})).await.unwrap(), (first, true));
     assert_eq!(api.get("/cashu/balances").await.unwrap(), balances);
     let burnt_again = api.post_once("/cashu/burn", "burn", &burn).await.unwrap();
@@ -171,8 +115,7 @@ async fn refuses_a_lightning_node(usher: &TestUsher) {
         store.close().await;
     };
     set(Some("5")).await;
-    let refused = copy(usher, "postgres");
-    assert!(!refused.status.success() && said(&refused).contains("Lightning node"), "{}", said(&refused));
+    copy_is_refused(usher, "postgres", "Lightning node").await;
     set(None).await;
 }
 
@@ -209,7 +152,7 @@ async fn killed_copy(usher: &TestUsher, to: &str, point: Option<&str>, after: u6
     let mut command = usher.command(&["store", "copy", "--to", to]);
     if let Some(point) = point {
         command.env("FAILPOINTS", format!("{point}=return"));
-        assert!(!run(command).status.success(), "it dies at {point}");
+        assert!(!command.output().unwrap().status.success(), "it dies at {point}");
         return;
     }
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -221,13 +164,11 @@ async fn killed_copy(usher: &TestUsher, to: &str, point: Option<&str>, after: u6
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_at_any_instant_at_most_one_database_can_be_used() {
     let mut dice = dice();
-    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let rows = 200;
     let server = tokio::task::spawn_blocking(PostgresServer::start).await.unwrap();
-    let mut usher = TestUsher::builder().relays(&[relay.url()]).set("HANDSHAKE__TTL_SECONDS", 86_400).start().await;
-    let mut rows = 0;
-    for _ in 0..200 {
+    let (_relay, mut usher) = TestUsher::builder().set("HANDSHAKE__TTL_SECONDS", 86_400).start_at_relay().await;
+    for _ in 0..rows {
         usher.api().handshake(json!({})).await;
-        rows += 1;
     }
     assert!(usher.stop().await.success());
     let points = ["copy-compared", "copy-committed", "copy-marked"].map(Some);
@@ -245,11 +186,9 @@ async fn killed_at_any_instant_at_most_one_database_can_be_used() {
             }
             killed_copy(&usher, to, point, dice.random_range(0..1500)).await;
             assert_one_is_usable(&file, &server, &database, rows).await;
-            let again = copy(&usher, to);
-            if !again.status.success() {
-                assert!(said(&again).contains("was moved to"), "{}", said(&again));
-            }
-            let mut digests: Vec<_> = String::from_utf8(again.stdout).unwrap().lines().map(str::to_owned).collect();
+            let (code, printed, said) = usher.run(&["store", "copy", "--to", to]).await;
+            assert!(code == Some(0) || said.contains("was moved to"), "{said}");
+            let mut digests: Vec<_> = printed.lines().map(str::to_owned).collect();
             digests.sort();
             // Empty when the killed one had stored everything.
             if !digests.is_empty() {
@@ -259,6 +198,5 @@ async fn killed_at_any_instant_at_most_one_database_can_be_used() {
         }
     }
     usher.unset("DATABASE__URL");
-    usher.spawn();
-    usher.ready().await.unwrap();
+    usher.start_again().await;
 }

@@ -1,13 +1,13 @@
 //! Age verification sessions of the whole program: over a real relay, in browsers, across crashes, and what the log knows of them.
 
 mod fixture;
-mod observer;
 mod oidc;
-mod remote;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::json;
+use usher_protocol::kind::{CASHU_REQUEST, CASHU_RESPONSE};
 
 use self::fixture::Fixture;
 use crate::harness::Api;
@@ -41,4 +41,13 @@ async fn a_service_that_is_killed_after_the_decision_mints_one_proof() {
     }
     let totals = fixture.mint.totals("multi").await.unwrap();
     assert_eq!(totals.outstanding(), 5, "one proof for each session, redeemed into the service's balance");
+
+    // At the relay, each session has a key of its own, which is asked and replies as a user's wallet does.
+    let (seen, service) = (fixture.relay.seen(), fixture.usher.public_key());
+    let of_kind = |kind| seen.iter().filter(move |event| event.kind.as_u16() == kind);
+    let asked: BTreeSet<_> = of_kind(CASHU_REQUEST).flat_map(|event| event.tags.public_keys().copied()).collect();
+    let replied: BTreeSet<_> = of_kind(CASHU_RESPONSE).map(|event| event.pubkey).collect();
+    assert_eq!((asked.len(), &asked, asked.contains(&service)), (5, &replied, false));
+    assert!(of_kind(CASHU_REQUEST).all(|event| event.pubkey == service));
+    assert!(of_kind(CASHU_RESPONSE).all(|event| event.tags.public_keys().all(|key| *key == service)));
 }

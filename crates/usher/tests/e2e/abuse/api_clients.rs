@@ -1,4 +1,4 @@
-//! HTTP clients that are slow, send huge or invalid requests, or come in large numbers, while users log in.
+//! HTTP clients that are slow or come in large numbers, while users log in.
 
 use std::time::Duration;
 
@@ -6,24 +6,13 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::service;
-use crate::harness::{Api, LONG, TestTasks, User, run_logins};
+use crate::harness::{Api, LONG, TestTasks, TestUsher, User, run_logins};
 
 /// Idle connections that are opened at the same time.
 const CONNECTIONS: usize = 3_000;
 
 fn address(api: &Api) -> String {
     api.base.trim_start_matches("http://").to_owned()
-}
-
-/// Sends bytes and answers the status line; empty when the service closes without one.
-async fn status_of(api: &Api, bytes: &[u8]) -> String {
-    let mut socket = TcpStream::connect(address(api)).await.unwrap();
-    // The service may close before it has read all: that is an answer, too.
-    let _ = socket.write_all(bytes).await;
-    let mut answer = Vec::new();
-    let _ = tokio::time::timeout(LONG, socket.read_to_end(&mut answer)).await.expect("an end in time");
-    String::from_utf8_lossy(&answer).lines().next().unwrap_or("").to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -33,7 +22,7 @@ async fn slow_and_many_connections() {
     if limit.current.is_some_and(|current| current < 8_192) {
         setrlimit(Resource::Nofile, Rlimit { current: Some(8_192), ..limit }).expect("8,192 open files");
     }
-    let (_relay, usher) = service().await;
+    let (_relay, usher) = TestUsher::builder().start_at_relay().await;
     let api = usher.api();
     let before = usher.memory();
     let test_tasks = TestTasks::default();
@@ -76,7 +65,7 @@ async fn slow_and_many_connections() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn more_connections_than_open_files() {
-    let (relay, usher) = service().await;
+    let (relay, usher) = TestUsher::builder().start_at_relay().await;
     let api = usher.api();
     let few = Rlimit { current: Some(120), maximum: Some(120) };
     let pid = Pid::from_raw(i32::try_from(usher.pid()).unwrap());
@@ -91,40 +80,4 @@ async fn more_connections_than_open_files() {
     relay.set(|quirks| quirks.drop_every = None);
     drop(idle);
     run_logins(&api, 5, User::Stubborn).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn huge_and_wrong_requests() {
-    let (_relay, usher) = service().await;
-    let api = usher.api();
-    let before = usher.memory();
-    let head = |method: &str, path: &str, more: &str| {
-        format!(
-            "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\
-             Content-Type: application/json\r\n{more}\r\n",
-            api.token
-        )
-    };
-    let body = |bytes: &str| head("POST", "/key-handshake", &format!("Content-Length: {}\r\n", bytes.len())) + bytes;
-    let chunked = |chunks: usize| {
-        let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x10000));
-        head("POST", "/key-handshake", "Transfer-Encoding: chunked\r\n") + &chunk.repeat(chunks) + "0\r\n\r\n"
-    };
-    let long = "x".repeat(1 << 20);
-    let run = async {
-        for (what, request, expected) in [
-            ("a huge header", head("GET", "/version", &format!("X: {long}\r\n")), &["431", "400", ""][..]),
-            ("a huge path", head("GET", &format!("/{long}"), ""), &["414", "431", "400", ""]),
-            ("a huge body", body(&format!("\"{long}\"")), &["413"]),
-            ("an endless body", chunked(100), &["413"]),
-            ("a deep body", body(&"[".repeat(200_000)), &["400", "422"]),
-        ] {
-            let line = status_of(&api, request.as_bytes()).await;
-            let status = line.split(' ').nth(1).unwrap_or("");
-            assert!(expected.contains(&status), "{what} is answered {line:?}");
-        }
-    };
-    tokio::join!(run, run_logins(&api, 10, User::Once));
-    assert!(usher.memory() < before + 150, "{before} MiB grew to {} MiB", usher.memory());
-    assert!(!usher.log().contains(" 500 ") && !usher.log().contains("status=500"), "no error of ours");
 }

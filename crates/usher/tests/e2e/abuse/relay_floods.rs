@@ -1,8 +1,6 @@
 //! Relays that flood and lie, while users log in.
 
-use std::time::Duration;
-
-use usher_faults::relay::{Flood, Junk, JunkEvents, LieOk, Quirks, QuirkyRelay};
+use usher_faults::relay::{Flood, Junk, JunkEvents, Quirks, QuirkyRelay};
 use usher_protocol::{PublicKey, kind};
 
 use crate::harness::{LONG, TestUsher, User, run_logins};
@@ -38,26 +36,4 @@ async fn ten_thousand_junk_events_per_second() {
     bad.set(|quirks| quirks.flood = None);
     good.set(|quirks| quirks.refuse_events = true);
     run_logins(&api, 5, User::Stubborn).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_relay_is_bad_in_its_own_way() {
-    let quirks = [
-        Quirks { garbage: Some(Duration::from_millis(20)), ..Quirks::default() },
-        Quirks { accept_tcp_only: true, ..Quirks::default() },
-        Quirks { lie_ok: Some(LieOk::AcceptAndDrop), garbage: Some(Duration::from_millis(20)), ..Quirks::default() },
-        Quirks { stop_reading: true, ..Quirks::default() },
-        Quirks { drop_every: Some(Duration::from_secs(1)), refuse_events: true, ..Quirks::default() },
-    ];
-    let mut relays = Vec::new();
-    for quirks in quirks {
-        relays.push(QuirkyRelay::start(quirks).await.unwrap());
-    }
-    let urls: Vec<_> = relays.iter().map(QuirkyRelay::url).collect();
-    let usher = TestUsher::builder().relays(&urls).start().await;
-    relays[0].wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
-    let before = usher.memory();
-    // The first relay sends garbage, but also forwards events.
-    run_logins(&usher.api(), 10, User::Once).await;
-    assert!(usher.memory() < before + 150, "{before} MiB grew to {} MiB", usher.memory());
 }

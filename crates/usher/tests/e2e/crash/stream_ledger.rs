@@ -1,6 +1,6 @@
 //! The record of what was acknowledged and read, which a crash must not change.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use futures_util::StreamExt as _;
 use parking_lot::Mutex;
@@ -11,10 +11,8 @@ use crate::harness::{Api, CallError, Event};
 /// What a stream is for, and so which events it may have.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// A single-use handshake; who was to open it, if anybody.
+    /// A handshake; who was to open it, if anybody.
     Handshake(Option<PublicKey>),
-    /// A reusable handshake.
-    Reusable,
     /// An authentication of this user, whose wallet answers with this status, if at all.
     Authentication(PublicKey, Option<&'static str>),
 }
@@ -78,11 +76,6 @@ impl Ledger {
         futures_util::stream::iter(audits).for_each_concurrent(16, |audit| audit).await;
     }
 
-    /// Whether nothing but reusable handshakes is open.
-    pub(super) fn all_done(&self) -> bool {
-        self.0.lock().values().all(|record| record.done || matches!(record.kind, Kind::Reusable))
-    }
-
     /// Checks the final events of all streams, and counts them.
     pub(super) fn judge(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
@@ -100,28 +93,11 @@ impl Ledger {
                     answer
                 }
                 (Kind::Authentication(..), [("StatusUpdate", "timeout")]) => "authentication timeout",
-                (Kind::Reusable, scans) => {
-                    assert!(!done, "{stream}: a reusable handshake is done");
-                    assert!(scans.iter().all(|said| *said == ("KeyHandshake", "")), "{stream}: {said:?}");
-                    assert_scans_are_apart(events);
-                    *counts.entry("scan".to_owned()).or_default() += events.len();
-                    continue;
-                }
                 _ => panic!("{stream} must not say this: {record:?}"),
             };
             assert!(done, "{stream} has not ended");
             *counts.entry(what.to_owned()).or_default() += 1;
         }
         counts
-    }
-}
-
-/// A user who scans a reusable URL again within a minute has scanned once: also when there was a crash in between.
-fn assert_scans_are_apart(events: &[Event]) {
-    let mut last = HashMap::new();
-    for event in events {
-        if let Some(before) = last.insert(event.main_key(), event.timestamp) {
-            assert!(event.timestamp >= before + 60, "a scan that counts twice: {event:?}");
-        }
     }
 }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use ldk_node::lightning_invoice::Bolt11Invoice;
 use serde_json::{Value, json};
-use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_faults::relay::QuirkyRelay;
 use usher_lightning_network::Network;
 use usher_protocol::bolt11::Invoice;
 use usher_sandbox::wallet::{Identity, Policy, RequestContent, Wallet, WalletOptions};
 
-use crate::harness::{Api, Builder, Event, LONG, TestUsher, User, introduce, now};
+use crate::harness::{Api, Builder, Event, LONG, TestUsher, User, introduce, now, until};
 
 pub(super) struct Fixture {
     pub(super) network: Network,
@@ -30,17 +30,14 @@ impl Fixture {
 
     /// Starts the service on this network, with a chain source; does not wait for the node.
     pub(super) async fn open_on(network: Network, chain: impl FnOnce(Builder, &Network) -> Builder) -> Self {
-        let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
         let provider = format!("{}@{}", network.provider.id(), network.provider.address());
         let builder = TestUsher::builder()
-            .relays(&[relay.url()])
             .set("WALLET__LN_BACKEND", "embedded")
             .set("WALLET__NETWORK", "regtest")
             .set("WALLET__EMBEDDED__MNEMONIC", "abandon ".repeat(11) + "about")
             .set("WALLET__EMBEDDED__API_KEY", Network::TOKEN)
             .set("WALLET__EMBEDDED__LIQUIDITY_PROVIDER", provider);
-        let usher = chain(builder, &network).start().await;
-        relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
+        let (relay, usher) = chain(builder, &network).start_at_relay().await;
         Self { network, usher, _relay: relay }
     }
 
@@ -53,15 +50,25 @@ impl Fixture {
         self.usher.data_dir().join("lightning")
     }
 
-    pub(super) async fn until_node_runs(&self) {
-        until("a running node", async || (!self.waits_for_the_chain().await).then_some(())).await;
+    /// Starts it after a kill, or kills it and starts it again.
+    pub(super) async fn crash(&mut self) {
+        self.usher.restart().await;
+        self.until_node_runs().await;
     }
 
-    /// Whether the operator is warned that the node waits for its chain source.
-    pub(super) async fn waits_for_the_chain(&self) -> bool {
-        let info = self.api().get("/wallet/info").await.unwrap();
-        let mut warnings = info["node"]["warnings"].as_array().unwrap().iter();
-        warnings.any(|warning| warning["code"] == "not_running" || warning["code"] == "not_synced")
+    /// Waits until the operator is not warned any more that the node waits for its chain source.
+    pub(super) async fn until_node_runs(&self) {
+        until("running node", async || {
+            let node = self.node().await;
+            let mut warnings = node["warnings"].as_array()?.iter();
+            let waits = warnings.any(|warning| warning["code"] == "not_running" || warning["code"] == "not_synced");
+            (!waits).then_some(())
+        })
+        .await;
+    }
+
+    pub(super) async fn node(&self) -> Value {
+        self.api().get("/wallet/info").await.unwrap_or_default()["node"].clone()
     }
 
     /// What the service can pay, in millisats.
@@ -85,13 +92,7 @@ impl Fixture {
             "main_key": user.main_key().to_hex(), "subkeys": [], "description": "Coffee", "amount": amount,
             "currency": "millisats", "expires_at": now() + 300,
         });
-        self.start("/payments/single", &body).await
-    }
-
-    /// Starts an operation; the stream.
-    pub(super) async fn start(&self, path: &str, body: &Value) -> String {
-        let response = self.api().post(path, body).await.expect("it starts");
-        response["stream_id"].as_str().expect("a stream").to_owned()
+        self.api().start("/payments/single", &body).await
     }
 
     /// A payment of so much, from the request to the user to the proof of it; the events.
@@ -112,7 +113,7 @@ impl Fixture {
 
     /// Waits until the service can pay.
     pub(super) async fn until_balance(&self) {
-        until("a usable channel", async || (self.balance().await > 0).then_some(())).await;
+        until("usable channel", async || (self.balance().await > 0).then_some(())).await;
     }
 }
 
@@ -137,17 +138,4 @@ pub(super) async fn requested_invoice(user: &Wallet) -> Invoice {
 
 pub(super) fn bolt11(invoice: &Invoice) -> Bolt11Invoice {
     invoice.as_str().parse().unwrap()
-}
-
-/// Waits until there is a value.
-pub(super) async fn until<T>(what: &str, mut value: impl AsyncFnMut() -> Option<T>) -> T {
-    let waiting = async {
-        loop {
-            if let Some(value) = value().await {
-                return value;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(LONG, waiting).await.unwrap_or_else(|_| panic!("no {what} within {LONG:?}"))
 }

@@ -7,8 +7,8 @@ use ldk_node::bitcoin::{Address, Amount};
 use serde_json::{Value, json};
 use usher_lightning_network::Network;
 
-use super::fixture::{Fixture, bitcoind, until};
-use crate::harness::{Builder, CallError, Event};
+use super::fixture::{Fixture, bitcoind};
+use crate::harness::{Builder, CallError, Event, stream_of, until};
 
 /// An address of somebody else.
 const PAYEE: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
@@ -28,19 +28,15 @@ async fn with_coins(coins: u64, set: impl FnOnce(Builder) -> Builder) -> Fixture
         let address: Address<_> = created["address"].as_str().unwrap().parse().unwrap();
         fixture.network.chain.fund(&address.assume_checked(), Amount::from_sat(COIN)).unwrap();
     }
-    until("money on the chain", async || (spendable(&fixture).await == coins * COIN * 1000).then_some(())).await;
+    until("spendable money", async || (spendable(&fixture).await == coins * COIN * 1000).then_some(())).await;
     fixture
 }
 
-async fn node(fixture: &Fixture) -> Value {
-    fixture.api().get("/wallet/info").await.unwrap_or_default()["node"].clone()
-}
-
 async fn spendable(fixture: &Fixture) -> u64 {
-    node(fixture).await["on_chain"]["spendable"].as_u64().unwrap_or(0)
+    fixture.node().await["on_chain"]["spendable"].as_u64().unwrap_or(0)
 }
 
-fn body(amount: &Value) -> Value {
+fn body(amount: u64) -> Value {
     json!({ "address": PAYEE, "amount": amount, "fee_rate": 2, "request_id": "theirs" })
 }
 
@@ -56,7 +52,7 @@ fn got(fixture: &Fixture) -> (u64, usize) {
 
 /// Waits until the stream has ended, while blocks come.
 async fn ended(fixture: &Fixture, stream: &str) -> Vec<Event> {
-    until("an end of the payment", async || {
+    until("end of the payment", async || {
         let _ = fixture.network.chain.mine(1);
         let page = fixture.api().try_events(stream, 0, 1).await.ok()?;
         let is_over = page.events.iter().any(|event| ["paid", "error"].contains(&event.status()));
@@ -73,8 +69,8 @@ async fn assert_sums(fixture: &Fixture, before: u64) {
     };
     assert_eq!(sum("settled_millisats"), got(fixture).0, "{booked}");
     let left = before - sum("settled_millisats") - sum("fee_millisats");
-    until("a balance that agrees with the books", async || {
-        let node = node(fixture).await;
+    until("balance that agrees with the books", async || {
+        let node = fixture.node().await;
         (node["on_chain"]["total"] == left && node["pending"]["sending"] == 0).then_some(())
     })
     .await;
@@ -87,19 +83,18 @@ async fn a_hundred_requests_at_once_stay_within_the_budget_and_the_balance() {
         with_coins(7, |builder| builder.set("WALLET__DAILY_BUDGET_MILLISATS", 5 * (AMOUNT + 3_000_000))).await;
     let before = spendable(&fixture).await;
     let api = fixture.api();
-    let request = body(&json!(AMOUNT));
+    let request = body(AMOUNT);
     let results = join_all((0..100).map(|_| api.post("/wallet/send", &request))).await;
     let mut streams = Vec::new();
     for result in results {
         match result {
-            Ok(started) => streams.push(started["stream_id"].as_str().unwrap().to_owned()),
+            Ok(started) => streams.push(stream_of(&started)),
             Err(CallError::Status(429, problem)) => assert_eq!(problem["code"], "budget_exhausted"),
             Err(other) => panic!("{other:?}"),
         }
     }
     assert_eq!(streams.len(), 5);
-    fixture.usher.restart().await;
-    fixture.until_node_runs().await;
+    fixture.crash().await;
     for stream in &streams {
         assert_eq!(ended(&fixture, stream).await.last().unwrap().status(), "paid");
     }
@@ -107,7 +102,7 @@ async fn a_hundred_requests_at_once_stay_within_the_budget_and_the_balance() {
     assert_sums(&fixture, before).await;
     let exhausted = fixture.api().post("/wallet/send", &request).await;
     assert!(matches!(exhausted, Err(CallError::Status(429, _))), "{exhausted:?}");
-    let too_much = fixture.api().post("/wallet/send", &body(&json!(6 * AMOUNT))).await;
+    let too_much = fixture.api().post("/wallet/send", &body(6 * AMOUNT)).await;
     assert!(matches!(too_much, Err(CallError::Status(422, _))), "{too_much:?}");
 }
 
@@ -119,44 +114,35 @@ async fn kills_around_the_transaction_send_it_once() {
     let before = spendable(&fixture).await;
     let points = ["before-answer", "before-on-chain-record", "after-on-chain-record"];
     for (number, point) in (1_u64..).zip(points) {
-        let (key, request) = (format!("key-{number}"), body(&json!(AMOUNT + number * 1000)));
+        let (key, request) = (format!("key-{number}"), body(AMOUNT + number * 1000));
         fixture.usher.die_at(Some(point));
-        fixture.usher.restart().await;
-        fixture.until_node_runs().await;
+        fixture.crash().await;
         let first = fixture.api().post_once("/wallet/send", &key, &request).await;
-        until("a killed service", async || (!fixture.api().is_up().await).then_some(())).await;
+        until("killed service", async || (!fixture.api().is_up().await).then_some(())).await;
         fixture.usher.die_at(None);
-        fixture.usher.restart().await;
-        fixture.until_node_runs().await;
+        fixture.crash().await;
         let again = fixture.api().post_once("/wallet/send", &key, &request).await.unwrap().0;
         if let Ok((first, _)) = first {
             assert_eq!(first, again, "{point}");
         }
-        let stream = again["stream_id"].as_str().unwrap().to_owned();
-        let events = ended(&fixture, &stream).await;
+        let events = ended(&fixture, &stream_of(&again)).await;
         assert_eq!(events.iter().map(Event::status).collect::<Vec<_>>(), ["sending", "paid"], "{point}");
         assert_eq!(fixture.api().post_once("/wallet/send", &key, &request).await.unwrap().0, again, "{point}");
         assert_eq!(got(&fixture).1 as u64, number, "{point}");
     }
     // And at any time: killed while many are under way.
     let requests: Vec<_> =
-        (0..20_u64).map(|number| (format!("many-{number}"), body(&json!(10_000_000 + number * 1000)))).collect();
+        (0..20_u64).map(|number| (format!("many-{number}"), body(10_000_000 + number * 1000))).collect();
     for round in 0..4 {
         let api = fixture.api();
         let posts = join_all(requests.iter().map(|(key, request)| api.post_once("/wallet/send", key, request)));
         let _ = tokio::time::timeout(Duration::from_millis(40 * round), posts).await;
-        fixture.usher.kill();
-        fixture.usher.restart().await;
-        fixture.until_node_runs().await;
+        fixture.crash().await;
     }
     let mut streams = Vec::new();
     for (key, request) in &requests {
-        let stream = until("a response", async || {
-            let started = fixture.api().post_once("/wallet/send", key, request).await.ok()?.0;
-            Some(started["stream_id"].as_str()?.to_owned())
-        })
-        .await;
-        streams.push(stream);
+        let response = async || Some(stream_of(&fixture.api().post_once("/wallet/send", key, request).await.ok()?.0));
+        streams.push(until("response", response).await);
     }
     for stream in &streams {
         assert_eq!(ended(&fixture, stream).await.last().unwrap().status(), "paid");

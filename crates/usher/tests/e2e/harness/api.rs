@@ -1,5 +1,6 @@
 //! The interface under test, as an app uses it.
 
+use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use usher_protocol::PublicKey;
 use usher_protocol::handshake_url::HandshakeUrl;
 
-use super::{LONG, Sse, openapi_check};
+use super::{LONG, openapi_check, until};
 
 /// The interface of one service.
 #[derive(Clone)]
@@ -52,6 +53,23 @@ pub(crate) struct Page {
 pub(crate) struct Handshake {
     pub(crate) stream: String,
     pub(crate) url: HandshakeUrl,
+}
+
+/// Status and problem of a call that is refused.
+pub(crate) fn refusal(answer: Result<impl Debug, CallError>) -> (u16, Value) {
+    match answer {
+        Err(CallError::Status(status, problem)) => (status, problem),
+        other => panic!("it was not refused: {other:?}"),
+    }
+}
+
+pub(crate) fn statuses(events: &[Event]) -> Vec<&str> {
+    events.iter().map(Event::status).collect()
+}
+
+/// The stream of what was started.
+pub(crate) fn stream_of(started: &Value) -> String {
+    started["stream_id"].as_str().unwrap_or_else(|| panic!("no stream: {started}")).to_owned()
 }
 
 /// Why a call failed.
@@ -104,20 +122,17 @@ impl Api {
 
     /// Waits until a counter or gauge has this value.
     pub(crate) async fn until_metric(&self, sample: &str, expected: u64) {
-        let deadline = Instant::now() + LONG;
-        loop {
-            let value = self.metric(sample).await;
-            if value == expected {
-                return;
-            }
-            assert!(Instant::now() < deadline, "{sample} is {value}, and never {expected}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        until(sample, async || (self.metric(sample).await == expected).then_some(())).await;
     }
 
-    /// Waits until so many calls wait for events.
-    pub(crate) async fn long_polls(&self, count: u64) {
-        self.until_metric("usher_http_long_polls", count).await;
+    /// Starts an operation; its stream.
+    pub(crate) async fn start(&self, path: &str, body: &Value) -> String {
+        stream_of(&self.post(path, body).await.expect("it starts"))
+    }
+
+    /// The interface with another token or key.
+    pub(crate) fn with_token(&self, token: &str) -> Self {
+        Self { token: token.to_owned(), ..self.clone() }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Result<Value, CallError> {
@@ -140,7 +155,7 @@ impl Api {
     pub(crate) async fn try_handshake(&self, body: &Value) -> Result<Handshake, CallError> {
         let answer = self.post("/key-handshake", body).await?;
         let url = answer["url"].as_str().expect("a url").parse().expect("a handshake URL");
-        Ok(Handshake { stream: answer["stream_id"].as_str().expect("a stream_id").to_owned(), url })
+        Ok(Handshake { stream: stream_of(&answer), url })
     }
 
     /// Starts a handshake.
@@ -151,8 +166,7 @@ impl Api {
     /// Starts an authentication; the service may be down.
     pub(crate) async fn try_authenticate(&self, main: &str, subkeys: &[PublicKey]) -> Result<String, CallError> {
         let subkeys: Vec<_> = subkeys.iter().map(PublicKey::to_hex).collect();
-        let answer = self.post("/authenticate-key", &json!({"main_key": main, "subkeys": subkeys})).await?;
-        Ok(answer["stream_id"].as_str().expect("a stream_id").to_owned())
+        Ok(stream_of(&self.post("/authenticate-key", &json!({"main_key": main, "subkeys": subkeys})).await?))
     }
 
     /// Starts an authentication; answers its stream.
@@ -207,17 +221,6 @@ impl Api {
         let events = self.finished(stream).await;
         assert_eq!(events.len(), 1, "{events:?}");
         events.into_iter().next().unwrap()
-    }
-
-    /// Reads a stream as server-sent events; `Err` is the status of an answer that is none.
-    pub(crate) async fn sse(&self, stream: &str, last_event_id: Option<u64>) -> Result<Sse, u16> {
-        let mut request = self.http.get(format!("{}/events/{stream}", self.base)).bearer_auth(&self.token);
-        request = request.header("accept", "text/event-stream");
-        if let Some(id) = last_event_id {
-            request = request.header("last-event-id", id);
-        }
-        let answer = request.send().await.expect("an answer");
-        if answer.status() == 200 { Ok(Sse::new(answer)) } else { Err(answer.status().as_u16()) }
     }
 }
 

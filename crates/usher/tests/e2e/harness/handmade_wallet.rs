@@ -49,11 +49,8 @@ impl HandmadeWallet {
 
     /// The answer to a handshake URL.
     pub(crate) fn handshake(&self, url: &HandshakeUrl) -> Event {
-        self.seal(
-            url.recipient(),
-            kind::KEY_HANDSHAKE,
-            &json!({"token": url.token, "preferred_relays": []}).to_string(),
-        )
+        let text = json!({"token": url.token, "preferred_relays": []}).to_string();
+        self.seal(url.recipient(), kind::KEY_HANDSHAKE, &text)
     }
 
     /// The approval of a challenge.

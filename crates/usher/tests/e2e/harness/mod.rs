@@ -2,26 +2,29 @@
 //! and a login from end to end.
 
 mod api;
+mod app;
 mod handmade_wallet;
 mod login;
 mod openapi_check;
+mod page;
 mod python;
 mod sse;
 mod test_tasks;
 mod usher;
+mod waiting;
 
 use std::time::Duration;
 
-pub(crate) use api::{Api, CallError, Event, Handshake};
+pub(crate) use api::{Api, CallError, Event, Handshake, refusal, statuses, stream_of};
+pub(crate) use app::{App, Reply};
 pub(crate) use handmade_wallet::{HandmadeWallet, device, now};
 pub(crate) use login::{User, caught_up, introduce, run_logins, wallet_for};
+pub(crate) use page::{EXTENSION_BUTTON, has, is_for_everybody, shows, state_is, text};
 pub(crate) use python::python;
 pub(crate) use sse::Sse;
 pub(crate) use test_tasks::TestTasks;
-pub(crate) use usher::{Builder, TestUsher};
+pub(crate) use usher::{Builder, TestUsher, files_below, is_not_logged};
+pub(crate) use waiting::until;
 
 /// Longer than anything takes, on any machine.
 pub(crate) const LONG: Duration = Duration::from_secs(180);
-
-/// Long enough to see that nothing comes, where nothing else shows that it would have come.
-pub(crate) const QUIET: Duration = Duration::from_millis(1500);

@@ -1,20 +1,15 @@
 //! Independent checks, written in Python.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// The Python that scripts/test sets up from scripts/test-requirements.txt.
-fn interpreter() -> PathBuf {
-    let installed = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/py/bin/python"));
-    std::env::var_os("USHER_TEST_PYTHON").map_or_else(installed, PathBuf::from)
-}
+use crate::common;
 
 /// Runs a script of this folder's parent: text in, JSON out.
 pub(crate) fn python(script: &str, input: &str) -> Value {
-    let python = interpreter();
+    let python = common::python();
     let mut child = Command::new(&python)
         .arg(format!("{}/tests/e2e/{script}", env!("CARGO_MANIFEST_DIR")))
         .stdin(Stdio::piped())

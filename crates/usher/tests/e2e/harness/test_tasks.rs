@@ -1,6 +1,6 @@
 //! Tasks whose panics fail the test.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -24,16 +24,12 @@ impl TestTasks {
 
     /// Waits until all tasks have ended, those included that tasks start.
     pub(crate) async fn ended(&self, within: Duration) {
-        let deadline = tokio::time::Instant::now() + within;
-        loop {
-            self.check();
-            let left = self.0.lock().len();
-            if left == 0 {
-                return;
+        let all = async {
+            while let Some(ended) = poll_fn(|context| self.0.lock().poll_join_next(context)).await {
+                pass_on(ended);
             }
-            assert!(tokio::time::Instant::now() < deadline, "{left} tasks have not ended");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        };
+        tokio::time::timeout(within, all).await.expect("tasks have not ended");
     }
 }
 

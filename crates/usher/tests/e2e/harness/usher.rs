@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::{Keys, PublicKey};
 
-use super::{Api, LONG};
+use super::{Api, LONG, until};
+use crate::common;
 
 /// A `usher serve` with a data directory of its own. Dropping it kills the process.
 pub(crate) struct TestUsher {
@@ -34,6 +35,11 @@ impl Builder {
         self.set("NOSTR__RELAYS", urls.join(","))
     }
 
+    /// Uses this Lightning wallet.
+    pub(crate) fn nwc(self, url: impl ToString) -> Self {
+        self.set("WALLET__LN_BACKEND", "nwc").set("WALLET__NETWORK", "regtest").set("WALLET__NWC__URL", url)
+    }
+
     /// Sets `SERVICE__<name>`.
     pub(crate) fn set(mut self, name: &str, value: impl ToString) -> Self {
         self.variables.insert(format!("SERVICE__{name}"), value.to_string());
@@ -50,6 +56,14 @@ impl Builder {
     pub(crate) fn keys(mut self, keys: Keys) -> Self {
         self.keys = keys;
         self
+    }
+
+    /// Starts it at a relay, and waits until it listens there.
+    pub(crate) async fn start_at_relay(self) -> (QuirkyRelay, TestUsher) {
+        let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+        let usher = self.relays(&[relay.url()]).start().await;
+        relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
+        (relay, usher)
     }
 
     /// Starts it and waits until it answers.
@@ -116,16 +130,17 @@ impl TestUsher {
 
     /// From the next start on it stands still at this fail point; `None`: at none.
     pub(crate) fn stand_still_at(&mut self, point: Option<&str>) {
-        match point {
-            Some(point) => self.variables.insert("FAILPOINTS".to_owned(), format!("{point}=pause")),
-            None => self.variables.remove("FAILPOINTS"),
-        };
+        self.fail_at(point, "pause");
     }
 
     /// From the next start on it dies at this fail point, at once and without a word; `None`: at none.
     pub(crate) fn die_at(&mut self, point: Option<&str>) {
+        self.fail_at(point, "return");
+    }
+
+    fn fail_at(&mut self, point: Option<&str>, action: &str) {
         match point {
-            Some(point) => self.variables.insert("FAILPOINTS".to_owned(), format!("{point}=return")),
+            Some(point) => self.variables.insert("FAILPOINTS".to_owned(), format!("{point}={action}")),
             None => self.variables.remove("FAILPOINTS"),
         };
     }
@@ -153,62 +168,53 @@ impl TestUsher {
     pub(crate) fn spawn(&mut self) {
         assert!(self.child.is_none(), "it runs already");
         let log = || Stdio::from(self.log_file());
-        let child = Command::new(env!("CARGO_BIN_EXE_usher"))
-            .arg("serve")
-            .arg("--data-dir")
-            .arg(self.folder.path().join("data"))
-            .env_clear()
-            .env("HOME", self.folder.path())
-            .env("RUST_LOG", std::env::var("USHER_TEST_LOG").unwrap_or_else(|_| "info".to_owned()))
-            .env("SERVICE__INFO__LISTEN_PORT", self.port.to_string())
-            .envs(&self.variables)
-            .stdin(Stdio::null())
-            .stdout(log())
-            .stderr(log())
-            .spawn()
-            .expect("the program starts");
-        self.child = Some(child);
-    }
-
-    /// Waits until it answers; its exit status when it ends instead.
-    pub(crate) async fn ready(&mut self) -> Result<(), ExitStatus> {
-        let deadline = Instant::now() + LONG;
-        while !self.api.is_up().await {
-            if let Some(status) = self.child.as_mut().expect("it was started").try_wait().expect("a status") {
-                self.child = None;
-                return Err(status);
-            }
-            assert!(Instant::now() < deadline, "usher does not answer");
-            tokio::time::sleep(Duration::from_millis(10)).await;
+        let mut command = self.command(&["serve"]);
+        if !self.variables.contains_key("RUST_LOG") {
+            command.env("RUST_LOG", std::env::var("USHER_TEST_LOG").unwrap_or_else(|_| "info".to_owned()));
         }
-        Ok(())
+        self.child = Some(command.stdout(log()).stderr(log()).spawn().expect("the program starts"));
     }
 
-    /// Kills it if it runs, and starts it again on the same data and port.
-    pub(crate) async fn restart(&mut self) {
-        self.kill();
+    /// Starts it again, and it must refuse to.
+    pub(crate) async fn refuses_to_start(&mut self) -> ExitStatus {
+        self.spawn();
+        self.ready().await.expect_err("it must not start")
+    }
+
+    /// Starts it again on the same data and port.
+    pub(crate) async fn start_again(&mut self) {
         self.spawn();
         if let Err(status) = self.ready().await {
             panic!("usher ended with {status} at a restart");
         }
     }
 
+    /// Waits until it answers; its exit status when it ends instead.
+    pub(crate) async fn ready(&mut self) -> Result<(), ExitStatus> {
+        let (api, child) = (&self.api, self.child.as_mut().expect("it was started"));
+        let outcome = until("answer of usher", async || {
+            if api.is_up().await { Some(Ok(())) } else { child.try_wait().expect("a status").map(Err) }
+        })
+        .await;
+        if outcome.is_err() {
+            self.child = None;
+        }
+        outcome
+    }
+
+    /// Kills it if it runs, and starts it again on the same data and port.
+    pub(crate) async fn restart(&mut self) {
+        self.kill();
+        self.start_again().await;
+    }
+
     /// Asks it to stop (SIGTERM) and waits until it has.
     pub(crate) async fn stop(&mut self) -> ExitStatus {
-        let mut child = self.child.take().expect("it runs");
-        kill_process(Pid::from_child(&child), Signal::TERM).expect("the signal is sent");
-        let deadline = Instant::now() + LONG;
-        loop {
-            if let Some(status) = child.try_wait().expect("a status") {
-                return status;
-            }
-            if Instant::now() > deadline {
-                let _ = child.kill();
-                let _ = child.wait();
-                panic!("usher does not stop");
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        let child = self.child.as_mut().expect("it runs");
+        kill_process(Pid::from_child(child), Signal::TERM).expect("the signal is sent");
+        let status = until("end of usher", async || child.try_wait().expect("a status")).await;
+        self.child = None;
+        status
     }
 
     /// Its data directory.
@@ -229,6 +235,20 @@ impl TestUsher {
             .envs(&self.variables)
             .stdin(Stdio::null());
         command
+    }
+
+    /// Runs such a command to its end: exit code, standard output, standard error.
+    pub(crate) async fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let mut command = self.command(arguments);
+        let output = tokio::task::spawn_blocking(move || command.output().expect("it runs")).await.expect("it ends");
+        (output.status.code(), common::stdout(&output), common::stderr(&output))
+    }
+
+    /// What such a command prints, which must succeed.
+    pub(crate) async fn says(&self, arguments: &[&str]) -> String {
+        let (code, said, errors) = self.run(arguments).await;
+        assert_eq!(code, Some(0), "{arguments:?}: {errors}");
+        said
     }
 
     /// Its process id.
@@ -254,6 +274,34 @@ impl TestUsher {
 
     fn log_file(&self) -> File {
         OpenOptions::new().create(true).append(true).open(self.log_path()).expect("a log file")
+    }
+}
+
+/// Names and contents of the files in a folder and below it, the database and the log among them.
+pub(crate) fn files_below(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let (mut folders, mut files) = (vec![folder.to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.push((path.display().to_string(), std::fs::read(&path).unwrap()));
+            }
+        }
+    }
+    let has = |name: &str| files.iter().any(|(file, _)| file.ends_with(name));
+    assert!(has("/usher.db") && has("/log"), "{}", folder.display());
+    files
+}
+
+/// None of these is in the log: as it is, nor as libraries write bytes, in hex or as a list of numbers.
+pub(crate) fn is_not_logged(log: &str, secrets: &[(&str, &str)]) {
+    for (what, secret) in secrets {
+        let numbers = secret.bytes().map(|byte| byte.to_string()).collect::<Vec<_>>().join(", ");
+        for form in [(*secret).to_owned(), hex::encode(secret), numbers] {
+            let line = log.lines().find(|line| line.contains(&form));
+            assert!(line.is_none(), "{what} is in the log: {}", line.unwrap_or_default());
+        }
     }
 }
 

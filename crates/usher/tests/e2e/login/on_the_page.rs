@@ -1,5 +1,5 @@
-//! `POST /login` in a real browser (Debian's chromium): with an extension of another implementation (npm `nostr-tools`), with
-//! a wallet, across crashes, and what others can do with the page or with what was signed.
+//! `POST /login` in a real browser (Debian's chromium): with an extension of another implementation (npm `nostr-tools`), and
+//! with a wallet across crashes.
 
 use serde_json::{Value, json};
 use usher_protocol::Keys;
@@ -7,7 +7,9 @@ use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
 use usher_test_tools::Browser;
 
-use crate::harness::{Api, CallError, LONG, TestUsher, wallet_for};
+use crate::harness::{
+    Api, EXTENSION_BUTTON, LONG, TestUsher, has, is_for_everybody, refusal, shows, state_is, wallet_for,
+};
 
 pub(super) struct Login {
     pub(super) stream: String,
@@ -21,7 +23,7 @@ pub(super) async fn start(api: &Api, body: Value) -> Login {
     Login { stream: text("stream_id"), url: text("url"), page_url: text("page_url") }
 }
 
-async fn service() -> (EmbeddedRelay, TestUsher) {
+pub(super) async fn service() -> (EmbeddedRelay, TestUsher) {
     let relay = EmbeddedRelay::start().await.unwrap();
     let builder = TestUsher::builder().relays(&[relay.url()]).set("PROFILE__DISPLAY_NAME", "Bar Seven");
     // An address of this machine at which nobody listens: only where the browser goes counts.
@@ -29,36 +31,18 @@ async fn service() -> (EmbeddedRelay, TestUsher) {
     (relay, usher)
 }
 
-async fn browser_with_extension(keys: &Keys) -> Browser {
-    let mut browser = Browser::start().await;
-    browser.install_extension(&keys.secret_key().to_secret_hex()).await;
-    browser
-}
-
-pub(super) fn state_is(state: &str) -> String {
-    format!("document.body?.dataset.state === '{state}'")
-}
-
-pub(super) async fn is_for_everybody(browser: &mut Browser) {
-    browser.until("document.readyState === 'complete'").await;
-    assert_eq!(browser.accessibility_faults().await, [] as [&str; 0]);
-    assert_eq!(browser.overflow().await, json!(0));
-}
-
-const EXTENSION_BUTTON: &str = "#extension:not([hidden]) button";
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_logs_in_with_an_extension() {
     let (_relay, usher) = service().await;
     let api = usher.api();
     let keys = Keys::generate();
-    let mut browser = browser_with_extension(&keys).await;
+    let mut browser = Browser::start().await;
+    browser.install_extension(&keys.secret_key().to_secret_hex()).await;
     browser.be_a_phone().await;
     let login = start(&api, json!({})).await;
     browser.open(&login.page_url).await;
-    browser.until(&format!("document.querySelector('{EXTENSION_BUTTON}') !== null")).await;
-    let text = browser.evaluate("document.body.innerText").await;
-    assert!(text.as_str().unwrap().contains("Log in to Bar Seven"), "{text}");
+    browser.until(&has(EXTENSION_BUTTON)).await;
+    shows(&mut browser, &["Log in to Bar Seven"]).await;
     is_for_everybody(&mut browser).await;
     browser.click(EXTENSION_BUTTON).await;
     browser.until(&state_is("approved")).await;
@@ -101,40 +85,16 @@ async fn a_user_logs_in_with_a_wallet_and_returns_to_the_app() {
     // Also after the service was killed, before the redemption and after it.
     usher.restart().await;
     let path = format!("/login/{}/redeem", login.stream);
-    let wrong = api.post(&path, &json!({ "code": "x" })).await;
-    assert!(matches!(wrong, Err(CallError::Status(409, problem)) if problem["code"] == "login_code_invalid"));
+    assert_eq!(refusal(api.post(&path, &json!({ "code": "x" })).await).1["code"], "login_code_invalid");
     let (redeemed, _) = api.post_once(&path, &login.stream, &json!({ "code": code })).await.unwrap();
     assert_eq!(redeemed, json!({ "main_key": wallet.main_key().to_hex(), "method": "wallet" }));
     usher.restart().await;
     let again = api.post_once(&path, &login.stream, &json!({ "code": code })).await.unwrap();
     assert_eq!(again, (redeemed, true));
-    let twice = api.post(&path, &json!({ "code": code })).await;
-    assert!(matches!(twice, Err(CallError::Status(409, problem)) if problem["code"] == "login_code_redeemed"));
+    assert_eq!(refusal(api.post(&path, &json!({ "code": code })).await).1["code"], "login_code_redeemed");
     assert!(!usher.log().contains(&code), "the code stays out of the log");
     let event = api.finished(&login.stream).await.pop().unwrap();
     assert_eq!((event.status(), &event.data["method"]), ("approved", &json!("wallet")));
     let referrers: Vec<_> = browser.requests().filter(|request| request["url"] == returned.as_str()).collect();
     assert!(referrers.iter().all(|request| request["headers"]["Referer"].is_null()), "{referrers:?}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_page_works_without_javascript_and_survives_crashes() {
-    let (_relay, mut usher) = service().await;
-    let api = usher.api();
-    let login = start(&api, json!({})).await;
-    let mut browser = Browser::start().await;
-    browser.disable_javascript().await;
-    browser.open(&login.page_url).await;
-    browser.until(&state_is("waiting")).await;
-    usher.restart().await;
-    let wallet = wallet_for(Policy::silent()).await;
-    wallet.open(&login.url.parse().unwrap(), LONG).await.unwrap();
-    let request = wallet.next_request(LONG).await.unwrap();
-    browser.until(&state_is("asking")).await;
-    usher.restart().await;
-    wallet.approve(&request).unwrap();
-    // The page reloads by itself.
-    browser.until(&state_is("approved")).await;
-    let statuses: Vec<_> = api.finished(&login.stream).await.into_iter().map(|event| event.kind).collect();
-    assert_eq!(statuses, ["KeyHandshake", "StatusUpdate"]);
 }

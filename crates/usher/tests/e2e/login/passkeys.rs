@@ -6,8 +6,8 @@ use serde_json::json;
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_test_tools::{Authenticator, Browser};
 
-use super::on_the_page::{Login, is_for_everybody, start, state_is};
-use crate::harness::{Builder, TestUsher};
+use super::on_the_page::{Login, start};
+use crate::harness::{Builder, TestUsher, has, is_for_everybody, state_is, text, until};
 
 const BEGIN: &str = "#with-passkey:not([hidden]) #passkey-begin button.button";
 /// The user is new.
@@ -57,9 +57,9 @@ impl Fixture {
 
     async fn open_passkey_page(&mut self) -> Login {
         let login = self.open_login().await;
-        self.browser.until("document.querySelector('#with-passkey:not([hidden]) a') !== null").await;
+        self.browser.until(&has("#with-passkey:not([hidden]) a")).await;
         self.browser.click("#with-passkey a").await;
-        self.browser.until("document.querySelector('#passkey-page:not([hidden])') !== null").await;
+        self.browser.until(&has("#passkey-page:not([hidden])")).await;
         login
     }
 
@@ -77,12 +77,27 @@ impl Fixture {
         self.press(NEW).await;
     }
 
+    /// Until the page offers to save it in a file.
+    async fn until_made(&mut self) {
+        self.browser.until(&has("#passkey-save:not([hidden])")).await;
+    }
+
+    /// The user wants no file; their key.
+    async fn go_on(&mut self, login: &Login) -> String {
+        self.press("#passkey-save:not([hidden]) [data-passkey=go-on]").await;
+        self.approved(login).await
+    }
+
+    async fn save_and_go_on(&mut self) {
+        self.type_into("#passkey-passphrase", PASSPHRASE).await;
+        self.press("#passkey-save [data-passkey=save-and-go-on]").await;
+    }
+
     /// A new user makes a passkey and logs in; their key.
     async fn register(&mut self) -> String {
         let login = self.open_login().await;
         self.make_passkey().await;
-        self.press("#passkey-save:not([hidden]) [data-passkey=go-on]").await;
-        self.approved(&login).await
+        self.go_on(&login).await
     }
 
     /// A user who has a passkey logs in; their key.
@@ -104,13 +119,8 @@ impl Fixture {
 
     /// The device has forgotten its passkeys.
     async fn until_no_passkey(&mut self) {
-        for _ in 0..100 {
-            if self.browser.passkeys(&self.device).await.is_empty() {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        }
-        panic!("the passkey is still there");
+        until("device without a passkey", async || self.browser.passkeys(&self.device).await.is_empty().then_some(()))
+            .await;
     }
 
     async fn status_is(&mut self, text: &str) {
@@ -120,7 +130,7 @@ impl Fixture {
     /// What the page lets the user save.
     async fn saved(&mut self) -> String {
         self.browser.until("window.saved.length > 0").await;
-        self.browser.evaluate("saved.at(-1)").await.as_str().unwrap().to_owned()
+        text(&mut self.browser, "saved.at(-1)").await
     }
 
     /// The user opens a recovery file on this device.
@@ -148,7 +158,7 @@ async fn newcomer_makes_a_passkey_and_logs_in_again() {
     let mut fixture = Fixture::start(true).await;
     fixture.browser.be_a_phone().await;
     let login = fixture.open_login().await;
-    fixture.browser.until(&format!("document.querySelector({BEGIN:?}) !== null")).await;
+    fixture.browser.until(&has(BEGIN)).await;
     is_for_everybody(&mut fixture.browser).await;
     let elsewhere = fixture.browser.requested().iter().any(|url| url.contains("passkey.js"));
     assert!(!elsewhere, "the script is loaded when the user presses");
@@ -158,8 +168,7 @@ async fn newcomer_makes_a_passkey_and_logs_in_again() {
     let shown = fixture.browser.evaluate(SHOWN).await;
     let expected = ["Save the file and log in", "Log in without a file", "What is this?", "Do not log in"];
     assert_eq!(shown, json!(expected), "no other way to log in beside it");
-    fixture.press("#passkey-save [data-passkey=go-on]").await;
-    let main_key = fixture.approved(&login).await;
+    let main_key = fixture.go_on(&login).await;
     let kept = fixture.browser.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])").await;
     assert_eq!(kept, "[{\"usher-passkey\":\"1\"},{}]");
 
@@ -186,9 +195,8 @@ async fn recovery_file_brings_the_key_to_another_device() {
     let mut fixture = Fixture::start(true).await;
     let login = fixture.open_login().await;
     fixture.make_passkey().await;
-    fixture.browser.until("document.querySelector('#passkey-save:not([hidden])') !== null").await;
-    fixture.type_into("#passkey-passphrase", PASSPHRASE).await;
-    fixture.press("#passkey-save [data-passkey=save-and-go-on]").await;
+    fixture.until_made().await;
+    fixture.save_and_go_on().await;
     let file = fixture.saved().await;
     let main_key = fixture.approved(&login).await;
     assert!(file.starts_with("ncryptsec1"), "{file}");
@@ -197,10 +205,10 @@ async fn recovery_file_brings_the_key_to_another_device() {
     (fixture.browser, fixture.device) = new_device(true).await;
     let login = fixture.open_passkey_page().await;
     is_for_everybody(&mut fixture.browser).await;
-    fixture.recover(&file, "another passphrase").await;
-    fixture.status_is("could not be opened").await;
-    fixture.recover("no file of ours", PASSPHRASE).await;
-    fixture.status_is("could not be opened").await;
+    for (file, passphrase) in [(&*file, "another passphrase"), ("no file of ours", PASSPHRASE)] {
+        fixture.recover(file, passphrase).await;
+        fixture.status_is("could not be opened").await;
+    }
     fixture.recover(&file, PASSPHRASE).await;
     assert_eq!(fixture.approved(&login).await, main_key);
     // The passkey of the new device opens the key that was wrapped for it.
@@ -214,7 +222,7 @@ async fn device_forgets_a_passkey_whose_user_went_away() {
     let mut fixture = Fixture::start(true).await;
     fixture.open_login().await;
     fixture.make_passkey().await;
-    fixture.browser.until("document.querySelector('#passkey-save:not([hidden])') !== null").await;
+    fixture.until_made().await;
     assert_eq!(fixture.browser.passkeys(&fixture.device).await.len(), 1);
     fixture.open_login().await;
     fixture.until_no_passkey().await;
@@ -222,7 +230,7 @@ async fn device_forgets_a_passkey_whose_user_went_away() {
     // They go on where they were.
     let login = fixture.open_login().await;
     fixture.press(BEGIN).await;
-    fixture.browser.until("document.querySelector('#passkey-question:not([hidden])') !== null").await;
+    fixture.browser.until(&has("#passkey-question:not([hidden])")).await;
     let get = "window.get = navigator.credentials.get.bind(navigator.credentials);
         navigator.credentials.get = () => Promise.reject(new DOMException('', 'NotAllowedError')); undefined";
     fixture.browser.evaluate(get).await;
@@ -230,8 +238,7 @@ async fn device_forgets_a_passkey_whose_user_went_away() {
     fixture.status_is("Confirm once more").await;
     fixture.browser.evaluate("navigator.credentials.get = window.get; undefined").await;
     fixture.press("#passkey-confirm:not([hidden]) button").await;
-    fixture.press("#passkey-save:not([hidden]) [data-passkey=go-on]").await;
-    fixture.approved(&login).await;
+    fixture.go_on(&login).await;
 }
 
 /// Safari with security keys, some password managers: the account would be lost with the next login.
@@ -285,36 +292,18 @@ async fn browser_that_forbids_what_is_optional_logs_in() {
     // None at all: the page says so, in place of the button and on its own page.
     fixture.browser.run_on_every_page("delete window.PublicKeyCredential").await;
     let login = fixture.open_login().await;
-    fixture.browser.until("document.querySelector('#no-passkeys:not([hidden])') !== null").await;
+    fixture.browser.until(&has("#no-passkeys:not([hidden])")).await;
     is_for_everybody(&mut fixture.browser).await;
     fixture.browser.open(&format!("{}/passkey", login.page_url)).await;
     fixture.status_is("cannot make a key").await;
 
     // Without cookies nobody can log in, and the page says that.
-    fixture
-        .browser
-        .run_on_every_page("Object.defineProperty(Navigator.prototype, 'cookieEnabled', { get: () => false })")
-        .await;
+    let none = "Object.defineProperty(Navigator.prototype, 'cookieEnabled', { get: () => false })";
+    fixture.browser.run_on_every_page(none).await;
     fixture.open_login().await;
-    fixture.browser.until("document.querySelector('#needs-cookies:not([hidden])') !== null").await;
+    fixture.browser.until(&has("#needs-cookies:not([hidden])")).await;
     assert_eq!(fixture.browser.evaluate(SHOWN).await, json!([]));
     is_for_everybody(&mut fixture.browser).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn user_makes_another_passkey_when_the_service_has_restarted_meanwhile() {
-    let mut fixture = Fixture::start(true).await;
-    let login = fixture.open_login().await;
-    fixture.make_passkey().await;
-    fixture.browser.until("document.querySelector('#passkey-save:not([hidden])') !== null").await;
-    fixture.usher.restart().await;
-    fixture.type_into("#passkey-passphrase", PASSPHRASE).await;
-    fixture.press("#passkey-save [data-passkey=save-and-go-on]").await;
-    fixture.status_is("took too long").await;
-    fixture.press(NEW).await;
-    fixture.press("#passkey-save:not([hidden]) [data-passkey=go-on]").await;
-    fixture.approved(&login).await;
-    assert_eq!(fixture.browser.passkeys(&fixture.device).await.len(), 1);
 }
 
 /// It was synchronised to this device, or another browser of the device has made it: this browser does not know of it. "Continue"
@@ -345,6 +334,5 @@ async fn user_whose_passkey_came_to_another_browser_is_led_to_the_same_account()
     fixture.press(BEGIN).await;
     fixture.status_is("does not know this passkey").await;
     fixture.press(NEW).await;
-    fixture.press("#passkey-save:not([hidden]) [data-passkey=go-on]").await;
-    assert_ne!(fixture.approved(&login).await, main_key);
+    assert_ne!(fixture.go_on(&login).await, main_key);
 }

@@ -1,23 +1,20 @@
-//! `POST /login` in a real browser with a remote signer (NIP-46) of another implementation (npm `@nostr-dev-kit/ndk`) and
-//! across crashes.
+//! Logins with a remote signer (NIP-46) of another implementation (npm `@nostr-dev-kit/ndk`), in a real browser and across crashes.
 
 use std::time::Duration;
 
 use serde_json::json;
+use usher_protocol::PublicKey;
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_test_tools::{Browser, NdkSigner};
 
-use super::on_the_page::{Login, is_for_everybody, start, state_is};
-use crate::harness::{Builder, TestUsher};
+use super::on_the_page::{Login, start};
+use crate::harness::{TestUsher, files_below, has, is_for_everybody, state_is, text};
 
 /// A service whose users may have signers on this machine, a signer there, and a browser that shows a login's page.
-pub(super) async fn everybody() -> (EmbeddedRelay, TestUsher, NdkSigner, Browser, Login) {
-    everybody_with(TestUsher::builder()).await
-}
-
-pub(super) async fn everybody_with(builder: Builder) -> (EmbeddedRelay, TestUsher, NdkSigner, Browser, Login) {
+async fn everybody() -> (EmbeddedRelay, TestUsher, NdkSigner, Browser, Login) {
     let relay = EmbeddedRelay::start().await.unwrap();
-    let builder = builder.relays(&[relay.url()]).set("NOSTR__ALLOW_PRIVATE_RELAYS", true);
+    let builder = TestUsher::builder().relays(&[relay.url()]).set("NOSTR__ALLOW_PRIVATE_RELAYS", true);
+    let builder = builder.set("AUTH__CHALLENGE_TTL_SECONDS", 45);
     let usher = builder.set("PROFILE__DISPLAY_NAME", "Bar Seven").start().await;
     let signer = NdkSigner::start(&[relay.url()]).await;
     let login = start(&usher.api(), json!({})).await;
@@ -32,21 +29,14 @@ const SHOW_A_CODE: &str = "form:not(:has(input)) button";
 const ADDRESS: &str = "#signer-address";
 
 /// It may be among the other ways.
-pub(super) async fn use_a_signer(browser: &mut Browser) {
-    browser.until(&format!("document.querySelector({USE_A_SIGNER:?}) !== null")).await;
+async fn use_a_signer(browser: &mut Browser) {
+    browser.until(&has(USE_A_SIGNER)).await;
     let others = "document.getElementById('other-ways')";
     if browser.evaluate(&format!("{others}?.contains(document.querySelector({USE_A_SIGNER:?})) ?? false")).await == true
     {
         browser.click("#other-ways summary").await;
     }
     browser.click(USE_A_SIGNER).await;
-}
-
-pub(super) async fn name_signer(browser: &mut Browser, address: &str) {
-    use_a_signer(browser).await;
-    browser.click(ADDRESS).await;
-    browser.type_text(address).await;
-    browser.press("Enter").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -56,13 +46,13 @@ async fn a_user_opens_our_address_in_their_signer_and_crashes_do_not_matter() {
     browser.until(&state_is("waiting")).await;
     is_for_everybody(&mut browser).await;
     use_a_signer(&mut browser).await;
-    browser.until(&format!("document.querySelector('{ADDRESS}') !== null")).await;
+    browser.until(&has(ADDRESS)).await;
     is_for_everybody(&mut browser).await;
     browser.click(SHOW_A_CODE).await;
     browser.until(&state_is("waiting-signer-listening")).await;
     is_for_everybody(&mut browser).await;
     let link = "document.querySelector('a[href^=\"nostrconnect://\"]')?.href ?? ''";
-    let address = browser.evaluate(link).await.as_str().unwrap().to_owned();
+    let address = text(&mut browser, link).await;
     assert!(address.contains("name=Bar%20Seven&url=http"), "{address}");
 
     assert!(browser.complaints().is_empty(), "{:?}", browser.complaints());
@@ -84,29 +74,43 @@ async fn a_user_opens_our_address_in_their_signer_and_crashes_do_not_matter() {
     assert!(!log.contains(secret) && !log.contains(login.page_url.rsplit('/').next().unwrap()), "secrets in the log");
 }
 
+/// `POST /authenticate-key` asks the signer that the user has named at an earlier login.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_pastes_the_address_of_their_signer_and_confirms_on_its_page() {
+async fn the_signer_of_an_earlier_login_is_asked_again_across_crashes() {
     let (_relay, mut usher, mut signer, mut browser, login) = everybody().await;
     let api = usher.api();
-    signer.ask_to_confirm("https://signer.example/confirm?x=1");
-    name_signer(&mut browser, &signer.bunker_url("s3cret")).await;
-    for asked in 1..=2 {
-        signer.until_confirmations_asked(asked).await;
-        browser.until(&state_is("waiting-signer-confirming")).await;
-        is_for_everybody(&mut browser).await;
-        let link = browser.evaluate("document.querySelector('a[target=_blank]').href").await;
-        assert_eq!(link, json!("https://signer.example/confirm?x=1"));
-        // The signer is asked again in the same session: it is not connected to twice.
-        usher.restart().await;
-    }
-    signer.until_confirmations_asked(3).await;
-    signer.confirm();
+    use_a_signer(&mut browser).await;
+    browser.click(ADDRESS).await;
+    browser.type_text(&signer.bunker_url("s3cret")).await;
+    browser.press("Enter").await;
     browser.until(&state_is("approved")).await;
-    let events = api.finished(&login.stream).await;
-    let kinds: Vec<_> = events.iter().map(|event| event.kind.as_str()).collect();
-    assert_eq!(kinds, ["KeyHandshake", "StatusUpdate"]);
-    assert_eq!((events[1].main_key(), &events[1].data["method"]), (signer.key.as_str(), &json!("signer")));
-    let connections = signer.asked().iter().filter(|method| *method == "connect").count();
-    assert_eq!(connections, 1, "{:?}", signer.asked());
-    assert!(!usher.log().contains("s3cret"), "the address stays out of the log");
+    let event = api.finished(&login.stream).await.pop().unwrap();
+    assert_eq!((event.status(), event.main_key()), ("approved", signer.key.as_str()));
+    let user = PublicKey::from_hex(&signer.key).unwrap();
+    // What a wallet's approval looks like to the app.
+    let approved = json!({ "status": "approved", "main_key": user.to_hex(), "granted_permissions": [] });
+    usher.restart().await;
+    assert_eq!(api.outcome(&api.authenticate(&user, &[]).await).await.data, approved);
+
+    // A crash while the signer's user thinks about it.
+    signer.ask_to_confirm("https://signer.example/confirm");
+    let stream = api.authenticate(&user, &[]).await;
+    signer.until_confirmations_asked(1).await;
+    usher.restart().await;
+    signer.until_confirmations_asked(2).await;
+    signer.confirm();
+    assert_eq!(api.outcome(&stream).await.data, approved);
+    let connections = signer.asked_with_repetitions().iter().filter(|asked| *asked == "connect").count();
+    assert_eq!(connections, 1, "it is the same session");
+
+    // Nothing of the session is readable.
+    for (file, content) in files_below(usher.data_dir().parent().unwrap()) {
+        for text in ["s3cret", "client_key", "signer_relays"] {
+            assert!(!content.windows(text.len()).any(|found| found == text.as_bytes()), "{text} in {file}");
+        }
+    }
+
+    // Without the signer it is as with a wallet that is away.
+    drop(signer);
+    assert_eq!(api.outcome(&api.authenticate(&user, &[]).await).await.status(), "timeout");
 }

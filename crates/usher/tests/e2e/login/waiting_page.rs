@@ -5,49 +5,20 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::net::TcpStream;
 use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
-use usher_test_tools::Browser;
+use usher_test_tools::{Browser, TcpServer};
 
-use super::on_the_page::{is_for_everybody, start, state_is};
-use crate::harness::{LONG, TestTasks, TestUsher, wallet_for};
+use super::on_the_page::{service, start};
+use crate::harness::{EXTENSION_BUTTON, LONG, TestUsher, is_for_everybody, state_is, wallet_for};
 
-const EXTENSION_BUTTON: &str = "#extension:not([hidden]) button";
 /// Text that only a page has that was not loaded anew.
 const MARK: &str = "window.mark = 'the same page'";
 const IS_MARKED: &str = "window.mark === 'the same page'";
 
-async fn service() -> (EmbeddedRelay, TestUsher) {
-    let relay = EmbeddedRelay::start().await.unwrap();
-    let builder = TestUsher::builder().relays(&[relay.url()]).set("PAGES__RETURN_URLS", "http://127.0.0.1:9/app");
-    (relay, builder.start().await)
-}
-
-/// A proxy as nginx and Caddy are: while the service does not listen, it responds with an error page of its own.
-struct Proxy {
-    url: String,
-    upstream: Arc<OnceLock<String>>,
-}
-
-impl Proxy {
-    async fn start(tasks: &TestTasks) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let upstream = Arc::new(OnceLock::new());
-        let to = Arc::clone(&upstream);
-        tasks.spawn(async move {
-            let mut open = JoinSet::new();
-            while let Ok((client, _)) = listener.accept().await {
-                open.spawn(forward(client, Arc::clone(&to)));
-            }
-        });
-        Self { url, upstream }
-    }
-}
-
+/// What nginx and Caddy do while the service does not listen: they respond with an error page of their own.
 async fn forward(mut client: TcpStream, upstream: Arc<OnceLock<String>>) {
     match TcpStream::connect(upstream.get().unwrap()).await {
         Ok(mut server) => {
@@ -66,12 +37,13 @@ async fn forward(mut client: TcpStream, upstream: Arc<OnceLock<String>>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_behind_a_proxy_loses_no_page() {
     let relay = EmbeddedRelay::start().await.unwrap();
-    let tasks = TestTasks::default();
-    let proxy = Proxy::start(&tasks).await;
-    let builder = TestUsher::builder().relays(&[relay.url()]).set("PAGES__PUBLIC_URL", &proxy.url);
-    let mut usher = builder.start().await;
+    let upstream = Arc::new(OnceLock::new());
+    let to = Arc::clone(&upstream);
+    let proxy = TcpServer::start(move |client| forward(client, Arc::clone(&to))).await;
+    let builder = TestUsher::builder().relays(&[relay.url()]);
+    let mut usher = builder.set("PAGES__PUBLIC_URL", format!("http://{}", proxy.address())).start().await;
     let api = usher.api();
-    proxy.upstream.set(api.base.strip_prefix("http://").unwrap().to_owned()).unwrap();
+    upstream.set(api.base.strip_prefix("http://").unwrap().to_owned()).unwrap();
     let login = start(&api, json!({})).await;
     let mut browser = Browser::start().await;
     browser.open(&login.page_url).await;

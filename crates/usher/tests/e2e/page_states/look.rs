@@ -31,6 +31,24 @@ impl Look {
         browser
     }
 
+    /// Looks at a page that needs no script to be what it is.
+    pub(super) async fn plain(&self, browser: &mut Browser, page: &str, name: &str) {
+        browser.open(page).await;
+        self.at(browser, name, true).await;
+    }
+
+    /// Looks at the page once this holds.
+    pub(super) async fn when(&self, browser: &mut Browser, holds: &str, name: &str) {
+        browser.until(holds).await;
+        self.at(browser, name, true).await;
+    }
+
+    /// Looks at a page in this state.
+    pub(super) async fn open(&self, browser: &mut Browser, page: &str, state: &str, name: &str) {
+        browser.open(page).await;
+        self.when(browser, &super::state_is(state), name).await;
+    }
+
     /// Looks at the page that is shown. `reload` says whether it may be loaded again: on a phone it looks otherwise.
     pub(super) async fn at(&self, browser: &mut Browser, name: &str, reload: bool) {
         match self {

@@ -1,11 +1,10 @@
 //! The books agree with the wallet, also after kills.
 
 use serde_json::{Value, json};
-use usher_sandbox::lightning::InvoiceTerms;
 use usher_sandbox::wallet::Policy;
 
-use super::fixture::{Fixture, now};
-use crate::harness::LONG;
+use super::fixture::{Fixture, invoice};
+use crate::harness::{LONG, now, refusal, stream_of, until};
 
 /// All entries, page by page.
 async fn books(fixture: &Fixture, query: &str) -> Vec<Value> {
@@ -22,15 +21,11 @@ async fn books(fixture: &Fixture, query: &str) -> Vec<Value> {
 
 /// The invoice on a payment's page, once it is made.
 async fn invoice_on(fixture: &Fixture, page_url: &str) -> String {
-    let deadline = tokio::time::Instant::now() + LONG;
-    loop {
+    until("invoice", async || {
         let html = fixture.api().http.get(page_url).send().await.unwrap().text().await.unwrap();
-        if let Some(rest) = html.split("id=\"invoice\" readonly value=\"").nth(1) {
-            return rest.split('"').next().unwrap().to_owned();
-        }
-        assert!(tokio::time::Instant::now() < deadline, "no invoice was made");
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+        html.split("id=\"invoice\" readonly value=\"").nth(1)?.split('"').next().map(str::to_owned)
+    })
+    .await
 }
 
 /// What the wallet's balance should have changed by.
@@ -59,18 +54,18 @@ async fn the_books_agree_with_the_wallet_also_after_kills() {
     // Nobody knows the payer of the third, who pays while the service is down.
     let body = json!({ "description": "=1+1", "amount": 7_000, "currency": "millisats", "expires_at": now() + 600 });
     let started = fixture.api().post("/payments/single", &body).await.unwrap();
-    let anybodys = started["stream_id"].as_str().unwrap().to_owned();
-    let invoice = invoice_on(&fixture, started["page_url"].as_str().unwrap()).await;
+    let anybodys = stream_of(&started);
+    let shown = invoice_on(&fixture, started["page_url"].as_str().unwrap()).await;
     fixture.usher.kill();
-    fixture.network.open_account("somebody", 100_000).pay(&invoice, None).unwrap();
+    fixture.somebody_pays(&shown);
     fixture.crash().await;
     fixture.later(&anybodys, 1).await;
 
-    let payee = fixture.network.open_account("payee", 0);
-    let invoice = payee.make_invoice(&InvoiceTerms::of(5_000)).unwrap();
-    let out = fixture.start("/invoices/pay", &json!({ "invoice": invoice.as_str(), "request_id": "bill-1" })).await;
+    let invoice = invoice(&fixture.payee(), 5_000);
+    let bill = json!({ "invoice": invoice.as_str(), "request_id": "bill-1" });
+    let out = fixture.api().start("/invoices/pay", &bill).await;
     fixture.api().finished(&out).await;
-    let open = fixture.start("/payments/single", &body).await;
+    let open = fixture.api().start("/payments/single", &body).await;
     fixture.crash().await;
 
     let all = books(&fixture, "").await;
@@ -82,27 +77,22 @@ async fn the_books_agree_with_the_wallet_also_after_kills() {
     assert_eq!(change(&all), balance - i64::try_from(Fixture::SHOP).unwrap(), "{all:#?}");
     assert_eq!(all[3]["request_id"], "bill-1");
     assert_eq!(all[3]["payment_hash"], invoice.payment_hash().to_string());
-    let statuses = books(&fixture, "&status=not_paid").await;
-    assert_eq!(statuses.len(), 1);
+    assert_eq!(books(&fixture, "&status=not_paid").await.len(), 1);
     assert_eq!(books(&fixture, &format!("&from={began}")).await, all);
-    for none in [format!("&to={began}"), "&from=2&to=1".to_owned()] {
-        assert_eq!(books(&fixture, &none).await, [] as [Value; 0]);
-    }
+    assert_eq!(books(&fixture, &format!("&to={began}")).await, [] as [Value; 0]);
     for (query, pointer) in [("from=-1", "/from"), ("to=x", "/to"), ("status=PAID", "/status")] {
-        let (status, problem) = fixture.refused_get(&format!("/payments?{query}")).await;
+        let (status, problem) = refusal(fixture.api().get(&format!("/payments?{query}")).await);
         assert_eq!((status, &problem["errors"][0]["pointer"]), (422, &json!(pointer)), "{query}");
     }
 
     let receipt = fixture.api().get(&format!("/payments/{anybodys}/receipt")).await.unwrap();
     assert_eq!((&receipt["amount_millisats"], &receipt["description"]), (&json!(7_000), &json!("=1+1")));
     for none in [&refused, &open, "nonsense"] {
-        let (status, problem) = fixture.refused_get(&format!("/payments/{none}/receipt")).await;
+        let (status, problem) = refusal(fixture.api().get(&format!("/payments/{none}/receipt")).await);
         assert_eq!((status, &problem["code"]), (404, &json!("receipt_not_found")));
     }
 
-    let output = fixture.usher.command(&["payments", "export", "--csv", "--status", "paid"]).output().unwrap();
-    let csv = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let csv = fixture.usher.says(&["payments", "export", "--csv", "--status", "paid"]).await;
     let lines: Vec<_> = csv.lines().collect();
     assert_eq!(lines.len(), 4, "{csv}");
     assert!(lines[0].starts_with("stream_id,created_at,"), "{csv}");

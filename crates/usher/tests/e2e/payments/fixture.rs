@@ -1,23 +1,27 @@
 //! The service, Lightning network and relay of the payment tests.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use usher_faults::lightning::FaultyNwcService;
 use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_protocol::Keys;
 use usher_protocol::bolt11::Invoice;
-use usher_sandbox::lightning::{Account, LightningNetwork};
+use usher_sandbox::lightning::{Account, InvoiceTerms, LightningNetwork};
 use usher_sandbox::wallet::{Identity, Policy, Request, RequestContent, Wallet, WalletOptions};
+use usher_test_tools::Browser;
 
-use crate::harness::{Api, CallError, Event, LONG, TestUsher, User, introduce};
+use crate::harness::{Api, Builder, Event, LONG, TestUsher, User, introduce, now, refusal, statuses, text, until};
 
 /// A service with a Lightning wallet, and the network it is in.
-pub(super) struct Fixture {
+pub(crate) struct Fixture {
     pub(super) relay: QuirkyRelay,
     pub(super) network: LightningNetwork,
     /// The service's account.
     pub(super) shop: Account,
     /// The service's wallet.
     pub(super) wallet: FaultyNwcService,
-    pub(super) usher: TestUsher,
+    pub(crate) usher: TestUsher,
 }
 
 impl Fixture {
@@ -30,19 +34,20 @@ impl Fixture {
         Self::open_with(|builder| builder).await
     }
 
-    pub(super) async fn open_with(set: impl FnOnce(crate::harness::Builder) -> crate::harness::Builder) -> Self {
+    /// With a name, and an app to which its pages lead: nobody listens there, only where the browser goes counts.
+    pub(super) async fn with_pages() -> Self {
+        Self::open_with(|builder| builder.set("PAGES__RETURN_URLS", APP).set("PROFILE__DISPLAY_NAME", "Bar Seven"))
+            .await
+    }
+
+    pub(crate) async fn open_with(set: impl FnOnce(Builder) -> Builder) -> Self {
         let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
         let network = LightningNetwork::new();
         let shop = network.open_account("shop", Self::SHOP);
         let wallet = FaultyNwcService::start(&shop, &[relay.url()]).await;
         wallet.ready(LONG).await.expect("the wallet listens");
         let before = relay.metrics().reqs;
-        let builder = TestUsher::builder()
-            .relays(&[relay.url()])
-            .set("WALLET__LN_BACKEND", "nwc")
-            .set("WALLET__NETWORK", "regtest")
-            .set("WALLET__NWC__URL", wallet.url());
-        let usher = set(builder).start().await;
+        let usher = set(TestUsher::builder().relays(&[relay.url()]).nwc(wallet.url())).start().await;
         let fixture = Self { relay, network, shop, wallet, usher };
         fixture.subscribed(before).await;
         fixture
@@ -53,24 +58,63 @@ impl Fixture {
         self.relay.wait_for(LONG, |metrics| metrics.reqs >= before + 2).await.expect("the service subscribes");
     }
 
-    pub(super) fn api(&self) -> Api {
+    pub(crate) fn api(&self) -> Api {
         self.usher.api()
     }
 
-    /// The interface with an API key.
-    pub(super) fn api_with(&self, secret: &str) -> Api {
-        Api { token: secret.to_owned(), ..self.api() }
+    /// The interface with a new API key.
+    pub(super) async fn api_with(&self, key: Value) -> Api {
+        let created = self.api().post("/keys", &key).await.unwrap();
+        self.api().with_token(created["secret"].as_str().unwrap())
+    }
+
+    /// Somebody whom the service pays.
+    pub(super) fn payee(&self) -> Account {
+        self.network.open_account("payee", 0)
+    }
+
+    /// Somebody without a wallet that the service knows pays an invoice.
+    pub(super) fn somebody_pays(&self, invoice: &str) {
+        self.network.open_account(&Keys::generate().public_key().to_hex(), 100_000_000).pay(invoice, None).unwrap();
+    }
+
+    /// Has the service pay an invoice; the stream.
+    pub(super) async fn pay(&self, invoice: &Invoice) -> String {
+        self.api().start("/invoices/pay", &json!({"invoice": invoice.as_str()})).await
+    }
+
+    /// Each of these payments by the service has ended, and each invoice is paid once.
+    pub(super) async fn are_paid_once(&self, payments: &[(String, Invoice)]) {
+        for (stream, invoice) in payments {
+            let events = self.api().finished(stream).await;
+            assert_eq!(statuses(&events).last(), Some(&"paid"), "{events:?}");
+            assert_eq!(self.network.executed(invoice.payment_hash()), 1);
+        }
+        assert!(self.network.totals().add_up());
+    }
+
+    /// From the next start on, which is now, the service stands still at this fail point.
+    pub(super) async fn crash_to_stand_at(&mut self, point: &str) {
+        self.usher.stand_still_at(Some(point));
+        self.crash().await;
+    }
+
+    /// Kills the service at its fail point. Usually it has reached it by then; if it has not, it is killed before it.
+    pub(super) async fn killed_there(&mut self) {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        self.usher.stand_still_at(None);
+        self.crash().await;
     }
 
     /// Kills the service and starts it again.
-    pub(super) async fn crash(&mut self) {
+    pub(crate) async fn crash(&mut self) {
         let before = self.relay.metrics().reqs;
         self.usher.restart().await;
         self.subscribed(before).await;
     }
 
     /// A user with money, whom the service knows.
-    pub(super) async fn user(&self, policy: Policy) -> Wallet {
+    pub(crate) async fn user(&self, policy: Policy) -> Wallet {
         let identity = Identity::generate();
         let account = self.network.open_account(&identity.public_key().to_hex(), Self::USER);
         let wallet = Wallet::start(WalletOptions::new(identity).policy(policy).paying_from(&account)).await;
@@ -81,7 +125,7 @@ impl Fixture {
     }
 
     /// Asks a user for a payment; the stream.
-    pub(super) async fn ask(&self, user: &Wallet, amount: u64) -> String {
+    pub(crate) async fn ask(&self, user: &Wallet, amount: u64) -> String {
         self.ask_until(user, amount, 120).await
     }
 
@@ -91,35 +135,28 @@ impl Fixture {
             "main_key": user.main_key().to_hex(), "subkeys": [], "description": "Coffee", "amount": amount,
             "currency": "millisats", "request_id": "order-1", "expires_at": now() + secs,
         });
-        self.start("/payments/single", &body).await
+        self.api().start("/payments/single", &body).await
     }
 
-    /// Starts an operation; the stream.
-    pub(super) async fn start(&self, path: &str, body: &Value) -> String {
-        let answer = self.api().post(path, body).await.expect("it starts");
-        answer["stream_id"].as_str().expect("a stream").to_owned()
+    /// Posts a page's form, as a browser without JavaScript does: status and text, 0 without a response.
+    pub(super) async fn post_form(&self, page: &str, fields: &[(&str, &str)]) -> (u16, String) {
+        let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let request = self.api().http.post(page).header("content-type", "application/x-www-form-urlencoded");
+        let Ok(response) = request.body(form).send().await else { return (0, String::new()) };
+        (response.status().as_u16(), response.text().await.unwrap_or_default())
     }
 
     pub(super) async fn refused(&self, path: &str, body: &Value) -> (u16, Value) {
-        refused(&self.api(), path, body).await
-    }
-
-    pub(super) async fn refused_get(&self, path: &str) -> (u16, Value) {
-        problem(self.api().get(path).await)
+        refusal(self.api().post(path, body).await)
     }
 
     /// The events of a stream that is over, once there are so many: money may come later.
     pub(super) async fn later(&self, stream: &str, count: usize) -> Vec<Event> {
-        let deadline = tokio::time::Instant::now() + LONG;
-        loop {
+        until("money", async || {
             let (events, done) = self.api().events(stream).await;
-            if events.len() >= count {
-                assert!(done);
-                return events;
-            }
-            assert!(tokio::time::Instant::now() < deadline, "what was waited for did not come: {events:?}");
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+            (events.len() >= count && done).then_some(events)
+        })
+        .await
     }
 
     /// The invoice that a user is asked to pay.
@@ -131,19 +168,17 @@ impl Fixture {
     }
 }
 
-pub(super) async fn refused(api: &Api, path: &str, body: &Value) -> (u16, Value) {
-    problem(api.post(path, body).await)
+/// The app of [`Fixture::with_pages`].
+pub(super) const APP: &str = "http://127.0.0.1:9/app";
+
+pub(super) fn invoice(payee: &Account, amount: u64) -> Invoice {
+    payee.make_invoice(&InvoiceTerms::of(amount)).unwrap()
 }
 
-fn problem(answer: Result<Value, CallError>) -> (u16, Value) {
-    match answer {
-        Err(CallError::Status(status, problem)) => (status, problem),
-        other => panic!("should have been refused: {other:?}"),
-    }
-}
-
-pub(super) fn statuses(events: &[Event]) -> Vec<&str> {
-    events.iter().map(Event::status).collect()
+/// The invoice that a payment's page shows.
+pub(super) async fn invoice_on(browser: &mut Browser) -> String {
+    browser.until("!!document.getElementById('invoice')?.value").await;
+    text(browser, "document.getElementById('invoice').value").await
 }
 
 /// Whether it is a payment as it should be. The word of the user's wallet may come later than the money, or be lost in a
@@ -151,9 +186,4 @@ pub(super) fn statuses(events: &[Event]) -> Vec<&str> {
 pub(super) fn approved_and_paid(events: &[Event]) -> bool {
     let told = statuses(events);
     told == ["user_approved", "paid"] || told == ["paid"]
-}
-
-/// Unix seconds.
-pub(super) fn now() -> u64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs()
 }

@@ -1,17 +1,12 @@
 //! `Idempotency-Key`: the service is killed between the work and the response, and the work is done once.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
 use futures_util::future::join_all;
-use parking_lot::Mutex;
 use serde_json::{Value, json};
-use usher_sandbox::lightning::{InvoiceTerms, Method};
+use usher_sandbox::lightning::Method;
 use usher_sandbox::wallet::{Policy, Wallet};
 
-use super::fixture::{Fixture, now, statuses};
-use crate::harness::{CallError, LONG, TestTasks};
+use super::fixture::{Fixture, invoice};
+use crate::harness::{CallError, LONG, now, refusal, statuses, stream_of};
 
 /// Dies after the work, which for calls that start something is committed by then, before the answer is kept or sent.
 const POINT: &str = "before-answer";
@@ -56,12 +51,12 @@ impl Fixture {
         page["entries"].as_array().unwrap().clone()
     }
 
-    /// What `usher audit verify` prints.
-    async fn verify_audit_log(&self) -> String {
-        let mut command = self.usher.command(&["audit", "verify"]);
-        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    /// The chain of the audit log has survived all kills.
+    async fn verify_audit_log(&self) {
+        let entries = self.audit_log().await;
+        let last = entries.last().unwrap();
+        let expected = format!("{}:{}\n", last["sequence"], last["hash"].as_str().unwrap());
+        assert_eq!(self.usher.says(&["audit", "verify"]).await, expected);
     }
 
     /// How many operations of this kind are open.
@@ -87,19 +82,17 @@ async fn a_payment_is_asked_for_once() {
     assert_eq!(fixture.count("single_payment").await, 1);
     let request = user.next_request(LONG).await.expect("asked");
     user.fulfil(&request).await.expect("paid");
-    let events = fixture.api().finished(answer["stream_id"].as_str().unwrap()).await;
-    assert_eq!(statuses(&events).last(), Some(&"paid"));
+    let stream = stream_of(&answer);
+    assert_eq!(statuses(&fixture.api().finished(&stream).await).last(), Some(&"paid"));
     // The Lightning backend may also have been asked right before the end: nobody sees that invoice.
     let invoices = fixture.wallet.metrics().executed(Method::MakeInvoice);
     assert!((1..=2).contains(&invoices), "{invoices}");
     assert_eq!(fixture.shop.balance(), Fixture::SHOP + 7_000);
     // Also when all is over, and with another body it is another call.
     assert_eq!(fixture.api().post_once("/payments/single", "order-7", &body).await.unwrap(), (answer.clone(), true));
-    let other = fixture.api().post_once("/payments/single", "order-7", &json!({})).await;
-    assert!(matches!(other, Err(CallError::Status(409, _))), "{other:?}");
+    assert_eq!(refusal(fixture.api().post_once("/payments/single", "order-7", &json!({})).await).0, 409);
 
     // And paid back once.
-    let stream = answer["stream_id"].as_str().unwrap();
     let all = json!({});
     let (refund, replayed) = fixture.cut_off(&format!("/payments/{stream}/refund"), "refund-7", &all).await;
     assert!(replayed && refund["stream_id"].is_string(), "{refund}");
@@ -111,8 +104,7 @@ async fn a_payment_is_asked_for_once() {
 async fn each_operation_is_started_once() {
     let mut fixture = Fixture::open().await;
     let user = fixture.user(Policy::silent()).await;
-    let payee = fixture.network.open_account("payee", 0);
-    let invoice = payee.make_invoice(&InvoiceTerms::of(5_000)).unwrap();
+    let invoice = invoice(&fixture.payee(), 5_000);
     let main_key = user.main_key().to_hex();
     let asked = json!({"main_key": main_key, "subkeys": []});
     let mut recurring = payment(&user);
@@ -148,60 +140,5 @@ async fn each_operation_is_started_once() {
     }
     assert!(fixture.network.executed(invoice.payment_hash()) <= 1);
     assert!(fixture.network.totals().add_up());
-}
-
-/// What was answered to a key, by all who asked with it.
-type Answers = Arc<Mutex<Vec<Vec<Value>>>>;
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_at_random_instants_each_key_stands_for_one_operation() {
-    const KEYS: usize = 40;
-    const CALLERS: usize = 3;
-    let mut fixture = Fixture::open().await;
-    let api = fixture.api();
-    let (answers, over): (Answers, _) =
-        (Arc::new(Mutex::new(vec![Vec::new(); KEYS])), Arc::new(AtomicBool::new(false)));
-    let test_tasks = TestTasks::default();
-    for _ in 0..CALLERS {
-        let (api, answers) = (api.clone(), Arc::clone(&answers));
-        let over = Arc::clone(&over);
-        test_tasks.spawn(async move {
-            for key in 0..KEYS {
-                // Until there is an answer, as an app would.
-                loop {
-                    match api.post_once("/key-handshake", &format!("login-{key}"), &json!({})).await {
-                        Ok((answer, _)) => break answers.lock()[key].push(answer),
-                        Err(CallError::Network(_)) => tokio::time::sleep(Duration::from_millis(5)).await,
-                        Err(error) => panic!("refused: {error:?}"),
-                    }
-                }
-                if !over.load(Ordering::Relaxed) {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                }
-            }
-        });
-    }
-    for round in 0..6_u64 {
-        tokio::time::sleep(Duration::from_millis(37 * round % 90)).await;
-        fixture.usher.restart().await;
-        test_tasks.check();
-    }
-    over.store(true, Ordering::Relaxed);
-    test_tasks.ended(LONG).await;
-    for (key, answers) in answers.lock().iter().enumerate() {
-        assert_eq!(answers.len(), CALLERS);
-        assert!(answers.iter().all(|answer| *answer == answers[0]), "{key}: {answers:?}");
-    }
-    assert_eq!(fixture.count("key_handshake").await, KEYS as u64);
-
-    // Each of them, and nothing else, is in the audit log once; and its chain has survived.
-    let entries = fixture.audit_log().await;
-    for answers in answers.lock().iter() {
-        let stream = &answers[0]["stream_id"];
-        let of_it: Vec<_> = entries.iter().filter(|entry| entry["details"]["stream_id"] == *stream).collect();
-        assert_eq!(of_it.len(), 1, "{stream}: {of_it:?}");
-    }
-    assert_eq!(entries.len(), KEYS);
-    let last = entries.last().unwrap();
-    assert_eq!(fixture.verify_audit_log().await, format!("{}:{}", last["sequence"], last["hash"].as_str().unwrap()));
+    fixture.verify_audit_log().await;
 }

@@ -1,13 +1,15 @@
 //! Refunds: to the payer's wallet and to an invoice on the page, across kills, and never more than was paid.
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use usher_sandbox::lightning::{Account, InvoiceTerms};
-use usher_sandbox::wallet::{Policy, RequestContent, Wallet};
+use usher_protocol::bolt11::Invoice;
+use usher_sandbox::lightning::Account;
+use usher_sandbox::wallet::{Policy, Wallet};
 use usher_test_tools::{Browser, TcpServer};
 
-use super::fixture::{Fixture, statuses};
-use crate::harness::LONG;
+use super::fixture::{Fixture, invoice};
+use crate::harness::{LONG, is_for_everybody, shows, state_is, statuses, stream_of, until};
 
 /// A user has paid this much; the stream.
 async fn paid(fixture: &Fixture, amount: u64) -> (String, Wallet) {
@@ -22,14 +24,12 @@ async fn paid_by(fixture: &Fixture, user: &Wallet, amount: u64) -> (String, Stri
     let request = user.next_request(LONG).await.unwrap();
     user.fulfil(&request).await.unwrap();
     fixture.api().finished(&stream).await;
-    let RequestContent::Payment(asked) = request.content else { panic!("it asks for something else") };
-    (stream, asked.invoice)
+    (stream, fixture.invoice_of(&request).as_str().to_owned())
 }
 
 async fn refund(fixture: &Fixture, payment: &str, body: &Value) -> (String, String) {
     let started = fixture.api().post(&format!("/payments/{payment}/refund"), body).await.unwrap();
-    let text = |name: &str| started[name].as_str().unwrap().to_owned();
-    (text("stream_id"), text("page_url"))
+    (stream_of(&started), started["page_url"].as_str().unwrap().to_owned())
 }
 
 async fn code(fixture: &Fixture, payment: &str, body: &Value) -> (u16, String) {
@@ -37,23 +37,13 @@ async fn code(fixture: &Fixture, payment: &str, body: &Value) -> (u16, String) {
     (status, problem["code"].as_str().unwrap().to_owned())
 }
 
-fn invoice(payee: &Account, amount: u64) -> String {
-    payee.make_invoice(&InvoiceTerms::of(amount)).unwrap().as_str().to_owned()
-}
-
 async fn until_balance(account: &Account, balance: u64) {
-    let deadline = tokio::time::Instant::now() + LONG;
-    while account.balance() != balance {
-        assert!(tokio::time::Instant::now() < deadline, "it has {}", account.balance());
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    until(&format!("{balance}"), async || (account.balance() == balance).then_some(())).await;
 }
 
-/// Posts the page's form, as a browser without JavaScript does.
-async fn name(fixture: &Fixture, page_url: &str, invoice: &str) -> u16 {
-    let form: String = url::form_urlencoded::Serializer::new(String::new()).append_pair("payee", invoice).finish();
-    let request = fixture.api().http.post(page_url).header("content-type", "application/x-www-form-urlencoded");
-    request.body(form).send().await.unwrap().status().as_u16()
+/// The payer names this on the refund's page; the status.
+async fn name(fixture: &Fixture, page: &str, payee: &str) -> u16 {
+    fixture.post_form(page, &[("payee", payee)]).await.0
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -90,27 +80,27 @@ async fn a_hundred_refunds_at_once_pay_back_no_more_than_was_paid() {
     }
     let path = format!("/payments/{payment}/refund");
     let (api, body) = (fixture.api(), json!({ "amount": 3_000 }));
-    let results = futures_util::future::join_all((0..100).map(|_| api.post(&path, &body))).await;
+    let results = join_all((0..100).map(|_| api.post(&path, &body))).await;
     let pages: Vec<String> =
         results.into_iter().flatten().map(|started| started["page_url"].as_str().unwrap().to_owned()).collect();
     assert_eq!(pages.len(), 3);
     assert_eq!(code(&fixture, &payment, &json!({ "amount": 1_001 })).await.0, 422);
-    let somebody = fixture.network.open_account("somebody", 0);
+    let somebody = fixture.payee();
     let bill = invoice(&somebody, 3_000);
     for page in &pages {
         // The same invoice for all: it is paid once, and the others go on asking, or refuse it if it is paid by then.
-        assert!(matches!(name(&fixture, page, &bill).await, 200 | 422));
+        assert!(matches!(name(&fixture, page, bill.as_str()).await, 200 | 422));
     }
     until_balance(&somebody, 3_000).await;
     for _ in 0..2 {
         for page in &pages {
-            name(&fixture, page, &invoice(&somebody, 3_000)).await;
+            name(&fixture, page, invoice(&somebody, 3_000).as_str()).await;
         }
     }
     until_balance(&somebody, 9_000).await;
     assert_eq!(fixture.shop.balance(), Fixture::SHOP + 1_000 - 9);
     let (_, rest) = refund(&fixture, &payment, &json!({})).await;
-    assert_eq!(name(&fixture, &rest, &invoice(&somebody, 1_000)).await, 200);
+    assert_eq!(name(&fixture, &rest, invoice(&somebody, 1_000).as_str()).await, 200);
     until_balance(&somebody, 10_000).await;
     assert!(fixture.network.totals().add_up());
 }
@@ -129,12 +119,12 @@ async fn invoices_that_were_paid_are_refused_and_block_no_refund() {
         assert!(problem["errors"][0]["detail"].as_str().unwrap().contains("was paid already"), "{problem}");
     }
     assert_eq!(fixture.api().events(&stream).await.0.len(), 0);
-    let somebody = fixture.network.open_account("somebody", 0);
-    let copied = format!("bitcoin:bc1qar0?amount=0.0000001&lightning={}\n", invoice(&somebody, 10_000).to_uppercase());
-    assert_eq!(name(&fixture, &page, &copied).await, 200);
+    let somebody = fixture.payee();
+    let upper = invoice(&somebody, 10_000).as_str().to_uppercase();
+    assert_eq!(name(&fixture, &page, &format!("bitcoin:bc1qar0?amount=0.0000001&lightning={upper}\n")).await, 200);
     assert_eq!(statuses(&fixture.api().finished(&stream).await), ["user_approved", "paid"]);
-    let copied = format!("lightning:{}?label=Tea", invoice(&somebody, 1_000));
-    let out = fixture.start("/invoices/pay", &json!({ "invoice": copied })).await;
+    let copied = format!("lightning:{}?label=Tea", invoice(&somebody, 1_000).as_str());
+    let out = fixture.api().start("/invoices/pay", &json!({ "invoice": copied })).await;
     assert_eq!(statuses(&fixture.api().finished(&out).await), ["paid"]);
     assert_eq!(somebody.balance(), 11_000);
 }
@@ -143,10 +133,9 @@ async fn invoices_that_were_paid_are_refused_and_block_no_refund() {
 async fn what_was_not_paid_is_not_refunded() {
     let fixture = Fixture::open().await;
     let body = json!({ "description": "Tea", "amount": 5_000, "currency": "millisats" });
-    let open = fixture.start("/payments/single", &body).await;
+    let open = fixture.api().start("/payments/single", &body).await;
     assert_eq!(code(&fixture, &open, &json!({})).await, (409, "payment_not_paid".to_owned()));
-    let payee = fixture.network.open_account("payee", 0);
-    let out = fixture.start("/invoices/pay", &json!({ "invoice": invoice(&payee, 1_000) })).await;
+    let out = fixture.pay(&invoice(&fixture.payee(), 1_000)).await;
     fixture.api().finished(&out).await;
     for none in [out.as_str(), "nonsense", "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11"] {
         assert_eq!(code(&fixture, none, &json!({})).await, (404, "stream_not_found".to_owned()), "{none}");
@@ -158,36 +147,25 @@ async fn the_payer_names_an_invoice_on_the_page() {
     let fixture = Fixture::open_with(|builder| builder.set("PROFILE__DISPLAY_NAME", "Bar Seven")).await;
     let (payment, _user) = paid(&fixture, 10_000).await;
     let (stream, page_url) = refund(&fixture, &payment, &json!({})).await;
-    let somebody = fixture.network.open_account("somebody", 0);
+    let somebody = fixture.payee();
     let mut browser = Browser::start().await;
     browser.be_a_phone().await;
     browser.open(&page_url).await;
-    browser.until("document.body?.dataset.state === 'waiting'").await;
-    let text = browser.evaluate("document.body.innerText").await;
-    for said in ["Bar Seven", "10 sats", "Coffee"] {
-        assert!(text.as_str().unwrap().contains(said), "{said}\n{text}");
-    }
-    for (typed, said) in [
-        ("nonsense", "This is neither a Lightning invoice"),
-        (invoice(&somebody, 9_999).as_str(), "This invoice is not for 10 sats"),
+    browser.until(&state_is("waiting")).await;
+    shows(&mut browser, &["Bar Seven", "10 sats", "Coffee"]).await;
+    let refused = |said: &str| format!("document.getElementById('refused')?.textContent.startsWith('{said}')");
+    for (typed, then) in [
+        ("nonsense".to_owned(), refused("This is neither a Lightning invoice")),
+        (invoice(&somebody, 9_999).as_str().to_owned(), refused("This invoice is not for 10 sats")),
+        (format!("LIGHTNING:{}", invoice(&somebody, 10_000).as_str().to_uppercase()), state_is("paid")),
     ] {
-        browser.click("#payee").await;
         browser.evaluate("document.getElementById('payee').value = ''").await;
-        browser.type_text(typed).await;
+        browser.click("#payee").await;
+        browser.type_text(&typed).await;
         browser.press("Enter").await;
-        browser.until(&format!("document.getElementById('refused')?.textContent.startsWith('{said}')")).await;
-        browser.until("document.readyState === 'complete'").await;
-        assert_eq!(browser.accessibility_faults().await, [] as [&str; 0]);
-        assert_eq!(browser.evaluate("document.getElementById('payee').value").await, json!(typed));
-        assert_eq!(browser.overflow().await, json!(0));
+        browser.until(&then).await;
+        is_for_everybody(&mut browser).await;
     }
-    browser.evaluate("document.getElementById('payee').value = ''").await;
-    browser.click("#payee").await;
-    browser.type_text(&format!("LIGHTNING:{}", invoice(&somebody, 10_000).to_uppercase())).await;
-    browser.press("Enter").await;
-    browser.until("document.body?.dataset.state === 'paid'").await;
-    browser.until("document.readyState === 'complete'").await;
-    assert_eq!(browser.accessibility_faults().await, [] as [&str; 0]);
     assert_eq!(statuses(&fixture.api().finished(&stream).await), ["user_approved", "paid"]);
     assert_eq!(somebody.balance(), 10_000);
     let secret = page_url.rsplit('/').next().unwrap();
@@ -213,12 +191,10 @@ async fn lightning_address(payee: &Account) -> (TcpServer, String) {
                 }),
                 Some(amount) => {
                     let amount = amount.split(' ').next().unwrap().parse().unwrap();
-                    json!({ "pr": payee.make_invoice(&InvoiceTerms::of(amount)).unwrap().as_str(), "routes": [] })
+                    json!({ "pr": invoice(&payee, amount).as_str(), "routes": [] })
                 }
             };
-            let body = body.to_string();
-            let length = body.len();
-            let response = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+            let response = format!("HTTP/1.0 200 OK\r\n\r\n{body}");
             stream.write_all(response.as_bytes()).await.unwrap();
         }
     });
@@ -230,7 +206,7 @@ async fn lightning_address(payee: &Account) -> (TcpServer, String) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refund_goes_to_a_lightning_address() {
     let fixture = Fixture::open_with(|builder| builder.set("NOSTR__ALLOW_PRIVATE_RELAYS", true)).await;
-    let somebody = fixture.network.open_account("somebody", 0);
+    let somebody = fixture.payee();
     let (_server, address) = lightning_address(&somebody).await;
     let (payment, _user) = paid(&fixture, 10_000).await;
     let (small, small_page) = refund(&fixture, &payment, &json!({ "amount": 500 })).await;
@@ -249,8 +225,8 @@ async fn refunds_under_kills_are_paid_once_and_the_books_agree() {
     const REFUNDS: usize = 12;
     let mut fixture = Fixture::open().await;
     let (payment, _user) = paid(&fixture, 100_000).await;
-    let somebody = fixture.network.open_account("somebody", 0);
-    let mut refunds = Vec::new();
+    let somebody = fixture.payee();
+    let mut refunds: Vec<(String, Invoice, u64)> = Vec::new();
     for n in 0..REFUNDS {
         let amount = 1_000 + 100 * n as u64;
         let (_, page) = refund(&fixture, &payment, &json!({ "amount": amount })).await;
@@ -258,42 +234,26 @@ async fn refunds_under_kills_are_paid_once_and_the_books_agree() {
     }
     let total: u64 = refunds.iter().map(|(.., amount)| amount).sum();
     for pause in [3, 10, 30, 60, 100, 200] {
-        let http = fixture.api().http.clone();
-        let naming = refunds.iter().map(|(page, invoice, _)| {
-            let form: String =
-                url::form_urlencoded::Serializer::new(String::new()).append_pair("payee", invoice).finish();
-            http.post(page).header("content-type", "application/x-www-form-urlencoded").body(form).send()
-        });
-        let kill = tokio::time::sleep(std::time::Duration::from_millis(pause));
-        tokio::select! {
-            _ = futures_util::future::join_all(naming) => {}
-            () = kill => {}
-        }
+        let naming = join_all(refunds.iter().map(|(page, invoice, _)| name(&fixture, page, invoice.as_str())));
+        let _ = tokio::time::timeout(std::time::Duration::from_millis(pause), naming).await;
         fixture.crash().await;
     }
     for (page, invoice, _) in &refunds {
-        name(&fixture, page, invoice).await;
+        name(&fixture, page, invoice.as_str()).await;
     }
     until_balance(&somebody, total).await;
-    let deadline = tokio::time::Instant::now() + LONG;
-    let books = loop {
-        let books = fixture.api().get("/payments?limit=1000").await.unwrap();
-        let open = books["payments"].as_array().unwrap().iter().filter(|entry| entry["status"] == "open").count();
-        if open == 0 {
-            break books;
-        }
-        assert!(tokio::time::Instant::now() < deadline, "{books}");
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    };
+    let books = until("end of all payments", async || {
+        let books = fixture.api().get("/payments?limit=1000").await.unwrap()["payments"].as_array().unwrap().clone();
+        books.iter().all(|entry| entry["status"] != "open").then_some(books)
+    })
+    .await;
     let sum = |name: &str, direction: &str| -> u64 {
-        let of = books["payments"].as_array().unwrap().iter().filter(|entry| entry["direction"] == direction);
-        of.filter_map(|entry| entry[name].as_u64()).sum()
+        books.iter().filter(|entry| entry["direction"] == direction).filter_map(|entry| entry[name].as_u64()).sum()
     };
     assert_eq!(sum("settled_millisats", "out"), total);
     let change = sum("settled_millisats", "in") - total - sum("fee_millisats", "out");
     assert_eq!(fixture.shop.balance(), Fixture::SHOP + change);
     for (_, invoice, _) in &refunds {
-        let invoice: usher_protocol::bolt11::Invoice = invoice.parse().unwrap();
         assert_eq!(fixture.network.executed(invoice.payment_hash()), 1);
     }
     assert!(fixture.network.totals().add_up());

@@ -6,9 +6,10 @@ use ldk_node::lightning_invoice::{Currency, InvoiceBuilder};
 use ldk_node::lightning_types::payment::PaymentSecret;
 use serde_json::json;
 use usher_protocol::bolt11::Invoice;
-use usher_sandbox::lightning::{InvoiceTerms, Method};
+use usher_sandbox::lightning::Method;
 
-use super::fixture::{Fixture, statuses};
+use super::fixture::{Fixture, invoice};
+use crate::harness::statuses;
 
 /// An invoice of somebody else, with the payment hash of this one.
 fn with_the_hash_of(invoice: &Invoice, amount: u64) -> String {
@@ -27,10 +28,9 @@ fn with_the_hash_of(invoice: &Invoice, amount: u64) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_invoice_with_the_hash_of_one_that_was_paid_is_refused() {
-    let fixture = Fixture::open_with(|builder| builder).await;
-    let payee = fixture.network.open_account("payee", 0);
-    let invoice = payee.make_invoice(&InvoiceTerms::of(30_000)).unwrap();
-    let stream = fixture.start("/invoices/pay", &json!({"invoice": invoice.as_str()})).await;
+    let fixture = Fixture::open().await;
+    let invoice = invoice(&fixture.payee(), 30_000);
+    let stream = fixture.pay(&invoice).await;
     assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"]);
 
     let other = with_the_hash_of(&invoice, 90_000);
@@ -39,6 +39,6 @@ async fn another_invoice_with_the_hash_of_one_that_was_paid_is_refused() {
     assert!(problem.to_string().contains("payment hash of another invoice"), "{problem}");
     // The same one in other letters is the same.
     let again = json!({"invoice": invoice.as_str().to_uppercase()});
-    assert_eq!(fixture.start("/invoices/pay", &again).await, stream);
+    assert_eq!(fixture.api().start("/invoices/pay", &again).await, stream);
     assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), 1);
 }

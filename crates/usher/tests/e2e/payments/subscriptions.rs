@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use usher_sandbox::wallet::{Agreement, Policy, Wallet};
 
-use super::fixture::{Fixture, now};
-use crate::harness::LONG;
+use super::fixture::Fixture;
+use crate::harness::{LONG, now};
 
 fn terms(user: &Wallet, change: &Value) -> Value {
     let mut body = json!({
@@ -16,9 +16,27 @@ fn terms(user: &Wallet, change: &Value) -> Value {
     body
 }
 
+/// Dates that have passed are charged by the service, one after the other.
+fn charged(user: &Wallet, since: u64, count: u64) -> Value {
+    let recurrence = json!({"calendar": "minutely", "first_payment_due": now() - since, "max_payments": count});
+    terms(user, &json!({"auto_charge": true, "recurrence": recurrence}))
+}
+
+/// Each date was charged once, and the subscription is complete.
+async fn is_charged(fixture: &Fixture, id: &str, count: usize) {
+    let (events, _) = fixture.api().events("subscriptions").await;
+    let told: Vec<_> = events.iter().map(|event| (&*event.kind, event.status(), &event.data["number"])).collect();
+    let numbers: Vec<_> = (1..=count).map(|number| json!(number)).collect();
+    assert_eq!(told, numbers.iter().map(|number| ("SubscriptionPayment", "paid", number)).collect::<Vec<_>>());
+    let subscription = fixture.api().get(&format!("/subscriptions/{id}")).await.unwrap();
+    assert_eq!((&subscription["state"], &subscription["payments_made"]), (&json!("completed"), &json!(count)));
+    assert_eq!(fixture.shop.balance(), Fixture::SHOP + 5_000 * count as u64);
+    assert!(fixture.network.totals().add_up());
+}
+
 /// Agrees to a subscription; its id.
 async fn agreed(fixture: &Fixture, user: &Wallet, body: &Value, terms: &Agreement) -> String {
-    let stream = fixture.start("/payments/recurring", body).await;
+    let stream = fixture.api().start("/payments/recurring", body).await;
     let request = user.next_request(LONG).await.expect("asked");
     user.agree(&request, terms).unwrap();
     let events = fixture.api().finished(&stream).await;
@@ -45,7 +63,7 @@ async fn payments_are_checked_against_it_counted_and_complete_it() {
         assert_eq!((status, &problem["errors"][0]["pointer"]), (422, &json!(pointer)));
     }
     for number in 1..=3 {
-        let stream = fixture.start("/payments/single", &body(&user, 4_000)).await;
+        let stream = fixture.api().start("/payments/single", &body(&user, 4_000)).await;
         let request = user.next_request(LONG).await.unwrap();
         user.fulfil(&request).await.unwrap();
         let events = fixture.api().finished(&stream).await;
@@ -68,47 +86,25 @@ async fn payments_are_checked_against_it_counted_and_complete_it() {
 async fn the_service_charges_by_itself_once_for_each_date_across_crashes() {
     let mut fixture = Fixture::open().await;
     let user = fixture.user(Policy { auto_pay: true, ..Policy::silent() }).await;
-    let recurrence = json!({"calendar": "minutely", "first_payment_due": now() - 200, "max_payments": 3});
-    let body = terms(&user, &json!({"auto_charge": true, "recurrence": recurrence}));
-    let id = agreed(&fixture, &user, &body, &Agreement::default()).await;
+    let id = agreed(&fixture, &user, &charged(&user, 200, 3), &Agreement::default()).await;
     fixture.crash().await;
-    // All three dates have passed: they are charged one after the other.
-    let events = fixture.api().at_least("subscriptions", 3).await;
+    fixture.api().at_least("subscriptions", 3).await;
     fixture.crash().await;
-    for (number, event) in (1..).zip(&events) {
-        assert_eq!(event.kind, "SubscriptionPayment");
-        assert_eq!((event.status(), &event.data["number"]), ("paid", &json!(number)));
-        assert!(event.data["preimage"].is_string());
-    }
-    let subscription = fixture.api().get(&format!("/subscriptions/{id}")).await.unwrap();
-    assert_eq!((&subscription["state"], &subscription["payments_made"]), (&json!("completed"), &json!(3)));
-    assert_eq!(fixture.shop.balance(), Fixture::SHOP + 15_000);
-    assert_eq!(fixture.api().events("subscriptions").await.0.len(), 3);
+    is_charged(&fixture, &id, 3).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kill_while_a_date_is_charged_charges_it_once() {
     for point in ["before-make-invoice", "after-make-invoice", "settled", "before-look-up-invoice"] {
         let mut fixture = Fixture::open().await;
-        fixture.usher.stand_still_at(Some(point));
-        fixture.crash().await;
+        fixture.crash_to_stand_at(point).await;
         let user = fixture.user(Policy { auto_pay: true, ..Policy::silent() }).await;
         if point == "before-look-up-invoice" {
             fixture.wallet.set(|behaviour| behaviour.notifications = false);
         }
-        let recurrence = json!({"calendar": "minutely", "first_payment_due": now() - 130, "max_payments": 2});
-        let body = terms(&user, &json!({"auto_charge": true, "recurrence": recurrence}));
-        let id = agreed(&fixture, &user, &body, &Agreement::default()).await;
-        // Usually long enough to reach the point.
-        tokio::time::sleep(std::time::Duration::from_millis(400)).await;
-        fixture.usher.stand_still_at(None);
-        fixture.crash().await;
-        let events = fixture.api().at_least("subscriptions", 2).await;
-        let told: Vec<_> = events.iter().map(|event| (event.status(), event.data["number"].as_u64())).collect();
-        assert_eq!(told, [("paid", Some(1)), ("paid", Some(2))], "{point}");
-        let subscription = fixture.api().get(&format!("/subscriptions/{id}")).await.unwrap();
-        assert_eq!((&subscription["state"], &subscription["payments_made"]), (&json!("completed"), &json!(2)));
-        assert_eq!(fixture.shop.balance(), Fixture::SHOP + 10_000, "{point}");
-        assert!(fixture.network.totals().add_up());
+        let id = agreed(&fixture, &user, &charged(&user, 130, 2), &Agreement::default()).await;
+        fixture.killed_there().await;
+        fixture.api().at_least("subscriptions", 2).await;
+        is_charged(&fixture, &id, 2).await;
     }
 }

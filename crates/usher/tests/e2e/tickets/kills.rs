@@ -1,17 +1,14 @@
 //! The service is killed (SIGKILL) at random instants while tickets are minted, burned, withdrawn, sent and reclaimed. Every
 //! request is repeated with its key until it is answered. At the end the books of both sides agree to the unit.
-//!
-//! `usher_test_tools::soak` sets how often it is killed, and which instants.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 use usher_mint::nutshell::NutshellMint;
 use usher_mint::{Mint, MintOptions};
 use usher_protocol::Keys;
@@ -20,10 +17,7 @@ use usher_test_tools::soak;
 
 use super::fixture::{AUTH, key};
 use crate::crash::{dice, pause};
-use crate::harness::{Api, CallError, LONG, TestUsher};
-
-/// Callers at a time.
-const CALLERS: u64 = 4;
+use crate::harness::{Api, CallError, LONG, TestTasks, TestUsher, until};
 
 /// Which tickets of which mint.
 #[derive(Clone)]
@@ -37,56 +31,37 @@ struct Tickets {
 #[derive(Default)]
 struct Books {
     /// Tickets that the app holds, with their values.
-    held: Mutex<Vec<(String, u64)>>,
+    held: Vec<(String, u64)>,
     /// Streams of tickets that were sent and not reclaimed, with their values.
-    sent: Mutex<Vec<(String, u64)>>,
-    minted: AtomicU64,
-    /// Requests answered, by kind.
-    mints: AtomicU64,
-    burns: AtomicU64,
-    withdrawals: AtomicU64,
-    sends: AtomicU64,
-    reclaims: AtomicU64,
-}
-
-impl Books {
-    /// Mints, burns, withdrawals, sends and reclaims that were answered.
-    fn counts(&self) -> [u64; 5] {
-        [&self.mints, &self.burns, &self.withdrawals, &self.sends, &self.reclaims]
-            .map(|count| count.load(Ordering::Relaxed))
-    }
-
-    fn answered(&self) -> u64 {
-        self.counts().iter().sum()
-    }
+    sent: Vec<(String, u64)>,
+    minted: u64,
+    /// Requests answered: mints, burns, withdrawals, sends and reclaims.
+    answered: [u64; 5],
 }
 
 #[derive(Clone)]
 struct Caller {
     api: Api,
     tickets: Tickets,
-    books: Arc<Books>,
+    books: Arc<Mutex<Books>>,
     over: Arc<AtomicBool>,
 }
 
 /// One of these, which is removed.
-fn take(from: &Mutex<Vec<(String, u64)>>, dice: &mut StdRng) -> Option<(String, u64)> {
-    let mut from = from.lock();
-    if from.is_empty() {
-        return None;
-    }
-    let chosen = dice.random_range(0..from.len());
-    Some(from.swap_remove(chosen))
+fn take(from: &mut Vec<(String, u64)>, dice: &mut StdRng) -> Option<(String, u64)> {
+    (!from.is_empty()).then(|| from.swap_remove(dice.random_range(0..from.len())))
 }
 
-fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
+fn text(response: &Value, field: &str) -> String {
+    response[field].as_str().unwrap_or_else(|| panic!("{field}: {response}")).to_owned()
 }
 
 impl Caller {
-    /// Repeats a request with the same key until it is answered; the refusal, if it is one.
-    async fn insist(&self, path: &str, mut body: Value) -> Result<Value, Value> {
-        body["static_token"] = json!(self.tickets.auth);
+    /// Repeats a request about tickets of the mint with the same key until it is answered; the refusal, if it is one.
+    async fn insist(&self, path: &str, fields: Value) -> Result<Value, Value> {
+        let Tickets { mint_url, unit, auth } = &self.tickets;
+        let mut body = json!({ "mint_url": mint_url, "unit": unit, "static_token": auth });
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         let (key, deadline) = (key(), Instant::now() + 3 * LONG);
         loop {
             match self.api.post_once(path, &key, &body).await {
@@ -100,86 +75,64 @@ impl Caller {
         }
     }
 
-    fn body(&self) -> Value {
-        json!({ "mint_url": self.tickets.mint_url, "unit": self.tickets.unit })
-    }
-
     async fn mint(&self, amount: u64) {
-        let mut body = self.body();
-        body["amount"] = json!(amount);
-        let minted = self.insist("/cashu/mint", body).await.expect("a mint is not refused");
-        self.books.held.lock().push((text(&minted, "token"), amount));
-        self.books.minted.fetch_add(amount, Ordering::Relaxed);
-        count(&self.books.mints);
-    }
-
-    async fn withdraw(&self, amount: u64) {
-        let mut body = self.body();
-        body["amount"] = json!(amount);
-        // The balance may not cover it.
-        if let Ok(withdrawn) = self.insist("/cashu/withdraw", body).await {
-            self.books.held.lock().push((text(&withdrawn, "token"), amount));
-            count(&self.books.withdrawals);
-        }
+        let minted = self.insist("/cashu/mint", json!({ "amount": amount })).await.expect("a mint is not refused");
+        let mut books = self.books.lock();
+        books.held.push((text(&minted, "token"), amount));
+        books.minted += amount;
+        books.answered[0] += 1;
     }
 
     async fn burn(&self, (token, amount): (String, u64)) {
-        let mut body = self.body();
-        body["token"] = json!(token);
-        let burned = self.insist("/cashu/burn", body).await.expect("the token is good");
+        let burned = self.insist("/cashu/burn", json!({ "token": token })).await.expect("the token is good");
         assert_eq!(burned["amount"], amount);
-        count(&self.books.burns);
+        self.books.lock().answered[1] += 1;
+    }
+
+    async fn withdraw(&self, amount: u64) {
+        // The balance may not cover it.
+        if let Ok(withdrawn) = self.insist("/cashu/withdraw", json!({ "amount": amount })).await {
+            let mut books = self.books.lock();
+            books.held.push((text(&withdrawn, "token"), amount));
+            books.answered[2] += 1;
+        }
     }
 
     async fn send(&self, (token, amount): (String, u64)) {
         // Nobody has a wallet for this key.
-        let body = json!({ "main_key": Keys::generate().public_key().to_hex(), "subkeys": [], "token": token });
-        let sent = self.insist("/cashu/send-direct", body).await.expect("the token can be sent");
-        self.books.sent.lock().push((text(&sent, "stream_id"), amount));
-        count(&self.books.sends);
+        let fields = json!({ "main_key": Keys::generate().public_key().to_hex(), "subkeys": [], "token": token });
+        let sent = self.insist("/cashu/send-direct", fields).await.expect("the token can be sent");
+        let mut books = self.books.lock();
+        books.sent.push((text(&sent, "stream_id"), amount));
+        books.answered[3] += 1;
     }
 
     async fn reclaim(&self, (stream, amount): (String, u64)) {
         let reclaimed = self.insist(&format!("/cashu/outgoing/{stream}/reclaim"), json!({})).await;
         assert_eq!(reclaimed.expect("nobody has redeemed it")["amount"], amount);
-        count(&self.books.reclaims);
+        self.books.lock().answered[4] += 1;
     }
 
     /// Calls until it is over.
     async fn run(self, seed: u64) {
         let mut dice = StdRng::seed_from_u64(seed);
         while !self.over.load(Ordering::Relaxed) {
-            match dice.random_range(0..10) {
-                0..4 => self.mint(dice.random_range(1..=40)).await,
-                4..6 => self.withdraw(dice.random_range(1..=10)).await,
-                6 | 7 => {
-                    if let Some(ticket) = take(&self.books.held, &mut dice) {
-                        self.burn(ticket).await;
-                    }
-                }
-                8 => {
-                    if let Some(ticket) = take(&self.books.held, &mut dice) {
-                        self.send(ticket).await;
-                    }
-                }
-                _ => {
-                    if let Some(sent) = take(&self.books.sent, &mut dice) {
-                        self.reclaim(sent).await;
-                    }
-                }
+            let choice = dice.random_range(0..10);
+            let ticket = match choice {
+                6..9 => take(&mut self.books.lock().held, &mut dice),
+                9 => take(&mut self.books.lock().sent, &mut dice),
+                _ => None,
+            };
+            match (choice, ticket) {
+                (0..4, _) => self.mint(dice.random_range(1..=40)).await,
+                (4..6, _) => self.withdraw(dice.random_range(1..=10)).await,
+                (6 | 7, Some(ticket)) => self.burn(ticket).await,
+                (8, Some(ticket)) => self.send(ticket).await,
+                (_, Some(sent)) => self.reclaim(sent).await,
+                (_, None) => {}
             }
         }
     }
-
-    /// What the service holds.
-    async fn balance(&self) -> u64 {
-        let response = self.api.get("/cashu/balances").await.unwrap();
-        response["balances"].as_array().unwrap().iter().map(|balance| balance["amount"].as_u64().unwrap()).sum()
-    }
-}
-
-fn text(response: &Value, field: &str) -> String {
-    response[field].as_str().unwrap_or_else(|| panic!("{field}: {response}")).to_owned()
 }
 
 /// Kills the service so often; afterwards it holds everything that was minted. Returns how much that is.
@@ -189,52 +142,37 @@ async fn kill_and_count(tickets: Tickets, kills: usize) -> u64 {
     let builder = TestUsher::builder().relays(&[relay.url()]).set("CASHU__ALLOW_PRIVATE_MINTS", true);
     let mut usher = builder.start().await;
     let caller = Caller { api: usher.api(), tickets, books: Arc::default(), over: Arc::default() };
-    let mut callers = JoinSet::new();
-    for _ in 0..CALLERS {
+    let callers = TestTasks::default();
+    for _ in 0..4 {
         callers.spawn(caller.clone().run(dice.random()));
     }
+    let answered = || caller.books.lock().answered;
     for _ in 0..kills {
         // Something is finished between two kills, on a slow machine, too.
-        let (answered, deadline) = (caller.books.answered(), Instant::now() + LONG);
-        while caller.books.answered() == answered && Instant::now() < deadline {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let before = answered();
+        until("answer", async || (answered() != before).then_some(())).await;
         pause(&mut dice, 400).await;
         usher.restart().await;
-        while let Some(ended) = callers.try_join_next() {
-            ended.expect("a caller has found something wrong");
-        }
+        callers.check();
     }
-    let deadline = Instant::now() + LONG;
-    while caller.books.counts()[..2].contains(&0) {
-        assert!(Instant::now() < deadline, "nothing is minted and burned");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("mint and burn", async || (!answered()[..2].contains(&0)).then_some(())).await;
     caller.over.store(true, Ordering::Relaxed);
-    while let Some(ended) = callers.join_next().await {
-        ended.expect("a caller has found something wrong");
-    }
+    callers.ended(3 * LONG).await;
 
     // Every ticket that was promised is worth what was promised.
-    while let Some(sent) = take(&caller.books.sent, &mut dice) {
+    let Books { held, sent, minted, answered } = std::mem::take(&mut *caller.books.lock());
+    println!("{kills} kills: {answered:?} mints, burns, withdrawals, sends, reclaims");
+    for sent in sent {
         caller.reclaim(sent).await;
     }
-    while let Some(ticket) = take(&caller.books.held, &mut dice) {
+    for ticket in held {
         caller.burn(ticket).await;
     }
-    let deadline = Instant::now() + LONG;
-    while caller.api.metric("usher_ticket_jobs_unfinished").await != 0 {
-        assert!(Instant::now() < deadline, "jobs are left over");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    let [mints, burns, withdrawals, sends, reclaims] = caller.books.counts();
-    let minted = caller.books.minted.load(Ordering::Relaxed);
-    println!(
-        "{kills} kills: {mints} mints of {minted} together, {burns} burns, {withdrawals} withdrawals, {sends} sends, \
-         {reclaims} reclaims"
-    );
-    assert!(mints > 0 && burns > 0, "something has happened");
-    assert_eq!(caller.balance().await, minted, "the service holds what was minted");
+    caller.api.until_metric("usher_ticket_jobs_unfinished", 0).await;
+    let response = caller.api.get("/cashu/balances").await.unwrap();
+    let balances = response["balances"].as_array().unwrap().iter();
+    let balance: u64 = balances.map(|balance| balance["amount"].as_u64().unwrap()).sum();
+    assert_eq!(balance, minted, "the service holds what was minted");
     minted
 }
 

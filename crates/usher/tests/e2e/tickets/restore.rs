@@ -3,7 +3,6 @@
 use usher_protocol::Keys;
 
 use super::fixture::{AUTH, Fixture, UNIT};
-use crate::harness::TestUsher;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_balance_comes_back_with_the_key_alone() {
@@ -15,20 +14,19 @@ async fn a_balance_comes_back_with_the_key_alone() {
     let withdrawn = fixture.post("/cashu/withdraw", &fixture.amount(2)).await.unwrap();
 
     let line = format!("7 {UNIT} {}\n", fixture.mint.url());
-    let (code, _, said) = run(&fixture.usher, &["tickets", "balances"]);
-    assert_eq!(code, Some(1), "the service has the database: {said}");
-    assert!(said.contains("stop the service first"), "{said}");
+    let (code, _, said) = fixture.usher.run(&["tickets", "balances"]).await;
+    assert!(code == Some(1) && said.contains("stop the service first"), "{said}");
     assert!(fixture.usher.stop().await.success());
-    assert_eq!(run(&fixture.usher, &["tickets", "balances"]).1, line);
+    assert_eq!(fixture.usher.says(&["tickets", "balances"]).await, line);
 
     // The record lacks nothing.
     let file = fixture.usher.data_dir().join("mint-token");
     std::fs::write(&file, format!("{AUTH}\n")).unwrap();
     let restore = ["tickets", "restore", &fixture.mint.url(), "--static-token-file", file.to_str().unwrap()];
-    let (code, restored, said) = run(&fixture.usher, &restore);
+    let (code, restored, said) = fixture.usher.run(&restore).await;
     assert_eq!((code, restored.as_str()), (Some(0), ""), "{said}");
     assert!(said.contains("nothing for this key that the database lacks"), "{said}");
-    assert_eq!(run(&fixture.usher, &["tickets", "balances"]).1, line, "nothing has changed");
+    assert_eq!(fixture.usher.says(&["tickets", "balances"]).await, line, "nothing has changed");
 
     // Another machine, with the key and nothing else.
     let mut anew = Fixture::with(fixture.mint, |builder| builder.keys(keys)).await;
@@ -36,8 +34,7 @@ async fn a_balance_comes_back_with_the_key_alone() {
     let file = anew.usher.data_dir().join("mint-token");
     std::fs::write(&file, format!("{AUTH}\n")).unwrap();
     let restore = ["tickets", "restore", &anew.mint.url(), "--static-token-file", file.to_str().unwrap()];
-    let (code, restored, said) = run(&anew.usher, &restore);
-    assert_eq!((code, &restored), (Some(0), &line), "{said}");
+    assert_eq!(anew.usher.says(&restore).await, line);
     anew.usher.restart().await;
     assert_eq!(anew.balance().await, 7);
     // What others hold is theirs, and the balance can be spent.
@@ -47,11 +44,4 @@ async fn a_balance_comes_back_with_the_key_alone() {
     }
     assert!(anew.post("/cashu/withdraw", &anew.amount(13)).await.is_ok());
     assert_eq!(anew.balance().await, 0);
-}
-
-/// Runs a command of the program; its exit code and what it wrote.
-fn run(usher: &TestUsher, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = usher.command(arguments).output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
 }

@@ -88,23 +88,23 @@ async fn live(mint_url: &str, unit: &str, auth: Option<&str>) {
     let body = json!({ "main_key": nobody, "subkeys": [], "token": token });
     let sent = service.post("/cashu/send-direct", body).await;
     let stream = sent["stream_id"].as_str().unwrap();
-    let outgoing = service.api.get("/cashu/outgoing").await.unwrap();
-    assert_eq!(
-        (&outgoing["outgoing"][0]["stream_id"], &outgoing["outgoing"][0]["amount"]),
-        (&json!(stream), &json!(3))
-    );
+    let outgoing = &service.api.get("/cashu/outgoing").await.unwrap()["outgoing"];
+    assert_eq!((&outgoing[0]["stream_id"], &outgoing[0]["amount"]), (&json!(stream), &json!(3)));
     assert_eq!(service.post(&format!("/cashu/outgoing/{stream}/reclaim"), json!({})).await["amount"], 3);
     assert_eq!(service.balance().await, 3);
     let held: u64 = tickets.balances().await.unwrap().iter().map(|balance| balance.amount).sum();
     assert_eq!(held, 10);
     wallet.stop().await;
 
-    // Another program's wallet spends it. It knows no tokens of mints, and needs a unit of its own.
+    // Another program's wallet spends it, and makes what the service burns. It knows no tokens of mints, and needs a unit of its own.
     if auth.is_none() && unit == "sat" {
         let nutshell = NutshellWallet::new(folder.path().join("nutshell"), mint_url);
         let token = service.post("/cashu/withdraw", json!({ "amount": 3 })).await["token"].clone();
         nutshell.receive(token.as_str().unwrap()).await.unwrap();
         assert_eq!(nutshell.balance().await.unwrap(), 3);
+        let token = nutshell.send(1).await.unwrap();
+        assert_eq!(service.post("/cashu/burn", json!({ "token": token })).await["amount"], 1);
+        assert!(nutshell.receive(&token).await.is_err(), "we have it");
     }
 }
 

@@ -1,12 +1,10 @@
 //! A service whose proofs of age come from an operator's own mint, and what it may not keep.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::json;
+use usher_faults::relay::QuirkyRelay;
 use usher_mint::{Mint, MintOptions};
-use usher_sandbox::relay::EmbeddedRelay;
 
-use crate::harness::{Builder, TestUsher};
+use crate::harness::{Builder, TestUsher, files_below};
 
 /// The mint's static token.
 const AUTH: &str = "token-of-the-mint-s3cret";
@@ -15,21 +13,20 @@ const AUTH: &str = "token-of-the-mint-s3cret";
 pub(super) struct Fixture {
     pub(super) mint: Mint,
     pub(super) usher: TestUsher,
-    _relay: EmbeddedRelay,
+    pub(super) relay: QuirkyRelay,
 }
 
 impl Fixture {
     /// Logs everything that anything in the program logs.
     pub(super) async fn open(set: impl FnOnce(Builder) -> Builder) -> Self {
         let mint = Mint::start(MintOptions::new().auth_token(AUTH)).await.unwrap();
-        let relay = EmbeddedRelay::start().await.unwrap();
         let builder = TestUsher::builder()
-            .relays(&[relay.url()])
             .set("CASHU__ALLOW_PRIVATE_MINTS", true)
             .set("VERIFICATION__MINT_URL", mint.url())
             .set("VERIFICATION__MINT_TOKEN", AUTH)
             .log_level("trace");
-        Self { usher: set(builder).start().await, mint, _relay: relay }
+        let (relay, usher) = set(builder).start_at_relay().await;
+        Self { mint, usher, relay }
     }
 
     /// Waits for the proof of this session, and redeems it, once.
@@ -56,22 +53,11 @@ impl Fixture {
 
     fn has_nothing_of(&self, words: &[String]) {
         // The log is beside the data directory.
-        let files = files_below(self.usher.data_dir().parent().unwrap());
-        let has = |name: &str| files.iter().any(|file| file.file_name().is_some_and(|found| found == name));
-        assert!(has("usher.db") && has("log"), "{files:?}");
-        for file in files {
-            let content = std::fs::read(&file).unwrap();
+        for (file, content) in files_below(self.usher.data_dir().parent().unwrap()) {
             let content = String::from_utf8_lossy(&content).to_lowercase();
             for word in words {
-                assert!(!content.contains(&word.to_lowercase()), "{word} is in {}", file.display());
+                assert!(!content.contains(&word.to_lowercase()), "{word} is in {file}");
             }
         }
     }
-}
-
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let (folders, mut files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
-    files.extend(folders.iter().flat_map(|folder| files_below(folder)));
-    files
 }

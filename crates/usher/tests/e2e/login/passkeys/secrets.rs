@@ -1,10 +1,9 @@
 //! What is written to disk has no secret of a user's passkey.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::{Value, json};
 
 use super::{Fixture, PASSPHRASE};
+use crate::harness::{files_below, text};
 
 /// Notes what the authenticator evaluates.
 const SPY: &str = "for (const kind of ['get', 'create']) {
@@ -17,13 +16,6 @@ const SPY: &str = "for (const kind of ['get', 'create']) {
     };
 }";
 
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let (folders, mut files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
-    files.extend(folders.iter().flat_map(|folder| files_below(folder)));
-    files
-}
-
 /// Whoever has the machine's files has no user's key; the log has not even what opens a page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn neither_database_nor_log_has_a_secret() {
@@ -31,10 +23,9 @@ async fn neither_database_nor_log_has_a_secret() {
     fixture.browser.run_on_every_page(SPY).await;
     let login = fixture.open_login().await;
     fixture.make_passkey().await;
-    fixture.browser.until("document.querySelector('#passkey-save:not([hidden])') !== null").await;
+    fixture.until_made().await;
     let mut outputs = vec![fixture.browser.evaluate("window.output").await];
-    fixture.type_into("#passkey-passphrase", PASSPHRASE).await;
-    fixture.press("#passkey-save [data-passkey=save-and-go-on]").await;
+    fixture.save_and_go_on().await;
     let file = fixture.saved().await;
     fixture.approved(&login).await;
 
@@ -43,7 +34,7 @@ async fn neither_database_nor_log_has_a_secret() {
     fixture.press("[data-passkey=open]").await;
     fixture.press("[data-passkey=reveal]").await;
     fixture.browser.until("document.getElementById('passkey-nsec').textContent.startsWith('nsec1')").await;
-    let nsec = fixture.browser.evaluate("document.getElementById('passkey-nsec').textContent").await;
+    let nsec = text(&mut fixture.browser, "document.getElementById('passkey-nsec').textContent").await;
     fixture.press("[data-passkey=add]").await;
     fixture.approved(&second).await;
     fixture.log_in().await;
@@ -64,8 +55,7 @@ async fn neither_database_nor_log_has_a_secret() {
         assert_eq!(sent("", proof).await.unwrap().status(), 422);
     }
 
-    let hex = fixture.usher.command(&["key", "from-nsec", nsec.as_str().unwrap()]).output().unwrap();
-    let secret = String::from_utf8(hex.stdout).unwrap().trim().to_owned();
+    let secret = fixture.usher.says(&["key", "from-nsec", &nsec]).await.trim().to_owned();
     fixture.usher.stop().await;
     let database = rusqlite::Connection::open(fixture.usher.data_dir().join("usher.db")).unwrap();
     let count =
@@ -77,22 +67,12 @@ async fn neither_database_nor_log_has_a_secret() {
     assert!(!outputs.is_empty() && outputs.iter().all(|output| output.len() == 64), "{outputs:?}");
     let keys: Vec<_> = outputs.into_iter().chain([secret]).collect();
     let mut secrets: Vec<Vec<u8>> = keys.iter().map(|key| key.clone().into_bytes()).collect();
-    secrets.extend(keys.iter().map(|key| {
-        let digits: Vec<_> = key.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap()).collect();
-        digits.iter().map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
-    }));
-    let texts = [nsec.as_str().unwrap(), file.trim(), PASSPHRASE];
-    secrets.extend(texts.map(|text| text.as_bytes().to_vec()));
-    let has = |content: &[u8], secret: &[u8]| content.windows(secret.len()).any(|part| part == secret);
-    let files = files_below(fixture.usher.data_dir().parent().unwrap());
-    assert!(
-        files.iter().any(|file| file.ends_with("usher.db")) && files.iter().any(|file| file.ends_with("log")),
-        "{files:?}"
-    );
-    for file in files {
-        let content = std::fs::read(&file).unwrap();
+    secrets.extend(keys.iter().map(|key| hex::decode(key).unwrap()));
+    secrets.extend([nsec.as_str(), file.trim(), PASSPHRASE].map(|text| text.as_bytes().to_vec()));
+    for (file, content) in files_below(fixture.usher.data_dir().parent().unwrap()) {
         for secret in &secrets {
-            assert!(!has(&content, secret), "{:?} is in {}", String::from_utf8_lossy(secret), file.display());
+            let has = content.windows(secret.len()).any(|part| part == secret);
+            assert!(!has, "{:?} is in {file}", String::from_utf8_lossy(secret));
         }
     }
     let log = fixture.usher.log();
