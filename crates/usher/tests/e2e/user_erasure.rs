@@ -50,12 +50,14 @@ async fn nothing_of_a_user_stays_but_what_the_answer_names() {
     let mut expected = [format!("open authentication {authentication} -"), format!("open single_payment {open} -")];
     expected.sort();
     let kept = fixture.usher.says(&["users", "erase", &user]).await;
-    let mut kept: Vec<_> = kept.lines().collect();
+    // Their relays, too, if the service has stored them by then.
+    let mut kept: Vec<_> = kept.lines().filter(|line| !line.starts_with("relays ")).collect();
     kept.sort_unstable();
     assert_eq!(kept, expected);
     assert_eq!(refusal(api.try_events(&paid, 0, 0).await).1["code"], "stream_not_found");
     let again = erase(&fixture.usher, &user).await;
-    assert_eq!((&again["erased"]["streams"], again["kept"].as_array().unwrap().len()), (&json!(0), 2));
+    let open_streams = again["kept"].as_array().unwrap().iter().filter(|kept| kept["reason"] == "open").count();
+    assert_eq!((&again["erased"]["streams"], open_streams), (&json!(0), 2));
 
     // The payment goes on. Its end, and that of the authentication, are erased in spite of crashes.
     pay(&fixture, &wallet, &open).await;
