@@ -1,69 +1,33 @@
-//! The audit log: which requests are recorded, and what is said of them. It follows from the route: no endpoint writes an entry.
-//!
-//! | what the request changes | its entry |
-//! | --- | --- |
-//! | an operation ([`IN_ITS_COMMIT`]) | is in the transaction of the change |
-//! | anything else | `begun` is on disk before the change begins, and what came of it before the response |
-//! | nothing: it is refused because of what the client may do or spend | says so |
-//! | nothing, for another reason | none |
+//! The audit log: which requests are recorded, and what is said of them. It follows from the route's line ([`Audit`]): no endpoint
+//! writes an entry. A request that is refused because of what the client may do or spend has one that says so; one that changes
+//! nothing for another reason has none.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::extract::{FromRequestParts as _, RawPathParams, Request, State};
-use axum::middleware::Next;
+use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::response::{IntoResponse as _, Response};
 use http::Extensions;
-use tracing::Instrument as _;
+use http::request::Parts;
 use url::Url;
+use usher_engine::PendingAudit;
 use usher_engine::ports::{KeyId, NewAuditEntry, StoreError};
-use usher_engine::{PendingAudit, in_current_request};
 use usher_token_bucket::Rate;
 
 use crate::ApiState;
-use crate::auth::Authorization;
-use crate::detached_change::TaskLost;
+use crate::auth::{Authorization, RefusedClient};
 use crate::idempotency::IDEMPOTENCY_REPLAYED;
-use crate::middleware::RefusedClient;
 use crate::peer_address::ClientAddress;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::RequestId;
-use crate::route_table::Route;
+use crate::route::{Audit, Route};
 
 /// The outcome of a request that has done what it should.
 const OK: &str = "ok";
 
 /// The outcome of an entry that precedes its change.
 const BEGUN: &str = "begun";
-
-/// Those that change an operation, and nothing else.
-const IN_ITS_COMMIT: [&str; 20] = [
-    "startLogin",
-    "redeemLogin",
-    "createKeyHandshake",
-    "authenticateKey",
-    "closeKeyHandshake",
-    "requestPayment",
-    "payInvoice",
-    "requestInvoice",
-    "refundPayment",
-    "createPaymentLink",
-    "closePaymentLink",
-    "requestSubscription",
-    "closeSubscription",
-    "requestTicket",
-    "sendTicket",
-    "createVerificationSession",
-    "decideVerificationSession",
-    "requestVerificationToken",
-    "sendOnChain",
-    "decideApproval",
-];
-
-/// Those that change nothing, although they are no GET.
-const CHANGES_NOTHING: [&str; 3] = ["verifyJwt", "getNextOccurrence", "getReceivingCost"];
 
 /// Refusals because of what a client may do or spend.
 const RECORDED_REFUSALS: [ErrorCode; 7] = [
@@ -88,54 +52,78 @@ const MAX_ID_LENGTH: usize = 60;
 /// The longest URL of a server that is recorded, in bytes.
 const MAX_SERVER_LENGTH: usize = 256;
 
-/// What a request asks for, as the OpenAPI document calls it.
-fn asked_for(request: &Request) -> Option<Arc<str>> {
-    request.extensions().get::<Route>().map(|route| Arc::clone(&route.operation_id))
+/// The entry of a request that is being processed.
+pub(crate) struct Recording {
+    audit: Audit,
+    key: Option<KeyId>,
+    entry: NewAuditEntry,
+    /// The same, until it is on disk.
+    pending: Arc<PendingAudit>,
 }
 
-/// Records the request, if it changes something.
-pub(crate) async fn record(State(state): State<ApiState>, request: Request, next: Next) -> Response {
-    let changes = |action: &Arc<str>| !request.method().is_safe() && !CHANGES_NOTHING.contains(&&**action);
-    let Some(action) = asked_for(&request).filter(changes) else { return next.run(request).await };
-    let pending = Arc::new(PendingAudit::default());
-    let key = client_of(request.extensions());
-    let (request, mut entry) = entry(&state, &action, request).await;
-    if IN_ITS_COMMIT.contains(&&*action) {
-        pending.set(entry);
-        let response = Arc::clone(&pending).scope(next.run(request)).await;
-        return match pending.take() {
-            // It was in the commit.
-            None => response,
-            Some(entry) => conclude(&state, key, entry, response, false).await,
-        };
+impl Recording {
+    /// Of a request to this endpoint.
+    pub(crate) async fn start(state: &ApiState, route: &Route, head: &mut Parts) -> Self {
+        let mut entry = entry(state, &route.operation_id, head).await;
+        if route.audit == Audit::BeforeAndAfter {
+            BEGUN.clone_into(&mut entry.record.outcome);
+        }
+        let pending = Arc::new(PendingAudit::default());
+        pending.set(entry.clone());
+        Self { audit: route.audit, key: client_of(&head.extensions), entry, pending }
     }
-    entry.record.outcome = BEGUN.to_owned();
-    pending.set(entry.clone());
-    let tasks = state.tasks.clone();
-    // It runs to its end even if the client disconnects: what came of it is recorded.
-    let work = async move {
-        let response = Arc::clone(&pending).scope(next.run(request)).await;
-        let has_begun = pending.take().is_none();
-        entry.details.extend(pending.details());
-        conclude(&state, key, entry, response, has_begun).await
-    };
-    match tasks.spawn(in_current_request(work).in_current_span()).await {
-        Ok(response) => response,
-        Err(error) => Problem::from(TaskLost::Task(Some(error))).into_response(),
+
+    /// Processes the request.
+    pub(crate) async fn scope(&self, handling: impl Future<Output = Response>) -> Response {
+        Arc::clone(&self.pending).scope(handling).await
+    }
+
+    /// Records what came of the request, if that is not in the log yet, and returns what to respond.
+    pub(crate) async fn end(mut self, state: &ApiState, response: Response) -> Response {
+        let is_on_disk = self.pending.take().is_none();
+        let has_begun = is_on_disk && self.audit == Audit::BeforeAndAfter;
+        if is_on_disk && !has_begun {
+            return response;
+        }
+        let refusal = response.extensions().get::<Problem>().map(Problem::code);
+        let is_replay = response.headers().contains_key(IDEMPOTENCY_REPLAYED);
+        let is_recorded = match refusal {
+            None => response.status().is_success() && !is_replay,
+            Some(code) => !has_begun && is_recorded_refusal(state, self.key, code),
+        };
+        if !is_recorded && !has_begun {
+            return response;
+        }
+        debug_assert!(
+            has_begun || refusal.is_some() || self.audit == Audit::Once,
+            "a change was made before it was recorded"
+        );
+        self.entry.details.extend(self.pending.details());
+        self.entry.record.at = state.engine.audit().now();
+        self.entry.record.outcome = refusal.map_or(OK, |code| code.as_str()).to_owned();
+        match state.engine.audit().add(self.entry).await {
+            Err(error) if has_begun || refusal.is_some() => {
+                tracing::error!(?error, "what came of a change is missing in the audit log");
+                response
+            }
+            Err(error) => Problem::from(error).into_response(),
+            Ok(()) => response,
+        }
     }
 }
 
 /// Records that a request was refused before it was processed, if it is one that is recorded. What the client asked for may be a read.
 pub(crate) async fn record_refusal(state: &ApiState, request: Request, code: ErrorCode) {
-    let action = asked_for(&request);
-    record_refused(state, action.as_deref().unwrap_or("-"), request, code).await;
+    let action = request.extensions().get::<Route>().map(|route| Arc::clone(&route.operation_id));
+    let (mut head, _) = request.into_parts();
+    record_refused(state, action.as_deref().unwrap_or("-"), &mut head, code).await;
 }
 
-async fn record_refused(state: &ApiState, action: &str, request: Request, code: ErrorCode) {
-    if !is_recorded_refusal(state, client_of(request.extensions()), code) {
+async fn record_refused(state: &ApiState, action: &str, head: &mut Parts, code: ErrorCode) {
+    if !is_recorded_refusal(state, client_of(&head.extensions), code) {
         return;
     }
-    let (_, mut entry) = entry(state, action, request).await;
+    let mut entry = entry(state, action, head).await;
     code.as_str().clone_into(&mut entry.record.outcome);
     if let Err(error) = state.engine.audit().add(entry).await {
         tracing::error!(?error, "a refused request is missing in the audit log");
@@ -150,12 +138,12 @@ pub(crate) async fn record_refused_command(
     address: Option<ClientAddress>,
     code: ErrorCode,
 ) {
-    let mut request = Request::new(Body::empty());
-    request.extensions_mut().insert(client);
+    let (mut head, ()) = http::Request::new(()).into_parts();
+    head.extensions.insert(client);
     if let Some(address) = address {
-        request.extensions_mut().insert(address);
+        head.extensions.insert(address);
     }
-    record_refused(state, command, request, code).await;
+    record_refused(state, command, &mut head, code).await;
 }
 
 /// Whether a refusal has an entry. Those of a key are bounded: a leaked key that may do nothing could fill the disk.
@@ -164,7 +152,7 @@ fn is_recorded_refusal(state: &ApiState, key: Option<KeyId>, code: ErrorCode) ->
     RECORDED_REFUSALS.contains(&code) && key.is_none_or(is_in_time)
 }
 
-/// Puts the entry of a request whose change is no commit of an operation on disk, before the change.
+/// Puts the entry of a request on disk whose change is no commit of an operation ([`Audit::BeforeAndAfter`]), before the change.
 ///
 /// # Errors
 /// When it cannot be stored: then nothing may be changed.
@@ -177,38 +165,8 @@ pub(crate) async fn begin(state: &ApiState) -> Result<(), StoreError> {
     }
 }
 
-/// Records what came of a request, if that is not in the log yet.
-async fn conclude(
-    state: &ApiState,
-    key: Option<KeyId>,
-    mut entry: NewAuditEntry,
-    response: Response,
-    has_begun: bool,
-) -> Response {
-    let refusal = response.extensions().get::<Problem>().map(Problem::code);
-    let is_replay = response.headers().contains_key(IDEMPOTENCY_REPLAYED);
-    let is_recorded = match refusal {
-        None => response.status().is_success() && !is_replay,
-        Some(code) => !has_begun && is_recorded_refusal(state, key, code),
-    };
-    if !is_recorded && !has_begun {
-        return response;
-    }
-    entry.record.at = state.engine.audit().now();
-    entry.record.outcome = refusal.map_or(OK, |code| code.as_str()).to_owned();
-    match state.engine.audit().add(entry).await {
-        Err(error) if has_begun || refusal.is_some() => {
-            tracing::error!(?error, "what came of a change is missing in the audit log");
-            response
-        }
-        Err(error) => Problem::from(error).into_response(),
-        Ok(()) => response,
-    }
-}
-
 /// What is known of a request before it is processed.
-async fn entry(state: &ApiState, action: &str, request: Request) -> (Request, NewAuditEntry) {
-    let (mut head, body) = request.into_parts();
+async fn entry(state: &ApiState, action: &str, head: &mut Parts) -> NewAuditEntry {
     let address = head.extensions.get::<ClientAddress>().map(|ClientAddress(address)| address.to_canonical());
     let request_id = head.extensions.get::<RequestId>().map(|id| id.as_str().to_owned());
     let key = client_of(&head.extensions);
@@ -219,14 +177,14 @@ async fn entry(state: &ApiState, action: &str, request: Request) -> (Request, Ne
         action.to_owned(),
         request_id.unwrap_or_default(),
     );
-    if let Ok(parameters) = RawPathParams::from_request_parts(&mut head, &()).await {
+    if let Ok(parameters) = RawPathParams::from_request_parts(head, &()).await {
         for (name, value) in parameters.iter().filter(|(name, _)| RECORDED_PARAMETERS.contains(name)) {
             if is_id(value) {
                 entry.details.insert(name.to_owned(), value.into());
             }
         }
     }
-    (Request::from_parts(head, body), entry)
+    entry
 }
 
 /// The key of whoever sent the request; `None`: it was the token.
@@ -266,7 +224,6 @@ fn server(url: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::router;
 
     #[test]
     fn only_ids_are_recorded_of_a_path() {
@@ -287,15 +244,5 @@ mod tests {
         assert_eq!(recorded("https://mint.example"), "https://mint.example/");
         assert_eq!(recorded("usher_live_x"), "");
         assert_eq!(recorded(&format!("wss://relay.example/{}", "x".repeat(300))), "");
-    }
-
-    #[test]
-    fn operations_that_are_named_exist() {
-        let paths = router::openapi().paths.paths;
-        let operations = paths.into_values().flat_map(|item| [item.post, item.put, item.patch, item.delete]);
-        let known: Vec<_> = operations.flatten().filter_map(|operation| operation.operation_id).collect();
-        for id in IN_ITS_COMMIT.iter().chain(&CHANGES_NOTHING) {
-            assert!(known.iter().any(|known| known == id), "{id}");
-        }
     }
 }

@@ -55,6 +55,10 @@ struct Accepted {
     used_at: Arc<AtomicU64>,
 }
 
+/// The client has sent a valid key, which is not accepted from where it is. A request extension.
+#[derive(Clone, Debug)]
+pub(crate) struct RefusedClient(pub(crate) Authorization);
+
 /// The client has sent a valid token or key. A request extension.
 #[derive(Clone, Debug)]
 pub(crate) struct Authorization(Credential);

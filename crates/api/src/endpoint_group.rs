@@ -8,7 +8,7 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use crate::ApiState;
 use crate::access::{Access, ScopeExt as _};
 use crate::auth::AuthPolicy;
-use crate::route_table::Route;
+use crate::route::{Audit, Route, operation_id};
 
 pub(crate) struct EndpointGroup {
     /// The tag of its operations.
@@ -22,6 +22,8 @@ pub(crate) struct Endpoint {
     pub(crate) policy: AuthPolicy,
     /// What a key needs; `None`: nothing.
     pub(crate) access: Option<Access>,
+    pub(crate) audit: Audit,
+    pub(crate) waits_for_mint: bool,
     pub(crate) router: OpenApiRouter<ApiState>,
 }
 
@@ -30,23 +32,49 @@ impl EndpointGroup {
         Self { name, description, endpoints: Vec::new() }
     }
 
-    /// Adds an endpoint (`routes!(module::handler)`) for clients with the token, or a key that has this.
-    pub(crate) fn endpoint(self, access: impl Into<Access>, routes: UtoipaMethodRouter<ApiState>) -> Self {
-        self.add(AuthPolicy::Client, Some(access.into()), OpenApiRouter::default().routes(routes))
+    /// Adds an endpoint (`routes!(module::handler)`) for clients with the token, or a key that has this. What its requests change is
+    /// recorded so.
+    pub(crate) fn endpoint(
+        self,
+        access: impl Into<Access>,
+        audit: Audit,
+        routes: UtoipaMethodRouter<ApiState>,
+    ) -> Self {
+        self.add(AuthPolicy::Client, Some(access.into()), audit, OpenApiRouter::default().routes(routes))
     }
 
-    /// Adds an endpoint with another policy.
+    /// The same, for requests that wait for a mint. They have places of their own, so that mints that do not respond hold up nothing else.
+    pub(crate) fn mint_call(
+        self,
+        access: impl Into<Access>,
+        audit: Audit,
+        routes: UtoipaMethodRouter<ApiState>,
+    ) -> Self {
+        let mut group = self.endpoint(access, audit, routes);
+        if let Some(added) = group.endpoints.last_mut() {
+            added.waits_for_mint = true;
+        }
+        group
+    }
+
+    /// Adds an endpoint with another policy. It changes nothing.
     pub(crate) fn endpoint_for(self, policy: AuthPolicy, routes: UtoipaMethodRouter<ApiState>) -> Self {
-        self.add(policy, access_of(policy), OpenApiRouter::default().routes(routes))
+        self.add(policy, access_of(policy), Audit::Nothing, OpenApiRouter::default().routes(routes))
     }
 
     /// Adds a path that is not part of the API: a file that a page loads.
     pub(crate) fn file(self, policy: AuthPolicy, path: &str, file: MethodRouter<ApiState>) -> Self {
-        self.add(policy, None, OpenApiRouter::default().route(path, file))
+        self.add(policy, None, Audit::Nothing, OpenApiRouter::default().route(path, file))
     }
 
-    fn add(mut self, policy: AuthPolicy, access: Option<Access>, router: OpenApiRouter<ApiState>) -> Self {
-        self.endpoints.push(Endpoint { policy, access, router });
+    fn add(
+        mut self,
+        policy: AuthPolicy,
+        access: Option<Access>,
+        audit: Audit,
+        router: OpenApiRouter<ApiState>,
+    ) -> Self {
+        self.endpoints.push(Endpoint { policy, access, audit, waits_for_mint: false, router });
         self
     }
 
@@ -62,28 +90,37 @@ impl EndpointGroup {
                     (Method::DELETE, &item.delete),
                 ];
                 operations.into_iter().filter_map(|(method, operation)| {
-                    let handler = operation.as_ref()?.operation_id.as_deref().unwrap_or_default();
-                    let operation_id = operation_id(handler).into();
-                    Some((method, path.clone(), Route { access: endpoint.access, operation_id }))
+                    let operation = operation.as_ref()?;
+                    let route = Route {
+                        access: endpoint.access,
+                        audit: endpoint.audit,
+                        waits_for_mint: endpoint.waits_for_mint,
+                        takes_body: operation.request_body.is_some(),
+                        operation_id: operation_id(operation.operation_id.as_deref().unwrap_or_default()).into(),
+                    };
+                    Some((method, path.clone(), route))
                 })
             })
         })
     }
 }
 
-/// The name of an endpoint in the OpenAPI document and the audit log: `streamAllEvents` for the handler `stream_all_events`.
-pub(crate) fn operation_id(handler: &str) -> String {
-    let mut id = String::with_capacity(handler.len());
-    for (index, word) in handler.split('_').enumerate() {
-        match word.split_at_checked(1) {
-            Some((first, rest)) if index > 0 => id.push_str(&(first.to_uppercase() + rest)),
-            _ => id.push_str(word),
-        }
-    }
-    id
-}
-
 /// The documentation is for whoever operates the service.
 fn access_of(policy: AuthPolicy) -> Option<Access> {
     (policy == AuthPolicy::Docs).then(|| Scope::Admin.of_nothing())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoints;
+
+    #[test]
+    fn only_endpoints_of_clients_change_something() {
+        for group in endpoints::groups() {
+            let others = group.endpoints.into_iter().filter(|endpoint| endpoint.policy != AuthPolicy::Client);
+            let group = EndpointGroup { endpoints: others.collect(), ..EndpointGroup::new("", "") };
+            assert!(group.routes().all(|(method, ..)| method.is_safe()));
+        }
+    }
 }

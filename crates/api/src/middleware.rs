@@ -2,7 +2,6 @@
 //! of errors, and the log line and metric of the request.
 
 use std::net::IpAddr;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,14 +10,14 @@ use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use futures_util::{FutureExt as _, StreamExt as _};
+use futures_util::StreamExt as _;
 use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, UPGRADE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::audit;
-use crate::auth::{self, AuthPolicy, Authorization};
+use crate::auth::{self, AuthPolicy, Authorization, RefusedClient};
 use crate::auth_failure_throttle::{LOGGED_BURST, Summary, WrongToken};
 use crate::connection_lease::ConnectionLease;
 use crate::key_rate_limit::KeyQuota;
@@ -27,6 +26,7 @@ use crate::problem::{ErrorCode, Problem};
 use crate::request_id::{RequestId, X_REQUEST_ID};
 use crate::request_log::{self, CompletedRequest};
 use crate::route_table::RouteTable;
+use crate::runner::catch_panic;
 use crate::state::DocsAccess;
 use crate::{ApiState, TrustedProxies, header_list, host_header, local_request};
 
@@ -34,10 +34,6 @@ use crate::{ApiState, TrustedProxies, header_list, host_header, local_request};
 /// client can set.
 #[derive(Clone, Debug)]
 pub(crate) struct PreAuthenticated(pub(crate) Authorization);
-
-/// The client has sent a valid key, which is not accepted from where it is. A request extension.
-#[derive(Clone, Debug)]
-pub(crate) struct RefusedClient(pub(crate) Authorization);
 
 #[derive(Clone)]
 pub(crate) struct Context {
@@ -61,11 +57,6 @@ impl DeadlineExtension {
         Duration::from_millis(self.0.load(Ordering::Relaxed))
     }
 }
-
-/// A handler panicked. The message is left to the panic hook: it may contain what the handler was working with.
-#[derive(Debug, thiserror::Error)]
-#[error("a handler panicked")]
-struct HandlerPanicked;
 
 pub(crate) async fn handle(State(context): State<Context>, request: Request, next: Next) -> Response {
     let request_id = RequestId::of(request.headers(), context.state.randomness.as_ref());
@@ -200,11 +191,10 @@ impl Context {
         let mut limit = self.state.limits.request_timeout;
         let context = request.extensions().get::<Authorization>().map(Authorization::context).unwrap_or_default();
         let handling = Arc::new(context).scope(next.run(request));
-        let mut response = std::pin::pin!(AssertUnwindSafe(handling).catch_unwind());
+        let mut response = std::pin::pin!(catch_panic(handling));
         loop {
             match tokio::time::timeout_at(started + limit, &mut response).await {
-                Ok(Ok(response)) => return response,
-                Ok(Err(_panic)) => return Problem::internal(HandlerPanicked).into_response(),
+                Ok(response) => return response,
                 Err(_elapsed) => {
                     let extended = self.state.limits.request_timeout.saturating_add(extension.total());
                     if extended <= limit {

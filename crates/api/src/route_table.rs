@@ -1,21 +1,11 @@
-//! What is known of an endpoint before a request reaches its handler.
+//! Finds the endpoint of a request.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use http::Method;
 
-use crate::access::Access;
 use crate::endpoint_group::EndpointGroup;
-
-/// An endpoint. A request extension, from authentication on.
-#[derive(Clone, Debug)]
-pub(crate) struct Route {
-    /// What a key needs for it; `None`: nothing.
-    pub(crate) access: Option<Access>,
-    /// Its `operationId` in the OpenAPI document.
-    pub(crate) operation_id: Arc<str>,
-}
+use crate::route::Route;
 
 /// All endpoints, by path and method.
 #[derive(Default)]

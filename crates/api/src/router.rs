@@ -12,15 +12,14 @@ use http::{HeaderValue, Method, Uri};
 use tower::ServiceExt as _;
 use utoipa::openapi::OpenApi;
 
-use crate::audit;
 use crate::auth::AuthPolicy;
 use crate::client_network;
 use crate::endpoints::{self, OpenApiSource};
-use crate::idempotency::idempotency;
 use crate::middleware::{self, Context};
 use crate::openapi::document;
 use crate::problem::{ErrorCode, Problem};
 use crate::route_table::RouteTable;
+use crate::runner;
 use crate::surface::Surface;
 use crate::{ApiState, ServeOptions, TrustedProxies};
 
@@ -68,12 +67,11 @@ pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
             *router = std::mem::take(router).merge(endpoint.router);
         }
     }
-    let idempotency = from_fn_with_state(state.clone(), idempotency);
-    let recorded = from_fn_with_state(state.clone(), audit::record);
+    let runner = from_fn_with_state(state.clone(), runner::run);
     let routers = routers.map(|(policy, router)| {
         let router = router.method_not_allowed_fallback(method_not_allowed);
         let router = match policy {
-            AuthPolicy::Client => router.fallback(route_not_found).layer(idempotency.clone()).layer(recorded.clone()),
+            AuthPolicy::Client => router.fallback(route_not_found).layer(runner.clone()),
             AuthPolicy::Docs => router.layer(Extension(OpenApiSource(openapi))),
             AuthPolicy::Public | AuthPolicy::WebSocket => router,
         };

@@ -179,7 +179,7 @@ pub struct Shared {
     pub(crate) connections: ConnectionTable,
     pub(crate) auth_failure_throttle: AuthFailureThrottle,
     pub(crate) changes: Arc<Semaphore>,
-    /// Of keys, also those that wait for a permit.
+    /// Of keys, also those that wait for a permit, or, with an idempotency key, for their turn.
     pub(crate) changes_of_keys: ClientPlaces,
     /// Requests that wait for a mint: they need no permit for changes, so that mints that do not respond hold up nothing else.
     pub(crate) mint_calls: ClientPlaces,
@@ -188,10 +188,6 @@ pub struct Shared {
     pub(crate) websockets: ClientPlaces,
     pub(crate) subscriptions: Arc<ClientPlaces>,
     pub(crate) idempotency_queue: Arc<IdempotencyQueue>,
-    /// Permits of requests with an idempotency key: with those for changes, which they need too, they could deadlock.
-    pub(crate) keyed_calls: Arc<Semaphore>,
-    /// Of keys, also those that wait for a permit or their turn.
-    pub(crate) keyed_calls_of_keys: ClientPlaces,
 }
 
 impl ApiState {
@@ -263,8 +259,6 @@ impl ApiState {
             websockets: ClientPlaces::new(limits.max_websockets, "limits.max_websockets"),
             subscriptions: Arc::new(ClientPlaces::new(limits.max_subscriptions, SUBSCRIPTIONS)),
             idempotency_queue: Arc::default(),
-            keyed_calls: permits(limits.max_changes),
-            keyed_calls_of_keys: ClientPlaces::new(limits.max_changes, CHANGES),
             limits,
         }))
     }

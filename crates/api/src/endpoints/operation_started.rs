@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::event_data::RateData;
@@ -10,7 +9,6 @@ use usher_engine::{Engine, IdempotentRequest, PricedOperation, StartError, Strea
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::detached_change::{self, TaskLost};
 use crate::idempotency::IdempotencyContext;
 use crate::problem::Problem;
 use crate::request_log;
@@ -71,54 +69,35 @@ impl PricedStarted {
 /// As [`start_operation`], for an operation whose request has an amount in a currency.
 ///
 /// # Errors
-/// [`Error`].
+/// [`Problem`].
 pub(crate) async fn start_priced_operation<F>(
     state: &ApiState,
     idempotency: Option<Extension<IdempotencyContext>>,
     start: impl FnOnce(Arc<Engine>, Option<IdempotentRequest<PricedOperation>>) -> F,
-) -> Result<Json<PricedStarted>, Error>
+) -> Result<Json<PricedStarted>, Problem>
 where
-    F: Future<Output = Result<PricedOperation, StartError>> + Send + 'static,
+    F: Future<Output = Result<PricedOperation, StartError>>,
 {
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(PricedStarted::on));
-    let started = detached_change::run_detached(state, start(Arc::clone(&state.engine), once)).await??;
+    let started = start(Arc::clone(&state.engine), once).await?;
     request_log::record_stream_id(&started.stream_id);
     Ok(Json(PricedStarted::on(&started)))
 }
 
-/// Starts an operation by calling `start`, on a task of its own, and responds with its stream.
+/// Starts an operation by calling `start`, and responds with its stream.
 ///
 /// # Errors
-/// [`Error`].
+/// [`Problem`].
 pub(crate) async fn start_operation<F>(
     state: &ApiState,
     idempotency: Option<Extension<IdempotencyContext>>,
     start: impl FnOnce(Arc<Engine>, Option<IdempotentRequest<StreamId>>) -> F,
-) -> Result<Json<Started>, Error>
+) -> Result<Json<Started>, Problem>
 where
-    F: Future<Output = Result<StreamId, StartError>> + Send + 'static,
+    F: Future<Output = Result<StreamId, StartError>>,
 {
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
-    let stream = detached_change::run_detached(state, start(Arc::clone(&state.engine), once)).await??;
+    let stream = start(Arc::clone(&state.engine), once).await?;
     request_log::record_stream_id(&stream);
     Ok(Json(Started::on(&stream)))
-}
-
-/// Why an operation did not start.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Start(#[from] StartError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Start(error) => error.into(),
-            Self::Lost(error) => error.into(),
-        };
-        problem.into_response()
-    }
 }

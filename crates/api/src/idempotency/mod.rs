@@ -16,24 +16,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request, State};
-use axum::middleware::Next;
+use axum::extract::Request;
 use axum::response::{IntoResponse as _, Response};
 use http::header::CONTENT_TYPE;
+use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use http_body_util::BodyExt as _;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use tracing::Instrument as _;
 use usher_engine::ports::{IdempotencyKey, IdempotencyRecord, KeyId};
-use usher_engine::{IdempotentRequest, RenderedResponse, in_current_request};
+use usher_engine::{IdempotentRequest, RenderedResponse};
 
 use self::fingerprint::Fingerprint;
 pub(crate) use self::key::IDEMPOTENCY_KEY;
 use crate::ApiState;
 use crate::auth::Authorization;
-use crate::body;
-use crate::detached_change::TaskLost;
+use crate::idempotency_queue::Turn;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_log;
 
@@ -121,44 +119,40 @@ fn stream_of(body: &[u8]) -> Option<String> {
     serde_json::from_slice(body).ok().map(|Named { stream_id }| stream_id)
 }
 
-/// Responds to a request with a key: with the stored response, or by processing it. It runs to its end even if the
-/// client disconnects: otherwise a repeated request could begin while the first one is still running.
-pub(crate) async fn idempotency(
-    State(state): State<ApiState>,
-    request: Request,
-    next: Next,
-) -> Result<Response, Problem> {
-    let is_call = request.method() == Method::POST && request.extensions().get::<MatchedPath>().is_some();
-    if !is_call || !request.headers().contains_key(IDEMPOTENCY_KEY) {
-        return Ok(next.run(request).await);
+/// A request with a key that is processed, because it is the first of its kind.
+pub(crate) struct First {
+    pub(crate) call: IdempotencyContext,
+    /// The next one with its key begins when this is dropped.
+    _turn: Turn,
+}
+
+/// The key of a request; `None`: it may be done each time that it comes.
+pub(crate) fn key_of(request: &Request) -> Result<Option<String>, Problem> {
+    if request.method() != Method::POST {
+        return Ok(None);
     }
-    let client = request.extensions().get::<Authorization>().and_then(Authorization::origin);
-    // Before anything is read: those that wait for their turn have their bodies in memory.
-    let share = client.map(|key| state.keyed_calls_of_keys.take(Some(key))).transpose()?;
-    let (mut head, body) = request.into_parts();
-    let key = key::read(&head.headers).map_err(|error| Problem::invalid(vec![error]))?.unwrap_or_default();
-    let body = body::read(&head.headers, body, &state).await?;
+    key::read(request.headers()).map_err(|error| Problem::invalid(vec![error]))
+}
+
+/// Waits until no other request with this key is processed. `Err` is the response to the first one, if there was one.
+pub(crate) async fn turn(
+    state: &ApiState,
+    head: &mut Parts,
+    key: &str,
+    body: &[u8],
+) -> Result<Result<First, Response>, Problem> {
     let api_key = head.extensions.get::<Authorization>().and_then(Authorization::key_id);
-    let call = IdempotencyContext::new(&head.method, head.uri.path(), &key, api_key, &body);
+    let call = IdempotencyContext::new(&head.method, head.uri.path(), key, api_key, body);
     let turn = state.idempotency_queue.turn(call.0.key).await;
     if let Some(answer) = state.engine.idempotency().get(&call.0.key).await? {
-        return Ok(call.replay(answer));
+        return Ok(Err(call.replay(answer)));
     }
-    let place = Arc::clone(&state.keyed_calls).acquire_owned().await.map_err(|_closed| TaskLost::Task(None))?;
     head.extensions.insert(call.clone());
-    let request = Request::from_parts(head, Body::from(body));
-    let (tasks, state) = (state.tasks.clone(), state);
-    let work = async move {
-        let response = next.run(request).await;
-        let response = keep(&state, &call, response).await;
-        drop((turn, place, share));
-        response
-    };
-    Ok(tasks.spawn(in_current_request(work).in_current_span()).await.map_err(|error| TaskLost::Task(Some(error)))?)
+    Ok(Ok(First { call, _turn: turn }))
 }
 
 /// Stores a request's response unless there is one already, and returns the response to send.
-async fn keep(state: &ApiState, call: &IdempotencyContext, response: Response) -> Response {
+pub(crate) async fn keep(state: &ApiState, call: &IdempotencyContext, response: Response) -> Response {
     // The work is done, and the client does not know it yet.
     fail::fail_point!("before-answer", |_| -> Response { std::process::abort() });
     if !response.status().is_success() {

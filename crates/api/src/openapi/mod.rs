@@ -19,15 +19,16 @@ use utoipa::{PartialSchema as _, ToSchema as _};
 use self::description_text::OperationLinks;
 use crate::access::{Access, Reach};
 use crate::auth::AuthPolicy;
-use crate::endpoint_group::{Endpoint, EndpointGroup, operation_id};
+use crate::endpoint_group::{Endpoint, EndpointGroup};
 use crate::problem::{ErrorCode, FieldErrorSchema, ProblemBody};
+use crate::route::operation_id;
 
 pub(crate) fn document(groups: impl IntoIterator<Item = EndpointGroup>) -> OpenApi {
     let mut document = OpenApiBuilder::new().info(info()).build();
     let mut tags: Vec<Tag> = Vec::new();
     for group in groups {
         tags.push(TagBuilder::new().name(group.name).description(Some(group.description)).build());
-        for Endpoint { policy, access, router } in group.endpoints {
+        for Endpoint { policy, access, router, .. } in group.endpoints {
             let mut endpoint = router.into_openapi();
             for item in endpoint.paths.paths.values_mut() {
                 if policy == AuthPolicy::Client {

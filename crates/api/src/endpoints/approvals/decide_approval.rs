@@ -1,12 +1,8 @@
 //! `POST /approvals/{stream_id}`
 
-use std::sync::Arc;
-
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::access::KeyError;
 use usher_engine::request_body;
 use usher_engine::request_body::ApprovalWord;
 use usher_engine::{Approver, DecideError, PendingAudit, StreamId};
@@ -15,38 +11,22 @@ use utoipa::ToSchema;
 use crate::ApiState;
 use crate::auth::Authorization;
 use crate::body;
-use crate::detached_change::{self, TaskLost};
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_log;
 
-/// Why a decision is not taken.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Decide(#[from] DecideError),
-    /// By a key that is not current.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Decide(DecideError::NotFound) => Problem::new(
+impl From<DecideError> for Problem {
+    fn from(error: DecideError) -> Self {
+        match error {
+            DecideError::NotFound => Self::new(
                 ErrorCode::ApprovalNotFound,
                 "no payment waits for an approval under this id: there is none, it is decided, or it has expired",
             ),
-            Self::Decide(DecideError::OwnRequest) => {
-                Problem::new(ErrorCode::OwnRequest, "you asked for this payment: somebody else has to approve it")
+            DecideError::OwnRequest => {
+                Self::new(ErrorCode::OwnRequest, "you asked for this payment: somebody else has to approve it")
             }
-            Self::Decide(DecideError::Store(error)) => error.into(),
-            Self::Key(error) => error.into(),
-            Self::Lost(error) => error.into(),
-        };
-        problem.into_response()
+            DecideError::Store(error) => error.into(),
+        }
     }
 }
 
@@ -94,20 +74,16 @@ pub(crate) async fn decide_approval(
     Extension(authorization): Extension<Authorization>,
     PathParameter(payment): PathParameter,
     body::Json(Body { decision }): body::Json<Body>,
-) -> Result<Json<Decided>, Error> {
+) -> Result<Json<Decided>, Problem> {
     // Text that is not a stream id names no stream.
     let payment: StreamId = payment.and_then(|text| text.parse().ok()).ok_or(DecideError::NotFound)?;
     request_log::record_stream_id(&payment);
     PendingAudit::add_detail("decision", decision.as_str());
     state.tokens.require_current(&authorization)?;
-    let (engine, keys) = (state.engine.clone(), Arc::clone(&state.keys));
-    let decided = async move {
-        keys.require_current(authorization.key())?;
-        let by = Approver::Client(authorization.key_id().map(|key| key.origin()));
-        let is_revoked = |origin| keys.of_origin(origin).is_none();
-        engine.payments().decline_if_revoked(payment, &is_revoked).await.map_err(DecideError::from)?;
-        engine.payments().decide(payment, decision, by).await.map_err(Error::from)
-    };
-    detached_change::run_detached(&state, decided).await??;
+    state.keys.require_current(authorization.key())?;
+    let by = Approver::Client(authorization.key_id().map(|key| key.origin()));
+    let is_revoked = |origin| state.keys.of_origin(origin).is_none();
+    state.engine.payments().decline_if_revoked(payment, &is_revoked).await?;
+    state.engine.payments().decide(payment, decision, by).await?;
     Ok(Json(Decided { stream_id: payment.to_string(), decision: decision.as_str() }))
 }

@@ -8,9 +8,10 @@ use utoipa_axum::routes;
 
 use crate::access::ScopeExt as _;
 use crate::endpoint_group::EndpointGroup;
+use crate::route::Audit;
 
 pub(super) fn group() -> EndpointGroup {
     EndpointGroup::new("Approvals", "Approve or decline payments by the service that wait for a second person.")
-        .endpoint(Scope::Approvals.of_service(), routes!(list_approvals::list_approvals))
-        .endpoint(Scope::Approvals.of_service(), routes!(decide_approval::decide_approval))
+        .endpoint(Scope::Approvals.of_service(), Audit::Nothing, routes!(list_approvals::list_approvals))
+        .endpoint(Scope::Approvals.of_service(), Audit::Once, routes!(decide_approval::decide_approval))
 }

@@ -16,12 +16,21 @@ use utoipa_axum::routes;
 use crate::access::ScopeExt as _;
 use crate::auth::AuthPolicy;
 use crate::endpoint_group::EndpointGroup;
+use crate::route::Audit;
 
 pub(super) fn group() -> EndpointGroup {
     EndpointGroup::new("Events", "Learn what happened: read events, or have them posted to your app.")
-        .endpoint(Scope::EventsRead, routes!(read_events::read_events))
+        .endpoint(Scope::EventsRead, Audit::Nothing, routes!(read_events::read_events))
         .endpoint_for(AuthPolicy::WebSocket, routes!(websocket::open_web_socket))
-        .endpoint(Scope::EventsRead, routes!(stream_all_events::stream_all_events))
-        .endpoint(Scope::EventsRead.of_service(), routes!(list_webhook_deliveries::list_webhook_deliveries))
-        .endpoint(Scope::Admin.of_service(), routes!(retry_webhook_delivery::retry_webhook_delivery))
+        .endpoint(Scope::EventsRead, Audit::Nothing, routes!(stream_all_events::stream_all_events))
+        .endpoint(
+            Scope::EventsRead.of_service(),
+            Audit::Nothing,
+            routes!(list_webhook_deliveries::list_webhook_deliveries),
+        )
+        .endpoint(
+            Scope::Admin.of_service(),
+            Audit::BeforeAndAfter,
+            routes!(retry_webhook_delivery::retry_webhook_delivery),
+        )
 }

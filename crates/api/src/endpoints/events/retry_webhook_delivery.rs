@@ -1,43 +1,16 @@
 //! `POST /webhooks/deliveries/{id}/retry`
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use usher_engine::RetryError;
 use usher_engine::ports::Delivery;
 
 use super::webhook_delivery::{DeliveryId, WebhookDelivery};
 use crate::ApiState;
-use crate::detached_change::{self, TaskLost};
+use crate::audit;
 use crate::idempotency::IdempotencyContext;
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_log;
-
-/// Why a delivery is not tried again.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error("no such delivery")]
-    NotFound,
-    #[error(transparent)]
-    Retry(#[from] RetryError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::NotFound => Problem::new(
-                ErrorCode::DeliveryNotFound,
-                "there is no such delivery, or its stream was removed after its retention",
-            ),
-            Self::Retry(error) => error.into(),
-            Self::Lost(error) => error.into(),
-        };
-        problem.into_response()
-    }
-}
 
 /// Sends a webhook delivery again.
 ///
@@ -58,15 +31,21 @@ pub(crate) async fn retry_webhook_delivery(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     PathParameter(id): PathParameter,
-) -> Result<Json<WebhookDelivery>, Error> {
+) -> Result<Json<WebhookDelivery>, Problem> {
     let id: Option<DeliveryId> = id.and_then(|text| text.parse().ok());
-    let DeliveryId { stream, index } = id.ok_or(Error::NotFound)?;
+    let DeliveryId { stream, index } = id.ok_or_else(not_found)?;
     request_log::record_stream_id(&stream);
-    let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| {
         idempotency.request(|delivery: &Delivery| WebhookDelivery::from(delivery.clone()))
     });
-    let retry = async move { engine.webhooks().retry(stream, index, once).await };
-    let retried = detached_change::run_detached(&state, retry).await??;
-    retried.map(|delivery| Json(delivery.into())).ok_or(Error::NotFound)
+    audit::begin(&state).await?;
+    let retried = state.engine.webhooks().retry(stream, index, once).await?;
+    retried.map(|delivery| Json(delivery.into())).ok_or_else(not_found)
+}
+
+fn not_found() -> Problem {
+    Problem::new(
+        ErrorCode::DeliveryNotFound,
+        "there is no such delivery, or its stream was removed after its retention",
+    )
 }

@@ -1,18 +1,17 @@
 //! `POST /keys`
 
-use std::sync::Arc;
-
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use usher_engine::PendingAudit;
 use usher_engine::access::NewKeyRequest;
 
-use super::key::{Error, KeyWithSecret, with_secret};
+use super::key::{KeyWithSecret, with_secret};
 use crate::ApiState;
+use crate::audit;
 use crate::auth::Authorization;
 use crate::body;
-use crate::detached_change;
+use crate::problem::Problem;
 
 /// Creates an API key.
 ///
@@ -36,11 +35,10 @@ pub(crate) async fn create_key(
     State(state): State<ApiState>,
     Extension(authorization): Extension<Authorization>,
     body::Json(request): body::Json<NewKeyRequest>,
-) -> Result<Response, Error> {
+) -> Result<Response, Problem> {
     state.tokens.require_current(&authorization)?;
-    let keys = Arc::clone(&state.keys);
-    let created = async move { keys.create(request, authorization.key()).await };
-    let created = detached_change::run_detached(&state, created).await??;
+    audit::begin(&state).await?;
+    let created = state.keys.create(request, authorization.key()).await?;
     PendingAudit::add_detail("key_id", created.key.id.to_string());
     Ok(with_secret(created))
 }

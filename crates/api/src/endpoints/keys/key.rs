@@ -8,7 +8,6 @@ use usher_engine::access::{KeyError, KeyView, NewSecret, Scope};
 use usher_engine::ports::KeyId;
 use utoipa::ToSchema;
 
-use crate::detached_change::TaskLost;
 use crate::idempotency::RepeatedBody;
 use crate::problem::{ErrorCode, Problem};
 
@@ -129,25 +128,6 @@ pub(super) fn with_secret(new: NewSecret) -> Response {
     response
 }
 
-/// Why a request about a key failed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Key(error) => error.into(),
-            Self::Lost(lost) => lost.into(),
-        };
-        problem.into_response()
-    }
-}
-
 impl From<KeyError> for Problem {
     fn from(error: KeyError) -> Self {
         match error {
@@ -159,6 +139,6 @@ impl From<KeyError> for Problem {
 }
 
 /// The key's id in the path.
-pub(super) fn id(parameter: Option<String>) -> Result<KeyId, Error> {
-    parameter.and_then(|text| text.parse().ok()).ok_or(Error::Key(KeyError::NotFound))
+pub(super) fn id(parameter: Option<String>) -> Result<KeyId, KeyError> {
+    parameter.and_then(|text| text.parse().ok()).ok_or(KeyError::NotFound)
 }

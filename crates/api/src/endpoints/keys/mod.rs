@@ -11,11 +11,12 @@ use utoipa_axum::routes;
 
 use crate::access::ScopeExt as _;
 use crate::endpoint_group::EndpointGroup;
+use crate::route::Audit;
 
 pub(super) fn group() -> EndpointGroup {
     EndpointGroup::new("API keys", "Give each client a key that can do only what it needs.")
-        .endpoint(Scope::Admin.of_service(), routes!(create_key::create_key))
-        .endpoint(Scope::Admin.of_service(), routes!(list_keys::list_keys))
-        .endpoint(Scope::Admin.of_service(), routes!(revoke_key::revoke_key))
-        .endpoint(Scope::Admin.of_service(), routes!(rotate_key::rotate_key))
+        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, routes!(create_key::create_key))
+        .endpoint(Scope::Admin.of_service(), Audit::Nothing, routes!(list_keys::list_keys))
+        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, routes!(revoke_key::revoke_key))
+        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, routes!(rotate_key::rotate_key))
 }

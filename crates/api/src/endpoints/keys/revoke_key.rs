@@ -1,17 +1,16 @@
 //! `DELETE /keys/{key_id}`
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::key::{Error, id};
+use super::key::id;
 use crate::ApiState;
+use crate::audit;
 use crate::auth::Authorization;
-use crate::detached_change;
 use crate::path_parameter::PathParameter;
+use crate::problem::Problem;
 
 /// The key is revoked.
 #[derive(Debug, Serialize, ToSchema)]
@@ -45,13 +44,13 @@ pub(crate) async fn revoke_key(
     State(state): State<ApiState>,
     Extension(authorization): Extension<Authorization>,
     PathParameter(parameter): PathParameter,
-) -> Result<Json<Revoked>, Error> {
+) -> Result<Json<Revoked>, Problem> {
     state.tokens.require_current(&authorization)?;
-    let (id, keys) = (id(parameter)?, Arc::clone(&state.keys));
-    let revoked =
-        detached_change::run_detached(&state, async move { keys.revoke(id, authorization.key()).await }).await;
+    let id = id(parameter)?;
+    audit::begin(&state).await?;
+    let revoked = state.keys.revoke(id, authorization.key()).await;
     // Also if it is gone already: the service may have been killed just after it was revoked.
     state.decline_requests_of_revoked_keys();
-    revoked??;
+    revoked?;
     Ok(Json(Revoked { id: id.to_string(), status: "revoked" }))
 }

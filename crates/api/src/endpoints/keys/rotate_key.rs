@@ -1,6 +1,5 @@
 //! `POST /keys/{key_id}/rotate`
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Extension;
@@ -9,12 +8,13 @@ use axum::response::Response;
 use usher_engine::request_body;
 use usher_engine::request_body::Integer;
 
-use super::key::{Error, KeyWithSecret, id, with_secret};
+use super::key::{KeyWithSecret, id, with_secret};
 use crate::ApiState;
+use crate::audit;
 use crate::auth::Authorization;
 use crate::body;
-use crate::detached_change;
 use crate::path_parameter::PathParameter;
+use crate::problem::Problem;
 
 /// Longest overlap in seconds: 30 days.
 const MAX_OVERLAP: u64 = 2_592_000;
@@ -48,10 +48,10 @@ pub(crate) async fn rotate_key(
     Extension(authorization): Extension<Authorization>,
     PathParameter(parameter): PathParameter,
     body::Json(Rotation { overlap_seconds }): body::Json<Rotation>,
-) -> Result<Response, Error> {
+) -> Result<Response, Problem> {
     state.tokens.require_current(&authorization)?;
-    let (id, keys) = (id(parameter)?, Arc::clone(&state.keys));
+    let id = id(parameter)?;
     let overlap = Duration::from_secs(overlap_seconds.unwrap_or_default());
-    let rotated = async move { keys.rotate(id, overlap, authorization.key()).await };
-    Ok(with_secret(detached_change::run_detached(&state, rotated).await??))
+    audit::begin(&state).await?;
+    Ok(with_secret(state.keys.rotate(id, overlap, authorization.key()).await?))
 }

@@ -9,11 +9,11 @@ use usher_engine::request_body::{Flag, OrDefault};
 use utoipa::ToSchema;
 
 use super::node;
-use super::node_error::Error;
 use crate::ApiState;
+use crate::audit;
 use crate::body;
-use crate::detached_change;
 use crate::path_parameter::PathParameter;
+use crate::problem::Problem;
 
 request_body! {
     /// How to close a channel.
@@ -52,11 +52,12 @@ pub(crate) async fn close_channel(
     State(state): State<ApiState>,
     PathParameter(id): PathParameter,
     body::OptionalJson(Body { force }): body::OptionalJson<Body>,
-) -> Result<Json<Closing>, Error> {
+) -> Result<Json<Closing>, Problem> {
     // Text that is not hex names no channel.
     let is_hex = |id: &String| id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let id = id.filter(is_hex).ok_or(NodeError::ChannelNotFound)?;
     let node = node(&state)?;
-    detached_change::run_detached(&state, async move { node.close_channel(&id, force).await }).await??;
+    audit::begin(&state).await?;
+    node.close_channel(&id, force).await?;
     Ok(Json(Closing { status: "closing" }))
 }

@@ -7,10 +7,10 @@ use usher_engine::request_body;
 use utoipa::ToSchema;
 
 use super::node;
-use super::node_error::Error;
 use crate::ApiState;
+use crate::audit;
 use crate::body;
-use crate::detached_change;
+use crate::problem::Problem;
 
 request_body! {
     /// Has no fields.
@@ -44,8 +44,8 @@ pub(crate) struct Address {
 pub(crate) async fn create_address(
     State(state): State<ApiState>,
     _: body::OptionalJson<Body>,
-) -> Result<Json<Address>, Error> {
+) -> Result<Json<Address>, Problem> {
     let node = node(&state)?;
-    let address = detached_change::run_detached(&state, async move { node.new_address().await }).await??;
-    Ok(Json(Address { address }))
+    audit::begin(&state).await?;
+    Ok(Json(Address { address: node.new_address().await? }))
 }

@@ -8,9 +8,9 @@ use usher_engine::request_body::Millisats;
 use utoipa::ToSchema;
 
 use super::node;
-use super::node_error::Error;
 use crate::ApiState;
 use crate::body;
+use crate::problem::Problem;
 
 request_body! {
     /// A payment to receive.
@@ -51,7 +51,7 @@ pub(crate) struct Cost {
 pub(crate) async fn get_receiving_cost(
     State(state): State<ApiState>,
     body::Json(Body { amount }): body::Json<Body>,
-) -> Result<Json<Cost>, Error> {
+) -> Result<Json<Cost>, Problem> {
     let cost = node(&state)?.receiving_cost(amount).await?;
     Ok(Json(Cost { opens_channel: cost.opens_channel, opening_fee: cost.opening_fee }))
 }

@@ -6,8 +6,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::node;
-use super::node_error::Error;
 use crate::ApiState;
+use crate::problem::Problem;
 
 /// The channels of the node.
 #[derive(Debug, Serialize, ToSchema)]
@@ -85,7 +85,7 @@ impl From<usher_engine::ports::Channel> for Channel {
         (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is not `embedded`."),
     ),
 )]
-pub(crate) async fn list_channels(State(state): State<ApiState>) -> Result<Json<Response>, Error> {
+pub(crate) async fn list_channels(State(state): State<ApiState>) -> Result<Json<Response>, Problem> {
     let channels = node(&state)?.channels().await?;
     Ok(Json(Response { channels: channels.into_iter().map(Channel::from).collect() }))
 }

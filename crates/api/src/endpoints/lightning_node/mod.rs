@@ -15,25 +15,30 @@ use usher_engine::access::Scope;
 use usher_engine::ports::LightningNode;
 use utoipa_axum::routes;
 
-use self::node_error::Error;
 use crate::ApiState;
 use crate::access::ScopeExt as _;
 use crate::endpoint_group::EndpointGroup;
+use crate::problem::Problem;
+use crate::route::Audit;
 
 pub(super) fn group() -> EndpointGroup {
     EndpointGroup::new(
         "Lightning node",
         "Manage the Lightning node that the service runs itself (`wallet.ln_backend` is `embedded`).",
     )
-    .endpoint(Scope::PaymentsReceive.of_service(), routes!(list_channels::list_channels))
-    .endpoint(Scope::PaymentsSend.of_service().uncounted(), routes!(open_channel::open_channel))
-    .endpoint(Scope::PaymentsSend.of_service().uncounted(), routes!(close_channel::close_channel))
-    .endpoint(Scope::PaymentsReceive, routes!(create_address::create_address))
-    .endpoint(Scope::PaymentsReceive.of_nothing(), routes!(get_receiving_cost::get_receiving_cost))
-    .endpoint(Scope::PaymentsSend, routes!(send_on_chain::send_on_chain))
+    .endpoint(Scope::PaymentsReceive.of_service(), Audit::Nothing, routes!(list_channels::list_channels))
+    .endpoint(Scope::PaymentsSend.of_service().uncounted(), Audit::BeforeAndAfter, routes!(open_channel::open_channel))
+    .endpoint(
+        Scope::PaymentsSend.of_service().uncounted(),
+        Audit::BeforeAndAfter,
+        routes!(close_channel::close_channel),
+    )
+    .endpoint(Scope::PaymentsReceive, Audit::BeforeAndAfter, routes!(create_address::create_address))
+    .endpoint(Scope::PaymentsReceive.of_nothing(), Audit::Nothing, routes!(get_receiving_cost::get_receiving_cost))
+    .endpoint(Scope::PaymentsSend, Audit::Once, routes!(send_on_chain::send_on_chain))
 }
 
 /// The node.
-fn node(state: &ApiState) -> Result<Arc<dyn LightningNode>, Error> {
-    state.engine.lightning_node().ok_or(Error::NoNode)
+fn node(state: &ApiState) -> Result<Arc<dyn LightningNode>, Problem> {
+    state.engine.lightning_node().ok_or_else(Problem::no_lightning_node)
 }

@@ -1,32 +1,9 @@
 //! Why the node did not do what a request wants.
 
-use axum::response::{IntoResponse, Response};
 use usher_engine::FieldError;
 use usher_engine::ports::NodeError;
 
-use crate::detached_change::TaskLost;
 use crate::problem::{ErrorCode, Problem};
-
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error("the service runs no Lightning node")]
-    NoNode,
-    #[error(transparent)]
-    Node(#[from] NodeError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::NoNode => Problem::no_lightning_node(),
-            Self::Node(error) => error.into(),
-            Self::Lost(error) => error.into(),
-        };
-        problem.into_response()
-    }
-}
 
 impl From<NodeError> for Problem {
     fn from(error: NodeError) -> Self {

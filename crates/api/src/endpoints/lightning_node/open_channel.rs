@@ -10,11 +10,11 @@ use usher_engine::request_body::{Millisats, OneLine};
 use utoipa::ToSchema;
 
 use super::node;
-use super::node_error::Error;
 use crate::ApiState;
+use crate::audit;
 use crate::body;
-use crate::detached_change;
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 
 request_body! {
     /// A channel to open.
@@ -65,14 +65,14 @@ pub(crate) async fn open_channel(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(Body { amount, peer }): body::Json<Body>,
-) -> Result<Json<Opening>, Error> {
+) -> Result<Json<Opening>, Problem> {
     let node = node(&state)?;
     if amount % 1000 != 0 {
         return Err(NodeError::InvalidAmount("must be a multiple of 1000: channels hold whole sats".to_owned()).into());
     }
     PendingAudit::add_detail("amount_millisats", amount);
     let key = idempotency.map(|Extension(idempotency)| idempotency.key());
-    let wanted = WantedChannel { key, peer, amount };
-    let opened = detached_change::run_detached(&state, async move { node.open_channel(&wanted).await }).await??;
+    audit::begin(&state).await?;
+    let opened = node.open_channel(&WantedChannel { key, peer, amount }).await?;
     Ok(Json(Opening { peer: opened.peer, status: opened.state.as_str() }))
 }

@@ -6,8 +6,9 @@ use usher_engine::SendOnChainRequest;
 
 use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Error, Started, start_operation};
+use crate::endpoints::operation_started::{Started, start_operation};
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 
 /// Sends money of the node's on-chain balance to a Bitcoin address.
 ///
@@ -48,7 +49,7 @@ pub(crate) async fn send_on_chain(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<SendOnChainRequest>,
-) -> Result<Json<Started>, Error> {
+) -> Result<Json<Started>, Problem> {
     let start = |engine: std::sync::Arc<usher_engine::Engine>, once| async move {
         engine.payments().send_on_chain(request, once).await
     };

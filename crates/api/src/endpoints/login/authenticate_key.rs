@@ -6,8 +6,9 @@ use usher_engine::AuthenticateKey;
 
 use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Error, Started, start_operation};
+use crate::endpoints::operation_started::{Started, start_operation};
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 
 /// Asks a user's wallet to prove that the user holds a key.
 ///
@@ -31,7 +32,7 @@ pub(crate) async fn authenticate_key(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<AuthenticateKey>,
-) -> Result<Json<Started>, Error> {
+) -> Result<Json<Started>, Problem> {
     start_operation(
         &state,
         idempotency,

@@ -2,35 +2,14 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use usher_engine::{CloseHandshakeError, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::detached_change::{self, TaskLost};
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
 use crate::request_log;
-
-/// Why a handshake was not closed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Close(#[from] CloseHandshakeError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Close(error) => error.into(),
-            Self::Lost(error) => error.into(),
-        };
-        problem.into_response()
-    }
-}
 
 /// A closed handshake.
 #[derive(Debug, Serialize, ToSchema)]
@@ -64,12 +43,11 @@ pub(crate) struct Closed {
 pub(crate) async fn close_key_handshake(
     State(state): State<ApiState>,
     PathParameter(stream): PathParameter,
-) -> Result<Json<Closed>, Error> {
+) -> Result<Json<Closed>, Problem> {
     // Text that is not a stream id names no stream.
     let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
     let stream = stream.ok_or(CloseHandshakeError::NotFound)?;
     request_log::record_stream_id(&stream);
-    let engine = state.engine.clone();
-    detached_change::run_detached(&state, async move { engine.handshakes().close(stream).await }).await??;
+    state.engine.handshakes().close(stream).await?;
     Ok(Json(Closed { stream_id: stream.to_string(), status: "closed" }))
 }

@@ -1,10 +1,9 @@
 //! `DELETE /users/{main_key}`
 
 use axum::extract::{RawQuery, State};
-use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::ports::{IdempotencyKey, StoreError};
+use usher_engine::ports::IdempotencyKey;
 use usher_engine::{
     Engine, ErasedUser, ErasurePosition, FieldError, FieldErrors, KeptOfUser, KeptReason, SearchedUntil, StreamId,
 };
@@ -13,33 +12,11 @@ use usher_protocol::keys::parse_public_key;
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::detached_change::{self, TaskLost};
+use crate::audit;
 use crate::middleware::DeadlineExtension;
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
 use crate::query::Query;
-
-/// Why a user was not erased.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error("the request is invalid")]
-    Invalid(Vec<FieldError>),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        match self {
-            Self::Invalid(errors) => Problem::invalid(errors),
-            Self::Store(error) => error.into(),
-            Self::Lost(error) => error.into(),
-        }
-        .into_response()
-    }
-}
 
 /// What was erased of a user, and what was kept.
 #[derive(Debug, Serialize, ToSchema)]
@@ -215,13 +192,12 @@ pub(crate) async fn erase_user(
     PathParameter(text): PathParameter,
     RawQuery(query): RawQuery,
     Extension(deadline): Extension<DeadlineExtension>,
-) -> Result<Json<Erasure>, Error> {
-    let (main_key, position) = read(text.as_deref(), query.as_deref()).map_err(Error::Invalid)?;
+) -> Result<Json<Erasure>, Problem> {
+    let (main_key, position) = read(text.as_deref(), query.as_deref()).map_err(Problem::invalid)?;
     deadline.extend(Engine::ERASURE_TIME);
     state.directory.forget_profile(&main_key);
-    let engine = state.engine.clone();
-    let erased = detached_change::run_detached(&state, async move { engine.erase_user(&main_key, position).await });
-    Ok(Json(Erasure::new(&main_key, erased.await??)))
+    audit::begin(&state).await?;
+    Ok(Json(Erasure::new(&main_key, state.engine.erase_user(&main_key, position).await?)))
 }
 
 fn read(key: Option<&str>, query: Option<&str>) -> Result<(PublicKey, Option<ErasurePosition>), Vec<FieldError>> {

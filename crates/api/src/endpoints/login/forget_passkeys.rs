@@ -2,42 +2,15 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use usher_engine::FieldError;
-use usher_engine::ports::StoreError;
 use usher_protocol::keys::parse_public_key;
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::detached_change::{self, TaskLost};
+use crate::audit;
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
-
-/// Why no passkey was forgotten.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error("the key is wrong")]
-    Key(String),
-    #[error("there is none")]
-    NotFound,
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        match self {
-            Self::Key(detail) => Problem::invalid(vec![FieldError { pointer: "/main_key".to_owned(), detail }]),
-            Self::NotFound => Problem::new(ErrorCode::PasskeyNotFound, "no passkey of this user is kept"),
-            Self::Store(error) => error.into(),
-            Self::Lost(error) => error.into(),
-        }
-        .into_response()
-    }
-}
 
 /// Passkeys that were forgotten.
 #[derive(Debug, Serialize, ToSchema)]
@@ -73,14 +46,14 @@ pub(crate) struct Forgotten {
 pub(crate) async fn forget_passkeys(
     State(state): State<ApiState>,
     PathParameter(text): PathParameter,
-) -> Result<Json<Forgotten>, Error> {
-    let text = text.ok_or_else(|| Error::Key("is not UTF-8".to_owned()))?;
-    let key = parse_public_key(&text).map_err(|error| Error::Key(error.to_string()))?;
-    let engine = state.engine.clone();
-    let forgotten =
-        detached_change::run_detached(&state, async move { engine.logins().forget_passkeys(&key).await }).await??;
+) -> Result<Json<Forgotten>, Problem> {
+    let key = text.ok_or_else(|| "is not UTF-8".to_owned());
+    let key = key.and_then(|text| parse_public_key(&text).map_err(|error| error.to_string()));
+    let key = key.map_err(|detail| Problem::invalid(vec![FieldError { pointer: "/main_key".to_owned(), detail }]))?;
+    audit::begin(&state).await?;
+    let forgotten = state.engine.logins().forget_passkeys(&key).await?;
     match forgotten {
-        0 => Err(Error::NotFound),
+        0 => Err(Problem::new(ErrorCode::PasskeyNotFound, "no passkey of this user is kept")),
         passkeys => Ok(Json(Forgotten { main_key: key.to_hex(), status: "forgotten", passkeys })),
     }
 }

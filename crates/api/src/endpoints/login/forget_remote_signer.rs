@@ -2,42 +2,15 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use usher_engine::FieldError;
-use usher_engine::ports::StoreError;
 use usher_protocol::keys::parse_public_key;
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::detached_change::{self, TaskLost};
+use crate::audit;
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
-
-/// Why no remote signer was forgotten.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error("the key is wrong")]
-    Key(String),
-    #[error("there is none")]
-    NotFound,
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        match self {
-            Self::Key(detail) => Problem::invalid(vec![FieldError { pointer: "/main_key".to_owned(), detail }]),
-            Self::NotFound => Problem::new(ErrorCode::RemoteSignerNotFound, "no remote signer of this user is kept"),
-            Self::Store(error) => error.into(),
-            Self::Lost(error) => error.into(),
-        }
-        .into_response()
-    }
-}
 
 /// A remote signer that was forgotten.
 #[derive(Debug, Serialize, ToSchema)]
@@ -69,11 +42,15 @@ pub(crate) struct Forgotten {
 pub(crate) async fn forget_remote_signer(
     State(state): State<ApiState>,
     PathParameter(text): PathParameter,
-) -> Result<Json<Forgotten>, Error> {
-    let text = text.ok_or_else(|| Error::Key("is not UTF-8".to_owned()))?;
-    let key = parse_public_key(&text).map_err(|error| Error::Key(error.to_string()))?;
-    let engine = state.engine.clone();
-    let forgotten =
-        detached_change::run_detached(&state, async move { engine.logins().forget_signer(&key).await }).await??;
-    if forgotten { Ok(Json(Forgotten { main_key: key.to_hex(), status: "forgotten" })) } else { Err(Error::NotFound) }
+) -> Result<Json<Forgotten>, Problem> {
+    let key = text.ok_or_else(|| "is not UTF-8".to_owned());
+    let key = key.and_then(|text| parse_public_key(&text).map_err(|error| error.to_string()));
+    let key = key.map_err(|detail| Problem::invalid(vec![FieldError { pointer: "/main_key".to_owned(), detail }]))?;
+    audit::begin(&state).await?;
+    let forgotten = state.engine.logins().forget_signer(&key).await?;
+    if forgotten {
+        Ok(Json(Forgotten { main_key: key.to_hex(), status: "forgotten" }))
+    } else {
+        Err(Problem::new(ErrorCode::RemoteSignerNotFound, "no remote signer of this user is kept"))
+    }
 }

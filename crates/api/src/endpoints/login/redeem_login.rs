@@ -1,7 +1,6 @@
 //! `POST /login/{stream_id}/redeem`
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::operations::LoginRedeemed;
@@ -12,30 +11,10 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
-use crate::detached_change::{self, TaskLost};
 use crate::idempotency::IdempotencyContext;
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
 use crate::request_log;
-
-/// Why a code was not redeemed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Redeem(#[from] RedeemError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Redeem(error) => error.into(),
-            Self::Lost(error) => error.into(),
-        };
-        problem.into_response()
-    }
-}
 
 request_body! {
     /// Redeems the code of a login.
@@ -91,15 +70,12 @@ pub(crate) async fn redeem_login(
     PathParameter(stream): PathParameter,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(Body { code }): body::Json<Body>,
-) -> Result<Json<Redeemed>, Error> {
+) -> Result<Json<Redeemed>, Problem> {
     // Text that is not an id names no login.
     let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
     let stream = stream.ok_or(RedeemError::NotFound)?;
     request_log::record_stream_id(&stream);
-    let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Redeemed::by));
-    let redeemed =
-        detached_change::run_detached(&state, async move { engine.logins().redeem(stream, &code, once).await })
-            .await??;
+    let redeemed = state.engine.logins().redeem(stream, &code, once).await?;
     Ok(Json(Redeemed::by(&redeemed)))
 }

@@ -8,9 +8,8 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
-use crate::detached_change;
-use crate::endpoints::operation_started::Error;
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 use crate::request_log;
 
 /// A login that has started.
@@ -75,11 +74,9 @@ pub(crate) async fn start_login(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::OptionalJson(request): body::OptionalJson<LoginRequest>,
-) -> Result<Json<Started>, Error> {
-    let engine = state.engine.clone();
+) -> Result<Json<Started>, Problem> {
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
-    let started =
-        detached_change::run_detached(&state, async move { engine.logins().start(request, once).await }).await??;
+    let started = state.engine.logins().start(request, once).await?;
     request_log::record_stream_id(&started.stream_id);
     Ok(Json(Started::on(&started)))
 }

@@ -1,13 +1,12 @@
 //! `POST /relays`
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::{Extension, Json};
 
-use super::relay::{Body, Error, Relay};
+use super::relay::{Body, Relay};
 use crate::auth::Authorization;
-use crate::{ApiState, audit, body, detached_change};
+use crate::problem::Problem;
+use crate::{ApiState, audit, body};
 
 /// Adds a relay.
 ///
@@ -29,10 +28,10 @@ pub(crate) async fn add_relay(
     State(state): State<ApiState>,
     Extension(authorization): Extension<Authorization>,
     body::Json(Body { relay }): body::Json<Body>,
-) -> Result<Json<Relay>, Error> {
+) -> Result<Json<Relay>, Problem> {
     audit::add_server("relay", &relay);
-    let relays = Arc::clone(&state.relays);
     let is_key = authorization.key().is_some();
-    let added = detached_change::run_detached(&state, async move { relays.add(&relay, is_key).await }).await??;
+    audit::begin(&state).await?;
+    let added = state.relays.add(&relay, is_key).await?;
     Ok(Json(Relay::shown(added, is_key)))
 }

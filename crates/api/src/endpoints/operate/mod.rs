@@ -29,6 +29,7 @@ use crate::ApiState;
 use crate::access::ScopeExt as _;
 use crate::auth::AuthPolicy;
 use crate::endpoint_group::EndpointGroup;
+use crate::route::Audit;
 
 pub(crate) use check_health::check_health;
 pub(crate) use get_openapi_document::OpenApiSource;
@@ -45,21 +46,21 @@ pub(super) fn group() -> EndpointGroup {
         "Monitor the service, manage its relays, its profile and its OpenID Connect provider, and read this description.",
     )
     .endpoint_for(AuthPolicy::Public, routes!(check_health::check_health))
-    .endpoint(Scope::Admin.of_service(), routes!(check_readiness::check_readiness))
-    .endpoint(Scope::Admin.of_service(), routes!(get_metrics::get_metrics))
-    .endpoint(Scope::Admin.of_service(), routes!(list_audit_entries::list_audit_entries))
-    .endpoint(Scope::Relays.of_service(), routes!(list_relays::list_relays))
-    .endpoint(Scope::Relays.of_service(), routes!(add_relay::add_relay))
-    .endpoint(Scope::Relays.of_service(), routes!(remove_relay::remove_relay))
-    .endpoint(Scope::Relays.of_service(), routes!(publish_profile::publish_profile))
-    .endpoint(Scope::Admin.of_service(), routes!(list_oidc_consents::list_oidc_consents))
-    .endpoint(Scope::Admin.of_service(), routes!(revoke_oidc_consent::revoke_oidc_consent))
-    .endpoint(Scope::Admin.of_service(), routes!(list_oidc_keys::list_oidc_keys))
-    .endpoint(Scope::Admin.of_service(), routes!(rotate_oidc_keys::rotate_oidc_keys))
-    .endpoint(Scope::Admin.of_service(), routes!(revoke_oidc_key::revoke_oidc_key))
+    .endpoint(Scope::Admin.of_service(), Audit::Nothing, routes!(check_readiness::check_readiness))
+    .endpoint(Scope::Admin.of_service(), Audit::Nothing, routes!(get_metrics::get_metrics))
+    .endpoint(Scope::Admin.of_service(), Audit::Nothing, routes!(list_audit_entries::list_audit_entries))
+    .endpoint(Scope::Relays.of_service(), Audit::Nothing, routes!(list_relays::list_relays))
+    .endpoint(Scope::Relays.of_service(), Audit::BeforeAndAfter, routes!(add_relay::add_relay))
+    .endpoint(Scope::Relays.of_service(), Audit::BeforeAndAfter, routes!(remove_relay::remove_relay))
+    .endpoint(Scope::Relays.of_service(), Audit::BeforeAndAfter, routes!(publish_profile::publish_profile))
+    .endpoint(Scope::Admin.of_service(), Audit::Nothing, routes!(list_oidc_consents::list_oidc_consents))
+    .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, routes!(revoke_oidc_consent::revoke_oidc_consent))
+    .endpoint(Scope::Admin.of_service(), Audit::Nothing, routes!(list_oidc_keys::list_oidc_keys))
+    .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, routes!(rotate_oidc_keys::rotate_oidc_keys))
+    .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, routes!(revoke_oidc_key::revoke_oidc_key))
     .endpoint_for(AuthPolicy::Public, routes!(get_nostr_json::get_nostr_json))
     .file(AuthPolicy::Public, "/.well-known/nostr.json", options(get_nostr_json::preflight))
-    .endpoint(Scope::Admin.of_nothing(), routes!(get_version::get_version))
+    .endpoint(Scope::Admin.of_nothing(), Audit::Nothing, routes!(get_version::get_version))
     .endpoint_for(AuthPolicy::Docs, routes!(get_openapi_document::get_openapi_document))
     .endpoint_for(AuthPolicy::Docs, routes!(docs_page::show_docs))
     .file(AuthPolicy::Docs, "/docs/viewer.js", get(docs_page::viewer))

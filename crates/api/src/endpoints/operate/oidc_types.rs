@@ -9,7 +9,6 @@ use usher_engine::ports::{OpenIdControl, OpenIdKey, OpenIdKeyError, StoreError};
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::detached_change::TaskLost;
 use crate::problem::{ErrorCode, Problem};
 
 /// Why a request for the provider failed.
@@ -27,8 +26,6 @@ pub(crate) enum Error {
     Store(#[from] StoreError),
     #[error(transparent)]
     Keys(#[from] OpenIdKeyError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
 }
 
 impl IntoResponse for Error {
@@ -44,7 +41,6 @@ impl IntoResponse for Error {
             Self::Invalid(errors) => Problem::invalid(errors),
             Self::Store(error) | Self::Keys(OpenIdKeyError::Store(error)) => error.into(),
             Self::Keys(error) => Problem::internal(error),
-            Self::Lost(error) => error.into(),
         };
         problem.into_response()
     }

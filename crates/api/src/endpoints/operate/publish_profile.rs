@@ -1,38 +1,24 @@
 //! `PUT /profile`
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use usher_engine::ports::{ProfileChange, PublishError};
 use usher_engine::request_body::RequestBody as _;
 
 use crate::ApiState;
+use crate::audit;
 use crate::body;
-use crate::detached_change::{self, TaskLost};
 use crate::endpoints::profile::{Profile, no_relay};
 use crate::problem::Problem;
 
-/// Why a profile was not published.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Publish(#[from] PublishError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Publish(PublishError::Invalid(errors)) => Problem::invalid(errors),
-            Self::Publish(PublishError::NoRelay) => no_relay(),
-            Self::Publish(PublishError::Store(error)) => error.into(),
-            Self::Publish(error @ PublishError::Signing) => Problem::internal(error),
-            Self::Lost(error) => error.into(),
-        };
-        problem.into_response()
+impl From<PublishError> for Problem {
+    fn from(error: PublishError) -> Self {
+        match error {
+            PublishError::Invalid(errors) => Self::invalid(errors),
+            PublishError::NoRelay => no_relay(),
+            PublishError::Store(error) => error.into(),
+            PublishError::Signing => Self::internal(error),
+        }
     }
 }
 
@@ -53,14 +39,13 @@ impl IntoResponse for Error {
 pub(crate) async fn publish_profile(
     State(state): State<ApiState>,
     body::Draft(draft, mut errors): body::Draft<ProfileChange>,
-) -> Result<Json<Profile>, Error> {
-    let directory = Arc::clone(&state.directory);
+) -> Result<Json<Profile>, Problem> {
+    let directory = &state.directory;
     let change = draft.and_then(ProfileChange::complete);
     if !errors.is_empty() {
         errors.extend(change.iter().filter_map(|change| directory.check_profile(change).err()).flatten());
     }
     let change = errors.finish(change).map_err(PublishError::Invalid)?;
-    let profile =
-        detached_change::run_detached(&state, async move { directory.publish_profile(change).await }).await??;
-    Ok(Json(profile.into()))
+    audit::begin(&state).await?;
+    Ok(Json(directory.publish_profile(change).await?.into()))
 }

@@ -1,6 +1,5 @@
 //! A relay, in requests and responses of `/relays`.
 
-use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use usher_engine::FieldError;
 use usher_engine::ports::{RelayChangeError, RelayInfo, RelayLinkState, RelayOrigin};
@@ -8,27 +7,7 @@ use usher_engine::request_body;
 use usher_engine::request_body::RelayUrl;
 use utoipa::ToSchema;
 
-use crate::detached_change::TaskLost;
 use crate::problem::{ErrorCode, Problem};
-
-/// Why a relay was not added or removed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Change(#[from] RelayChangeError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Change(error) => error.into(),
-            Self::Lost(error) => error.into(),
-        };
-        problem.into_response()
-    }
-}
 
 impl From<RelayChangeError> for Problem {
     fn from(error: RelayChangeError) -> Self {

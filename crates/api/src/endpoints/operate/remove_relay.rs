@@ -1,14 +1,13 @@
 //! `DELETE /relays`
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::relay::{Body, Error};
-use crate::{ApiState, audit, body, detached_change};
+use super::relay::Body;
+use crate::problem::Problem;
+use crate::{ApiState, audit, body};
 
 /// A relay that was removed.
 #[derive(Debug, Serialize, ToSchema)]
@@ -41,9 +40,9 @@ pub(crate) struct Removed {
 pub(crate) async fn remove_relay(
     State(state): State<ApiState>,
     body::Json(Body { relay }): body::Json<Body>,
-) -> Result<Json<Removed>, Error> {
+) -> Result<Json<Removed>, Problem> {
     audit::add_server("relay", &relay);
-    let relays = Arc::clone(&state.relays);
-    let removed = detached_change::run_detached(&state, async move { relays.remove(&relay).await }).await??;
+    audit::begin(&state).await?;
+    let removed = state.relays.remove(&relay).await?;
     Ok(Json(Removed { relay: removed.url, status: "removed" }))
 }

@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 
 use super::oidc_types::{Error, provider};
 use crate::ApiState;
+use crate::audit;
 use crate::body;
-use crate::detached_change;
 
 request_body! {
     /// Names a consent.
@@ -59,7 +59,7 @@ pub(crate) async fn revoke_oidc_consent(
 ) -> Result<Json<Revoked>, Error> {
     let provider = provider(&state)?;
     PendingAudit::add_detail("client_id", client_id.as_str());
-    let revoked =
-        detached_change::run_detached(&state, async move { provider.revoke_consent(&client_id, main_key).await });
-    if revoked.await?? { Ok(Json(Revoked { status: "revoked" })) } else { Err(Error::NoConsent) }
+    audit::begin(&state).await?;
+    let revoked = provider.revoke_consent(&client_id, main_key).await?;
+    if revoked { Ok(Json(Revoked { status: "revoked" })) } else { Err(Error::NoConsent) }
 }

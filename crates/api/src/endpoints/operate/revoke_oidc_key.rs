@@ -5,7 +5,7 @@ use axum::extract::State;
 
 use super::oidc_types::{Error, Keys, provider};
 use crate::ApiState;
-use crate::detached_change;
+use crate::audit;
 use crate::path_parameter::PathParameter;
 
 /// Revokes a key that signs ID tokens.
@@ -33,6 +33,7 @@ pub(crate) async fn revoke_oidc_key(
 ) -> Result<Json<Keys>, Error> {
     let provider = provider(&state)?;
     let kid = kid.ok_or(Error::NoKey)?;
-    let keys = detached_change::run_detached(&state, async move { provider.revoke_key(&kid).await }).await??;
+    audit::begin(&state).await?;
+    let keys = provider.revoke_key(&kid).await?;
     Ok(Json(keys.ok_or(Error::NoKey)?.into()))
 }

@@ -6,8 +6,8 @@ use usher_engine::request_body;
 
 use super::oidc_types::{Error, Keys, provider};
 use crate::ApiState;
+use crate::audit;
 use crate::body;
-use crate::detached_change;
 
 request_body! {
     /// Has no fields.
@@ -37,6 +37,6 @@ pub(crate) async fn rotate_oidc_keys(
     _: body::OptionalJson<Body>,
 ) -> Result<Json<Keys>, Error> {
     let provider = provider(&state)?;
-    let keys = detached_change::run_detached(&state, async move { provider.rotate_keys().await }).await??;
-    Ok(Json(keys.into()))
+    audit::begin(&state).await?;
+    Ok(Json(provider.rotate_keys().await?.into()))
 }

@@ -2,36 +2,23 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use usher_engine::{CloseLinkError, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::detached_change::{self, TaskLost};
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_log;
 
-/// Why a payment link was not closed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Close(#[from] CloseLinkError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Close(CloseLinkError::NotFound) => {
-                Problem::new(ErrorCode::StreamNotFound, "there is no payment link with this stream")
+impl From<CloseLinkError> for Problem {
+    fn from(error: CloseLinkError) -> Self {
+        match error {
+            CloseLinkError::NotFound => {
+                Self::new(ErrorCode::StreamNotFound, "there is no payment link with this stream")
             }
-            Self::Close(CloseLinkError::Store(error)) => error.into(),
-            Self::Lost(error) => error.into(),
-        };
-        problem.into_response()
+            CloseLinkError::Store(error) => error.into(),
+        }
     }
 }
 
@@ -64,12 +51,11 @@ pub(crate) struct Closed {
 pub(crate) async fn close_payment_link(
     State(state): State<ApiState>,
     PathParameter(stream): PathParameter,
-) -> Result<Json<Closed>, Error> {
+) -> Result<Json<Closed>, Problem> {
     // Text that is not a stream id names no stream.
     let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
     let stream = stream.ok_or(CloseLinkError::NotFound)?;
     request_log::record_stream_id(&stream);
-    let engine = state.engine.clone();
-    detached_change::run_detached(&state, async move { engine.payment_links().close(stream).await }).await??;
+    state.engine.payment_links().close(stream).await?;
     Ok(Json(Closed { stream_id: stream.to_string(), status: "closed" }))
 }

@@ -9,9 +9,8 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
-use crate::detached_change;
-use crate::endpoints::operation_started::Error;
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 use crate::request_log;
 
 /// A payment link.
@@ -73,11 +72,9 @@ pub(crate) async fn create_payment_link(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<PaymentLinkRequest>,
-) -> Result<Json<Created>, Error> {
-    let engine = state.engine.clone();
+) -> Result<Json<Created>, Problem> {
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Created::on));
-    let created = async move { engine.payment_links().create(request, once).await };
-    let created = detached_change::run_detached(&state, created).await??;
+    let created = state.engine.payment_links().create(request, once).await?;
     request_log::record_stream_id(&created.stream_id);
     Ok(Json(Created::on(&created)))
 }

@@ -6,8 +6,9 @@ use usher_engine::PayInvoiceRequest;
 
 use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Error, Started, start_operation};
+use crate::endpoints::operation_started::{Started, start_operation};
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 
 /// Pays an invoice, from a user's wallet or from the service's Lightning backend.
 ///
@@ -49,6 +50,6 @@ pub(crate) async fn pay_invoice(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<PayInvoiceRequest>,
-) -> Result<Json<Started>, Error> {
+) -> Result<Json<Started>, Problem> {
     start_operation(&state, idempotency, |engine, once| async move { engine.payments().pay(request, once).await }).await
 }

@@ -1,7 +1,6 @@
 //! `POST /payments/{stream_id}/refund`
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::{Engine, RefundError, RefundRequest, StreamId};
@@ -9,35 +8,21 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
-use crate::detached_change::{self, TaskLost};
 use crate::idempotency::IdempotencyContext;
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_log;
 
-/// Why no refund has started.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Refund(#[from] RefundError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Refund(RefundError::NoPayment) => {
-                Problem::new(ErrorCode::StreamNotFound, "no payment to the service has this stream")
+impl From<RefundError> for Problem {
+    fn from(error: RefundError) -> Self {
+        match error {
+            RefundError::NoPayment => Self::new(ErrorCode::StreamNotFound, "no payment to the service has this stream"),
+            RefundError::NotPaid => Self::new(ErrorCode::PaymentNotPaid, "the payment is not paid"),
+            RefundError::NothingLeft => {
+                Self::new(ErrorCode::PaymentRefunded, "all of the payment is refunded, or is being refunded")
             }
-            Self::Refund(RefundError::NotPaid) => Problem::new(ErrorCode::PaymentNotPaid, "the payment is not paid"),
-            Self::Refund(RefundError::NothingLeft) => {
-                Problem::new(ErrorCode::PaymentRefunded, "all of the payment is refunded, or is being refunded")
-            }
-            Self::Refund(RefundError::Start(error)) => error.into(),
-            Self::Lost(error) => error.into(),
-        };
-        problem.into_response()
+            RefundError::Start(error) => error.into(),
+        }
     }
 }
 
@@ -92,16 +77,14 @@ pub(crate) async fn refund_payment(
     idempotency: Option<Extension<IdempotencyContext>>,
     PathParameter(payment): PathParameter,
     body::OptionalJson(request): body::OptionalJson<RefundRequest>,
-) -> Result<Json<Started>, Error> {
+) -> Result<Json<Started>, Problem> {
     // Text that is not a stream id names no stream.
     let payment: StreamId = payment.and_then(|text| text.parse().ok()).ok_or(RefundError::NoPayment)?;
-    let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| {
         let engine = state.engine.clone();
         idempotency.request(move |stream: &StreamId| Started::on(&engine, *stream))
     });
-    let started = async move { engine.payments().refund(payment, request, once).await };
-    let stream = detached_change::run_detached(&state, started).await??;
+    let stream = state.engine.payments().refund(payment, request, once).await?;
     request_log::record_stream_id(&stream);
     Ok(Json(Started::on(&state.engine, stream)))
 }

@@ -6,8 +6,9 @@ use usher_engine::RequestInvoice;
 
 use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Error, PricedStarted, start_priced_operation};
+use crate::endpoints::operation_started::{PricedStarted, start_priced_operation};
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 
 /// Asks a user's wallet for an invoice.
 ///
@@ -32,7 +33,7 @@ pub(crate) async fn request_invoice(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<RequestInvoice>,
-) -> Result<Json<PricedStarted>, Error> {
+) -> Result<Json<PricedStarted>, Problem> {
     start_priced_operation(&state, idempotency, |engine, once| async move {
         engine.payments().request_invoice(request, once).await
     })

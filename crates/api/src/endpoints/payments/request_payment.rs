@@ -9,9 +9,8 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
-use crate::detached_change;
-use crate::endpoints::operation_started::Error;
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 use crate::request_log;
 
 /// A payment that has started.
@@ -111,14 +110,12 @@ pub(crate) async fn request_payment(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<SinglePaymentRequest>,
-) -> Result<Json<Started>, Error> {
-    let engine = state.engine.clone();
+) -> Result<Json<Started>, Problem> {
     let once = idempotency.map(|Extension(idempotency)| {
         let engine = state.engine.clone();
         idempotency.request(move |started: &PricedOperation| Started::on(&engine, started))
     });
-    let starting = async move { engine.payments().request(request, once).await };
-    let started = detached_change::run_detached(&state, starting).await??;
+    let started = state.engine.payments().request(request, once).await?;
     request_log::record_stream_id(&started.stream_id);
     Ok(Json(Started::on(&state.engine, &started)))
 }

@@ -1,10 +1,8 @@
 //! `POST /payments/recurring/close`
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::SubscriptionError;
 use usher_engine::operations::SubscriptionView;
 use usher_engine::request_body;
 use usher_engine::request_body::{Identifier, Key, Subkeys};
@@ -12,28 +10,8 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
-use crate::detached_change::{self, TaskLost};
 use crate::idempotency::IdempotencyContext;
 use crate::problem::Problem;
-
-/// Why a subscription was not closed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Subscription(#[from] SubscriptionError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Subscription(error) => error.into(),
-            Self::Lost(error) => error.into(),
-        };
-        problem.into_response()
-    }
-}
 
 request_body! {
     /// Closes a subscription.
@@ -85,10 +63,8 @@ pub(crate) async fn close_subscription(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(Body { main_key, subscription_id, .. }): body::Json<Body>,
-) -> Result<Json<Closed>, Error> {
-    let engine = state.engine.clone();
+) -> Result<Json<Closed>, Problem> {
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Closed::of));
-    let close = async move { engine.subscriptions().close(main_key, &subscription_id, once).await };
-    let view = detached_change::run_detached(&state, close).await??;
+    let view = state.engine.subscriptions().close(main_key, &subscription_id, once).await?;
     Ok(Json(Closed::of(&view)))
 }

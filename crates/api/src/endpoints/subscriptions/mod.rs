@@ -12,12 +12,13 @@ use utoipa_axum::routes;
 
 use crate::access::ScopeExt as _;
 use crate::endpoint_group::EndpointGroup;
+use crate::route::Audit;
 
 pub(super) fn group() -> EndpointGroup {
     EndpointGroup::new("Subscriptions", "Ask users to agree to recurring payments, and manage their subscriptions.")
-        .endpoint(Scope::Subscriptions, routes!(request_subscription::request_subscription))
-        .endpoint(Scope::Subscriptions, routes!(close_subscription::close_subscription))
-        .endpoint(Scope::Subscriptions, routes!(list_subscriptions::list_subscriptions))
-        .endpoint(Scope::Subscriptions, routes!(get_subscription::get_subscription))
-        .endpoint(Scope::Subscriptions.of_nothing(), routes!(get_next_occurrence::get_next_occurrence))
+        .endpoint(Scope::Subscriptions, Audit::Once, routes!(request_subscription::request_subscription))
+        .endpoint(Scope::Subscriptions, Audit::Once, routes!(close_subscription::close_subscription))
+        .endpoint(Scope::Subscriptions, Audit::Nothing, routes!(list_subscriptions::list_subscriptions))
+        .endpoint(Scope::Subscriptions, Audit::Nothing, routes!(get_subscription::get_subscription))
+        .endpoint(Scope::Subscriptions.of_nothing(), Audit::Nothing, routes!(get_next_occurrence::get_next_occurrence))
 }

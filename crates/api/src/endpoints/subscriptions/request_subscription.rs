@@ -6,8 +6,9 @@ use usher_engine::RecurringPaymentRequest;
 
 use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Error, PricedStarted, start_priced_operation};
+use crate::endpoints::operation_started::{PricedStarted, start_priced_operation};
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 
 /// Asks a user to agree to a subscription.
 ///
@@ -54,7 +55,7 @@ pub(crate) async fn request_subscription(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<RecurringPaymentRequest>,
-) -> Result<Json<PricedStarted>, Error> {
+) -> Result<Json<PricedStarted>, Problem> {
     start_priced_operation(&state, idempotency, |engine, once| async move {
         engine.subscriptions().request(request, once).await
     })

@@ -6,8 +6,9 @@ use serde::Serialize;
 use usher_engine::BurnTicket;
 use utoipa::ToSchema;
 
-use super::mint_timeout::{Error, wait_for_mint};
+use super::mint_timeout::wait_for_mint;
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 use crate::{ApiState, audit, body};
 
 /// A ticket that was redeemed.
@@ -54,7 +55,7 @@ pub(crate) async fn burn_ticket(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<BurnTicket>,
-) -> Result<Json<Burned>, Error> {
+) -> Result<Json<Burned>, Problem> {
     audit::add_server("mint_url", request.mint_url.as_str());
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Burned::of));

@@ -6,8 +6,8 @@ use serde::Serialize;
 use usher_engine::ports::TicketBalance;
 use utoipa::ToSchema;
 
-use super::mint_timeout::Error;
 use crate::ApiState;
+use crate::problem::Problem;
 
 /// What the service's own ticket wallet holds.
 #[derive(Debug, Serialize, ToSchema)]
@@ -55,7 +55,7 @@ impl From<TicketBalance> for Balance {
         (status = 503, description = "`storage_unavailable`: The database is unavailable."),
     ),
 )]
-pub(crate) async fn list_ticket_balances(State(state): State<ApiState>) -> Result<Json<Balances>, Error> {
+pub(crate) async fn list_ticket_balances(State(state): State<ApiState>) -> Result<Json<Balances>, Problem> {
     let balances = state.engine.tickets().balances().await?;
     Ok(Json(Balances { balances: balances.into_iter().map(Balance::from).collect() }))
 }

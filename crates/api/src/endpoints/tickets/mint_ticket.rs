@@ -7,8 +7,9 @@ use usher_engine::ports::Token;
 use usher_engine::{MintTicket, PendingAudit};
 use utoipa::ToSchema;
 
-use super::mint_timeout::{Error, wait_for_mint};
+use super::mint_timeout::wait_for_mint;
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 use crate::{ApiState, audit, body};
 
 /// A new ticket.
@@ -73,7 +74,7 @@ pub(crate) async fn mint_ticket(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<MintTicket>,
-) -> Result<Json<Ticket>, Error> {
+) -> Result<Json<Ticket>, Problem> {
     audit::add_server("mint_url", request.mint_url.as_str());
     PendingAudit::add_detail("amount", request.amount);
     PendingAudit::add_detail("unit", request.unit.as_str());

@@ -2,69 +2,51 @@
 
 use std::time::Duration;
 
-use axum::response::{IntoResponse, Response};
 use serde_json::Map;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use usher_engine::{RequestContext, TicketCallError};
+use tracing::Instrument as _;
+use usher_engine::{RequestContext, TicketCallError, in_current_request};
 
 use crate::ApiState;
-use crate::client_places::Full;
-use crate::detached_change::{self, TaskLost};
+use crate::audit;
 use crate::problem::{ErrorCode, Problem};
-
-/// Why a request that waits for a mint has no result.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Call(#[from] TicketCallError),
-    #[error("the mint did not respond in time")]
-    TimedOut,
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-    #[error(transparent)]
-    Full(#[from] Full),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Call(error) => error.into(),
-            Self::TimedOut => Problem::mint_timeout(),
-            Self::Lost(error) => error.into(),
-            Self::Full(full) => full.into(),
-        };
-        problem.into_response()
-    }
-}
 
 /// How long a request that waits for a mint may still take when the service stops.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Runs `work`, which waits for a mint, to its end, and waits for its result as long as `limits.mint_timeout`.
+/// Runs `work`, which waits for a mint, to its end, and waits for its result as long as `limits.mint_timeout`. It is a task of its own
+/// beside that of the request: this one ends in time, so that the next request with its `Idempotency-Key` waits for the same work.
 ///
 /// When the service stops, `work` has a few seconds left. It is dropped after that: everything that it waits for is stored,
 /// and continues at the next start.
 ///
 /// # Errors
-/// [`Error`].
-pub(crate) async fn wait_for_mint<T, F>(state: &ApiState, work: F) -> Result<T, Error>
+/// A [`Problem`] of the mint, of the limit, or of the time.
+pub(crate) async fn wait_for_mint<T, F>(state: &ApiState, work: F) -> Result<T, Problem>
 where
     F: Future<Output = Result<T, TicketCallError>> + Send + 'static,
     T: Send + 'static,
 {
     let place = state.mint_calls.take(RequestContext::current().and_then(|context| context.origin))?;
-    let stop = state.stop.clone();
+    let begun = state.clone();
+    // What is moved to the task is large.
+    let work = Box::pin(work);
     let work = async move {
-        tokio::select! {
+        audit::begin(&begun).await?;
+        let result = tokio::select! {
             biased;
-            result = work => result.map_err(Error::Call),
-            () = end_of_grace(&stop) => Err(Error::TimedOut),
-        }
+            result = work => result.map_err(Problem::from),
+            () = end_of_grace(&begun.stop) => Err(Problem::mint_timeout()),
+        };
+        drop(place);
+        result
     };
-    timeout(state.limits.mint_timeout, detached_change::run_at(state, place, work))
-        .await
-        .map_err(|_elapsed| Error::TimedOut)??
+    let work = state.tasks.spawn(in_current_request(work).in_current_span());
+    match timeout(state.limits.mint_timeout, work).await {
+        Ok(ended) => ended.map_err(Problem::internal)?,
+        Err(_elapsed) => Err(Problem::mint_timeout()),
+    }
 }
 
 async fn end_of_grace(stop: &CancellationToken) {

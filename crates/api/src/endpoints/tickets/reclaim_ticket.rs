@@ -8,11 +8,12 @@ use usher_engine::request_body::{Aliased, MintAuth, StaticAuthToken};
 use usher_engine::{StreamId, TicketCallError};
 use utoipa::ToSchema;
 
-use super::mint_timeout::{Error, wait_for_mint};
+use super::mint_timeout::wait_for_mint;
 use crate::ApiState;
 use crate::body;
 use crate::idempotency::IdempotencyContext;
 use crate::path_parameter::PathParameter;
+use crate::problem::Problem;
 use crate::request_log;
 
 request_body! {
@@ -75,7 +76,7 @@ pub(crate) async fn reclaim_ticket(
     idempotency: Option<Extension<IdempotencyContext>>,
     PathParameter(stream): PathParameter,
     body::OptionalJson(Body { auth }): body::OptionalJson<Body>,
-) -> Result<Json<Reclaimed>, Error> {
+) -> Result<Json<Reclaimed>, Problem> {
     // Text that is not a stream id names no stream.
     let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
     let stream = stream.ok_or(TicketCallError::NotFound)?;

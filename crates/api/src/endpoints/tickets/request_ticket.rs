@@ -6,8 +6,9 @@ use usher_engine::RequestTicket;
 
 use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Error, Started, start_operation};
+use crate::endpoints::operation_started::{Started, start_operation};
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 
 /// Asks a user's wallet for a ticket.
 ///
@@ -47,7 +48,7 @@ pub(crate) async fn request_ticket(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<RequestTicket>,
-) -> Result<Json<Started>, Error> {
+) -> Result<Json<Started>, Problem> {
     start_operation(&state, idempotency, |engine, once| async move { engine.tickets().request(request, once).await })
         .await
 }

@@ -9,9 +9,8 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
-use crate::detached_change;
-use crate::endpoints::operation_started::Error;
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 use crate::request_log;
 
 /// A ticket that is on its way.
@@ -55,14 +54,12 @@ pub(crate) async fn send_ticket(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<SendTicket>,
-) -> Result<Json<Sent>, Error> {
-    let engine = state.engine.clone();
+) -> Result<Json<Sent>, Problem> {
     let is_connected = state.relays.relays().iter().any(|relay| relay.state == RelayLinkState::Connected);
     let status = if is_connected { "sent" } else { "queued" };
     let once = idempotency
         .map(|Extension(idempotency)| idempotency.request(move |stream: &StreamId| Sent::on(stream, status)));
-    let stream =
-        detached_change::run_detached(&state, async move { engine.tickets().send(request, once).await }).await??;
+    let stream = state.engine.tickets().send(request, once).await?;
     request_log::record_stream_id(&stream);
     Ok(Json(Sent::on(&stream, status)))
 }

@@ -5,8 +5,9 @@ use axum::{Extension, Json};
 use usher_engine::{PendingAudit, WithdrawTicket};
 
 use super::mint_ticket::Ticket;
-use super::mint_timeout::{Error, wait_for_mint};
+use super::mint_timeout::wait_for_mint;
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 use crate::{ApiState, audit, body};
 
 /// Takes a token out of the service's own balance.
@@ -37,7 +38,7 @@ pub(crate) async fn withdraw_ticket(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<WithdrawTicket>,
-) -> Result<Json<Ticket>, Error> {
+) -> Result<Json<Ticket>, Problem> {
     audit::add_server("mint_url", request.mint_url.as_str());
     PendingAudit::add_detail("amount", request.amount);
     PendingAudit::add_detail("unit", request.unit.as_str());

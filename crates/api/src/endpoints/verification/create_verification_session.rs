@@ -8,9 +8,8 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
-use crate::detached_change;
-use crate::endpoints::operation_started::Error;
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 use crate::request_log;
 
 /// An age verification session that is open.
@@ -71,12 +70,9 @@ pub(crate) async fn create_verification_session(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::OptionalJson(request): body::OptionalJson<VerificationSessionRequest>,
-) -> Result<Json<Session>, Error> {
-    let engine = state.engine.clone();
+) -> Result<Json<Session>, Problem> {
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Session::of));
-    let started =
-        detached_change::run_detached(&state, async move { engine.verification().start(request, once).await })
-            .await??;
+    let started = state.engine.verification().start(request, once).await?;
     request_log::record_stream_id(&started.session_id);
     Ok(Json(Session::of(&started)))
 }

@@ -1,7 +1,6 @@
 //! `POST /verification/sessions/{session_id}/decision`
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::operations::AgeDecision;
@@ -12,30 +11,10 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
-use crate::detached_change::{self, TaskLost};
 use crate::idempotency::IdempotencyContext;
 use crate::path_parameter::PathParameter;
 use crate::problem::Problem;
 use crate::request_log;
-
-/// Why a session was not decided.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Decision(#[from] DecisionError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Decision(error) => error.into(),
-            Self::Lost(error) => error.into(),
-        };
-        problem.into_response()
-    }
-}
 
 request_body! {
     /// Decides an age verification session.
@@ -91,17 +70,14 @@ pub(crate) async fn decide_verification_session(
     PathParameter(session): PathParameter,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(Body { decision, reason }): body::Json<Body>,
-) -> Result<Json<Decided>, Error> {
+) -> Result<Json<Decided>, Problem> {
     let decision = if decision { AgeDecision::Approved } else { AgeDecision::Rejected { reason } };
     // Text that is not an id names no session.
     let session: Option<StreamId> = session.and_then(|text| text.parse().ok());
     let session = session.ok_or(DecisionError::NotFound)?;
     request_log::record_stream_id(&session);
-    let engine = state.engine.clone();
     let once =
         idempotency.map(|Extension(idempotency)| idempotency.request(move |decision| Decided::by(session, decision)));
-    let decided = Decided::by(session, &decision);
-    detached_change::run_detached(&state, async move { engine.verification().decide(session, &decision, once).await })
-        .await??;
-    Ok(Json(decided))
+    state.engine.verification().decide(session, &decision, once).await?;
+    Ok(Json(Decided::by(session, &decision)))
 }

@@ -8,10 +8,11 @@ use usher_engine::access::Scope;
 use utoipa_axum::routes;
 
 use crate::endpoint_group::EndpointGroup;
+use crate::route::Audit;
 
 pub(super) fn group() -> EndpointGroup {
     EndpointGroup::new("Age verification", "Verify that a user is old enough, without learning who the user is.")
-        .endpoint(Scope::Verification, routes!(create_verification_session::create_verification_session))
-        .endpoint(Scope::Verification, routes!(decide_verification_session::decide_verification_session))
-        .endpoint(Scope::Verification, routes!(request_verification_token::request_verification_token))
+        .endpoint(Scope::Verification, Audit::Once, routes!(create_verification_session::create_verification_session))
+        .endpoint(Scope::Verification, Audit::Once, routes!(decide_verification_session::decide_verification_session))
+        .endpoint(Scope::Verification, Audit::Once, routes!(request_verification_token::request_verification_token))
 }

@@ -6,8 +6,9 @@ use usher_engine::RequestVerificationToken;
 
 use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Error, Started, start_operation};
+use crate::endpoints::operation_started::{Started, start_operation};
 use crate::idempotency::IdempotencyContext;
+use crate::problem::Problem;
 
 /// Asks a user's wallet for a proof of age that the user holds already, without a page.
 ///
@@ -28,7 +29,7 @@ pub(crate) async fn request_verification_token(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<RequestVerificationToken>,
-) -> Result<Json<Started>, Error> {
+) -> Result<Json<Started>, Problem> {
     start_operation(&state, idempotency, |engine, once| async move {
         engine.verification().request_token(request, once).await
     })

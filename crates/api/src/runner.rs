@@ -1,0 +1,97 @@
+//! Runs every request that changes something to its end, also if its client disconnects or its time is over: an interrupted change could
+//! be money that was requested and that nothing watches.
+//!
+//! | in this order | why |
+//! | --- | --- |
+//! | the body is read | it may take its time, and holds up nobody |
+//! | a key takes its share | a key that fills the queue would hold up others |
+//! | of requests with the same `Idempotency-Key` one has its turn | what one has done, the next one repeats |
+//! | one of `limits.max_changes` is taken | if the store hangs, no more requests than these accumulate |
+//! | the handler runs on a task that the shutdown waits for | until here the request may be dropped, and nothing has happened |
+//! | its response is kept, and the audit log says what came of it | both also if nobody waits for it any more |
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::FutureExt as _;
+use tracing::Instrument as _;
+use usher_engine::in_current_request;
+
+use crate::ApiState;
+use crate::audit::Recording;
+use crate::auth::Authorization;
+use crate::body;
+use crate::idempotency::{self, First};
+use crate::problem::Problem;
+use crate::route::{Audit, Route};
+
+/// A handler panicked. The message is left to the panic hook: it may contain what the handler was working with.
+#[derive(Debug, thiserror::Error)]
+#[error("a handler panicked")]
+struct HandlerPanicked;
+
+/// Runs a request to its end, if it changes something or is kept for its repetition.
+pub(crate) async fn run(State(state): State<ApiState>, request: Request, next: Next) -> Result<Response, Problem> {
+    let route = request.extensions().get::<Route>().filter(|_| !request.method().is_safe()).cloned();
+    let Some(route) = route else { return Ok(next.run(request).await) };
+    let key = idempotency::key_of(&request)?;
+    let changes = route.audit != Audit::Nothing;
+    if !changes && key.is_none() {
+        return Ok(next.run(request).await);
+    }
+    let (mut head, mut body) = request.into_parts();
+    let recording = if changes { Some(Recording::start(&state, &route, &mut head).await) } else { None };
+    let mut bytes = None;
+    if route.takes_body || key.is_some() {
+        let read = body::read(&head.headers, body, &state).await?;
+        body = Body::from(read.clone());
+        bytes = Some(read);
+    }
+    let is_counted = changes && !route.waits_for_mint;
+    let client = head.extensions.get::<Authorization>().and_then(Authorization::origin);
+    let client = client.filter(|_| is_counted || key.is_some());
+    let share = client.map(|client| state.changes_of_keys.take(Some(client))).transpose()?;
+    let first = match key {
+        None => None,
+        Some(key) => match idempotency::turn(&state, &mut head, &key, &bytes.unwrap_or_default()).await? {
+            Ok(first) => Some(first),
+            Err(repeated) => return Ok(repeated),
+        },
+    };
+    let permit = if is_counted {
+        // It is never closed.
+        Some(Arc::clone(&state.changes).acquire_owned().await.map_err(Problem::internal)?)
+    } else {
+        None
+    };
+    let handling = next.run(Request::from_parts(head, body));
+    let tasks = state.tasks.clone();
+    let work = async move {
+        let response = match &recording {
+            Some(recording) => catch_panic(recording.scope(handling)).await,
+            None => catch_panic(handling).await,
+        };
+        let response = match &first {
+            Some(First { call, .. }) => idempotency::keep(&state, call, response).await,
+            None => response,
+        };
+        let response = match recording {
+            Some(recording) => recording.end(&state, response).await,
+            None => response,
+        };
+        drop((first, permit, share));
+        response
+    };
+    // It fails when the runtime ends.
+    tasks.spawn(in_current_request(work).in_current_span()).await.map_err(Problem::internal)
+}
+
+/// The response of a handler, also if it panics.
+pub(crate) async fn catch_panic(handling: impl Future<Output = Response>) -> Response {
+    let response = AssertUnwindSafe(handling).catch_unwind().await;
+    response.unwrap_or_else(|_panic| Problem::internal(HandlerPanicked).into_response())
+}
