@@ -351,6 +351,22 @@ async fn page_is_small_and_needs_one_more_request() {
     }
 }
 
+/// Without JavaScript, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn user_chooses_the_language() {
+    let fixture = Fixture::start().await;
+    let login = fixture.post("/login", &json!({})).await;
+    let mut browser = Browser::start().await;
+    browser.disable_javascript().await;
+    open(&mut browser, &login.page, "waiting").await;
+    browser.click("footer a[lang=de]").await;
+    browser.until("document.documentElement.lang === 'de'").await;
+    let session = fixture.post("/verification/sessions", &json!({})).await;
+    open(&mut browser, &session.page, "open").await;
+    let heading = browser.evaluate("document.querySelector('h1').textContent").await;
+    assert_eq!(heading, json!("Altersprüfung"));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn picture_of_the_profile_is_inside_the_page() {
     let mut browser = Browser::start().await;
