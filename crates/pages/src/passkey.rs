@@ -91,13 +91,10 @@ pub(crate) async fn options(
     headers: HeaderMap,
     body: String,
 ) -> Response {
-    let OptionsRequest { kind } = match read(&headers, &body) {
+    let OptionsRequest { kind } = match read(&pages, &at, &headers, &body) {
         Ok(request) => request,
         Err(refused) => return *refused,
     };
-    if !pages.login_methods.has(LoginMethod::Passkey) {
-        return refusal(&at, &PasskeyLoginError::NotOffered);
-    }
     match pages.engine.logins().passkey_options(at.login, &at.secret, at.browser.as_deref(), kind).await {
         Ok(options) => (page::HEADERS, Json(options)).into_response(),
         Err(error) => refusal(&at, &error),
@@ -111,7 +108,7 @@ pub(crate) async fn wrapped_key(
     headers: HeaderMap,
     body: String,
 ) -> Response {
-    let WrappedKeyRequest { id } = match read(&headers, &body) {
+    let WrappedKeyRequest { id } = match read(&pages, &at, &headers, &body) {
         Ok(request) => request,
         Err(refused) => return *refused,
     };
@@ -126,7 +123,7 @@ pub(crate) async fn wrapped_key(
 
 /// `POST /login/{stream_id}/{secret}/passkey`: a passkey was made or used, and the event is signed with its key.
 pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers: HeaderMap, body: String) -> Response {
-    let proof: PasskeyProof = match read(&headers, &body) {
+    let proof: PasskeyProof = match read(&pages, &at, &headers, &body) {
         Ok(proof) => proof,
         Err(refused) => return *refused,
     };
@@ -138,9 +135,17 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
 }
 
 /// Reads a request of the page's script.
-fn read<T: DeserializeOwned>(headers: &HeaderMap, body: &str) -> Result<T, Box<Response>> {
+fn read<T: DeserializeOwned>(
+    pages: &PagesState,
+    at: &AtLogin,
+    headers: &HeaderMap,
+    body: &str,
+) -> Result<T, Box<Response>> {
     if let Some(refused) = other_type(headers, "application/json") {
         return Err(Box::new(refused));
+    }
+    if !pages.login_methods.has(LoginMethod::Passkey) {
+        return Err(Box::new(refusal(at, &PasskeyLoginError::NotOffered)));
     }
     serde_json::from_str(body)
         .map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, page::HEADERS, error.to_string()).into_response().into())

@@ -63,6 +63,8 @@ async fn every_list_has_pages() {
         }
     }
     let audit = app.read("/audit").await;
+    let full = app.read(&format!("/audit?limit={}", audit["entries"].as_array().unwrap().len())).await;
+    assert_eq!((&full["next"], &audit["next"]), (&Value::Null, &Value::Null));
     let last = audit["entries"].as_array().unwrap().last().unwrap();
     assert_eq!(audit["head"], format!("{}:{}", last["sequence"], last["hash"].as_str().unwrap()));
 }

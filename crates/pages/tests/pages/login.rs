@@ -137,6 +137,15 @@ async fn way_that_the_operator_does_not_offer_is_no_way() {
     assert!(!html.contains("/signer\"") && !html.contains("id=\"other-ways\""), "{html}");
     let (status, _, _) = pages.send(post(&format!("{}/extension", path(&login)), Some(cookie), "{}".to_owned())).await;
     assert_eq!(status, 404);
+    for (rest, body) in [
+        ("/options", json!({ "kind": "get" })),
+        ("/wrapped-key", json!({ "id": "AAAA" })),
+        ("", json!({ "kind": "get", "passkey": {}, "event": {} })),
+    ] {
+        let passkey = format!("{}/passkey{rest}", path(&login));
+        let (status, _, said) = pages.send(post(&passkey, Some(cookie), body.to_string())).await;
+        assert_eq!(status, 404, "{said}");
+    }
     let signer = format!("{}/signer", path(&login));
     assert_eq!(pages.send(get(&signer, Some(cookie))).await.0, 303);
     assert!(events(&pages, &login).await.is_empty());

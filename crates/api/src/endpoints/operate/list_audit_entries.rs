@@ -148,8 +148,9 @@ pub(crate) async fn list_audit_entries(
         Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
     let log = state.engine.audit();
     let entries = log.entries(after.map_or(0, |LastEntry(after)| after), limit).await?;
-    let head = log.head().await?.as_ref().map(AuditHead::to_string);
-    let last = entries.last().filter(|_| entries.len() == limit);
-    let next = last.map(|last| last.sequence.to_string());
+    let head = log.head().await?;
+    let is_followed = |entry: &&AuditEntry| head.as_ref().is_some_and(|head| head.sequence > entry.sequence);
+    let next = entries.last().filter(is_followed).map(|last| last.sequence.to_string());
+    let head = head.as_ref().map(AuditHead::to_string);
     Ok(Json(List { entries: entries.into_iter().map(Entry::from).collect(), head, next }))
 }
