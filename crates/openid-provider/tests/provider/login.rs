@@ -168,6 +168,29 @@ async fn session_and_its_age_decide_whether_a_login_is_needed() {
     browser.get(&fixture, &authorize_with(&none)).await.is_error("login_required");
 }
 
+#[tokio::test]
+async fn login_continues_after_a_restart_at_every_step() {
+    let mut fixture = Fixture::start().await;
+    let mut browser = fixture.browser();
+    browser.get(&fixture, &authorize_with(&[("scope", "openid offline_access")])).await;
+    fixture.restart().await;
+    fixture.approve(1);
+    let asked = browser.get(&fixture, &fixture.login_return()).await;
+    fixture.restart().await;
+    let code = browser.allow(&fixture, &asked).await;
+    fixture.restart().await;
+    let tokens = fixture.redeem(&code).await;
+    fixture.restart().await;
+    assert_eq!(fixture.userinfo(&tokens.token("access_token")).await.status, 200);
+    let refreshed = fixture.refresh(&tokens.token("refresh_token")).await;
+    assert_eq!(refreshed.status, 200, "{refreshed:?}");
+    fixture.restart().await;
+    fixture.next_code(&mut browser, &[]).await;
+    assert_eq!(fixture.redeem(&code).await.status, 400, "used before the restarts");
+    // The second use has revoked it.
+    assert_eq!(fixture.userinfo(&refreshed.token("access_token")).await.status, 401);
+}
+
 /// Anybody can begin logins: those that make room for others leave nothing.
 #[tokio::test]
 async fn request_of_a_login_that_made_room_is_removed() {

@@ -212,5 +212,20 @@ async fn a_browser_that_returns_after_the_end_of_its_check_sees_how_the_session_
         assert_eq!(state(&pages, &session).await, "expired");
         assert_eq!(*verifier.asked.lock(), [], "nobody asks for a result any more");
         pages.stop().await;
+    } // The service asks the provider before the browser returns.
+    let failed = AgeCheckResult::Failed { reason: "the age verifier did not confirm the age" };
+    for (result, word, query) in [(failed, "rejected", ""), (AgeCheckResult::Cancelled, "open", "?incomplete")] {
+        let (verifier, pages, session) = open(true, Ok(result)).await;
+        let (cookie, way) = begin(&pages, &verifier, &session).await;
+        for _ in 0..200 {
+            pages.clock.turn(Duration::from_secs(2));
+            if state(&pages, &session).await == word {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(come_back(&pages, &way, &cookie).await, (303, format!("{}{query}", page(&session))));
+        assert_eq!(state(&pages, &session).await, word);
+        pages.stop().await;
     }
 }

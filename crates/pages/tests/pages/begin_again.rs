@@ -68,6 +68,24 @@ async fn every_end_leads_to_a_new_login() {
     }
 }
 
+#[tokio::test]
+async fn page_of_another_browser_leads_to_a_login_of_its_own() {
+    let pages = Pages::start(None).await;
+    let poster = pages.poster("door", None).await;
+    let owner = Visitor::at(&pages, &poster).await;
+    let (status, headers, html) = pages.get(&owner.page).await;
+    assert!(status == 403 && set_cookies(&headers).is_empty());
+    assert!(html.contains("or start again here") && html.contains(&link(&poster, "Start again")), "{html}");
+    let (status, _, html) = pages.send(post(&format!("{}/decline", owner.page), None, String::new())).await;
+    assert!(status == 403 && html.contains(&link(&poster, "Start again")), "{html}");
+
+    // An ordinary login has no other page.
+    let single = pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
+    assert_eq!(pages.get(&path(&single)).await.0, 200);
+    let (status, _, html) = pages.get(&path(&single)).await;
+    assert!(status == 403 && !html.contains("href=\"/usher/login"), "{html}");
+}
+
 /// Its row is gone: nothing of it is stored, and its browser knows where it began.
 #[tokio::test]
 async fn login_of_which_nothing_is_left_leads_to_a_new_one() {

@@ -5,9 +5,10 @@ use std::time::Duration;
 use axum::body::Body;
 use http::{HeaderMap, Request};
 use http_body_util::BodyExt as _;
+use serde_json::json;
 use usher_engine::{ClientNetwork, LoginStarted};
 
-use crate::fixture::{self, Pages, URL, network};
+use crate::fixture::{self, Pages, URL, keys, network};
 use crate::login::{self, get, post, proof, sign, user};
 
 pub(crate) fn path(login: &LoginStarted) -> String {
@@ -47,6 +48,31 @@ impl Visitor {
 /// Where the browser is led.
 pub(crate) fn page(headers: &HeaderMap) -> String {
     headers["location"].to_str().unwrap().strip_prefix("/usher").unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn each_browser_logs_in_on_a_page_of_its_own() {
+    let pages = Pages::start(Some("Bar 7")).await;
+    let poster = pages.poster("door", None).await;
+    let visitors = [Visitor::at(&pages, &poster).await, Visitor::at(&pages, &poster).await];
+    assert_ne!(visitors[0].page, visitors[1].page);
+    assert!(pages.told(poster.stream_id).await.is_empty(), "nobody has named a key");
+    let mut expected = Vec::new();
+    for (visitor, keys) in visitors.iter().zip([keys(7), keys(8)]) {
+        let (status, html) = visitor.open(&pages).await;
+        assert!(status == 200 && html.contains("Log in to Bar 7") && !html.contains("door"), "{html}");
+        assert_eq!(visitor.prove(&pages, &visitor.cookie, sign(&keys, &proof(&html))).await, 204);
+        assert!(visitor.open(&pages).await.1.contains("You are logged in"));
+        let main_key = keys.public_key().to_hex();
+        expected.push(json!({ "main_key": main_key, "preferred_relays": [] }));
+        expected.push(json!({ "status": "approved", "main_key": main_key, "method": "extension" }));
+    }
+    assert_eq!(pages.told(poster.stream_id).await, expected);
+    for visitor in &visitors {
+        let login = visitor.page.split('/').nth(2).unwrap().parse().unwrap();
+        let own = pages.engine.events().read(login, 0, 10).await.unwrap();
+        assert!(own.done && own.events.is_empty(), "all events are on the stream of the poster");
+    }
 }
 
 #[tokio::test]

@@ -1,5 +1,9 @@
 //! The page of an age verification session.
 
+use std::time::Duration;
+
+use axum::body::Body;
+use http::Request;
 use usher_engine::VerificationSessionRequest;
 use usher_engine::operations::AgeDecision;
 
@@ -26,6 +30,47 @@ async fn the_page_has_its_headers_and_loads_nothing_from_elsewhere() {
     let (_, headers, content) = pages.get("/pages/assets/page.js").await;
     assert_eq!(headers["x-content-type-options"], "nosniff");
     assert!(!content.contains("http"), "nothing from elsewhere");
+}
+
+#[tokio::test]
+async fn the_page_shows_the_outcome_and_stops_reloading() {
+    let pages = Pages::start(None).await;
+    let rejected = AgeDecision::Rejected { reason: Some("a private remark".to_owned()) };
+    for (decision, word, text) in [
+        (Some(rejected), "rejected", "You did not pass the check"),
+        (Some(AgeDecision::Approved), "not-issued", "Your proof could not be issued"),
+        (None, "expired", "The time is over"),
+    ] {
+        let session = pages.open().await;
+        assert_eq!(pages.state(&path(&session)).await, "open");
+        if let Some(decision) = decision {
+            pages.engine.verification().decide(session.session_id, &decision, None).await.unwrap();
+        } else {
+            pages.clock.turn(Duration::from_secs(901));
+            pages.event(session.session_id).await;
+        }
+        assert_eq!(pages.state(&path(&session)).await, word);
+        let html = pages.get(&path(&session)).await.2;
+        assert!(html.contains(text) && html.contains(&format!(r#"data-state="{word}""#)), "{html}");
+        assert!(!html.contains("refresh") && !html.contains("<script"), "{html}");
+        assert!(!html.contains("minutes left") && !html.contains("a private remark"), "{html}");
+    }
+}
+
+#[tokio::test]
+async fn another_path_is_a_page_in_the_language_of_the_browser() {
+    let pages = Pages::start(None).await;
+    let request = Request::get("/pages/none").header("accept-language", "es").body(Body::empty()).unwrap();
+    let (status, headers, html) = pages.send(request).await;
+    assert_eq!(status, 404);
+    assert!(html.contains("Esta página no existe") && html.contains("href=\"?language=de\""), "{html}");
+    assert!(headers.contains_key("content-security-policy"));
+    // The language that is chosen on a page is remembered.
+    let session = path(&pages.open().await);
+    let (_, headers, html) = pages.get(&format!("{session}?language=de")).await;
+    let cookie = headers["set-cookie"].to_str().unwrap().split(';').next().unwrap();
+    assert!(cookie == "__Host-usher_language=de" && html.contains("<html lang=\"de\">"), "{html}");
+    assert!(pages.send(get(&session, Some(cookie))).await.2.contains("<html lang=\"de\">"));
 }
 
 #[tokio::test]
