@@ -1,16 +1,16 @@
 //! A mint, a store, and wallets on them.
 
-#![allow(dead_code, reason = "each test binary uses a part")]
-
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tempfile::TempDir;
 use usher_engine::ports::{
-    MintTerms, Minted, ReceiveTerms, SystemClock, TicketError, TicketJobId, TicketWallet as _, Token, TokenState,
-    WithdrawTerms,
+    MintTerms, Minted, ReceiveTerms, StoredProof, SystemClock, TicketError, TicketJobId, TicketStore as _,
+    TicketWallet as _, Token, TokenFault, TokenState, WithdrawTerms,
 };
+use usher_faults::mint::{Fault, FaultyMint};
 use usher_mint::{Mint, MintOptions, MintTotals};
 use usher_store::{SqliteOptions, SqliteStore};
 use usher_tickets::{CashuWallet, TicketOptions};
@@ -46,6 +46,15 @@ impl World {
 
     pub(crate) async fn wallet_with(&self, change: impl FnOnce(&mut TicketOptions)) -> CashuWallet {
         wallet_on(&self.store, &KEY, change).await
+    }
+
+    /// With deadlines that tests can wait for.
+    pub(crate) async fn impatient(&self, request_timeout: u64, wait: u64) -> CashuWallet {
+        self.wallet_with(|options| {
+            options.request_timeout = Duration::from_millis(request_timeout);
+            options.wait = Duration::from_millis(wait);
+        })
+        .await
     }
 
     pub(crate) fn mint_terms(&self, unit: &str, amount: u64) -> MintTerms {
@@ -97,16 +106,27 @@ impl World {
     pub(crate) async fn totals(&self, unit: &str) -> MintTotals {
         self.mint.totals(unit).await.unwrap()
     }
+
+    /// Asserts that what the mint has issued is in the balance or in these tokens.
+    pub(crate) async fn assert_books_agree(&self, wallet: &CashuWallet, tokens: &[Token], what: &str) {
+        let (held, balance) = (unspent(wallet, tokens).await, self.balance(wallet, "sat").await);
+        assert_eq!(self.totals("sat").await.outstanding(), held + balance, "{what}");
+    }
+
+    /// Redeems a token that must be worth so much.
+    pub(crate) async fn redeem(&self, wallet: &CashuWallet, token: &Token, unit: &str, amount: u64) {
+        assert_eq!(wallet.redeem(id(), &self.receive_terms(token, unit, amount)).await.unwrap(), amount);
+    }
 }
 
 /// A world whose mint is behind a proxy that makes it fail.
-pub(crate) async fn faulty_world() -> (World, usher_faults::mint::FaultyMint) {
+pub(crate) async fn faulty_world() -> (World, FaultyMint) {
     faulty_world_with(MintOptions::new()).await
 }
 
-pub(crate) async fn faulty_world_with(options: MintOptions) -> (World, usher_faults::mint::FaultyMint) {
+pub(crate) async fn faulty_world_with(options: MintOptions) -> (World, FaultyMint) {
     let mut world = World::with(options).await;
-    let proxy = usher_faults::mint::FaultyMint::start(world.url.clone()).await.unwrap();
+    let proxy = FaultyMint::start(world.url.clone()).await.unwrap();
     world.url = proxy.url();
     (world, proxy)
 }
@@ -117,20 +137,15 @@ pub(crate) fn new_store() -> (Arc<SqliteStore>, TempDir) {
     (Arc::new(store), folder)
 }
 
-pub(crate) fn options() -> TicketOptions {
-    let mut options = TicketOptions::new(usher_http_client::tls_config(Vec::new()).unwrap());
-    options.allow_private = true;
-    options.longest_pause = Duration::from_secs(1);
-    options.wait = Duration::from_secs(15);
-    options
-}
-
 pub(crate) async fn wallet_on(
     store: &Arc<SqliteStore>,
     key: &[u8; 32],
     change: impl FnOnce(&mut TicketOptions),
 ) -> CashuWallet {
-    let mut options = options();
+    let mut options = TicketOptions::new(usher_http_client::tls_config(Vec::new()).unwrap());
+    options.allow_private = true;
+    options.longest_pause = Duration::from_secs(1);
+    options.wait = Duration::from_secs(15);
     change(&mut options);
     let wallet = CashuWallet::new(key, Arc::clone(store) as _, Arc::new(SystemClock), options).unwrap();
     wallet.start().await.unwrap();
@@ -150,14 +165,39 @@ pub(crate) fn minted(minted: Result<Minted, TicketError>) -> Token {
     }
 }
 
-/// Waits until the wallet has nothing to do.
-pub(crate) async fn settled(wallet: &CashuWallet) {
-    let settled = async {
-        while wallet.unfinished_jobs() > 0 {
+/// What is wrong with a token, by which its job has failed.
+pub(crate) fn fault<T: std::fmt::Debug>(result: Result<T, TicketError>) -> TokenFault {
+    match result {
+        Err(TicketError::Token(fault)) => fault,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What the mint said when it refused.
+pub(crate) fn refusal<T: std::fmt::Debug>(result: Result<T, TicketError>) -> String {
+    match result {
+        Err(TicketError::Refused(text)) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn refuse(status: u16, code: u32) -> Fault {
+    Fault::Refuse { status, code, detail: "no".to_owned() }
+}
+
+/// Waits for what nothing notifies of.
+pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let waiting = async {
+        while !holds().await {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(LONG, settled).await.expect("all jobs end");
+    tokio::time::timeout(LONG, waiting).await.unwrap_or_else(|_| panic!("never {what}"));
+}
+
+/// Waits until the wallet has nothing to do.
+pub(crate) async fn settled(wallet: &CashuWallet) {
+    eventually("settled", async || wallet.unfinished_jobs() == 0).await;
 }
 
 /// What can be spent, and what is set aside.
@@ -177,10 +217,16 @@ pub(crate) async fn unspent(wallet: &CashuWallet, tokens: &[Token]) -> u64 {
     value
 }
 
+/// The token with something changed.
+pub(crate) fn altered(token: &Token, change: impl FnOnce(&mut cashu::TokenV4)) -> Token {
+    let mut parsed = token.0.parse().unwrap();
+    change(&mut parsed);
+    Token(parsed.to_string())
+}
+
 /// The points Y of a token's proofs in hex, each with its secret.
 pub(crate) fn points(token: &Token) -> Vec<(String, String)> {
-    use std::str::FromStr as _;
-    let parsed = cashu::TokenV4::from_str(&token.0).unwrap();
+    let parsed: cashu::TokenV4 = token.0.parse().unwrap();
     let secrets = parsed.token.iter().flat_map(|part| &part.proofs).map(|proof| &proof.secret);
     secrets
         .map(|secret| (cashu::dhke::hash_to_curve(secret.as_bytes()).unwrap().to_hex(), secret.to_string()))
@@ -189,9 +235,8 @@ pub(crate) fn points(token: &Token) -> Vec<(String, String)> {
 
 /// The points Y of the wallet's own proofs in hex, smallest amount first, each with its secret.
 pub(crate) async fn own_points(world: &World, unit: &str) -> Vec<(String, String)> {
-    use usher_engine::ports::TicketStore as _;
     let proofs = world.store.free_proofs(&world.url, unit, 100).await.unwrap();
-    let point = |proof: &usher_engine::ports::StoredProof| {
+    let point = |proof: &StoredProof| {
         let parsed: cashu::Proof = serde_json::from_str(&proof.proof).unwrap();
         (parsed.y().unwrap().to_hex(), parsed.secret.to_string())
     };
@@ -200,8 +245,21 @@ pub(crate) async fn own_points(world: &World, unit: &str) -> Vec<(String, String
 
 /// The token without its DLEQ proofs: only a swap shows whether it is real.
 pub(crate) fn without_dleq(token: &Token) -> Token {
-    use std::str::FromStr as _;
-    let mut parsed = cashu::TokenV4::from_str(&token.0).unwrap();
-    parsed.token.iter_mut().flat_map(|part| &mut part.proofs).for_each(|proof| proof.dleq = None);
-    Token(parsed.to_string())
+    altered(token, |parsed| {
+        parsed.token.iter_mut().flat_map(|part| &mut part.proofs).for_each(|proof| proof.dleq = None);
+    })
+}
+
+/// Fail points belong to all of a process: runs the test in one of its own, unless this is that.
+pub(crate) fn alone(test: &str) -> Option<()> {
+    const CHILD: &str = "USHER_TICKETS_CHILD";
+    if std::env::var_os(CHILD).is_some() {
+        return Some(());
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let command = command.args(["--exact", test, "--nocapture"]).env(CHILD, "1").stderr(Stdio::inherit());
+    let output = command.output().unwrap();
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && report.contains("1 passed"), "{report}");
+    None
 }

@@ -1,19 +1,14 @@
 //! A mint that publishes the keysets and keys of another one gains nothing by it, at either.
 
-use std::time::Duration;
-
 use usher_engine::ports::{MintTerms, ReceiveTerms, TicketError, TicketWallet as _, Token, TokenState};
 use usher_faults::mint::{FalseResponse, Fault, FaultyMint, ImpostorMint, MintRoute};
 use usher_mint::{KeysetVersion, MintOptions, Rotation};
-use usher_tickets::CashuWallet;
 
-use crate::fixture::{World, faulty_world_with, id, minted, new_store, wallet_on};
+use crate::fixture::{World, altered, faulty_world_with, id, minted, new_store, refusal, refuse, wallet_on};
 
 /// The token as if it were of another mint.
 fn of_mint(token: &Token, url: &str) -> Token {
-    let mut parsed: cashu::TokenV4 = token.0.parse().unwrap();
-    parsed.mint_url = url.parse().unwrap();
-    Token(parsed.to_string())
+    altered(token, |parsed| parsed.mint_url = url.parse().unwrap())
 }
 
 fn mint_at(url: &str, world: &World, amount: u64) -> MintTerms {
@@ -22,10 +17,6 @@ fn mint_at(url: &str, world: &World, amount: u64) -> MintTerms {
 
 fn receive_at(url: &str, world: &World, token: &Token) -> ReceiveTerms {
     ReceiveTerms { mint_url: url.to_owned(), ..world.receive_terms(token, "sat", 0) }
-}
-
-async fn impatient(world: &World) -> CashuWallet {
-    world.wallet_with(|options| options.wait = Duration::from_secs(3)).await
 }
 
 /// A token that somebody else has minted.
@@ -44,7 +35,7 @@ async fn tickets_of_an_honest_mint_cannot_be_taken_by_one_that_publishes_its_key
     for version in [KeysetVersion::V1, KeysetVersion::V2] {
         let world = World::with(MintOptions::new().keysets(version)).await;
         let hostile = ImpostorMint::start(world.url.clone()).await.unwrap();
-        let wallet = impatient(&world).await;
+        let wallet = world.impatient(20_000, 3_000).await;
         let ticket = world.token(&wallet, "sat", 5).await;
         // Also proofs of the balance, which the hostile mint could put into the balance that is kept with it.
         world.fund(&wallet, "sat", 3).await;
@@ -63,10 +54,9 @@ async fn tickets_of_an_honest_mint_cannot_be_taken_by_one_that_publishes_its_key
         // What the stranger gave it is all that it has.
         assert_eq!(hostile.steal().await.unwrap(), 3, "{version:?}");
         assert_eq!(wallet.token_state(&ticket).await.unwrap(), TokenState::Unspent);
-        assert_eq!(wallet.redeem(id(), &world.receive_terms(&ticket, "sat", 5)).await.unwrap(), 5);
+        world.redeem(&wallet, &ticket, "sat", 5).await;
         assert_eq!(world.balance(&wallet, "sat").await, 8);
         wallet.withdraw(id(), &world.withdraw_terms("sat", 8)).await.unwrap();
-        wallet.close().await;
     }
 }
 
@@ -76,56 +66,52 @@ async fn tickets_of_an_honest_mint_cannot_be_taken_by_one_that_publishes_its_key
 async fn nobody_is_shut_out_of_a_mint_by_another_one() {
     let world = World::new().await;
     let hostile = ImpostorMint::start(world.url.clone()).await.unwrap();
-    let wallet = impatient(&world).await;
+    let wallet = world.impatient(20_000, 3_000).await;
     world.fund(&wallet, "sat", 20).await;
     // A keyset that was not used before.
     world.mint.rotate_keyset("sat", Rotation::default()).await.unwrap();
     let given = of_mint(&token_of_a_stranger(&world, 4).await, &hostile.url());
     wallet.close().await;
-    let wallet = impatient(&world).await;
+    let wallet = world.impatient(20_000, 3_000).await;
     let redeemed = wallet.redeem(id(), &receive_at(&hostile.url(), &world, &given)).await;
     assert!(redeemed.is_err(), "{redeemed:?}");
     assert!(hostile.outputs_seen() > 0);
     assert!(hostile.sign_what_was_seen("sat", 10).await.unwrap() > 0);
 
     let out = wallet.withdraw(id(), &world.withdraw_terms("sat", 7)).await.unwrap();
-    assert_eq!(wallet.redeem(id(), &world.receive_terms(&out, "sat", 7)).await.unwrap(), 7);
+    world.redeem(&wallet, &out, "sat", 7).await;
     world.token(&wallet, "sat", 9).await;
     assert_eq!(world.balance(&wallet, "sat").await, 20);
-    wallet.close().await;
 }
 
 /// A mint that claims to have signed everything before costs counters of its own keysets, and the tickets of nobody else.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_mint_that_claims_to_have_signed_everything_does_not_shut_the_service_out() {
-    let world = World::new().await;
+    let mut world = World::new().await;
     let hostile = ImpostorMint::start(world.url.clone()).await.unwrap();
     hostile.claim_all_signed();
-    let wallet = impatient(&world).await;
+    let wallet = world.impatient(20_000, 3_000).await;
     // It signs nothing, so nothing comes of it.
     assert!(wallet.mint(id(), &mint_at(&hostile.url(), &world, 5)).await.is_err());
     world.fund(&wallet, "sat", 20).await;
     wallet.close().await;
 
     // The same claim by a mint that signs.
-    let mut world = world;
     let proxy = FaultyMint::start(world.url.clone()).await.unwrap();
     world.url = proxy.url();
-    let wallet = impatient(&world).await;
+    let wallet = world.impatient(20_000, 3_000).await;
     for route in [MintRoute::Mint, MintRoute::Swap] {
-        proxy.once(route, Fault::Refuse { status: 400, code: 11003, detail: "signed before".to_owned() });
+        proxy.once(route, refuse(400, 11003));
     }
     let token = world.token(&wallet, "sat", 5).await;
-    assert_eq!(wallet.redeem(id(), &world.receive_terms(&token, "sat", 5)).await.unwrap(), 5);
+    world.redeem(&wallet, &token, "sat", 5).await;
     // Always: the request fails, and the next one that is not refused succeeds.
     let token = world.token(&wallet, "sat", 5).await;
-    proxy.set(MintRoute::Swap, Fault::Refuse { status: 400, code: 11003, detail: "signed before".to_owned() });
+    proxy.set(MintRoute::Swap, refuse(400, 11003));
     let (job, terms) = (id(), world.receive_terms(&token, "sat", 5));
-    let refused = wallet.redeem(job, &terms).await;
-    assert!(matches!(refused, Err(TicketError::Refused(_))), "{refused:?}");
+    refusal(wallet.redeem(job, &terms).await);
     proxy.heal();
     assert_eq!(wallet.redeem(job, &terms).await.unwrap(), 5);
-    wallet.close().await;
 }
 
 /// A keyset's id follows from its keys (NUT-02).
@@ -133,15 +119,14 @@ async fn a_mint_that_claims_to_have_signed_everything_does_not_shut_the_service_
 async fn keys_that_do_not_match_the_id_of_their_keyset_are_refused() {
     for version in [KeysetVersion::V1, KeysetVersion::V2] {
         let (world, proxy) = faulty_world_with(MintOptions::new().keysets(version)).await;
-        let wallet = impatient(&world).await;
+        let wallet = world.impatient(20_000, 3_000).await;
         proxy.set(MintRoute::Keys, Fault::False(FalseResponse::OtherKeys));
-        let failed = wallet.mint(id(), &world.mint_terms("sat", 5)).await;
+        let failed = wallet.mint(id(), &world.mint_terms("sat", 5)).await.unwrap_err();
         assert!(
-            matches!(&failed, Err(TicketError::InvalidResponse(text)) if text.contains("do not match its id")),
+            matches!(&failed, TicketError::InvalidResponse(it) if it.contains("do not match its id")),
             "{failed:?}"
         );
         proxy.heal();
         minted(wallet.mint(id(), &world.mint_terms("sat", 5)).await);
-        wallet.close().await;
     }
 }

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 
 mod basics;
+mod crashes_of_hostile_mints;
 mod development_builds;
+mod fail_points;
 mod faulty_mints;
 mod fixture;
 mod fuzz_targets;

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use usher_engine::ports::{
-    MintAuthToken, SettingStore as _, TicketError, TicketStore as _, TicketWallet as _, TokenState,
+    MintAuthToken, MintTerms, SettingStore as _, TicketStore as _, TicketWallet as _, TokenState,
 };
 use usher_mint::{MintOptions, Rotation};
 
-use crate::fixture::{World, id, minted};
+use crate::fixture::{World, eventually, id, minted, refusal};
 
 const RIGHT: &str = "open sesame";
 
-fn auth(token: &str) -> Option<MintAuthToken> {
-    Some(MintAuthToken(token.to_owned()))
+fn terms(world: &World, amount: u64, token: &str) -> MintTerms {
+    MintTerms { auth: Some(MintAuthToken(token.to_owned())), ..world.mint_terms("sat", amount) }
 }
 
 async fn stored(world: &World) -> String {
@@ -23,44 +23,38 @@ async fn stored(world: &World) -> String {
 async fn the_token_that_the_mint_accepted_last_is_used_after_a_restart() {
     let world = World::with(MintOptions::new().auth_token(RIGHT)).await;
     let wallet = world.wallet().await;
-    let mut terms = world.mint_terms("sat", 9);
-    terms.auth = auth("wrong");
-    assert!(wallet.mint(id(), &terms).await.is_err());
+    assert!(wallet.mint(id(), &terms(&world, 9, "wrong")).await.is_err());
     assert_eq!(stored(&world).await, "", "the mint has accepted none");
-    terms.auth = auth(RIGHT);
-    let token = minted(wallet.mint(id(), &terms).await);
+    let token = minted(wallet.mint(id(), &terms(&world, 9, RIGHT)).await);
     let kept = stored(&world).await;
     // A wrong one does not take its place.
-    terms.auth = auth("wrong");
-    assert!(wallet.mint(id(), &terms).await.is_err());
+    assert!(wallet.mint(id(), &terms(&world, 9, "wrong")).await.is_err());
     assert_eq!(stored(&world).await, kept);
     wallet.close().await;
 
     let wallet = world.wallet().await;
     assert_eq!(wallet.token_state(&token).await.unwrap(), TokenState::Unspent);
     // So has a caller who names none, but not for minting.
-    assert_eq!(wallet.redeem(id(), &world.receive_terms(&token, "sat", 9)).await.unwrap(), 9);
+    world.redeem(&wallet, &token, "sat", 9).await;
     wallet.withdraw(id(), &world.withdraw_terms("sat", 4)).await.unwrap();
-    let refused = wallet.mint(id(), &world.mint_terms("sat", 1)).await;
-    assert!(matches!(refused, Err(TicketError::Refused(_))), "{refused:?}");
-    wallet.close().await;
+    refusal(wallet.mint(id(), &world.mint_terms("sat", 1)).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn proofs_are_renewed_after_a_restart() {
     let world = World::with(MintOptions::new().auth_token(RIGHT)).await;
     let wallet = world.wallet().await;
-    let mut terms = world.mint_terms("sat", 9);
-    terms.auth = auth(RIGHT);
-    let token = minted(wallet.mint(id(), &terms).await);
-    wallet.redeem(id(), &world.receive_terms(&token, "sat", 9)).await.unwrap();
+    let token = minted(wallet.mint(id(), &terms(&world, 9, RIGHT)).await);
+    world.redeem(&wallet, &token, "sat", 9).await;
     wallet.close().await;
     let before = world.store.free_proofs(&world.url, "sat", 10).await.unwrap();
     world.mint.rotate_keyset("sat", Rotation::default()).await.unwrap();
     let wallet = world.wallet_with(|options| options.maintenance_interval = Duration::from_millis(100)).await;
-    while world.store.free_proofs(&world.url, "sat", 10).await.unwrap().iter().any(|proof| before.contains(proof)) {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let renewed = async || {
+        let proofs = world.store.free_proofs(&world.url, "sat", 10).await.unwrap();
+        !proofs.iter().any(|proof| before.contains(proof))
+    };
+    eventually("renewed", renewed).await;
     wallet.close().await;
     assert_eq!(world.balance(&world.wallet().await, "sat").await, 9);
 }
@@ -71,9 +65,7 @@ async fn a_token_that_is_replaced_is_forgotten_and_none_is_shown() {
     let world = World::new().await;
     let wallet = world.wallet().await;
     for token in ["first-token", "second-token"] {
-        let mut terms = world.mint_terms("sat", 1);
-        terms.auth = auth(token);
-        minted(wallet.mint(id(), &terms).await);
+        minted(wallet.mint(id(), &terms(&world, 1, token)).await);
         assert!(stored(&world).await.contains(token));
     }
     assert!(!stored(&world).await.contains("first-token"));
@@ -82,10 +74,7 @@ async fn a_token_that_is_replaced_is_forgotten_and_none_is_shown() {
     world.store.set_setting("mint_tokens", Some("[1")).await.unwrap();
     wallet.close().await;
     let wallet = world.wallet().await;
-    let mut terms = world.mint_terms("sat", 1);
-    terms.auth = auth("third-token");
-    let token = minted(wallet.mint(id(), &terms).await);
+    let token = minted(wallet.mint(id(), &terms(&world, 1, "third-token")).await);
     assert_eq!(wallet.token_state(&token).await.unwrap(), TokenState::Unspent);
     assert!(stored(&world).await.contains("third-token"));
-    wallet.close().await;
 }

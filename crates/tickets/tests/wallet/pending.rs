@@ -8,17 +8,17 @@ use usher_engine::ports::{TicketError, TicketJobId, TicketWallet as _, Token, To
 use usher_faults::mint::{Fault, MintRoute};
 use usher_tickets::CashuWallet;
 
-use crate::fixture::{LONG, World, faulty_world, id, points, settled, without_dleq};
+use crate::fixture::{World, eventually, fault, faulty_world, id, points, refuse, settled, without_dleq};
 
 /// Tokens that are pending.
 const TOKENS: usize = 12;
 
 async fn wallet(world: &World, max_jobs_per_mint: usize) -> Arc<CashuWallet> {
-    let change = |options: &mut usher_tickets::TicketOptions| {
+    let wallet = world.wallet_with(|options| {
         options.request_timeout = Duration::from_secs(5);
         options.max_jobs_per_mint = max_jobs_per_mint;
-    };
-    Arc::new(world.wallet_with(change).await)
+    });
+    Arc::new(wallet.await)
 }
 
 async fn tokens(world: &World, wallet: &CashuWallet) -> Vec<Token> {
@@ -30,12 +30,10 @@ async fn tokens(world: &World, wallet: &CashuWallet) -> Vec<Token> {
     tokens
 }
 
+type Redeemed = (TicketJobId, Token, Result<u64, TicketError>);
+
 /// Redeems each, all at the same time.
-fn redeem_all(
-    world: &World,
-    wallet: &Arc<CashuWallet>,
-    tokens: &[Token],
-) -> JoinSet<(TicketJobId, Token, Result<u64, TicketError>)> {
+fn redeem_all(world: &World, wallet: &Arc<CashuWallet>, tokens: &[Token]) -> JoinSet<Redeemed> {
     let mut redeeming = JoinSet::new();
     for token in tokens.iter().cloned() {
         let (wallet, terms, job) = (Arc::clone(wallet), world.receive_terms(&token, "multi", 0), id());
@@ -54,25 +52,25 @@ async fn a_token_that_somebody_is_spending_is_refused_and_takes_no_place() {
     settled(&wallet).await;
     stuck.iter().for_each(|token| proxy.hold(points(token), "PENDING"));
     let before = proxy.calls().len();
-    let results = redeem_all(&world, &wallet, &stuck).join_all().await;
-    for (_, _, result) in &results {
-        assert!(matches!(result, Err(TicketError::Token(TokenFault::Pending))), "{result:?}");
+    let mut refused = Vec::new();
+    for (job, token, result) in redeem_all(&world, &wallet, &stuck).join_all().await {
+        assert_eq!(fault(result), TokenFault::Pending);
+        refused.push((job, token));
     }
     let asked = proxy.calls().len() - before;
     assert!(asked <= TOKENS, "{asked} requests");
     for given in [stuck[0].clone(), without_dleq(&stuck[1])] {
         let verified = wallet.verify(id(), &world.receive_terms(&given, "multi", 3)).await;
-        assert!(matches!(verified, Err(TicketError::Token(TokenFault::Pending))), "{verified:?}");
+        assert_eq!(fault(verified), TokenFault::Pending);
     }
     settled(&wallet).await;
-    assert_eq!(wallet.redeem(id(), &world.receive_terms(&good, "multi", 5)).await.unwrap(), 5);
+    world.redeem(&wallet, &good, "multi", 5).await;
     // Nothing was done, so that it can be done with the same id when whoever spent it did not.
     proxy.heal();
-    for (job, token, _) in &results {
+    for (job, token) in &refused {
         assert_eq!(wallet.redeem(*job, &world.receive_terms(token, "multi", 0)).await.unwrap(), 3);
     }
     assert_eq!(world.balance(&wallet, "multi").await, 5 + 3 * TOKENS as u64);
-    wallet.close().await;
 }
 
 /// The responses to our own requests are lost, and then the mint calls the proofs pending. The jobs wait until it decides,
@@ -86,26 +84,22 @@ async fn jobs_whose_own_requests_are_pending_leave_their_places_and_ask_together
         let good = [world.token(&first, "multi", 5).await, world.token(&first, "multi", 6).await];
         settled(&first).await;
         proxy.set(MintRoute::Swap, lost.clone());
-        proxy.set(MintRoute::Restore, Fault::Refuse { status: 500, code: 0, detail: "busy".to_owned() });
+        proxy.set(MintRoute::Restore, refuse(500, 0));
         let redeeming = redeem_all(&world, &first, &stuck);
-        while proxy.count(MintRoute::Swap) < TOKENS {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        eventually("swapped", async || proxy.count(MintRoute::Swap) >= TOKENS).await;
         stuck.iter().for_each(|token| proxy.hold(points(token), "PENDING"));
         for (_, _, result) in redeeming.join_all().await {
             assert!(matches!(result, Err(TicketError::Pending)), "{lost:?} {result:?}");
         }
         proxy.clear(MintRoute::Swap);
-        let redeemed = first.redeem(id(), &world.receive_terms(&good[0], "multi", 5)).await;
-        assert!(matches!(redeemed, Ok(5)), "{lost:?} {redeemed:?}");
+        world.redeem(&first, &good[0], "multi", 5).await;
         first.close().await;
 
         // After a restart they wait as well, and none asks for itself. The first outputs of a start need the look-up of counters.
         proxy.clear(MintRoute::Restore);
         let before = proxy.calls().len();
         let second = wallet(&world, TOKENS / 2).await;
-        let redeemed = second.redeem(id(), &world.receive_terms(&good[1], "multi", 6)).await;
-        assert!(matches!(redeemed, Ok(6)), "{lost:?} {redeemed:?}");
+        world.redeem(&second, &good[1], "multi", 6).await;
         tokio::time::sleep(Duration::from_secs(3)).await;
         assert_eq!(second.unfinished_jobs(), TOKENS, "they are not given up");
         let asked = proxy.calls().len() - before;
@@ -121,18 +115,12 @@ async fn jobs_whose_own_requests_are_pending_leave_their_places_and_ask_together
         for token in &stuck {
             assert_eq!(second.token_state(token).await.unwrap(), TokenState::Spent);
         }
-        second.close().await;
     }
 }
 
 /// Waits until no more than these jobs are unfinished.
 async fn fall_to(jobs: usize, wallet: &CashuWallet) {
-    let fewer = async {
-        while wallet.unfinished_jobs() > jobs {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(LONG, fewer).await.expect("those that are too many end");
+    eventually("fewer", async || wallet.unfinished_jobs() <= jobs).await;
     assert_eq!(wallet.unfinished_jobs(), jobs);
 }
 
@@ -149,14 +137,11 @@ async fn refused_jobs_with_pending_inputs_make_room_for_others() {
     // Unspent when they are looked at first, pending when they are swapped.
     for token in &stuck {
         proxy.hold_from_swap(points(token));
-        let redeemed = first.redeem(id(), &world.receive_terms(token, "multi", 0)).await;
-        assert!(
-            matches!(redeemed, Err(TicketError::Pending | TicketError::Token(TokenFault::Pending))),
-            "{redeemed:?}"
-        );
+        let stays = first.redeem(id(), &world.receive_terms(token, "multi", 0)).await.unwrap_err();
+        assert!(matches!(stays, TicketError::Pending | TicketError::Token(TokenFault::Pending)), "{stays:?}");
     }
     fall_to(PLACES, &first).await;
-    assert_eq!(first.redeem(id(), &world.receive_terms(&good[0], "multi", 5)).await.unwrap(), 5);
+    world.redeem(&first, &good[0], "multi", 5).await;
     world.token(&first, "multi", 1).await;
     first.withdraw(id(), &world.withdraw_terms("multi", 1)).await.unwrap();
     first.close().await;
@@ -164,18 +149,16 @@ async fn refused_jobs_with_pending_inputs_make_room_for_others() {
     // What was refused is known after a restart as well: half as many may wait, and the others end.
     let second = wallet(&world, PLACES / 2).await;
     fall_to(PLACES / 2, &second).await;
-    assert_eq!(second.redeem(id(), &world.receive_terms(&good[1], "multi", 6)).await.unwrap(), 6);
+    world.redeem(&second, &good[1], "multi", 6).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(second.unfinished_jobs(), PLACES / 2);
     // The mint decides that nobody has spent them.
     proxy.heal();
     settled(&second).await;
     for token in &stuck {
-        let state = second.token_state(token).await.unwrap();
-        if state == TokenState::Unspent {
-            assert_eq!(second.redeem(id(), &world.receive_terms(token, "multi", 0)).await.unwrap(), 3);
+        if second.token_state(token).await.unwrap() == TokenState::Unspent {
+            world.redeem(&second, token, "multi", 3).await;
         }
     }
     assert_eq!(world.balance(&second, "multi").await, 5 + 6 - 1 + 3 * TOKENS as u64);
-    second.close().await;
 }

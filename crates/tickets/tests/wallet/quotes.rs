@@ -1,12 +1,10 @@
 //! Quotes that must be paid, and those that nobody pays.
 
-use std::time::Duration;
-
 use usher_engine::ports::{MintAuthToken, Minted, TicketError, TicketWallet as _};
 use usher_faults::mint::{FalseResponse, Fault, MintRoute};
 use usher_mint::{MintOptions, QuotePayment};
 
-use crate::fixture::{World, faulty_world, faulty_world_with, id, minted, settled};
+use crate::fixture::{World, faulty_world, faulty_world_with, id, minted, refuse, settled};
 
 async fn world() -> World {
     World::with(MintOptions::new().quotes(QuotePayment::Manual)).await
@@ -20,7 +18,7 @@ fn invoice(minted: Minted) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_job_of_a_quote_that_nobody_pays_ends_and_begins_again_with_a_new_quote() {
     let world = world().await;
-    let wallet = world.wallet_with(|options| options.wait = Duration::from_secs(2)).await;
+    let wallet = world.impatient(20_000, 2_000).await;
     let (job, terms) = (id(), world.mint_terms("sat", 9));
     let first = invoice(wallet.mint(job, &terms).await.unwrap());
     // The quote is the job's own until it is abandoned.
@@ -35,7 +33,6 @@ async fn the_job_of_a_quote_that_nobody_pays_ends_and_begins_again_with_a_new_qu
     // Too late: there is a token.
     wallet.abandon_quote(job).await;
     assert_eq!(minted(wallet.mint(job, &terms).await), token);
-    wallet.close().await;
 }
 
 /// Mints of before 2024 write `paid` instead. Nobody could see that such a quote was paid.
@@ -48,7 +45,6 @@ async fn a_quote_without_state_is_never_paid() {
         let refused = wallet.mint(id(), &world.mint_terms("sat", 9)).await;
         assert!(matches!(&refused, Err(TicketError::InvalidResponse(why)) if why.contains("state")), "{refused:?}");
     }
-    wallet.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -62,19 +58,18 @@ async fn a_quote_that_was_paid_before_it_is_abandoned_is_minted() {
     let token = minted(wallet.mint(job, &terms).await);
     assert_eq!(wallet.read_token(&token).unwrap().amount, 9);
     assert_eq!(world.totals("sat").await.outstanding(), 9);
-    wallet.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_who_asks_again_with_another_token_of_the_mint_helps_the_running_job() {
     let (world, proxy) = faulty_world_with(MintOptions::new().quotes(QuotePayment::Manual)).await;
-    let wallet = world.wallet_with(|options| options.wait = Duration::from_secs(2)).await;
+    let wallet = world.impatient(20_000, 2_000).await;
     let (job, mut terms) = (id(), world.mint_terms("sat", 9));
     terms.auth = Some(MintAuthToken("old".to_owned()));
     let invoice = invoice(wallet.mint(job, &terms).await.unwrap());
     world.mint.pay_quote(&invoice).await.unwrap();
     // The mint no longer accepts the old token.
-    proxy.set(MintRoute::QuoteState, Fault::Refuse { status: 401, code: 30002, detail: "no".to_owned() });
+    proxy.set(MintRoute::QuoteState, refuse(401, 30002));
     assert!(wallet.mint(job, &terms).await.is_err());
     terms.auth = Some(MintAuthToken("new".to_owned()));
     while !proxy.calls().iter().any(|call| call.auth.as_deref() == Some("new")) {
@@ -87,5 +82,4 @@ async fn a_caller_who_asks_again_with_another_token_of_the_mint_helps_the_runnin
         }
     };
     assert_eq!(wallet.read_token(&token).unwrap().amount, 9);
-    wallet.close().await;
 }

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use usher_engine::ports::{TicketWallet as _, TokenState};
-use usher_faults::mint::{Fault, FaultyMint, MintRoute};
+use usher_faults::mint::{FaultyMint, MintRoute};
 use usher_mint::{KeysetVersion, MintOptions, Rotation};
 use usher_tickets::{CashuWallet, SecretsOf};
 
-use crate::fixture::{KEY, World, faulty_world, id, new_store, wallet_on};
+use crate::fixture::{KEY, World, faulty_world, id, new_store, refuse, wallet_on};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_balance_is_restored_and_what_others_hold_is_not() {
@@ -88,7 +88,6 @@ async fn an_old_copy_of_the_database_uses_no_secret_twice() {
     assert_eq!(added(&old, &world).await, [("sat".to_owned(), 700)]);
     old.withdraw(id(), &world.withdraw_terms("sat", 750)).await.unwrap();
     assert_eq!(world.totals("sat").await.outstanding(), 24 * 1023 + 750);
-    old.close().await;
 }
 
 /// Counters that were never signed hide those behind them from the look-up: the mint's refusal shows them.
@@ -101,7 +100,7 @@ async fn a_gap_in_the_counters_of_an_old_copy_costs_no_ticket() {
     let (copy, _folder) = world.copy_of_store();
     let wallet = world.wallet().await;
     // 5 proofs each, which the mint refuses.
-    proxy.set(MintRoute::Swap, Fault::Refuse { status: 400, code: 0, detail: "no".to_owned() });
+    proxy.set(MintRoute::Swap, refuse(400, 0));
     for _ in 0..12 {
         assert!(wallet.withdraw(id(), &world.withdraw_terms("sat", 15)).await.is_err());
     }
@@ -118,7 +117,6 @@ async fn a_gap_in_the_counters_of_an_old_copy_costs_no_ticket() {
     }
     assert_eq!(old.token_state(&token).await.unwrap(), TokenState::Unspent);
     assert_eq!(world.totals("sat").await.outstanding(), held + 15);
-    old.close().await;
 }
 
 /// The secrets follow from the address under which the service used the mint.
@@ -143,5 +141,4 @@ async fn a_mint_that_has_moved_is_restored_with_its_former_address() {
     // The mint is usable at its new address, with new secrets.
     anew.withdraw(id(), &world.withdraw_terms("sat", 500)).await.unwrap();
     assert_eq!(world.balance(&anew, "sat").await, 523);
-    anew.close().await;
 }

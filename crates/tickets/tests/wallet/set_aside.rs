@@ -6,14 +6,13 @@ use usher_engine::ports::{TicketError, TicketStore as _, TicketWallet as _, Toke
 use usher_faults::mint::FaultyMint;
 use usher_tickets::CashuWallet;
 
-use crate::fixture::{LONG, World, balance, faulty_world, id, own_points};
+use crate::fixture::{World, balance, eventually, faulty_world, id, own_points, refusal};
 
 /// A wallet with 63, of which the mint calls the largest spent.
 async fn with_false_spent(world: &World, proxy: &FaultyMint, wallet: &CashuWallet) {
     world.fund(wallet, "multi", 63).await;
     proxy.hold(own_points(world, "multi").await.pop(), "SPENT");
-    let refused = wallet.withdraw(id(), &world.withdraw_terms("multi", 40)).await;
-    let Err(TicketError::Refused(reason)) = refused else { panic!("{refused:?}") };
+    let reason = refusal(wallet.withdraw(id(), &world.withdraw_terms("multi", 40)).await);
     assert_eq!(balance(wallet).await, (31, 32));
     assert!(reason.contains("set aside"), "{reason}");
 }
@@ -40,7 +39,6 @@ async fn what_the_mint_falsely_calls_spent_comes_back_when_it_says_otherwise() {
     assert_eq!(balance(&wallet).await, (43, 0));
     wallet.withdraw(id(), &world.withdraw_terms("multi", 43)).await.unwrap();
     assert_eq!(wallet.read_token(&out).unwrap().amount, 20);
-    wallet.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -52,11 +50,5 @@ async fn the_mint_is_asked_again_from_time_to_time() {
     let proofs = world.store.set_aside_proofs(None, 10).await.unwrap();
     assert_eq!(proofs.len(), 1);
     proxy.heal();
-    let returned = async {
-        while balance(&wallet).await != (63, 0) {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(LONG, returned).await.expect("it comes back");
-    wallet.close().await;
+    eventually("back", async || balance(&wallet).await == (63, 0)).await;
 }

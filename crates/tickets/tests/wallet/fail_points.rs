@@ -1,11 +1,10 @@
 //! A job's task ends at each edge, the wallet is dropped, and another one continues on the same store.
 
-use fail::FailScenario;
-use usher_engine::ports::{TicketJobId, TicketWallet as _, Token, TokenState};
+use usher_engine::ports::{MintTerms, Minted, TicketJobId, TicketWallet as _, Token, TokenState, WithdrawTerms};
 use usher_mint::{KeysetVersion, MintOptions, QuotePayment, Rotation};
 use usher_tickets::CashuWallet;
 
-use crate::fixture::{World, id, minted, settled, unspent, without_dleq};
+use crate::fixture::{World, alone, id, minted, settled, without_dleq};
 
 /// Every edge of a job.
 const EDGES: [&str; 14] = [
@@ -47,10 +46,9 @@ async fn perform(
 ) -> Option<Option<Token>> {
     let terms = world.receive_terms(token, "sat", 30);
     match operation {
-        Operation::Mint => match wallet.mint(id, &world.mint_terms("sat", 37)).await {
-            Ok(outcome) => Some(Some(minted(Ok(outcome)))),
-            Err(_) => None,
-        },
+        Operation::Mint => {
+            wallet.mint(id, &world.mint_terms("sat", 37)).await.ok().map(|outcome| Some(minted(Ok(outcome))))
+        }
         Operation::Redeem => wallet.redeem(id, &terms).await.ok().map(|_| None),
         Operation::Verify | Operation::VerifyBySwap => wallet.verify(id, &terms).await.ok().map(Some),
         Operation::Withdraw => wallet.withdraw(id, &world.withdraw_terms("sat", 11)).await.ok().map(Some),
@@ -58,7 +56,6 @@ async fn perform(
 }
 
 async fn crash_everywhere(fee: u64, version: KeysetVersion) {
-    let _scenario = FailScenario::setup();
     let world = World::with(MintOptions::new().input_fee_ppk(fee).keysets(version)).await;
     let mut wallet = world.wallet().await;
     world.fund(&wallet, "sat", 1000).await;
@@ -85,50 +82,44 @@ async fn crash_everywhere(fee: u64, version: KeysetVersion) {
             }
             assert_eq!(perform(&world, &wallet, operation, job, &given).await, Some(after.clone()));
             tokens.extend(after.filter(|token| *token != given));
-            let (held, balance) = (unspent(&wallet, &tokens).await, world.balance(&wallet, "sat").await);
-            assert_eq!(world.totals("sat").await.outstanding(), held + balance, "{operation:?} {edge}");
+            world.assert_books_agree(&wallet, &tokens, &format!("{operation:?} {edge}")).await;
         }
     }
     assert!(crashes >= 25, "{crashes} crashes");
-    wallet.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_edge_without_fees() {
+    let Some(()) = alone("fail_points::every_edge_without_fees") else { return };
     crash_everywhere(0, KeysetVersion::V2).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_edge_with_fees() {
+    let Some(()) = alone("fail_points::every_edge_with_fees") else { return };
     crash_everywhere(100, KeysetVersion::V1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_nobody_can_ask_for_joins_the_balance() {
-    let _scenario = FailScenario::setup();
+    let Some(()) = alone("fail_points::a_token_that_nobody_can_ask_for_joins_the_balance") else { return };
     let world = World::new().await;
     let mut balance = 0;
-    for edge in ["tickets-after-quoted", "tickets-before-mint", "tickets-after-mint", "tickets-before-end"] {
+    let edges = ["after-quoted", "before-mint", "after-mint", "before-end"].map(|edge| (edge, true));
+    for (edge, mints) in edges.into_iter().chain(["before-swap", "after-swap", "before-end"].map(|edge| (edge, false)))
+    {
+        let edge = format!("tickets-{edge}");
         let wallet = world.wallet().await;
-        let mut terms = world.mint_terms("sat", 5);
-        terms.repeatable = false;
-        fail::cfg(edge, "1*return").unwrap();
-        wallet.mint(id(), &terms).await.unwrap_err();
+        fail::cfg(&edge, "1*return").unwrap();
+        if mints {
+            wallet.mint(id(), &MintTerms { repeatable: false, ..world.mint_terms("sat", 5) }).await.unwrap_err();
+            balance += 5;
+        } else {
+            let terms = WithdrawTerms { repeatable: false, ..world.withdraw_terms("sat", 3) };
+            wallet.withdraw(id(), &terms).await.unwrap_err();
+        }
         drop(wallet);
-        fail::remove(edge);
-        let wallet = world.wallet().await;
-        settled(&wallet).await;
-        balance += 5;
-        assert_eq!(world.balance(&wallet, "sat").await, balance, "{edge}");
-    }
-    for edge in ["tickets-before-swap", "tickets-after-swap", "tickets-before-end"] {
-        let wallet = world.wallet().await;
-        let mut terms = world.withdraw_terms("sat", 3);
-        terms.repeatable = false;
-        fail::cfg(edge, "1*return").unwrap();
-        wallet.withdraw(id(), &terms).await.unwrap_err();
-        drop(wallet);
-        fail::remove(edge);
+        fail::remove(&edge);
         let wallet = world.wallet().await;
         settled(&wallet).await;
         assert_eq!(world.balance(&wallet, "sat").await, balance, "{edge}");
@@ -140,7 +131,7 @@ async fn a_token_that_nobody_can_ask_for_joins_the_balance() {
 /// are prepared.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rotation_between_the_steps() {
-    let _scenario = FailScenario::setup();
+    let Some(()) = alone("fail_points::a_rotation_between_the_steps") else { return };
     for fee in [0, 100] {
         let world = World::with(MintOptions::new().input_fee_ppk(fee)).await;
         let mut wallet = world.wallet().await;
@@ -170,19 +161,16 @@ async fn a_rotation_between_the_steps() {
                 let after = perform(&world, &wallet, operation, job, &given).await;
                 let after = after.unwrap_or_else(|| panic!("{operation:?} {edge}"));
                 tokens.extend(after);
-                let (held, balance) = (unspent(&wallet, &tokens).await, world.balance(&wallet, "sat").await);
-                assert_eq!(world.totals("sat").await.outstanding(), held + balance, "{operation:?} {edge}");
+                world.assert_books_agree(&wallet, &tokens, &format!("{operation:?} {edge}")).await;
             }
         }
-        wallet.close().await;
     }
 }
 
 /// A quote that must be paid: the process ends before and after the payment.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_quote_that_is_paid_is_minted_for() {
-    use usher_engine::ports::Minted;
-    let _scenario = FailScenario::setup();
+    let Some(()) = alone("fail_points::a_quote_that_is_paid_is_minted_for") else { return };
     let world = World::with(MintOptions::new().quotes(QuotePayment::Manual)).await;
     for edge in ["tickets-after-quoted", "tickets-before-mint", "tickets-after-mint", "tickets-before-end"] {
         for repeatable in [true, false] {
@@ -191,10 +179,8 @@ async fn a_quote_that_is_paid_is_minted_for() {
             let mut terms = world.mint_terms("sat", 9);
             terms.repeatable = repeatable;
             let job = id();
-            let Minted::PaymentNeeded { invoice, expires_at } = wallet.mint(job, &terms).await.unwrap() else {
-                panic!()
-            };
-            assert!(expires_at.is_some());
+            let asked = wallet.mint(job, &terms).await.unwrap();
+            let Minted::PaymentNeeded { invoice, expires_at: Some(_) } = asked else { panic!("{asked:?}") };
             world.mint.pay_quote(&invoice).await.unwrap();
             fail::cfg(edge, "1*return").unwrap();
             let first = wallet.mint(job, &terms).await;
@@ -210,7 +196,6 @@ async fn a_quote_that_is_paid_is_minted_for() {
             } else if first.is_err() {
                 assert_eq!(world.balance(&wallet, "sat").await, before + 9, "{edge}");
             }
-            wallet.close().await;
         }
     }
 }
