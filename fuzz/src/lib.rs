@@ -1,7 +1,7 @@
 //! What the fuzz targets do with their bytes: one function for each parser of a stranger's bytes.
 //!
 //! None may panic, and what was read must be written and read back to the same. The tests of the protocol crate
-//! (`crates/protocol/tests/protocol/fuzz_targets.rs`) drive the same functions, so that they run without cargo-fuzz, too.
+//! (`crates/protocol/src/tests/fuzz_targets.rs`) drive the same functions, so that they run without cargo-fuzz, too.
 
 use std::sync::LazyLock;
 

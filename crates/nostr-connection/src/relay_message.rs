@@ -140,59 +140,41 @@ mod tests {
 
     #[test]
     fn parses_every_kind_of_message() {
-        assert!(matches!(
-            RelayMessage::parse(r#"["EVENT","s",{"id":"x"}]"#),
-            Some(RelayMessage::Event { subscription, event }) if subscription == "s" && event.get() == r#"{"id":"x"}"#
-        ));
-        assert!(matches!(
-            RelayMessage::parse(r#" [ "OK" , "ab" , false , "rate-limited: slow \"down\"" ] "#),
-            Some(RelayMessage::Ok { accepted: false, text, .. }) if text == "rate-limited: slow \"down\""
-        ));
-        assert!(matches!(
-            RelayMessage::parse(r#"["OK","ab",true]"#),
-            Some(RelayMessage::Ok { accepted: true, text, .. }) if text.is_empty()
-        ));
-        assert!(
-            matches!(RelayMessage::parse(r#"["EOSE","s"]"#), Some(RelayMessage::EndOfStored { subscription }) if subscription == "s")
-        );
-        assert!(
-            matches!(RelayMessage::parse(r#"["CLOSED","s"]"#), Some(RelayMessage::Closed { text, .. }) if text.is_empty())
-        );
-        assert!(
-            matches!(RelayMessage::parse(r#"["NOTICE","hello"]"#), Some(RelayMessage::Notice { text }) if text == "hello")
-        );
-        assert!(
-            matches!(RelayMessage::parse(r#"["AUTH","c"]"#), Some(RelayMessage::Auth { challenge }) if challenge == "c")
-        );
-        assert!(matches!(RelayMessage::parse(r#"["COUNT","s",{"count":1}]"#), Some(RelayMessage::Other)));
-        assert!(matches!(RelayMessage::parse(r#"["\u0045OSE","s",1,2,[]]"#), Some(RelayMessage::EndOfStored { .. })));
+        use RelayMessage as M;
+        type Meaning = fn(RelayMessage<'_>) -> bool;
+        let meanings: [(&str, Meaning); 9] = [
+            (
+                r#"["EVENT","s",{"id":"x"}]"#,
+                |m| matches!(m, M::Event { subscription: id, event } if id == "s" && event.get() == r#"{"id":"x"}"#),
+            ),
+            (
+                r#" [ "OK" , "ab" , false , "no \"x\"" ] "#,
+                |m| matches!(m, M::Ok { accepted: false, text, .. } if text == "no \"x\""),
+            ),
+            (r#"["OK","ab",true]"#, |m| matches!(m, M::Ok { accepted: true, text, .. } if text.is_empty())),
+            (r#"["EOSE","s"]"#, |m| matches!(m, M::EndOfStored { subscription } if subscription == "s")),
+            (r#"["\u0045OSE","s",1,2,[]]"#, |m| matches!(m, M::EndOfStored { .. })),
+            (r#"["CLOSED","s"]"#, |m| matches!(m, M::Closed { text, .. } if text.is_empty())),
+            (r#"["NOTICE","hello"]"#, |m| matches!(m, M::Notice { text } if text == "hello")),
+            (r#"["AUTH","c"]"#, |m| matches!(m, M::Auth { challenge } if challenge == "c")),
+            (r#"["COUNT","s",{"count":1}]"#, |m| matches!(m, M::Other)),
+        ];
+        for (text, means) in meanings {
+            assert!(RelayMessage::parse(text).is_some_and(means), "{text}");
+        }
     }
 
     #[test]
     fn invalid_messages_are_refused() {
         let deep = format!("[\"EVENT\",\"s\",{}1{}]", "[".repeat(5000), "]".repeat(5000));
-        for text in [
-            "",
-            "{}",
-            "[]",
-            "null",
-            "1",
-            "[1]",
-            "[null]",
-            "\"EVENT\"",
-            r#"["EVENT"]"#,
-            r#"["EVENT","s"]"#,
-            r#"["EVENT",1,{}]"#,
-            r#"["OK","a"]"#,
-            r#"["OK","a","true"]"#,
-            r#"["AUTH"]"#,
-            r#"["AUTH",{}]"#,
-            r#"["EOSE","s"] x"#,
-            r#"["EOSE","s""#,
-            "hello",
-        ] {
+        for text in ["", "{}", "[]", "null", "1", "[1]", "[null]", "\"EVENT\"", "hello", r#"["EVENT"]"#, r#"["AUTH"]"#]
+        {
             assert!(RelayMessage::parse(text).is_none(), "{text}");
         }
+        for inner in [r#""EVENT","s""#, r#""EVENT",1,{}"#, r#""OK","a""#, r#""OK","a","true""#, r#""AUTH",{}"#] {
+            assert!(RelayMessage::parse(&format!("[{inner}]")).is_none(), "{inner}");
+        }
+        assert!(RelayMessage::parse(r#"["EOSE","s"] x"#).is_none() && RelayMessage::parse(r#"["EOSE","s""#).is_none());
         // Deep nesting does not overflow the stack and is not accepted as an event.
         if let Some(RelayMessage::Event { event, .. }) = RelayMessage::parse(&deep) {
             assert!(EventHead::parse(event).is_none());

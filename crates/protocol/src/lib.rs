@@ -23,4 +23,9 @@ pub mod subkey;
 pub mod text;
 pub mod ticket_unit;
 
+#[cfg(test)]
+extern crate self as usher_protocol;
+#[cfg(test)]
+mod tests;
+
 pub use nostr::{Event, EventId, Keys, PublicKey, SecretKey};

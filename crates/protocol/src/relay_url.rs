@@ -26,18 +26,11 @@ mod tests {
             assert!(is_relay_url(good), "{good}");
         }
         let long = format!("wss://relay.example/{}", "x".repeat(500));
-        for bad in [
-            "",
-            "relay.example.com",
-            "https://relay.example.com",
-            "wss://",
-            "wss://user:word@relay.example",
-            "wss://relay.example/ x",
-            " wss://relay.example",
-            "wss://relay.example\n",
-            "javascript:alert(1)",
-            &long,
-        ] {
+        for bad in ["", "relay.example.com", "https://relay.example.com", "wss://", "javascript:alert(1)", &long] {
+            assert!(!is_relay_url(bad), "{bad}");
+        }
+        for bad in ["wss://user:word@relay.example", "wss://relay.example/ x", " wss://a.example", "wss://a.example\n"]
+        {
             assert!(!is_relay_url(bad), "{bad}");
         }
     }

@@ -7,7 +7,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::jwt::{VerifyError, issue, verify};
 use usher_protocol::message::Preimage;
 
-use crate::jwt::{NOW, even_issuer, issuer, target};
+use crate::tests::jwt::{NOW, even_issuer, issuer, target};
 
 fn cases(name: &str) -> Vec<Value> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../clients/test-vectors").join(name);

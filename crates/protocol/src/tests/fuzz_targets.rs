@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use usher_protocol::handshake_url::HandshakeUrl;
 use usher_protocol::{Keys, envelope, jwt};
 
-use crate::wire_samples::{all, kind, proof};
+use crate::tests::wire_samples::{all, kind, proof};
 
 #[path = "../../../../fuzz/src/lib.rs"]
 #[allow(missing_docs, unreachable_pub)]

@@ -1,4 +1,4 @@
-//! Tests of the wallet protocol; one program, for it links faster than ten.
+//! Tests of the wallet protocol as its users see it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 mod bounds;

@@ -6,7 +6,7 @@ use usher_protocol::envelope::{self, Contents, EnvelopeError};
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{Event, EventId, Keys, SecretKey};
 
-use crate::wire_samples::{about, sample};
+use crate::tests::wire_samples::{about, sample};
 
 fn keys(last: u8) -> Keys {
     let mut bytes = [0; 32];
@@ -24,7 +24,7 @@ fn opened(event: &Event) -> Result<String, EnvelopeError> {
 }
 
 /// A properly signed event with this content.
-fn event(content: String) -> Event {
+fn signed(content: String) -> Event {
     nostr::EventBuilder::new(nostr::Kind::from_u16(27010), content).sign_with_keys(&keys(1)).unwrap()
 }
 
@@ -32,12 +32,10 @@ fn event(content: String) -> Event {
 #[test]
 fn nip44_test_vector_decrypts() {
     let conversation = envelope::conversation_key(&keys(2), &keys(1).public_key()).unwrap();
-    assert_eq!(
-        hex::encode(conversation.as_bytes()),
-        "c41c775356fd92eadc63ff5a0dc1da211b268cbea22316767095b2871ea1412d"
-    );
+    let key = "c41c775356fd92eadc63ff5a0dc1da211b268cbea22316767095b2871ea1412d";
+    assert_eq!(hex::encode(conversation.as_bytes()), key);
     let payload = "AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABee0G5VSK0/9YypIObAtDKfYEAjD35uVkHyB0F4DwrcNaCXlCWZKaArsGrY6M9wnuTMxWfp1RTN9Xga8no+kF5Vsb";
-    assert_eq!(opened(&event(payload.to_owned())).unwrap(), "a");
+    assert_eq!(opened(&signed(payload.to_owned())).unwrap(), "a");
 }
 
 #[test]
@@ -88,11 +86,8 @@ fn tags_name_all_participants_and_the_referenced_event() {
     let tags: Vec<Vec<String>> = event.tags.iter().map(|tag| tag.as_slice().to_vec()).collect();
     let p = |key: &Keys| vec!["p".to_owned(), key.public_key().to_hex()];
     let of = |name: &str| vec![name.to_owned(), about().to_hex()];
-    assert_eq!(
-        tags,
-        [p(&keys(2)), p(&keys(3)), p(&keys(1)), of("e"), of("d")],
-        "kind 30000 is addressable by its `d` tag"
-    );
+    let expected = [p(&keys(2)), p(&keys(3)), p(&keys(1)), of("e"), of("d")];
+    assert_eq!(tags, expected, "kind 30000 is addressable by its `d` tag");
     assert_eq!(envelope::replies_to(&event), Some(about()));
     let message = WalletMessage::from_event(&event, &sample("30000-proof")).unwrap();
     assert_eq!(message.about(), Some(about()));
@@ -109,10 +104,8 @@ fn first_valid_reference_tag_is_used() {
     let (one, two) = ("01".repeat(32), "02".repeat(32));
     assert_eq!(tagged(&[]), None);
     assert_eq!(tagged(&[&["e"], &["e", ""], &["e", "xyz"], &["E", &two], &["p", &two]]), None);
-    assert_eq!(
-        tagged(&[&["e", "xyz"], &["e", &one, "wss://relay", "reply"], &["e", &two]]),
-        EventId::from_hex(&one).ok()
-    );
+    let several = tagged(&[&["e", "xyz"], &["e", &one, "wss://relay", "reply"], &["e", &two]]);
+    assert_eq!(several, EventId::from_hex(&one).ok());
 }
 
 #[test]
@@ -139,30 +132,19 @@ fn forged_events_are_detected() {
 #[test]
 fn invalid_payloads_are_refused() {
     let good = BASE64.decode(sealed("hello").content).unwrap();
-    let with_version = |version: u8| {
-        let mut payload = good.clone();
-        payload[0] = version;
-        BASE64.encode(payload)
-    };
-    for content in [
-        String::new(),
-        "#".to_owned(),
-        "hello".to_owned(),
-        "AgAA".to_owned(),
-        with_version(0),
-        with_version(1),
-        with_version(3),
-        format!("{}=", BASE64.encode(&good)),
-        BASE64.encode(&good[..good.len() - 1]),
-        // NIP-04's form.
-        format!("{}?iv={}", BASE64.encode([1; 32]), BASE64.encode([2; 16])),
-    ] {
-        assert!(matches!(opened(&event(content.clone())), Err(EnvelopeError::Undecryptable)), "{content}");
+    let of_version = |version: u8| BASE64.encode([&[version], &good[1..]].concat());
+    let mut contents = ["", "#", "hello", "AgAA"].map(str::to_owned).to_vec();
+    contents.extend([0, 1, 3].map(of_version));
+    contents.extend([format!("{}=", BASE64.encode(&good)), BASE64.encode(&good[..good.len() - 1])]);
+    // NIP-04's form.
+    contents.push(format!("{}?iv={}", BASE64.encode([1; 32]), BASE64.encode([2; 16])));
+    for content in contents {
+        assert!(matches!(opened(&signed(content.clone())), Err(EnvelopeError::Undecryptable)), "{content}");
     }
     for byte in 0..good.len() {
         let mut payload = good.clone();
         payload[byte] ^= 1;
-        assert!(matches!(opened(&event(BASE64.encode(payload))), Err(EnvelopeError::Undecryptable)), "byte {byte}");
+        assert!(matches!(opened(&signed(BASE64.encode(payload))), Err(EnvelopeError::Undecryptable)), "byte {byte}");
     }
 }
 
@@ -177,17 +159,16 @@ fn sizes_are_bounded() {
         let refused = envelope::seal(&keys(1), &conversation, &[], None, 27010, &bad, 1);
         assert!(matches!(refused, Err(EnvelopeError::Unencryptable)));
     }
-    let long = super::envelope::event("A".repeat(envelope::MAX_CONTENT_BYTES + 4));
-    assert!(matches!(opened(&long), Err(EnvelopeError::TooLong)));
-    let mega = super::envelope::event("A".repeat(1 << 20));
-    assert!(matches!(opened(&mega), Err(EnvelopeError::TooLong)));
+    for bytes in [envelope::MAX_CONTENT_BYTES + 4, 1 << 20] {
+        assert!(matches!(opened(&signed("A".repeat(bytes))), Err(EnvelopeError::TooLong)));
+    }
 }
 
 #[test]
 fn non_utf8_plaintext_is_refused() {
     let conversation = envelope::conversation_key(&keys(1), &keys(2).public_key()).unwrap();
     let payload = nostr::nips::nip44::v2::encrypt_to_bytes(&conversation, &[0xff, 0xfe]).unwrap();
-    assert!(matches!(opened(&event(BASE64.encode(payload))), Err(EnvelopeError::NotText)));
+    assert!(matches!(opened(&signed(BASE64.encode(payload))), Err(EnvelopeError::NotText)));
 }
 
 #[test]

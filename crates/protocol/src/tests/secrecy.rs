@@ -3,7 +3,7 @@
 use usher_protocol::handshake_url::HandshakeUrl;
 use usher_protocol::message::*;
 
-use crate::wire_samples::{about, all, kind, proof};
+use crate::tests::wire_samples::{about, all, kind, proof};
 
 const SECRETS: [&str; 6] =
     ["Zk3vQ9", "q3yTzB7kNwX0aPfRj5LmVh2sGd8uCeK1", "eyJhbGci", "00112233445566778899", "cashuBo2", "let-me-in"];

@@ -1,10 +1,9 @@
 //! JSON Web Tokens. Most of what is refused is a row of the clients' vectors: see `client_vectors`.
 
-use proptest::prelude::*;
 use usher_protocol::jwt::{self, CLOCK_SKEW_SECS, IssueError, JwtIssuer, VerifyError};
 use usher_protocol::{Keys, PublicKey, SecretKey};
 
-use crate::wire_samples::{MAIN_KEY, OTHER_KEY};
+use crate::tests::wire_samples::{MAIN_KEY, OTHER_KEY};
 
 pub(crate) const NOW: u64 = 1_732_137_600;
 
@@ -74,19 +73,6 @@ fn independently_signed_tokens_verify() {
         let verified = jwt::verify(&token, &issuer, NOW + 1).unwrap();
         assert_eq!((verified.target_key, verified.expires_at), (target(), NOW + 3600));
         assert_eq!(jwt::verify(&token, &issuer, NOW + 3600), Err(VerifyError::Expired));
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn modified_token_is_refused(at in any::<prop::sample::Index>(), to in "[A-Za-z0-9_.-]") {
-        let token = jwt::issue(&issuer(), target(), NOW, 3600).unwrap();
-        let at = at.index(token.len());
-        let changed = format!("{}{to}{}", &token[..at], &token[at + 1..]);
-        prop_assume!(changed != token);
-        prop_assert!(jwt::verify(&changed, &issuer().public_key(), NOW).is_err());
     }
 }
 
