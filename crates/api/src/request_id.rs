@@ -54,7 +54,7 @@ impl fmt::Display for RequestId {
 
 #[cfg(test)]
 mod tests {
-    use usher_engine::testing::Always;
+    use usher_testing::ports::Always;
 
     use super::*;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use usher_engine::ports::{PayeeError, Payees as _};
-use usher_test_tools::TcpServer;
+use usher_testing::TcpServer;
 
 use super::*;
 

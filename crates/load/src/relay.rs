@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, Command};
-use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_testing::relay::{Quirks, QuirkyRelay};
 
 /// Relays in a child process; they end with this value.
 pub(crate) struct Relay {

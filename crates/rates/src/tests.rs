@@ -8,9 +8,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{CurrencyCode, ExchangeRates as _};
-use usher_engine::testing::{ManualClock, in_time};
 use usher_http_client::tls_config;
-use usher_test_tools::{PriceResponse, PriceServer};
+use usher_testing::ports::{ManualClock, in_time};
+use usher_testing::{PriceResponse, PriceServer};
 
 use crate::{MedianRates, RateOptions, RateSource};
 

@@ -139,7 +139,7 @@ fn read(text: &str) -> Option<Changes> {
 
 #[cfg(test)]
 mod tests {
-    use usher_engine::testing::MemoryStore;
+    use usher_testing::ports::MemoryStore;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! The network around Usher in miniature: a user's [`wallet`], a [`relay`] in this process, and [`lightning`] between them.
 //!
 //! `usher dev`, `usher wallet` and every end-to-end test use it; nothing in production depends on it. Everything here
-//! behaves as it should: what misbehaves is in `usher-faults`, which the `usher` binary does not link. Everything
+//! behaves as it should: what misbehaves is in `usher-testing`, which the `usher` binary does not link. Everything
 //! listens on loopback only.
 
 pub mod amounts;

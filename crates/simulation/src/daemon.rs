@@ -9,12 +9,12 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Randomness};
-use usher_engine::testing::{FakeExchangeRates, InterceptedStore, Interceptor};
 use usher_engine::{Engine, EngineParts, LightningBackend, UnixMillis};
 use usher_instance::{GatedLightning, GatedMessenger, GatedWebhook, LeaseGate};
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool};
 use usher_store::conformance::FullStore;
+use usher_testing::ports::{FakeExchangeRates, InterceptedStore, Interceptor};
 
 use crate::ports::clock::WallClock;
 use crate::ports::messenger::Observed;
@@ -136,7 +136,7 @@ impl Service {
             remote_signer: None,
             rates: Some(rates),
         };
-        let mut options = usher_engine::testing::options(identity.main_key);
+        let mut options = usher_testing::ports::options(identity.main_key);
         options.payments.spending.approval_above = has_approvals.then_some(APPROVAL_ABOVE);
         let engine = Engine::start(options, parts, &operations.tasks, operations.stop.clone())
             .await

@@ -9,10 +9,10 @@ use tokio::runtime::{Builder, Handle};
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::Randomness;
-use usher_engine::testing::MemoryStore;
 use usher_instance::LeaseGate;
 use usher_store::conformance::FullStore;
 use usher_store::{SqliteOptions, SqliteStore};
+use usher_testing::ports::MemoryStore;
 
 use crate::app_calls;
 use crate::daemon::{Host, Service};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use usher_engine::ports::{AgeCheckResult, AgeVerifier as _, AgeVerifierError};
-use usher_test_tools::OidcProvider;
+use usher_testing::OidcProvider;
 
 use super::{RETURN_URL, SECRET, check};
 use crate::OidcVerifier;

@@ -10,7 +10,7 @@ use axum::response::Response;
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
 use usher_engine::FieldError;
-use usher_engine::testing::Always;
+use usher_testing::ports::Always;
 
 use super::{ErrorCode, Problem, RETRY_SECONDS};
 use crate::request_id::RequestId;

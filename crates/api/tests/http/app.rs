@@ -21,14 +21,14 @@ use usher_engine::access::KeyRing;
 use usher_engine::ports::{
     DeliveryStore, Inbound, OpenIdControl, OsRandomness, OutgoingMessage, SystemClock, Via, WebhookSender,
 };
-use usher_engine::testing::{
-    self, FakeDirectory, FakeRelayRegistry, FakeTicketWallet, FaultyStore, ManualClock, Methods, RecordingMessenger,
-};
 use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PageRules, UnixMillis};
 use usher_protocol::jwt::JwtIssuer;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
 use usher_protocol::{EventId, Keys, PublicKey};
 use usher_store::{SqliteOptions, SqliteStore};
+use usher_testing::ports::{
+    self, FakeDirectory, FakeRelayRegistry, FakeTicketWallet, FaultyStore, ManualClock, Methods, RecordingMessenger,
+};
 
 pub const TOKEN: &str = "t0ken-of-the-tests";
 
@@ -132,7 +132,7 @@ pub struct TestApp {
     pub server: JoinHandle<()>,
     pub tokens: ApiTokens,
     pub keys: Arc<KeyRing>,
-    /// The ticket wallet. It holds 42 at [`testing::MINT`], and nothing else.
+    /// The ticket wallet. It holds 42 at [`ports::MINT`], and nothing else.
     pub tickets: Arc<FakeTicketWallet>,
     pub directory: Arc<FakeDirectory>,
     sent: tokio::sync::Mutex<Sent>,
@@ -240,7 +240,7 @@ impl TestApp {
                     return_urls: vec!["https://app.example/login".parse().unwrap()],
                     ..PageRules::default()
                 },
-                ..testing::options(key(SERVICE))
+                ..ports::options(key(SERVICE))
             },
             webhook: None,
             folder: None,

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use usher_engine::audit::verify;
 use usher_engine::ports::{AuditKey, Clock as _, SystemClock};
-use usher_engine::testing::{MINT, UNIT, token};
+use usher_testing::ports::{MINT, UNIT, token};
 
 use crate::app::{Builder, TOKEN, TestApp, key};
 use crate::keys::Holder;

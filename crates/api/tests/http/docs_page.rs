@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use usher_api::DocsAccess;
-use usher_test_tools::Browser;
+use usher_testing::Browser;
 
 use crate::app::{TOKEN, TestApp};
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use reqwest::Response;
 use serde_json::{Value, json};
-use usher_engine::testing::{MINT, UNIT};
+use usher_testing::ports::{MINT, UNIT};
 
 use crate::app::{REQUESTS, TestApp, key, pointers, read, until};
 use crate::raw_client::{Raw, head};

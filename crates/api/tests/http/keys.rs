@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use usher_api::TrustedProxies;
-use usher_engine::testing::MINT;
+use usher_testing::ports::MINT;
 
 use crate::app::{TestApp, key, pointers, stream_of, token_of, until, within};
 use crate::sockets::client::Client;

@@ -11,8 +11,8 @@ use usher_engine::ports::{
     Channel, ChannelCounts, ChannelOpening, Closures, LightningNode, NodeError, NodeState, NodeWarning, OnChainAmount,
     OnChainOrder, OnChainPrice, OnChainState, OnChainStatus, OnChainWish, OpeningState, ReceivingCost, WantedChannel,
 };
-use usher_engine::testing::FakeLightning;
 use usher_protocol::bolt11::Network;
+use usher_testing::ports::FakeLightning;
 
 use crate::app::{TestApp, read, stream_of};
 

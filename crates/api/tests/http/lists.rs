@@ -1,7 +1,7 @@
 //! Lists are read page by page.
 
 use serde_json::{Value, json};
-use usher_engine::testing::{FakeApp, MINT, Reply, UNIT, token};
+use usher_testing::ports::{FakeApp, MINT, Reply, UNIT, token};
 
 use crate::app::{Builder, TestApp, key, pointers, until};
 use crate::{lightning_node, openid};

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing_subscriber::fmt::MakeWriter;
 use usher_engine::ports::{TicketError, TokenFault};
-use usher_engine::testing::{MINT, UNIT, token};
+use usher_testing::ports::{MINT, UNIT, token};
 
 use crate::app::{REQUESTS, TOKEN, TestApp, key};
 

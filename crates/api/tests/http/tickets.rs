@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use usher_engine::ports::{TicketError, Token, TokenFault};
-use usher_engine::testing::{MINT, UNIT, token};
+use usher_testing::ports::{MINT, UNIT, token};
 
 use crate::app::{TestApp, key, pointers, read, stream_of, until, within};
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use usher_engine::ports::MintAuthToken;
-use usher_engine::testing::MINT;
+use usher_testing::ports::MINT;
 
 use crate::app::{TestApp, key};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use usher_engine::UnixMillis;
 use usher_engine::ports::{DeliveryAttempt, DeliveryStatus};
-use usher_engine::testing::{FakeApp, Reply};
+use usher_testing::ports::{FakeApp, Reply};
 
 use crate::app::{TestApp, key, until};
 

@@ -8,9 +8,9 @@ use ldk_node::bitcoin::hashes::{Hash as _, sha256};
 use ldk_node::lightning_types::payment::{PaymentHash as LibraryHash, PaymentPreimage};
 use parking_lot::Mutex;
 use usher_engine::ports::{Lightning, LightningNotification};
-use usher_engine::testing::lightning_conformance::{LightningHarness, run};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
+use usher_testing::ports::lightning_conformance::{LightningHarness, run};
 
 use crate::fixture::{Fixture, bolt11, invoice};
 

@@ -7,7 +7,7 @@ use usher_engine::ports::{
     Clock as _, Lightning as _, LightningStatus, OutgoingPaymentStatus, SignedPayment, SystemClock,
 };
 use usher_protocol::bolt11::Invoice;
-use usher_test_tools::soak;
+use usher_testing::soak;
 
 use crate::child_process;
 use crate::fixture::{Fixture, LONG, bolt11, follow, invoice, until};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ldk_node::bitcoin::{Address, Amount};
 use usher_embedded_lightning::EmbeddedLightning;
 use usher_engine::ports::{IdempotencyKey, LightningNode as _, NodeError, NodeState, OpeningState, WantedChannel};
-use usher_test_tools::soak;
+use usher_testing::soak;
 
 use crate::child_process;
 use crate::fixture::{Fixture, LONG, Setup, until_state};

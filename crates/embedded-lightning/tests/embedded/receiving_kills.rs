@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use usher_engine::ports::{Lightning as _, LightningNotification};
 use usher_protocol::bolt11::Invoice;
-use usher_test_tools::soak;
+use usher_testing::soak;
 
 use crate::child_process;
 use crate::fixture::{Fixture, LONG, assert_same_as_payer, bolt11, until, wanted};

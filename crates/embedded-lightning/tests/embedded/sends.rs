@@ -15,7 +15,7 @@ use usher_engine::StreamId;
 use usher_engine::ports::{
     LightningNode as _, NodeError, NodeState, OnChainAmount, OnChainOrder, OnChainState, OnChainStatus, OnChainWish,
 };
-use usher_test_tools::soak;
+use usher_testing::soak;
 
 use crate::child_process;
 use crate::fixture::{Fixture, LONG, MNEMONIC, Setup, until, until_state};

@@ -1,6 +1,6 @@
 //! Cleanup: a failure to remove one kind of data does not affect the others.
 
-use usher_engine::testing::{Methods, commit};
+use usher_testing::ports::{Methods, commit};
 
 use crate::common::*;
 

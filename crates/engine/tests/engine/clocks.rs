@@ -1,6 +1,6 @@
 //! A wall clock that is set, or wrong: nothing happens early or late, and nobody is charged too early.
 
-use usher_engine::testing::Reply;
+use usher_testing::ports::Reply;
 
 use crate::common::*;
 

@@ -1,6 +1,6 @@
 //! The gap between a commit and the index: the store has a new operation that is not in the index yet.
 
-use usher_engine::testing::CREATIONS;
+use usher_testing::ports::CREATIONS;
 
 use crate::common::*;
 

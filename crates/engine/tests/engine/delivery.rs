@@ -1,6 +1,6 @@
 //! Deliveries to the webhook, and idempotent requests, on a real store.
 
-use usher_engine::testing::{Post, Reply};
+use usher_testing::ports::{Post, Reply};
 
 use crate::common::*;
 

@@ -1,6 +1,6 @@
 //! Payment links: each payer gets an invoice of their own, and each payment is an event once, whatever happens in between.
 
-use usher_engine::testing::preimage;
+use usher_testing::ports::preimage;
 
 use crate::common::*;
 
@@ -120,7 +120,7 @@ async fn a_wallet_gets_an_invoice_with_the_hash_of_what_it_was_told() {
         .await
         .unwrap();
     assert_eq!(made.invoice.amount(), Some(2_000));
-    let hash = usher_engine::testing::hashed_invoice("[[\"text/plain\",\"Coffee\"]]", preimage(0), 1, 1, 1);
+    let hash = usher_testing::ports::hashed_invoice("[[\"text/plain\",\"Coffee\"]]", preimage(0), 1, 1, 1);
     assert_eq!(made.invoice.description_hash(), hash.description_hash());
     wallet.settle(0);
     let paid = usher.passing(Duration::from_secs(1), usher.events(link.stream_id, 1)).await;

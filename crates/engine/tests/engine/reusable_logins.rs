@@ -1,6 +1,6 @@
 //! Reusable logins: many users at one URL, each with an outcome of their own on its stream, also across crashes.
 
-use usher_engine::testing::{COMMITS, CREATIONS};
+use usher_testing::ports::{COMMITS, CREATIONS};
 
 use crate::common::*;
 

@@ -1,6 +1,6 @@
 //! Tickets that are sent to users, and reclaimed.
 
-use usher_engine::testing::{MINT, token};
+use usher_testing::ports::{MINT, token};
 
 use crate::common::*;
 use crate::tickets::{SECOND, Service, keyed, ours};

@@ -1,4 +1,4 @@
-use usher_engine::testing::COMMITS;
+use usher_testing::ports::COMMITS;
 
 use crate::common::*;
 

@@ -1,7 +1,7 @@
 //! Tickets in the engine: a real store, a ticket wallet that does what a test says, and a clock turned by hand.
 
-use usher_engine::testing::{MINT, token};
 use usher_protocol::message::{self, Addressed, CashuResponse, CashuStatus};
+use usher_testing::ports::{MINT, token};
 
 use crate::common::*;
 

@@ -1,6 +1,6 @@
 //! Erasing a user: what is finished and about them goes, and nothing else does.
 
-use usher_engine::testing::Methods;
+use usher_testing::ports::Methods;
 
 use crate::common::*;
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use usher_engine::ports::{Lightning, LightningNotification};
-use usher_engine::testing::lightning_conformance::{LightningHarness, run};
 use usher_protocol::bolt11::Invoice;
+use usher_testing::ports::lightning_conformance::{LightningHarness, run};
 
 use crate::fixture::{BackendHandle, Fixture};
 

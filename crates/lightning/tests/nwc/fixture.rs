@@ -10,12 +10,12 @@ use usher_engine::ports::{
     Clock, CompletedPayment, Lightning, LightningError, LightningNotification, LightningNotifications, LightningStatus,
     LookupCoverage, OutgoingPaymentStatus, Settlement, SystemClock, WantedInvoice,
 };
-use usher_faults::lightning::{Behaviour, FaultyNwcService};
-use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_lightning::nwc::{NwcBackend, NwcOptions};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{PaymentHash, Preimage};
 use usher_sandbox::lightning::{Account, InvoiceTerms, LightningNetwork, Method, NwcKeys};
+use usher_testing::lightning::{Behaviour, FaultyNwcService};
+use usher_testing::relay::{Quirks, QuirkyRelay};
 
 /// Longer than anything takes on any machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);

@@ -2,9 +2,9 @@
 //! the request is checked by the engine (`usher_engine::operations`), which must receive it unchanged.
 
 use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningError};
-use usher_faults::lightning::{CallBehaviour, InvoiceLie, PayLie};
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_sandbox::lightning::{ErrorCode, Method};
+use usher_testing::lightning::{CallBehaviour, InvoiceLie, PayLie};
 
 use crate::fixture::{Fixture, is_unknown, wanted, within};
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use nostr::{Event, Timestamp};
 use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotification, OutgoingPaymentStatus, Settlement};
-use usher_faults::lightning::Behaviour;
 use usher_protocol::bolt11::Network;
 use usher_sandbox::clock::UnixClock;
 use usher_sandbox::lightning::{Encryptions, LightningNetwork, Method};
+use usher_testing::lightning::Behaviour;
 
 use crate::fixture::{Fixture, LONG, UNKNOWN, hash, wanted, within};
 

@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
 use usher_engine::ports::{Clock as _, InvoiceStatus, Lightning as _, LightningError, SystemClock};
-use usher_engine::testing::ManualClock;
-use usher_faults::lightning::{CallBehaviour, LookupLie};
 use usher_protocol::bolt11::Invoice;
 use usher_sandbox::lightning::Method;
+use usher_testing::lightning::{CallBehaviour, LookupLie};
+use usher_testing::ports::ManualClock;
 
 use crate::fixture::{
     BackendHandle, Fixture, LONG, QUIET, SOON, UNKNOWN, foreign_invoice, hash, is_unknown, wanted, within,

@@ -6,12 +6,12 @@ use std::time::Duration;
 use nostr::Timestamp;
 use serde_json::json;
 use usher_engine::ports::{Lightning as _, LightningError, LookupCoverage, OutgoingPaymentStatus, SignedPayment};
-use usher_engine::testing::MemoryStore;
-use usher_faults::lightning::{CallBehaviour, FaultyNwcService, LookupLie, Memory};
-use usher_faults::proxy::BreakableProxy;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::{ErrorCode, LightningNetwork, Method, NwcKeys};
+use usher_testing::lightning::{CallBehaviour, FaultyNwcService, LookupLie, Memory};
+use usher_testing::ports::MemoryStore;
+use usher_testing::proxy::BreakableProxy;
 
 use crate::fixture::{
     BackendHandle, Fixture, LONG, QUIET, SOON, UNKNOWN, eventually, foreign_invoice, is_unknown, wanted, within,

@@ -9,12 +9,12 @@ use nostr::{Keys, ToBech32 as _};
 use parking_lot::Mutex;
 use serde_json::json;
 use usher_engine::ports::Lightning as _;
-use usher_faults::lightning::CallBehaviour;
 use usher_lightning::nwc::{
     Announcement, ConnectionUri, InvalidConnectionUri, InvalidResponse, Notification, NwcOptions, Response,
 };
 use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::Method;
+use usher_testing::lightning::CallBehaviour;
 
 use crate::fixture::{BackendHandle, Fixture};
 use crate::scripted_wallet::ScriptedWallet;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use usher_engine::ports::LightningNotification;
-use usher_faults::proxy::BreakableProxy;
-use usher_faults::relay::{LieOk, Quirks};
 use usher_sandbox::lightning::{LightningNetwork, Method};
+use usher_testing::proxy::BreakableProxy;
+use usher_testing::relay::{LieOk, Quirks};
 
 use crate::fixture::{BackendHandle, Fixture, LONG, relay};
 

@@ -2,8 +2,8 @@
 
 use usher_engine::ClientNetwork;
 use usher_engine::ports::{OpenIdQuota, OpenIdStore as _};
-use usher_engine::testing::in_time;
 use usher_openid_provider::LoginOutcome;
+use usher_testing::ports::in_time;
 
 use crate::fixture::{Browser, CALLBACK, Fixture, authorize_with, listed};
 

@@ -21,7 +21,6 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 use url::Url;
 use usher_engine::ports::{OpenIdConsent, OpenIdStore as _};
-use usher_engine::testing::{FakeDirectory, ManualClock, SeededRandomness};
 use usher_engine::{ClientNetwork, UnixMillis};
 use usher_openid_provider::{
     AddressPseudonymKey, Algorithm, BeginLogin, Client, ClientSecret, LoginError, LoginOutcome, LoginStarted, Logins,
@@ -30,6 +29,7 @@ use usher_openid_provider::{
 use usher_page_layout::{Site, SiteOptions};
 use usher_protocol::{Keys, PublicKey, SecretKey};
 use usher_store::{SqliteOptions, SqliteStore};
+use usher_testing::ports::{FakeDirectory, ManualClock, SeededRandomness};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 pub(crate) const ISSUER: &str = "https://login.example/usher";

@@ -7,9 +7,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
 use serde_json::Value;
 use usher_engine::ports::OpenIdControl as _;
-use usher_engine::testing::in_time;
 use usher_openid_provider::SigningKeys;
 use usher_store::SqliteStore;
+use usher_testing::ports::in_time;
 
 use crate::fixture::{Fixture, ISSUER, VERIFIER, authorize_with};
 

@@ -132,8 +132,8 @@ fn hash(secret: &str) -> SecretHash {
 #[cfg(test)]
 mod tests {
     use usher_engine::UnixMillis;
-    use usher_engine::testing::{ManualClock, SeededRandomness};
     use usher_protocol::{Keys, SecretKey};
+    use usher_testing::ports::{ManualClock, SeededRandomness};
 
     use super::*;
 

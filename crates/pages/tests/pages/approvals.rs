@@ -6,12 +6,12 @@ use axum::body::Body;
 use http::{HeaderMap, Request};
 use serde_json::{Value, json};
 use usher_engine::access::{NewKeyRequest, Scope};
-use usher_engine::testing::{hashed_invoice, invoice, preimage};
 use usher_engine::{
     BrowserLogin, ClientNetwork, PageRequestSource, PayInvoiceRequest, RequestContext, StreamId, WaitingPayment,
 };
 use usher_protocol::Keys;
 use usher_protocol::bolt11::Invoice;
+use usher_testing::ports::{hashed_invoice, invoice, preimage};
 
 use crate::fixture::{NOW, Pages, URL, from, keys, network};
 use crate::login::{get, post, proof, prove, sign};

@@ -16,7 +16,6 @@ use tower::ServiceExt as _;
 use usher_engine::access::KeyRing;
 use usher_engine::operations::LoginMethod;
 use usher_engine::ports::AgeVerifier;
-use usher_engine::testing::{self, FakeLightning, ManualClock, RecordingMessenger, SeededRandomness};
 use usher_engine::{
     ClientNetwork, Engine, EngineOptions, EngineParts, LightningBackend, LoginRequest, LoginStarted, PageRules,
     PaymentRules, RelyingParty, SpendingRules, StreamId, UnixMillis, VerificationSessionRequest,
@@ -27,6 +26,7 @@ use usher_pages::{ApprovalsOptions, PagesOptions};
 use usher_protocol::{Keys, PublicKey, SecretKey};
 use usher_remote_signer::{NostrRemoteSigner, RemoteSignerOptions};
 use usher_store::{SqliteOptions, SqliteStore};
+use usher_testing::ports::{self, FakeLightning, ManualClock, RecordingMessenger, SeededRandomness};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 pub(crate) const URL: &str = "https://shop.example/usher";
@@ -86,7 +86,7 @@ impl Pages {
             tasks.clone(),
             stop.clone(),
         );
-        let defaults = testing::options(keys(1).public_key());
+        let defaults = ports::options(keys(1).public_key());
         let spending = SpendingRules { max_fee_percent: 1, approval_above: Some(0), ..SpendingRules::default() };
         let options = EngineOptions {
             max_open_streams: 100,

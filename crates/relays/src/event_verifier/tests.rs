@@ -1,8 +1,8 @@
 use nostr::JsonUtil as _;
 use usher_engine::UnixMillis;
-use usher_engine::testing::ManualClock;
 use usher_protocol::Keys;
 use usher_protocol::message::KeyHandshake;
+use usher_testing::ports::ManualClock;
 
 use super::*;
 

@@ -112,7 +112,7 @@ impl ConfiguredProfile {
 #[cfg(test)]
 mod tests {
     use nostr::{EventBuilder, Keys, Kind};
-    use usher_engine::testing::MemoryStore;
+    use usher_testing::ports::MemoryStore;
 
     use super::*;
 

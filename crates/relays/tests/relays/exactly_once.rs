@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use usher_engine::ports::Messenger as _;
-use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::{Keys, kind};
 use usher_relays::Refusal;
 use usher_sandbox::relay::EmbeddedRelay;
+use usher_testing::relay::{Quirks, QuirkyRelay};
 
 use crate::fixture::{DEADLINE, Plan, Service, Wallet, eventually, now, proxied, quirky, relay};
 use crate::wallet::{approval, handshake, store};

@@ -8,7 +8,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::io::AsyncWriteExt as _;
 use tokio_tungstenite::tungstenite::Message;
 use usher_protocol::Keys;
-use usher_test_tools::TcpServer;
+use usher_testing::TcpServer;
 
 use crate::fixture::{Service, now};
 

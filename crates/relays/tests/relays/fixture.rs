@@ -15,9 +15,6 @@ use usher_engine::UnixMillis;
 use usher_engine::ports::{
     Clock, Directory as _, Inbound, LookUpError, Messenger as _, OutgoingMessage, Profile, SettingStore, SystemClock,
 };
-use usher_engine::testing::{FaultyStore, ManualClock, MemoryStore};
-use usher_faults::proxy::BreakableProxy;
-use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_nostr_connection::{OnRefusal, SessionTiming, Timing as ConnectionTiming};
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{EventId, Keys, PublicKey, kind};
@@ -25,6 +22,9 @@ use usher_relays::{
     DirectoryOptions, Identity, ProfileDirectory, RelayAddress, RelayManager, RelayOptions, RelayPool, RelayStatus,
     ServiceRelays, Timing,
 };
+use usher_testing::ports::{FaultyStore, ManualClock, MemoryStore};
+use usher_testing::proxy::BreakableProxy;
+use usher_testing::relay::{Quirks, QuirkyRelay};
 
 pub(crate) use crate::wallet::Wallet;
 

@@ -6,10 +6,10 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use nostr::JsonUtil as _;
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::Message;
-use usher_faults::relay::QuirkyRelay;
 use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_test_tools::TcpServer;
+use usher_testing::TcpServer;
+use usher_testing::relay::QuirkyRelay;
 
 use crate::fixture::{Plan, Service, relay};
 use crate::wallet::{named, relay_list, store};

@@ -1,8 +1,8 @@
 //! Starting, stopping, adding and removing relays.
 
 use usher_engine::ports::Messenger as _;
-use usher_faults::relay::Quirks;
 use usher_protocol::Keys;
+use usher_testing::relay::Quirks;
 
 use crate::fixture::{DEADLINE, Plan, Service, Wallet, address, eventually, quirky, relay};
 use crate::wallet::approval;

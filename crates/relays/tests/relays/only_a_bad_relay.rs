@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use nostr::Kind;
-use usher_faults::relay::{LieOk, Quirks};
 use usher_protocol::Keys;
+use usher_testing::relay::{LieOk, Quirks};
 
 use crate::fixture::{DEADLINE, Plan, Service, Wallet, quirky};
 use crate::wallet::approval;

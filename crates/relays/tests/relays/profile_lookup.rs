@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use usher_engine::ports::LookUpError;
-use usher_faults::relay::Quirks;
 use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;
+use usher_testing::relay::Quirks;
 
 use crate::fixture::{DEADLINE, Plan, Service, quirky, relay};
 use crate::wallet::{named, relay_list, store};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rustls::ClientConfig;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use usher_test_tools::{TcpServer, self_signed, trusting};
+use usher_testing::{TcpServer, self_signed, trusting};
 
 /// The response, piece by piece, with a pause after each.
 pub(crate) type Said = Vec<(Vec<u8>, Duration)>;

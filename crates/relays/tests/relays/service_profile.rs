@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use usher_engine::ports::{Directory as _, ProfileChange, PublishError, RelayRegistry as _};
-use usher_faults::relay::{Quirks, QuirkyRelay, RelayMetrics};
 use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;
+use usher_testing::relay::{Quirks, QuirkyRelay, RelayMetrics};
 
 use crate::fixture::{DEADLINE, Plan, Service, eventually, relay};
 use crate::wallet::{event, relay_list, store, stored};

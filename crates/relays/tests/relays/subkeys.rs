@@ -1,11 +1,11 @@
 //! A service that runs on a subkey.
 
 use nostr::JsonUtil as _;
-use usher_faults::relay::QuirkyRelay;
 use usher_protocol::message::WalletMessage;
 use usher_protocol::subkey::{Metadata, Permission, SubkeyProof, VERSION, derive_secret};
 use usher_protocol::{Keys, kind};
 use usher_relays::Identity;
+use usher_testing::relay::QuirkyRelay;
 
 use crate::fixture::{Plan, Wallet, eventually, now, relay};
 use crate::wallet::handshake;

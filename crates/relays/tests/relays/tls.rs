@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use usher_protocol::Keys;
-use usher_test_tools::{TcpServer, self_signed, trusting};
+use usher_testing::{TcpServer, self_signed, trusting};
 
 use crate::fixture::{Service, Wallet, eventually, relay};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use usher_engine::ports::Messenger as _;
-use usher_faults::relay::{Flood, Junk, JunkEvents};
 use usher_protocol::{Keys, PublicKey};
 use usher_relays::Origin;
+use usher_testing::relay::{Flood, Junk, JunkEvents};
 
 use crate::fixture::{DEADLINE, Plan, Service, Wallet, address, eventually, now, relay};
 use crate::wallet::approval;

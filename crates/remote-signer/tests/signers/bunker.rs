@@ -2,7 +2,7 @@
 
 use usher_engine::ports::{InvalidSignerAddress, RemoteSigner as _, RemoteSignerError, SignerProgress};
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_test_tools::NdkSigner;
+use usher_testing::NdkSigner;
 
 use crate::fixture::App;
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use usher_engine::ports::SignerProgress;
-use usher_faults::proxy::BreakableProxy;
-use usher_faults::relay::{LieOk, Quirks, QuirkyRelay};
-use usher_test_tools::NdkSigner;
+use usher_testing::NdkSigner;
+use usher_testing::proxy::BreakableProxy;
+use usher_testing::relay::{LieOk, Quirks, QuirkyRelay};
 
 use crate::fixture::App;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use nostr::Keys;
 use serde_json::json;
 use usher_engine::ports::{RemoteSignerError, SignerProgress};
-use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_testing::relay::{Quirks, QuirkyRelay};
 
 use crate::fixture::App;
 use crate::scripted_signer::{ScriptedSigner, read_address};

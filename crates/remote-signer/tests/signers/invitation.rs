@@ -1,9 +1,9 @@
 //! The user opens our address (`nostrconnect://`) in their signer.
 
 use usher_engine::ports::{RemoteSigner as _, RemoteSignerError, SignerSession};
-use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_test_tools::NdkSigner;
+use usher_testing::NdkSigner;
+use usher_testing::relay::{Quirks, QuirkyRelay};
 
 use crate::fixture::App;
 

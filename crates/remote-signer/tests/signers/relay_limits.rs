@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 use tokio::time::sleep;
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_test_tools::{NdkSigner, TcpServer};
+use usher_testing::{NdkSigner, TcpServer};
 
 use crate::fixture::App;
 

@@ -6,8 +6,8 @@ use nostr::nips::nip44;
 use nostr::{Event, EventBuilder, JsonUtil as _, Keys, Kind, Tag, UnsignedEvent};
 use serde_json::{Value, json};
 use url::Url;
-use usher_faults::relay::QuirkyRelay;
 use usher_protocol::PublicKey;
+use usher_testing::relay::QuirkyRelay;
 
 use crate::fixture::within;
 

@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 use tokio::time::{advance, sleep};
 use usher_engine::ports::Randomness;
-use usher_engine::testing::MemoryStore;
+use usher_testing::ports::MemoryStore;
 
 use self::instance::{End, Instance};
 use self::takeover_rules::TakeoverRules;

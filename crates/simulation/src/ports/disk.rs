@@ -9,8 +9,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, sleep_until};
 use usher_engine::ports::{AllCommitted, Commit, DeliveryAttempt, StoreError};
-use usher_engine::testing::{InterceptedStore, Interceptor, Run, StoreCall};
 use usher_store::conformance::FullStore;
+use usher_testing::ports::{InterceptedStore, Interceptor, Run, StoreCall};
 
 use crate::world::World;
 

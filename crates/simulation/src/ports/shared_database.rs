@@ -9,10 +9,10 @@ use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 use usher_engine::ports::{AllCommitted, Commit, DeliveryAttempt, StoreError};
-use usher_engine::testing::{InterceptedStore, Interceptor, Run, StoreCall};
 use usher_instance::LeaseStore;
 use usher_store::conformance::FullStore;
 use usher_store::{Acquired, HeldLease, LeaseHolder, LeaseRequest};
+use usher_testing::ports::{InterceptedStore, Interceptor, Run, StoreCall};
 
 use super::disk::{noted_attempt, noted_commits, wait};
 use crate::world::World;

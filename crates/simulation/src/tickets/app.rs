@@ -12,7 +12,7 @@ use usher_engine::ports::{
     MintTerms, Minted, ReceiveTerms, TicketError, TicketJobId, TicketStore as _, TicketWallet as _, Token,
     WithdrawTerms,
 };
-use usher_engine::testing::{InterceptedStore, MemoryStore};
+use usher_testing::ports::{InterceptedStore, MemoryStore};
 use usher_tickets::{CashuWallet, TicketOptions};
 
 use super::disk::Disk;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use usher_engine::ports::StoreError;
-use usher_engine::testing::{Interceptor, Run, StoreCall};
+use usher_testing::ports::{Interceptor, Run, StoreCall};
 
 use super::World;
 

@@ -23,7 +23,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
-use usher_engine::testing::MemoryStore;
+use usher_testing::ports::MemoryStore;
 
 use self::app::{App, ProcessExit};
 use self::mint::Mint;

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use usher_simulation::runner::{Kind, run_many};
-use usher_test_tools::soak;
+use usher_testing::soak;
 
 fn program() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_usher-simulation"))

@@ -5,7 +5,7 @@ use std::thread;
 
 use usher_simulation::outage_script::Script;
 use usher_simulation::run_outage;
-use usher_test_tools::soak;
+use usher_testing::soak;
 
 #[test]
 fn outages_do_not_change_the_result_of_any_operation() {

@@ -1,7 +1,7 @@
 //! Two hundred seeds or a tenth of them, each in a process of its own.
 
 use usher_simulation::runner::{Kind, run_one};
-use usher_test_tools::soak;
+use usher_testing::soak;
 
 use crate::{program, without_violations};
 

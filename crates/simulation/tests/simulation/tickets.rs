@@ -3,7 +3,7 @@
 use std::env;
 
 use usher_simulation::tickets;
-use usher_test_tools::soak;
+use usher_testing::soak;
 
 const SEEDS: usize = 20;
 

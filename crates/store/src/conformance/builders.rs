@@ -3,10 +3,9 @@
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
     Commit, Committed, Conflict, CorrelationKey, DeliveryAttempt, DeliveryStatus, IdempotencyKey, IdempotencyRecord,
-    NewIdempotencyRecord, OutboxMessage, Passkey, PasskeyCredential, ProofId, Revision, SignerSession,
-    SignerSessionUpdate, State, Store, StoredProof, TicketCommit, TicketJobId, UserRelays, UserSigner,
+    NewIdempotencyRecord, OperationKind, OutboxChange, OutboxMessage, Passkey, PasskeyCredential, ProofId, Revision,
+    SignerSession, SignerSessionUpdate, State, Store, StoredProof, TicketCommit, TicketJobId, UserRelays, UserSigner,
 };
-use usher_engine::testing::commit;
 use usher_engine::{OperationOutcome, StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
 
@@ -135,7 +134,31 @@ pub fn given_up(stream: StreamId, index: u64, at: u64) -> DeliveryAttempt {
 
 /// A commit that creates an operation, and nothing more.
 pub fn create(operation: StreamId) -> Commit {
-    Commit { state: State(r#"{"revision":1}"#.to_owned()), ..commit(operation, Revision::New, NOW) }
+    Commit {
+        operation,
+        kind: OperationKind::KeyHandshake,
+        origin: None,
+        expected: Revision::New,
+        at: NOW,
+        state: State(r#"{"revision":1}"#.to_owned()),
+        finished: false,
+        kept: Vec::new(),
+        done: false,
+        watched: None,
+        wake_at: None,
+        claims: Vec::new(),
+        events: Vec::new(),
+        outbox: OutboxChange::Keep,
+        inbound: Vec::new(),
+        user_relays: Vec::new(),
+        user_signers: Vec::new(),
+        passkeys: Vec::new(),
+        payment_record: None,
+        deliver: false,
+        delivery_queues: Vec::new(),
+        idempotency_record: None,
+        audit: None,
+    }
 }
 
 /// A commit that takes an operation from `revision` to the next, and nothing more.

@@ -4,7 +4,7 @@
 //! usher_store::store_conformance!(my_subject); // my_subject: async fn() -> impl Subject
 //! ```
 //!
-//! [`MemoryStore`](usher_engine::testing::MemoryStore) is the same behaviour in memory, as simple as possible: it passes
+//! `MemoryStore` of `usher-testing` is the same behaviour in memory, as simple as possible: it passes
 //! the suite as well, and random histories are compared with it.
 
 // Tests, compiled as a library so that another engine's crate can run them.

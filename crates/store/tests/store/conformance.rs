@@ -12,8 +12,8 @@ mod memory {
     use std::sync::Arc;
 
     use async_trait::async_trait;
-    use usher_engine::testing::MemoryStore;
     use usher_store::conformance::{FullStore, Subject};
+    use usher_testing::ports::MemoryStore;
 
     struct InMemory(Arc<MemoryStore>);
 

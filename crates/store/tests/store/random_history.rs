@@ -13,13 +13,13 @@ use usher_engine::ports::{
     OperationKind, OutboxChange, PaymentKind, PaymentRecord, PaymentRecordStatus, ProofId, Revision, State, Store,
     StoreError, TicketCommit, TicketCommitted, TicketStore as _, UserRelays,
 };
-use usher_engine::testing::MemoryStore;
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
 use usher_store::conformance::{
     FullStore, Snapshot, Subject, Subjects, id, idempotency_key, inbound, key, message, new_record, proof, proof_id,
     public_key, refused, ticket_job, ticket_step,
 };
+use usher_testing::ports::MemoryStore;
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 

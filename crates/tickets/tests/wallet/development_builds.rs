@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha2::Sha512;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{State, TicketCommit, TicketCommitted, TicketStore as _, TicketWallet as _};
-use usher_faults::mint::{Fault, MintRoute};
+use usher_testing::mint::{Fault, MintRoute};
 use usher_tickets::SecretsOf;
 
 use crate::fixture::{KEY, faulty_world, id, new_store, settled, wallet_on};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cashu::nuts::nut00::ProofV4;
 use usher_engine::ports::{TicketError, TicketWallet as _, Token, TokenFault};
-use usher_faults::mint::{FalseResponse, Fault, Garbage, MintRoute};
+use usher_testing::mint::{FalseResponse, Fault, Garbage, MintRoute};
 
 use crate::fixture::{
     World, altered, eventually, fault, faulty_world, id, minted, refusal, refuse, settled, unspent, without_dleq,

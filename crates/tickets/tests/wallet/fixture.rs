@@ -10,9 +10,9 @@ use usher_engine::ports::{
     MintTerms, Minted, ReceiveTerms, StoredProof, SystemClock, TicketError, TicketJobId, TicketStore as _,
     TicketWallet as _, Token, TokenFault, TokenState, WithdrawTerms,
 };
-use usher_faults::mint::{Fault, FaultyMint};
 use usher_mint::{Mint, MintOptions, MintTotals};
 use usher_store::{SqliteOptions, SqliteStore};
+use usher_testing::mint::{Fault, FaultyMint};
 use usher_tickets::{CashuWallet, TicketOptions};
 
 /// Long enough for a busy machine.

@@ -1,7 +1,7 @@
 //! Mint jobs whose caller has gone: their value is neither lost nor handed out twice.
 
 use usher_engine::ports::{TicketError, TicketWallet as _};
-use usher_faults::mint::{Fault, MintRoute};
+use usher_testing::mint::{Fault, MintRoute};
 
 use crate::fixture::{faulty_world, id, minted, settled, without_dleq};
 

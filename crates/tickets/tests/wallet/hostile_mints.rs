@@ -1,8 +1,8 @@
 //! A mint that publishes the keysets and keys of another one gains nothing by it, at either.
 
 use usher_engine::ports::{MintTerms, ReceiveTerms, TicketError, TicketWallet as _, Token, TokenState};
-use usher_faults::mint::{FalseResponse, Fault, FaultyMint, ImpostorMint, MintRoute};
 use usher_mint::{KeysetVersion, MintOptions, Rotation};
+use usher_testing::mint::{FalseResponse, Fault, FaultyMint, ImpostorMint, MintRoute};
 
 use crate::fixture::{World, altered, faulty_world_with, id, minted, new_store, refusal, refuse, wallet_on};
 

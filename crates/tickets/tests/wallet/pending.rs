@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use usher_engine::ports::{TicketError, TicketJobId, TicketWallet as _, Token, TokenFault, TokenState};
-use usher_faults::mint::{Fault, MintRoute};
+use usher_testing::mint::{Fault, MintRoute};
 use usher_tickets::CashuWallet;
 
 use crate::fixture::{World, eventually, fault, faulty_world, id, points, refuse, settled, without_dleq};

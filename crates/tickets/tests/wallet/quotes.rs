@@ -1,8 +1,8 @@
 //! Quotes that must be paid, and those that nobody pays.
 
 use usher_engine::ports::{MintAuthToken, Minted, TicketError, TicketWallet as _};
-use usher_faults::mint::{FalseResponse, Fault, MintRoute};
 use usher_mint::{MintOptions, QuotePayment};
+use usher_testing::mint::{FalseResponse, Fault, MintRoute};
 
 use crate::fixture::{World, faulty_world, faulty_world_with, id, minted, refuse, settled};
 

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use usher_engine::ports::{TicketWallet as _, TokenState};
-use usher_faults::mint::{FaultyMint, MintRoute};
 use usher_mint::{KeysetVersion, MintOptions, Rotation};
+use usher_testing::mint::{FaultyMint, MintRoute};
 use usher_tickets::{CashuWallet, SecretsOf};
 
 use crate::fixture::{KEY, World, faulty_world, id, new_store, refuse, wallet_on};

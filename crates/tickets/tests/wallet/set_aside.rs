@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use usher_engine::ports::{TicketError, TicketStore as _, TicketWallet as _, Token};
-use usher_faults::mint::FaultyMint;
+use usher_testing::mint::FaultyMint;
 use usher_tickets::CashuWallet;
 
 use crate::fixture::{World, balance, eventually, faulty_world, id, own_points, refusal};

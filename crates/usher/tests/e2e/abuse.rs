@@ -6,7 +6,7 @@ mod relay_floods;
 mod replays;
 
 use serde_json::json;
-use usher_faults::relay::QuirkyRelay;
+use usher_testing::relay::QuirkyRelay;
 
 use crate::harness::{Api, HandmadeWallet};
 

@@ -3,7 +3,7 @@
 //! Every start call that was answered goes into a [`Ledger`], and every event that was read. After each crash all of it
 //! must be there, unchanged; at the end every stream has ended with the right result.
 //!
-//! `usher_test_tools::soak` sets how often it is killed, and which instants.
+//! `usher_testing::soak` sets how often it is killed, and which instants.
 
 mod stream_ledger;
 mod under_load;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
-use usher_test_tools::soak;
+use usher_testing::soak;
 
 /// Dice that fall the same way all day.
 pub(crate) fn dice() -> StdRng {

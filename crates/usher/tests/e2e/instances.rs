@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
-use usher_faults::proxy::BreakableProxy;
-use usher_faults::relay::{Quirks, QuirkyRelay};
-use usher_test_tools::PostgresServer;
+use usher_testing::PostgresServer;
+use usher_testing::proxy::BreakableProxy;
+use usher_testing::relay::{Quirks, QuirkyRelay};
 
 use crate::harness::{Api, App, CallError, Event, HandmadeWallet, LONG, Reply, TestUsher, until};
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use usher_protocol::{Keys, PublicKey};
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
-use usher_test_tools::{Browser, Library, RelyingParty};
+use usher_testing::{Browser, Library, RelyingParty};
 
 use crate::harness::{EXTENSION_BUTTON, LONG, TestUsher, has, is_for_everybody, shows, text, wallet_for};
 

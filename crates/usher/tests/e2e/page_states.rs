@@ -9,13 +9,13 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use usher_faults::lightning::FaultyNwcService;
-use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_mint::{Mint, MintOptions};
 use usher_protocol::Keys;
 use usher_sandbox::lightning::LightningNetwork;
 use usher_sandbox::wallet::{Policy, Wallet};
-use usher_test_tools::{Browser, TcpServer};
+use usher_testing::lightning::FaultyNwcService;
+use usher_testing::relay::{Quirks, QuirkyRelay};
+use usher_testing::{Browser, TcpServer};
 
 use self::look::Look;
 use crate::harness::{Api, LONG, TestUsher, has, is_for_everybody, until, wallet_for};

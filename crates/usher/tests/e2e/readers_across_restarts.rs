@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
-use usher_test_tools::soak;
+use usher_testing::soak;
 
 use crate::harness::{Api, App, CallError, Event, HandmadeWallet, LONG, Reply, Sse, TestTasks, TestUsher, until};
 

@@ -1,9 +1,9 @@
 //! Relays are changed while the service runs.
 
 use serde_json::{Value, json};
-use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
+use usher_testing::relay::{Quirks, QuirkyRelay};
 
 use crate::harness::{Api, LONG, TestUsher, User, introduce, until, wallet_for};
 

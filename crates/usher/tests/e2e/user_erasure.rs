@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use usher_faults::wallet::FaultyWallet as _;
 use usher_protocol::PublicKey;
 use usher_sandbox::wallet::{Policy, Wallet};
+use usher_testing::wallet::FaultyWallet as _;
 
 use crate::harness::{LONG, TestUsher, files_below, refusal, statuses, until};
 use crate::payments::Fixture;

@@ -9,7 +9,7 @@ fn the_binary_links_no_crate_that_is_for_tests_and_without_the_node_nothing_of_i
         (
             &[][..],
             &["usher-sandbox", "usher-lightning-network"][..],
-            &["usher-faults", "usher-load", "usher-simulation", "usher-test-tools", "usher-mint", "cdk", "tonic"][..],
+            &["usher-load", "usher-mint", "usher-simulation", "usher-testing", "cdk", "tonic"][..],
         ),
         (
             &["--no-default-features"],

@@ -12,8 +12,8 @@ use url::Url;
 use usher_engine::event::{Event, EventType};
 use usher_engine::ports::{Posted, WebhookSender as _};
 use usher_engine::{StreamId, UnixMillis};
-use usher_test_tools::TcpServer;
-pub(crate) use usher_test_tools::{Request, read_request};
+use usher_testing::TcpServer;
+pub(crate) use usher_testing::{Request, read_request};
 use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 /// Longer than anything here takes, also on a loaded machine.

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use url::Url;
 use usher_engine::ports::{Posted, WebhookSender as _};
-use usher_test_tools::self_signed;
+use usher_testing::self_signed;
 use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 /// An endpoint with a certificate of its own for `name`; the certificate as PEM.

@@ -28,17 +28,17 @@ pub use usher_engine::access::Scope;
 pub use usher_engine::operations::{LoginState, SubscriptionState};
 pub use usher_engine::ports::*;
 pub use usher_engine::request_body::RequestedCurrency;
-use usher_engine::testing::{
-    FakeApp, FakeExchangeRates, FaultyStore, ManualClock, RecordingMessenger, SeededRandomness, in_time,
-};
 pub use usher_engine::*;
 pub use usher_protocol::message::{
     AuthResponse, AuthStatus, CloseSubscription, KeyHandshake, PaymentStatus, RecurringStatus, WalletMessage,
 };
 pub use usher_protocol::{EventId, Keys, PublicKey};
 use usher_store::SqliteStore;
+use usher_testing::ports::{
+    FakeApp, FakeExchangeRates, FaultyStore, ManualClock, RecordingMessenger, SeededRandomness, in_time,
+};
 
-pub use usher_engine::testing::{FakeLightning, FakeTicketWallet, user};
+pub use usher_testing::ports::{FakeLightning, FakeTicketWallet, user};
 
 pub const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
@@ -140,7 +140,7 @@ impl std::ops::Deref for Running {
 }
 
 pub fn options() -> EngineOptions {
-    usher_engine::testing::options(user(200).public_key())
+    usher_testing::ports::options(user(200).public_key())
 }
 
 fn open(dir: &Path) -> Arc<SqliteStore> {

@@ -1,8 +1,8 @@
 //! Helpers that act as the app and the user's wallet in payments and subscriptions.
 
-use usher_engine::testing::invoice;
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::{Currency, PaymentResponse, Recurrence, RecurringResponse};
+use usher_testing::ports::invoice;
 
 use super::*;
 

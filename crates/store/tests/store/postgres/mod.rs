@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use usher_store::{Acquired, HeldLease, Lease, LeaseRequest, PostgresOptions, PostgresStore};
-use usher_test_tools::PostgresServer;
+use usher_testing::PostgresServer;
 
 pub(crate) struct Place {
     pub(crate) server: &'static PostgresServer,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use usher_engine::ports::{Commit, Store as _};
 use usher_store::conformance::{commit_done, create, event, id, step};
 use usher_store::{Lease, PostgresOpenError, PostgresOptions, PostgresStore};
-use usher_test_tools::PostgresServer;
+use usher_testing::PostgresServer;
 
 use super::{Place, acquire};
 use crate::chain;

@@ -3,7 +3,7 @@
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use rcgen::{CertificateParams, KeyPair};
 use usher_store::{Lease, PostgresOptions};
-use usher_test_tools::PostgresServer;
+use usher_testing::PostgresServer;
 
 use crate::chain;
 

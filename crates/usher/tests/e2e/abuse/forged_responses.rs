@@ -2,10 +2,10 @@
 //! be approved afterwards.
 
 use serde_json::json;
-use usher_faults::wallet::forged_events;
 use usher_protocol::subkey::{Permission, SubkeyProof};
 use usher_protocol::{Event, EventId, kind};
 use usher_sandbox::wallet::Identity;
+use usher_testing::wallet::forged_events;
 
 use super::caught_up;
 use crate::harness::{HandmadeWallet, TestUsher, device, now};

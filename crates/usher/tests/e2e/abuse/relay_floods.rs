@@ -1,7 +1,7 @@
 //! Relays that flood and lie, while users log in.
 
-use usher_faults::relay::{Flood, Junk, JunkEvents, Quirks, QuirkyRelay};
 use usher_protocol::{PublicKey, kind};
+use usher_testing::relay::{Flood, Junk, JunkEvents, Quirks, QuirkyRelay};
 
 use crate::harness::{LONG, TestUsher, User, run_logins};
 

@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::json;
 use usher_sandbox::wallet::{Identity, Policy, Wallet, WalletOptions};
-use usher_test_tools::soak;
+use usher_testing::soak;
 
 use super::stream_ledger::{Kind, Ledger};
 use super::{dice, pause};

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use ldk_node::lightning_invoice::Bolt11Invoice;
 use serde_json::{Value, json};
-use usher_faults::relay::QuirkyRelay;
 use usher_lightning_network::Network;
 use usher_protocol::bolt11::Invoice;
 use usher_sandbox::wallet::{Identity, Policy, RequestContent, Wallet, WalletOptions};
+use usher_testing::relay::QuirkyRelay;
 
 use crate::harness::{Api, Builder, Event, LONG, TestUsher, User, introduce, now, until};
 

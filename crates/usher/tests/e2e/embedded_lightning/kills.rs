@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use usher_lightning_network::PaymentStatus;
 use usher_protocol::bolt11::Invoice;
 use usher_sandbox::wallet::Wallet;
-use usher_test_tools::soak;
+use usher_testing::soak;
 
 use super::fixture::{Fixture, bolt11, requested_invoice};
 use crate::harness::until;

@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::timeout;
-use usher_test_tools::{Request, TcpServer, read_request};
+use usher_testing::{Request, TcpServer, read_request};
 
 use super::LONG;
 

@@ -1,12 +1,12 @@
 //! A wallet whose messages a test writes. They are injected at a relay ([`QuirkyRelay::inject`]), so they can be anything.
 
 use serde_json::{Value, json};
-use usher_faults::relay::{QuirkyRelay, RelayMetrics};
 use usher_protocol::handshake_url::HandshakeUrl;
 use usher_protocol::message::AuthChallenge;
 use usher_protocol::subkey::{Permission, SubkeyProof};
 use usher_protocol::{Event, EventId, Keys, PublicKey, envelope, kind};
 use usher_sandbox::wallet::{DeviceTerms, Identity};
+use usher_testing::relay::{QuirkyRelay, RelayMetrics};
 
 use super::LONG;
 

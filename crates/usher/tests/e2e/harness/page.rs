@@ -1,7 +1,7 @@
 //! Pages in a browser.
 
 use serde_json::json;
-use usher_test_tools::Browser;
+use usher_testing::Browser;
 
 /// Offers to log in with the browser's extension.
 pub(crate) const EXTENSION_BUTTON: &str = "#extension:not([hidden]) button";

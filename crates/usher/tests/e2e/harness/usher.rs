@@ -7,8 +7,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
-use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::{Keys, PublicKey};
+use usher_testing::relay::{Quirks, QuirkyRelay};
 
 use super::{Api, LONG, until};
 use crate::common;

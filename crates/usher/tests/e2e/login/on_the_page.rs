@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
-use usher_test_tools::Browser;
+use usher_testing::Browser;
 
 use crate::harness::{
     Api, EXTENSION_BUTTON, LONG, TestUsher, has, is_for_everybody, refusal, shows, state_is, wallet_for,

@@ -4,7 +4,7 @@ mod secrets;
 
 use serde_json::json;
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_test_tools::{Authenticator, Browser};
+use usher_testing::{Authenticator, Browser};
 
 use super::on_the_page::{Login, start};
 use crate::harness::{Builder, TestUsher, has, is_for_everybody, state_is, text, until};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use usher_protocol::PublicKey;
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_test_tools::{Browser, NdkSigner};
+use usher_testing::{Browser, NdkSigner};
 
 use super::on_the_page::{Login, start};
 use crate::harness::{TestUsher, files_below, has, is_for_everybody, state_is, text};

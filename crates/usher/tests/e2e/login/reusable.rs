@@ -3,7 +3,7 @@
 use serde_json::json;
 use usher_protocol::Keys;
 use usher_sandbox::wallet::{Policy, Wallet};
-use usher_test_tools::Browser;
+use usher_testing::Browser;
 
 use super::on_the_page::{service, start};
 use crate::harness::{EXTENSION_BUTTON, Event, LONG, caught_up, has, is_for_everybody, state_is, text, wallet_for};

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
-use usher_test_tools::{Browser, TcpServer};
+use usher_testing::{Browser, TcpServer};
 
 use super::on_the_page::{service, start};
 use crate::harness::{EXTENSION_BUTTON, LONG, TestUsher, is_for_everybody, state_is, wallet_for};

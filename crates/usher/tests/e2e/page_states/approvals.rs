@@ -1,12 +1,12 @@
 //! The page on which operators approve payments, with real money on a sandbox network.
 
 use serde_json::{Value, json};
-use usher_faults::lightning::FaultyNwcService;
-use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::Keys;
 use usher_protocol::keys::npub;
 use usher_sandbox::lightning::{Account, InvoiceTerms, LightningNetwork};
-use usher_test_tools::Browser;
+use usher_testing::Browser;
+use usher_testing::lightning::FaultyNwcService;
+use usher_testing::relay::{Quirks, QuirkyRelay};
 
 use super::look::Look;
 use crate::harness::{Api, EXTENSION_BUTTON, LONG, TestUsher, has, statuses};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use usher_test_tools::Browser;
+use usher_testing::Browser;
 
 /// What is done with each state.
 pub(super) enum Look {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use usher_faults::lightning::{CallBehaviour, LookupLie, Memory};
-use usher_faults::wallet::FaultyWallet;
 use usher_sandbox::lightning::Method;
 use usher_sandbox::wallet::Policy;
-use usher_test_tools::soak;
+use usher_testing::lightning::{CallBehaviour, LookupLie, Memory};
+use usher_testing::soak;
+use usher_testing::wallet::FaultyWallet;
 
 use super::fixture::{Fixture, invoice};
 use crate::harness::{LONG, caught_up, statuses};

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use usher_faults::lightning::FaultyNwcService;
-use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::Keys;
 use usher_protocol::bolt11::Invoice;
 use usher_sandbox::lightning::{Account, InvoiceTerms, LightningNetwork};
 use usher_sandbox::wallet::{Identity, Policy, Request, RequestContent, Wallet, WalletOptions};
-use usher_test_tools::Browser;
+use usher_testing::Browser;
+use usher_testing::lightning::FaultyNwcService;
+use usher_testing::relay::{Quirks, QuirkyRelay};
 
 use crate::harness::{Api, Builder, Event, LONG, TestUsher, User, introduce, now, refusal, statuses, text, until};
 

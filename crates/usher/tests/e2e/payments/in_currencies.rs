@@ -1,7 +1,7 @@
 //! Prices in currencies: the real program reads rates from real servers, some of which lie.
 
 use serde_json::{Value, json};
-use usher_test_tools::{Browser, PriceResponse, PriceServer};
+use usher_testing::{Browser, PriceResponse, PriceServer};
 
 use super::fixture::{Fixture, invoice_on};
 use crate::harness::{now, shows, state_is, stream_of, until};

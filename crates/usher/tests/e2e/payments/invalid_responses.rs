@@ -1,9 +1,9 @@
 //! Users' wallets and Lightning backends that lie, are late or repeat messages.
 
-use usher_faults::lightning::LookupLie;
-use usher_faults::wallet::false_messages;
 use usher_protocol::message::Preimage;
 use usher_sandbox::wallet::Policy;
+use usher_testing::lightning::LookupLie;
+use usher_testing::wallet::false_messages;
 
 use super::fixture::Fixture;
 use crate::harness::{LONG, statuses, until};

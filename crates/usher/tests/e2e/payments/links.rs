@@ -7,7 +7,7 @@ use usher_engine::ports::Payees as _;
 use usher_lnurl::{LnurlPayees, PayeeOptions};
 use usher_protocol::bolt11::Invoice;
 use usher_sandbox::lightning::Method;
-use usher_test_tools::Browser;
+use usher_testing::Browser;
 
 use super::fixture::{APP, Fixture, invoice_on};
 use crate::harness::{refusal, shows, state_is, statuses, text};

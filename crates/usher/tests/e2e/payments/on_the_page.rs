@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use usher_sandbox::wallet::Policy;
-use usher_test_tools::Browser;
+use usher_testing::Browser;
 
 use super::fixture::{APP, Fixture, invoice_on};
 use crate::harness::{is_for_everybody, now, shows, state_is, stream_of};

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use usher_protocol::bolt11::Invoice;
 use usher_sandbox::lightning::Account;
 use usher_sandbox::wallet::{Policy, Wallet};
-use usher_test_tools::{Browser, TcpServer};
+use usher_testing::{Browser, TcpServer};
 
 use super::fixture::{Fixture, invoice};
 use crate::harness::{LONG, is_for_everybody, shows, state_is, statuses, stream_of, until};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use usher_faults::relay::{LieOk, Quirks, QuirkyRelay, RelayMetrics};
+use usher_testing::relay::{LieOk, Quirks, QuirkyRelay, RelayMetrics};
 
 use crate::harness::{LONG, TestUsher, User, run_logins};
 

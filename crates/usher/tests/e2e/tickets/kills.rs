@@ -13,7 +13,7 @@ use usher_mint::nutshell::NutshellMint;
 use usher_mint::{Mint, MintOptions};
 use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_test_tools::soak;
+use usher_testing::soak;
 
 use super::fixture::{AUTH, key};
 use crate::crash::{dice, pause};

@@ -1,8 +1,8 @@
 //! A service whose proofs of age come from an operator's own mint, and what it may not keep.
 
 use serde_json::json;
-use usher_faults::relay::QuirkyRelay;
 use usher_mint::{Mint, MintOptions};
+use usher_testing::relay::QuirkyRelay;
 
 use crate::harness::{Builder, TestUsher, files_below};
 

@@ -2,7 +2,7 @@
 //! `session_url` to the proof and its redemption.
 
 use serde_json::{Value, json};
-use usher_test_tools::{Browser, OidcProvider};
+use usher_testing::{Browser, OidcProvider};
 
 use super::fixture::Fixture;
 use super::open;

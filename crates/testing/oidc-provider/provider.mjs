@@ -1,4 +1,4 @@
-// An OpenID Connect provider for the tests of age verification (crates/test-tools/src/oidc_provider.rs). Typing a name of
+// An OpenID Connect provider for the tests of age verification (crates/testing/src/oidc_provider.rs). Typing a name of
 // USERS into its login form logs in as that user. It prints its port, reads the client's redirect URI, and prints what it
 // sends to the client, one JSON object a line.
 import { createServer } from "node:http";

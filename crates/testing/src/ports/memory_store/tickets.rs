@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::UnixMillis;
-use crate::ports::{
+use async_trait::async_trait;
+use usher_engine::UnixMillis;
+use usher_engine::ports::{
     ProofId, StoreError, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketConflict,
     TicketJobId, TicketStore,
 };
-use async_trait::async_trait;
 
 use super::{MemoryStore, oldest};
 

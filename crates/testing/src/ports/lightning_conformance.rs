@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
-use crate::ports::{
+use usher_engine::ports::{
     Clock as _, InvoiceStatus, Lightning, LightningError, LightningNotification, OutgoingPaymentStatus, Settlement,
     SignedPayment, SystemClock, WantedInvoice,
 };

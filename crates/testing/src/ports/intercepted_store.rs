@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use usher_protocol::PublicKey;
 use usher_protocol::message::PaymentHash;
 
-use crate::event::Event;
-use crate::ports::{
+use usher_engine::event::Event;
+use usher_engine::ports::{
     AllCommitted, AuditBounds, AuditEntry, AuditKey, AuditReader, AuditStore, BookedPayment, Commit, CorrelationKey,
     Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, EventMatch, EventPosition, ForgottenUser,
     IdempotencyKey, IdempotencyRecord, IdempotencyStore, KeyId, KeyStore, Matches, NewAuditEntry, NewIdempotencyRecord,
@@ -16,7 +16,7 @@ use crate::ports::{
     SettingStore, SignerSession, Store, StoreError, StoredKey, StoredOperation, StoredProof, StoredTicketJob,
     TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore, UserStore,
 };
-use crate::{StreamId, UnixMillis};
+use usher_engine::{StreamId, UnixMillis};
 
 /// What a call of a store is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{FakeLightning, invoice};
-use crate::UnixMillis;
-use crate::ports::{
+use usher_engine::UnixMillis;
+use usher_engine::ports::{
     MintTerms, Minted, ReceiveTerms, StoreError, TicketBalance, TicketError, TicketJobId, TicketWallet, Token,
     TokenFault, TokenInfo, TokenState, WithdrawTerms,
 };

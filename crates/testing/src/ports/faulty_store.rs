@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::in_time;
 use super::intercepted_store::{InterceptedStore, Interceptor, Run, StoreCall};
-use crate::ports::StoreError;
+use usher_engine::ports::StoreError;
 
 /// A store with faults.
 pub type FaultyStore<S> = InterceptedStore<S, StoreFaults>;

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::UnixMillis;
-use crate::ports::{
+use async_trait::async_trait;
+use usher_engine::UnixMillis;
+use usher_engine::ports::{
     IdempotencyKey, IdempotencyRecord, IdempotencyStore, KeyId, KeyStore, NewIdempotencyRecord, SettingStore,
     StoreError, StoredKey,
 };
-use async_trait::async_trait;
 
 use super::{MemoryStore, Rows, oldest};
 

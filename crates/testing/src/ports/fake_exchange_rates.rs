@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::UnixMillis;
-use crate::ports::{CurrencyCode, ExchangeRate, ExchangeRates, RateUnavailable};
+use usher_engine::UnixMillis;
+use usher_engine::ports::{CurrencyCode, ExchangeRate, ExchangeRates, RateUnavailable};
 
 /// Exchange rates that a test sets.
 pub struct FakeExchangeRates {

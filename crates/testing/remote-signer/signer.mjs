@@ -1,4 +1,4 @@
-// A remote signer (NIP-46) for the tests of logins (crates/test-tools/src/remote_signer.rs): the backend of NDK, a library that
+// A remote signer (NIP-46) for the tests of logins (crates/testing/src/remote_signer.rs): the backend of NDK, a library that
 // has nothing in common with the service. Arguments: its relays. It prints its key, then each request that it receives and
 // each that its user must confirm, one JSON object a line. It reads commands, one JSON object a line:
 //

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::UnixMillis;
-use crate::ports::{
+use async_trait::async_trait;
+use usher_engine::UnixMillis;
+use usher_engine::ports::{
     NewOpenIdConsent, OldOpenIdRecord, OpenIdConsent, OpenIdExcess, OpenIdQuota, OpenIdRecord, OpenIdRecordId,
     OpenIdStep, OpenIdStepResult, OpenIdStore, StoreError,
 };
-use async_trait::async_trait;
 
 use super::{MemoryStore, oldest};
 

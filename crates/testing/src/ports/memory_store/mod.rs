@@ -13,16 +13,16 @@ mod users;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use crate::event::Event;
-use crate::ports::{
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use usher_engine::event::Event;
+use usher_engine::ports::{
     AllCommitted, BookedPayment, Commit, Conflict, CorrelationKey, Delivery, IdempotencyKey, IdempotencyRecord, KeyId,
     OpenOperation, OperationHead, OperationKind, OutboxChange, OutboxMessage, Passkey, PasskeyChange, PasskeyCount,
     PaymentFilter, Revision, SignerSession, SignerSessionUpdate, State, Store, StoreError, StoredKey, StoredOperation,
     UserSigner,
 };
-use crate::{StreamId, UnixMillis};
-use async_trait::async_trait;
-use parking_lot::Mutex;
+use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 

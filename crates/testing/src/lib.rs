@@ -1,5 +1,12 @@
-//! Programs of others that tests drive, [how often](soak) tests repeat what they repeat, a [server](TcpServer) that does
-//! with each connection what a test says, and a [server of prices](PriceServer).
+//! What tests have around the service. No program links this crate; a test of the `usher` crate checks that. What works as it
+//! should is in `usher-sandbox`. Everything listens on loopback only.
+//!
+//! - [`ports`] (feature `ports`): one fake of each port of the engine.
+//! - `relay`, `lightning`, `wallet` and `mint` (feature `peers`): relays, Lightning wallets, users' wallets and mints that
+//!   misbehave; [`proxy`]: a network that does.
+//! - A [server](TcpServer) that does with each connection what a test says, and a [server of prices](PriceServer).
+//! - [How often](soak) tests repeat what they repeat.
+//! - Programs of others that tests drive:
 //!
 //! | module | is | installed by `scripts/test` |
 //! | --- | --- | --- |
@@ -11,7 +18,7 @@
 //! | `postgres_server` | a PostgreSQL server | from Debian |
 //! | `relying_party` | apps that log users in, with npm `openid-client` and with PyPI `Authlib` | from npm, into `target/tools/openid-client`; from PyPI, into `target/tools/py` |
 //!
-//! The `usher` binary does not link this crate. Everything here panics when a program is missing or fails: only tests use it.
+//! They panic when a program is missing or fails.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -26,13 +33,24 @@ mod chromium;
 mod devtools;
 mod extension;
 mod http_request;
+#[cfg(feature = "peers")]
+pub mod lightning;
+#[cfg(feature = "peers")]
+pub mod mint;
 mod oidc_provider;
+#[cfg(feature = "ports")]
+pub mod ports;
 mod postgres_server;
 mod price_server;
+pub mod proxy;
+#[cfg(feature = "peers")]
+pub mod relay;
 mod relying_party;
 mod remote_signer;
 pub mod soak;
 mod tcp_server;
+#[cfg(feature = "peers")]
+pub mod wallet;
 
 use std::path::PathBuf;
 

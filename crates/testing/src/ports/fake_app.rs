@@ -8,9 +8,9 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::in_time;
-use crate::event::Event;
-use crate::ports::{Posted, WebhookSender};
-use crate::{StreamId, UnixMillis};
+use usher_engine::event::Event;
+use usher_engine::ports::{Posted, WebhookSender};
+use usher_engine::{StreamId, UnixMillis};
 
 /// An app that accepts every event until a test says otherwise.
 pub struct FakeApp {

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use parking_lot::Mutex;
 
-use crate::UnixMillis;
-use crate::ports::{RelayChangeError, RelayInfo, RelayLinkState, RelayOrigin, RelayRegistry};
+use usher_engine::UnixMillis;
+use usher_engine::ports::{RelayChangeError, RelayInfo, RelayLinkState, RelayOrigin, RelayRegistry};
 
 /// Has no relay at first, and at most two.
 #[derive(Default)]

@@ -6,8 +6,10 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use usher_protocol::{EventId, PublicKey};
 
-use crate::FieldError;
-use crate::ports::{Directory, LookUpError, Nip05, Nip05Answer, Profile, ProfileChange, PublishError, WellKnown};
+use usher_engine::FieldError;
+use usher_engine::ports::{
+    Directory, LookUpError, Nip05, Nip05Answer, Profile, ProfileChange, PublishError, WellKnown,
+};
 
 /// The relay of everybody.
 const RELAY: &str = "wss://relay.example";

@@ -1,9 +1,9 @@
 //! What the memory store keeps of users.
 
-use crate::StreamId;
-use crate::UnixMillis;
-use crate::ports::{EventMatch, EventPosition, ForgottenUser, IdempotencyKey, Matches, StoreError, UserStore};
 use async_trait::async_trait;
+use usher_engine::StreamId;
+use usher_engine::UnixMillis;
+use usher_engine::ports::{EventMatch, EventPosition, ForgottenUser, IdempotencyKey, Matches, StoreError, UserStore};
 use usher_protocol::PublicKey;
 
 use super::MemoryStore;

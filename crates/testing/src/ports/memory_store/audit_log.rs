@@ -3,8 +3,10 @@
 use async_trait::async_trait;
 
 use super::MemoryStore;
-use crate::UnixMillis;
-use crate::ports::{AuditBounds, AuditEntry, AuditKey, AuditLink, AuditReader, AuditStore, NewAuditEntry, StoreError};
+use usher_engine::UnixMillis;
+use usher_engine::ports::{
+    AuditBounds, AuditEntry, AuditKey, AuditLink, AuditReader, AuditStore, NewAuditEntry, StoreError,
+};
 
 pub(super) struct AuditLog {
     entries: Vec<AuditEntry>,

@@ -13,7 +13,7 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{PaymentHash, Preimage};
 
 use super::{ManualClock, user};
-use crate::ports::{
+use usher_engine::ports::{
     Clock as _, CompletedPayment, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification,
     LightningNotifications, LightningStatus, LookupCoverage, OutgoingPaymentStatus, Settlement, SignedPayment,
     WantedInvoice,

@@ -2,8 +2,8 @@ use std::collections::HashMap;
 
 use usher_protocol::message::PaymentHash;
 
-use crate::ports::{BookedPayment, PaymentFilter, PaymentRecord, PaymentRecordStatus};
-use crate::{StreamId, UnixMillis};
+use usher_engine::ports::{BookedPayment, PaymentFilter, PaymentRecord, PaymentRecordStatus};
+use usher_engine::{StreamId, UnixMillis};
 
 /// The books.
 #[derive(Default)]

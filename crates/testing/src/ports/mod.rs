@@ -2,7 +2,7 @@
 //! records its messages, a store in memory and one with faults, an app behind the webhook, a Lightning backend, a ticket
 //! wallet, a directory, exchange rates and a list of relays.
 
-// Tests, compiled as a library so that other crates can use them.
+// Compiled here, and with the unit tests of the engine.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod fake_app;
@@ -36,11 +36,11 @@ pub use self::fake_ticket_wallet::{FakeTicketWallet, MINT, OTHER_MINT, UNIT, tok
 pub use self::faulty_store::{COMMITS, CREATIONS, FaultyStore, Methods, StoreFaults};
 pub use self::intercepted_store::{InterceptedStore, Interceptor, Run, StoreCall};
 pub use self::memory_store::MemoryStore;
-use crate::audit::AuditOptions;
-use crate::ports::{
+use usher_engine::audit::AuditOptions;
+use usher_engine::ports::{
     AuditKey, Clock, Commit, Messenger, OperationKind, OutboxChange, OutgoingMessage, Randomness, Revision, State,
 };
-use crate::{EngineOptions, PageRules, PaymentRules, SpendingRules, StreamId, UnixMillis, VerificationRules};
+use usher_engine::{EngineOptions, PageRules, PaymentRules, SpendingRules, StreamId, UnixMillis, VerificationRules};
 
 /// The user, or service, with this number, which is not 0.
 pub fn user(n: u8) -> Keys {

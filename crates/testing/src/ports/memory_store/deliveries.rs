@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::event::Event;
-use crate::ports::{
+use async_trait::async_trait;
+use usher_engine::event::Event;
+use usher_engine::ports::{
     Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, NewIdempotencyRecord, Retried, StoreError,
 };
-use crate::{StreamId, UnixMillis};
-use async_trait::async_trait;
+use usher_engine::{StreamId, UnixMillis};
 
 use super::{MemoryStore, Rows, oldest};
 
