@@ -1,26 +1,23 @@
 //! The app's webhook: takes posts, and notes when each came.
 
 use std::collections::HashSet;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result};
 use parking_lot::Mutex;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use usher_testing::{TcpServer, read_request};
 
 use crate::first_events::FirstEvents;
 
 /// A receiver; it ends with this value.
 pub(crate) struct Receiver {
-    address: SocketAddr,
+    server: TcpServer,
     world: World,
-    _tasks: JoinSet<()>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct World {
     first_events: FirstEvents,
     hang_on: Arc<Mutex<HashSet<String>>>,
@@ -28,28 +25,14 @@ struct World {
 
 impl Receiver {
     /// Listens on loopback.
-    pub(crate) async fn start() -> Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
-        let world = World { first_events: FirstEvents::default(), hang_on: Arc::default() };
-        let mut tasks = JoinSet::new();
+    pub(crate) async fn start() -> Self {
+        let world = World::default();
         let accepting = world.clone();
-        tasks.spawn(async move {
-            let mut connections = JoinSet::new();
-            while let Ok((stream, _)) = listener.accept().await {
-                let world = accepting.clone();
-                connections.spawn(async move {
-                    // An error is the service's end.
-                    let _ = world.converse(stream).await;
-                });
-                while connections.try_join_next().is_some() {}
-            }
-        });
-        Ok(Self { address, world, _tasks: tasks })
+        Self { server: TcpServer::start(move |stream| accepting.clone().converse(stream)).await, world }
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}/", self.address)
+        format!("http://{}/", self.server.address())
     }
 
     /// What has come.
@@ -64,38 +47,21 @@ impl Receiver {
 }
 
 impl World {
-    async fn converse(self, mut stream: TcpStream) -> Result<()> {
-        stream.set_nodelay(true)?;
-        let mut received = Vec::with_capacity(4096);
-        loop {
-            if let Some((id, end)) = request(&received)? {
-                let at = Instant::now();
-                received.drain(..end);
-                if self.hang_on.lock().contains(&id) {
-                    std::future::pending::<()>().await;
-                }
-                self.first_events.record(id, at);
-                stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await?;
-            } else if stream.read_buf(&mut received).await? == 0 {
-                return Ok(());
+    /// Until the service ends the connection.
+    async fn converse(self, mut stream: TcpStream) {
+        // An error shows when the connection is read.
+        let _ = stream.set_nodelay(true);
+        while let Some(request) = read_request(&mut stream).await {
+            let at = Instant::now();
+            let id = request.headers.get("x-service-event-id").map_or("", String::as_str);
+            let id = id.rsplit_once(':').map_or(id, |(id, _)| id).to_owned();
+            if self.hang_on.lock().contains(&id) {
+                std::future::pending::<()>().await;
+            }
+            self.first_events.record(id, at);
+            if stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.is_err() {
+                return;
             }
         }
     }
-}
-
-/// The stream that a post is about, and where the request ends; `None` when not all of it is there.
-fn request(received: &[u8]) -> Result<Option<(String, usize)>> {
-    let mut headers = [httparse::EMPTY_HEADER; 32];
-    let mut head = httparse::Request::new(&mut headers);
-    let httparse::Status::Complete(body) = head.parse(received).context("not an HTTP request")? else {
-        return Ok(None);
-    };
-    let header = |name: &str| -> Result<&str> {
-        let found = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
-        Ok(std::str::from_utf8(found.with_context(|| format!("a post without {name}"))?.value)?)
-    };
-    let end = body + header("content-length")?.parse::<usize>()?;
-    let id = header("x-service-event-id")?;
-    let stream = id.rsplit_once(':').map_or(id, |(stream, _)| stream).to_owned();
-    Ok((received.len() >= end).then_some((stream, end)))
 }

@@ -78,7 +78,7 @@ async fn webhook(tool: &Tool, pace: Pace, count: usize, hanging: usize) -> Resul
         under = format!("{under}, the receiver hangs on {hanging} other streams");
     }
     Tool::say(&format!("webhook: {under}"));
-    let receiver = Receiver::start().await?;
+    let receiver = Receiver::start().await;
     let fixture = tool.fixture_with(Duration::ZERO, &[("SERVICE__WEBHOOK__URL", &receiver.url())]).await?;
     receiver.first_events().wait_for(1, TIMEOUT).await.context("the first handshake's")?;
     let mut wallet = Wallet::connect(fixture.relay.address()?, &[]).await?;
