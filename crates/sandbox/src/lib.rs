@@ -9,6 +9,7 @@ pub mod cli;
 pub mod clock;
 pub mod dev;
 pub mod lightning;
+mod private_file;
 pub mod relay;
 mod relay_client;
 pub mod wallet;

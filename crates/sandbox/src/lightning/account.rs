@@ -4,7 +4,7 @@ use tokio::sync::broadcast;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
-use super::ledger::Start;
+use super::ledger::{Ledger, Start};
 use super::shared_ledger::{Settlement, SharedLedger};
 use super::{InvoiceTerms, MakeError, Paid, PayError, Transaction, invoice};
 
@@ -34,7 +34,7 @@ impl Account {
 
     /// How often an invoice was paid, by any account.
     pub fn executed(&self, hash: PaymentHash) -> u32 {
-        self.ledger.executed(hash)
+        self.ledger.read(|ledger| ledger.executed(hash))
     }
 
     /// The settlements of all accounts from now on. A receiver that is 16,384 behind misses some.
@@ -48,7 +48,7 @@ impl Account {
     }
 
     pub(super) fn node_key(&self) -> Option<SecretKey> {
-        self.ledger.node(&self.name)
+        self.read(|ledger, name| ledger.node(name).and_then(|hex| hex.parse().ok()))
     }
 
     /// The node's public key, by which its invoices are signed.
@@ -58,22 +58,26 @@ impl Account {
 
     /// What it can spend, in millisats.
     pub fn balance(&self) -> u64 {
-        self.ledger.balance(&self.name)
+        self.read(|ledger, name| ledger.balance(name))
     }
 
     /// Creates millisats for it; returns how many (the total is at most 2⁶⁴ − 1).
     pub fn grant(&self, amount: u64) -> u64 {
-        self.ledger.grant(&self.name, amount)
+        self.ledger.change(|ledger| ledger.grant(&self.name, amount))
     }
 
     /// Makes an invoice with a new payment hash.
     pub fn make_invoice(&self, terms: &InvoiceTerms) -> Result<Invoice, MakeError> {
-        self.ledger.make(&self.name, terms, invoice::new_preimage())
+        let (now, preimage, capacity) = (self.now(), invoice::new_preimage(), self.ledger.capacity());
+        let node = self.node_key().ok_or(MakeError::Full)?;
+        let invoice = invoice::signed(&node, preimage.payment_hash(), terms, now)?;
+        self.ledger.change(|ledger| ledger.owe(&self.name, invoice.clone(), preimage, now, capacity))?;
+        Ok(invoice)
     }
 
     /// Takes an open invoice back; `false` when it is not open.
     pub fn cancel_invoice(&self, hash: PaymentHash) -> bool {
-        self.ledger.cancel(&self.name, hash)
+        self.ledger.change(|ledger| ledger.cancel(&self.name, hash))
     }
 
     /// Pays an invoice. `amount` in millisats is for one that names none.
@@ -87,14 +91,20 @@ impl Account {
     }
 
     fn pay_with(&self, invoice: &str, start: Start) -> Result<Paid, PayError> {
-        self.ledger.pay(&self.name, &invoice.parse()?, start)
+        let invoice = invoice.parse()?;
+        let arrived = self.ledger.change(|ledger| {
+            let hash = ledger.begin(&self.name, &invoice, start)?;
+            ledger.settle(&self.name, hash, start.now)
+        })?;
+        Ok(self.ledger.announce(arrived))
     }
 
     /// Begins to pay: the balance is smaller, and nothing has arrived. Goes on with [`settle`](Self::settle) or
     /// [`fail`](Self::fail).
     pub fn begin(&self, invoice: &str, amount: Option<u64>) -> Result<PaymentHash, PayError> {
         let start = Start { amount, now: self.ledger.now(), late: false };
-        self.ledger.begin(&self.name, &invoice.parse()?, start)
+        let invoice = invoice.parse()?;
+        self.ledger.change(|ledger| ledger.begin(&self.name, &invoice, start))
     }
 
     /// A payment in flight arrives.
@@ -102,7 +112,9 @@ impl Account {
     /// # Errors
     /// [`PayError::NoSuchPayment`].
     pub fn settle(&self, hash: PaymentHash) -> Result<Paid, PayError> {
-        self.ledger.settle(&self.name, hash)
+        let now = self.now();
+        let arrived = self.ledger.change(|ledger| ledger.settle(&self.name, hash, now))?;
+        Ok(self.ledger.announce(arrived))
     }
 
     /// A payment in flight fails.
@@ -110,21 +122,27 @@ impl Account {
     /// # Errors
     /// [`PayError::NoSuchPayment`].
     pub fn fail(&self, hash: PaymentHash) -> Result<(), PayError> {
-        self.ledger.fail(&self.name, hash)
+        self.ledger.change(|ledger| ledger.fail(&self.name, hash))
     }
 
     /// An invoice of its own.
     pub fn incoming(&self, hash: PaymentHash) -> Option<Transaction> {
-        self.ledger.incoming(&self.name, hash)
+        let now = self.now();
+        self.read(|ledger, name| ledger.incoming(name, hash, now))
     }
 
     /// A payment by it.
     pub fn outgoing(&self, hash: PaymentHash) -> Option<Transaction> {
-        self.ledger.outgoing(&self.name, hash)
+        self.read(|ledger, name| ledger.outgoing(name, hash))
     }
 
     /// All its invoices and payments, newest first.
     pub fn transactions(&self) -> Vec<Transaction> {
-        self.ledger.transactions(&self.name)
+        let now = self.now();
+        self.read(|ledger, name| ledger.transactions(name, now))
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&Ledger, &str) -> T) -> T {
+        self.ledger.read(|ledger| look(ledger, &self.name))
     }
 }

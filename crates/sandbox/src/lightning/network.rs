@@ -3,6 +3,7 @@ use std::path::Path;
 use tokio::sync::broadcast;
 use usher_protocol::message::PaymentHash;
 
+use super::ledger::Ledger;
 use super::shared_ledger::SharedLedger;
 use super::{Account, Fees, LedgerTotals, NetworkFileError, Settlement};
 use crate::clock::{UnixClock, system_clock};
@@ -43,22 +44,22 @@ impl LightningNetwork {
 
     /// The account of this name.
     pub fn account(&self, name: &str) -> Option<Account> {
-        self.ledger.has(name).then(|| Account::new(self.ledger.clone(), name))
+        self.ledger.read(|ledger| ledger.has(name)).then(|| Account::new(self.ledger.clone(), name))
     }
 
     /// Changes the fees of later payments.
     pub fn set_fees(&self, fees: Fees) {
-        self.ledger.set_fees(fees);
+        self.ledger.change(|ledger| ledger.fees = fees);
     }
 
     /// The totals of the ledger.
     pub fn totals(&self) -> LedgerTotals {
-        self.ledger.totals()
+        self.ledger.read(Ledger::totals)
     }
 
     /// How often an invoice was paid, by anybody.
     pub fn executed(&self, hash: PaymentHash) -> u32 {
-        self.ledger.executed(hash)
+        self.ledger.read(|ledger| ledger.executed(hash))
     }
 
     /// The settlements from now on. A receiver that is 16,384 behind misses some.

@@ -1,8 +1,9 @@
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::fs;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::ledger::Ledger;
+use crate::private_file;
 
 /// Largest file that is read, in bytes: 2,000 invoices and as many payments of 1 KiB, with room to spare.
 const MAX_BYTES: u64 = 16 << 20;
@@ -52,12 +53,5 @@ pub(super) fn load(path: &Path) -> Result<Option<Ledger>, NetworkFileError> {
 pub(super) fn save(path: &Path, ledger: &Ledger) -> Result<(), NetworkFileError> {
     let io = |source| NetworkFileError::Io { path: path.to_owned(), source };
     let text = serde_json::to_vec(ledger).map_err(|error| io(error.into()))?;
-    let mut name = path.to_owned().into_os_string();
-    name.push(".new");
-    let new = PathBuf::from(name);
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&new).and_then(|mut file| file.write_all(&text)).and_then(|()| fs::rename(&new, path)).map_err(io)
+    private_file::replace(path, &text).map_err(io)
 }

@@ -3,17 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nostr::secp256k1::SecretKey;
 use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use usher_protocol::Keys;
-use usher_protocol::bolt11::Invoice;
-use usher_protocol::message::{PaymentHash, Preimage};
 
-use super::ledger::{Arrived, Ledger, Start};
-use super::{
-    Fees, InvoiceTerms, LedgerTotals, MakeError, NetworkFileError, Paid, PayError, Transaction, invoice, network_file,
-};
+use super::ledger::Ledger;
+use super::{NetworkFileError, Paid, network_file};
 use crate::clock::UnixClock;
 
 /// Invoices kept in memory: about 1 KiB each.
@@ -70,22 +65,6 @@ impl SharedLedger {
         self.change(|ledger| ledger.open(name, balance, || Keys::generate().secret_key().to_secret_hex()));
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.inner.ledger.lock().has(name)
-    }
-
-    pub(super) fn set_fees(&self, fees: Fees) {
-        self.change(|ledger| ledger.fees = fees);
-    }
-
-    pub(super) fn totals(&self) -> LedgerTotals {
-        self.inner.ledger.lock().totals()
-    }
-
-    pub(super) fn executed(&self, hash: PaymentHash) -> u32 {
-        self.inner.ledger.lock().executed(hash)
-    }
-
     pub(super) fn settlements(&self) -> broadcast::Receiver<Settlement> {
         self.inner.settlements.subscribe()
     }
@@ -94,67 +73,17 @@ impl SharedLedger {
         self.inner.clock.now()
     }
 
-    pub(super) fn balance(&self, name: &str) -> u64 {
-        self.inner.ledger.lock().balance(name)
+    /// How many invoices there is room for.
+    pub(super) fn capacity(&self) -> usize {
+        if self.inner.path.is_some() { CAPACITY_ON_DISK } else { CAPACITY }
     }
 
-    pub(super) fn node(&self, name: &str) -> Option<SecretKey> {
-        self.inner.ledger.lock().node(name).and_then(|hex| hex.parse().ok())
+    pub(super) fn read<T>(&self, look: impl FnOnce(&Ledger) -> T) -> T {
+        look(&self.inner.ledger.lock())
     }
 
-    pub(super) fn grant(&self, name: &str, amount: u64) -> u64 {
-        self.change(|ledger| ledger.grant(name, amount))
-    }
-
-    pub(super) fn make(&self, name: &str, terms: &InvoiceTerms, preimage: Preimage) -> Result<Invoice, MakeError> {
-        let now = self.now();
-        let node = self.node(name).ok_or(MakeError::Full)?;
-        let invoice = invoice::signed(&node, preimage.payment_hash(), terms, now)?;
-        let capacity = if self.inner.path.is_some() { CAPACITY_ON_DISK } else { CAPACITY };
-        self.change(|ledger| ledger.owe(name, invoice.clone(), preimage, now, capacity))?;
-        Ok(invoice)
-    }
-
-    pub(super) fn cancel(&self, name: &str, hash: PaymentHash) -> bool {
-        self.change(|ledger| ledger.cancel(name, hash))
-    }
-
-    pub(super) fn begin(&self, name: &str, invoice: &Invoice, start: Start) -> Result<PaymentHash, PayError> {
-        self.change(|ledger| ledger.begin(name, invoice, start))
-    }
-
-    pub(super) fn settle(&self, name: &str, hash: PaymentHash) -> Result<Paid, PayError> {
-        let now = self.now();
-        let arrived = self.change(|ledger| ledger.settle(name, hash, now))?;
-        Ok(self.announce(arrived))
-    }
-
-    pub(super) fn fail(&self, name: &str, hash: PaymentHash) -> Result<(), PayError> {
-        self.change(|ledger| ledger.fail(name, hash))
-    }
-
-    pub(super) fn pay(&self, name: &str, invoice: &Invoice, start: Start) -> Result<Paid, PayError> {
-        let arrived = self.change(|ledger| {
-            let hash = ledger.begin(name, invoice, start)?;
-            ledger.settle(name, hash, start.now)
-        })?;
-        Ok(self.announce(arrived))
-    }
-
-    pub(super) fn incoming(&self, name: &str, hash: PaymentHash) -> Option<Transaction> {
-        self.inner.ledger.lock().incoming(name, hash, self.now())
-    }
-
-    pub(super) fn outgoing(&self, name: &str, hash: PaymentHash) -> Option<Transaction> {
-        self.inner.ledger.lock().outgoing(name, hash)
-    }
-
-    pub(super) fn transactions(&self, name: &str) -> Vec<Transaction> {
-        self.inner.ledger.lock().transactions(name, self.now())
-    }
-
-    /// Changes the ledger in one step, and writes them down where they have a file.
-    fn change<T>(&self, step: impl FnOnce(&mut Ledger) -> T) -> T {
+    /// Changes the ledger in one step, and writes it down where it has a file.
+    pub(super) fn change<T>(&self, step: impl FnOnce(&mut Ledger) -> T) -> T {
         let mut ledger = self.inner.ledger.lock();
         let outcome = step(&mut ledger);
         if let Some(path) = &self.inner.path
@@ -165,10 +94,11 @@ impl SharedLedger {
         outcome
     }
 
-    fn announce(&self, arrived: Arrived) -> Paid {
-        let Arrived { payer, payee, paid } = arrived;
+    /// Tells everybody that a payment has arrived.
+    pub(super) fn announce(&self, settlement: Settlement) -> Paid {
+        let paid = settlement.paid;
         // Nobody may listen.
-        let _ = self.inner.settlements.send(Settlement { payer, payee, paid });
+        let _ = self.inner.settlements.send(settlement);
         paid
     }
 }

@@ -1,5 +1,5 @@
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use nostr::JsonUtil as _;
@@ -12,6 +12,7 @@ use super::{
     Identity, KnownMint, KnownService, PaymentSource, Policy, Request, RequestContent, Subscription, Tickets, Wallet,
     WalletOptions,
 };
+use crate::private_file;
 
 /// Largest file that is read, in bytes: 100 requests of 128 KiB, with room to spare.
 const MAX_BYTES: u64 = 16 << 20;
@@ -232,23 +233,15 @@ impl WalletFile {
         if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(io)?;
         }
-        let mut name = self.path.clone().into_os_string();
-        name.push(format!(".{}.new", std::process::id()));
-        let new = PathBuf::from(name);
-        write_private(&new, text.as_bytes()).and_then(|()| fs::rename(&new, &self.path)).map_err(|error| {
-            let _ = fs::remove_file(&new);
-            io(error)
-        })
+        private_file::replace(&self.path, text.as_bytes()).map_err(io)
     }
 
     /// Changes the file as it is now: another program, such as `usher dev`, may have changed it. Programs that do this
     /// wait for each other.
     pub fn update(&mut self, change: impl FnOnce(&mut Self)) -> Result<(), FileError> {
         let io = |source| FileError::Io { path: self.path.clone(), source };
-        let mut name = self.path.clone().into_os_string();
-        name.push(".lock");
         // Held until the end. Not the file itself: it is replaced.
-        let lock = private().open(PathBuf::from(name)).map_err(io)?;
+        let lock = private_file::options().open(private_file::beside(&self.path, ".lock")).map_err(io)?;
         lock.lock().map_err(io)?;
         let mut file = Self::load(&self.path)?;
         change(&mut file);
@@ -355,19 +348,4 @@ impl RequestForm {
         let event = serde_json::from_str(&saved.event.as_json()).ok()?;
         Some(Self { event, answered: saved.answered, verdict: saved.verdict })
     }
-}
-
-/// Options for a file that only its owner can read.
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = private().open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }

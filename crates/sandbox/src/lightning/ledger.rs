@@ -1,14 +1,13 @@
 //! The ledger: a plain state that changes in single steps.
 
-mod queries;
-
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::{PaymentHash, Preimage};
 
-use super::{Fees, MakeError, Paid, PayError, State};
+use super::{Direction, Fees, LedgerTotals, MakeError, Paid, PayError, Settlement, State, Transaction};
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ledger {
@@ -79,13 +78,6 @@ pub(super) struct Start {
     pub(super) now: u64,
     /// Payer and payee take no notice of the expiry.
     pub(super) late: bool,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Arrived {
-    pub(super) payer: String,
-    pub(super) payee: String,
-    pub(super) paid: Paid,
 }
 
 impl Ledger {
@@ -219,7 +211,7 @@ impl Ledger {
         Ok(hash)
     }
 
-    pub(super) fn settle(&mut self, payer: &str, hash: PaymentHash, now: u64) -> Result<Arrived, PayError> {
+    pub(super) fn settle(&mut self, payer: &str, hash: PaymentHash, now: u64) -> Result<Settlement, PayError> {
         let (record, payment) = self.in_flight(payer, hash)?;
         record.state = InvoiceState::Settled { at: now, amount: payment.amount };
         record.executed += 1;
@@ -233,7 +225,7 @@ impl Ledger {
         if let Some(account) = self.accounts.get_mut(&payee) {
             account.balance += paid.amount;
         }
-        Ok(Arrived { payer: payer.to_owned(), payee, paid })
+        Ok(Settlement { payer: payer.to_owned(), payee, paid })
     }
 
     /// The payment fails: the payer gets the amount back, and the invoice is open again.
@@ -262,5 +254,88 @@ impl Ledger {
     fn take_number(&mut self) -> u64 {
         self.next += 1;
         self.next
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.accounts.contains_key(name)
+    }
+
+    pub(super) fn balance(&self, name: &str) -> u64 {
+        self.accounts.get(name).map_or(0, |account| account.balance)
+    }
+
+    pub(super) fn node(&self, name: &str) -> Option<&str> {
+        self.accounts.get(name).map(|account| account.node.as_str())
+    }
+
+    pub(super) fn totals(&self) -> LedgerTotals {
+        let pending = self.payments.values().filter(|payment| payment.state == State::Pending);
+        LedgerTotals {
+            granted: self.granted,
+            balances: self.accounts.values().map(|account| account.balance).sum(),
+            in_flight: pending.map(|payment| payment.amount + payment.fee).sum(),
+            fees: self.fees_earned,
+        }
+    }
+
+    pub(super) fn executed(&self, hash: PaymentHash) -> u32 {
+        self.index.invoices.get(&hash).and_then(|number| self.invoices.get(number)).map_or(0, |record| record.executed)
+    }
+
+    pub(super) fn incoming(&self, account: &str, hash: PaymentHash, now: u64) -> Option<Transaction> {
+        let record = self.index.invoices.get(&hash).and_then(|number| self.invoices.get(number))?;
+        (record.account == account).then(|| record.transaction(now))
+    }
+
+    pub(super) fn outgoing(&self, account: &str, hash: PaymentHash) -> Option<Transaction> {
+        let number = self.index.payments.get(&(account.to_owned(), hash))?;
+        self.payments.get(number).map(Payment::transaction)
+    }
+
+    pub(super) fn transactions(&self, account: &str, now: u64) -> Vec<Transaction> {
+        let invoices = self.invoices.iter().filter(|(_, record)| record.account == account);
+        let payments = self.payments.iter().filter(|(_, payment)| payment.account == account);
+        let mut all: Vec<(u64, Transaction)> = invoices
+            .map(|(at, record)| (*at, record.transaction(now)))
+            .chain(payments.map(|(at, payment)| (*at, payment.transaction())))
+            .collect();
+        all.sort_by_key(|(at, _)| Reverse(*at));
+        all.into_iter().map(|(_, transaction)| transaction).collect()
+    }
+}
+
+impl InvoiceRecord {
+    fn transaction(&self, now: u64) -> Transaction {
+        let (state, amount, settled_at) = match self.state {
+            InvoiceState::Settled { at, amount } => (State::Settled, Some(amount), Some(at)),
+            InvoiceState::Cancelled => (State::Failed, self.invoice.amount(), None),
+            InvoiceState::Open if self.invoice.is_expired(now) => (State::Expired, self.invoice.amount(), None),
+            InvoiceState::Open | InvoiceState::InFlight => (State::Pending, self.invoice.amount(), None),
+        };
+        Transaction {
+            direction: Direction::Incoming,
+            state,
+            invoice: self.invoice.clone(),
+            preimage: Some(self.preimage),
+            amount,
+            fees_paid: 0,
+            created_at: self.created_at,
+            settled_at,
+        }
+    }
+}
+
+impl Payment {
+    fn transaction(&self) -> Transaction {
+        Transaction {
+            direction: Direction::Outgoing,
+            state: self.state,
+            invoice: self.invoice.clone(),
+            preimage: self.preimage,
+            amount: Some(self.amount),
+            fees_paid: self.fee,
+            created_at: self.created_at,
+            settled_at: self.settled_at,
+        }
     }
 }
