@@ -1,18 +1,18 @@
 //! A TCP proxy that can cut connections, drop bytes and delay them.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+
+use crate::TcpServer;
 
 /// Chunks (of up to 64 KiB) under way in one direction of one connection.
 const CHUNKS: usize = 1_024;
@@ -34,56 +34,36 @@ struct State {
 /// A TCP proxy on a free loopback port to a target, which can be broken while connections are open.
 #[derive(Debug)]
 pub struct BreakableProxy {
-    address: SocketAddr,
     state: watch::Sender<State>,
-    connections: Arc<AtomicU64>,
-    tasks: TaskTracker,
-    stop: CancellationToken,
+    server: TcpServer,
 }
 
 impl BreakableProxy {
     /// Starts a proxy to `target` (`host:port`), which need not listen yet.
     ///
     /// # Errors
-    /// When loopback cannot be listened on.
+    /// None.
     pub async fn start(target: impl Into<String>) -> io::Result<Self> {
         let target: Arc<str> = Arc::from(target.into());
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
         let state = watch::Sender::new(State { link: LinkState::Open, delay: Duration::ZERO });
-        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let connections = Arc::new(AtomicU64::new(0));
-        let accept = {
-            let (state, tasks, stop, connections) = (state.clone(), tasks.clone(), stop.clone(), connections.clone());
-            async move {
-                loop {
-                    let Ok((client, _)) = listener.accept().await else {
-                        tokio::time::sleep(Duration::from_millis(50)).await;
-                        continue;
-                    };
-                    connections.fetch_add(1, Ordering::Relaxed);
-                    let carried = carry(client, Arc::clone(&target), state.subscribe());
-                    tasks.spawn(stop.clone().run_until_cancelled_owned(carried));
-                }
-            }
-        };
-        tasks.spawn(stop.clone().run_until_cancelled_owned(accept));
-        Ok(Self { address, state, connections, tasks, stop })
+        let carried = state.clone();
+        let server = TcpServer::start(move |client| carry(client, Arc::clone(&target), carried.subscribe())).await;
+        Ok(Self { state, server })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.server.address()
     }
 
     /// Its address for a relay behind it, `ws://127.0.0.1:<port>`.
     pub fn ws_url(&self) -> String {
-        format!("ws://{}", self.address)
+        format!("ws://{}", self.address())
     }
 
     /// Connections accepted so far.
     pub fn connections(&self) -> u64 {
-        self.connections.load(Ordering::Relaxed)
+        self.server.connections() as u64
     }
 
     /// Closes every connection, and each new one at once, until [`restore`](Self::restore).
@@ -114,15 +94,7 @@ impl BreakableProxy {
 
     /// Closes the port and every connection. Dropping it does the same without waiting.
     pub async fn stop(&self) {
-        self.stop.cancel();
-        self.tasks.close();
-        self.tasks.wait().await;
-    }
-}
-
-impl Drop for BreakableProxy {
-    fn drop(&mut self) {
-        self.stop.cancel();
+        self.server.stop().await;
     }
 }
 

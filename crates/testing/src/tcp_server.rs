@@ -3,18 +3,25 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// How long to wait when there is no file for another connection.
+const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
 /// A server for as long as it lives: then its connections end, too.
+#[derive(Debug)]
 pub struct TcpServer {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
-    _tasks: JoinSet<()>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
 }
 
 impl TcpServer {
@@ -39,17 +46,28 @@ impl TcpServer {
     {
         let listener = TcpListener::bind(address).await.expect("the port is free");
         let address = listener.local_addr().unwrap();
-        let (connections, mut tasks) = (Arc::<AtomicUsize>::default(), JoinSet::new());
-        let accepted = Arc::clone(&connections);
-        tasks.spawn(async move {
-            let mut open = JoinSet::new();
-            while let Ok((stream, _)) = listener.accept().await {
+        let connections = Arc::<AtomicUsize>::default();
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let (accepted, serving, until) = (Arc::clone(&connections), tasks.clone(), stop.clone());
+        let accept = async move {
+            loop {
+                let Ok((stream, _)) = listener.accept().await else {
+                    tokio::time::sleep(ACCEPT_RETRY).await;
+                    continue;
+                };
                 accepted.fetch_add(1, Ordering::SeqCst);
-                open.spawn(serve(stream));
-                while open.try_join_next().is_some() {}
+                serving.spawn(until.clone().run_until_cancelled_owned(serve(stream)));
             }
-        });
-        Self { address, connections, _tasks: tasks }
+        };
+        tasks.spawn(stop.clone().run_until_cancelled_owned(accept));
+        Self { address, connections, tasks, stop }
+    }
+
+    /// Closes the port and every connection, and waits until that is done.
+    pub async fn stop(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
     }
 
     /// Its address.
@@ -65,6 +83,12 @@ impl TcpServer {
     /// How many connections it has accepted.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for TcpServer {
+    fn drop(&mut self) {
+        self.stop.cancel();
     }
 }
 

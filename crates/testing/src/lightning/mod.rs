@@ -1,8 +1,9 @@
 //! Lightning wallets that lie, stall or forget, built from the honest ones of `usher-sandbox`.
 
-mod false_invoice;
-mod nwc;
-mod unrelated_preimage;
+mod behaviour;
+mod false_results;
+mod faulty_service;
 
-pub use false_invoice::InvoiceLie;
-pub use nwc::{Behaviour, CallBehaviour, FaultyNwcService, LookupLie, Memory, PayLie};
+pub use behaviour::{Behaviour, CallBehaviour, LookupLie, Memory, PayLie};
+pub use false_results::InvoiceLie;
+pub use faulty_service::FaultyNwcService;

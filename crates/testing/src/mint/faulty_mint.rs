@@ -15,8 +15,9 @@ use hyper::{Request, Response, StatusCode, header};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::http_server::HttpServer;
+use super::http_server;
 use super::{FalseResponse, Fault, Garbage, MintRoute};
+use crate::TcpServer;
 
 /// How long the honest mint may take.
 const HONEST: Duration = Duration::from_secs(60);
@@ -33,7 +34,7 @@ const CALLS: usize = 10_000;
 #[derive(Debug)]
 pub struct FaultyMint {
     proxy: Arc<Proxy>,
-    server: HttpServer,
+    server: TcpServer,
 }
 
 /// A request to the mint.
@@ -110,17 +111,17 @@ impl FaultyMint {
         let proxy = Arc::new(Proxy { http, target: target.into(), faults: Mutex::default(), calls: Mutex::default() });
         let server = {
             let proxy = Arc::clone(&proxy);
-            HttpServer::start(move |request| {
+            http_server::start(move |request| {
                 let proxy = Arc::clone(&proxy);
                 async move { proxy.handle(request).await }
             })
         };
-        Ok(Self { proxy, server: server.await? })
+        Ok(Self { proxy, server: server.await })
     }
 
     /// Its address: `http://127.0.0.1:<port>`.
     pub fn url(&self) -> String {
-        self.server.url()
+        format!("http://{}", self.server.address())
     }
 
     /// What goes wrong with every request of this route from now on.

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use super::MintRoute;
 use super::false_responses::SOME_POINT;
-use super::http_server::HttpServer;
+use super::http_server;
+use crate::TcpServer;
 
 /// How long the honest mint may take.
 const HONEST: Duration = Duration::from_secs(60);
@@ -27,7 +28,7 @@ const HONEST: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct ImpostorMint {
     state: Arc<State>,
-    server: HttpServer,
+    server: TcpServer,
 }
 
 #[derive(Debug)]
@@ -57,17 +58,17 @@ impl ImpostorMint {
         });
         let server = {
             let state = Arc::clone(&state);
-            HttpServer::start(move |request| {
+            http_server::start(move |request| {
                 let state = Arc::clone(&state);
                 async move { state.handle(request).await }
             })
         };
-        Ok(Self { state, server: server.await? })
+        Ok(Self { state, server: server.await })
     }
 
     /// Its address: `http://127.0.0.1:<port>`.
     pub fn url(&self) -> String {
-        self.server.url()
+        format!("http://{}", self.server.address())
     }
 
     /// From now on it claims to have signed all outputs that it is asked about; before, to have signed none.

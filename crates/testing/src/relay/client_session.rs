@@ -10,11 +10,8 @@ use nostr::{
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::event_store::Kept;
-use super::outbox::{Outbox, Published};
+use super::hub::{Hub, Kept, Outbox, Published, Subscription};
 use super::quirks::{LieOk, Quirks};
-use super::shared_state::SharedState;
-use super::subscriptions::Subscription;
 
 /// Longest subscription id (NIP-01).
 const MAX_SUBSCRIPTION_ID: usize = 64;
@@ -24,7 +21,7 @@ const AUTH_WINDOW: u64 = 600;
 
 /// The state of one connection.
 pub(super) struct Session {
-    state: Arc<SharedState>,
+    hub: Arc<Hub>,
     outbox: Outbox,
     subscriptions: HashMap<SubscriptionId, (Arc<Subscription>, Instant)>,
     challenge: String,
@@ -35,11 +32,11 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(state: Arc<SharedState>, outbox: Outbox) -> Self {
+    pub(super) fn new(hub: Arc<Hub>, outbox: Outbox) -> Self {
         let challenge = hex::encode(rand::random::<[u8; 16]>());
         let window = (Instant::now(), 0);
         Self {
-            state,
+            hub,
             outbox,
             subscriptions: HashMap::new(),
             challenge,
@@ -52,7 +49,7 @@ impl Session {
 
     /// Sends the NIP-42 challenge if authentication is required and it was not sent yet.
     pub(super) fn challenge_if_due(&mut self) {
-        if !self.challenged && self.state.quirks().require_auth {
+        if !self.challenged && self.hub.quirks().require_auth {
             self.challenged = true;
             self.say(RelayMessage::auth(self.challenge.clone()));
         }
@@ -65,7 +62,7 @@ impl Session {
             Message::Binary(_) => "",
             Message::Ping(_) | Message::Pong(_) | Message::Close(_) | Message::Frame(_) => return,
         };
-        self.state.count(|metrics| metrics.frames += 1);
+        self.hub.count(|metrics| metrics.frames += 1);
         match ClientMessage::from_json(text) {
             Ok(ClientMessage::Event(event)) => self.event(event.into_owned()),
             Ok(ClientMessage::Req { subscription_id, filters }) => {
@@ -73,7 +70,7 @@ impl Session {
                 self.req(subscription_id.into_owned(), filters);
             }
             Ok(ClientMessage::Close(id)) => {
-                self.state.count(|metrics| metrics.closes += 1);
+                self.hub.count(|metrics| metrics.closes += 1);
                 self.drop_subscription(&id);
             }
             Ok(ClientMessage::Auth(event)) => self.auth(&event),
@@ -83,11 +80,11 @@ impl Session {
     }
 
     fn event(&mut self, event: Event) {
-        let quirks = self.state.quirks();
-        self.state.see(&event);
-        self.state.count(|metrics| *metrics.events.entry(event.kind.as_u16()).or_default() += 1);
+        let quirks = self.hub.quirks();
+        self.hub.see(&event);
+        self.hub.count(|metrics| *metrics.events.entry(event.kind.as_u16()).or_default() += 1);
         if let Err(reason) = self.admit(&event, &quirks) {
-            self.state.count(|metrics| metrics.events_refused += 1);
+            self.hub.count(|metrics| metrics.events_refused += 1);
             self.say(RelayMessage::ok(event.id, false, reason));
             return;
         }
@@ -99,11 +96,11 @@ impl Session {
             _ if is_lost => (true, ""),
             Some(LieOk::AcceptAndDrop) => (true, ""),
             Some(LieOk::RefuseAndForward) => {
-                self.state.publish(&Published::new(event));
-                self.state.count(|metrics| metrics.events_refused += 1);
+                self.hub.publish(&Published::new(event));
+                self.hub.count(|metrics| metrics.events_refused += 1);
                 (false, "error: could not save the event")
             }
-            None => match self.state.publish(&Published::new(event)) {
+            None => match self.hub.publish(&Published::new(event)) {
                 Kept::New => (true, ""),
                 Kept::Duplicate => (true, "duplicate: already have this event"),
                 Kept::Superseded => (true, "duplicate: have a newer event"),
@@ -142,8 +139,8 @@ impl Session {
     }
 
     fn req(&mut self, id: SubscriptionId, filters: Vec<Filter>) {
-        let quirks = self.state.quirks();
-        self.state.count(|metrics| metrics.reqs += 1);
+        let quirks = self.hub.quirks();
+        self.hub.count(|metrics| metrics.reqs += 1);
         if quirks.require_auth && !self.authenticated {
             self.challenge_if_due();
             return self.say(RelayMessage::closed(id, "auth-required: this relay serves authenticated clients only"));
@@ -155,29 +152,28 @@ impl Session {
         if self.subscriptions.len() >= quirks.max_subscriptions {
             return self.say(RelayMessage::closed(id, "error: too many subscriptions"));
         }
-        let serial = self.state.next_serial();
-        let subscription = Arc::new(Subscription { serial, id: id.clone(), filters, outbox: self.outbox.clone() });
+        let subscription = Arc::new(Subscription { id: id.clone(), filters, outbox: self.outbox.clone() });
         self.subscriptions.insert(id.clone(), (Arc::clone(&subscription), Instant::now()));
         let open = self.subscriptions.len() as u64;
-        self.state.count(|metrics| {
+        self.hub.count(|metrics| {
             metrics.open_subscriptions += 1;
             metrics.most_subscriptions = metrics.most_subscriptions.max(open);
         });
-        self.state.subscribe(&subscription, Instant::now() + quirks.latency);
+        self.hub.subscribe(&subscription, Instant::now() + quirks.latency);
         self.say(RelayMessage::eose(id));
     }
 
     fn drop_subscription(&mut self, id: &SubscriptionId) {
         if let Some((subscription, _)) = self.subscriptions.remove(id) {
-            self.state.unsubscribe(&subscription);
-            self.state.count(|metrics| metrics.open_subscriptions -= 1);
+            self.hub.unsubscribe(&subscription);
+            self.hub.count(|metrics| metrics.open_subscriptions -= 1);
         }
     }
 
     fn auth(&mut self, event: &Event) {
         let valid = self.is_valid_auth(event);
         self.authenticated |= valid;
-        self.state.count(|metrics| {
+        self.hub.count(|metrics| {
             metrics.auths += 1;
             metrics.auths_valid += u64::from(valid);
         });
@@ -188,7 +184,7 @@ impl Session {
     /// NIP-42: kind 22242, signed, of now, with our address and this connection's challenge.
     fn is_valid_auth(&self, event: &Event) -> bool {
         let names_us = match event.tags.find_standardized(TagKind::Relay) {
-            Some(TagStandard::Relay(url)) => url.as_str_without_trailing_slash() == self.state.url,
+            Some(TagStandard::Relay(url)) => url.as_str_without_trailing_slash() == self.hub.url,
             _ => false,
         };
         event.kind == Kind::Authentication
@@ -221,16 +217,16 @@ impl Session {
     }
 
     fn say(&self, message: RelayMessage<'_>) {
-        self.state.say(&self.outbox, message.as_json());
+        self.hub.say(&self.outbox, message.as_json());
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
         for (subscription, _) in self.subscriptions.values() {
-            self.state.unsubscribe(subscription);
+            self.hub.unsubscribe(subscription);
         }
         let open = self.subscriptions.len() as u64;
-        self.state.count(|metrics| metrics.open_subscriptions -= open);
+        self.hub.count(|metrics| metrics.open_subscriptions -= open);
     }
 }

@@ -1,25 +1,105 @@
-//! Handles requests as the [`Behaviour`] requires.
+//! A wallet service that misbehaves on demand.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::json;
 use usher_protocol::Keys;
+use usher_protocol::message::PaymentHash;
 use usher_sandbox::lightning::nwc::{
     Cipher, NwcRequest, NwcServiceContext, PayParams, Refusal, RequestHandler, Response, pay_refusal, receipt,
 };
-use usher_sandbox::lightning::{ErrorCode, Method};
+use usher_sandbox::lightning::{Account, ErrorCode, Method, NwcKeys, NwcService};
 
 use super::behaviour::{Behaviour, CallBehaviour, Memory, PayLie};
-use super::false_results;
-use super::held_messages::HeldQueue;
-use crate::lightning::unrelated_preimage::unrelated_preimage;
+use super::false_results::{self, unrelated_preimage};
+
+/// An [`NwcService`] whose [`Behaviour`] can be changed while it runs. Without a change it is honest.
+#[derive(Debug)]
+pub struct FaultyNwcService {
+    service: NwcService,
+    handler: FaultyHandler,
+}
+
+impl Deref for FaultyNwcService {
+    type Target = NwcService;
+
+    fn deref(&self) -> &NwcService {
+        &self.service
+    }
+}
+
+impl FaultyNwcService {
+    /// As [`NwcService::start`].
+    pub async fn start(account: &Account, relays: &[&str]) -> Self {
+        Self::start_with(account, relays, NwcKeys::of(account), Behaviour::default()).await
+    }
+
+    /// As [`start`](Self::start), with these keys and this behaviour.
+    pub async fn start_with(account: &Account, relays: &[&str], keys: NwcKeys, behaviour: Behaviour) -> Self {
+        let capabilities = behaviour.capabilities();
+        let handler = FaultyHandler { behaviour: Arc::new(Mutex::new(behaviour)), ..FaultyHandler::default() };
+        let service = NwcService::start_with(account, relays, keys, capabilities, Arc::new(handler.clone())).await;
+        Self { service, handler }
+    }
+
+    /// As [`NwcService::stop`]. What is held stays held; which requests it has seen depends on [`Memory`].
+    pub async fn stop(&self) {
+        self.service.stop().await;
+        if self.handler.behaviour.lock().memory == Memory::WhileRunning {
+            self.service.context().forget_seen();
+        }
+    }
+
+    /// The behaviour now.
+    pub fn behaviour(&self) -> Behaviour {
+        self.handler.behaviour.lock().clone()
+    }
+
+    /// Changes the behaviour from now on, and announces the capabilities again.
+    pub fn set(&self, change: impl FnOnce(&mut Behaviour)) {
+        let capabilities = {
+            let mut behaviour = self.handler.behaviour.lock();
+            change(&mut behaviour);
+            behaviour.capabilities()
+        };
+        self.service.context().set_capabilities(capabilities);
+    }
+
+    /// Sends the responses that were held; returns how many.
+    pub fn release(&self) -> usize {
+        self.handler.release(self.service.context())
+    }
+
+    /// The payments in flight arrive, or (`false`) fail, and their requests are answered. Returns how many.
+    pub fn release_payments(&self, arrive: bool) -> usize {
+        self.handler.release_payments(self.service.context(), arrive)
+    }
+
+    /// Sends a notification with any content, encrypted and signed like a true one.
+    pub fn notify(&self, notification_type: &str, notification: &serde_json::Value) {
+        self.service.context().notify(notification_type, notification);
+    }
+
+    /// Sends the notification that an invoice of the account was paid, whether it was or not, with an unrelated preimage
+    /// if it was not; returns whether the account knows the invoice.
+    pub fn claim_received(&self, hash: PaymentHash) -> bool {
+        let context = self.service.context();
+        let Some(found) = context.account().incoming(hash) else { return false };
+        context.notify("payment_received", &false_results::claimed_payment(&found, context.now()));
+        true
+    }
+}
 
 /// The state of a service that misbehaves. A clone is another handle of it.
-#[derive(Clone, Debug)]
-pub(super) struct FaultyHandler {
-    pub(super) behaviour: Arc<Mutex<Behaviour>>,
-    held: Arc<HeldQueue>,
+#[derive(Clone, Debug, Default)]
+struct FaultyHandler {
+    behaviour: Arc<Mutex<Behaviour>>,
+    /// Responses that wait until a test releases them.
+    held: Arc<Mutex<Vec<(NwcRequest, Response)>>>,
+    /// The requests of payments in flight.
+    payments: Arc<Mutex<Vec<(PaymentHash, NwcRequest)>>>,
 }
 
 impl RequestHandler for FaultyHandler {
@@ -33,10 +113,6 @@ impl RequestHandler for FaultyHandler {
 }
 
 impl FaultyHandler {
-    pub(super) fn new(behaviour: Behaviour) -> Self {
-        Self { behaviour: Arc::new(Mutex::new(behaviour)), held: Arc::default() }
-    }
-
     /// Executes the request, or what the behaviour configures instead.
     fn handle(&self, context: &Arc<NwcServiceContext>, request: &NwcRequest) {
         let (behaviour, call_behaviour) = {
@@ -53,7 +129,7 @@ impl FaultyHandler {
         let Some(response) = self.execute(context, request, &behaviour) else { return };
         match call_behaviour {
             CallBehaviour::Mute => {}
-            CallBehaviour::Hold => self.held.push(request.clone(), response),
+            CallBehaviour::Hold => self.held.lock().push((request.clone(), response)),
             CallBehaviour::RefuseAndExecute(code) => refuse(code),
             call_behaviour => respond_later(context, request, response, call_behaviour, &behaviour),
         }
@@ -85,7 +161,7 @@ impl FaultyHandler {
                 executed(method);
                 match begun {
                     Ok(hash) => {
-                        self.held.push_payment(hash, request.clone());
+                        self.payments.lock().push((hash, request.clone()));
                         None
                     }
                     Err(refusal) => Some(Response(Err(refusal))),
@@ -104,16 +180,16 @@ impl FaultyHandler {
         }
     }
 
-    pub(super) fn release(&self, context: &NwcServiceContext) -> usize {
-        let held = self.held.take();
+    fn release(&self, context: &NwcServiceContext) -> usize {
+        let held = std::mem::take(&mut *self.held.lock());
         for (request, response) in &held {
             context.respond(request, response);
         }
         held.len()
     }
 
-    pub(super) fn release_payments(&self, context: &NwcServiceContext, arrive: bool) -> usize {
-        let payments = self.held.take_payments();
+    fn release_payments(&self, context: &NwcServiceContext, arrive: bool) -> usize {
+        let payments = std::mem::take(&mut *self.payments.lock());
         let lie = self.behaviour.lock().pays;
         let account = context.account();
         let count = payments.len();

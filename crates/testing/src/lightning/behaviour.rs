@@ -6,7 +6,7 @@ use std::time::Duration;
 use usher_sandbox::lightning::nwc::Capabilities;
 use usher_sandbox::lightning::{Encryptions, ErrorCode, Method};
 
-use crate::lightning::InvoiceLie;
+use super::InvoiceLie;
 
 /// How a wallet service behaves; each field may change while it runs. By default it is fast and honest.
 #[derive(Clone, Debug, PartialEq, Eq)]

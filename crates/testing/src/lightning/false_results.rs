@@ -1,23 +1,85 @@
-//! False results of requests.
+//! Results that are not true, and invoices that do not match the request.
 
 use serde_json::{Value, json};
-use usher_protocol::bolt11::Invoice;
-use usher_protocol::message::Preimage;
+use usher_protocol::bolt11::{Invoice, Network};
+use usher_protocol::message::{PaymentHash, Preimage};
 use usher_sandbox::lightning::nwc::{MakeParams, Refusal, transaction_json};
-use usher_sandbox::lightning::{Account, Direction, ErrorCode, MakeError, State, Transaction};
+use usher_sandbox::lightning::{Account, Direction, ErrorCode, InvoiceTerms, MakeError, State, Transaction};
 
 use super::LookupLie;
-use crate::lightning::false_invoice::{InvoiceLie, false_invoice};
-use crate::lightning::unrelated_preimage::unrelated_preimage;
+
+/// A preimage that belongs to no payment.
+pub(super) fn unrelated_preimage() -> Preimage {
+    Preimage::from_bytes(rand::random())
+}
+
+/// How an invoice differs from the request. Except for [`OtherNetwork`](Self::OtherNetwork) and
+/// [`Garbage`](Self::Garbage), it is a real invoice that can be paid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvoiceLie {
+    /// It is for one millisat less.
+    LessAmount,
+    /// It is for one millisat more.
+    MoreAmount,
+    /// It leaves the amount to the payer.
+    NoAmount,
+    /// It is for the Bitcoin main network.
+    OtherNetwork,
+    /// It was made so long ago that it is expired.
+    Expired,
+    /// It is another person's: of an account `stranger` in the same network.
+    Foreign,
+    /// It is the previous invoice of the wallet, if there is one.
+    Reused,
+    /// The answer's `payment_hash` is not the invoice's.
+    OtherHash,
+    /// It is no invoice.
+    Garbage,
+}
+
+/// Makes a false invoice for a request with these terms; its text, and what is claimed to be its payment hash.
+fn false_invoice(
+    account: &Account,
+    mut terms: InvoiceTerms,
+    lie: InvoiceLie,
+) -> Result<(String, PaymentHash), MakeError> {
+    match lie {
+        InvoiceLie::LessAmount => terms.amount = terms.amount.map(|amount| amount.saturating_sub(1)),
+        InvoiceLie::MoreAmount => terms.amount = terms.amount.map(|amount| amount.saturating_add(1)),
+        InvoiceLie::NoAmount => terms.amount = None,
+        InvoiceLie::OtherNetwork => terms.network = Network::Bitcoin,
+        InvoiceLie::Expired => {
+            let now = account.now();
+            terms.created_at = Some(now.saturating_sub(terms.expiry.saturating_add(3_600)));
+        }
+        InvoiceLie::Foreign | InvoiceLie::Reused | InvoiceLie::OtherHash | InvoiceLie::Garbage => {}
+    }
+    let invoice = match lie {
+        InvoiceLie::Garbage => {
+            return Ok(("lnbcrt1notaninvoice".to_owned(), unrelated_preimage().payment_hash()));
+        }
+        InvoiceLie::Foreign => account.sibling("stranger", 0).make_invoice(&terms)?,
+        InvoiceLie::Reused => {
+            let last = account.transactions().into_iter().find(|known| known.direction == Direction::Incoming);
+            last.map_or_else(|| account.make_invoice(&terms), |known| Ok(known.invoice))?
+        }
+        _ => account.make_invoice(&terms)?,
+    };
+    let payment_hash = match lie {
+        InvoiceLie::OtherHash => unrelated_preimage().payment_hash(),
+        _ => invoice.payment_hash(),
+    };
+    Ok((invoice.as_str().to_owned(), payment_hash))
+}
 
 /// The result of `make_invoice` with an invoice that does not match the request.
 pub(super) fn made_invoice(account: &Account, params: MakeParams, lie: InvoiceLie) -> Result<Value, Refusal> {
-    let made = false_invoice(account, &params.into_terms(), lie).map_err(|error| match error {
+    let (text, payment_hash) = false_invoice(account, params.into_terms(), lie).map_err(|error| match error {
         MakeError::Full => Refusal::new(ErrorCode::Internal, error.to_string()),
         _ => Refusal::new(ErrorCode::Other, error.to_string()),
     })?;
-    let Ok(invoice) = made.invoice.parse::<Invoice>() else {
-        return Ok(json!({"type": "incoming", "invoice": made.invoice}));
+    let Ok(invoice) = text.parse::<Invoice>() else {
+        return Ok(json!({"type": "incoming", "invoice": text}));
     };
     let mut value = transaction_json(&Transaction {
         direction: Direction::Incoming,
@@ -29,7 +91,7 @@ pub(super) fn made_invoice(account: &Account, params: MakeParams, lie: InvoiceLi
         settled_at: None,
         invoice,
     });
-    set(&mut value, "payment_hash", made.payment_hash.to_string().into());
+    set(&mut value, "payment_hash", payment_hash.to_string().into());
     Ok(value)
 }
 
