@@ -139,7 +139,7 @@ fn read(text: &str) -> Option<Changes> {
 
 #[cfg(test)]
 mod tests {
-    use usher_testing::ports::MemoryStore;
+    use usher_testing::ports::MemorySettings;
 
     use super::*;
 
@@ -147,18 +147,18 @@ mod tests {
         names.chars().map(|name| RelayAddress::parse(&format!("wss://{name}.example")).unwrap()).collect()
     }
 
-    async fn load(settings: &MemoryStore, configured: &str) -> ServiceRelays {
+    async fn load(settings: &MemorySettings, configured: &str) -> ServiceRelays {
         ServiceRelays::load(settings, &addresses(configured)).await.unwrap()
     }
 
-    async fn relays(settings: &MemoryStore, configured: &str) -> String {
+    async fn relays(settings: &MemorySettings, configured: &str) -> String {
         let roster = load(settings, configured).await;
         roster.relays().iter().map(|address| address.as_str().chars().nth(6).unwrap()).collect()
     }
 
     #[tokio::test]
     async fn later_configuration_changes_still_apply() {
-        let settings = MemoryStore::new();
+        let settings = MemorySettings::default();
         assert_eq!(relays(&settings, "abb").await, "ab");
         let roster = load(&settings, "ab").await;
         let roster = roster.with(&addresses("c")[0], false).without(&addresses("a")[0]).with(&addresses("c")[0], false);
@@ -168,12 +168,12 @@ mod tests {
         assert_eq!(relays(&settings, "a").await, "c", "one less");
         assert_eq!(relays(&settings, "bc").await, "bc", "configured what was added, taken out what was removed");
         assert_eq!(relays(&settings, "ab").await, "ab", "so the configuration has the last word again");
-        assert!(settings.settings().is_empty());
+        assert!(settings.is_empty());
     }
 
     #[tokio::test]
     async fn opposite_changes_cancel_out() {
-        let settings = MemoryStore::new();
+        let settings = MemorySettings::default();
         let (a, b) = (&addresses("a")[0], &addresses("b")[0]);
         let start = load(&settings, "a").await;
         assert_eq!(start.without(a).with(a, true), start);
@@ -184,12 +184,12 @@ mod tests {
         start.without(a).save(&settings).await.unwrap();
         assert_eq!(relays(&settings, "a").await, "");
         start.save(&settings).await.unwrap();
-        assert!(settings.settings().is_empty());
+        assert!(settings.is_empty());
     }
 
     #[tokio::test]
     async fn where_an_added_relay_may_lead_is_kept() {
-        let settings = MemoryStore::new();
+        let settings = MemorySettings::default();
         let b = &addresses("b")[0];
         load(&settings, "a").await.with(b, true).save(&settings).await.unwrap();
         let restarted = load(&settings, "a").await;
@@ -201,7 +201,7 @@ mod tests {
     #[tokio::test]
     async fn an_unreadable_setting_is_ignored() {
         for text in ["", "{}", "[]", r#"{"added":["http://x"],"removed":[]}"#] {
-            let settings = MemoryStore::new();
+            let settings = MemorySettings::default();
             settings.set_setting(SETTING, Some(text)).await.unwrap();
             assert_eq!(relays(&settings, "ab").await, "ab", "{text}");
             assert_eq!(settings.setting(SETTING).await.unwrap().as_deref(), Some(text), "kept for a diagnosis");

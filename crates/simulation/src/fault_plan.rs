@@ -72,8 +72,6 @@ pub struct FaultPlan {
     pub set_forwards: u64,
     /// Times at which the clocks leap ahead by days, and are corrected within ten minutes.
     pub leaps: u64,
-    /// The store is the real one, in a file.
-    pub sqlite: bool,
     /// There is a webhook.
     pub webhook: bool,
     /// What happens is written down: one operation and one outage.
@@ -124,7 +122,6 @@ impl FaultPlan {
             set_backs: 0,
             set_forwards: 0,
             leaps: 0,
-            sqlite: false,
             webhook: true,
             script: Some(script),
             approvals: false,
@@ -158,7 +155,6 @@ impl FaultPlan {
             set_backs: 0,
             set_forwards: 0,
             leaps: 0,
-            sqlite: false,
             webhook: true,
             instances: if decisions.percent(50) { 2 } else { 3 },
             approvals: seed % 8 < 2,
@@ -197,7 +193,6 @@ impl FaultPlan {
             set_backs: 0,
             set_forwards: 0,
             leaps: 0,
-            sqlite: seed % 20 == 13,
             webhook: decisions.percent(80),
             script: None,
             approvals: matches!(seed % 20, 0 | 4 | 12),

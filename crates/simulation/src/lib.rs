@@ -33,9 +33,10 @@ pub mod world;
 use std::sync::Arc;
 use std::thread;
 
+use usher_testing::ports::SeededRandomness;
+
 use crate::fault_plan::FaultPlan;
 use crate::outage_script::Script;
-use crate::ports::randomness::Seeded;
 use crate::seeded_decisions::Decisions;
 use crate::world::World;
 use crate::world::instances::Mutation;
@@ -90,7 +91,7 @@ fn run_plan(
         let mut decisions = Decisions::new(seed);
         let plan = plan(&mut decisions);
         let world = World::new(plan, decisions);
-        let randomness = Arc::new(Seeded::new(seed ^ 0x5555)) as _;
+        let randomness = Arc::new(SeededRandomness::new(seed ^ 0x5555)) as _;
         world.lock().instances.mutation = mutation;
         if world.lock().plan.instances > 0 {
             cluster::keep(&world, &randomness)?;

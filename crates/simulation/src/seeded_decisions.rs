@@ -44,9 +44,4 @@ impl Decisions {
         self.0.fill_bytes(&mut bytes);
         bytes
     }
-
-    /// Fills `bytes`.
-    pub fn fill(&mut self, bytes: &mut [u8]) {
-        self.0.fill_bytes(bytes);
-    }
 }

@@ -1,23 +1,19 @@
 //! Starts the service, kills it and starts it again, until the run of the seed is over.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::runtime::{Builder, Handle};
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::Randomness;
 use usher_instance::LeaseGate;
 use usher_store::conformance::FullStore;
-use usher_store::{SqliteOptions, SqliteStore};
-use usher_testing::ports::MemoryStore;
 
 use crate::app_calls;
 use crate::daemon::{Host, Service};
 use crate::ports::clock::WallClock;
-use crate::ports::disk;
+use crate::ports::disk::{self, Files};
 use crate::world::World;
 use crate::world::action::{Action, Task};
 
@@ -28,74 +24,23 @@ enum ProcessExit {
     Finished,
 }
 
-/// What outlives the process: the disk.
-enum Disk {
-    Memory(Arc<MemoryStore>),
-    File { directory: TempDir, copies: u32 },
-}
-
-impl Disk {
-    fn new(sqlite: bool) -> Result<Self, String> {
-        if !sqlite {
-            return Ok(Self::Memory(Arc::new(MemoryStore::new())));
-        }
-        let directory = TempDir::new().map_err(|error| error.to_string())?;
-        Ok(Self::File { directory, copies: 0 })
-    }
-
-    fn path(directory: &TempDir, copy: u32) -> PathBuf {
-        directory.path().join(copy.to_string())
-    }
-
-    fn open(&self) -> Result<Arc<dyn FullStore>, String> {
-        match self {
-            Self::Memory(model) => Ok(model.clone()),
-            Self::File { directory, copies } => {
-                let path = Self::path(directory, *copies);
-                std::fs::create_dir_all(&path).map_err(|error| error.to_string())?;
-                let store = SqliteStore::open(&path.join("usher.db"), SqliteOptions::default());
-                Ok(Arc::new(store.map_err(|error| error.to_string())?))
-            }
-        }
-    }
-
-    /// The process dies: only the files at this instant survive, whatever the store does while it ends.
-    fn die(&mut self) -> Result<(), String> {
-        let Self::File { directory, copies } = self else { return Ok(()) };
-        let (from, to) = (Self::path(directory, *copies), Self::path(directory, *copies + 1));
-        *copies += 1;
-        std::fs::create_dir_all(&to).map_err(|error| error.to_string())?;
-        for name in ["usher.db", "usher.db-wal"] {
-            if from.join(name).exists() {
-                std::fs::copy(from.join(name), to.join(name)).map_err(|error| error.to_string())?;
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Runs the world to its end.
 ///
 /// # Errors
 /// When the simulation itself does not work.
 pub fn keep(world: &Arc<World>, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
-    let disk = Disk::new(world.lock().plan.sqlite)?;
-    keep_on(world, disk, randomness)
+    keep_on(world, Files::new()?, randomness)
 }
 
 /// Runs a world whose service has stored this to its end.
 ///
 /// # Errors
 /// When the simulation itself does not work.
-pub fn keep_with(world: &Arc<World>, store: Arc<MemoryStore>, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
-    keep_on(world, Disk::Memory(store), randomness)
-}
-
-fn keep_on(world: &Arc<World>, mut disk: Disk, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
+pub fn keep_on(world: &Arc<World>, mut files: Files, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
     loop {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
         let runtime = runtime.map_err(|error| error.to_string())?;
-        let store = disk.open()?;
+        let store = files.open()?;
         let ended = runtime.block_on(async {
             world.time.begin();
             let ended = live(world, store, randomness).await;
@@ -103,7 +48,7 @@ fn keep_on(world: &Arc<World>, mut disk: Disk, randomness: &Arc<dyn Randomness>)
             ended
         })?;
         if matches!(ended, ProcessExit::Killed) {
-            disk.die()?;
+            files.die()?;
         }
         drop(runtime);
         let down = match ended {

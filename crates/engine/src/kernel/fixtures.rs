@@ -1,13 +1,17 @@
 //! For the unit tests of parts: the parts around the part under test. The engine as a whole is tested on a real store
 //! (`tests/`).
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_protocol::PublicKey;
+use usher_protocol::message::PaymentHash;
 
 use super::core::Core;
 use super::damaged_rows::DamagedRowReader;
@@ -16,9 +20,10 @@ use super::index::Index;
 use super::input_queue::{InputQueue, Job};
 use super::tasks::Tasks;
 use super::timers::Timers;
+use crate::event::Event;
 use crate::operations::Input;
-use crate::ports::{Clock, OpenOperation, OperationKind, Store};
-use crate::testing::{FakeLightning, FaultyStore, ManualClock, MemoryStore, SeededRandomness};
+use crate::ports::*;
+use crate::testing::{FakeLightning, FaultyStore, ManualClock, SeededRandomness};
 use crate::{ClientNetwork, StreamId, UnixMillis};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
@@ -41,7 +46,7 @@ pub(crate) fn key(n: u8) -> PublicKey {
 }
 
 /// A store that fails when a test says so.
-pub(crate) type TestStore = FaultyStore<MemoryStore>;
+pub(crate) type TestStore = FaultyStore<StoredRows>;
 
 /// What most parts need.
 pub(crate) struct Around {
@@ -142,4 +147,234 @@ pub(crate) async fn within<T>(what: &str, mut look: impl FnMut() -> Option<T>) -
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     panic!("never: {what}");
+}
+
+/// Operations with their events, messages and deliveries; what is not about them is an error.
+#[derive(Default)]
+pub(crate) struct StoredRows(Mutex<Rows>);
+
+#[derive(Default)]
+struct Rows {
+    operations: BTreeMap<StreamId, (StoredOperation, Vec<CorrelationKey>)>,
+    events: BTreeMap<(StreamId, u64), Event>,
+    deliveries: BTreeMap<(StreamId, u64), Delivery>,
+    outboxes: HashMap<StreamId, Vec<OutboxMessage>>,
+    user_relays: HashMap<PublicKey, Vec<String>>,
+}
+
+impl Rows {
+    fn conflict(&self, commit: &Commit) -> Option<Conflict> {
+        let stored = self.operations.get(&commit.operation).map(|(stored, _)| stored);
+        let revision = stored.filter(|stored| stored.finished_at.is_none()).map(|stored| stored.revision);
+        let is_as_expected = match commit.expected {
+            Revision::New => stored.is_none(),
+            Revision::At(expected) => revision == Some(expected),
+            Revision::Any => revision.is_some(),
+        };
+        if !is_as_expected {
+            return Some(Conflict::Revision);
+        }
+        let claimed = |(_, claims): &(_, Vec<_>)| claims.iter().any(|key| commit.claims.contains(key));
+        let owner = self.operations.iter().find(|(id, row)| **id != commit.operation && claimed(row));
+        owner.map(|(id, _)| Conflict::Correlation(*id))
+    }
+
+    fn apply(&mut self, commit: Commit) -> OperationHead {
+        let (id, at) = (commit.operation, commit.at);
+        let (stored, claims) = self.operations.entry(id).or_insert_with(|| {
+            let (kind, origin, state) = (commit.kind, commit.origin, State(String::new()));
+            (
+                StoredOperation { kind, origin, state, revision: 0, next_index: 0, done: false, finished_at: None },
+                Vec::new(),
+            )
+        });
+        stored.state = commit.state;
+        stored.revision += 1;
+        stored.done = commit.done;
+        stored.finished_at = commit.finished.then_some(at);
+        claims.extend(commit.claims);
+        for event in commit.events {
+            let event = event.at_index(stored.next_index);
+            stored.next_index += 1;
+            if commit.deliver {
+                self.deliveries.insert((id, event.index), pending(id, event.clone(), at));
+            }
+            self.events.insert((id, event.index), event);
+        }
+        match commit.outbox {
+            OutboxChange::Replace(messages) => drop(self.outboxes.insert(id, messages)),
+            OutboxChange::Add(messages) => self.outboxes.entry(id).or_default().extend(messages),
+            OutboxChange::Keep | OutboxChange::Pause(_) => {}
+        }
+        if commit.finished {
+            claims.clear();
+            self.outboxes.remove(&id);
+        }
+        self.user_relays.extend(commit.user_relays.into_iter().map(|user| (user.main_key, user.relays)));
+        OperationHead { revision: stored.revision, next_index: stored.next_index }
+    }
+
+    fn pending(&self) -> impl Iterator<Item = &Delivery> {
+        self.deliveries.values().filter(|delivery| delivery.status == DeliveryStatus::Pending)
+    }
+}
+
+fn pending(stream: StreamId, event: Event, at: UnixMillis) -> Delivery {
+    Delivery {
+        stream,
+        queue: stream,
+        event,
+        status: DeliveryStatus::Pending,
+        attempts: 0,
+        waited: Duration::ZERO,
+        since: at,
+        due_at: at,
+        last_attempt_at: None,
+        last_status: None,
+        last_error: None,
+    }
+}
+
+/// Implements a port by some of its methods; the others are an error.
+macro_rules! partly {
+    ($port:ident { $($kept:tt)* } else { $($method:ident($($argument:ident: $type:ty),*) -> $result:ty;)* }) => {
+        #[async_trait]
+        impl $port for StoredRows {
+            $($kept)*
+            $(
+                async fn $method(&self, $($argument: $type),*) -> Result<$result, StoreError> {
+                    $(let _ = $argument;)*
+                    Err(StoreError::Unexpected(concat!("not in unit tests: ", stringify!($method))))
+                }
+            )*
+        }
+    };
+}
+
+partly! {
+    Store {
+        async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
+            let mut rows = self.0.lock();
+            if let Some(conflict) = commits.iter().find_map(|commit| rows.conflict(commit)) {
+                return Ok(AllCommitted::Conflict(conflict));
+            }
+            Ok(AllCommitted::Done(commits.into_iter().map(|commit| rows.apply(commit)).collect()))
+        }
+
+        async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
+            Ok(self.0.lock().operations.get(&id).map(|(stored, _)| stored.clone()))
+        }
+
+        async fn operation_with_key(
+            &self,
+            key: CorrelationKey,
+        ) -> Result<Option<(StreamId, StoredOperation)>, StoreError> {
+            let rows = self.0.lock();
+            let found = rows.operations.iter().find(|(_, (_, claims))| claims.contains(&key));
+            Ok(found.map(|(id, (stored, _))| (*id, stored.clone())))
+        }
+
+        async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+            let rows = self.0.lock();
+            Ok(rows.events.range((stream, after)..=(stream, u64::MAX)).take(limit).map(|(_, event)| event.clone()).collect())
+        }
+
+        async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
+            Ok(self.0.lock().outboxes.get(&operation).cloned().unwrap_or_default())
+        }
+
+        async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
+            Ok(self.0.lock().user_relays.get(main_key).cloned().unwrap_or_default())
+        }
+
+        async fn remove_without_events(&self, _ids: Vec<StreamId>) -> Result<(), StoreError> {
+            Ok(())
+        }
+    } else {
+        open_operations(after: Option<StreamId>, limit: usize) -> Vec<OpenOperation>;
+        subscriptions(after: Option<StreamId>, limit: usize) -> Vec<(StreamId, StoredOperation)>;
+        user_signer(main_key: &PublicKey) -> Option<SignerSession>;
+        forget_user_signer(main_key: &PublicKey) -> bool;
+        passkey(credential_id: &[u8]) -> Option<Passkey>;
+        passkey_count(main_key: &PublicKey) -> PasskeyCount;
+        forget_passkeys(main_key: &PublicKey) -> usize;
+        forget_unused_passkeys(before: UnixMillis, limit: usize) -> usize;
+        payment_records(filter: PaymentFilter, after: Option<StreamId>, limit: usize) -> Vec<BookedPayment>;
+        payment_record(id: StreamId) -> Option<BookedPayment>;
+        refunded(payment: StreamId) -> u64;
+        is_paid(hash: PaymentHash) -> bool;
+        forget_payment_records(before: UnixMillis, limit: usize) -> usize;
+        remove_finished(finished_before: UnixMillis, limit: usize) -> usize;
+        remove_eventless(kind: OperationKind, finished_before: UnixMillis, limit: usize) -> usize;
+        remove_events(stream: StreamId, before: UnixMillis, limit: usize) -> usize;
+        keep_user_relays(users: &[PublicKey], at: UnixMillis) -> ();
+        forget_user_relays(before: UnixMillis, limit: usize) -> usize;
+        forget_inbound(before: UnixMillis, limit: usize) -> usize;
+        forget_kept_keys(before: UnixMillis, limit: usize) -> usize;
+    }
+}
+
+partly! {
+    UserStore {} else {
+        forget_user(main_key: &PublicKey) -> ForgottenUser;
+        forget_relays_of(main_key: &PublicKey) -> bool;
+        operations_with(text: &str, after: Option<StreamId>, limit: usize) -> Matches<StreamId, StreamId>;
+        events_with(text: &str, after: Option<EventPosition>, limit: usize) -> Matches<EventMatch, EventPosition>;
+        idempotency_records_with(text: &str, after: Option<IdempotencyKey>, limit: usize) -> Matches<UnixMillis, IdempotencyKey>;
+        remove_finished_of(ids: Vec<StreamId>) -> Vec<StreamId>;
+    }
+}
+
+partly! {
+    AuditReader {} else {
+        audit_entries(after: u64, limit: usize) -> Vec<AuditEntry>;
+        audit_bounds() -> AuditBounds;
+    }
+}
+
+partly! {
+    AuditStore {} else {
+        add_audit_entry(entry: NewAuditEntry) -> ();
+        forget_audit_entries(before: UnixMillis, limit: usize, key: &AuditKey) -> usize;
+    }
+}
+
+partly! {
+    DeliveryStore {
+        async fn next_delivery(&self, queue: StreamId) -> Result<Option<Delivery>, StoreError> {
+            Ok(self.0.lock().pending().find(|delivery| delivery.queue == queue).cloned())
+        }
+
+        async fn pending_queues(
+            &self,
+            after: Option<StreamId>,
+            limit: usize,
+        ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError> {
+            let rows = self.0.lock();
+            let mut queues = BTreeMap::new();
+            for delivery in rows.pending() {
+                queues.entry(delivery.queue).or_insert(delivery.due_at);
+            }
+            Ok(queues.into_iter().filter(|(queue, _)| after.is_none_or(|after| *queue > after)).take(limit).collect())
+        }
+
+        async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError> {
+            let mut rows = self.0.lock();
+            let Some(delivery) = rows.deliveries.get_mut(&(attempt.stream, attempt.index)) else { return Ok(false) };
+            delivery.status = attempt.status;
+            delivery.attempts += 1;
+            delivery.due_at = attempt.due_at;
+            Ok(true)
+        }
+
+        async fn delivery(&self, stream: StreamId, index: u64) -> Result<Option<Delivery>, StoreError> {
+            Ok(self.0.lock().deliveries.get(&(stream, index)).cloned())
+        }
+    } else {
+        set_aside_delivery(queue: StreamId, at: UnixMillis) -> Option<(StreamId, u64)>;
+        deliveries(status: DeliveryStatus, after: Option<(StreamId, u64)>, limit: usize) -> Vec<Delivery>;
+        retry_delivery(stream: StreamId, index: u64, at: UnixMillis, record: Option<NewIdempotencyRecord>) -> Retried;
+        count_deliveries() -> DeliveryCounts;
+        forget_deliveries(before: UnixMillis, limit: usize) -> usize;
+    }
 }

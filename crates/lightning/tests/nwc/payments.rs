@@ -10,7 +10,7 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::{ErrorCode, LightningNetwork, Method, NwcKeys};
 use usher_testing::lightning::{CallBehaviour, FaultyNwcService, LookupLie, Memory};
-use usher_testing::ports::MemoryStore;
+use usher_testing::ports::MemorySettings;
 use usher_testing::proxy::BreakableProxy;
 
 use crate::fixture::{
@@ -228,7 +228,7 @@ async fn until_void(payment: &SignedPayment) {
 #[tokio::test]
 async fn the_reliability_of_look_ups_is_learned_and_stored() {
     let fixture = Fixture::set().await;
-    let kept = Arc::new(MemoryStore::new());
+    let kept = Arc::new(MemorySettings::default());
     let keeping = || {
         let store = kept.clone();
         BackendHandle::start_with(&fixture.service.url(), |options| options.settings.0 = Some(store))
@@ -263,7 +263,7 @@ async fn the_reliability_of_look_ups_is_learned_and_stored() {
     });
     client.pay(&fixture.external_invoice(4_000), within(60)).await.unwrap();
     eventually("learned", async || is_worth(&client, LookupCoverage::None).await).await;
-    assert!(kept.settings().is_empty());
+    assert!(kept.is_empty());
 }
 
 #[tokio::test]

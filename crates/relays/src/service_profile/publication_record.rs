@@ -112,7 +112,7 @@ impl ConfiguredProfile {
 #[cfg(test)]
 mod tests {
     use nostr::{EventBuilder, Keys, Kind};
-    use usher_testing::ports::MemoryStore;
+    use usher_testing::ports::MemorySettings;
 
     use super::*;
 
@@ -136,7 +136,7 @@ mod tests {
 
     #[tokio::test]
     async fn damaged_record_or_one_of_another_key_is_ignored() {
-        let (settings, keys) = (MemoryStore::new(), Keys::generate());
+        let (settings, keys) = (MemorySettings::default(), Keys::generate());
         let event = EventBuilder::new(Kind::Metadata, "{}").sign_with_keys(&keys).unwrap();
         let (here, gone) =
             (RelayAddress::parse("wss://a.example").unwrap(), RelayAddress::parse("wss://b.example").unwrap());

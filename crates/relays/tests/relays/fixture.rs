@@ -22,7 +22,7 @@ use usher_relays::{
     DirectoryOptions, Identity, ProfileDirectory, RelayAddress, RelayManager, RelayOptions, RelayPool, RelayStatus,
     ServiceRelays, Timing,
 };
-use usher_testing::ports::{FaultyStore, ManualClock, MemoryStore};
+use usher_testing::ports::{FaultyStore, ManualClock, MemorySettings};
 use usher_testing::proxy::BreakableProxy;
 use usher_testing::relay::{Quirks, QuirkyRelay};
 
@@ -69,7 +69,7 @@ pub(crate) async fn proxied(relay: &QuirkyRelay) -> (BreakableProxy, String) {
 pub(crate) struct Plan {
     pub(crate) relays: RelayOptions,
     pub(crate) directory: DirectoryOptions,
-    pub(crate) settings: Arc<FaultyStore<MemoryStore>>,
+    pub(crate) settings: Arc<FaultyStore<MemorySettings>>,
     /// How many messages the engine leaves unread.
     pub(crate) inbox: usize,
     clock: Arc<dyn Clock>,

@@ -16,11 +16,12 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 use tokio::time::{advance, sleep};
 use usher_engine::ports::Randomness;
-use usher_testing::ports::MemoryStore;
+use usher_store::SqliteStore;
 
 use self::instance::{End, Instance};
 use self::takeover_rules::TakeoverRules;
 use crate::app_calls;
+use crate::ports::disk::Files;
 use crate::supervisor;
 use crate::world::World;
 use crate::world::action::{Action, Call, Task};
@@ -35,7 +36,7 @@ const APP_TIMEOUT: Duration = Duration::from_secs(8);
 /// What is around instances.
 struct Surroundings {
     world: Arc<World>,
-    store: Arc<MemoryStore>,
+    store: Arc<SqliteStore>,
     randomness: Arc<dyn Randomness>,
 }
 
@@ -64,9 +65,8 @@ struct Cluster {
 /// # Errors
 /// When the simulation itself does not work.
 pub fn keep(world: &Arc<World>, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
-    let store = Arc::new(MemoryStore::new());
-    let around =
-        Surroundings { world: Arc::clone(world), store: Arc::clone(&store), randomness: Arc::clone(randomness) };
+    let mut files = Files::new()?;
+    let around = Surroundings { world: Arc::clone(world), store: files.open()?, randomness: Arc::clone(randomness) };
     Cluster::new(around)?.run()?;
     {
         let mut state = world.lock();
@@ -80,7 +80,8 @@ pub fn keep(world: &Arc<World>, randomness: &Arc<dyn Randomness>) -> Result<(), 
         let now = state.now();
         state.invariants.bad.push((now.saturating_sub(5_000), now + 10_000));
     }
-    supervisor::keep_with(world, store, randomness)
+    files.die()?;
+    supervisor::keep_on(world, files, randomness)
 }
 
 fn runtime() -> Result<Runtime, String> {

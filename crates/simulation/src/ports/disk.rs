@@ -1,5 +1,6 @@
 //! The disk: a store that is slow, is full at times, and records in the ledger what is durable.
 
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -7,9 +8,12 @@ use std::thread::Thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tempfile::TempDir;
+use tokio::task::unconstrained;
 use tokio::time::{Instant, sleep, sleep_until};
 use usher_engine::ports::{AllCommitted, Commit, DeliveryAttempt, StoreError};
 use usher_store::conformance::FullStore;
+use usher_store::{SqliteOptions, SqliteStore};
 use usher_testing::ports::{InterceptedStore, Interceptor, Run, StoreCall};
 
 use crate::world::World;
@@ -24,8 +28,56 @@ pub struct Disk {
     last: Mutex<Instant>,
 }
 
+/// What outlives the process: its files.
+pub struct Files {
+    directory: TempDir,
+    copies: u32,
+}
+
+impl Files {
+    /// None yet; in memory, where the machine has a place for that.
+    ///
+    /// # Errors
+    /// When there is no place for them.
+    pub fn new() -> Result<Self, String> {
+        let directory = TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).map_err(|error| error.to_string())?;
+        Ok(Self { directory, copies: 0 })
+    }
+
+    fn path(&self, copy: u32) -> PathBuf {
+        self.directory.path().join(copy.to_string())
+    }
+
+    /// The store in them.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(&self) -> Result<Arc<SqliteStore>, String> {
+        let path = self.path(self.copies);
+        std::fs::create_dir_all(&path).map_err(|error| error.to_string())?;
+        let store = SqliteStore::open(&path.join("usher.db"), SqliteOptions::default());
+        Ok(Arc::new(store.map_err(|error| error.to_string())?))
+    }
+
+    /// The process dies: only the files at this instant survive, whatever the store does while it ends.
+    ///
+    /// # Errors
+    /// When they cannot be copied.
+    pub fn die(&mut self) -> Result<(), String> {
+        let (from, to) = (self.path(self.copies), self.path(self.copies + 1));
+        self.copies += 1;
+        std::fs::create_dir_all(&to).map_err(|error| error.to_string())?;
+        for name in ["usher.db", "usher.db-wal"] {
+            if from.join(name).exists() {
+                std::fs::copy(from.join(name), to.join(name)).map_err(|error| error.to_string())?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Waits for a future on this thread without letting virtual time pass: the real store has its own threads.
-pub(super) fn wait<T>(future: impl Future<Output = T>) -> T {
+pub fn wait<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {
@@ -33,7 +85,7 @@ pub(super) fn wait<T>(future: impl Future<Output = T>) -> T {
         }
     }
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut future = pin!(future);
+    let mut future = pin!(unconstrained(future));
     loop {
         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
             Poll::Ready(value) => return value,

@@ -4,6 +4,5 @@ pub mod clock;
 pub mod disk;
 pub mod messenger;
 pub mod network;
-pub mod randomness;
 pub mod shared_database;
 pub mod webhook;

@@ -1,4 +1,4 @@
-//! The database that several instances share: the store in memory behind what PostgreSQL adds to it. It can be slow, be cut off
+//! The database that several instances share: SQLite behind what PostgreSQL adds to it. It can be slow, be cut off
 //! from one instance, and lose answers; every transaction checks the lease when it arrives.
 
 use std::sync::Arc;

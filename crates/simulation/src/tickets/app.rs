@@ -12,7 +12,8 @@ use usher_engine::ports::{
     MintTerms, Minted, ReceiveTerms, TicketError, TicketJobId, TicketStore as _, TicketWallet as _, Token,
     WithdrawTerms,
 };
-use usher_testing::ports::{InterceptedStore, MemoryStore};
+use usher_store::SqliteStore;
+use usher_testing::ports::InterceptedStore;
 use usher_tickets::{CashuWallet, TicketOptions};
 
 use super::disk::Disk;
@@ -20,6 +21,7 @@ use super::mint::UNIT;
 use super::network::{MINT, Network};
 use super::{RECOVERY, State, TROUBLE, World};
 use crate::ports::clock::WallClock;
+use crate::ports::disk::wait;
 
 /// How long a job waits for a quote that the mint has forgotten.
 const FORGOTTEN_QUOTES: Duration = Duration::from_secs(50 * 60 * 60);
@@ -153,7 +155,7 @@ fn shown(outcome: &Outcome) -> String {
 }
 
 /// One life of the process.
-pub(super) async fn live(world: &Arc<World>, store: &Arc<MemoryStore>) -> Result<ProcessExit, String> {
+pub(super) async fn live(world: &Arc<World>, store: &Arc<SqliteStore>) -> Result<ProcessExit, String> {
     tokio::select! {
         biased;
         () = world.killed.notified() => Ok(ProcessExit::Killed),
@@ -161,7 +163,7 @@ pub(super) async fn live(world: &Arc<World>, store: &Arc<MemoryStore>) -> Result
     }
 }
 
-async fn run_app(world: &Arc<World>, store: &Arc<MemoryStore>) -> Result<ProcessExit, String> {
+async fn run_app(world: &Arc<World>, store: &Arc<SqliteStore>) -> Result<ProcessExit, String> {
     let tls = usher_http_client::tls_config(Vec::new()).map_err(|error| error.to_string())?;
     let options = TicketOptions { transport: Some(Arc::new(Network(Arc::clone(world)))), ..TicketOptions::new(tls) };
     let disk = Arc::new(InterceptedStore::new(Arc::clone(store), Disk(Arc::clone(world))));
@@ -318,13 +320,13 @@ async fn repeat_all(world: &Arc<World>, wallet: &CashuWallet) {
 }
 
 /// Compares the books of the mint, of the wallet and of the app, when all is quiet.
-async fn check_books(world: &Arc<World>, wallet: &CashuWallet, store: &Arc<MemoryStore>) -> Result<(), String> {
+async fn check_books(world: &Arc<World>, wallet: &CashuWallet, store: &Arc<SqliteStore>) -> Result<(), String> {
     let open = wallet.unfinished_jobs();
     let requests = world.state.lock().app.requests.clone();
     for (number, request) in requests.iter().enumerate().filter(|(_, request)| request.outcome.is_none()) {
         world.state.lock().no_outcome(number, &request.what);
     }
-    let free = store.free_proofs(MINT, UNIT, usize::MAX).await.map_err(|error| error.to_string())?;
+    let free = wait(store.free_proofs(MINT, UNIT, usize::MAX)).map_err(|error| error.to_string())?;
     let mut state = world.state.lock();
     if open > 0 {
         state.violation("every-job-ends", format!("{open} jobs are open"));

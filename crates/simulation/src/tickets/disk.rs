@@ -8,6 +8,7 @@ use usher_engine::ports::StoreError;
 use usher_testing::ports::{Interceptor, Run, StoreCall};
 
 use super::World;
+use crate::ports::disk::wait;
 
 /// The disk of one process.
 pub(super) struct Disk(pub(super) Arc<World>);
@@ -17,7 +18,7 @@ impl Interceptor for Disk {
         match call.method {
             "set_setting" => {
                 self.0.instant("before a setting is stored").await;
-                run.await
+                wait(run)
             }
             "commit_tickets" => {
                 self.0.instant("before a transaction").await;
@@ -29,12 +30,12 @@ impl Interceptor for Disk {
                 if fails {
                     return Err(StoreError::Failed("disk full".into()));
                 }
-                let committed = run.await?;
+                let committed = wait(run)?;
                 self.0.instant("after a transaction, before anybody knows of it").await;
                 sleep(Duration::from_millis(1)).await;
                 Ok(committed)
             }
-            _ => run.await,
+            _ => wait(run),
         }
     }
 }

@@ -23,10 +23,10 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
-use usher_testing::ports::MemoryStore;
 
 use self::app::{App, ProcessExit};
 use self::mint::Mint;
+use crate::ports::disk::Files;
 use crate::run_log::History;
 use crate::seeded_decisions::Decisions;
 use crate::world::time::Time;
@@ -134,7 +134,8 @@ pub fn run(seed: u64) -> Result<TicketReport, String> {
     };
     let world = Arc::new(World { time, state: Mutex::new(state), killed: Notify::new() });
     // What outlives the process.
-    let store = Arc::new(MemoryStore::new());
+    let files = Files::new()?;
+    let store = files.open()?;
     loop {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
         let runtime = runtime.map_err(|error| error.to_string())?;

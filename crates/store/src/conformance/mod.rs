@@ -3,9 +3,6 @@
 //! ```ignore
 //! usher_store::store_conformance!(my_subject); // my_subject: async fn() -> impl Subject
 //! ```
-//!
-//! `MemoryStore` of `usher-testing` is the same behaviour in memory, as simple as possible: it passes
-//! the suite as well, and random histories are compared with it.
 
 // Tests, compiled as a library so that another engine's crate can run them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, clippy::missing_panics_doc)]

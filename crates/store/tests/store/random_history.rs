@@ -1,4 +1,5 @@
-//! Random histories: every engine returns the same results as the model, in any order of calls and across restarts.
+//! Random histories: every engine returns the same results as SQLite does when one call is made after the other, in any order
+//! of calls, with calls that share transactions, and across restarts.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -11,7 +12,7 @@ use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
     Commit, Committed, CorrelationKey, CounterAdvance, DeliveryAttempt, DeliveryStatus, NewIdempotencyRecord,
     OperationKind, OutboxChange, PaymentKind, PaymentRecord, PaymentRecordStatus, ProofId, Revision, State, Store,
-    StoreError, TicketCommit, TicketCommitted, TicketStore as _, UserRelays,
+    StoreError, TicketCommit, TicketCommitted, UserRelays,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
@@ -19,7 +20,6 @@ use usher_store::conformance::{
     FullStore, Snapshot, Subject, Subjects, id, idempotency_key, inbound, key, message, new_record, proof, proof_id,
     public_key, refused, ticket_job, ticket_step,
 };
-use usher_testing::ports::MemoryStore;
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -294,7 +294,7 @@ fn ticket_draft() -> impl Strategy<Value = TicketDraft> {
 }
 
 impl TicketDraft {
-    async fn resolve(&self, model: &MemoryStore) -> TicketCommit {
+    async fn resolve(&self, model: &dyn FullStore) -> TicketCommit {
         let mut commit = self.commit.clone();
         let revision = model.ticket_job(ticket_job(self.number)).await.unwrap().map_or(0, |job| job.revision);
         commit.expected = revision + self.off.0;
@@ -315,7 +315,7 @@ fn claim(number: u64) -> CorrelationKey {
 }
 
 impl Draft {
-    async fn resolve(&self, model: &MemoryStore) -> Commit {
+    async fn resolve(&self, model: &dyn FullStore) -> Commit {
         let revision = model.operation(stream_id(self.stream)).await.unwrap().map_or(0, |stored| stored.revision);
         let expected = match self.expects {
             Expects::Right if revision == 0 => Revision::New,
@@ -379,14 +379,15 @@ async fn observe(store: &dyn FullStore) -> Snapshot {
 }
 
 async fn replay(mut subject: impl Subject, history: Vec<Action>) -> Result<(), TestCaseError> {
-    let model = MemoryStore::new();
-    let mut store = subject.store();
+    // One call after the other, and never reopened.
+    let one_by_one = crate::subjects::sqlite().await;
+    let (model, mut store) = (one_by_one.store(), subject.store());
     for action in history {
         match action {
             Action::Commits(drafts) => {
                 let mut commits = Vec::new();
                 for draft in &drafts {
-                    commits.push(draft.resolve(&model).await);
+                    commits.push(draft.resolve(&*model).await);
                 }
                 let results = commit_together(&*store, commits.clone()).await;
                 for (commit, result) in commits.into_iter().zip(results) {
@@ -397,7 +398,7 @@ async fn replay(mut subject: impl Subject, history: Vec<Action>) -> Result<(), T
             Action::Together(drafts) => {
                 let mut commits = Vec::new();
                 for draft in &drafts {
-                    commits.push(draft.resolve(&model).await);
+                    commits.push(draft.resolve(&*model).await);
                 }
                 let result = store.commit_all(commits.clone()).await;
                 prop_assert_eq!(result.ok(), model.commit_all(commits).await.ok());
@@ -405,7 +406,7 @@ async fn replay(mut subject: impl Subject, history: Vec<Action>) -> Result<(), T
             Action::Tickets(drafts) => {
                 let mut commits = Vec::new();
                 for draft in &drafts {
-                    commits.push(draft.resolve(&model).await);
+                    commits.push(draft.resolve(&*model).await);
                 }
                 let results = tickets_together(&*store, commits.clone()).await;
                 for (commit, result) in commits.into_iter().zip(results) {
@@ -413,14 +414,14 @@ async fn replay(mut subject: impl Subject, history: Vec<Action>) -> Result<(), T
                 }
             }
             Action::Change(change) => {
-                prop_assert_eq!(change.clone().make(&*store).await, change.make(&model).await);
+                prop_assert_eq!(change.clone().make(&*store).await, change.make(&*model).await);
             }
             Action::Reopen => {
                 subject.reopen().await;
                 store = subject.store();
             }
         }
-        prop_assert_eq!(observe(&*store).await, observe(&model).await);
+        prop_assert_eq!(observe(&*store).await, observe(&*model).await);
     }
     Ok(())
 }

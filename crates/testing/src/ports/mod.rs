@@ -1,5 +1,5 @@
 //! Fakes of the ports, one of each, for tests of every crate: a clock turned by hand, seeded randomness, a messenger that
-//! records its messages, a store in memory and one with faults, an app behind the webhook, a Lightning backend, a ticket
+//! records its messages, settings in memory, faults of any store, an app behind the webhook, a Lightning backend, a ticket
 //! wallet, a directory, exchange rates and a list of relays.
 
 // Compiled here, and with the unit tests of the engine.
@@ -14,7 +14,7 @@ mod fake_ticket_wallet;
 mod faulty_store;
 mod intercepted_store;
 pub mod lightning_conformance;
-mod memory_store;
+mod memory_settings;
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub use self::fake_relay_registry::FakeRelayRegistry;
 pub use self::fake_ticket_wallet::{FakeTicketWallet, MINT, OTHER_MINT, UNIT, token};
 pub use self::faulty_store::{COMMITS, CREATIONS, FaultyStore, Methods, StoreFaults};
 pub use self::intercepted_store::{InterceptedStore, Interceptor, Run, StoreCall};
-pub use self::memory_store::MemoryStore;
+pub use self::memory_settings::MemorySettings;
 use usher_engine::audit::AuditOptions;
 use usher_engine::ports::{
     AuditKey, Clock, Commit, Messenger, OperationKind, OutboxChange, OutgoingMessage, Randomness, Revision, State,

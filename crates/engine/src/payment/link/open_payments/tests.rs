@@ -2,15 +2,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::*;
-use crate::kernel::fixtures::{NOW, id, network};
-use crate::testing::{ManualClock, MemoryStore};
+use crate::kernel::fixtures::{NOW, StoredRows, id, network};
+use crate::testing::ManualClock;
 
 const MOST: usize = 64 * 40;
 
 fn open_payments() -> (OpenPayments, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at(NOW));
     let tasks = Tasks::new(TaskTracker::new(), CancellationToken::new());
-    (OpenPayments::new(MOST * SHARE, clock.clone(), Arc::new(MemoryStore::default()), tasks), clock)
+    (OpenPayments::new(MOST * SHARE, clock.clone(), Arc::new(StoredRows::default()), tasks), clock)
 }
 
 /// Whether a payment with this number begins; its invoice is made at once.
