@@ -16,7 +16,6 @@ use usher_protocol::kind;
 use usher_protocol::subkey::Permission;
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::{Identity, Policy};
-use usher_testing::relay::{Quirks, QuirkyRelay};
 
 use crate::harness::{HandmadeWallet, LONG, TestUsher, User, caught_up, device, introduce, now, wallet_for};
 

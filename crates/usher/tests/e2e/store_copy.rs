@@ -10,7 +10,6 @@ use serde_json::json;
 use usher_engine::ports::SettingStore as _;
 use usher_mint::{Mint, MintOptions};
 use usher_store::{CopyState, DatabaseInspection, PostgresInspection, PostgresOptions, SqliteOptions, SqliteStore};
-use usher_testing::relay::{Quirks, QuirkyRelay};
 use usher_testing::{PostgresServer, soak};
 
 use crate::crash::dice;
