@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use usher_protocol::PublicKey;
-use usher_sandbox::wallet::{Policy, Wallet};
+use usher_sandbox::wallet::{Policy, Request, Wallet};
 use usher_testing::wallet::FaultyWallet as _;
 
 use crate::harness::{LONG, TestUsher, files_below, refusal, statuses, until};
@@ -29,9 +29,8 @@ fn occurrences(usher: &TestUsher, key: &PublicKey) -> (usize, usize) {
     (text, bytes)
 }
 
-async fn pay(fixture: &Fixture, user: &Wallet, stream: &str) {
-    let request = user.next_request(LONG).await.unwrap();
-    user.pay_without_response(&request).await.unwrap();
+async fn pay(fixture: &Fixture, user: &Wallet, stream: &str, request: &Request) {
+    user.pay_without_response(request).await.unwrap();
     assert_eq!(statuses(&fixture.api().at_least(stream, 1).await), ["paid"]);
 }
 
@@ -41,8 +40,9 @@ async fn nothing_of_a_user_stays_but_what_the_answer_names() {
     let wallet = fixture.user(Policy::silent()).await;
     let (api, key, user) = (fixture.api(), wallet.main_key(), wallet.main_key().to_hex());
     let paid = fixture.ask(&wallet, 5_000).await;
-    pay(&fixture, &wallet, &paid).await;
+    pay(&fixture, &wallet, &paid, &wallet.next_request(LONG).await.unwrap()).await;
     let open = fixture.ask(&wallet, 5_000).await;
+    let request = wallet.next_request(LONG).await.unwrap();
     let authentication = api.authenticate(&key, &[]).await;
     let (text, bytes) = occurrences(&fixture.usher, &key);
     assert!(text > 0 && bytes > 0);
@@ -60,7 +60,7 @@ async fn nothing_of_a_user_stays_but_what_the_answer_names() {
     assert_eq!((&again["erased"]["streams"], open_streams), (&json!(0), 2));
 
     // The payment goes on. Its end, and that of the authentication, are erased in spite of crashes.
-    pay(&fixture, &wallet, &open).await;
+    pay(&fixture, &wallet, &open, &request).await;
     api.finished(&authentication).await;
     for pause in [0, 1, 5] {
         let (api, path) = (fixture.api(), format!("/users/{user}"));
