@@ -393,7 +393,7 @@ async fn streams_of_others_do_not_exist_for_a_key_that_sees_only_its_own() {
         listed.extend(page["handshakes"].as_array().unwrap().iter().map(stream_of));
         next = page["next"].as_str().map(|next| format!("&after={next}"));
     }
-    assert_eq!(listed, [own.clone()]);
+    assert_eq!(listed, [own.as_str()]);
     // Over a WebSocket.
     let mut socket = one.socket().await;
     socket.subscribe(&own, 0).await;

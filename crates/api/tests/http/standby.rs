@@ -109,7 +109,7 @@ async fn without_an_active_instance_there_is_a_clear_error() {
     let http = reqwest::Client::new();
     let refused = async |path: &str| {
         let response = http.get(format!("http://{address}{path}")).bearer_auth(TOKEN).send().await.unwrap();
-        assert_eq!((response.status().as_u16(), &*response.headers()["retry-after"].as_bytes()), (503, &b"1"[..]));
+        assert_eq!((response.status().as_u16(), response.headers()["retry-after"].as_bytes()), (503, &b"1"[..]));
         assert_eq!(response.headers()["content-type"], "application/problem+json");
         let problem: Value = response.json().await.unwrap();
         assert_eq!(problem["code"], "no_active_instance", "{path}");

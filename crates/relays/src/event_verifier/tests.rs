@@ -141,7 +141,8 @@ fn forgeries_are_refused_and_do_not_block_the_genuine_event() {
     let genuine = context.handshake("abcd");
     let other = context.handshake("efgh");
 
-    let forgeries: [(&str, &dyn Fn(&mut Event)); 7] = [
+    type Forgery<'a> = (&'static str, &'a dyn Fn(&mut Event));
+    let forgeries: [Forgery<'_>; 7] = [
         ("content", &|event| event.content.clone_from(&other.content)),
         ("signature", &|event| event.sig = other.sig),
         ("author", &|event| event.pubkey = Keys::generate().public_key()),

@@ -22,10 +22,10 @@ async fn relays_that_double_delay_lie_or_want_authentication() {
         let relay = QuirkyRelay::start(quirks).await.unwrap();
         let app = App::new(&[relay.url()]);
         let mut signer = NdkSigner::start(&[relay.url()]).await;
-        app.accept(&signer.bunker_url("s3cret")).is_signed_by(&signer.key).await;
+        app.accept(&signer.bunker_url("s3cret")).end_signed_by(&signer.key).await;
         let (signing, address) = app.invite().await;
         signer.open(&address);
-        signing.is_signed_by(&signer.key).await;
+        signing.end_signed_by(&signer.key).await;
     }
 }
 
@@ -38,7 +38,7 @@ async fn one_dead_relay_beside_a_good_one() {
     let mut signer = NdkSigner::start(&[good.url()]).await;
     let (signing, address) = app.invite().await;
     signer.open(&address);
-    signing.is_signed_by(&signer.key).await;
+    signing.end_signed_by(&signer.key).await;
 }
 
 /// Breaks the connection through the proxy, and lets the next one through.
@@ -64,7 +64,7 @@ async fn connection_that_breaks_before_every_reply() {
     cut(&relay, &proxy).await;
     signing.until(|progress| *progress == SignerProgress::Listening).await;
     signer.confirm();
-    signing.is_signed_by(&signer.key).await;
+    signing.end_signed_by(&signer.key).await;
 }
 
 #[tokio::test]
@@ -78,5 +78,5 @@ async fn signer_that_is_away_is_asked_again() {
     let mut signing = app.sign(session);
     signing.until(|progress| *progress == SignerProgress::Silent).await;
     relay.set(|quirks| quirks.lie_ok = None);
-    signing.is_signed_by(&signer.key).await;
+    signing.end_signed_by(&signer.key).await;
 }

@@ -108,7 +108,7 @@ impl Signing {
     }
 
     /// Waits for its end: what was asked for, signed by this user.
-    pub(crate) async fn is_signed_by(self, user: &str) -> SignerSession {
+    pub(crate) async fn end_signed_by(self, user: &str) -> SignerSession {
         let signed = self.end().await.unwrap();
         assert_signed(&signed.event, user);
         signed.session

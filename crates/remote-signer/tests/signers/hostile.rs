@@ -45,7 +45,7 @@ async fn only_who_knows_the_secret_becomes_the_signer() {
     // The same secret is of no use to anybody else now.
     signer.send_as(&stranger, &client, &reply);
     signer.say_and_sign().await;
-    signing.is_signed_by(&signer.user()).await;
+    signing.end_signed_by(&signer.user()).await;
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn nobody_else_replies_for_the_signer() {
     let again = signer.request("sign_event", 2).await;
     assert_eq!((&again.id, &again.params), (&request.id, &request.params), "it is the same request");
     signer.reply(&request, &signer.signature(&request, &signer.user));
-    signing.is_signed_by(&signer.user()).await;
+    signing.end_signed_by(&signer.user()).await;
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn signer_moves_to_another_relay() {
     signer.reply(&switch, &relays);
     let moved = ScriptedSigner { relay: &other, user: signer.user.clone(), keys: signer.keys.clone() };
     moved.say_and_sign().await;
-    let session = signing.is_signed_by(&moved.user()).await;
+    let session = signing.end_signed_by(&moved.user()).await;
 
     let again = app.sign(session);
     let request = moved.request("sign_event", 2).await;
@@ -135,13 +135,13 @@ async fn relays_of_users_displace_each_other_and_not_the_relay_that_several_wait
     honest.reply(&connect, "ack");
     honest.say_and_sign().await;
     let [signing, _other] = signing;
-    signing.is_signed_by(&honest.user()).await;
+    signing.end_signed_by(&honest.user()).await;
 
     let at_own = ScriptedSigner::on(&own);
     let (client, secret) = read_address(&address);
     at_own.send_as(&at_own.keys, &client, &json!({ "id": "x", "result": secret }).to_string());
     at_own.say_and_sign().await;
-    invited.is_signed_by(&at_own.user()).await;
+    invited.end_signed_by(&at_own.user()).await;
 }
 
 #[tokio::test]
@@ -155,5 +155,5 @@ async fn flood_of_events_costs_a_bound_and_the_signer_still_gets_through() {
     }
     signer.accept().await;
     signer.sign().await;
-    signing.is_signed_by(&signer.user()).await;
+    signing.end_signed_by(&signer.user()).await;
 }

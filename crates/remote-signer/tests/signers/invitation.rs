@@ -16,17 +16,17 @@ async fn user_opens_the_address_and_the_session_is_kept() {
     assert!(address.contains("perms=sign_event%3A27235") && address.contains("name=Caf%C3%A9"), "{address}");
     signer.open(&address);
     signing.connected().await;
-    let session = signing.is_signed_by(&signer.key).await;
+    let session = signing.end_signed_by(&signer.key).await;
     assert_eq!(signer.asked(), ["switch_relays", "sign_event"], "and the public key, which needs no permission");
     assert_eq!(app.signers.address(&session), None, "its signer is known");
 
     // Later, and in another process.
     let later = App::new(&[relay.url()]);
-    let again = later.sign(session).is_signed_by(&signer.key).await;
+    let again = later.sign(session).end_signed_by(&signer.key).await;
     // Several at once.
     let signings: Vec<_> = (0..20).map(|_| later.sign(again.clone())).collect();
     for signing in signings {
-        signing.is_signed_by(&signer.key).await;
+        signing.end_signed_by(&signer.key).await;
     }
 }
 

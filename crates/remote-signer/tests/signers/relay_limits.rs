@@ -91,5 +91,5 @@ async fn invented_paths_do_not_keep_users_from_a_relay() {
         others.push(app.accept(&format!("bunker://{KEY}?{address}secret=s")));
     }
     let address = signer.bunker_url("s3cret");
-    app.accept(&address).is_signed_by(&signer.key).await;
+    app.accept(&address).end_signed_by(&signer.key).await;
 }

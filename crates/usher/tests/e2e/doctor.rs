@@ -119,7 +119,7 @@ async fn what_is_wrong_is_said_with_what_to_do() {
     let secret = "67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65ea4e58d2d92ffa";
     let mut usher = TestUsher::builder()
         .relays(&[relay.url(), &dead])
-        .nwc(&format!("nostr+walletconnect://{key}?relay={dead}&secret={secret}"))
+        .nwc(format!("nostr+walletconnect://{key}?relay={dead}&secret={secret}"))
         .set("WEBHOOK__URL", format!("{http}/hook"))
         .set("VERIFICATION__MINT_URL", &http)
         .set("RATES__SOURCES", json!([{ "url": format!("{http}/s3cret"), "pointer": "" }]))
