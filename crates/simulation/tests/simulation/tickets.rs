@@ -23,5 +23,5 @@ fn no_unit_is_lost_and_none_is_there_twice() {
         assert!(report.violations.is_empty(), "seed {seed}: {:#?}", report.violations);
     }
     println!("{kills} kills, {done} requests done");
-    assert!(only.is_some() || (kills > 5 && done > 150), "the world is too quiet: {kills} kills, {done} requests");
+    assert!(only.is_some() || (kills > 0 && done > 100), "the world is too quiet: {kills} kills, {done} requests");
 }
