@@ -49,9 +49,6 @@ async fn finished_streams_of_the_user_are_erased_and_those_of_others_stay() {
     let (one, two) = tokio::join!(erase(&usher, 1), erase(&usher, 1));
     assert_eq!(one.operations + two.operations, 3, "handshake, authentication, and the login at the poster");
     assert_eq!(usize::from(one.relays) + usize::from(two.relays), 1);
-    let until = Some(UnixMillis(NOW.0).plus(RETENTION));
-    assert_eq!(kept(&two), [(KeptReason::SharedStream, Some(poster.stream_id), until)]);
-    assert_eq!((kept(&one), one.records), (kept(&two), two.records));
     for stream in mine {
         assert!(is_gone(&usher, stream).await);
     }
@@ -62,7 +59,9 @@ async fn finished_streams_of_the_user_are_erased_and_those_of_others_stay() {
 
     let again = erase(&usher, 1).await;
     assert_eq!((again.operations, again.relays), (0, false));
-    assert_eq!(kept(&again), kept(&two));
+    // Not of the two at once: one may still see what the other is about to erase.
+    let until = Some(UnixMillis(NOW.0).plus(RETENTION));
+    assert_eq!(kept(&again), [(KeptReason::SharedStream, Some(poster.stream_id), until)]);
 
     // A new user.
     let [handshake, authentication] = log_in(&mut usher, 1, 9).await;
