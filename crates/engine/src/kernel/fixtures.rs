@@ -149,7 +149,7 @@ pub(crate) async fn within<T>(what: &str, mut look: impl FnMut() -> Option<T>) -
     panic!("never: {what}");
 }
 
-/// Operations with their events, messages and deliveries; what is not about them is an error.
+/// Operations with their events, messages and deliveries; a call about anything else is an error.
 #[derive(Default)]
 pub(crate) struct StoredRows(Mutex<Rows>);
 

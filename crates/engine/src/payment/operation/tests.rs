@@ -327,7 +327,7 @@ fn payment_expires_with_its_invoice() {
     assert_eq!(payment.wake_at(), END);
 }
 
-/// How often an invoice is asked for until this failure ends the payment, when that is, and what is told.
+/// How often an invoice is asked for until this failure ends the payment, when that is, and what the app receives.
 fn asked_until_the_end(mut payment: Payment, failure: &LightningError) -> (u32, UnixMillis, Vec<Effect>) {
     let (mut now, mut asked) = (NOW, 1);
     loop {
