@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
-use axum::{Router, middleware};
 use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::OpenIdKeyError;
-use usher_page_layout::preflight;
+use usher_page_layout::{PageRunner, preflight, run_changes, run_to_end};
 
 use crate::keys::SigningKeys;
 use crate::provider::{OpenIdOptions, OpenIdParts, Provider, SharedProvider};
@@ -59,17 +60,22 @@ impl OpenIdProvider {
 
     /// All routes.
     pub fn router(&self) -> Router {
+        let runner = PageRunner::new(self.0.tasks.clone());
         Router::new()
             .route("/oauth/authorize", get(authorize::by_get).post(authorize::by_post))
-            .route("/oauth/login-return", get(login_return::show))
+            .route(
+                "/oauth/login-return",
+                get(login_return::show).route_layer(from_fn_with_state(runner.clone(), run_to_end)),
+            )
             .route("/oauth/end-session", get(end_session::by_get).post(end_session::by_post))
-            .route_layer(middleware::from_fn(prefetch_guard::visits_only))
+            .route_layer(from_fn(prefetch_guard::visits_only))
             // These change nothing by GET.
             .route("/.well-known/openid-configuration", get(discovery::configuration).options(preflight))
             .route("/oauth/jwks", get(discovery::jwks).options(preflight))
             .route("/oauth/consent", get(consent::show).post(consent::decide))
             .route("/oauth/token", post(token::exchange).options(preflight))
             .route("/oauth/userinfo", get(userinfo::by_get).post(userinfo::by_post).options(preflight))
+            .layer(from_fn_with_state(runner, run_changes))
             .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
             .with_state(Arc::clone(&self.0))
     }

@@ -1,5 +1,5 @@
 //! What all pages for browsers have in common: the layout with the service's name and picture, the style sheet, the language,
-//! and the policy of their responses.
+//! the policy of their responses, and that what changes something runs to its end.
 //!
 //! A page is an askama template that extends `templates/layout.html` and has a field `frame`. Its style is inside it, allowed by
 //! its hash, so that a browser loads a page with one more request: its script.
@@ -9,6 +9,7 @@ mod headers;
 mod language;
 mod picture;
 mod preflight;
+mod runner;
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ pub use self::headers::HEADERS;
 pub use self::language::Language;
 pub use self::picture::{Picture, PictureSource};
 pub use self::preflight::preflight;
+pub use self::runner::{PageRunner, run_changes, run_to_end};
 
 /// The style of all pages but for the accent.
 const STYLE: &str = include_str!("../assets/page.css");

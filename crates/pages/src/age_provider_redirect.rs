@@ -35,7 +35,7 @@ pub(crate) async fn begin(State(pages): State<PagesState>, Path((id, secret)): A
         Ok(Found { id, address, view }) => (id, address, view),
         Err(response) => return response,
     };
-    let AgeCheckStarted { url, browser } = match pages.engine.verification().begin_check(session, secret).await {
+    let AgeCheckStarted { url, browser } = match pages.engine.verification().begin_check(session, &secret).await {
         Ok(started) => started,
         Err(error) => return not_begun(&visit, session, &error, &address),
     };
@@ -70,7 +70,7 @@ pub(crate) async fn end(
     let Some(browser) = cookie(&headers, &check_cookie_name(&pages, session)) else {
         return message(&visit, StatusCode::FORBIDDEN, &visit.texts.other_browser, None);
     };
-    match pages.engine.verification().end_check(state, query, browser).await {
+    match pages.engine.verification().end_check(&state, &query, &browser).await {
         Ok(AgeCheckReturned { session_id, page_secret, is_complete }) => {
             let address = pages.address(VerificationView::FOLDER, session_id, &page_secret);
             let target = if is_complete { address } else { format!("{address}?{}", age_verification::INCOMPLETE) };

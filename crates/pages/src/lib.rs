@@ -57,13 +57,15 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use usher_engine::operations::LoginMethod;
 use usher_engine::ports::Directory;
 use usher_engine::{Engine, HandshakeView, PaymentView, RefundView, StreamId, VerificationView};
-use usher_page_layout::{Site, preflight};
+use usher_page_layout::{PageRunner, Site, preflight, run_changes, run_to_end};
 
 use self::login_methods::OfferedMethods;
 
@@ -88,6 +90,8 @@ pub struct PagesOptions {
     pub has_lightning_address: bool,
     /// For the page on which operators approve payments, if there are any who may.
     pub approvals: ApprovalsOptions,
+    /// Where requests that change something run.
+    pub tasks: TaskTracker,
     /// Cancelled when the service stops: then pages that wait end their responses.
     pub stop: CancellationToken,
 }
@@ -136,19 +140,22 @@ impl std::ops::Deref for PagesState {
 
 /// All pages.
 pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
-    let PagesOptions { site, directory, login_methods, has_lightning_address, approvals, stop } = options;
+    let PagesOptions { site, directory, login_methods, has_lightning_address, approvals, tasks, stop } = options;
     let login_methods = OfferedMethods::new(login_methods);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let rendering = Semaphore::new((processors / 2).max(1));
     let state =
         PagesState(Arc::new(Shared { engine, site, directory, login_methods, has_lightning_address, stop, rendering }));
-    let approvals = approvals::router(state.clone(), approvals);
+    let runner = PageRunner::new(tasks);
+    // For what changes something by GET.
+    let to_end = from_fn_with_state(runner.clone(), run_to_end);
+    let approvals = approvals::router(state.clone(), approvals, runner.clone());
     Router::new()
-        .route("/login/{stream_id}/{secret}", get(login::show).post(login::enter))
+        .route("/login/{stream_id}/{secret}", get(login::show).route_layer(to_end.clone()).post(login::enter))
         .route("/login/{stream_id}/{secret}/events", get(login::events))
         .route("/login/{stream_id}/{secret}/extension", post(login::prove))
         .route("/login/{stream_id}/{secret}/signer", get(signer::show).post(signer::ask))
-        .route("/login/{stream_id}/{secret}/signed", get(signer_app::signed))
+        .route("/login/{stream_id}/{secret}/signed", get(signer_app::signed).route_layer(to_end.clone()))
         .route("/login/{stream_id}/{secret}/passkey", get(passkey::show).post(passkey::prove))
         .route("/login/{stream_id}/{secret}/passkey/options", post(passkey::options))
         .route("/login/{stream_id}/{secret}/passkey/wrapped-key", post(passkey::wrapped_key))
@@ -166,11 +173,12 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/verify/{session_id}/{secret}", get(age_verification::show))
         .route("/verify/{session_id}/{secret}/events", get(keyed_page::events::<VerificationView>))
         .route("/verify/{session_id}/{secret}/start", post(age_provider_redirect::begin))
-        .route("/verify/return", get(age_provider_redirect::end))
+        .route("/verify/return", get(age_provider_redirect::end).route_layer(to_end))
         .route("/pages/none", get(page::none))
         .route("/pages/assets/page.js", get(assets::page_script))
         .route("/pages/assets/passkey.js", get(assets::passkey_script))
         .with_state(state)
         .merge(approvals)
+        .layer(from_fn_with_state(runner, run_changes))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
 }

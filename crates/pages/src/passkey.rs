@@ -128,7 +128,7 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
         Err(refused) => return *refused,
     };
     let browser = at.browser.as_deref();
-    match pages.engine.logins().prove_with_passkey(at.login, &at.secret, browser, proof, at.network).await {
+    match pages.engine.logins().prove_with_passkey(at.login, &at.secret, browser, &proof, at.network).await {
         Ok(()) => (page::HEADERS, StatusCode::NO_CONTENT).into_response(),
         Err(error) => refusal(&at, &error),
     }

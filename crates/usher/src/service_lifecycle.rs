@@ -153,9 +153,9 @@ impl Service {
             keys: Arc::clone(&keys),
             clock: Arc::clone(&clock),
             randomness: Arc::clone(&randomness),
-            tasks: http.tasks.clone(),
         };
-        let options = pages(config, site.clone(), directory.clone(), approvals, http.stop.clone());
+        let running = (http.tasks.clone(), http.stop.clone());
+        let options = pages(config, site.clone(), directory.clone(), approvals, running);
         let mut pages = usher_pages::router(Arc::clone(&engine), options);
         let mut provider = None;
         let pseudonym_key = derived_key(&identity, "usher: addresses of visitors");

@@ -193,7 +193,7 @@ pub(crate) fn pages(
     site: Site,
     directory: Arc<dyn Directory>,
     approvals: ApprovalsOptions,
-    stop: CancellationToken,
+    (tasks, stop): (TaskTracker, CancellationToken),
 ) -> PagesOptions {
     PagesOptions {
         site,
@@ -201,6 +201,7 @@ pub(crate) fn pages(
         login_methods: config.pages.login_methods.as_ref().map(|chosen| chosen.methods().to_vec()),
         has_lightning_address: config.payments.lightning_address,
         approvals,
+        tasks,
         stop,
     }
 }

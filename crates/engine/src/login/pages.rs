@@ -92,8 +92,9 @@ impl Logins {
         Ok(None)
     }
 
-    /// See [`open`](Self::open).
-    pub(super) async fn open_now(
+    /// A browser opens the page of a login. If it `claims` the page, the first one gets a cookie; the page is its own from then
+    /// on.
+    pub async fn open(
         &self,
         id: StreamId,
         page_secret: &str,
@@ -136,8 +137,11 @@ impl Logins {
         }
     }
 
-    /// See [`prove`](Self::prove).
-    pub(super) async fn prove_now(
+    /// The browser extension, or an app, has signed `event`.
+    ///
+    /// # Errors
+    /// [`ProveError`].
+    pub async fn prove(
         &self,
         id: StreamId,
         page_secret: &str,
@@ -179,8 +183,12 @@ impl Logins {
         Ok(self.signer.is_some() && login.as_ref().is_some_and(is_open))
     }
 
-    /// See [`ask_signer`](Self::ask_signer).
-    pub(super) async fn ask_signer_now(
+    /// The user names their remote signer: by its `address` (`bunker://`), or, without one, by opening an address of ours
+    /// in it. How many signers are waited for at a time is bounded, in all and by `network`.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    pub async fn ask_signer(
         &self,
         id: StreamId,
         page_secret: &str,
@@ -204,8 +212,8 @@ impl Logins {
         .await
     }
 
-    /// See [`decline`](Self::decline).
-    pub(super) async fn decline_now(
+    /// The user does not want to log in. Returns what the page shows now; an unused login has no page any more.
+    pub async fn decline(
         &self,
         id: StreamId,
         page_secret: &str,
@@ -262,8 +270,8 @@ impl Logins {
         Ok(owned.map(|login| login.state()))
     }
 
-    /// See [`forget`](Self::forget).
-    pub(super) async fn forget_now(&self, id: StreamId) -> Result<(), StoreError> {
+    /// Removes a login that [`start_in_browser`](Self::start_in_browser) began. One that is open ends.
+    pub async fn forget(&self, id: StreamId) -> Result<(), StoreError> {
         let forgotten = self.starter.committer.modify(
             Operation::Login,
             || self.find(id),

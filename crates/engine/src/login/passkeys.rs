@@ -251,8 +251,11 @@ impl Logins {
         Ok(WrappedKey { main_key: passkey.main_key, wrapped_key })
     }
 
-    /// See [`prove_with_passkey`](Self::prove_with_passkey).
-    pub(super) async fn prove_with_passkey_now(
+    /// The browser has made or used a passkey, and has signed the login's event with its key.
+    ///
+    /// # Errors
+    /// [`PasskeyLoginError`].
+    pub async fn prove_with_passkey(
         &self,
         id: StreamId,
         page_secret: &str,

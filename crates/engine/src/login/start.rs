@@ -130,8 +130,8 @@ impl Logins {
         Ok(started)
     }
 
-    /// See [`start_in_browser`](Self::start_in_browser).
-    pub(super) async fn start_browser_login_now(
+    /// Starts the login that [`start_in_browser`](Self::start_in_browser) has made room for.
+    pub(super) async fn start_browser_login(
         &self,
         stream_id: StreamId,
         request: BrowserLogin,

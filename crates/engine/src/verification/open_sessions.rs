@@ -1,10 +1,9 @@
 //! Verification sessions while they are open: their pages, the checks of a provider, and decisions.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
-use tokio::sync::{SemaphorePermit, oneshot};
+use tokio::sync::SemaphorePermit;
 use tracing::warn;
 
 use super::Verification;
@@ -150,16 +149,7 @@ impl Verification {
     ///
     /// # Errors
     /// [`BeginCheckError`]; then nothing has changed.
-    pub async fn begin_check(
-        self: &Arc<Self>,
-        id: StreamId,
-        page_secret: String,
-    ) -> Result<AgeCheckStarted, BeginCheckError> {
-        let this = Arc::clone(self);
-        self.complete(async move { this.begin_now(id, &page_secret).await }).await
-    }
-
-    async fn begin_now(&self, id: StreamId, page_secret: &str) -> Result<AgeCheckStarted, BeginCheckError> {
+    pub async fn begin_check(&self, id: StreamId, page_secret: &str) -> Result<AgeCheckStarted, BeginCheckError> {
         let verifier = self.verifier.as_ref().ok_or(BeginCheckError::NothingToCheck)?;
         let mut permit = None;
         // Counted first: many requests at once cannot begin more checks than one after the other.
@@ -184,7 +174,7 @@ impl Verification {
             state: format!("{id}.{state}"),
             expires_at,
         };
-        let BegunAgeCheck { url, pending } = match within(verifier.begin(&check)).await {
+        let BegunAgeCheck { url, pending } = match self.unless_stopped(within(verifier.begin(&check))).await? {
             Ok(begun) => begun,
             Err(failure) => {
                 if matches!(failure, AgeVerifierError::Unreachable(_)) {
@@ -210,17 +200,7 @@ impl Verification {
     }
 
     /// Handles a browser's return from the age verifier, with `state`, the query and its cookie. May take seconds.
-    pub async fn end_check(
-        self: &Arc<Self>,
-        state: String,
-        query: String,
-        browser: String,
-    ) -> Result<AgeCheckReturned, AgeCheckError> {
-        let this = Arc::clone(self);
-        self.complete(async move { this.end_now(&state, &query, &browser).await }).await
-    }
-
-    async fn end_now(&self, state: &str, query: &str, browser: &str) -> Result<AgeCheckReturned, AgeCheckError> {
+    pub async fn end_check(&self, state: &str, query: &str, browser: &str) -> Result<AgeCheckReturned, AgeCheckError> {
         let verifier = self.verifier.as_ref().ok_or(AgeCheckError::NotFound)?;
         let (id, state) = state.split_once('.').ok_or(AgeCheckError::NotFound)?;
         let id: StreamId = id.parse().map_err(|_| AgeCheckError::NotFound)?;
@@ -253,7 +233,7 @@ impl Verification {
             Err(is_complete) => return Ok(AgeCheckReturned { session_id: id, page_secret, is_complete }),
         };
         let returned = |is_complete| AgeCheckReturned { session_id: id, page_secret, is_complete };
-        match within(verifier.result(&check.pending, Some(query))).await {
+        match self.unless_stopped(within(verifier.result(&check.pending, Some(query)))).await? {
             Ok(AgeCheckResult::Passed) => self.decide_by_check(id, AgeDecision::Approved).await?,
             Ok(AgeCheckResult::Failed { reason }) => {
                 self.decide_by_check(id, AgeDecision::Rejected { reason: Some(reason.to_owned()) }).await?;
@@ -325,21 +305,9 @@ impl Verification {
         decided.await?.ok_or(DecisionError::NotFound)
     }
 
-    /// Runs to its end whether or not the browser stays: it may have brought what it can bring once only.
-    async fn complete<T: Send + 'static, E: From<StoreError> + Send + 'static>(
-        &self,
-        work: impl Future<Output = Result<T, E>> + Send + 'static,
-    ) -> Result<T, E> {
-        let (done, result) = oneshot::channel();
-        let tasks = self.core.tasks.clone();
-        self.core.tasks.spawn(async move {
-            if let Some(output) = tasks.unless_stopped(work).await {
-                // Fails when nobody waits any more.
-                let _ = done.send(output);
-            }
-        });
-        // Fails when the engine stops.
-        result.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
+    /// The age verifier is not waited for when the engine stops.
+    async fn unless_stopped<T>(&self, asked: impl Future<Output = T>) -> Result<T, StoreError> {
+        self.core.tasks.unless_stopped(asked).await.ok_or(StoreError::Closed)
     }
 
     async fn find_page(

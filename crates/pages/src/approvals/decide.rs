@@ -7,7 +7,6 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{HeaderMap, Method, StatusCode};
-use usher_engine::ports::StoreError;
 use usher_engine::{Approver, DecideError, Decision, PageRequestSource, PendingAudit, StreamId, WaitingPayment};
 use usher_page_layout::Frame;
 use usher_protocol::PublicKey;
@@ -108,14 +107,8 @@ pub(super) async fn decide(
     if !session.is_form_token(&what_it_does(decision, &payment), &field(&form, "token")) {
         return page::message(StatusCode::CONFLICT, &visit, &texts.other_form, Next::Back(&state.path()));
     }
-    // On a task of its own: a browser that disconnects does not interrupt it.
-    let work = {
-        let (state, operator) = (state.clone(), session.operator);
-        let source = source.map(|Extension(source)| source).unwrap_or_default();
-        async move { state.decide(payment.id, decision, operator, source).await }
-    };
-    let decided = state.tasks.spawn(work).await;
-    match decided.unwrap_or(Err(DecideError::Store(StoreError::Closed))) {
+    let source = source.map(|Extension(source)| source).unwrap_or_default();
+    match state.decide(payment.id, decision, session.operator, source).await {
         Ok(()) => {
             let amount = ShownPayment::in_full(&state, &visit, &payment).amount;
             let said = match decision {

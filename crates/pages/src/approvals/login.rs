@@ -75,27 +75,21 @@ pub(super) async fn begin(
     // Without a server in front, as in tests, everybody is here.
     let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
     let client_name = visit.texts.approvals.client_name.to_owned();
-    // On a task of its own: a browser that disconnects would leave a login that nothing counts.
-    let work = {
-        let state = state.clone();
-        async move { state.begin_login(client_name, network).await }
-    };
-    match state.tasks.spawn(work).await {
-        Ok(Ok(started)) => {
+    match state.begin_login(client_name, network).await {
+        Ok(started) => {
             let mut response = page::see_other(&started.page_url);
             let cookies = login_cookies(state.pages.url(), started.stream_id, &started.browser, LIFETIME, &headers);
             set_cookies(&mut response, cookies);
             response
         }
-        Ok(Err(StartError::TooManyOpen)) => page::message(
+        Err(StartError::TooManyOpen) => page::message(
             StatusCode::SERVICE_UNAVAILABLE,
             &visit,
             &visit.texts.approvals.busy,
             Next::Back(&state.path()),
         ),
-        Ok(Err(StartError::Store(error))) => state.unavailable(&visit, &error),
-        Ok(Err(_)) => state.unavailable(&visit, &StoreError::Unexpected("a login does not start")),
-        Err(_) => state.unavailable(&visit, &StoreError::Closed),
+        Err(StartError::Store(error)) => state.unavailable(&visit, &error),
+        Err(_) => state.unavailable(&visit, &StoreError::Unexpected("a login does not start")),
     }
 }
 
@@ -110,15 +104,10 @@ pub(super) async fn end(
     if fetch_initiator(&method, &headers) == FetchInitiator::Nobody {
         return page::not_shown();
     }
-    let work = {
-        let (state, headers) = (state.clone(), headers.clone());
-        async move { state.take_login(&headers).await }
-    };
-    let key = match state.tasks.spawn(work).await {
-        Ok(Ok(Some(key))) => key,
-        Ok(Ok(None)) => return page::see_other(&state.path()),
-        Ok(Err(error)) => return state.unavailable(&visit, &error),
-        Err(_) => return state.unavailable(&visit, &StoreError::Closed),
+    let key = match state.take_login(&headers).await {
+        Ok(Some(key)) => key,
+        Ok(None) => return page::see_other(&state.path()),
+        Err(error) => return state.unavailable(&visit, &error),
     };
     if !state.pages.engine.payments().approvers().contains(&key) {
         state.record_refusal(source.map(|Extension(source)| source).unwrap_or_default()).await;

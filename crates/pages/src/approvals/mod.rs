@@ -25,14 +25,15 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::FromRef;
+use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::{get, post};
 use http::header::REFERRER_POLICY;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use parking_lot::Mutex;
-use tokio_util::task::TaskTracker;
 use usher_engine::access::KeyRing;
 use usher_engine::ports::{Clock, Randomness, StoreError};
+use usher_page_layout::{PageRunner, run_to_end};
 use usher_token_bucket::{Rate, TokenBucket};
 
 use self::begun_logins::BegunLogins;
@@ -60,8 +61,6 @@ pub struct ApprovalsOptions {
     pub clock: Arc<dyn Clock>,
     /// Makes the secrets of sessions.
     pub randomness: Arc<dyn Randomness>,
-    /// Runs what a browser that disconnects must not interrupt.
-    pub tasks: TaskTracker,
 }
 
 /// What the page has at hand.
@@ -74,7 +73,6 @@ struct ApprovalsState {
 struct Approvals {
     keys: Arc<KeyRing>,
     clock: Arc<dyn Clock>,
-    tasks: TaskTracker,
     sessions: Sessions,
     logins: BegunLogins,
     /// Held while a browser comes back from its login, which counts once.
@@ -97,14 +95,13 @@ impl FromRef<ApprovalsState> for PagesState {
 }
 
 /// The routes; none if nobody may approve.
-pub(crate) fn router(pages: PagesState, options: ApprovalsOptions) -> Router {
+pub(crate) fn router(pages: PagesState, options: ApprovalsOptions, runner: PageRunner) -> Router {
     if pages.engine.payments().approvers().is_empty() {
         return Router::new();
     }
-    let ApprovalsOptions { keys, clock, randomness, tasks } = options;
+    let ApprovalsOptions { keys, clock, randomness } = options;
     let approvals = Arc::new(Approvals {
         keys,
-        tasks,
         sessions: Sessions::new(Arc::clone(&clock), randomness),
         logins: BegunLogins::default(),
         returning: tokio::sync::Mutex::default(),
@@ -114,7 +111,7 @@ pub(crate) fn router(pages: PagesState, options: ApprovalsOptions) -> Router {
     Router::new()
         .route("/approve", get(list::show))
         .route("/approve/login", post(login::begin))
-        .route("/approve/return", get(login::end))
+        .route("/approve/return", get(login::end).route_layer(from_fn_with_state(runner, run_to_end)))
         .route("/approve/logout", post(login::log_out))
         .route("/approve/{stream_id}/{decision}", get(decide::ask).post(decide::decide))
         .with_state(ApprovalsState { pages, approvals })

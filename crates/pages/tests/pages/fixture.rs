@@ -120,8 +120,7 @@ impl Pages {
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         let randomness = Arc::new(SeededRandomness::new(3));
         let keys = KeyRing::load(store, clock.clone(), randomness.clone()).await.unwrap();
-        let approvals =
-            ApprovalsOptions { keys: Arc::clone(&keys), clock: clock.clone(), randomness, tasks: tasks.clone() };
+        let approvals = ApprovalsOptions { keys: Arc::clone(&keys), clock: clock.clone(), randomness };
         let (url, service_name) = (URL.to_owned(), service_name.map(str::to_owned));
         let options = PagesOptions {
             site: Site::new(SiteOptions { url, service_name, ..SiteOptions::default() }),
@@ -129,6 +128,7 @@ impl Pages {
             login_methods,
             has_lightning_address: true,
             approvals,
+            tasks: tasks.clone(),
             stop: stop.clone(),
         };
         let router = usher_pages::router(Arc::clone(&engine), options);

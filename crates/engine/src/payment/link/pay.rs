@@ -133,7 +133,7 @@ impl PaymentLinks {
     /// # Errors
     /// [`LinkError`].
     pub async fn pay(
-        self: &Arc<Self>,
+        &self,
         id: StreamId,
         secret: &str,
         amount: Option<u64>,
@@ -185,7 +185,12 @@ impl PaymentLinks {
         if terms.description.is_empty() {
             terms.description = identifier.unwrap_or_default().to_owned();
         }
-        let (payment, invoice) = self.start((terms, origin), fixed, (comment, Some(metadata)), network).await?;
+        // A wallet that leaves does not interrupt the start; that it has left withdraws the payment.
+        let links = Arc::clone(self);
+        let start = async move { links.start((terms, origin), fixed, (comment, Some(metadata)), network).await };
+        let started = self.core.tasks.run_to_end(start).await;
+        let (payment, invoice) =
+            started.unwrap_or(Err(StoreError::Unexpected("a payment at a link does not start").into()))?;
         let mut unseen = UnseenInvoice { core: &self.core, payment: Some(payment) };
         let invoice = tokio::select! {
             // Nobody tries again to make it.
@@ -206,22 +211,8 @@ impl PaymentLinks {
         }
     }
 
-    /// Starts a payment, with the payer's comment and the metadata whose hash is in the invoice, on a task that a payer who leaves
-    /// does not interrupt.
+    /// Starts a payment, with the payer's comment and the metadata whose hash is in the invoice.
     async fn start(
-        self: &Arc<Self>,
-        link: MadeLink,
-        fixed: Fixed,
-        (comment, metadata): (Option<String>, Option<String>),
-        network: ClientNetwork,
-    ) -> Result<(StreamId, oneshot::Receiver<Invoice>), LinkError> {
-        let links = Arc::clone(self);
-        let started =
-            self.core.tasks.run_to_end(async move { links.start_now(link, fixed, (comment, metadata), network).await });
-        started.await.unwrap_or(Err(StoreError::Unexpected("a payment at a link does not start").into()))
-    }
-
-    async fn start_now(
         &self,
         (terms, origin): MadeLink,
         (millisats, price): Fixed,
