@@ -155,33 +155,6 @@ async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
     assert_eq!(told, [named(1), named(1), ("StatusUpdate".to_owned(), by_extension)]);
 }
 
-/// A browser disconnects while its request is being committed: what is in the store is known to the service, too.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn browser_that_disconnects_leaves_nothing_half_done() {
-    let usher = Running::new().await;
-    let store = usher.faults.clone();
-    let poster = poster(&usher).await;
-    let seen = child(&usher, &poster).await;
-    let proof = sign(&usher, &seen, 1).await;
-    store.hold_results(COMMITS);
-    let (engine, at, secret) = (usher.engine.clone(), poster.stream_id, page_secret(&poster));
-    let comes = tokio::spawn(async move {
-        engine.logins().open_child_login(at, &secret, &[], ClientNetwork::Loopback).await.map(drop)
-    });
-    let engine = usher.engine.clone();
-    let proves = tokio::spawn(async move { prove(&engine, &seen, &proof).await });
-    store.held(2).await;
-    comes.abort();
-    proves.abort();
-    assert!(comes.await.unwrap_err().is_cancelled() && proves.await.unwrap_err().is_cancelled());
-    store.work();
-    // The reserved stream, the poster and the new login; the other is over.
-    until("both are known", || usher.engine.open_streams() == 3).await;
-    assert_eq!(events(&usher, poster.stream_id, 2).await.len(), 2);
-    usher.clock.turn(MINUTE * 11);
-    until("the new login expires", || usher.engine.open_streams() == 2).await;
-}
-
 /// The URL is closed while a reply is about to be committed: what the app cannot learn of has not happened.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_is_approved_after_the_close() {

@@ -26,7 +26,7 @@ use usher_pages::{ApprovalsOptions, PagesOptions};
 use usher_protocol::{Keys, PublicKey, SecretKey};
 use usher_remote_signer::{NostrRemoteSigner, RemoteSignerOptions};
 use usher_store::{SqliteOptions, SqliteStore};
-use usher_testing::ports::{self, FakeLightning, ManualClock, RecordingMessenger, SeededRandomness};
+use usher_testing::ports::{self, FakeLightning, FaultyStore, ManualClock, RecordingMessenger, SeededRandomness};
 
 pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 pub(crate) const URL: &str = "https://shop.example/usher";
@@ -49,6 +49,7 @@ pub(crate) struct Pages {
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) wallet: Arc<FakeLightning>,
     pub(crate) keys: Arc<KeyRing>,
+    pub(crate) faults: Arc<FaultyStore<SqliteStore>>,
     router: Router,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -74,6 +75,7 @@ impl Pages {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&folder.path().join("test.sqlite"), SqliteOptions::default()).unwrap();
         let store = Arc::new(store);
+        let faults = FaultyStore::on(store.clone());
         let clock = Arc::new(ManualClock::at(NOW));
         let wallet = Arc::new(FakeLightning::default());
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -101,9 +103,9 @@ impl Pages {
             ..defaults
         };
         let parts = EngineParts {
-            store: store.clone(),
+            store: faults.clone(),
             idempotency: store.clone(),
-            deliveries: store.clone(),
+            deliveries: faults.clone(),
             webhook: None,
             messenger: Arc::new(RecordingMessenger::new(&[]).0),
             clock: clock.clone(),
@@ -132,7 +134,7 @@ impl Pages {
             stop: stop.clone(),
         };
         let router = usher_pages::router(Arc::clone(&engine), options);
-        Self { engine, clock, wallet, keys, router, tasks, stop, _folder: folder }
+        Self { engine, clock, wallet, keys, faults, router, tasks, stop, _folder: folder }
     }
 
     /// Waits for the next event, or the end, of this stream.

@@ -7,6 +7,7 @@ use http::{HeaderMap, Request};
 use http_body_util::BodyExt as _;
 use serde_json::json;
 use usher_engine::{ClientNetwork, LoginStarted};
+use usher_testing::ports::{COMMITS, in_time};
 
 use crate::fixture::{self, Pages, URL, keys, network};
 use crate::login::{self, get, post, proof, sign, user};
@@ -73,6 +74,32 @@ async fn each_browser_logs_in_on_a_page_of_its_own() {
         let own = pages.engine.events().read(login, 0, 10).await.unwrap();
         assert!(own.done && own.events.is_empty(), "all events are on the stream of the poster");
     }
+}
+
+/// Neither a page that is opened nor a proof is interrupted.
+#[tokio::test]
+async fn browser_that_disconnects_leaves_nothing_half_done() {
+    let pages = Pages::start(None).await;
+    let poster = pages.poster("door", None).await;
+    let visitor = Visitor::at(&pages, &poster).await;
+    let signed = sign(&user(), &proof(&visitor.open(&pages).await.1));
+    pages.faults.hold_results(COMMITS);
+    let entry = path(&poster);
+    tokio::select! {
+        _ = pages.get(&entry) => panic!("the page waits"),
+        _ = visitor.prove(&pages, &visitor.cookie, signed) => panic!("the proof waits"),
+        () = pages.faults.held(2) => {}
+    }
+    pages.faults.work();
+    pages.event(poster.stream_id).await;
+    // The reserved stream, the poster and the login of the page that was opened; the other is over.
+    in_time("both are known", async {
+        while pages.engine.open_streams() != 3 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(pages.told(poster.stream_id).await.len(), 2);
 }
 
 #[tokio::test]
