@@ -72,6 +72,8 @@ async fn respond(context: Context, request_id: RequestId, mut request: Request, 
     let path = request.extensions().get::<MatchedPath>().cloned();
     let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);
     let checked = context.check(&mut request);
+    // Behind a proxy that the configuration names, it is the proxy's client.
+    let client = request.extensions().get::<ClientAddress>().map_or(peer, |ClientAddress(address)| Some(*address));
     let authenticated = is_authenticated(&request);
     let quota = request.extensions().get::<KeyQuota>().copied();
     let (mut response, waited) = match checked {
@@ -79,7 +81,7 @@ async fn respond(context: Context, request_id: RequestId, mut request: Request, 
         Err(problem) => {
             let has_failed = matches!(problem.code(), ErrorCode::Unauthorized | ErrorCode::NetworkNotAllowed);
             if has_failed && auth::has_token(request.headers()) {
-                delay_wrong_token(&context.state, peer).await;
+                delay_wrong_token(&context.state, client).await;
             }
             audit::record_refusal(&context.state, request, problem.code()).await;
             (problem.into_response(), false)
@@ -103,7 +105,7 @@ async fn respond(context: Context, request_id: RequestId, mut request: Request, 
     if authenticated {
         completed.log();
     } else {
-        completed.log_unauthenticated(peer, may_log_unauthenticated(&context.state, peer));
+        completed.log_unauthenticated(client, may_log_unauthenticated(&context.state, client));
     }
     let CompletedRequest { method, route, status, latency } = completed;
     context.state.metrics.observe_request(method, route, status, latency, waited);

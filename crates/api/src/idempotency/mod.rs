@@ -32,7 +32,7 @@ pub(crate) use self::key::IDEMPOTENCY_KEY;
 use crate::ApiState;
 use crate::auth::Authorization;
 use crate::idempotency_queue::Turn;
-use crate::problem::{ErrorCode, Problem};
+use crate::problem::{ErrorCode, PROBLEM_JSON, Problem};
 use crate::request_log;
 
 /// Marks a repeated response.
@@ -82,12 +82,15 @@ impl IdempotencyContext {
         let (key, fingerprint) = (self.0.key, self.0.fingerprint.value);
         let render = Box::new(move |result: &T| {
             self.0.written.store(true, Ordering::Relaxed);
-            RenderedResponse {
-                status: StatusCode::OK.as_u16(),
-                media_type: "application/json".to_owned(),
-                // Strings and numbers: it cannot fail.
-                body: serde_json::to_vec(&body(result)).unwrap_or_default(),
-            }
+            let (status, media_type, body) = match serde_json::to_vec(&body(result)) {
+                Ok(body) => (StatusCode::OK, "application/json", body),
+                // The handler fails in the same way.
+                Err(error) => {
+                    let problem = Problem::internal(error).to_json("").into_bytes();
+                    (StatusCode::INTERNAL_SERVER_ERROR, PROBLEM_JSON, problem)
+                }
+            };
+            RenderedResponse { status: status.as_u16(), media_type: media_type.to_owned(), body }
         });
         IdempotentRequest { key, fingerprint, render }
     }

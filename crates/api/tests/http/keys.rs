@@ -355,6 +355,15 @@ async fn only_proxies_of_the_api_name_its_clients() {
         let far = Holder::of(&app, json!({ "scopes": ["admin"], "networks": ["192.0.2.0/24"] })).await;
         let forwarded = far.request(Method::GET, "/audit").header("x-forwarded-for", "192.0.2.7");
         assert_eq!(Answer::of(forwarded).await.status == 200, of_api);
+        if of_api {
+            // Nor are the wrong tokens of one client held against the others.
+            let wrong = |client| {
+                app.http.get(app.url("/version")).bearer_auth("wrong").header("x-forwarded-for", client).send()
+            };
+            let crowd = futures_util::future::join_all((0..100).map(|_| wrong("192.0.2.8")));
+            let is_first = tokio::select! { _ = crowd => false, _ = wrong("192.0.2.9") => true };
+            assert!(is_first);
+        }
         app.stop().await;
     }
 }

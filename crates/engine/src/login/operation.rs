@@ -237,6 +237,13 @@ impl StateMachine for Login {
         OperationKind::Login
     }
 
+    fn is_about(&self, user: &PublicKey) -> bool {
+        match self.state {
+            LoginState::Approved { main_key, .. } | LoginState::Proven { main_key, .. } => main_key == *user,
+            _ => self.authentication.as_ref().is_some_and(|asked| asked.is_about(user)),
+        }
+    }
+
     fn resumes() -> bool {
         true
     }

@@ -1,6 +1,5 @@
 //! Logins while their pages are open: which browser a page belongs to, the proofs of signers, and the outcome.
 
-use sha2::{Digest as _, Sha256};
 use usher_protocol::PublicKey;
 use usher_protocol::login_proof::LoginChallenge;
 
@@ -13,6 +12,7 @@ use super::start::ChildLogin;
 use super::unused_logins::UnusedLogins;
 use crate::kernel::commit::{Cause, Change, Modified, ModifyError, Stored};
 use crate::operations::{Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginState, Operation};
+use crate::page_rules::is_same_secret;
 use crate::ports::{OperationKind, RemoteSignerError, StoreError};
 use crate::{ClientNetwork, StreamId};
 
@@ -425,9 +425,4 @@ impl Parent {
     fn open_page(self) -> Option<ReusablePage> {
         self.page.filter(|_| !self.is_closed)
     }
-}
-
-/// Compares digests: the time it takes says nothing about the secret.
-fn is_same_secret(secret: &str, given: &str) -> bool {
-    Sha256::digest(secret) == Sha256::digest(given)
 }

@@ -21,6 +21,10 @@ pub trait StateMachine {
     /// The keys by which messages and signals find it. Steps may add keys; none is removed before it is finished.
     fn correlations(&self) -> Vec<CorrelationKey>;
 
+    /// Whether it is about this user, so that erasing the user removes it: their main key, or the key that was asked. Who is only
+    /// mentioned (in a text of the app, as a subkey of another) does not count.
+    fn is_about(&self, user: &PublicKey) -> bool;
+
     /// Those of its keys that no other operation can claim until the given time although it is finished.
     fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
         Vec::new()

@@ -38,6 +38,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::{PaymentHash, PaymentStatus, Preimage, WalletMessage};
 
@@ -189,6 +190,10 @@ impl fmt::Debug for Payment {
 impl StateMachine for Payment {
     fn kind(&self) -> OperationKind {
         Self::kind(self)
+    }
+
+    fn is_about(&self, user: &PublicKey) -> bool {
+        self.user_keys.as_ref().is_some_and(|keys| keys.is_with(user))
     }
 
     fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {

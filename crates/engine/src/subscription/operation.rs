@@ -103,6 +103,10 @@ impl StateMachine for Subscription {
         OperationKind::Subscription
     }
 
+    fn is_about(&self, user: &PublicKey) -> bool {
+        self.user_keys.is_with(user)
+    }
+
     fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
         match message {
             WalletMessage::CloseSubscription(close) => vec![CorrelationKey::subscription(&close.subscription_id)],

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use sha2::{Digest as _, Sha256};
 use tokio::sync::SemaphorePermit;
 use tracing::warn;
 
@@ -15,6 +14,7 @@ use crate::operations::{
     AgeCheck, AgeDecision, AwaitedBrowser, BeginFault, CheckReturn, DecisionFault, Operation, VerificationSession,
     VerificationState,
 };
+use crate::page_rules::is_same_secret;
 use crate::ports::{AgeCheckResult, AgeVerifierError, BegunAgeCheck, NewAgeCheck, OperationKind, StoreError};
 
 /// A session as its page shows it.
@@ -328,9 +328,4 @@ impl Verification {
             _ => Ok(None),
         }
     }
-}
-
-/// Compares digests: the time it takes says nothing about the secret.
-fn is_same_secret(secret: &str, given: &str) -> bool {
-    Sha256::digest(secret) == Sha256::digest(given)
 }

@@ -211,6 +211,10 @@ impl StateMachine for VerificationSession {
         OperationKind::VerificationSession
     }
 
+    fn is_about(&self, _user: &PublicKey) -> bool {
+        false
+    }
+
     fn resumes() -> bool {
         true
     }

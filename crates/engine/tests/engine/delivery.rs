@@ -112,6 +112,14 @@ async fn response_is_stored_with_the_operation_it_started() {
     assert_eq!(usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap(), None, "for 24 hours");
     let next_day = usher.engine.handshakes().start(KeyHandshakeRequest::default(), Some(once(1))).await.unwrap();
     assert_ne!(next_day.stream_id, first.stream_id);
+
+    // Also of one that started nothing.
+    let door = || KeyHandshakeRequest { static_token: Some("door".to_owned()), ..KeyHandshakeRequest::default() };
+    let open = usher.engine.handshakes().start(door(), None).await.unwrap();
+    let same = usher.engine.handshakes().start(door(), Some(once(2))).await.unwrap();
+    assert_eq!(same.stream_id, open.stream_id);
+    let kept = usher.engine.idempotency().get(&IdempotencyKey([2; 32])).await.unwrap().unwrap();
+    assert_eq!(kept.body, open.stream_id.to_string().into_bytes());
 }
 
 #[tokio::test]

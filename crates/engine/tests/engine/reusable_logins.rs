@@ -4,8 +4,6 @@ use usher_testing::ports::{COMMITS, CREATIONS};
 
 use crate::common::*;
 
-const MINUTE: Duration = Duration::from_secs(60);
-
 #[tokio::test]
 async fn static_token_is_one_login_or_handshake_and_contradictions_are_refused() {
     let pages = PageRules { return_urls: vec!["https://app.example/".parse().unwrap()], ..PageRules::default() };

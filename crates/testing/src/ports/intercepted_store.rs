@@ -4,10 +4,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde_json::Value;
 use usher_protocol::PublicKey;
 use usher_protocol::message::PaymentHash;
 
 use usher_engine::event::Event;
+use usher_engine::operations::Operation;
 use usher_engine::ports::{
     AllCommitted, AuditBounds, AuditEntry, AuditKey, AuditReader, AuditStore, BookedPayment, Commit, CorrelationKey,
     Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, EventMatch, EventPosition, ForgottenUser,
@@ -41,6 +43,7 @@ pub trait Interceptor: Send + Sync {
         commits: &[Commit],
         run: Run<'_, AllCommitted>,
     ) -> impl Future<Output = Result<AllCommitted, StoreError>> + Send {
+        commits.iter().for_each(about_whom_it_names);
         let creates = commits.iter().any(|commit| commit.expected == Revision::New);
         self.around(StoreCall { method: if creates { "create" } else { "commit_all" }, writes: true }, run)
     }
@@ -52,6 +55,17 @@ pub trait Interceptor: Send + Sync {
         run: Run<'_, bool>,
     ) -> impl Future<Output = Result<bool, StoreError>> + Send {
         self.around(StoreCall { method: "record_attempt", writes: true }, run)
+    }
+}
+
+/// Whatever an operation is: one whose state names a user is found when that user is erased.
+fn about_whom_it_names(commit: &Commit) {
+    let Ok(operation) = Operation::from_state(&commit.state) else { return };
+    let state: Value = serde_json::from_str(&commit.state.0).unwrap_or_default();
+    let user = if state["main_key"].is_null() { &state["asked"] } else { &state };
+    for key in [&user["main_key"], &user["asked"]].into_iter().filter_map(Value::as_str) {
+        let key = PublicKey::from_hex(key).unwrap_or_else(|_| panic!("no key: {key}"));
+        assert!(operation.is_about(&key), "{:?} is about {key}", operation.kind());
     }
 }
 

@@ -133,6 +133,7 @@ impl Committer {
         let committing: Vec<_> =
             self.dispatcher.observers.iter().filter_map(|observer| observer.committing(&open)).collect();
         let reserved = self.core.index.reserve(steps.iter().filter(|step| step.is_new).map(|step| step.id).collect());
+        let _shown = self.dispatcher.feed.begin_commit();
         let heads = match self.core.store.commit_all(commits).await? {
             AllCommitted::Done(heads) => heads,
             AllCommitted::Conflict(conflict) => {

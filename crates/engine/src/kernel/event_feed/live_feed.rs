@@ -1,8 +1,10 @@
 //! The live feed: every stream's events as they are committed, for operators. It keeps nothing, and a reader that is
 //! too slow misses events: an app must read its streams or use the webhook.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
@@ -54,29 +56,85 @@ impl LiveEvents {
     }
 }
 
-pub(super) struct LiveFeed(broadcast::Sender<Arc<LiveEvent>>);
+pub(super) struct LiveFeed {
+    events: broadcast::Sender<Arc<LiveEvent>>,
+    order: Mutex<Order>,
+}
+
+/// The events of two commits to a stream may be shown in the other order: each waits until the commits that began before it have ended.
+#[derive(Default)]
+struct Order {
+    next: u64,
+    running: BTreeSet<u64>,
+    held: BTreeMap<(StreamId, u64), Held>,
+}
+
+struct Held {
+    event: Arc<LiveEvent>,
+    /// Commits with smaller numbers may have earlier events of the stream.
+    after: u64,
+}
+
+/// A commit that may have events for the feed, until this is dropped.
+pub(crate) struct ShownCommit<'a> {
+    feed: &'a LiveFeed,
+    number: u64,
+}
 
 impl Default for LiveFeed {
     fn default() -> Self {
-        Self(broadcast::Sender::new(BEHIND))
+        Self { events: broadcast::Sender::new(BEHIND), order: Mutex::default() }
     }
 }
 
 impl LiveFeed {
     pub(super) fn subscribe(&self) -> LiveEvents {
-        LiveEvents(self.0.subscribe())
+        LiveEvents(self.events.subscribe())
     }
 
-    /// Events were committed to `stream`; `next_index` is the index after the last of them.
+    /// A commit begins.
+    pub(super) fn begin(&self) -> ShownCommit<'_> {
+        let mut order = self.order.lock();
+        let number = order.next;
+        order.next += 1;
+        order.running.insert(number);
+        ShownCommit { feed: self, number }
+    }
+
+    /// Events were committed to `stream`, by a commit that has not ended; `next_index` is the index after the last of them.
     pub(super) fn show(&self, stream: StreamId, next_index: u64, events: &[NewEvent]) {
         // Nobody reads: the usual case costs nothing.
-        if self.0.receiver_count() == 0 {
+        if self.events.receiver_count() == 0 {
             return;
         }
+        let mut order = self.order.lock();
+        let after = order.next;
         let first = next_index.saturating_sub(events.len() as u64);
         for (index, event) in (first..).zip(events) {
+            let event = Arc::new(LiveEvent { stream, event: event.clone().at_index(index) });
+            order.held.insert((stream, index), Held { event, after });
+        }
+    }
+}
+
+impl Drop for ShownCommit<'_> {
+    fn drop(&mut self) {
+        let mut order = self.feed.order.lock();
+        order.running.remove(&self.number);
+        let first = order.running.first().copied().unwrap_or(u64::MAX);
+        if first < self.number || order.held.is_empty() {
+            return;
+        }
+        let mut ready = Vec::new();
+        for ((stream, index), held) in order.held.iter().rev() {
+            // Earlier events of the stream go with a later one.
+            if held.after <= first || ready.last().is_some_and(|(later, _)| later == stream) {
+                ready.push((*stream, *index));
+            }
+        }
+        for held in ready.iter().rev().filter_map(|key| order.held.remove(key)) {
             // Fails only when the last reader has just gone.
-            let _ = self.0.send(Arc::new(LiveEvent { stream, event: event.clone().at_index(index) }));
+            let _ = self.feed.events.send(held.event);
         }
     }
 }
@@ -107,21 +165,45 @@ mod tests {
     #[tokio::test]
     async fn new_events_are_shown_with_their_index() {
         let feed = LiveFeed::default();
-        feed.show(StreamId::SUBSCRIPTIONS, 2, &events(2));
-        let mut live = LiveEvents(feed.0.subscribe());
+        let show = |next_index, count| {
+            let _commit = feed.begin();
+            feed.show(StreamId::SUBSCRIPTIONS, next_index, &events(count));
+        };
+        show(2, 2);
+        let mut live = feed.subscribe();
         assert_eq!(live.ready(), None, "what was before is not shown");
-        feed.show(StreamId::SUBSCRIPTIONS, 4, &events(2));
+        show(4, 2);
         assert_eq!(index(live.next().await), Some(2));
         assert_eq!(index(live.ready()), Some(3));
         drop(feed);
         assert_eq!(live.next().await, None);
     }
 
+    #[test]
+    fn events_of_a_stream_are_shown_in_order() {
+        let feed = LiveFeed::default();
+        let mut live = feed.subscribe();
+        let (earlier, later) = (feed.begin(), feed.begin());
+        feed.show(StreamId::SUBSCRIPTIONS, 2, &events(1));
+        drop(later);
+        assert_eq!(live.ready(), None, "a commit that began before may have the first one");
+        let failed = feed.begin();
+        feed.show(StreamId::SUBSCRIPTIONS, 1, &events(1));
+        drop(earlier);
+        assert_eq!((index(live.ready()), index(live.ready())), (Some(0), Some(1)));
+        feed.show(StreamId::SUBSCRIPTIONS, 3, &events(1));
+        drop(failed);
+        assert_eq!(index(live.ready()), Some(2));
+        assert!(feed.order.lock().held.is_empty() && feed.order.lock().running.is_empty());
+    }
+
     #[tokio::test]
     async fn slow_reader_learns_how_many_events_it_missed() {
         let feed = LiveFeed::default();
-        let mut live = LiveEvents(feed.0.subscribe());
+        let mut live = feed.subscribe();
+        let commit = feed.begin();
         feed.show(StreamId::SUBSCRIPTIONS, 600, &events(600));
+        drop(commit);
         assert_eq!(live.next().await, Some(Live::Missed(88)));
         for expected in 88..600 {
             assert_eq!(index(live.ready()), Some(expected));

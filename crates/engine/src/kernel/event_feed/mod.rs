@@ -8,8 +8,8 @@ mod waiters;
 use std::time::Duration;
 
 use self::finished_streams::FinishedStreams;
-use self::live_feed::LiveFeed;
 pub use self::live_feed::{Live, LiveEvent, LiveEvents};
+use self::live_feed::{LiveFeed, ShownCommit};
 use self::waiters::Waiters;
 use super::request_errors::EventsError;
 use crate::event::{Event, NewEvent};
@@ -29,6 +29,11 @@ pub struct EventFeed {
 impl EventFeed {
     pub(crate) fn new(core: Core) -> Self {
         Self { core, finished: FinishedStreams::default(), waiters: Waiters::default(), live: LiveFeed::default() }
+    }
+
+    /// A commit begins: what is published until this is dropped may be of it.
+    pub(crate) fn begin_commit(&self) -> ShownCommit<'_> {
+        self.live.begin()
     }
 
     pub(crate) fn publish(&self, stream: StreamId, next_index: u64, events: &[NewEvent]) {

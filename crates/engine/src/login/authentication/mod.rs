@@ -75,6 +75,10 @@ impl StateMachine for Authentication {
         OperationKind::Authentication
     }
 
+    fn is_about(&self, user: &PublicKey) -> bool {
+        self.user_keys.is_with(user)
+    }
+
     fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
         match message {
             WalletMessage::AuthResponse(response) => vec![CorrelationKey::challenge(&response.challenge)],

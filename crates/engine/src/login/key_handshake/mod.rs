@@ -135,6 +135,10 @@ impl StateMachine for KeyHandshake {
         OperationKind::KeyHandshake
     }
 
+    fn is_about(&self, _user: &PublicKey) -> bool {
+        false
+    }
+
     fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
         let WalletMessage::KeyHandshake(handshake) = message else { return Vec::new() };
         let decoded = decode_token(&handshake.token);

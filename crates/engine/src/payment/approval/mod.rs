@@ -22,6 +22,7 @@ pub(crate) mod waiting;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 
 use crate::UnixMillis;
@@ -180,6 +181,10 @@ impl StateMachine for HeldPayment {
     /// That of what it holds, which does not change when it becomes that.
     fn kind(&self) -> OperationKind {
         self.payment.machine().kind()
+    }
+
+    fn is_about(&self, user: &PublicKey) -> bool {
+        matches!(&self.payment, UnstartedPayment::Refund(refund) if refund.is_about(user))
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {

@@ -93,6 +93,10 @@ impl StateMachine for InvoiceRequest {
         OperationKind::InvoiceRequest
     }
 
+    fn is_about(&self, user: &PublicKey) -> bool {
+        self.user_keys.is_with(user)
+    }
+
     fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
         match message {
             WalletMessage::InvoiceResponse(response) => {

@@ -29,6 +29,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
 
 use crate::operations::operation_signal::Signal;
 use crate::operations::{Effect, Input, StateMachine, StepResult, optional_millis};
@@ -134,6 +135,10 @@ impl fmt::Debug for PaymentLink {
 impl StateMachine for PaymentLink {
     fn kind(&self) -> OperationKind {
         OperationKind::PaymentLink
+    }
+
+    fn is_about(&self, _user: &PublicKey) -> bool {
+        false
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {

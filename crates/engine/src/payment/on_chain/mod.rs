@@ -23,6 +23,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
 
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
@@ -100,6 +101,10 @@ impl fmt::Debug for OnChainPayment {
 impl StateMachine for OnChainPayment {
     fn kind(&self) -> OperationKind {
         OperationKind::OnChainPayment
+    }
+
+    fn is_about(&self, _user: &PublicKey) -> bool {
+        false
     }
 
     fn resumes() -> bool {

@@ -45,6 +45,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 
 use crate::UnixMillis;
@@ -185,6 +186,10 @@ impl Attempt {
 impl StateMachine for OutgoingPayment {
     fn kind(&self) -> OperationKind {
         OperationKind::OutgoingPayment
+    }
+
+    fn is_about(&self, _user: &PublicKey) -> bool {
+        false
     }
 
     fn resumes() -> bool {

@@ -141,6 +141,10 @@ impl StateMachine for Refund {
         OperationKind::Refund
     }
 
+    fn is_about(&self, user: &PublicKey) -> bool {
+        self.user_keys.as_ref().is_some_and(|keys| keys.is_with(user))
+    }
+
     fn resumes() -> bool {
         true
     }

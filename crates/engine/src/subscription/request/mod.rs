@@ -134,6 +134,10 @@ impl StateMachine for RecurringRequest {
         OperationKind::RecurringRequest
     }
 
+    fn is_about(&self, user: &PublicKey) -> bool {
+        self.user_keys.is_with(user)
+    }
+
     fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
         match message {
             WalletMessage::RecurringResponse(response) => vec![CorrelationKey::request(&response.request_id)],

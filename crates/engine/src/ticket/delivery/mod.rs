@@ -163,6 +163,10 @@ impl StateMachine for TicketDelivery {
         OperationKind::TicketDelivery
     }
 
+    fn is_about(&self, user: &PublicKey) -> bool {
+        self.user_keys.is_with(user)
+    }
+
     fn resumes() -> bool {
         true
     }

@@ -150,6 +150,10 @@ impl StateMachine for TicketRequest {
         OperationKind::TicketRequest
     }
 
+    fn is_about(&self, user: &PublicKey) -> bool {
+        self.user_keys.is_with(user)
+    }
+
     fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
         match message {
             WalletMessage::CashuResponse(response) => {

@@ -22,7 +22,7 @@ use self::socket::Socket;
 use crate::ApiState;
 use crate::auth::Authorization;
 use crate::connection_lease::ConnectionLease;
-use crate::peer_address::{ClientAddress, Peer};
+use crate::peer_address::ClientAddress;
 use crate::problem::Problem;
 
 impl IntoResponse for HandshakeError {
@@ -68,7 +68,6 @@ pub(crate) async fn open_web_socket(
         Some(client) => Some(state.websockets.take(client.origin()).map_err(HandshakeError::Full)?),
         None => None,
     };
-    let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);
     let client = request.extensions().get::<ClientAddress>().copied();
     let lease = request.extensions_mut().remove::<ConnectionLease>().ok_or(HandshakeError::NotAnUpgrade)?;
     let upgrade = hyper::upgrade::on(&mut request);
@@ -78,7 +77,7 @@ pub(crate) async fn open_web_socket(
         let limits = &state.limits;
         let socket =
             Socket::new(io, authorization.is_some(), limits.body_bytes, limits.socket_send_timeout).boxed().await;
-        let session = Box::new(Session::new(state, lease.clone(), socket, peer, client));
+        let session = Box::new(Session::new(state, lease.clone(), socket, client));
         tokio::select! {
             () = lease.cut().cancelled_owned() => {}
             () = session.run(authorization, permit) => {}

@@ -3,8 +3,6 @@
 //! Futures that run rarely are boxed, because otherwise every task would reserve memory for them as long as its
 //! connection is open.
 
-use std::net::IpAddr;
-
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use http::HeaderMap;
@@ -35,7 +33,6 @@ use crate::{ApiState, audit, middleware};
 pub(super) struct Session {
     state: ApiState,
     lease: ConnectionLease,
-    peer: Option<IpAddr>,
     client: Option<ClientAddress>,
     socket: Socket,
     watches: StreamWatches,
@@ -64,13 +61,7 @@ enum Next {
 
 impl Session {
     /// A session over `socket`.
-    pub(super) fn new(
-        state: ApiState,
-        lease: ConnectionLease,
-        socket: Socket,
-        peer: Option<IpAddr>,
-        client: Option<ClientAddress>,
-    ) -> Self {
+    pub(super) fn new(state: ApiState, lease: ConnectionLease, socket: Socket, client: Option<ClientAddress>) -> Self {
         let (engine, permits) = (state.engine.clone(), state.subscriptions.clone());
         let watches = StreamWatches::new(engine, permits, state.limits.subscriptions_per_socket);
         let requests = Requests::new(state.clone(), lease.api(), client);
@@ -78,7 +69,6 @@ impl Session {
         Self {
             state,
             lease,
-            peer,
             client,
             socket,
             watches,
@@ -342,11 +332,12 @@ impl Session {
 
     /// A wrong token was sent: the response is delayed, more for each wrong token of the same address.
     async fn hold_back(&mut self) {
-        if middleware::may_log_unauthenticated(&self.state, self.peer) {
-            let peer = self.peer.map(tracing::field::display);
+        let client = self.client.map(|ClientAddress(address)| address);
+        if middleware::may_log_unauthenticated(&self.state, client) {
+            let peer = client.map(tracing::field::display);
             tracing::info!(peer, "a WebSocket client sent a wrong token");
         }
-        middleware::delay_wrong_token(&self.state, self.peer).await;
+        middleware::delay_wrong_token(&self.state, client).await;
     }
 
     async fn refuse(&mut self, id: Option<&str>, problem: Problem) -> Result<(), CloseReason> {
