@@ -136,3 +136,17 @@ fn unknown(reason: &str) -> LightningError {
 fn refused(again: bool, reason: &str) -> LightningError {
     LightningError::Refused { again, reason: reason.to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An example of BOLT 11: 250,000,000 millisats.
+    const COFFEE: &str = "lnbc2500u1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdq5xysxxatsyp3k7enxv4jsxqzpu9qrsgquk0rl77nj30yxdy8j9vdx85fkpmdla2087ne0xh8nhedh8w27kyke0lp53ut353s06fv3qfegext0eh0ymjpf39tuven09sam30g4vgpfna3rh";
+
+    #[test]
+    fn fees_are_limited_to_a_part_of_the_amount() {
+        let prepared = prepare(&COFFEE.parse().unwrap(), 0, 5).unwrap();
+        assert_eq!(serde_json::from_str::<Request>(&prepared.request).unwrap().max_fee, 12_500_000);
+    }
+}

@@ -1,10 +1,11 @@
 //! `Idempotency-Key`
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use reqwest::Response;
 use serde_json::{Value, json};
-use usher_testing::ports::{MINT, UNIT};
+use usher_testing::ports::{COMMITS, MINT, UNIT};
 
 use crate::app::{REQUESTS, TestApp, key, pointers, read, until};
 use crate::raw_client::{Raw, head};
@@ -95,6 +96,30 @@ async fn concurrent_requests_with_one_key_run_once() {
     let answers = futures_util::future::join_all(calls.map(async |call| call.await)).await;
     assert_eq!(answers.iter().filter(|(_, replayed)| !replayed).count(), 1);
     assert_eq!(answers.into_iter().map(|(answer, _)| answer).collect::<HashSet<_>>().len(), 1);
+    assert_eq!(app.engine.open_streams(), before + 1);
+}
+
+#[tokio::test]
+async fn failed_first_request_lets_the_second_run() {
+    let app = TestApp::start().await;
+    let before = app.engine.open_streams();
+    app.store.hold(COMMITS);
+    let (asked, body) = (app.store.calls(REQUESTS), json!({}));
+    let second = async {
+        // The first has looked for a response, and commits.
+        app.store.called_more_than(REQUESTS, asked + 1).await;
+        let second = call(&app, "/key-handshake", "k", &body);
+        let fails = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            assert_eq!(app.store.calls(REQUESTS), asked + 2, "the second waits");
+            app.store.fail(COMMITS, 1);
+            app.store.hold(&[]);
+        };
+        tokio::join!(second, fails).0
+    };
+    let (first, second) = tokio::join!(call(&app, "/key-handshake", "k", &body), second);
+    assert_eq!((first.status().as_u16(), second.status().as_u16()), (503, 200));
+    assert!(!second.headers().contains_key("idempotency-replayed"), "it did the work");
     assert_eq!(app.engine.open_streams(), before + 1);
 }
 

@@ -137,3 +137,17 @@ async fn relays_are_kept_only_for_users_still_contacted() {
     usher.until(HOUR, "forgotten", async || relays_of(3).await.is_empty()).await;
     assert_eq!([relays_of(1).await, relays_of(2).await], [["wss://theirs"]; 2]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_stay_in_the_books_longer_than_their_operations() {
+    let (usher, wallet) = Running::paying().await;
+    let stream = usher.payment_for(600).await;
+    wallet.settle(0);
+    wallet.tell(LightningNotification::Reconnected).await;
+    assert_eq!(usher.passing(Duration::from_secs(1), statuses(&usher, stream, 1)).await, ["paid"]);
+    usher.clock.turn(options().retention);
+    let is_gone = async || usher.engine.events().read(stream, 0, 1).await.is_err();
+    usher.until(HOUR, "its operation is kept", is_gone).await;
+    let books = usher.engine.payments().list(PaymentFilter::default(), None, 10).await.unwrap();
+    assert_eq!(books.payments.len(), 1);
+}

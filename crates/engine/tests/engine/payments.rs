@@ -179,8 +179,9 @@ async fn ended_payments_in_memory_are_limited() {
     wallet.tell(LightningNotification::Reconnected).await;
     usher.until(Duration::from_secs(1), "it is not found", async || usher.engine.watched_invoices() <= 2).await;
     assert_eq!(statuses(&usher, ended[0], 2).await, ["timeout", "paid"]);
-    // Those two are over now and free their slots.
+    // Those two are over now and free their slots, and no more.
     usher.payment_for(600).await;
+    assert!(matches!(usher.engine.payments().request(payment(None, 600), None).await, Err(StartError::TooManyOpen)));
 }
 
 /// An automatic charge waits until a payment slot is free, and is then requested once.

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use nostr::{Event, JsonUtil as _};
+use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
 use usher_engine::ports::{Clock as _, InvoiceStatus, Lightning as _, LightningError, SystemClock};
@@ -207,6 +209,32 @@ async fn a_relay_that_accepts_no_requests() {
     is_unknown(found);
     let (found, request) = tokio::join!(client.backend.look_up_invoice(hash()), wire.answer_pending());
     assert_ne!(request.event.id, refused.event.id, "what it refused is not repeated");
+    assert_eq!(found, Ok(InvoiceStatus::Open));
+}
+
+#[tokio::test]
+async fn what_a_relay_refused_until_authentication_is_sent_again() {
+    let (scripted, client, mut wire) = ScriptedWallet::connected().await;
+    let answering = async {
+        let refused = wire.request().await;
+        wire.ok(refused.event.id, false, "auth-required: who are you?").await;
+        wire.send(&json!(["AUTH", "x"])).await;
+        let event = Event::from_json(wire.expect("AUTH").await[1].to_string()).unwrap();
+        assert_eq!((event.pubkey, event.tags.challenge()), (scripted.app.public_key(), Some("x")));
+        wire.ok(event.id, true, "").await;
+        // The subscription may have more to show now, and is renewed.
+        let again = loop {
+            let message = wire.next().await;
+            match message[0].as_str() {
+                Some("EVENT") => break Event::from_json(message[1].to_string()).unwrap(),
+                Some("REQ") => wire.resubscribed(&message).await,
+                _ => assert_eq!(message[0], "CLOSE"),
+            }
+        };
+        assert_eq!(again.id, refused.event.id);
+        wire.answer(&refused, &json!({ "state": "pending" })).await;
+    };
+    let (found, ()) = tokio::join!(client.backend.look_up_invoice(hash()), answering);
     assert_eq!(found, Ok(InvoiceStatus::Open));
 }
 

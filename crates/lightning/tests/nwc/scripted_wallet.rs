@@ -84,7 +84,7 @@ impl Wire {
         self.socket.into_inner()
     }
 
-    async fn send(&mut self, message: &Value) {
+    pub(crate) async fn send(&mut self, message: &Value) {
         self.socket.send(Message::text(message.to_string())).await.unwrap();
     }
 
@@ -99,16 +99,21 @@ impl Wire {
         self.socket.send(Message::text(text)).await
     }
 
-    /// The next message, which must be of this type.
-    async fn expect(&mut self, kind: &str) -> Value {
+    /// The next message.
+    pub(crate) async fn next(&mut self) -> Value {
         loop {
             let frame = tokio::time::timeout(LONG, self.socket.next()).await.expect("a frame in time");
             if let Message::Text(text) = frame.expect("an open connection").expect("a frame") {
-                let message: Value = serde_json::from_str(&text).unwrap();
-                assert_eq!(message[0], kind, "{message}");
-                return message;
+                return serde_json::from_str(&text).unwrap();
             }
         }
+    }
+
+    /// The next message, which must be of this type.
+    pub(crate) async fn expect(&mut self, kind: &str) -> Value {
+        let message = self.next().await;
+        assert_eq!(message[0], kind, "{message}");
+        message
     }
 
     /// The next message, which must subscribe.
@@ -116,6 +121,12 @@ impl Wire {
         let message = self.expect("REQ").await;
         self.subscription = message[1].as_str().unwrap().to_owned();
         message
+    }
+
+    /// This message subscribes anew.
+    pub(crate) async fn resubscribed(&mut self, message: &Value) {
+        self.subscription = message[1].as_str().unwrap().to_owned();
+        self.greet().await;
     }
 
     /// Waits until the backend closes the connection, whatever it sends before.

@@ -89,6 +89,9 @@ async fn user_makes_a_passkey_and_logs_in_again() {
     assert_eq!((status, serde_json::from_str::<Value>(&found).unwrap()), (200, expected));
     assert_eq!(again.log_in(&pages, &mut authenticator, &keys).await, accepted());
     assert_eq!(again.told(&pages).await[1], approved);
+    // A copy of the authenticator is behind.
+    authenticator.counter -= 1;
+    assert_eq!(Opened::at(&pages).await.log_in(&pages, &mut authenticator, &keys).await.0, 422);
 }
 
 #[tokio::test]
