@@ -20,6 +20,7 @@ async fn user_logs_in_agrees_once_and_later_passes_at_once() {
     fixture.approve(1);
     let asked = browser.get(&fixture, &back).await;
     assert!(asked.location().starts_with("/usher/oauth/consent?request="), "{asked:?}");
+    assert!(fixture.logins.kept.lock().is_empty(), "a used login leaves nothing");
     let code = browser.allow(&fixture, &asked).await;
     let tokens = fixture.redeem(&code).await.json();
     assert_eq!((&tokens["token_type"], &tokens["scope"]), (&"Bearer".into(), &"openid".into()));
@@ -57,6 +58,7 @@ async fn refusals_timeouts_and_floods_are_told_to_the_app() {
         assert_eq!(reply.parameter("state").as_deref(), Some("the state"));
         assert_eq!(reply.parameter("iss").as_deref(), Some(ISSUER));
         browser.get(&fixture, &back).await.is_page(404);
+        assert!(fixture.logins.kept.lock().is_empty(), "a used login leaves nothing");
     }
     // A redirect URI with a query keeps it.
     let uri = "https://shop.example/other?tenant=1";
