@@ -148,6 +148,8 @@ async fn payments_stay_in_the_books_longer_than_their_operations() {
     usher.clock.turn(options().retention);
     let is_gone = async || usher.engine.events().read(stream, 0, 1).await.is_err();
     usher.until(HOUR, "its operation is kept", is_gone).await;
+    // Cleanup has run again.
+    usher.passing(HOUR, tokio::time::sleep(Duration::from_millis(200))).await;
     let books = usher.engine.payments().list(PaymentFilter::default(), None, 10).await.unwrap();
     assert_eq!(books.payments.len(), 1);
 }
