@@ -1,7 +1,7 @@
 //! The address guard: which network addresses a user may make us connect to.
 //!
-//! Users choose relays and NIP-05 domains, and callers choose mints. Names are resolved here, their addresses are checked, and the
-//! caller connects to one of those returned without resolving again (DNS rebinding).
+//! Users choose relays and NIP-05 domains, and callers choose mints. The guard resolves names and checks the addresses; the
+//! caller connects to one of the returned addresses without resolving again (DNS rebinding).
 
 mod name_lookup;
 mod public_ranges;
@@ -16,7 +16,7 @@ use url::Host;
 
 pub use public_ranges::is_public;
 
-/// Who supplied an address, and so how far it is trusted.
+/// Who supplied an address, which determines how far it is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddressSource {
     /// The operator: any address is allowed.
@@ -45,7 +45,7 @@ pub enum GuardError {
 /// Resolves `host` and returns the addresses that may be connected to, IPv6 and IPv4 in turn, at most 16.
 ///
 /// With [`AddressSource::User`], addresses that are not [public](is_public) are left out, and the number of concurrent look-ups
-/// is limited, however slowly their name servers respond.
+/// is limited.
 ///
 /// # Errors
 /// [`GuardError`].
@@ -58,8 +58,8 @@ pub async fn resolve(
     resolve_bounded(host, port, source, None, limit).await
 }
 
-/// Resolves `host` as [`resolve`] does; with [`AddressSource::Operator`], too, only as many look-ups run at once as `operators`
-/// permits. A look-up keeps its permit until the system's resolver returns, even when nobody waits for it any more.
+/// Resolves `host` as [`resolve`] does; `operators` limits concurrent look-ups with [`AddressSource::Operator`]. A look-up
+/// holds its permit until the system's resolver returns, even after `limit`.
 ///
 /// # Errors
 /// [`GuardError`].
@@ -82,7 +82,6 @@ pub async fn resolve_bounded(
     admit(found, port, source)
 }
 
-/// The addresses found for a name that may be connected to.
 fn admit(found: Vec<IpAddr>, port: u16, source: AddressSource) -> Result<Vec<SocketAddr>, GuardError> {
     if found.is_empty() {
         return Err(GuardError::NoAddress);
@@ -95,8 +94,8 @@ fn admit(found: Vec<IpAddr>, port: u16, source: AddressSource) -> Result<Vec<Soc
     Ok(alternate_families(&allowed).into_iter().map(|ip| SocketAddr::new(ip, port)).collect())
 }
 
-/// Alternates the address families, starting with that of the resolver's first address: when one family does not work
-/// here, the second attempt already uses the other.
+/// Alternates the address families, starting with that of the resolver's first address: when one family is unreachable, the
+/// second attempt already uses the other.
 fn alternate_families(addresses: &[IpAddr]) -> Vec<IpAddr> {
     let first_is_v4 = addresses.first().is_some_and(IpAddr::is_ipv4);
     let (mut first, mut second): (Vec<_>, Vec<_>) =

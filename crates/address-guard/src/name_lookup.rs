@@ -1,4 +1,4 @@
-//! Resolving names, a bounded number at a time: the system's resolver blocks one of the runtime's 512 threads until it is done.
+//! Resolves a bounded number of names at a time: the system's resolver blocks one of the runtime's 512 threads per look-up.
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs as _};
@@ -11,43 +11,43 @@ use tokio::time::timeout;
 
 use super::GuardError;
 
-/// Most addresses of one name that are used: a name server may return thousands.
+/// Most addresses used per name: a name server may return thousands.
 const MAX_ADDRESSES: usize = 16;
 
-/// Concurrent look-ups of names that users supplied: as many as there may be relays of users.
+/// Concurrent look-ups of names that users supplied; the same limit as for users' relays.
 pub(super) static OF_USERS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(64)));
 
-/// The addresses of `name`, public or not. `permits` are the look-ups that may run at once.
+/// The addresses of `name`, public or not. `permits` limits concurrent look-ups.
 pub(super) async fn look_up(
     name: &str,
     permits: Option<Arc<Semaphore>>,
     limit: Duration,
 ) -> Result<Vec<IpAddr>, GuardError> {
     let name = name.to_owned();
-    // The port is not looked up.
-    let ask = move || Ok((name.as_str(), 0).to_socket_addrs()?.map(|found| found.ip()).take(MAX_ADDRESSES).collect());
-    look_up_by(ask, permits, limit).await
+    let resolve =
+        move || Ok((name.as_str(), 0).to_socket_addrs()?.map(|found| found.ip()).take(MAX_ADDRESSES).collect());
+    look_up_by(resolve, permits, limit).await
 }
 
 async fn look_up_by(
-    ask: impl FnOnce() -> io::Result<Vec<IpAddr>> + Send + 'static,
+    resolve: impl FnOnce() -> io::Result<Vec<IpAddr>> + Send + 'static,
     permits: Option<Arc<Semaphore>>,
     limit: Duration,
 ) -> Result<Vec<IpAddr>, GuardError> {
-    let looking = async {
+    let look_up = async {
         let permit = match permits {
-            // Fails only when the semaphore is closed, which it never is.
+            // The semaphore is never closed.
             Some(permits) => permits.acquire_owned().await.ok(),
             None => None,
         };
-        let asked = spawn_blocking(move || {
-            // Released when the resolver returns, not when we give up.
+        let resolved = spawn_blocking(move || {
+            // Released when the resolver returns, not at the time-out.
             let _permit = permit;
-            ask()
+            resolve()
         });
-        asked.await.map_err(io::Error::other)?
+        resolved.await.map_err(io::Error::other)?
     };
-    timeout(limit, looking).await.map_err(|_| GuardError::TooSlow)?.map_err(GuardError::Unresolved)
+    timeout(limit, look_up).await.map_err(|_| GuardError::TooSlow)?.map_err(GuardError::Unresolved)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Which ranges of addresses are the public Internet, from the IANA special-purpose address registries (RFC 6890 and successors).
-//! Of IPv6 only global unicast (2000::/3) can be public.
+//! The address ranges of the public Internet, from the IANA special-purpose address registries (RFC 6890 and successors). Of
+//! IPv6 only global unicast (2000::/3) is public.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -93,7 +93,7 @@ mod tests {
     fn only_ipv6_global_unicast_is_public() {
         for (what, refused) in [
             ("unspecified and loopback", &["::", "::1"][..]),
-            // Even of a public address: it is spelt as IPv4 or not at all.
+            // Refused even for a public IPv4 address, which must be written as IPv4.
             ("v4-compatible", &["::7f00:1", "::808:808"]),
             ("v4-mapped", &["::ffff:127.0.0.1", "::ffff:8.8.8.8"]),
             ("NAT64", &["64:ff9b::7f00:1", "64:ff9b::808:808", "64:ff9b:1::1"]),

@@ -1,4 +1,4 @@
-//! The age file around a backup.
+//! Encryption and decryption of backups with [age](https://age-encryption.org/v1).
 
 use std::io::{self, Read, Write};
 use std::str::FromStr as _;
@@ -7,61 +7,60 @@ use age::stream::{StreamReader, StreamWriter};
 use age::{DecryptError, Decryptor, Encryptor, IdentityFile, scrypt, x25519};
 use secrecy::SecretString;
 
-use crate::read::ReadError;
+use crate::error::ReadError;
 
-/// The cost of a guess of the passphrase, as the program age has it: scrypt with N = 2^18, which is 256 MiB of memory and
-/// about a second.
+/// The work factor that the program age uses: scrypt with N = 2^18, which takes 256 MiB of memory and about a second.
 const WORK_FACTOR: u8 = 18;
 
-/// Highest cost that is accepted when reading: 1 GiB.
+/// Highest work factor accepted when reading: 1 GiB of memory.
 const MAX_WORK_FACTOR: u8 = 20;
 
-/// How an age file begins.
+/// Prefix of an age file.
 const AGE: &[u8] = b"age-encryption.org/";
 
-/// How the last line of an age header begins.
+/// Prefix of the last line of an age header.
 const HEADER_END: &[u8] = b"\n--- ";
 
-/// Longest header that is read, in bytes: `age` reads it from its beginning again for each of them.
+/// Longest header, in bytes. The `age` crate parses the header again from its start for each byte, so its time is quadratic.
 const MAX_HEADER: u64 = 16 * 1024;
 
-/// Most recipients of a backup: each takes about 100 bytes of its header.
+/// Most recipients of a backup: each takes about 100 bytes of the header.
 const MAX_RECIPIENTS: usize = 100;
 
-/// How an ASCII-armored age file begins (PEM).
+/// Prefix of an ASCII-armored age file.
 const ARMOR: &[u8] = b"-----BEGIN AGE";
 
-/// Who can read a backup.
+/// How a backup is encrypted.
 pub enum Protection {
-    /// Whoever has the passphrase.
+    /// With a passphrase.
     Passphrase(SecretString),
-    /// Whoever has one of the identities of these recipients.
+    /// To the public keys of age identities.
     Recipients(Vec<x25519::Recipient>),
-    /// Everybody.
+    /// Not at all.
     None,
 }
 
-/// Why something is no recipient.
+/// Why recipients are invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum RecipientError {
-    /// It is another text.
+    /// The text is not a public key of age.
     #[error("not an age recipient: it must be a public key that begins with age1, as `age-keygen` prints it")]
     NoKey,
-    /// There are too many.
+    /// There are too many recipients.
     #[error("at most {MAX_RECIPIENTS} recipients")]
     TooMany,
 }
 
-/// Why something is no file of identities.
+/// The text is not an identity file of age.
 #[derive(Debug, thiserror::Error)]
 #[error("it has no age identity: a line that begins with AGE-SECRET-KEY-1, as `age-keygen` writes it")]
 pub struct IdentityError;
 
 impl Protection {
-    /// The owners of these public keys (`age1…`).
+    /// Encrypts to these public keys (`age1…`).
     ///
     /// # Errors
-    /// When one of them is no such key, or they are too many.
+    /// When a key is invalid, or there are too many.
     pub fn of_recipients(keys: &[String]) -> Result<Self, RecipientError> {
         if keys.len() > MAX_RECIPIENTS {
             return Err(RecipientError::TooMany);
@@ -86,14 +85,14 @@ impl Protection {
     }
 }
 
-/// What a backup is written through.
+/// The writer of a backup.
 pub(crate) enum Sealed<W: Write> {
     Plain(W),
     Encrypted(StreamWriter<W>),
 }
 
 impl<W: Write> Sealed<W> {
-    /// Writes what is left, without which the file cannot be read.
+    /// Writes the last block, without which the file cannot be decrypted.
     pub(crate) fn finish(self) -> io::Result<W> {
         match self {
             Self::Plain(out) => Ok(out),
@@ -118,21 +117,21 @@ impl<W: Write> Write for Sealed<W> {
     }
 }
 
-/// What opens a backup.
+/// The key of a backup.
 pub enum Key {
     /// The passphrase.
     Passphrase(SecretString),
     /// Secret keys of age.
     Identities(Vec<Box<dyn age::Identity>>),
-    /// Nothing: it is not encrypted.
+    /// None: the backup is not encrypted.
     None,
 }
 
 impl Key {
-    /// The secret keys in the text of an identity file of age.
+    /// Parses the text of an identity file of age.
     ///
     /// # Errors
-    /// When it has none, or something else.
+    /// When it is invalid or contains no secret key.
     pub fn of_identity_file(text: &str) -> Result<Self, IdentityError> {
         let file = IdentityFile::from_buffer(text.as_bytes()).map_err(|_| IdentityError)?;
         let identities = file.into_identities().map_err(|_| IdentityError)?;
@@ -177,7 +176,7 @@ impl Key {
     }
 }
 
-/// The error's own text is not used: it is made for the program age.
+/// Converts an error without its text, which is written for users of the program age.
 fn failed(error: DecryptError) -> ReadError {
     match error {
         DecryptError::Io(error) => ReadError::Unreadable(error),
@@ -186,7 +185,7 @@ fn failed(error: DecryptError) -> ReadError {
     }
 }
 
-/// What a backup is read through. Everything that it returns was authenticated.
+/// The reader of a backup. Decrypted bytes are authenticated.
 pub(crate) enum Opened<R: Read> {
     Plain(Buffered<R>),
     Encrypted(StreamReader<Buffered<R>>),

@@ -2,19 +2,19 @@ use std::io::{self, Read, Write};
 
 use sha2::{Digest as _, Sha256};
 
-/// Notes what was read from it, or written to it.
+/// Hashes everything read from or written to `inner`.
 pub struct Hashed<T> {
     inner: T,
     hash: Sha256,
 }
 
 impl<T> Hashed<T> {
-    /// Nothing is noted yet.
+    /// Starts an empty hash.
     pub fn new(inner: T) -> Self {
         Self { inner, hash: Sha256::new() }
     }
 
-    /// The SHA-256 of all that, in hex.
+    /// The SHA-256 in hex.
     pub fn sha256(self) -> String {
         hex::encode(self.hash.finalize())
     }

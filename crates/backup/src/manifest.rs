@@ -1,37 +1,35 @@
-//! The list of a backup's files.
-
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
-/// The manifest's own name in the tar file, and the only one that it does not list.
+/// The manifest's name in the tar file. The manifest does not list itself.
 pub const MANIFEST: &str = "restored/manifest.json";
 
-/// The version of this format.
+/// The version of the backup format.
 pub(crate) const FORMAT: u32 = 1;
 
-/// Longest manifest that is read, in bytes.
+/// Longest manifest, in bytes.
 pub(crate) const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
 
 /// Most files of a backup.
 const MAX_FILES: usize = 1000;
 
-/// Longest name: what the tar format has without extensions (a folder of 155 and a name of 100), in bytes.
+/// Longest name in bytes: the limit of tar without extensions (155 for the folder and 100 for the file).
 const MAX_NAME_BYTES: usize = 255;
 
-/// What a backup is a backup of.
+/// The service that was backed up.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Description {
-    /// The version of the program that made it.
+    /// The version of the program that made the backup.
     pub version: String,
     /// The commit of that program.
     pub commit: String,
-    /// When it was made, in Unix seconds.
+    /// When the backup was made, in Unix seconds.
     pub created_at: u64,
-    /// The data directory that it was made of.
+    /// The data directory of the service.
     pub data_dir: String,
-    /// Where the database is.
+    /// The database of the service.
     pub database: DatabaseKind,
 }
 
@@ -39,53 +37,53 @@ pub struct Description {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "engine", rename_all = "lowercase")]
 pub enum DatabaseKind {
-    /// It is one of the files.
+    /// SQLite: one of the files.
     Sqlite {
-        /// Its name in the backup.
+        /// The name of the file.
         file: String,
         /// The version of its schema.
         schema_version: u32,
     },
-    /// It is not part of the backup.
+    /// PostgreSQL: not part of the backup.
     Postgresql,
 }
 
-/// One file.
+/// An entry of the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
-    /// Its path in the backup, and in the folder into which it is restored.
+    /// Its path in the backup, relative to the folder into which it is restored.
     pub name: String,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
     /// The SHA-256 of its content, in hex.
     pub sha256: String,
-    /// The setting that names it.
+    /// The configuration key that names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<String>,
-    /// The absolute path that the setting names, if another data directory does not change it.
+    /// The absolute path in that key, if it does not depend on the data directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
 
-/// What a backup says of itself.
+/// The content of a backup.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Manifest {
     /// The version of the format.
     pub format: u32,
-    /// What it is a backup of.
+    /// The service that was backed up.
     #[serde(flatten)]
     pub description: Description,
-    /// Its files, in their order.
+    /// The files in order.
     pub files: Vec<FileEntry>,
 }
 
 impl Manifest {
-    /// How many bytes all files have.
+    /// The total size of the files in bytes.
     pub fn total_bytes(&self) -> u64 {
         self.files.iter().fold(0, |total, file| total.saturating_add(file.bytes))
     }
 
-    /// What is wrong with it, in words.
+    /// Why the manifest is invalid, in words.
     pub(crate) fn problem(&self) -> Option<String> {
         if self.files.len() > MAX_FILES {
             return Some(format!("it has more than {MAX_FILES} files"));
@@ -112,9 +110,9 @@ impl Manifest {
 }
 
 /// Why a file must not have this name.
-pub(crate) fn name_problem(name: &str) -> Option<&'static str> {
+fn name_problem(name: &str) -> Option<&'static str> {
     let path = Path::new(name);
-    // Only the usual way to write a path: no root, no `.` or `..`, no empty parts.
+    // No root, no `.` or `..`, no empty parts.
     let plain: Vec<_> = path
         .components()
         .filter_map(|component| match component {
@@ -134,11 +132,11 @@ pub(crate) fn name_problem(name: &str) -> Option<&'static str> {
     if name == MANIFEST {
         return Some("is the manifest's");
     }
-    // An old copy of a node's channels loses their money.
+    // Restoring an old copy of a node's channel state loses funds.
     if plain.first() == Some(&"lightning") {
         return Some("belongs to the data of a Lightning node, which must not be restored");
     }
-    // SQLite would take these for changes of the database beside them.
+    // SQLite would apply these files to the database beside them.
     if ["-wal", "-shm", "-journal", ".lock"].iter().any(|suffix| name.ends_with(suffix)) {
         return Some("is one of the files beside a running database");
     }

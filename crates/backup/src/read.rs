@@ -1,4 +1,4 @@
-//! Reads a backup, which anybody may have made: whoever knows a recipient can encrypt to it.
+//! Reads a backup. Its content is untrusted: anyone who knows a recipient can encrypt to it.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Read, Write as _};
@@ -9,85 +9,25 @@ use sha2::{Digest as _, Sha256};
 use tar::{Archive, Entry, EntryType};
 
 use crate::encryption::Key;
+use crate::error::ReadError;
 use crate::manifest::{FORMAT, FileEntry, MANIFEST, MAX_MANIFEST_BYTES, Manifest};
 
-/// Most that may follow the last file, in bytes: programs fill up to 10 KiB with zeros, tapes to more.
+/// Longest zero padding after the last file, in bytes: common programs pad to 10 KiB, tapes to more.
 const MAX_PADDING: u64 = 1024 * 1024;
 
-/// Why a backup was refused.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// It cannot be read to its end, or an encrypted part was changed.
-    #[error("the backup is damaged or incomplete")]
-    Unreadable(#[source] io::Error),
-    /// It was encrypted as text.
-    #[error("the file is an ASCII-armored age file: decrypt it with `age --decrypt` first")]
-    Armored,
-    /// A key was given, and it is not encrypted.
-    #[error(
-        "the file is not encrypted, so nobody knows who has read or changed it: it is restored only with --unencrypted"
-    )]
-    NotEncrypted,
-    /// It is encrypted with a passphrase.
-    #[error("the backup is encrypted with a passphrase: give --passphrase-file")]
-    NeedsPassphrase,
-    /// It is encrypted to recipients.
-    #[error("the backup is encrypted to an age recipient: give the file with its secret key as --identity-file")]
-    NeedsIdentity,
-    /// The passphrase is another one.
-    #[error("wrong passphrase")]
-    WrongPassphrase,
-    /// The identities are others.
-    #[error("the backup is encrypted to other recipients than those of this identity file")]
-    WrongIdentity,
-    /// The passphrase is made to cost more than any program of ours makes it cost.
-    #[error("checking the passphrase would take more than 1 GiB of memory: this program made no such backup")]
-    ExcessiveWork,
-    /// Its header takes too long to read.
-    #[error("the file has no age header of at most 16 KiB: this program made no such backup")]
-    LongHeader,
-    /// There is no manifest where it must be.
-    #[error("the file is not a backup of this program: {0}")]
-    Foreign(String),
-    /// A newer version has made it.
-    #[error(
-        "the backup has format {found}, made by version {version} ({commit}); this program knows format {FORMAT}: restore \
-         it with that version or a newer one"
-    )]
-    Newer {
-        /// Its format.
-        found: u32,
-        /// The version of the program that made it.
-        version: String,
-        /// The commit of that program.
-        commit: String,
-    },
-    /// Something is not as the manifest says.
-    #[error("the backup is refused: {0}")]
-    Refused(String),
-    /// A file cannot be written.
-    #[error("cannot write {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-}
-
-/// Reads a backup. `accept` is given the manifest, and returns the empty folder to write to: the manifest and all files are
-/// written there for their owner alone, and their contents are on disk when this returns. After an error some of them are
-/// there, and nothing says that they are right.
+/// Reads a backup. `accept` receives the manifest and returns the empty folder to write to. The manifest and all files are
+/// written there with access for their owner only, and synced to disk. After an error the folder may contain some of the files,
+/// unverified.
 ///
 /// # Errors
-/// When the key does not open it, it is not complete or not as its manifest says, a file cannot be written, or `accept` fails.
+/// When the key is wrong, the backup is incomplete or does not match its manifest, a file cannot be written, or `accept` fails.
 pub fn read<R: Read, E: From<ReadError>>(
     input: R,
     key: &Key,
     accept: impl FnOnce(&Manifest) -> Result<PathBuf, E>,
 ) -> Result<Manifest, E> {
     let mut archive = Archive::new(key.unwrap(input)?);
-    // Raw: what an extension says of the entry after it is not looked at, and the extension itself is refused.
+    // Raw: an extension header is not applied to the next entry, and is refused as an entry.
     let mut entries = archive.entries().map_err(ReadError::Unreadable)?.raw(true);
     let (manifest, text) = read_manifest(entries.next())?;
     let folder = accept(&manifest)?;
@@ -98,7 +38,7 @@ pub fn read<R: Read, E: From<ReadError>>(
     if entries.next().is_some() {
         return Err(ReadError::Refused("it has more files than its manifest lists".to_owned()).into());
     }
-    // Only the end of the stream says that nothing was cut off.
+    // Only the end of the stream proves that it is complete.
     let mut rest = archive.into_inner().take(MAX_PADDING);
     let (mut left, mut block) = (MAX_PADDING, [0; 4096]);
     loop {
@@ -116,7 +56,7 @@ pub fn read<R: Read, E: From<ReadError>>(
 type NextEntry<'a, R> = Option<io::Result<Entry<'a, R>>>;
 
 fn read_manifest<R: Read>(entry: NextEntry<'_, R>) -> Result<(Manifest, Vec<u8>), ReadError> {
-    // Decryption reports changed bytes first. So this file was not a tar file when it was encrypted.
+    // Decryption reports changed bytes before this, so the file was not a tar file when it was encrypted.
     let foreign = |why: &str| ReadError::Foreign(why.to_owned());
     let entry = match entry {
         None => return Err(foreign("it is empty")),
@@ -132,7 +72,7 @@ fn read_manifest<R: Read>(entry: NextEntry<'_, R>) -> Result<(Manifest, Vec<u8>)
     let mut text = Vec::new();
     entry.take(MAX_MANIFEST_BYTES).read_to_end(&mut text).map_err(ReadError::Unreadable)?;
     let broken = |error: serde_json::Error| ReadError::Foreign(format!("its manifest cannot be understood: {error}"));
-    // The rest of another format may have another form.
+    // Other formats share only these fields.
     let Head { format, version, commit } = serde_json::from_slice(&text).map_err(broken)?;
     if format > FORMAT {
         return Err(ReadError::Newer { found: format, version: shown(version), commit: shown(commit) });
@@ -144,7 +84,7 @@ fn read_manifest<R: Read>(entry: NextEntry<'_, R>) -> Result<(Manifest, Vec<u8>)
     }
 }
 
-/// What a manifest of every format has.
+/// The fields of a manifest in every format.
 #[derive(Deserialize)]
 struct Head {
     format: u32,
@@ -154,7 +94,7 @@ struct Head {
     commit: String,
 }
 
-/// For a terminal.
+/// Text that is safe to print on a terminal.
 fn shown(text: String) -> String {
     text.chars().filter(|letter| !letter.is_control()).take(64).collect()
 }
@@ -178,7 +118,7 @@ fn extract<R: Read>(entry: NextEntry<'_, R>, expected: &FileEntry, folder: &Path
     if hash == expected.sha256 { Ok(()) } else { Err(refused("its SHA-256 is not that of the manifest")) }
 }
 
-/// Writes a new file, and returns the SHA-256 of what is in it.
+/// Writes a new file and returns the SHA-256 of its content in hex.
 fn write_file(folder: &Path, name: &str, content: &mut dyn Read) -> Result<String, ReadError> {
     let path = folder.join(name);
     let failed = |source| ReadError::Write { path: path.clone(), source };

@@ -1,4 +1,4 @@
-//! Backups that are written and read, and files that must be refused.
+//! Round trips of backups, and files that must be refused.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::fs;
@@ -44,7 +44,7 @@ fn passphrase(text: &str) -> SecretString {
     SecretString::from(text.to_owned())
 }
 
-/// What is said of it, when it is refused; nothing may be written outside of the folder.
+/// The error of a backup that must be refused, without writing outside of the folder.
 fn refusal(bytes: &[u8], key: &Key) -> String {
     let outer = tempfile::tempdir().unwrap();
     let folder = outer.path().join("inner");
@@ -64,7 +64,7 @@ fn check(folder: &Path) {
 }
 
 #[test]
-fn what_was_written_is_read_with_the_right_key_alone() {
+fn backups_are_read_only_with_the_right_key() {
     let text_of =
         |identity: &age::x25519::Identity| secrecy::ExposeSecret::expose_secret(&identity.to_string()).to_owned();
     let identity = age::x25519::Identity::generate();
@@ -115,7 +115,7 @@ fn a_backup_that_is_cut_or_changed_anywhere_is_refused() {
     }
     let more = [&bytes[..], b"x"].concat();
     refusal(&more, &key);
-    // Without encryption the checksums find it.
+    // Without encryption the checksums detect changes.
     let plain = backup(&Protection::None);
     for length in (0..plain.len() - 1024).step_by(9973) {
         refusal(&plain[..length], &Key::None);
@@ -130,16 +130,12 @@ fn a_backup_that_is_cut_or_changed_anywhere_is_refused() {
     assert!(refusal(b"-----BEGIN AGE ENCRYPTED FILE-----\n", &Key::None).contains("ASCII-armored"));
 }
 
-/// An entry that a hostile tar file has.
+/// An entry of a hostile tar file: `listed` and `bytes` in the manifest, `name`, `kind` and `size` in the tar header.
 struct Hostile<'a> {
-    /// In the manifest.
     listed: &'a str,
-    /// In the tar file.
     name: &'a [u8],
     kind: EntryType,
-    /// In the manifest.
     bytes: u64,
-    /// In the tar file.
     size: u64,
 }
 
@@ -178,36 +174,36 @@ fn a_hostile_tar_file_is_refused() {
     let names = ". .. /etc/passwd ../x a/../../x a/./x ./x a//x a/ lightning lightning/node.db usher.db-wal usher.db-journal \
                  usher.db.lock";
     for name in names.split_whitespace().chain(["", "a\nb", "a\u{1b}[2J", &long, MANIFEST]) {
-        // In the manifest and in the tar file.
+        // In both the manifest and the tar file.
         let both = hostile(&Hostile { listed: name, name: &name.as_bytes()[..name.len().min(100)], ..good });
         assert!(refusal(&both, &Key::None).contains("the name"), "{name}: {}", refusal(&both, &Key::None));
-        // In the tar file alone.
+        // Only in the tar file.
         let one = hostile(&Hostile { name: &name.as_bytes()[..name.len().min(100)], ..good });
         assert!(refusal(&one, &Key::None).contains("manifest"), "{name}: {}", refusal(&one, &Key::None));
     }
-    // Links, devices, a FIFO, a folder, a part of a file, headers of pax, and names and holes as GNU has them.
+    // Links, devices, a FIFO, a folder, a continued file, pax headers, GNU long names and sparse files.
     for kind in b"1234567xgLKS" {
         let kind = EntryType::new(*kind);
-        let said = refusal(&hostile(&Hostile { kind, ..good }), &Key::None);
-        assert!(said.contains("not a regular file"), "{kind:?}: {said}");
+        let error = refusal(&hostile(&Hostile { kind, ..good }), &Key::None);
+        assert!(error.contains("not a regular file"), "{kind:?}: {error}");
     }
-    // Sizes: other than the manifest's, and what is not there.
+    // Sizes that differ from the manifest or exceed the file.
     assert!(refusal(&hostile(&Hostile { bytes: 6, ..good }), &Key::None).contains("size"));
     assert!(refusal(&hostile(&Hostile { size: 6, ..good }), &Key::None).contains("size"));
     let huge = Hostile { bytes: u64::MAX / 4, size: u64::MAX / 4, ..good };
     refusal(&hostile(&huge), &Key::None);
-    // One more than the manifest has.
+    // A file that the manifest does not list.
     let mut tar = Builder::new(Vec::new());
     let manifest = r#"{"format":1,"version":"1","commit":"","created_at":1,"data_dir":"","database":{"engine":"postgresql"},"files":[]}"#;
     add(&mut tar, MANIFEST.as_bytes(), EntryType::Regular, None, manifest.as_bytes());
     add(&mut tar, b"x", EntryType::Regular, None, b"y");
     assert!(refusal(&tar.into_inner().unwrap(), &Key::None).contains("more files"));
-    // A newer format, whatever it looks like otherwise.
+    // A newer format with other fields.
     let mut tar = Builder::new(Vec::new());
     add(&mut tar, MANIFEST.as_bytes(), EntryType::Regular, None, br#"{"format":2,"version":"0.9.0","commit":"def"}"#);
-    let said = refusal(&tar.into_inner().unwrap(), &Key::None);
-    assert!(said.contains("format 2, made by version 0.9.0 (def)"), "{said}");
-    // Two names of one file, and what is no manifest.
+    let error = refusal(&tar.into_inner().unwrap(), &Key::None);
+    assert!(error.contains("format 2, made by version 0.9.0 (def)"), "{error}");
+    // Two files of one name, and a tar file without manifest.
     let twice = vec![source("a", b"1"), source("a", b"2")];
     let error = write(Vec::new(), &Protection::None, description(), twice).expect_err("refused").to_string();
     assert!(error.contains("two files"), "{error}");
@@ -216,7 +212,7 @@ fn a_hostile_tar_file_is_refused() {
     assert!(refusal(&tar.into_inner().unwrap(), &Key::None).contains("not a backup"));
 }
 
-/// `age` reads a header again from its beginning for each byte.
+/// The `age` crate parses a header in quadratic time.
 #[test]
 fn a_long_header_is_refused_and_all_recipients_fit() {
     let identity = age::x25519::Identity::generate();
@@ -232,8 +228,7 @@ fn a_long_header_is_refused_and_all_recipients_fit() {
 }
 
 #[test]
-fn other_programs_read_it() {
-    // What `age --decrypt` and `tar` do.
+fn age_and_tar_read_backups() {
     let identity = age::x25519::Identity::generate();
     let bytes = backup(&Protection::of_recipients(&[identity.to_public().to_string()]).unwrap());
     let decryptor = age::Decryptor::new(&bytes[..]).unwrap();

@@ -10,30 +10,30 @@ use crate::encryption::Protection;
 use crate::hashed::Hashed;
 use crate::manifest::{Description, FORMAT, FileEntry, MANIFEST, Manifest};
 
-/// A file that becomes part of a backup.
+/// A file to back up.
 pub struct Source {
-    /// Its path in the backup, and in the folder into which it is restored.
+    /// Its path in the backup, relative to the folder into which it is restored.
     pub name: String,
-    /// The setting that names it.
+    /// The configuration key that names it.
     pub setting: Option<String>,
-    /// The absolute path that the setting names, if another data directory does not change it.
+    /// The absolute path in that key, if it does not depend on the data directory.
     pub path: Option<String>,
-    /// What is in it.
+    /// Its content.
     pub content: Content,
 }
 
 /// The content of a file.
 pub enum Content {
-    /// All of it.
+    /// The bytes.
     Bytes(Vec<u8>),
-    /// Another file's, which must not change meanwhile.
+    /// An open file, which must not change while the backup is written.
     File(File),
 }
 
-/// Why no backup was written.
+/// Why a backup cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The files make no backup.
+    /// The names of the files make no valid backup.
     #[error("these files make no backup: {0}")]
     Unsuitable(String),
     /// A file cannot be read.
@@ -41,7 +41,7 @@ pub enum WriteError {
     Source {
         /// Its name in the backup.
         name: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file changed while it was read.
@@ -52,7 +52,7 @@ pub enum WriteError {
     Out(#[source] io::Error),
 }
 
-/// Writes all of a backup; returns where it was written to. What is there after an error is not a backup: it lacks its end.
+/// Writes a complete backup and returns `out`. After an error the output lacks its end and cannot be read.
 ///
 /// # Errors
 /// [`WriteError`].
@@ -89,7 +89,7 @@ pub fn write<W: Write>(
     Ok(out)
 }
 
-/// Size and SHA-256 of a file, which is read again from its beginning later.
+/// Size and SHA-256 of a file, which is rewound for the second reading.
 fn entry(source: &mut Source) -> Result<FileEntry, WriteError> {
     let mut hash = Sha256::new();
     let bytes = match &mut source.content {
@@ -119,7 +119,7 @@ fn append<W: Write>(
     created_at: u64,
     content: &mut dyn Read,
 ) -> Result<(), WriteError> {
-    // Without extensions: a reader need not know any.
+    // No extensions, for compatibility.
     let mut header = Header::new_ustar();
     header.set_path(name).map_err(|_| WriteError::Unsuitable(format!("the name {name:?} is too long")))?;
     header.set_entry_type(EntryType::Regular);

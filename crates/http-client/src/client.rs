@@ -12,7 +12,6 @@ use usher_address_guard::{AddressSource, GuardError, is_public};
 use crate::Error;
 use crate::guarded_resolver::GuardedResolver;
 
-/// Of UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How connections are made and kept.
@@ -24,9 +23,9 @@ pub struct ClientOptions {
     pub source: AddressSource,
     /// Whether `http://` is refused.
     pub https_only: bool,
-    /// How long an exchange may take, from resolving the host to the end of the body.
+    /// Time limit of an exchange, from resolving the host to the end of the body.
     pub timeout: Duration,
-    /// How long connecting may take, from resolving the host to the end of the TLS handshake.
+    /// Time limit of connecting, from resolving the host to the end of the TLS handshake.
     pub connect_timeout: Duration,
     /// Which connections are kept for later requests; `None` keeps none.
     pub pool: Option<Pool>,
@@ -37,7 +36,7 @@ pub struct ClientOptions {
 pub struct Pool {
     /// Most connections per host.
     pub connections: usize,
-    /// For how long.
+    /// How long an idle connection is kept.
     pub idle: Duration,
 }
 
@@ -49,7 +48,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client. Sends nothing and resolves nothing yet.
+    /// Creates a client without connecting.
     pub fn new(options: ClientOptions) -> Self {
         let ClientOptions { mut tls, source, https_only, timeout, connect_timeout, pool } = options;
         let pool = pool.unwrap_or(Pool { connections: 0, idle: Duration::ZERO });
@@ -66,7 +65,7 @@ impl Client {
             .redirect(Policy::none())
             .retry(reqwest::retry::never())
             .no_proxy()
-            // Whatever another crate switches on in the library.
+            // Another crate may enable these features of the library.
             .no_gzip()
             .no_brotli()
             .no_deflate()
@@ -75,11 +74,11 @@ impl Client {
         Self { inner: built.ok(), source }
     }
 
-    /// Sends a request with an absolute URI once; returns when the head of the final response has arrived. Adds `Host`.
-    /// hyper-util sends it again only if a kept connection was closed before any of it was written.
+    /// Sends a request with an absolute URI once, with `Host` added; returns when the head of the final response has arrived.
+    /// hyper-util resends it only if a kept connection was closed before any of it was written.
     ///
     /// # Errors
-    /// When there is no readable response.
+    /// When no valid response head is received.
     pub async fn send(&self, request: Request<Bytes>) -> Result<reqwest::Response, Error> {
         let request = reqwest::Request::try_from(request).map_err(|_| Error::Url)?;
         self.check_literal(request.url())?;
@@ -87,11 +86,11 @@ impl Client {
         client.execute(request).await.map_err(Error::of_request)
     }
 
-    /// Sends a request as [`send`](Self::send) does, and reads the body of the response if it has at most this many bytes,
-    /// without the byte order mark that some servers put in front of JSON.
+    /// Sends a request as [`send`](Self::send) does, and reads a body of at most `max_body` bytes. Removes the byte order mark
+    /// that some servers put in front of JSON.
     ///
     /// # Errors
-    /// When there is no complete response of that size.
+    /// When no complete response of at most that size is received.
     pub async fn fetch(&self, request: Request<Bytes>, max_body: usize) -> Result<Response<Vec<u8>>, Error> {
         let mut response = self.send(request).await?;
         let mut body = Vec::new();
@@ -110,7 +109,7 @@ impl Client {
         Ok(whole)
     }
 
-    /// `reqwest` connects to IP addresses without asking its resolver. The URL has one spelling of each.
+    /// Checks an IP address in the URL: `reqwest` does not pass it to the resolver.
     fn check_literal(&self, url: &Url) -> Result<(), Error> {
         let ip = match url.host() {
             Some(Host::Ipv4(ip)) => IpAddr::V4(ip),
@@ -149,17 +148,17 @@ mod tests {
     }
 
     async fn read_request(stream: &mut TcpStream) -> bool {
-        let mut said = Vec::new();
-        while !said.ends_with(b"\r\n\r\n") {
-            if stream.read_buf(&mut said).await.is_ok_and(|read| read > 0) {
-                continue;
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            if !stream.read_buf(&mut head).await.is_ok_and(|read| read > 0) {
+                return false;
             }
-            return false;
         }
         true
     }
 
-    /// A server that says `head` after each request, then `again` until nobody reads any more; how many requests came.
+    /// A server that sends `head` after each request, then `again` until the connection closes; returns the URL and a counter
+    /// of requests.
     async fn server(head: &'static str, again: &'static str) -> (String, Arc<AtomicUsize>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/s3cret", listener.local_addr().unwrap());
@@ -294,7 +293,7 @@ mod tests {
         }
     }
 
-    /// On a kept connection, too, a request that the server has read is not sent a second time.
+    /// A request that the server has read over a kept connection is not resent.
     #[tokio::test]
     async fn request_is_sent_once_over_a_kept_connection() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

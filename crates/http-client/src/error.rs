@@ -2,10 +2,10 @@ use std::error::Error as StdError;
 
 use usher_address_guard::GuardError;
 
-/// Why there is no response. Neither an error nor its sources name the URL or quote the server.
+/// Why a request failed. Neither an error nor its sources contain the URL or text of the server.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The client could not be made from its options.
+    /// The options of the client are invalid.
     #[error("the HTTP client cannot be set up")]
     Setup,
     /// The URL is not `http` or `https` (or not `https`, where only that is allowed), or has no host.
@@ -14,22 +14,22 @@ pub enum Error {
     /// The URL has an IP address that may not be connected to.
     #[error("the address is not allowed")]
     Address(#[source] GuardError),
-    /// There is no connection.
+    /// The connection failed.
     #[error("there is no connection")]
     Connect(#[source] reqwest::Error),
-    /// There was no connection in time.
+    /// Connecting timed out.
     #[error("the connection took too long")]
     ConnectTimedOut,
-    /// The exchange was not complete in time.
+    /// The exchange timed out.
     #[error("the exchange took too long")]
     TimedOut,
-    /// There was no readable head of a response.
+    /// No valid response head was received.
     #[error("the exchange failed")]
     Exchange(#[source] reqwest::Error),
-    /// The body of the response broke off.
+    /// The body of the response is incomplete.
     #[error("the response broke off")]
     Body(#[source] reqwest::Error),
-    /// The body of the response is larger than the caller reads.
+    /// The body of the response exceeds the limit of the caller.
     #[error("the response is too large")]
     TooLarge,
 }
@@ -50,17 +50,17 @@ impl Error {
         if error.is_timeout() { Self::TimedOut } else { Self::Body(error.without_url()) }
     }
 
-    /// Whether the server may have received any of the request.
+    /// Whether the server may have received part of the request.
     pub fn may_be_sent(&self) -> bool {
         !matches!(self, Self::Setup | Self::Url | Self::Address(_) | Self::Connect(_) | Self::ConnectTimedOut)
     }
 
-    /// This error, its source, the source of that, and so on.
+    /// This error followed by its sources.
     pub fn causes(&self) -> impl Iterator<Item = &(dyn StdError + 'static)> {
         std::iter::successors(Some(self as &(dyn StdError + 'static)), |error| (*error).source())
     }
 
-    /// Why the host has no address that may be connected to, if that is the reason.
+    /// The refusal of the address guard, if that is the cause.
     pub fn guard(&self) -> Option<&GuardError> {
         self.causes().find_map(|cause| cause.downcast_ref())
     }

@@ -6,10 +6,10 @@ use tokio::sync::Semaphore;
 use url::Host;
 use usher_address_guard::{AddressSource, resolve_bounded};
 
-/// Concurrent look-ups of names of the operator, per client: a silent name server does not hold up users' look-ups.
+/// Concurrent look-ups of the operator's names per client: an unresponsive name server does not delay users' look-ups.
 const OPERATORS_AT_ONCE: usize = 8;
 
-/// Gives the HTTP client the addresses that the [guard](usher_address_guard) allows; it connects to no other.
+/// Resolves to the addresses that the [guard](usher_address_guard) allows; the HTTP client connects to no other.
 #[derive(Clone)]
 pub(crate) struct GuardedResolver {
     source: AddressSource,

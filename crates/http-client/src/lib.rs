@@ -1,7 +1,7 @@
-//! HTTP/1.1 requests to servers that may be hostile: webhook receivers, age verifiers, the domains of NIP-05
-//! identifiers, Cashu mints. A thin layer over `reqwest`: every connection goes to an address that the
-//! [guard](usher_address_guard) allows, one deadline bounds the exchange with all interim responses, [`Client::fetch`] bounds the
-//! body. Redirects are not followed, proxies of the environment are not used, nothing is decompressed.
+//! HTTP/1.1 requests to servers that may be hostile: webhook receivers, age verifiers, domains of NIP-05 identifiers, Cashu
+//! mints. A thin layer over `reqwest`: connections go only to addresses that the [guard](usher_address_guard) allows, one
+//! deadline bounds the exchange including interim responses, and [`Client::fetch`] bounds the body. The client does not follow
+//! redirects, use proxies of the environment or decompress bodies.
 
 mod client;
 mod error;

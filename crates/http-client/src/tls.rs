@@ -3,7 +3,7 @@ use std::sync::Arc;
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
-/// Trusts the public certificate authorities and these certificates. Uses *ring*, whichever other crypto provider is linked.
+/// Trusts the public certificate authorities and `trusted`. Uses *ring* even if another crypto provider is linked.
 ///
 /// # Errors
 /// When a certificate is invalid.

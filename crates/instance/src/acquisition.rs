@@ -1,4 +1,4 @@
-//! Waits until this instance may be the active one.
+//! Waits until this instance holds the lease.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,26 +9,26 @@ use usher_store::{Acquired, LeaseHolder, LeaseRequest};
 use crate::active_lease::Held;
 use crate::lease_store::LeaseStore;
 
-/// The interval between two looks at the lease: the delay of a take-over beyond the lease itself.
+/// Interval between two attempts to acquire the lease. A take-over is delayed by at most this after the lease expires.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How much longer than its lease an active instance is believed to be there while the database cannot be asked.
+/// While the database is unavailable, an active instance is still reported for this long after its lease has expired.
 const UNKNOWN_AFTER: Duration = Duration::from_secs(1);
 
 /// Why there is no connection to the database.
 #[derive(Debug)]
 pub enum ConnectFailure<E> {
-    /// It can never be used as it is.
+    /// Permanent: the database cannot be used as configured.
     Refused(E),
-    /// It may pass by itself.
+    /// Temporary: worth another attempt.
     Passing(String),
 }
 
-/// Asks for the lease until this instance has it. Tells `show` who is the active instance meanwhile, if anybody is known to be, and
-/// `show_failure` why the database cannot be asked.
+/// Polls for the lease until this instance holds it. Meanwhile calls `show` with the active instance, if one is known, and
+/// `show_failure` with the reason why the database is unavailable, or `None`.
 ///
 /// # Errors
-/// What `connect` is refused.
+/// The [`ConnectFailure::Refused`] of `connect`.
 pub async fn acquire<E, C>(
     connect: impl Fn() -> C,
     request: &LeaseRequest,
@@ -44,21 +44,21 @@ where
     let mut holds_until = clock.monotonic();
     let mut is_failing = false;
     loop {
-        let asked = async {
+        let attempt = async {
             let connected = match &lease {
                 Some(lease) => Arc::clone(lease),
                 None => connect().await?,
             };
-            let asked_at = clock.monotonic();
+            let requested_at = clock.monotonic();
             let acquired = connected.acquire(request).await;
             lease = Some(Arc::clone(&connected));
-            Ok::<_, ConnectFailure<E>>((connected, asked_at, acquired))
+            Ok::<_, ConnectFailure<E>>((connected, requested_at, acquired))
         };
-        // Without an answer in time it is asked over another connection. A lease that was taken all the same expires.
-        let failed = match tokio::time::timeout(request.lasts, asked).await {
-            Ok(Ok((lease, asked_at, Ok(Acquired::Held(held))))) => {
+        // After a time-out the next attempt uses a new connection. If the lease was acquired nevertheless, it expires.
+        let failed = match tokio::time::timeout(request.lasts, attempt).await {
+            Ok(Ok((lease, requested_at, Ok(Acquired::Held(held))))) => {
                 let lasts = request.lasts;
-                return Ok((lease, Held { epoch: held.epoch, certain_until: asked_at + lasts, lasts }));
+                return Ok((lease, Held { epoch: held.epoch, certain_until: requested_at + lasts, lasts }));
             }
             Ok(Ok((_, _, Ok(Acquired::Taken(holder))))) => {
                 if known.as_ref().is_none_or(|known| known.epoch != holder.epoch) {
@@ -80,7 +80,7 @@ where
             Err(_elapsed) => Some("it does not answer in time".to_owned()),
         };
         if failed.is_some() && holds_until < clock.monotonic() {
-            // Whoever was active has given up, and its address may be somebody else's.
+            // The formerly active instance has stopped, and its address may have been reassigned.
             show(None);
         }
         match &failed {
@@ -94,7 +94,7 @@ where
     }
 }
 
-/// An error and all that caused it.
+/// An error followed by its sources.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")

@@ -1,9 +1,8 @@
-//! Keeps the lease of the active instance.
+//! Renews the lease of the active instance, and stops the process when the lease is lost.
 
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -14,67 +13,67 @@ use usher_nostr_connection::WriteGate;
 
 use crate::lease_store::LeaseStore;
 
-/// The lease is renewed this often while it lasts once.
+/// Renewals within the duration of one lease.
 const RENEWALS: u32 = 5;
 
-/// How long the database may take to accept that the lease is handed over. Container runtimes kill soon after.
+/// Time limit for releasing the lease at shutdown. Container runtimes kill the process soon after.
 const HAND_OVER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Waits until the lease is over, or handed over.
+/// Completes when the lease has expired or was handed over.
 pub type Watching = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What a process can do about itself.
+/// Control over this process.
 pub trait Process: Send + Sync + 'static {
-    /// Runs this apart from everything else, so that it is not late when the others are busy.
+    /// Runs `watching` on a thread of its own, so that a busy runtime does not delay it.
     ///
     /// # Errors
-    /// When there can be no thread.
+    /// When the thread cannot be started.
     fn watch(&self, watching: Watching) -> std::io::Result<()>;
 
-    /// Ends everything that the process does, as `kill -9` would; it is a standby from then on.
+    /// Ends all activity of the process at once, as `kill -9` would, and restarts it as a standby.
     fn start_over(&self, why: &'static str);
 
     /// Ends the process.
     fn exit(&self);
 }
 
-/// Whether this instance holds the lease: nothing may reach a wallet or an app otherwise. Cheap to clone.
+/// Whether this instance holds the lease, without which nothing may reach a wallet or an app. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct LeaseGate(Option<Arc<Kept>>);
 
 impl LeaseGate {
-    /// Whether it is open: always, when the database is a file of this instance.
+    /// Whether the gate is open; always true without a lease (SQLite).
     pub fn is_open(&self) -> bool {
-        self.0.as_ref().is_none_or(|kept| kept.left() > Duration::ZERO && kept.on_loss() != Some(OnLoss::Nothing))
+        self.0.as_ref().is_none_or(|kept| kept.left() > Duration::ZERO && *kept.on_loss.lock() != OnLoss::Nothing)
     }
 
-    /// The same for connections to relays: what was queued while the process was paused does not leave it afterwards.
+    /// The gate for connections to relays: messages queued before a pause of the process are not sent after it.
     pub fn of_connections(&self) -> Option<WriteGate> {
         let gate = self.clone();
         self.0.is_some().then(|| WriteGate(Arc::new(move || gate.is_open())))
     }
 }
 
-/// What becomes of a process that loses the lease.
+/// What a process does when it loses the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnLoss {
-    /// It is a standby from then on.
+    /// Restarts as a standby.
     StartOver,
-    /// It ends.
+    /// Exits.
     Exit,
-    /// Nothing: it has given the lease up.
+    /// Nothing: the lease was released or its loss was already handled. Closes the [`LeaseGate`].
     Nothing,
 }
 
 /// A lease that this instance holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// What its store writes under.
+    /// The epoch of the store's writes.
     pub epoch: u64,
-    /// Until then, by the monotonic clock, it certainly holds, unless it was handed over: counted from before the database was
-    /// asked. An instance that has not renewed it by then ends everything that it does outside of the database.
+    /// Until when the lease is certainly held, on the monotonic clock, measured from before the request to the database. An
+    /// instance that has not renewed it by then stops everything it does outside of the database.
     pub certain_until: Duration,
-    /// How long it lasts without a renewal.
+    /// Duration of the lease without a renewal.
     pub lasts: Duration,
 }
 
@@ -82,44 +81,31 @@ struct Kept {
     clock: Arc<dyn Clock>,
     process: Arc<dyn Process>,
     certain_until: Mutex<Duration>,
-    on_loss: AtomicU8,
+    on_loss: Mutex<OnLoss>,
 }
 
 impl fmt::Debug for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kept").field("on_loss", &self.on_loss()).finish_non_exhaustive()
+        f.debug_struct("Kept").field("on_loss", &self.on_loss).finish_non_exhaustive()
     }
 }
 
 impl Kept {
-    const ALL: [OnLoss; 3] = [OnLoss::StartOver, OnLoss::Exit, OnLoss::Nothing];
-
     fn left(&self) -> Duration {
         self.certain_until.lock().saturating_sub(self.clock.monotonic())
     }
 
-    fn on_loss(&self) -> Option<OnLoss> {
-        Self::ALL.get(usize::from(self.on_loss.load(Ordering::SeqCst))).copied()
-    }
-
-    fn set_on_loss(&self, on_loss: OnLoss) {
-        self.on_loss.store(on_loss as u8, Ordering::SeqCst);
-    }
-
-    /// Ends everything that this process does, unless it has given the lease up. Logs nothing before that: a log that is not read
-    /// would hold it up.
+    /// Closes the gate and acts on the loss, once. Logs nothing before that: writing to a blocked log could delay it.
     fn lost(&self, why: &'static str) {
-        let on_loss = self.on_loss();
-        // Closes the gate, and is said once.
-        self.set_on_loss(OnLoss::Nothing);
+        let on_loss = std::mem::replace(&mut *self.on_loss.lock(), OnLoss::Nothing);
         match on_loss {
-            Some(OnLoss::StartOver) | None => self.process.start_over(why),
-            Some(OnLoss::Exit) => self.process.exit(),
-            Some(OnLoss::Nothing) => {}
+            OnLoss::StartOver => self.process.start_over(why),
+            OnLoss::Exit => self.process.exit(),
+            OnLoss::Nothing => {}
         }
     }
 
-    /// Watches the time until `ended`.
+    /// Waits for the lease to expire, until `ended`.
     async fn watch(self: Arc<Self>, ended: CancellationToken) {
         loop {
             let left = self.left();
@@ -134,22 +120,21 @@ impl Kept {
     }
 }
 
-/// The lease that makes this instance the active one. It is renewed until it is handed over. When it is lost, whatever the
-/// process was doing ends at once with its memory, as with `kill -9`, which loses nothing.
+/// The lease that makes this instance the active one, renewed until it is handed over. When it is lost, all activity of the
+/// process ends at once, as with `kill -9`, which loses nothing.
 pub struct ActiveLease {
     lease: Arc<dyn LeaseStore>,
     epoch: u64,
     kept: Arc<Kept>,
     renewing: JoinHandle<()>,
-    /// Ends the watching when it is dropped.
     watching: DropGuard,
 }
 
 impl ActiveLease {
-    /// Keeps this lease.
+    /// Starts to renew and watch the lease.
     ///
     /// # Errors
-    /// When there can be no thread.
+    /// When the thread of [`Process::watch`] cannot be started.
     pub fn keep(
         lease: Arc<dyn LeaseStore>,
         held: Held,
@@ -157,7 +142,7 @@ impl ActiveLease {
         clock: Arc<dyn Clock>,
         process: Arc<dyn Process>,
     ) -> std::io::Result<Self> {
-        let (certain_until, on_loss) = (Mutex::new(held.certain_until), AtomicU8::new(on_loss as u8));
+        let (certain_until, on_loss) = (Mutex::new(held.certain_until), Mutex::new(on_loss));
         let kept = Arc::new(Kept { clock, process, certain_until, on_loss });
         let ended = CancellationToken::new();
         kept.process.watch(Box::pin(Arc::clone(&kept).watch(ended.clone())))?;
@@ -166,24 +151,24 @@ impl ActiveLease {
         Ok(Self { lease, epoch: held.epoch, kept, renewing, watching: ended.drop_guard() })
     }
 
-    /// What may reach others.
+    /// The gate that is open while the lease holds.
     pub fn gate(&self) -> LeaseGate {
         LeaseGate(Some(Arc::clone(&self.kept)))
     }
 
-    /// Its epoch, under which the store writes.
+    /// The epoch of the store's writes.
     pub const fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// The process stops: if it loses the lease from now on, it ends.
+    /// At shutdown: a loss of the lease from now on ends the process.
     pub fn exit_on_loss(&self) {
-        self.kept.set_on_loss(OnLoss::Exit);
+        *self.kept.on_loss.lock() = OnLoss::Exit;
     }
 
-    /// Lets another instance be the active one at once. Nothing reaches others from here any more.
+    /// Closes the gate and releases the lease, so that another instance becomes active at once.
     pub async fn hand_over(self) {
-        self.kept.set_on_loss(OnLoss::Nothing);
+        *self.kept.on_loss.lock() = OnLoss::Nothing;
         drop(self.watching);
         self.renewing.abort();
         match tokio::time::timeout(HAND_OVER_TIMEOUT, self.lease.hand_over(self.epoch)).await {
@@ -199,16 +184,15 @@ impl ActiveLease {
     }
 }
 
-/// Renews the lease for as long as it is held.
 async fn renew(lease: Arc<dyn LeaseStore>, held: Held, kept: Arc<Kept>) {
     let Held { epoch, lasts, .. } = held;
     let pause = lasts / RENEWALS;
     loop {
         kept.clock.sleep(pause).await;
-        let asked_at = kept.clock.monotonic();
-        // One that takes too long is given up with its connection: the next one has another.
+        let requested_at = kept.clock.monotonic();
+        // A renewal that times out drops its connection; the next one opens another.
         match tokio::time::timeout(pause * 2, lease.renew(epoch, lasts)).await {
-            Ok(Ok(true)) => *kept.certain_until.lock() = asked_at + lasts,
+            Ok(Ok(true)) => *kept.certain_until.lock() = requested_at + lasts,
             Ok(Ok(false)) => return kept.lost("another instance may have the lease"),
             Ok(Err(error)) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the lease was not renewed; trying again");

@@ -1,7 +1,6 @@
-//! Ports that do nothing unless this instance certainly holds the lease: a process that was paused for longer goes on where it
-//! was, and another instance has taken over.
-//!
-//! What they return then is never stored: the database refuses it.
+//! Ports that do nothing unless this instance certainly holds the lease: a process that was paused for longer than the lease
+//! resumes after another instance has taken over. Results returned without the lease are never stored: the database refuses
+//! the write.
 
 use std::sync::Arc;
 
@@ -72,7 +71,7 @@ impl Lightning for GatedLightning {
     }
 }
 
-/// The app's webhook.
+/// The app's webhook: posts only while the gate is open.
 pub struct GatedWebhook {
     /// The webhook.
     pub webhook: Arc<dyn WebhookSender>,
@@ -91,9 +90,9 @@ impl WebhookSender for GatedWebhook {
     }
 }
 
-/// Users' wallets.
+/// Messages to users' wallets: sent only while the gate is open.
 pub struct GatedMessenger {
-    /// The way to them.
+    /// The messenger.
     pub messenger: Arc<dyn Messenger>,
     /// The gate.
     pub gate: LeaseGate,

@@ -1,30 +1,28 @@
-//! The lease in the database, as the code of this crate sees it.
-
 use std::time::Duration;
 
 use async_trait::async_trait;
 use usher_engine::ports::StoreError;
 use usher_store::{Acquired, Lease, LeaseRequest};
 
-/// Reads and changes the lease. What it means is written at [`usher_store::Lease`].
+/// The port to the lease in the database; see [`usher_store::Lease`].
 #[async_trait]
 pub trait LeaseStore: Send + Sync {
     /// Takes the lease if nobody holds it.
     ///
     /// # Errors
-    /// There was no answer. The lease may have been taken; it expires then.
+    /// There was no response. The lease may have been acquired; it then expires.
     async fn acquire(&self, request: &LeaseRequest) -> Result<Acquired, StoreError>;
 
-    /// Holds the lease for `lasts` from now on; false if it has expired or another instance has it.
+    /// Extends the lease to `lasts` from now; false if it has expired or another instance holds it.
     ///
     /// # Errors
-    /// There was no answer; the lease may or may not last longer now.
+    /// There was no response; the lease may or may not have been extended.
     async fn renew(&self, epoch: u64, lasts: Duration) -> Result<bool, StoreError>;
 
-    /// Gives the lease up; returns whether it was held.
+    /// Releases the lease; returns whether it was held.
     ///
     /// # Errors
-    /// There was no answer; it expires at the latest when it would have.
+    /// There was no response; the lease expires as usual unless it was released.
     async fn hand_over(&self, epoch: u64) -> Result<bool, StoreError>;
 }
 

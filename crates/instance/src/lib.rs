@@ -1,14 +1,7 @@
-//! Several instances that share a database: one is active, under a lease in the database.
+//! Several instances that share a database: one is active and holds the lease in the database, the others are standbys.
 //!
-//! | file | is |
-//! | --- | --- |
-//! | `lease_store` | the port to the lease in the database |
-//! | `acquisition` | asks for the lease until this instance has it |
-//! | `active_lease` | keeps the lease, and ends what the process does when it is lost |
-//! | `gated_ports` | what reaches others from here only while the lease holds |
-//!
-//! Time is the engine's [`Clock`](usher_engine::ports::Clock), and what becomes of the process is the port [`Process`]: so the
-//! simulation (`crates/simulation`) runs this code as the service does.
+//! Time is the engine's [`Clock`](usher_engine::ports::Clock) and the process is behind the port [`Process`], so the simulation
+//! (`crates/simulation`) runs the same code as the service.
 
 mod acquisition;
 mod active_lease;

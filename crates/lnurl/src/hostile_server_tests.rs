@@ -1,4 +1,4 @@
-//! Servers of addresses that lie, stall and flood.
+//! LNURL servers that send invalid, endless or no responses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use usher_testing::TcpServer;
 
 use super::*;
 
-/// Answers each path by this script.
+/// A server whose response to each path is given by `script`.
 async fn server(script: impl Fn(&str, u16) -> String + Send + Sync + 'static) -> TcpServer {
     let script = Arc::new(script);
     TcpServer::start(move |stream| {
         let script = Arc::clone(&script);
-        async move { answer(stream, &*script).await }
+        async move { respond(stream, &*script).await }
     })
     .await
 }
 
-async fn answer(mut stream: TcpStream, script: &(dyn Fn(&str, u16) -> String + Send + Sync)) {
+async fn respond(mut stream: TcpStream, script: &(dyn Fn(&str, u16) -> String + Send + Sync)) {
     let mut head = Vec::new();
     let mut byte = [0; 1];
     while !head.ends_with(b"\r\n\r\n") {
@@ -82,7 +82,7 @@ async fn three_redirects_of_each_request_are_followed() {
         "/wallet/offer" => offer("pay?for=bob"),
         "/wallet/pay?for=bob&amount=1000" => redirect("/made"),
         "/made" => ok("{\"pr\":\"lnbcrt…\"}"),
-        // A loop, and no address at all.
+        // A redirect loop, and a location that is not HTTP.
         "/.well-known/lnurlp/eve" => redirect("/.well-known/lnurlp/eve"),
         "/.well-known/lnurlp/mallory" => redirect("file:///etc/passwd"),
         other => panic!("{other}"),
@@ -101,7 +101,7 @@ async fn three_redirects_of_each_request_are_followed() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_no_outage() {
+async fn refusals_are_not_reported_as_unavailable() {
     for refusal in [
         ok("{\"status\":\"ERROR\",\"reason\":\"no such user\"}"),
         "HTTP/1.1 400 Bad Request\r\ncontent-length: 18\r\n\r\n{\"status\":\"error\"}".to_owned(),
@@ -113,7 +113,7 @@ async fn a_refusal_is_no_outage() {
 }
 
 #[tokio::test]
-async fn no_server_makes_anything_else_of_it() {
+async fn invalid_responses_are_reported_as_unavailable() {
     let huge = "x".repeat(MAX_BODY + 1);
     let wrong: Vec<String> = vec![
         ok("[]"),
@@ -129,8 +129,8 @@ async fn no_server_makes_anything_else_of_it() {
         String::new(),
     ];
     for response in wrong {
-        let said = response.clone();
-        let server = server(move |_, _| said.clone()).await;
+        let sent = response.clone();
+        let server = server(move |_, _| sent.clone()).await;
         assert_eq!(
             ask(&server, 2_000).await,
             Err(PayeeError::Unavailable),
@@ -141,7 +141,7 @@ async fn no_server_makes_anything_else_of_it() {
 }
 
 #[tokio::test]
-async fn private_networks_are_not_asked_and_text_is_no_address() {
+async fn private_and_invalid_addresses_are_refused() {
     let server = server(|_, port| offer(&format!("http://127.0.0.1:{port}/"))).await;
     let address = format!("bob@127.0.0.1:{}", server.port());
     assert_eq!(payees(false).invoice(&address, 2_000).await, Err(PayeeError::Unavailable));
@@ -150,7 +150,7 @@ async fn private_networks_are_not_asked_and_text_is_no_address() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_stalls_costs_a_bounded_time() {
+async fn a_stalling_server_takes_bounded_time() {
     let server = TcpServer::start(|stream| async move {
         let _open = stream;
         std::future::pending::<()>().await;

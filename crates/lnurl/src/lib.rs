@@ -1,7 +1,7 @@
-//! Invoices of Lightning addresses (LUD-16) and LNURLs (LUD-01), over LNURL-pay (LUD-06): the engine's port [`Payees`].
+//! Gets invoices from Lightning addresses (LUD-16) and LNURLs (LUD-01) over LNURL-pay (LUD-06): the engine's port [`Payees`].
 //!
-//! Users name the addresses, so every connection goes through the [guard](usher_address_guard), that to which a redirect leads as
-//! well, and all requests together are bounded in time and size.
+//! Users choose the addresses, so every connection, including those of redirects, goes through the
+//! [guard](usher_address_guard), and the requests are bounded in total time and in size.
 
 #[cfg(test)]
 mod hostile_server_tests;
@@ -24,31 +24,31 @@ use usher_engine::ports::{PayeeError, Payees};
 use usher_http_client::{Client, ClientOptions};
 use usher_protocol::lnurl;
 
-/// How long all requests may take together: a user's browser waits.
+/// Time limit of all requests for one invoice: a user's browser waits.
 const WITHIN: Duration = Duration::from_secs(10);
 
-/// Largest response: the metadata may hold a picture.
+/// Largest response, in bytes: the metadata may contain an image.
 const MAX_BODY: usize = 256 * 1024;
 
-/// Redirects of one request that are followed: domains lend their names to the servers of wallets.
+/// Redirects followed per request: domains redirect Lightning addresses to the servers of wallets.
 const MAX_REDIRECTS: usize = 3;
 
-/// How addresses are asked.
+/// Options of [`LnurlPayees`].
 pub struct PayeeOptions {
-    /// Which servers are trusted.
+    /// Which servers are trusted over TLS.
     pub tls: rustls::ClientConfig,
-    /// Whether addresses may lead to this machine's own network, over `http` as well (`nostr.allow_private_relays`): for development.
+    /// Allows private addresses and `http`, for development (`nostr.allow_private_relays`).
     pub allow_private: bool,
 }
 
-/// Asks the servers of Lightning addresses.
+/// A client of LNURL-pay servers.
 pub struct LnurlPayees {
     http: Client,
     allow_private: bool,
 }
 
 impl LnurlPayees {
-    /// Sends nothing yet.
+    /// Creates a client without connecting.
     pub fn new(options: PayeeOptions) -> Self {
         let PayeeOptions { tls, allow_private } = options;
         let http = Client::new(ClientOptions {
@@ -62,7 +62,7 @@ impl LnurlPayees {
         Self { http, allow_private }
     }
 
-    async fn ask(&self, address: &Url, amount: u64) -> Result<String, PayeeError> {
+    async fn request_invoice(&self, address: &Url, amount: u64) -> Result<String, PayeeError> {
         let (offer, address): (PayRequest, Url) = self.get(address.clone()).await?;
         if offer.tag != "payRequest" {
             return Err(PayeeError::Unavailable);
@@ -70,14 +70,14 @@ impl LnurlPayees {
         if amount < offer.min_sendable || amount > offer.max_sendable {
             return Err(PayeeError::Amount);
         }
-        // Some servers name the path alone.
+        // Some servers send only the path.
         let mut callback = address.join(&offer.callback).map_err(|_| PayeeError::Unavailable)?;
         callback.query_pairs_mut().append_pair("amount", &amount.to_string());
-        let (made, _): (Made, Url) = self.get(callback).await?;
-        Ok(made.pr)
+        let (invoice, _): (InvoiceResponse, Url) = self.get(callback).await?;
+        Ok(invoice.pr)
     }
 
-    /// The answer, and from where it came.
+    /// The response and its URL, which differs from `url` after redirects.
     async fn get<T: DeserializeOwned>(&self, mut url: Url) -> Result<(T, Url), PayeeError> {
         for _ in 0..=MAX_REDIRECTS {
             let request = Request::builder()
@@ -92,8 +92,8 @@ impl LnurlPayees {
                 if is_refusal(&response) {
                     return Err(PayeeError::Refused);
                 }
-                let answer = serde_json::from_slice(response.body()).map_err(|_| PayeeError::Unavailable)?;
-                return Ok((answer, url));
+                let body = serde_json::from_slice(response.body()).map_err(|_| PayeeError::Unavailable)?;
+                return Ok((body, url));
             }
             let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
             url = location.and_then(|location| url.join(location).ok()).ok_or(PayeeError::Unavailable)?;
@@ -102,11 +102,11 @@ impl LnurlPayees {
     }
 }
 
-/// Whether the server says that there is nothing, or `{"status": "ERROR", …}`, whatever its HTTP status.
+/// Whether the status is 404 or 410, or the body is `{"status": "ERROR", …}` with any status.
 fn is_refusal(response: &Response<Vec<u8>>) -> bool {
-    let says_error = |answer: Value| answer.get("status")?.as_str().map(|status| status.eq_ignore_ascii_case("error"));
+    let is_error = |body: Value| body.get("status")?.as_str().map(|status| status.eq_ignore_ascii_case("error"));
     matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::GONE)
-        || serde_json::from_slice(response.body()).ok().and_then(says_error).unwrap_or_default()
+        || serde_json::from_slice(response.body()).ok().and_then(is_error).unwrap_or_default()
 }
 
 #[async_trait]
@@ -114,11 +114,11 @@ impl Payees for LnurlPayees {
     async fn invoice(&self, address: &str, amount: u64) -> Result<String, PayeeError> {
         let url = || lnurl::decode(address).and_then(|url| Url::parse(&url).ok());
         let address = lightning_address::url(address, self.allow_private).or_else(url).ok_or(PayeeError::NoAddress)?;
-        timeout(WITHIN, self.ask(&address, amount)).await.map_err(|_| PayeeError::Unavailable)?
+        timeout(WITHIN, self.request_invoice(&address, amount)).await.map_err(|_| PayeeError::Unavailable)?
     }
 }
 
-/// What an address accepts (LUD-06, the first response). Amounts are millisats.
+/// The first response of LUD-06. Amounts are in millisats.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PayRequest {
@@ -130,8 +130,8 @@ struct PayRequest {
     max_sendable: u64,
 }
 
-/// The second response.
+/// The second response of LUD-06.
 #[derive(Deserialize)]
-struct Made {
+struct InvoiceResponse {
     pr: String,
 }

@@ -2,34 +2,33 @@
 
 use url::{Host, Url};
 
-/// Longest address, as of e-mail.
+/// Longest address, as for e-mail (RFC 5321).
 const MAX_BYTES: usize = 254;
 
-/// The URL of an address's LNURL-pay offer; `None` for text that is not an address. For development, with `allow_http`, an address on
-/// 127.0.0.1 is asked over HTTP.
+/// The LNURL-pay URL of an address; `None` if `address` is invalid. With `allow_http`, loopback IPv4 addresses use HTTP, for
+/// development.
 pub(crate) fn url(address: &str, allow_http: bool) -> Option<Url> {
     let address = address.trim();
     let (name, domain) = address.split_once('@')?;
-    // Upper case means the same.
     let (name, domain) = (name.to_ascii_lowercase(), domain.to_ascii_lowercase());
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.+".contains(&byte);
     if name.is_empty() || !name.bytes().all(fits) || address.len() > MAX_BYTES {
         return None;
     }
     let mut url = Url::parse(&format!("https://{domain}/")).ok()?;
-    // The domain is a domain and nothing else: no user, path or query.
+    // No user, path or query.
     let authority = url.as_str().strip_prefix("https://")?.strip_suffix('/')?;
     if authority != domain || domain.contains(['/', '?', '#', '\\', '@']) {
         return None;
     }
-    let is_here = match url.host()? {
+    let is_loopback = match url.host()? {
         Host::Domain(domain) if domain.contains('.') || domain == "localhost" => false,
         Host::Domain(_) => return None,
         Host::Ipv4(ip) => ip.is_loopback(),
         Host::Ipv6(_) => false,
     };
     url.set_path(&format!(".well-known/lnurlp/{name}"));
-    if allow_http && is_here {
+    if allow_http && is_loopback {
         url.set_scheme("http").ok()?;
     }
     Some(url)
@@ -40,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_names_a_path_at_its_domain() {
+    fn address_becomes_well_known_url() {
         for (address, expected) in [
             ("bob@pay.example", "https://pay.example/.well-known/lnurlp/bob"),
             (" LIGHTNING@Pay.Example ", "https://pay.example/.well-known/lnurlp/lightning"),
@@ -54,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_names_nothing() {
+    fn invalid_addresses_are_refused() {
         let long = format!("{}@pay.example", "a".repeat(300));
         for wrong in [
             "",

@@ -1,19 +1,18 @@
-//! Numbers as servers write them: `1000`, `1000.0`, `1e11`, or any of these as text.
+//! Amounts as LNURL servers write them: `1000`, `1000.0`, `1e11`, or any of these as a string.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Unexpected};
 use serde_json::Value;
 
-/// The least whole number that is not less.
 pub(crate) fn rounded_up<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     read(deserializer, f64::ceil)
 }
 
-/// The largest whole number that is not more. What is larger than any is the largest.
 pub(crate) fn rounded_down<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     read(deserializer, f64::floor)
 }
 
+/// Saturates at `u64::MAX`.
 fn read<'de, D: Deserializer<'de>>(deserializer: D, round: fn(f64) -> f64) -> Result<u64, D::Error> {
     let text = match Value::deserialize(deserializer)? {
         Value::Number(number) => number.to_string(),

@@ -1,5 +1,5 @@
-//! Free ports for what listens on loopback in `usher dev` and in tests, below the range of outgoing connections (32768–60999 on
-//! Linux). A port is reserved by a socket that is bound to it and does not listen: servers that set `SO_REUSEADDR` can.
+//! Free ports for listeners of `usher dev` and tests, below the range of outgoing connections (32768–60999 on Linux). A bound
+//! socket that does not listen reserves the port; servers that set `SO_REUSEADDR` can still listen on it.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -11,13 +11,13 @@ use socket2::{Domain, Socket, Type};
 const FIRST: u16 = 20_000;
 const COUNT: u16 = 12_000;
 
-/// Connections that wait to be accepted, as in the standard library.
+/// Pending connections; the value of the standard library.
 const BACKLOG: i32 = 128;
 
-/// A port of 127.0.0.1 that nobody listens on. It stays reserved until this process ends.
+/// Reserves a free port of 127.0.0.1 until this process ends.
 ///
 /// # Errors
-/// When all of them are taken.
+/// When all ports are in use.
 pub fn free() -> io::Result<u16> {
     static RESERVED: Mutex<Vec<Socket>> = Mutex::new(Vec::new());
     let (socket, port) = reserve(Ipv4Addr::LOCALHOST.into())?;
@@ -25,20 +25,20 @@ pub fn free() -> io::Result<u16> {
     Ok(port)
 }
 
-/// A listener on such a port of another address.
+/// Listens on a free port of `address`.
 ///
 /// # Errors
-/// When the address cannot be listened on, or all ports are taken.
+/// When the address is not one of this machine, or all ports are in use.
 pub fn listener(address: IpAddr) -> io::Result<TcpListener> {
     let (socket, _) = reserve(address)?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
 }
 
-/// A socket that is bound to a port that nobody else has, also not a socket that does not listen.
+/// A socket bound to a port that no other socket is bound to, listening or not.
 fn reserve(address: IpAddr) -> io::Result<(Socket, u16)> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    // Processes that run at the same time begin at different places.
+    // Concurrent processes start at different ports.
     let start = u16::try_from(std::process::id().wrapping_mul(61) % u32::from(COUNT)).unwrap_or_default();
     let mut last = io::ErrorKind::AddrInUse.into();
     for _ in 0..COUNT {
@@ -48,7 +48,7 @@ fn reserve(address: IpAddr) -> io::Result<(Socket, u16)> {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = error,
             Err(error) => return Err(error),
             Ok(()) => {
-                // Not before: with it, the port of another reservation could be bound.
+                // Set after binding: otherwise a port reserved by another process could be bound.
                 socket.set_reuse_address(true)?;
                 return Ok((socket, port));
             }

@@ -1,11 +1,11 @@
-//! What makes Rust of the texts in `languages`, for the build scripts of crates with pages.
+//! Generates Rust code from the texts in `languages`, for the build scripts of crates with pages.
 //!
-//! A group of texts becomes a struct; groups with the same keys become the same one. A text becomes a field, `&'static str`. With
-//! `{placeholders}` it becomes a method, which takes their values in the order of the alphabet. A key with `#` in front is a note for
-//! translators about the next one.
+//! A group of texts becomes a struct; groups with the same keys share one. A text becomes a field of type `&'static str`, or,
+//! with `{placeholders}`, a method that takes their values in alphabetical order. A key with a leading `#` is a note for
+//! translators about the next key.
 //!
-//! English says which texts there are. A build fails if a language has other keys or other placeholders, and if code uses a text that
-//! is not there. The modules that include the texts deny dead code: a build fails also if nothing uses a text.
+//! `en.json` defines the keys. The build fails if another language has other keys or placeholders, if code uses a missing text,
+//! and, because the including modules deny dead code, if a text is unused.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -24,13 +24,12 @@ enum Node {
     Group(Group),
 }
 
-/// One file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Language {
     #[serde(skip)]
     tag: String,
-    /// Its name in itself.
+    /// The language's name for itself.
     language: String,
     pages: Group,
     consent: Group,
@@ -39,7 +38,7 @@ struct Language {
 /// Writes `language.rs`: the type `Language`.
 ///
 /// # Errors
-/// A file cannot be read or written, or is not as it has to be. The same holds for the functions below.
+/// When a file cannot be read or written, or is invalid; the same holds for the functions below.
 pub fn generate_languages() -> Result<(), Box<dyn Error>> {
     let languages = read()?;
     let list = |line: fn(&str, &Language) -> String| -> String {
@@ -79,7 +78,7 @@ impl Language {{
     write("language.rs", &code)
 }
 
-/// Writes `texts.rs`: the type `Texts` with the texts of pages, and the function `of`, which has those of a `Language`.
+/// Writes `texts.rs`: the type `Texts` with the texts of pages, and the function `of`, which returns those of a `Language`.
 pub fn generate_pages() -> Result<(), Box<dyn Error>> {
     write("texts.rs", &texts(&read()?, |language| &language.pages)?)
 }
@@ -89,7 +88,7 @@ pub fn generate_consent() -> Result<(), Box<dyn Error>> {
     write("texts.rs", &texts(&read()?, |language| &language.consent)?)
 }
 
-/// All languages: English, which is the default, and then the others by their tags.
+/// All languages: English, the default, then the others sorted by tag.
 fn read() -> Result<Vec<Language>, Box<dyn Error>> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/languages");
     println!("cargo::rerun-if-changed={folder}");
@@ -135,12 +134,12 @@ pub(crate) const fn of(language: usher_page_layout::Language) -> &'static Texts 
     ))
 }
 
-/// The names of the types of groups, by their fields and methods.
+/// The names of the generated types, by fields and methods.
 #[derive(Default)]
 struct Types(IndexMap<(String, String), String>);
 
 impl Types {
-    /// The type of a group.
+    /// The name of a group's type.
     fn of(&mut self, path: &str, group: &Group) -> String {
         let (mut fields, mut methods) = (String::new(), String::new());
         for (key, node) in entries(group) {
@@ -165,7 +164,7 @@ impl Types {
         self.0.entry((fields, methods)).or_insert(name).clone()
     }
 
-    /// A group in one language.
+    /// The value of a group in one language.
     fn value(&mut self, path: &str, group: &Group, english: &Group) -> Result<String, String> {
         if let Some((key, _)) = entries(group).find(|(key, _)| !english.contains_key(*key)) {
             return Err(format!("{path}{key} is not in en.json"));
@@ -192,7 +191,7 @@ impl Types {
     }
 }
 
-/// What is in a group, without notes.
+/// The entries of a group without notes.
 fn entries(group: &Group) -> impl Iterator<Item = (&String, &Node)> {
     group.iter().filter(|(key, _)| !key.starts_with('#'))
 }

@@ -6,50 +6,38 @@ use crate::job_runtime::AttemptError;
 use crate::mint_error::MintError;
 use crate::stored_job::{Job, Stage};
 
-/// How long a mint must refuse before it is believed although an earlier attempt had no response: by then that one has
-/// surely been processed.
+/// How long a mint must refuse before a refusal ends the job although an earlier attempt had no response: by then the mint has
+/// certainly processed that attempt.
 pub(crate) const LATE_EFFECTS: Duration = Duration::from_secs(5 * 60);
 
-/// What is known of the attempts of a job's current outputs. After a restart it is known only whether all were refused.
-#[derive(Clone, Copy, Debug)]
+/// The attempts with a job's current outputs; the default is none. After a restart only whether all were refused is known.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Attempts {
-    /// Whether one may have reached the mint without a response: its effect may still come.
+    /// An attempt may have reached the mint without a response and may still take effect.
     pub(crate) uncertain: bool,
-    /// Whether there was any.
+    /// There was an attempt.
     pub(crate) any: bool,
-    /// Since when the mint refuses (on the monotonic clock).
+    /// Since when the mint refuses, on the monotonic clock.
     pub(crate) refused_since: Option<Duration>,
-    /// How often an unpaid quote was looked at.
+    /// How often an unpaid quote was checked.
     pub(crate) looks: usize,
-    /// The mint has refused the job's auth token: the next attempt shows a newer one.
+    /// The mint has refused the job's auth token: the next attempt uses a newer one.
     pub(crate) auth_refused: bool,
-    /// The outputs are new ones already, because the mint claimed to have signed those before them.
+    /// These outputs replace others that the mint claimed to have signed.
     pub(crate) has_skipped: bool,
-    /// The operator was warned that the mint has no signatures for what it calls done.
+    /// [`Self::warn_of_lost_signatures`] has warned.
     pub(crate) has_warned: bool,
-    /// Set while the mint holds the inputs as pending, or calls them spent by an attempt that is uncertain.
+    /// Set while the mint holds the inputs as pending, or reports them as spent after an uncertain attempt.
     pub(crate) pending: Option<Pending>,
 }
 
 impl Attempts {
-    /// Of outputs that were prepared just now.
-    pub(crate) const NONE: Self = Self {
-        uncertain: false,
-        any: false,
-        refused_since: None,
-        looks: 0,
-        auth_refused: false,
-        has_skipped: false,
-        has_warned: false,
-        pending: None,
-    };
-
     pub(crate) fn of_stored(job: &Job) -> Self {
         let are_refused = matches!(&job.record.stage, Stage::Swapping(swapping) if swapping.refused);
-        Self { uncertain: !are_refused, any: true, ..Self::NONE }
+        Self { uncertain: !are_refused, any: true, ..Self::default() }
     }
 
-    /// Warns once that the mint says that this was done, perhaps by an uncertain attempt, and has no signatures.
+    /// Warns once that the mint reports the request as done, perhaps by an uncertain attempt, and has no signatures.
     pub(crate) fn warn_of_lost_signatures(&mut self, job: &Job, mint: &str, amount: u64, unit: &str) {
         if !std::mem::replace(&mut self.has_warned, true) {
             tracing::warn!(
@@ -63,33 +51,34 @@ impl Attempts {
 
 /// The result of an attempt.
 pub(crate) enum Attempt {
-    /// The job has changed: it is at this revision now.
+    /// The job has reached its next stage.
     Changed(Job),
-    /// The job has new outputs, or what is stored of its requests has changed: it is at this revision now.
+    /// The job stays at its stage, with new outputs or another [`refused`](crate::stored_job::Swapping::refused).
     Anew(Job),
-    /// The mint waits for a payment: look again after a pause, or when somebody asks.
+    /// The mint waits for a payment: check again after a pause, or when a caller asks for the job.
     Later(Duration),
     /// The mint has not decided about the inputs ([`Attempts::pending`]).
     Pending,
 }
 
-/// Since when the inputs of a job are pending, on the monotonic clock. Not stored: after a restart it begins again.
+/// How long the inputs of a job have been pending. Not stored: a restart resets it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
+    /// On the monotonic clock.
     pub(crate) since: Duration,
-    /// When the job was tried last.
+    /// The last attempt, on the monotonic clock.
     pub(crate) tried_at: Duration,
 }
 
 impl Pending {
-    /// Whether the job is to be tried although its inputs are pending: after five minutes, and again at each doubled age.
+    /// Whether an attempt is due although the inputs are pending: after five minutes, and whenever the age has doubled.
     pub(crate) fn is_due(&self, now: Duration) -> bool {
         let age = now.saturating_sub(self.since);
         now.saturating_sub(self.tried_at) >= LATE_EFFECTS.max(age / 2)
     }
 }
 
-/// A conflict that only somebody else's commit explains.
+/// A conflict with a commit by another task or process.
 pub(crate) fn stale(conflict: TicketConflict) -> AttemptError {
     tracing::debug!(?conflict, "a ticket job was changed by somebody else");
     AttemptError::Stale

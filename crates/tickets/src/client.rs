@@ -1,4 +1,4 @@
-//! Requests to one mint: small, typed, bounded in time and size.
+//! Typed requests to one mint, bounded in time and size.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,10 +24,10 @@ use crate::mint_address::MintAddress;
 use crate::mint_error::{MintError, Refusal};
 use crate::{MintTransport, NoResponse, TicketOptions};
 
-/// Longest body that is read, in bytes: signatures for 500 outputs take about 250 KB.
+/// Longest response body, in bytes: signatures for 500 outputs take about 250 KB.
 const MAX_BODY: usize = 1024 * 1024;
 
-/// How long an idle connection is kept: less than the 5 s after which common servers hang up.
+/// How long an idle connection is kept: less than the 5 s after which common servers close it.
 const IDLE: Duration = Duration::from_secs(4);
 
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ impl HttpClient {
         Self { client, transport: options.transport.clone(), allow_private: options.allow_private, within }
     }
 
-    /// Whether requests to this address are allowed at all; the network that it leads to is checked with each connection.
+    /// Whether requests to this address are allowed. Resolved addresses are checked with each connection.
     pub(crate) fn check(&self, address: &MintAddress) -> Result<(), MintError> {
         let not_allowed = |reason: &str| Err(MintError::AddressNotAllowed(reason.to_owned()));
         if self.allow_private {
@@ -89,7 +89,7 @@ async fn carry(transport: &dyn MintTransport, request: Request<Bytes>) -> Result
     }
 }
 
-/// Why there is no response. The client's errors quote neither the address nor the server.
+/// Converts an error of the HTTP client, whose text contains neither the address nor text of the server.
 fn failure(error: &Error) -> MintError {
     match error {
         Error::TimedOut => MintError::TimedOut,
@@ -106,7 +106,6 @@ fn failure(error: &Error) -> MintError {
 pub(crate) struct MintClient {
     http: HttpClient,
     address: MintAddress,
-    /// Whether the last request got a response; `None` before the first.
     responds: Arc<Mutex<Option<bool>>>,
 }
 
@@ -115,12 +114,12 @@ impl MintClient {
         Self { http, address, responds: Arc::default() }
     }
 
-    /// Whether the last request got a response that is not a server error; `None` before the first.
+    /// Whether the last request got a response other than a server error; `None` before the first request.
     pub(crate) fn responds(&self) -> Option<bool> {
         *self.responds.lock()
     }
 
-    /// What the mint supports (NUT-06).
+    /// The mint's info (NUT-06).
     pub(crate) async fn info(&self) -> Result<serde_json::Value, MintError> {
         self.request(Method::GET, "/v1/info", None, None::<&()>).await
     }
@@ -137,7 +136,7 @@ impl MintClient {
         Ok(response.keysets.into_iter().find(|keyset| keyset.id == id))
     }
 
-    /// A quote for a mint (NUT-04, NUT-23).
+    /// Requests a quote (NUT-04, NUT-23).
     pub(crate) async fn quote(
         &self,
         request: &cashu::MintQuoteBolt11Request,
@@ -146,7 +145,6 @@ impl MintClient {
         read_quote(self.request(Method::POST, "/v1/mint/quote/bolt11", auth, Some(request)).await?)
     }
 
-    /// The state of a quote.
     pub(crate) async fn quote_state(
         &self,
         quote: &str,
@@ -168,7 +166,8 @@ impl MintClient {
         Ok(response.signatures)
     }
 
-    /// Swaps inputs for outputs (NUT-03). DLEQ proofs of the inputs are not sent: they would tell which output they were.
+    /// Swaps inputs for outputs (NUT-03). The DLEQ proofs of the inputs are not sent: they would link the inputs to the outputs
+    /// that they came from.
     pub(crate) async fn swap(
         &self,
         inputs: Proofs,
@@ -251,7 +250,7 @@ impl MintClient {
     }
 }
 
-/// Reads a quote. `cashu` takes one without state for unpaid: it would be paid, and never minted.
+/// Reads a quote. `cashu` reads a missing state as unpaid; such a quote would be paid but never minted.
 fn read_quote(quote: serde_json::Value) -> Result<MintQuoteBolt11Response<String>, MintError> {
     if quote.get("state").is_none_or(serde_json::Value::is_null) {
         let reason = "its quote has no `state`: it is too old, or does not follow NUT-04";
@@ -260,7 +259,7 @@ fn read_quote(quote: serde_json::Value) -> Result<MintQuoteBolt11Response<String
     serde_json::from_value(quote).map_err(|_| MintError::Invalid("its quote is not as NUT-04 has it".to_owned()))
 }
 
-/// A path without ids.
+/// The path without ids.
 fn first_parts(path: &str) -> String {
     path.split('/').take(4).collect::<Vec<_>>().join("/")
 }

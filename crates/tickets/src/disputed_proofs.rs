@@ -1,7 +1,7 @@
-//! Own proofs that a mint calls spent, although the wallet has not spent them.
+//! Own proofs that a mint reports as spent although the wallet has not spent them.
 //!
-//! Nothing is removed on a mint's word alone. Such proofs are set aside in the transaction that ends their job: they
-//! are in no balance. The maintenance, and `usher tickets check`, ask their mints again; what is unspent comes back.
+//! They are never deleted because of the report. The transaction that ends their job sets them aside, out of the balance. The
+//! maintenance and `usher tickets check` query their mints again and return unspent proofs to the balance.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,20 +19,20 @@ use crate::stored_job::{Job, Swapping};
 /// Most proofs in a request.
 const AT_ONCE: usize = 300;
 
-/// What mints say of the proofs that are set aside.
+/// The result of checking the proofs that are set aside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetAsideCheck {
-    /// What came back into the balance, by mint and unit.
+    /// Amounts returned to the balance, by mint and unit.
     pub returned: Vec<TicketBalance>,
-    /// The balances of which something is still set aside.
+    /// The balances that still have proofs set aside.
     pub set_aside: Vec<TicketBalance>,
     /// The mints that did not respond.
     pub not_asked: Vec<String>,
 }
 
 impl CashuWallet {
-    /// Asks the mints of all proofs that are set aside whether they are spent; those that are not come back into the balance.
-    /// The wallet need not be [started](Self::start).
+    /// Queries the state of all proofs that are set aside, and returns the unspent ones to the balance. Does not require
+    /// [`start`](Self::start).
     pub async fn check_set_aside(&self) -> Result<SetAsideCheck, StoreError> {
         let mut check = self.core.check_set_aside().await?;
         check.set_aside = self.core.store.ticket_balances().await?;
@@ -42,8 +42,8 @@ impl CashuWallet {
 }
 
 impl Core {
-    /// The mint says that some of the wallet's own proofs are spent, though not by this job: they are set aside, the others
-    /// become free again, and the job ends.
+    /// Ends a job some of whose own inputs the mint reports as spent, though not by this job: sets those aside and releases the
+    /// others.
     pub(crate) async fn set_aside(
         &self,
         job: &Job,
@@ -104,7 +104,7 @@ impl Core {
         Ok(SetAsideCheck { returned, set_aside: Vec::new(), not_asked: not_asked.into_iter().collect() })
     }
 
-    /// Returns those of a mint's proofs that it calls unspent.
+    /// Returns those of a mint's proofs to the balance that it reports as unspent.
     async fn return_unspent(&self, mint_url: &str, proofs: Vec<StoredProof>) -> Result<Vec<StoredProof>, AttemptError> {
         let mint = self.mints.get(mint_url)?;
         let ys = proofs.iter().map(|proof| PublicKey::from_slice(&proof.id.0)).collect::<Result<Vec<_>, _>>();
@@ -122,8 +122,8 @@ impl Core {
         Ok(unspent)
     }
 
-    /// The same for the maintenance: what fails is asked again the next time.
-    pub(crate) async fn ask_about_set_aside(self: &Arc<Self>) {
+    /// [`Self::check_set_aside`] for the maintenance, which repeats it after a failure.
+    pub(crate) async fn maintain_set_aside(self: &Arc<Self>) {
         match self.check_set_aside().await {
             Ok(check) if check.not_asked.is_empty() => {}
             Ok(check) => tracing::debug!(mints = check.not_asked.len(), "mints were not asked about what is set aside"),

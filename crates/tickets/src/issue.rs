@@ -1,4 +1,4 @@
-//! Attempts of a mint job: get a quote, wait until it is paid, mint.
+//! Attempts of a mint job: request a quote, wait for its payment, mint.
 
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use cashu::{Bolt11Invoice, CurrencyUnit, MintQuoteBolt11Request, MintQuoteBolt11
 use usher_engine::UnixMillis;
 use usher_engine::ports::MintTerms;
 
-use crate::attempt_history::{Attempt, Attempts, stale, wrong};
+use crate::attempt_history::{Attempt, Attempts, wrong};
 use crate::job_failure::{Failure, Refusal};
 use crate::job_runtime::{AttemptError, Core, edge};
 use crate::mint_address::normal_unit;
@@ -17,7 +17,7 @@ use crate::mint_error::MintError;
 use crate::mint_seeds::Owner;
 use crate::mints::Mint;
 use crate::running_jobs::{Entry, Progress};
-use crate::stored_job::{Ending, Job, Minting, Record, Stage, plain_commit};
+use crate::stored_job::{Job, Minting, Stage};
 use crate::swap::{SIGNED_BEFORE, no_new_outputs};
 
 /// Longest quote id, in bytes.
@@ -26,38 +26,33 @@ const MAX_QUOTE_BYTES: usize = 256;
 /// Longest invoice, in bytes.
 const MAX_INVOICE_BYTES: usize = 4096;
 
-/// When a quote is looked at that was not paid at first, before the caller hears that it must be paid: a mint that pays
-/// its own quotes may take a moment.
+/// Pauses between the first checks of an unpaid quote, before the caller is asked to pay: a mint that pays its own quotes may
+/// take a moment.
 const OWN_PAYMENT: [Duration; 3] = [Duration::from_millis(200), Duration::from_millis(400), Duration::from_millis(800)];
 
-/// The pause between two looks at an unpaid quote: at first, and at most. Between the two it grows with the quote's age, so
-/// that many unpaid quotes do not add up to a load on the mint. Whoever asks for the job causes a look at once.
+/// The shortest and longest pause between two checks of an unpaid quote. The pause grows with the quote's age, to limit the
+/// load of many unpaid quotes on the mint. A caller who asks for the job causes a check at once.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 const LATER_POLL_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
-/// The part of a quote's age after which it is looked at again.
+/// Divides a quote's age to give the pause until its next check.
 const LOOKS_PER_AGE: u32 = 8;
 
-/// How long after a quote has expired a payment that was under way may still arrive.
+/// How long after the expiry of a quote a payment may still arrive.
 const LATE_PAYMENT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long a quote lives whose mint does not say.
+/// The lifetime of a quote without expiry.
 const QUOTE_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Why a job ends whose quote is issued, while the mint has no signatures for its outputs.
-const ISSUED: &str = "it issued the quote's token to somebody else";
-
-/// Why a job ends whose quote the mint no longer knows.
-const FORGOTTEN: &str = "it no longer knows the quote";
-
-/// How long a mint is asked for what was paid for, when it refuses, or for what it issued: it may be repaired.
+/// How long after the quote a job goes on although the mint refuses to mint what was paid for, or has no signatures of what it
+/// issued: the mint may be repaired.
 const PAID_PATIENCE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 impl Core {
-    /// Asks for a quote and prepares the outputs. Nothing can be lost yet: an unpaid quote costs nobody anything.
+    /// Requests a quote and prepares the outputs. A failure loses nothing: the quote is unpaid.
     pub(crate) async fn quote(&self, entry: &Entry, job: &Job, terms: &MintTerms) -> Result<Attempt, AttemptError> {
         if !entry.is_awaited() {
-            // After a restart, or when all have given up: undone. The same id starts it again.
+            // After a restart, or when no caller waits any more.
             return self.fail(job, Failure::TimedOut, true).await;
         }
         match self.try_quote(job, terms).await {
@@ -87,7 +82,7 @@ impl Core {
         check_quote(&quote, terms.amount, &unit)?;
         let _preparing = mint.preparing.lock().await;
         let (outputs, counter) =
-            self.prepare(&mint, &info, &keys, vec![(terms.amount, Owner::Holder)], terms.auth.as_ref()).await?;
+            self.prepare(&mint, &info, &keys, &[(terms.amount, Owner::Holder)], terms.auth.as_ref()).await?;
         let minting = Minting {
             terms: terms.clone(),
             quote: quote.quote,
@@ -97,16 +92,14 @@ impl Core {
             quoted_at: self.now().secs(),
             outputs,
         };
-        let record = Record { stage: Stage::Quoted(Box::new(minting)), ..(*job.record).clone() };
-        let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
-        commit.counter = Some(counter);
         edge!("tickets-before-quoted");
-        let revision = self.commit(commit).await?.map_err(stale)?;
+        let stage = Stage::Quoted(Box::new(minting));
+        let job = self.advance(job, stage, |commit| commit.counter = Some(counter)).await?;
         edge!("tickets-after-quoted");
-        Ok(Attempt::Changed(Job { id: job.id, revision, record: Arc::new(record) }))
+        Ok(Attempt::Changed(job))
     }
 
-    /// Waits for the payment, mints, and takes the result, however it can be had.
+    /// Waits for the payment, then mints or restores the signatures.
     pub(crate) async fn issue(
         self: &Arc<Self>,
         entry: &Arc<Entry>,
@@ -128,7 +121,7 @@ impl Core {
             }
         }
         if !minting.terms.repeatable && !entry.is_awaited() && entry.is_expected() {
-            // The caller pays the quote, and comes back.
+            // The caller is paying the quote and is expected to ask again.
             return Ok(Attempt::Later(POLL_INTERVAL));
         }
         attempts.any = true;
@@ -146,10 +139,10 @@ impl Core {
         };
         edge!("tickets-after-failed-mint");
         if !error.is_definite() {
-            // What was asked before says nothing about this request.
+            // Earlier look-ups do not cover this request.
             (attempts.uncertain, attempts.refused_since) = (true, None);
         }
-        // Signatures are taken only once the quote is issued: until then they are of another request (see `swap`).
+        // Before the quote is issued, restored signatures belong to another request (see `swap`).
         match self.state_of_quote(&mint, minting).await? {
             Some(QuoteState::Unpaid) => return self.await_payment(entry, job, minting, attempts).await,
             Some(QuoteState::Issued) => return self.signed_or_lost(entry, job, minting, &mint, Some(attempts)).await,
@@ -158,19 +151,18 @@ impl Core {
         }
         if error.concerns_outputs() && self.is_settled(attempts) {
             mint.forget_first_unused(minting.outputs.keyset);
-            // A quote that was paid is worth more look-ups: each skips thousands of counters.
+            // For a paid quote the look-up is repeated: each skips thousands of counters.
             if attempts.has_skipped && !self.is_patient(minting) {
                 return self.fail(job, Failure::Refused(SIGNED_BEFORE.to_owned()), true).await;
             }
             let anew = self.mint_anew(job, minting, &mint).await?;
-            *attempts = Attempts { has_skipped: true, ..Attempts::NONE };
+            *attempts = Attempts { has_skipped: true, ..Attempts::default() };
             return Ok(anew);
         }
         let unit = normal_unit(&minting.terms.unit);
         if error.concerns_keyset() && self.has_other_keyset(&mint, &unit, minting.outputs.keyset).await? {
             let anew = self.mint_anew(job, minting, &mint).await?;
-            // The quote is looked at again, because it was paid.
-            *attempts = Attempts { has_skipped: attempts.has_skipped, ..Attempts::NONE };
+            *attempts = Attempts { has_skipped: attempts.has_skipped, ..Attempts::default() };
             return Ok(anew);
         }
         let MintError::Refused(refusal) = &error else { return Err(error.into()) };
@@ -180,7 +172,7 @@ impl Core {
         self.fail(job, Failure::Refused(refusal.text.clone()), true).await
     }
 
-    /// Whether the quote was paid for this job not so long ago: then the job goes on.
+    /// Whether the job goes on after refusals: the quote was paid for it, less than [`PAID_PATIENCE`] ago.
     fn is_patient(&self, minting: &Minting) -> bool {
         minting.unpaid_seen && self.is_recent(minting)
     }
@@ -189,7 +181,7 @@ impl Core {
         Duration::from_secs(self.now().secs().saturating_sub(minting.quoted_at)) < PAID_PATIENCE
     }
 
-    /// The quote is not paid.
+    /// Schedules the next check of an unpaid quote, or ends the job.
     async fn await_payment(
         &self,
         entry: &Entry,
@@ -209,7 +201,7 @@ impl Core {
         if let Some(pause) = OWN_PAYMENT.get(attempts.looks - 1) {
             return Ok(Attempt::Later(*pause));
         }
-        // A mint that is not paid over Lightning has its own ways; an app would only try to pay what is no invoice.
+        // A test mint may pay its own quotes, whose request is no invoice: the caller cannot pay it.
         if Bolt11Invoice::from_str(&minting.invoice).is_ok() {
             let expires_at = minting.expires_at.map(UnixMillis::from_secs);
             entry.report(Progress::PaymentNeeded { invoice: minting.invoice.clone(), expires_at });
@@ -218,8 +210,8 @@ impl Core {
         Ok(Attempt::Later((age / LOOKS_PER_AGE).clamp(POLL_INTERVAL, LATER_POLL_INTERVAL)))
     }
 
-    /// The state of the quote; `None` when the mint no longer knows it, long after it could be paid. Before that a mint that
-    /// does not know it is asked again: it may have been restored from a backup, or be another instance.
+    /// The state of the quote; `None` when the mint does not know it and it can no longer be paid. Before that an unknown quote
+    /// is an error: the mint may have been restored from a backup, or be another instance.
     async fn state_of_quote(&self, mint: &Mint, minting: &Minting) -> Result<Option<QuoteState>, MintError> {
         match mint.client.quote_state(&minting.quote, minting.terms.auth.as_ref()).await {
             Ok(quote) => Ok(Some(quote.state)),
@@ -228,9 +220,8 @@ impl Core {
         }
     }
 
-    /// The mint says that it has issued the quote's tokens (after these attempts), or has forgotten the quote: takes the
-    /// signatures if there are any. Otherwise the job ends, unless the quote may have been issued to it: then the mint is asked
-    /// again.
+    /// Handles a quote that the mint reports as issued (`issued` has the attempts so far) or no longer knows (`None`): restores
+    /// the signatures. Without signatures the job ends, or is tried again if the quote may have been issued to it.
     async fn signed_or_lost(
         &self,
         entry: &Entry,
@@ -243,7 +234,10 @@ impl Core {
         if let Some(signatures) = self.restore_outputs(mint, &minting.outputs, auth).await? {
             return self.finish_mint(entry, job, minting, mint, signatures).await;
         }
-        let reason = if issued.is_some() { ISSUED } else { FORGOTTEN };
+        let reason = match issued {
+            Some(_) => "it issued the quote's token to somebody else",
+            None => "it no longer knows the quote",
+        };
         if let Some(attempts) = issued.filter(|attempts| attempts.uncertain && self.is_recent(minting)) {
             let MintTerms { mint_url, amount, unit, .. } = &minting.terms;
             attempts.warn_of_lost_signatures(job, mint_url, *amount, unit);
@@ -265,27 +259,21 @@ impl Core {
         let unit = normal_unit(&minting.terms.unit);
         let mint_url = mint.address.as_str();
         let mut kept = Vec::new();
-        let ending: Ending = self.hand_out(entry, job, mint_url, &unit, proofs, &mut kept)?;
+        let ending = self.hand_out(entry, job, mint_url, &unit, proofs, &mut kept)?;
         self.end(entry, job, ending, mint_url, &unit, &kept, false).await
     }
 
-    /// Prepares new outputs in the same job: the mint no longer signs with the keyset, or has signed the old outputs for
-    /// another request. It has signed nothing for this one.
+    /// Prepares new outputs in the same job: the mint has retired the keyset, or has signed the old outputs for another request
+    /// and nothing for this one.
     async fn mint_anew(&self, job: &Job, minting: &Minting, mint: &Mint) -> Result<Attempt, AttemptError> {
         let unit = normal_unit(&minting.terms.unit);
         let (info, keys) = self.keyset_for_outputs(mint, &unit).await.map_err(no_new_outputs)?;
         let _preparing = mint.preparing.lock().await;
-        let totals = vec![(minting.terms.amount, Owner::Holder)];
-        let prepared = self.prepare(mint, &info, &keys, totals, minting.terms.auth.as_ref()).await;
+        let totals = [(minting.terms.amount, Owner::Holder)];
+        let prepared = self.prepare(mint, &info, &keys, &totals, minting.terms.auth.as_ref()).await;
         let (outputs, counter) = prepared.map_err(no_new_outputs)?;
         let stage = Stage::Quoted(Box::new(Minting { outputs, ..minting.clone() }));
-        let record = Record { stage, ..(*job.record).clone() };
-        let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
-        commit.counter = Some(counter);
-        edge!("tickets-before-new-outputs");
-        let revision = self.commit(commit).await?.map_err(stale)?;
-        edge!("tickets-after-new-outputs");
-        Ok(Attempt::Anew(Job { id: job.id, revision, record: Arc::new(record) }))
+        self.replace_outputs(job, stage, counter).await
     }
 }
 
@@ -295,7 +283,7 @@ fn is_past(minting: &Minting, now: u64) -> bool {
     now > expires.saturating_add(LATE_PAYMENT.as_secs())
 }
 
-/// Whether the quote is what was asked for.
+/// Checks that the quote matches the request.
 fn check_quote(quote: &MintQuoteBolt11Response<String>, amount: u64, unit: &str) -> Result<(), MintError> {
     let fits = |text: &str, longest: usize| !text.is_empty() && text.len() <= longest;
     if !fits(&quote.quote, MAX_QUOTE_BYTES) || quote.request.len() > MAX_INVOICE_BYTES {

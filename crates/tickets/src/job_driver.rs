@@ -1,18 +1,18 @@
-//! Drives a job until it has ended.
+//! The task of a job: attempts with growing pauses until the job has ended.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use usher_engine::ports::ProofId;
+use usher_engine::ports::{CounterAdvance, ProofId, TicketCommit};
 
 use crate::attempt_history::{Attempt, Attempts, stale};
 use crate::job_failure::{Failure, Refusal};
-use crate::job_runtime::{AttemptError, Core, Start};
+use crate::job_runtime::{AttemptError, Core, Start, edge};
 use crate::mint_address::MintAddress;
 use crate::running_jobs::{Entry, Progress};
 use crate::stored_job::{Ending, Job, Record, Stage, plain_commit};
 
-/// The pause after the first attempt that failed; it doubles with each.
+/// The pause after the first failed attempt; it doubles with each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 impl Core {
@@ -29,7 +29,7 @@ impl Core {
 
     async fn run_to_end(self: &Arc<Self>, entry: &Arc<Entry>, start: Start) -> Result<Ending, AttemptError> {
         let (mut job, mut attempts) = match start {
-            Start::New { terms, expected } => (self.create(entry, terms, expected).await?, Attempts::NONE),
+            Start::New { terms, expected } => (self.create(entry, terms, expected).await?, Attempts::default()),
             Start::Stored(job) => {
                 let attempts = Attempts::of_stored(&job);
                 (job, attempts)
@@ -51,7 +51,7 @@ impl Core {
                 }
                 Ok(Attempt::Anew(changed)) => {
                     job = changed;
-                    // A mint that names another keyset or state each time does not keep this task busy.
+                    // Pauses, in case the mint reports another keyset or state each time.
                     if is_anew {
                         self.pause(entry, jittered(pause, &job)).await?;
                         pause = (pause * 2).min(self.options.longest_pause);
@@ -76,7 +76,7 @@ impl Core {
                 AttemptError::Stale => {}
                 AttemptError::Mint(error) => {
                     tracing::debug!(job = ?job.id, %error, "an attempt of a ticket job failed");
-                    // And its own again if that one is refused as well.
+                    // Toggles between the newer token and the job's own.
                     attempts.auth_refused ^= error.concerns_auth();
                     entry.report(Progress::Working(Some(error.into())));
                 }
@@ -109,25 +109,20 @@ impl Core {
 
     /// The job with the auth token of the last caller, or else with the one that its mint accepted last, if there is one.
     async fn with_renewed_auth(&self, entry: &Entry, job: &Job) -> Option<Job> {
-        let address = match &job.record.stage {
-            Stage::Quoted(minting) => &minting.terms.mint_url,
-            Stage::Swapping(swapping) => &swapping.mint_url,
-            Stage::Intent(_) | Stage::Ended(_) => return None,
-        };
         let auth = match entry.offered_auth() {
             Some(offered) => offered,
-            None => self.tokens.of(&MintAddress::parse(address).ok()?).await?,
+            None => self.tokens.of(&MintAddress::parse(job.mint_url()?).ok()?).await?,
         };
         let mut record = (*job.record).clone();
         match &mut record.stage {
             Stage::Quoted(minting) => minting.terms.auth = Some(auth),
             Stage::Swapping(swapping) => swapping.auth = Some(auth),
-            Stage::Intent(_) | Stage::Ended(_) => {}
+            Stage::Intent(_) | Stage::Ended(_) => return None,
         }
         Some(Job { record: Arc::new(record), ..job.clone() })
     }
 
-    /// Waits, until somebody asks for the job or the wallet closes.
+    /// Waits for `pause`, or until a caller asks for the job or the wallet closes.
     async fn pause(&self, entry: &Entry, pause: Duration) -> Result<(), AttemptError> {
         tokio::select! {
             () = self.clock.sleep(pause) => Ok(()),
@@ -136,12 +131,39 @@ impl Core {
         }
     }
 
-    /// Ends the job as failed, and gives up what it holds.
+    /// Commits the job's next stage, with what `change` adds to the commit.
+    pub(crate) async fn advance(
+        &self,
+        job: &Job,
+        stage: Stage,
+        change: impl FnOnce(&mut TicketCommit),
+    ) -> Result<Job, AttemptError> {
+        let record = Record { stage, ..(*job.record).clone() };
+        let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
+        change(&mut commit);
+        let revision = self.commit(commit).await?.map_err(stale)?;
+        Ok(Job { id: job.id, revision, record: Arc::new(record) })
+    }
+
+    /// Commits the same stage with new outputs.
+    pub(crate) async fn replace_outputs(
+        &self,
+        job: &Job,
+        stage: Stage,
+        counter: CounterAdvance,
+    ) -> Result<Attempt, AttemptError> {
+        edge!("tickets-before-new-outputs");
+        let job = self.advance(job, stage, |commit| commit.counter = Some(counter)).await?;
+        edge!("tickets-after-new-outputs");
+        Ok(Attempt::Anew(job))
+    }
+
+    /// Ends the job as failed and releases its claims and reserved proofs. `again`: the same id starts it again.
     pub(crate) async fn fail(&self, job: &Job, failure: Failure, again: bool) -> Result<Attempt, AttemptError> {
         self.fail_with(job, failure, again, Vec::new()).await
     }
 
-    /// The same, with own proofs that are set aside.
+    /// [`Self::fail`], and sets own proofs aside.
     pub(crate) async fn fail_with(
         &self,
         job: &Job,
@@ -149,17 +171,16 @@ impl Core {
         again: bool,
         set_aside: Vec<ProofId>,
     ) -> Result<Attempt, AttemptError> {
-        let record = Record { stage: Stage::Ended(Ending::Failed { failure, again }), ..(*job.record).clone() };
-        let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
-        commit.release_claims = true;
-        commit.release_reserved = true;
-        commit.set_aside = set_aside;
-        let revision = self.commit(commit).await?.map_err(stale)?;
-        Ok(Attempt::Changed(Job { id: job.id, revision, record: Arc::new(record) }))
+        let ended = self.advance(job, Stage::Ended(Ending::Failed { failure, again }), |commit| {
+            commit.release_claims = true;
+            commit.release_reserved = true;
+            commit.set_aside = set_aside;
+        });
+        Ok(Attempt::Changed(ended.await?))
     }
 }
 
-/// A pause that is up to a half longer, by an amount of the job's own: jobs that failed together do not retry together.
+/// Lengthens a pause by up to a half, depending on the job, so that jobs that failed together do not retry together.
 fn jittered(pause: Duration, job: &Job) -> Duration {
     let [byte, ..] = job.id.0;
     pause + pause * u32::from(byte) / 512

@@ -1,4 +1,4 @@
-//! Why a job failed, in a form that can be stored and copied.
+//! Reasons why jobs fail or are refused.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use usher_engine::ports::{StoreError, TicketError, TokenFault};
 use crate::mint_error::MintError;
 use crate::outputs::OutputError;
 
-/// Why a job failed, or has not succeeded yet.
+/// Why a job failed, or its last attempt did. Stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Failure {
@@ -19,7 +19,7 @@ pub(crate) enum Failure {
     InvalidResponse(String),
     Unreachable(String),
     TimedOut,
-    /// Its inputs were pending at the mint for so long that it was given up.
+    /// The mint held its inputs as pending for too long.
     Pending,
 }
 
@@ -37,14 +37,14 @@ impl From<MintError> for Failure {
 }
 
 impl Failure {
-    /// As the caller of a job that goes on gets it: nothing is definite.
+    /// The error for a caller of a job that goes on: nothing is definite.
     pub(crate) fn of_unfinished_job(self) -> TicketError {
         match self {
             Self::Refused(reason) => {
                 TicketError::InvalidResponse(format!("it refuses what it may have done before: {reason}"))
             }
             Self::AddressNotAllowed(reason) => TicketError::Unreachable(reason),
-            // Not reached: they end a job.
+            // Unreachable: these end a job.
             Self::AlreadySpent | Self::Forged | Self::Pending => TicketError::TimedOut,
             failure @ (Self::InvalidResponse(_) | Self::Unreachable(_) | Self::TimedOut) => failure.into(),
         }
@@ -66,7 +66,7 @@ impl From<Failure> for TicketError {
     }
 }
 
-/// Why a job was not started, or why its caller gets no result of it. Nothing was stored.
+/// Why a job was not started, or why its caller gets no result. Nothing was stored.
 #[derive(Clone, Debug)]
 pub(crate) enum Refusal {
     Token(TokenFault),
@@ -75,7 +75,7 @@ pub(crate) enum Refusal {
         available: u64,
         needed: u64,
     },
-    /// Another job of the wallet spends the token, and the mint has not decided about it.
+    /// Another job of the wallet spends the token, which is pending at the mint.
     Pending,
     Overloaded,
     Store(Arc<StoreError>),

@@ -1,4 +1,4 @@
-//! What all jobs share: the store, the mints, the seeds, and how a job starts, is waited for and ends.
+//! The state shared by all jobs, and how callers start jobs and wait for them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,19 +23,19 @@ use crate::outputs::{OutputError, Outputs};
 use crate::running_jobs::{Added, Entry, Jobs, Limits, Progress, Waiter};
 use crate::stored_job::{Ending, Job, Stage, Terms, plain_commit};
 
-/// How long a repeated request waits for the payment of a quote to be noticed, at most.
+/// How long a repeated request waits until the payment of a quote is noticed.
 const PAYMENT_WAIT: Duration = Duration::from_secs(10);
 
-/// How long a caller who was told to pay for a quote is expected to come back: a payment takes up to a minute.
+/// How long a caller who has to pay a quote is expected to ask again: a payment takes up to a minute.
 const PAYMENT_TIME: Duration = Duration::from_secs(120);
 
-/// How long a caller to whom the token was promised waits for its commit.
+/// How long a caller who was promised the token waits for its commit.
 const COMMIT_WAIT: Duration = Duration::from_secs(10);
 
-/// How long a caller waits for a job whose inputs the mint holds as pending: the mint may be working on its request.
+/// How long a caller waits for a job whose inputs are pending: the mint may be processing its request.
 const PENDING_WAIT: Duration = Duration::from_secs(5);
 
-/// How long a caller waits until the job of a quote that nobody will pay has ended.
+/// How long [`Core::abandon_quote`] waits for the job to end.
 const ABANDON_WAIT: Duration = Duration::from_secs(5);
 
 pub(crate) struct Core {
@@ -56,7 +56,7 @@ pub(crate) struct Core {
 }
 
 pub(crate) enum Start {
-    /// The job is new, or has failed before anything was done: `expected` is its revision.
+    /// The job is new, or has failed without effect: `expected` is its revision.
     New { terms: Terms, expected: u64 },
     /// The job is stored.
     Stored(Job),
@@ -64,13 +64,13 @@ pub(crate) enum Start {
 
 /// Why a job's task stops.
 pub(crate) enum AttemptError {
-    /// The process ends, or a test pretends that it does.
+    /// The wallet closes, or a fail point stops the task.
     Stopped,
     /// The job was not started.
     Refused(Refusal),
-    /// The attempt failed; there will be another one.
+    /// The attempt failed and is repeated.
     Mint(MintError),
-    /// The store failed, or somebody else changed the job: it is read again.
+    /// The store failed, or another task or process changed the job: it is read again.
     Stale,
 }
 
@@ -93,7 +93,7 @@ impl From<Refusal> for AttemptError {
     }
 }
 
-/// A point at which tests end the process, or the job's task as if the process had ended.
+/// A fail point at which tests abort the process or stop the job's task.
 macro_rules! edge {
     ($name:literal) => {
         fail::fail_point!($name, |action: Option<String>| {
@@ -118,7 +118,7 @@ impl Core {
         let (waiter, joined) = loop {
             if let Some(entry) = self.jobs.get(id) {
                 if entry.has_ended() {
-                    // It is removed next. A failed job begins again, and must not give its old result.
+                    // Its task removes it next. A failed job must start again instead of returning its old result.
                     tokio::task::yield_now().await;
                     continue;
                 }
@@ -139,12 +139,12 @@ impl Core {
                         return Err(TicketError::OtherJob);
                     }
                     match job.ending() {
-                        // It changed nothing, so the same id may also ask for something else: a corrected request.
+                        // A failure has changed nothing, so the same id may also be used with a corrected request.
                         Some(Ending::Failed { again, .. }) if *again || job.record.fingerprint != fingerprint => {
                             (Start::New { terms: terms.clone(), expected: job.revision }, Some(self.limits()))
                         }
                         Some(ending) => return result(Ok(ending.clone())),
-                        // Cut off before the mint was asked for a quote.
+                        // Interrupted before it had a quote.
                         None if matches!(job.record.stage, Stage::Intent(_)) => {
                             (Start::New { terms: terms.clone(), expected: job.revision }, Some(self.limits()))
                         }
@@ -163,7 +163,7 @@ impl Core {
         Limits { per_mint: self.options.max_jobs_per_mint, in_all: self.options.max_jobs }
     }
 
-    /// Starts the task of a job; `None` if it runs already, or if nobody waits.
+    /// Starts the task of a job; `None` if it runs already, or without `awaited`.
     pub(crate) fn start(
         self: &Arc<Self>,
         id: TicketJobId,
@@ -218,7 +218,7 @@ impl Core {
             let changed = tokio::time::timeout_at(deadline, progress.changed()).await;
             match changed {
                 Ok(Ok(())) => {}
-                // Not reached: the entry, which is held here, has the sender.
+                // Unreachable: the waiter holds the entry, which holds the sender.
                 Ok(Err(_)) => return Err(TicketError::TimedOut),
                 Err(_) if !waiter.leave() && tokio::time::Instant::now() < deadline + COMMIT_WAIT => {
                     deadline += COMMIT_WAIT;
@@ -240,7 +240,7 @@ impl Core {
         }
     }
 
-    /// Waits until another job is decided. True if it succeeded.
+    /// Waits for another job to end; whether it succeeded.
     pub(crate) async fn is_done_by(self: &Arc<Self>, other: TicketJobId) -> Result<bool, Refusal> {
         let deadline = tokio::time::Instant::now() + self.options.wait;
         let entry = match self.jobs.get(other) {
@@ -260,7 +260,7 @@ impl Core {
         entry.nudge.notify_one();
         drop(entry);
         if was_pending {
-            // It asks the mint at once.
+            // The nudge makes it query the mint at once.
             let _ = tokio::time::timeout(PENDING_WAIT, progress.changed()).await;
         }
         let is_over =
@@ -277,7 +277,7 @@ impl Core {
         }
     }
 
-    /// Gives a mint job up: its token, or what the mint signs from now on joins the balance.
+    /// Gives a mint job up: returns its token, or lets later signatures join the balance.
     pub(crate) async fn give_up(&self, id: TicketJobId) -> Result<Option<Token>, TicketError> {
         loop {
             let Some(stored) = self.store.ticket_job(id).await? else { return Ok(None) };
@@ -287,14 +287,14 @@ impl Core {
             }
             let Some(record) = job.record.given_up().filter(|_| job.repeatable()) else { return Ok(None) };
             let commit = plain_commit(id, job.revision, self.now(), &record)?;
-            // The job's task finds another revision at its next step, and reads the job again.
+            // The job's task finds a conflict at its next commit and reads the job again.
             if self.commit(commit).await?.is_ok() {
                 return Ok(None);
             }
         }
     }
 
-    /// Ends a mint job whose quote nobody will pay, once the mint says that it is unpaid. Waits for that for a moment.
+    /// Ends a mint job whose quote will not be paid, once the mint confirms that it is unpaid. Waits at most [`ABANDON_WAIT`].
     pub(crate) async fn abandon_quote(&self, id: TicketJobId) {
         let Some(entry) = self.jobs.get(id) else { return };
         let mut progress = entry.progress();
@@ -304,7 +304,7 @@ impl Core {
         let _ = tokio::time::timeout(ABANDON_WAIT, over).await;
     }
 
-    /// Continues a stored job that nobody runs.
+    /// Continues a stored job, unless it runs already.
     pub(crate) fn resume(self: &Arc<Self>, job: Job) -> Result<Option<Arc<Entry>>, Refusal> {
         let mint_url = job.mint_url().unwrap_or_default().to_owned();
         let (id, fingerprint) = (job.id, job.record.fingerprint.clone());
@@ -314,16 +314,15 @@ impl Core {
 
     /// Prepares outputs with the next counters. The caller holds [`Mint::preparing`] until it has committed the advance.
     ///
-    /// Before the first ones since the start, the mint is asked which counters it has signed outputs of: the record may be
-    /// an old copy, or a new one after the old one was lost. Those counters are skipped, because their outputs are tickets
-    /// that somebody holds already. A mint that claims too much costs some of the counters of its own keyset, and nothing
-    /// else.
+    /// Before the first outputs of a keyset since the start, looks up which counters the mint has signed: the database may be
+    /// an old copy, or a new one after a loss. Those counters are skipped, because their outputs may be in circulation. A mint
+    /// that claims too much only wastes counters of its own keyset.
     pub(crate) async fn prepare(
         &self,
         mint: &Mint,
         keyset: &KeySetInfo,
         keys: &Arc<Keys>,
-        totals: Vec<(u64, Owner)>,
+        totals: &[(u64, Owner)],
         auth: Option<&MintAuthToken>,
     ) -> Result<(Outputs, CounterAdvance), Refusal> {
         let (mint_url, name) = (mint.address.as_str().to_owned(), keyset.id.to_string());
@@ -337,6 +336,7 @@ impl Core {
             }
         };
         let (seeds, id, keys) = (self.seeds.of(&mint.address), keyset.id, Arc::clone(keys));
+        let totals = totals.to_owned();
         let (outputs, to) = blocking(move || Outputs::prepare(&seeds, id, &keys, first, &totals)).await?;
         Ok((outputs, CounterAdvance { mint_url, keyset: name, from, to }))
     }
@@ -353,7 +353,7 @@ impl Core {
     }
 }
 
-/// Runs what takes the processor longer than a task should.
+/// Runs a computation that is too long for the runtime's threads.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, OutputError> + Send + 'static,
 ) -> Result<T, OutputError> {

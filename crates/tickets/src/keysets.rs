@@ -1,4 +1,4 @@
-//! The keysets of one mint: cached, verified, and chosen.
+//! The keysets of one mint: caching, verification (NUT-02) and selection.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -16,25 +16,25 @@ use crate::mint_error::{MintError, Refusal};
 use crate::outputs::OutputError;
 use crate::token::{ReadProof, ReadToken};
 
-/// How long the list of keysets is used: a rotation is noticed by then, or when the mint refuses a keyset.
+/// How long the list of keysets is used. A rotation is noticed after this, or when the mint refuses a keyset.
 pub(crate) const FRESH: Duration = Duration::from_secs(5 * 60);
 
-/// How often an unknown keyset makes us fetch the list again. Whoever sends us tokens decides how often that happens.
+/// Shortest time between two fetches because of an unknown keyset, which senders of tokens can cause at will.
 const AGAIN: Duration = Duration::from_secs(3);
 
-/// Most keysets of a mint that are looked at.
+/// Most keysets of a mint.
 pub(crate) const MAX_KEYSETS: usize = 1000;
 
-/// Most keysets whose keys are kept in memory (about 8 KB each).
+/// Most keysets per mint whose keys are cached (about 8 KB each).
 const MAX_KEYS: usize = 64;
 
 /// Most denominations of a keyset.
 const MAX_DENOMINATIONS: usize = 256;
 
-/// A keyset whose `final_expiry` is nearer than this is not used for new proofs, and ours are swapped: 30 days.
+/// A keyset whose `final_expiry` is nearer than this is avoided for new proofs, and own proofs are swapped out of it.
 pub(crate) const EXPIRY_NOTICE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// What a mint supports, as far as it matters here (NUT-06).
+/// Optional features of a mint (NUT-06).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Support {
     /// Descriptions of quotes (NUT-23).
@@ -44,14 +44,14 @@ pub(crate) struct Support {
 pub(crate) struct Keysets {
     client: MintClient,
     cache: Mutex<Cache>,
-    /// Held while the list is fetched, so that many who miss one keyset fetch it once.
+    /// Held while the list is fetched, so that concurrent callers share one fetch.
     fetching: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
 struct Cache {
     list: Option<(Arc<Vec<KeySetInfo>>, Duration)>,
-    /// The last fetch that failed, and when it ended.
+    /// The error of the last failed fetch, and its number among the fetches.
     failed: Option<(MintError, u64)>,
     fetches: u64,
     keys: HashMap<Id, Arc<Keys>>,
@@ -78,8 +78,7 @@ impl Keysets {
         if let Some(list) = cached(now) {
             return Ok(list);
         }
-        // Those who waited for a fetch that failed share its failure: with a mint that hangs they would otherwise wait one
-        // after the other.
+        // Callers that waited for a failed fetch share its error; otherwise they would time out one after the other.
         if let Some((error, _)) = self.cache.lock().failed.as_ref().filter(|(_, at)| *at > before) {
             return Err(error.clone());
         }
@@ -100,20 +99,20 @@ impl Keysets {
         }
     }
 
-    /// Forgets the list: the mint refused a keyset that it named.
+    /// Forgets the list, after the mint refused a keyset from it.
     pub(crate) fn forget(&self) {
         self.cache.lock().list = None;
     }
 
-    /// The keys of a keyset, if they were fetched and verified before.
+    /// The cached keys of a keyset.
     pub(crate) fn known(&self, id: Id) -> Option<Arc<Keys>> {
         self.cache.lock().keys.get(&id).cloned()
     }
 
-    /// The keys of a keyset, verified against its id (NUT-02), and its unit and fee as the list has them.
+    /// The keys of a keyset, verified against its id, unit, fee and expiry (NUT-02).
     pub(crate) async fn keys(&self, info: &KeySetInfo) -> Result<Arc<Keys>, MintError> {
-        if let Some(keys) = self.cache.lock().keys.get(&info.id) {
-            return Ok(Arc::clone(keys));
+        if let Some(keys) = self.known(info.id) {
+            return Ok(keys);
         }
         let invalid = |what: &str| MintError::Invalid(format!("the keys of keyset {}… {what}", short(info.id)));
         let keyset = self.client.keys(info.id).await?.ok_or_else(|| invalid("are missing"))?;
@@ -127,8 +126,8 @@ impl Keysets {
         Ok(keys)
     }
 
-    /// The active keyset of `unit` that is used for new proofs: one that does not expire soon, with the lowest fee. Fetches
-    /// the list again when there is none.
+    /// The active keyset of `unit` for new proofs: preferably one that does not expire soon, with the lowest fee. Fetches the
+    /// list again when there is none.
     pub(crate) async fn active(&self, unit: &str, now: Duration, at: u64) -> Result<KeySetInfo, MintError> {
         if let Some(best) = best(&self.list(now, FRESH).await?, unit, at) {
             return Ok(best);
@@ -138,11 +137,11 @@ impl Keysets {
         })
     }
 
-    /// The proofs of a token with their full keyset ids, and their fee as [`fee`] has it. Fetches the list again when a
-    /// keyset is unknown.
+    /// The proofs of a token with full keyset ids, each with the keys of its keyset. Fetches the list again when a keyset is
+    /// unknown.
     ///
     /// # Errors
-    /// The mint's, or within it [`TokenFault`]: `UnknownKeyset`, `OtherUnit`, `Forged` (an amount without key).
+    /// [`MintError`]; the inner result has [`TokenFault`]: `UnknownKeyset`, `OtherUnit`, `Forged` (an amount without key).
     pub(crate) async fn resolve(
         &self,
         token: &ReadToken,
@@ -172,10 +171,8 @@ impl Keysets {
         Ok(Ok(proofs))
     }
 
-    /// What the mint supports.
-    ///
-    /// # Errors
-    /// Also when it lacks what the wallet needs to lose nothing: NUT-07 (states), NUT-09 (restore), NUT-12 (DLEQ proofs).
+    /// Checks that the mint supports what the wallet requires: NUT-07 (states), NUT-09 (restore), NUT-12 (DLEQ proofs). Returns
+    /// its optional features.
     pub(crate) async fn support(&self) -> Result<Support, MintError> {
         if let Some(support) = &self.cache.lock().support {
             return Ok(support.clone());
@@ -192,7 +189,7 @@ impl Keysets {
         let methods = nuts.get("4").and_then(|nut| nut.get("methods")).and_then(serde_json::Value::as_array);
         let mut bolt11 =
             methods.into_iter().flatten().filter(|method| method.get("method").is_some_and(|m| m == "bolt11"));
-        // The option stands in the method, or in its options (NUT-23).
+        // NUT-23 has the option in `options`; some mints have it in the method itself.
         let describes = |method: &serde_json::Value| {
             let within = method.get("options").and_then(|options| options.get("description"));
             within.or(method.get("description")).and_then(serde_json::Value::as_bool) == Some(true)
@@ -208,7 +205,7 @@ fn best(list: &[KeySetInfo], unit: &str, at: u64) -> Option<KeySetInfo> {
     let expiry = |info: &KeySetInfo| info.final_expiry.filter(|expiry| *expiry != 0);
     let soon = at.saturating_add(EXPIRY_NOTICE.as_secs());
     let usable = list.iter().filter(|info| {
-        // What an expired keyset signs is worth nothing, whatever the mint says.
+        // Signatures of an expired keyset are worthless, even if the mint calls it active.
         info.active && expiry(info).is_none_or(|expiry| expiry > at) && normal_unit(&info.unit.to_string()) == unit
     });
     let best = usable.min_by_key(|info| {
@@ -218,21 +215,21 @@ fn best(list: &[KeySetInfo], unit: &str, at: u64) -> Option<KeySetInfo> {
     best.cloned()
 }
 
-/// The first characters of a keyset's id, for texts.
+/// The first characters of a keyset's id, for error texts.
 fn short(id: Id) -> String {
     id.to_string().chars().take(8).collect()
 }
 
-/// The one keyset that a proof's id, whole or shortened, stands for.
+/// The keyset of a proof, whose keyset id may be shortened.
 fn find<'a>(list: &'a [KeySetInfo], proof: &ReadProof) -> Option<&'a KeySetInfo> {
     let prefix = proof.keyset_prefix();
     let mut found = list.iter().filter(|info| stands_for(&prefix, info.id));
     let first = found.next()?;
-    // A list may name a keyset twice; two different ones are ambiguous.
+    // The same keyset may be listed twice; two different keysets are ambiguous.
     found.all(|other| other.id == first.id).then_some(first)
 }
 
-/// Ids of version 1 are always whole; of version 2 there are at least 8 bytes (NUT-00).
+/// Ids of version 1 are always whole; those of version 2 have at least 8 bytes (NUT-00).
 fn stands_for(prefix: &[u8], id: Id) -> bool {
     let whole = id.to_bytes();
     match id.get_version() {
@@ -251,31 +248,34 @@ fn verify(keyset: &KeySet, info: &KeySetInfo) -> Result<(), &'static str> {
     if keyset.keys.iter().any(|(amount, _)| u64::from(*amount) == 0) {
         return Err("have the amount 0");
     }
-    // The id is calculated with fee and expiry of the list, because those are the ones that are used. Some mints leave
-    // them out of the keys.
+    // Verified with the fee and expiry of the list, which the wallet uses. Some mints leave them out of the keys.
     let as_listed = KeySet { input_fee_ppk: info.input_fee_ppk, final_expiry: info.final_expiry, ..keyset.clone() };
     as_listed.verify_id().map_err(|_| "do not match its id")
 }
 
-/// The fee for spending these proofs, in their unit: the sum of their fees in thousandths, rounded up (NUT-02).
-pub(crate) fn fee(list: &[KeySetInfo], proofs: &[Proof]) -> u64 {
-    let ppk = |proof: &Proof| list.iter().find(|info| info.id == proof.keyset_id).map_or(0, |info| info.input_fee_ppk);
-    proofs.iter().map(ppk).fold(0, u64::saturating_add).div_ceil(1000)
+/// The fee of spending a proof, in thousandths of its unit; 0 if its keyset is not listed.
+pub(crate) fn fee_ppk(list: &[KeySetInfo], proof: &Proof) -> u64 {
+    list.iter().find(|info| info.id == proof.keyset_id).map_or(0, |info| info.input_fee_ppk)
 }
 
-/// The fee for spending this token, as [`fee`] has it; keysets that the mint does not list cost nothing.
+/// The fee of spending these proofs, in their unit: the sum of their fees, rounded up (NUT-02).
+pub(crate) fn fee(list: &[KeySetInfo], proofs: &[Proof]) -> u64 {
+    proofs.iter().map(|proof| fee_ppk(list, proof)).fold(0, u64::saturating_add).div_ceil(1000)
+}
+
+/// The [`fee`] of spending this token.
 pub(crate) fn fee_of_token(list: &[KeySetInfo], token: &ReadToken) -> u64 {
     let ppk = |proof: &ReadProof| find(list, proof).map_or(0, |info| info.input_fee_ppk);
     token.proofs.iter().map(ppk).fold(0, u64::saturating_add).div_ceil(1000)
 }
 
-/// The fee for spending new proofs of this keyset that are worth `total`.
+/// The fee of spending new proofs of this keyset that are worth `total`.
 pub(crate) fn fee_of_new(total: u64, info: &KeySetInfo, keys: &Keys) -> Result<u64, OutputError> {
     let parts = u64::try_from(crate::outputs::split(total, keys)?.len()).unwrap_or(u64::MAX);
     Ok(info.input_fee_ppk.saturating_mul(parts).div_ceil(1000))
 }
 
-/// Whether the keyset of a proof has expired by `now`, in Unix seconds (NUT-02). 0 is no expiry.
+/// Whether the keyset of any proof has expired by `now`, in Unix seconds (NUT-02). 0 means no expiry.
 pub(crate) fn is_any_expired(list: &[KeySetInfo], proofs: &[Proof], now: u64) -> bool {
     let has_expired = |info: &KeySetInfo| info.final_expiry.is_some_and(|expiry| expiry != 0 && expiry <= now);
     proofs.iter().any(|proof| list.iter().any(|info| info.id == proof.keyset_id && has_expired(info)))

@@ -5,12 +5,11 @@ use std::net::IpAddr;
 
 use usher_protocol::{mint_url, ticket_unit};
 
-/// The address of a mint in its normal form (see [`mint_url`]): two texts that lead to the same mint compare as equal.
+/// The address of a mint in its normal form (see [`mint_url`]): equal for all spellings.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct MintAddress(String);
 
 impl MintAddress {
-    /// Reads an address; an error is in words for the caller.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         mint_url::normalize(text).map(Self).ok_or("it is not the address of a mint")
     }
@@ -42,7 +41,7 @@ impl fmt::Debug for MintAddress {
     }
 }
 
-/// A unit in its normal form (see [`ticket_unit`]). What is no unit stays as it is, and equals none.
+/// A unit in its normal form (see [`ticket_unit`]). Text that is not a unit is unchanged, and equals no unit.
 pub(crate) fn normal_unit(text: &str) -> String {
     ticket_unit::normalize(text).unwrap_or_else(|| text.to_owned())
 }

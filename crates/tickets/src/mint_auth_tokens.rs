@@ -1,8 +1,6 @@
-//! The auth tokens that mints accepted last: for requests that no caller makes (spent checks, renewals), and for
-//! callers who name none.
-//!
-//! They are stored in one setting, the latest of each mint. Only what the mint accepted is stored, so a wrong token of
-//! one caller takes nothing from the others. Nothing shows them.
+//! The auth token that each mint accepted last: for requests without a caller (spent checks, renewals), and for callers who
+//! name none. Stored in one setting. A token is stored only after its mint has accepted it, so a wrong token of one caller
+//! does not affect others.
 
 use std::sync::Arc;
 
@@ -15,12 +13,12 @@ use crate::mint_address::MintAddress;
 /// The name of the setting.
 const SETTING: &str = "mint_tokens";
 
-/// Most mints whose token is kept. Whoever was used with a new token least recently makes way.
+/// Most mints whose token is kept. The token that was stored first is dropped first.
 const MAX_TOKENS: usize = 256;
 
 pub(crate) struct MintTokens {
     store: Arc<dyn TicketStore>,
-    /// The one that was changed last is the last; `None` until they are read.
+    /// In the order of their last change; `None` until they are read.
     kept: Mutex<Option<Vec<Kept>>>,
 }
 
@@ -35,7 +33,7 @@ impl MintTokens {
         Self { store, kept: Mutex::default() }
     }
 
-    /// The token that this mint accepted last. None if they cannot be read: the mint may want none.
+    /// The token that this mint accepted last. `None` if the tokens cannot be read: the mint may require none.
     pub(crate) async fn of(&self, mint: &MintAddress) -> Option<MintAuthToken> {
         let mut kept = self.kept.lock().await;
         let kept = match self.read(&mut kept).await {
@@ -48,7 +46,7 @@ impl MintTokens {
         kept.iter().find(|kept| kept.mint_url == mint.as_str()).map(|kept| kept.token.clone())
     }
 
-    /// Keeps a token that this mint has accepted, and forgets the one before.
+    /// Stores a token that this mint has accepted, in place of the previous one.
     pub(crate) async fn keep(&self, mint: &MintAddress, token: &MintAuthToken) {
         let mut kept = self.kept.lock().await;
         let stored = match self.read(&mut kept).await {
@@ -63,7 +61,7 @@ impl MintTokens {
             Err(error) => Err(error),
         };
         if let Err(error) = stored {
-            // Read again: what is in memory is not what is stored.
+            // Memory and store differ now: read again.
             *kept = None;
             tracing::warn!(%mint, %error, "the token of a mint cannot be stored; retrying with the next request");
         }
@@ -72,7 +70,7 @@ impl MintTokens {
     async fn read<'a>(&self, kept: &'a mut Option<Vec<Kept>>) -> Result<&'a mut Vec<Kept>, StoreError> {
         if kept.is_none() {
             let text = match self.store.setting(SETTING).await {
-                // The check of all rows reports it. The next request brings the token again.
+                // The check of all rows reports it. The next request with a token replaces it.
                 Err(StoreError::Unreadable(_)) => None,
                 text => text?,
             };

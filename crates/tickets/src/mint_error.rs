@@ -1,20 +1,20 @@
-//! What can go wrong with a request to a mint.
+//! Errors of requests to a mint.
 
 use serde::Deserialize;
 use usher_engine::ports::MintAuthToken;
 
-/// Longest text of a mint that is shown, in characters.
+/// Longest text of a mint in errors, in characters.
 const MAX_CHARS: usize = 160;
 
-/// Longest run of characters that may be a secret, a key or a token. Longer ones are cut: some mints echo secrets.
+/// Longest run of characters of secrets, keys or tokens. Longer runs are removed: some mints echo secrets.
 const MAX_RUN: usize = 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum MintError {
-    /// The address leads to a network that is not allowed. Nothing was sent.
+    /// The address is in a network that is not allowed. Nothing was sent.
     #[error("{0}")]
     AddressNotAllowed(String),
-    /// No connection, or it broke off.
+    /// The connection failed or was closed.
     #[error("{reason}")]
     Unreachable {
         reason: String,
@@ -23,25 +23,24 @@ pub(crate) enum MintError {
     },
     #[error("no response in time")]
     TimedOut,
-    /// The mint refused for now, or failed.
+    /// The mint failed, or refused temporarily.
     #[error("status {0}")]
     Failed(u16),
-    /// The mint refused.
     #[error("{}", .0.text)]
     Refused(Refusal),
-    /// The response breaks the protocol, in our words.
+    /// The response violates the protocol.
     #[error("{0}")]
     Invalid(String),
 }
 
-/// A refusal in the mint's words, cleaned and cut.
+/// A refusal with the mint's text, cleaned and truncated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) code: Option<i64>,
     pub(crate) text: String,
 }
 
-/// `Keyset is inactive` and `Keyset is not known` (NUT error codes).
+/// Keyset unknown, inactive or expired (NUT error codes).
 const KEYSET_CODES: [i64; 3] = [12001, 12002, 12003];
 
 impl MintError {
@@ -55,7 +54,7 @@ impl MintError {
             #[serde(default)]
             code: serde_json::Value,
         }
-        // Those that say nothing of the request itself: time-outs, too early, too many.
+        // Not about the request itself: time-out, too early, too many requests.
         if !(400..500).contains(&status) || matches!(status, 408 | 425 | 429) {
             return Self::Failed(status);
         }
@@ -66,7 +65,7 @@ impl MintError {
         Self::Refused(Refusal { code, text })
     }
 
-    /// The same without this auth token: some mints repeat what they were shown.
+    /// Removes the auth token from the text: some mints echo it.
     pub(crate) fn without(self, auth: Option<&MintAuthToken>) -> Self {
         match (self, auth) {
             (Self::Refused(Refusal { code, text }), Some(MintAuthToken(token))) if !token.is_empty() => {
@@ -76,7 +75,7 @@ impl MintError {
         }
     }
 
-    /// Whether the mint has certainly not done it.
+    /// Whether the mint has certainly not executed the request.
     pub(crate) fn is_definite(&self) -> bool {
         match self {
             Self::AddressNotAllowed(_) | Self::Refused(_) => true,
@@ -91,23 +90,23 @@ impl MintError {
             || refusal.text.to_ascii_lowercase().contains("keyset"))
     }
 
-    /// Whether the mint says that it has signed the outputs before.
+    /// Whether the mint reports that it has signed the outputs before.
     pub(crate) fn concerns_outputs(&self) -> bool {
         matches!(self, Self::Refused(Refusal { code: Some(10002 | 11003), .. }))
     }
 
-    /// Whether the mint wants another auth token, or any: it has not looked at the request itself (NUT-21, NUT-22).
+    /// Whether the auth token is missing or refused: the mint has not looked at the request itself (NUT-21, NUT-22).
     pub(crate) fn concerns_auth(&self) -> bool {
         matches!(self, Self::Refused(Refusal { code: Some(30001 | 30002 | 31001 | 31002), .. }))
     }
 
-    /// Whether the mint says that a proof is not valid.
+    /// Whether the mint reports an invalid proof.
     pub(crate) fn concerns_proof(&self) -> bool {
         matches!(self, Self::Refused(Refusal { code: Some(10001 | 10003), .. }))
     }
 }
 
-/// A mint's text in one line, without anything that may be a secret, and short.
+/// A mint's text on one line, truncated, without possible secrets.
 fn clean(text: &str) -> String {
     let mut cleaned = String::new();
     let mut run = String::new();

@@ -1,7 +1,7 @@
-//! The seeds from which secrets are derived (NUT-13): others for each mint.
+//! The seeds from which secrets are derived (NUT-13).
 //!
-//! Any mint can publish the keys of another one. Were the secrets the same at both, a mint could have the other one
-//! sign them, and take what somebody else holds. So the mint's address is part of the derivation.
+//! The derivation includes the mint's address, because any mint can publish the keys of another one: with equal secrets at
+//! both, a mint could get the other one's signatures on them and take tokens of others.
 
 use std::fmt;
 
@@ -12,18 +12,17 @@ use sha2::Sha512;
 
 use crate::mint_address::MintAddress;
 
-/// To whom a proof belongs once it is signed. Each has a seed of its own: a restore of our balance must never find
-/// tokens that were handed out.
+/// The owner of a new proof. Each has its own seed, so that a restore of the balance never finds tokens that were handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Owner {
-    /// The wallet: its balance.
+    /// The wallet's balance.
     Wallet,
-    /// Whoever gets the token.
+    /// The holder of a token that the wallet hands out.
     Holder,
 }
 
-/// What all seeds are derived from: the service's Nostr secret key. A restored key restores the balances.
+/// Derives all seeds from the service's Nostr secret key, with which the balances can be restored.
 pub(crate) struct Seeds {
     secret_key: Zeroizing<[u8; 32]>,
 }
@@ -39,15 +38,15 @@ impl Seeds {
         MintSeeds { wallet: seed("wallet"), holder: seed("holder") }
     }
 
-    /// The seeds of development builds, the same for all mints: only to find what they have left.
+    /// The seeds of development builds, the same for all mints: only for restoring their tickets.
     pub(crate) fn of_any_mint(&self) -> MintSeeds {
         let seed = |purpose: &str| hmac(&self.secret_key, format!("usher/tickets/v1/{purpose}").as_bytes());
         MintSeeds { wallet: seed("wallet"), holder: seed("holder") }
     }
 }
 
-/// The seeds for one mint, derived with HMAC-SHA512. The messages separate them from every other use of the key, from each
-/// other, and from those for other mints.
+/// The seeds for one mint, derived with HMAC-SHA512. The messages differ by purpose and mint, and from all other uses of the
+/// key.
 pub(crate) struct MintSeeds {
     wallet: Zeroizing<[u8; 64]>,
     holder: Zeroizing<[u8; 64]>,
@@ -63,7 +62,7 @@ impl MintSeeds {
 }
 
 fn hmac(key: &[u8; 32], message: &[u8]) -> Zeroizing<[u8; 64]> {
-    // A key of 32 bytes is shorter than a block of SHA-512, so it is used as it is: padding it changes nothing.
+    // HMAC pads a key shorter than the block of SHA-512 with zeros.
     let mut block = Zeroizing::new([0; 128]);
     block.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
     let mac = <Hmac<Sha512> as hmac::digest::KeyInit>::new(block.as_slice().into()).chain_update(message);
@@ -86,7 +85,7 @@ impl fmt::Debug for MintSeeds {
 mod tests {
     use super::*;
 
-    /// Whoever changes this loses the balances of every operator who restores a key.
+    /// A change loses the balance of every operator who restores a key.
     #[test]
     fn the_seeds_are_pinned() {
         let expected = |message: &str| {
@@ -94,7 +93,7 @@ mod tests {
             mac.chain_update(message).finalize().into_bytes()
         };
         let seeds = Seeds::new(&[7; 32]);
-        // The normal form is a part of the derivation.
+        // The normal form is part of the derivation.
         for spelling in ["https://mint.example/Bitcoin", "HTTPS://Mint.Example:443/Bitcoin/"] {
             let of_mint = seeds.of(&MintAddress::parse(spelling).unwrap());
             let wallet = expected("usher/tickets/v2/wallet\0https://mint.example/Bitcoin");

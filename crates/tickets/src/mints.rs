@@ -1,5 +1,3 @@
-//! The mints that are in use.
-
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -12,28 +10,28 @@ use crate::client::{HttpClient, MintClient};
 use crate::job_failure::{Failure, Refusal};
 use crate::keysets::{Keysets, MAX_KEYSETS};
 use crate::mint_address::MintAddress;
-use crate::proof_states::StateQueue;
+use crate::state_requests::StateQueue;
 
-/// Most mints in memory. Those that no job uses make way.
+/// Most mints in memory. Beyond it, mints without running jobs are dropped.
 const MAX_MINTS: usize = 256;
 
 pub(crate) struct Mint {
     pub(crate) address: MintAddress,
     pub(crate) client: MintClient,
     pub(crate) keysets: Keysets,
-    /// Requests of jobs that may run at once: a mint that hangs holds up nobody but its own jobs.
+    /// Limits concurrent requests of jobs, per mint, so that an unresponsive mint delays only its own jobs.
     pub(crate) slots: Semaphore,
-    /// Held by a job that is tried although its inputs are pending: many of them do not hold up those that work.
+    /// Held by an attempt with pending inputs, so that such attempts do not delay other jobs.
     pub(crate) trying: Semaphore,
     /// Held from reading a counter, or choosing own proofs, to the commit that uses them.
     pub(crate) preparing: tokio::sync::Mutex<()>,
     pub(crate) states: StateQueue,
-    /// Of each keyset, the first counter of which the mint has signed nothing: what it was asked since the start.
+    /// By keyset, the first counter that the mint has not signed, if looked up since the start.
     first_unused: Mutex<HashMap<Id, u32>>,
 }
 
 impl Mint {
-    /// The first counter of which the mint has signed nothing, if it was asked.
+    /// The first counter that the mint has not signed, if it was looked up.
     pub(crate) fn first_unused(&self, keyset: Id) -> Option<u32> {
         self.first_unused.lock().get(&keyset).copied()
     }
@@ -46,7 +44,7 @@ impl Mint {
         known.insert(keyset, first);
     }
 
-    /// The mint says that it has signed outputs that were never sent: it is asked again before the next ones.
+    /// Makes the next outputs repeat the look-up: the mint claims to have signed outputs that were never sent.
     pub(crate) fn forget_first_unused(&self, keyset: Id) {
         self.first_unused.lock().remove(&keyset);
     }
@@ -64,7 +62,7 @@ impl Mints {
         Self { http: HttpClient::new(options), requests_per_mint, mints: Mutex::default() }
     }
 
-    /// Reads an address, and checks as much as it tells by itself.
+    /// Parses an address and checks it without connecting.
     pub(crate) fn check(&self, address: &str) -> Result<MintAddress, Refusal> {
         let not_allowed = |reason: &str| Refusal::Failure(Failure::AddressNotAllowed(reason.to_owned()));
         let address = MintAddress::parse(address).map_err(not_allowed)?;
@@ -86,7 +84,6 @@ impl Mints {
             return Ok(Arc::clone(mint));
         }
         if mints.len() >= MAX_MINTS {
-            // While this lock is held nobody can get hold of one that nobody holds.
             mints.retain(|_, mint| Arc::strong_count(mint) > 1);
             if mints.len() >= MAX_MINTS {
                 return Err(Refusal::Overloaded);

@@ -8,17 +8,17 @@ use crate::MintTransport;
 /// How the ticket wallet reaches mints, and its limits.
 #[derive(Clone)]
 pub struct TicketOptions {
-    /// Whether mints may be at any address and use plain HTTP (`cashu.allow_private_mints`); otherwise `https`, public.
+    /// Allows private addresses and plain HTTP (`cashu.allow_private_mints`).
     pub allow_private: bool,
     /// Which servers are trusted over TLS; see [`tls_config`](usher_http_client::tls_config).
     pub tls: ClientConfig,
     /// Carries requests to mints in place of HTTP.
     pub transport: Option<Arc<dyn MintTransport>>,
-    /// How long a caller waits for a job. The job continues after it.
+    /// How long a caller waits for a job, which continues afterwards.
     pub wait: Duration,
     /// The deadline of one request to a mint, from resolving the name to the end of the body.
     pub request_timeout: Duration,
-    /// How long finished jobs are kept, with their tokens: until then the same id gives the same result. At least 24 h.
+    /// How long finished jobs are kept with their tokens, so that the same id gives the same result. At least 24 h.
     pub retention: Duration,
     /// Most unfinished jobs of one mint, except those that wait for the payment of a quote.
     pub max_jobs_per_mint: usize,

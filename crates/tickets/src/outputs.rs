@@ -1,4 +1,4 @@
-//! Prepared outputs: what a mint is asked to sign, with the secrets that make proofs of its signatures.
+//! Prepared outputs: blinded messages for a mint to sign, with the secrets that turn its signatures into proofs.
 
 use cashu::dhke::{blind_message, unblind_message};
 use cashu::nuts::nut01::SecretKey;
@@ -7,16 +7,15 @@ use cashu::{BlindSignature, BlindedMessage, Id, Keys, Proof, ProofDleq};
 use serde::{Deserialize, Serialize};
 
 use crate::mint_seeds::{MintSeeds, Owner};
-use crate::token::amount;
 
 /// Most outputs of a request.
 pub(crate) const MAX_OUTPUTS: usize = 500;
 
-/// How many counters a keyset has: NUT-13 has 31 bits for them.
+/// Counters of a keyset: 31 bits (NUT-13).
 pub(crate) const COUNTERS: u32 = 1 << 31;
 
-/// Outputs of one keyset. They are stored before the mint sees them: from them alone the proofs can be made at any later
-/// time, whatever happens to the response.
+/// Outputs of one keyset. They are stored before they are sent, so that the signatures can be restored and unblinded at any
+/// later time, even if the response is lost.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Outputs {
     pub(crate) keyset: Id,
@@ -41,11 +40,11 @@ pub(crate) enum OutputError {
     Derivation,
 }
 
-/// The amounts of which `total` is made: the largest first, as few as possible.
+/// Splits `total` into as few amounts as possible, the largest first.
 pub(crate) fn split(total: u64, keys: &Keys) -> Result<Vec<u64>, OutputError> {
     let mut rest = total;
     let mut parts = Vec::new();
-    // No store keeps amounts above this one.
+    // The store keeps amounts as signed 64-bit integers.
     let usable = 1..=i64::MAX as u64;
     for denomination in
         keys.keys().keys().rev().map(|amount| u64::from(*amount)).filter(|amount| usable.contains(amount))
@@ -60,8 +59,17 @@ pub(crate) fn split(total: u64, keys: &Keys) -> Result<Vec<u64>, OutputError> {
     if rest == 0 { Ok(parts) } else { Err(OutputError::Amount) }
 }
 
+impl Output {
+    fn derive(seeds: &MintSeeds, keyset: Id, counter: u32, amount: u64, owner: Owner) -> Result<Self, OutputError> {
+        let seed = seeds.of(owner);
+        let secret = Secret::from_seed(seed, keyset, counter).map_err(|_| OutputError::Derivation)?;
+        let r = SecretKey::from_seed(seed, keyset, counter).map_err(|_| OutputError::Derivation)?;
+        Ok(Self { amount, owner, secret, r })
+    }
+}
+
 impl Outputs {
-    /// Prepares outputs for these totals, with the counters from `counter` on; returns the next unused counter too.
+    /// Prepares outputs for these totals, with the counters from `counter` on; also returns the next unused counter.
     pub(crate) fn prepare(
         seeds: &MintSeeds,
         keyset: Id,
@@ -76,21 +84,16 @@ impl Outputs {
         if amounts.len() > MAX_OUTPUTS {
             return Err(OutputError::Amount);
         }
-        // In ascending order, so that their order does not tell which are change (NUT-03).
+        // In ascending order, so that the order does not reveal which are change (NUT-03).
         amounts.sort_by_key(|(amount, _)| *amount);
         let count = u32::try_from(amounts.len()).map_err(|_| OutputError::Amount)?;
         let next = counter.checked_add(count).filter(|next| *next < COUNTERS).ok_or(OutputError::Counters)?;
-        let derive = |(counter, (amount, owner)): (u32, (u64, Owner))| {
-            let seed = seeds.of(owner);
-            let secret = Secret::from_seed(seed, keyset, counter).map_err(|_| OutputError::Derivation)?;
-            let r = SecretKey::from_seed(seed, keyset, counter).map_err(|_| OutputError::Derivation)?;
-            Ok(Output { amount, owner, secret, r })
-        };
+        let derive = |(counter, (amount, owner))| Output::derive(seeds, keyset, counter, amount, owner);
         let outputs = (counter..).zip(amounts).map(derive).collect::<Result<_, _>>()?;
         Ok((Self { keyset, outputs }, next))
     }
 
-    /// One output for each counter from `from` to `to`, whose amounts are not known: for a restore (NUT-09).
+    /// One output of unknown amount for each counter from `from` to `to` (exclusive), for a restore (NUT-09).
     pub(crate) fn unknown(
         seeds: &MintSeeds,
         keyset: Id,
@@ -98,22 +101,17 @@ impl Outputs {
         to: u32,
         owner: Owner,
     ) -> Result<Self, OutputError> {
-        let seed = seeds.of(owner);
-        let derive = |counter| {
-            let secret = Secret::from_seed(seed, keyset, counter).map_err(|_| OutputError::Derivation)?;
-            let r = SecretKey::from_seed(seed, keyset, counter).map_err(|_| OutputError::Derivation)?;
-            Ok(Output { amount: 0, owner, secret, r })
-        };
+        let derive = |counter| Output::derive(seeds, keyset, counter, 0, owner);
         Ok(Self { keyset, outputs: (from..to).map(derive).collect::<Result<_, _>>()? })
     }
 
-    /// Those at these positions.
+    /// The outputs at these positions.
     pub(crate) fn only(&self, positions: &[usize]) -> Self {
         let outputs = positions.iter().filter_map(|position| self.outputs.get(*position).cloned()).collect();
         Self { keyset: self.keyset, outputs }
     }
 
-    /// The totals for which they were prepared.
+    /// The totals of [`Self::prepare`].
     pub(crate) fn totals(&self) -> Vec<(u64, Owner)> {
         let total = |owner| {
             let amounts = self.outputs.iter().filter(|output| output.owner == owner).map(|output| output.amount);
@@ -122,18 +120,17 @@ impl Outputs {
         [total(Owner::Holder), total(Owner::Wallet)].into_iter().filter(|(total, _)| *total > 0).collect()
     }
 
-    /// What the mint is sent.
     pub(crate) fn blinded(&self) -> Result<Vec<BlindedMessage>, OutputError> {
         let blind = |output: &Output| {
             let (point, _) =
                 blind_message(output.secret.as_bytes(), Some(output.r.clone())).map_err(|_| OutputError::Derivation)?;
-            Ok(BlindedMessage::new(amount(output.amount), self.keyset, point))
+            Ok(BlindedMessage::new(output.amount.into(), self.keyset, point))
         };
         self.outputs.iter().map(blind).collect()
     }
 
-    /// Makes proofs of the mint's signatures, which must be for all outputs in their order, of the right keyset, for
-    /// the right amount (any, if it was prepared without one), and proven (NUT-12).
+    /// Turns signatures into proofs. There must be one signature per output, in order, of the same keyset and amount (any
+    /// amount, if the output has none), each with a valid DLEQ proof (NUT-12).
     pub(crate) fn unblind(
         &self,
         signatures: Vec<BlindSignature>,
@@ -171,7 +168,7 @@ mod tests {
 
     fn keys(amounts: &[u64]) -> (Keys, BTreeMap<u64, SecretKey>) {
         let secret: BTreeMap<u64, SecretKey> = amounts.iter().map(|a| (*a, SecretKey::generate())).collect();
-        (Keys::new(secret.iter().map(|(a, key)| (amount(*a), key.public_key())).collect()), secret)
+        (Keys::new(secret.iter().map(|(a, key)| ((*a).into(), key.public_key())).collect()), secret)
     }
 
     fn id() -> Id {
@@ -221,7 +218,7 @@ mod tests {
         spoilt(&|signatures| signatures.swap(0, 2));
         spoilt(&|signatures| signatures[0].dleq = None);
         spoilt(&|signatures| signatures[0].c = signatures[1].c);
-        spoilt(&|signatures| signatures[0].amount = amount(8));
+        spoilt(&|signatures| signatures[0].amount = 8.into());
         spoilt(&|signatures| signatures[0].keyset_id = Id::from_str("00ffffffffffffff").unwrap());
     }
 }

@@ -1,4 +1,4 @@
-//! The wallet's own proofs as they are stored.
+//! The wallet's own proofs in the store.
 
 use cashu::Proof;
 use usher_engine::ports::{ProofId, StoreError, StoredProof};

@@ -1,19 +1,19 @@
-//! Jobs about whose inputs a mint has not decided: it holds them as pending (NUT-07), or calls them spent and does not have the
-//! signatures of a request whose response was lost. They leave their places to others, and ask again together.
+//! Jobs with undecided inputs: the mint holds them as pending (NUT-07), or reports them as spent without having the signatures
+//! of a request whose response was lost. Such jobs do not count as working, and query the mint together.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use usher_engine::ports::TokenState;
 
-use crate::attempt_history::{Attempt, Attempts, LATE_EFFECTS, Pending, stale};
+use crate::attempt_history::{Attempt, Attempts, LATE_EFFECTS, Pending};
 use crate::job_failure::Failure;
 use crate::job_runtime::{AttemptError, Core, edge};
 use crate::mint_error::MintError;
 use crate::running_jobs::{Entry, Progress};
-use crate::stored_job::{Job, Record, Stage, Swapping, plain_commit};
+use crate::stored_job::{Job, Stage, Swapping};
 
-/// The shortest pause between two looks.
+/// The shortest pause between two queries.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 impl Core {
@@ -34,21 +34,21 @@ impl Core {
             && !swapping.refused
             && pending.is_due(now)
         {
-            // The mint may have its signatures all the same, or swap what it calls pending.
+            // The mint may have the signatures nevertheless, or swap pending inputs.
             pending.tried_at = now;
             let _turn = mint.trying.acquire().await.map_err(|_| AttemptError::Stopped)?;
             return self.swap(entry, job, swapping, attempts).await;
         }
         match self.state(&mint, swapping.ys()?, swapping.auth.as_ref()).await {
-            // It is not our request that the mint works on.
+            // Another request than this job's spends the inputs.
             Ok(TokenState::Pending) if swapping.refused && self.is_given_up(entry, attempts) => {
                 self.end_refused(entry, job, swapping, &mint, Failure::Pending).await
             }
-            Ok(TokenState::Pending) => Ok(self.is_pending(attempts)),
+            Ok(TokenState::Pending) => Ok(self.pending(attempts)),
             Ok(TokenState::Spent) if swapping.refused => {
                 self.end_refused(entry, job, swapping, &mint, Failure::AlreadySpent).await
             }
-            // Another request is sent, of which nothing is known until there is a response.
+            // Before another request is sent, whose outcome is unknown until its response.
             Ok(TokenState::Unspent) if swapping.refused => self.store_refused(job, swapping, false).await,
             Ok(TokenState::Unspent | TokenState::Spent) => {
                 if entry.is_parked() {
@@ -56,15 +56,14 @@ impl Core {
                 }
                 self.swap(entry, job, swapping, attempts).await
             }
-            // Nothing new is known.
             Err(AttemptError::Mint(_) | AttemptError::Refused(_)) if attempts.pending.is_some() => Ok(Attempt::Pending),
             Err(AttemptError::Refused(_)) => Err(MintError::TimedOut.into()),
             Err(halt) => Err(halt),
         }
     }
 
-    /// Whether a job gives up whose requests were all refused, while its inputs are pending: after five minutes, or at once
-    /// when too many wait.
+    /// Whether a job with pending inputs, whose requests were all refused, gives up: after five minutes, or at once when too
+    /// many jobs of the mint wait.
     fn is_given_up(&self, entry: &Entry, attempts: &Attempts) -> bool {
         match &attempts.pending {
             Some(pending) => self.clock.monotonic().saturating_sub(pending.since) >= LATE_EFFECTS,
@@ -80,23 +79,20 @@ impl Core {
         refused: bool,
     ) -> Result<Attempt, AttemptError> {
         let stage = Stage::Swapping(Box::new(Swapping { refused, ..swapping.clone() }));
-        let record = Record { stage, ..(*job.record).clone() };
-        let commit = plain_commit(job.id, job.revision, self.now(), &record)?;
         edge!("tickets-before-refused");
-        let revision = self.commit(commit).await?.map_err(stale)?;
+        let job = self.advance(job, stage, |_| ()).await?;
         edge!("tickets-after-refused");
-        Ok(Attempt::Anew(Job { id: job.id, revision, record: Arc::new(record) }))
+        Ok(Attempt::Anew(job))
     }
 
-    /// The mint has not decided about the inputs.
-    pub(crate) fn is_pending(&self, attempts: &mut Attempts) -> Attempt {
+    pub(crate) fn pending(&self, attempts: &mut Attempts) -> Attempt {
         let now = self.clock.monotonic();
         attempts.pending.get_or_insert(Pending { since: now, tried_at: now });
         Attempt::Pending
     }
 
-    /// How long until the mint is asked again: longer the longer it has not decided, and at instants that jobs share, so that
-    /// their questions are one request.
+    /// The time until the next query: longer the longer the inputs are pending, and at instants that jobs share, so that their
+    /// queries are sent as one request.
     pub(crate) fn until_look(&self, attempts: &Attempts) -> Duration {
         let now = self.clock.monotonic();
         let age = attempts.pending.map_or(Duration::ZERO, |pending| now.saturating_sub(pending.since));
@@ -116,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn looks_are_shared_and_become_rare() {
+    fn queries_are_shared_and_become_rare() {
         let longest = Duration::from_secs(600);
         let at = |now: u64, age: u64| {
             let now = Duration::from_millis(now);

@@ -1,5 +1,5 @@
-//! What is done from time to time: finished jobs are removed, mints are asked about proofs that are set aside, many small proofs
-//! become few, and own proofs leave keysets that the mint has retired or that expire.
+//! Periodic maintenance: removes finished jobs, checks proofs that are set aside, consolidates small proofs, and swaps own
+//! proofs out of keysets that are retired or expire soon.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use cashu::{KeySetInfo, Proof};
 use usher_engine::ports::{TicketError, TicketJobId};
 
 use crate::job_creation::MAX_INPUTS;
-use crate::job_failure::Refusal;
+use crate::job_failure::{Failure, Refusal};
 use crate::job_runtime::{AttemptError, Core};
 use crate::keysets::{EXPIRY_NOTICE, FRESH, fee};
 use crate::mints::Mint;
@@ -17,19 +17,19 @@ use crate::own_proof;
 use crate::stored_job::{RenewTerms, Terms};
 use crate::token;
 
-/// The longest time until the first maintenance, so that a service that is restarted every day has one.
+/// The longest time from the start to the first maintenance, so that frequent restarts do not prevent it.
 const LONGEST_FIRST_PAUSE: Duration = Duration::from_secs(60);
 
-/// How many finished jobs are removed at once.
+/// Finished jobs removed per query.
 const JOBS_REMOVED_AT_ONCE: usize = 500;
 
-/// How many proofs of a mint and unit are looked at.
+/// Most proofs of a mint and unit read per maintenance.
 const MAX_PROOFS_READ: usize = 5000;
 
-/// From how many own proofs of one mint and unit on the smallest become few. Each withdrawal looks at 500.
+/// Number of own proofs of one mint and unit from which on the smallest are consolidated. Each withdrawal reads up to 500.
 const CONSOLIDATED_FROM: usize = 400;
 
-/// How many are swapped at once: mints bound their requests, and what they sign takes memory.
+/// Proofs swapped per request: mints limit the number of inputs, and signatures take memory.
 const PROOFS_SWAPPED_AT_ONCE: usize = 250;
 
 impl Core {
@@ -44,7 +44,7 @@ impl Core {
             self.remove_finished().await;
             tokio::select! {
                 () = async {
-                    self.ask_about_set_aside().await;
+                    self.maintain_set_aside().await;
                     self.renew_all().await;
                 } => {}
                 () = self.closing.cancelled() => return,
@@ -67,7 +67,6 @@ impl Core {
         }
     }
 
-    /// Renews what has to be, mint by mint.
     pub(crate) async fn renew_all(self: &Arc<Self>) {
         let balances = match self.store.ticket_balances().await {
             Ok(balances) => balances,
@@ -94,10 +93,10 @@ impl Core {
         let infos: HashMap<_, _> = list.iter().map(|info| (info.id, info)).collect();
         let is_retired = |proof: &Proof| infos.get(&proof.keyset_id).is_some_and(|info| !info.active || expires(info));
         let (retired, current): (Vec<_>, Vec<_>) = proofs.into_iter().partition(is_retired);
-        // Whether there is anything better to swap them for.
         let active = mint.keysets.active(unit, self.clock.monotonic(), self.now().secs()).await;
         let active = active.map_err(Refusal::from)?;
-        if expires(&active) && !current.is_empty() | !retired.is_empty() {
+        let has_proofs = !current.is_empty() || !retired.is_empty();
+        if has_proofs && expires(&active) {
             tracing::warn!(
                 mint = %mint.address, unit, expires_at = active.final_expiry,
                 "the mint's only keyset expires soon: spend its tickets before, they cannot be renewed",
@@ -118,15 +117,15 @@ impl Core {
         Ok(())
     }
 
-    /// Makes few proofs of the smallest ones.
+    /// Swaps the smallest proofs for fewer, larger ones.
     pub(crate) async fn consolidate(self: &Arc<Self>, mint: &Arc<Mint>, unit: &str) -> Result<(), AttemptError> {
         let list = mint.keysets.list(self.clock.monotonic(), FRESH).await.map_err(Refusal::from)?;
         let stored = self.store.free_proofs(mint.address.as_str(), unit, MAX_INPUTS).await.map_err(Refusal::from)?;
         let proofs = stored.iter().map(own_proof::read).collect::<Result<Vec<_>, _>>().map_err(Refusal::from)?;
         match self.renew_these(mint, unit, &list, proofs).await {
             Ok(()) => Ok(()),
-            Err(TicketError::TimedOut) => Err(Refusal::Failure(crate::job_failure::Failure::TimedOut).into()),
-            Err(error) => Err(Refusal::Failure(crate::job_failure::Failure::Unreachable(error.to_string())).into()),
+            Err(TicketError::TimedOut) => Err(Refusal::Failure(Failure::TimedOut).into()),
+            Err(error) => Err(Refusal::Failure(Failure::Unreachable(error.to_string())).into()),
         }
     }
 
@@ -140,13 +139,13 @@ impl Core {
         if proofs.is_empty() || token::sum(&proofs) <= fee(list, &proofs) {
             return Ok(());
         }
-        // Two who find the same proofs want the same job.
-        let mut named = Vec::new();
+        // Concurrent renewals of the same proofs share one job.
+        let mut secrets = Vec::new();
         for proof in &proofs {
-            named.extend_from_slice(proof.secret.as_bytes());
-            named.push(0);
+            secrets.extend_from_slice(proof.secret.as_bytes());
+            secrets.push(0);
         }
-        let id = TicketJobId::derive("renew", &named);
+        let id = TicketJobId::derive("renew", &secrets);
         let terms = RenewTerms { mint_url: mint.address.as_str().to_owned(), unit: unit.to_owned(), proofs };
         self.submit(id, Terms::Renew(terms)).await?;
         Ok(())

@@ -1,27 +1,30 @@
-//! Which own proofs a withdrawal spends.
-
 use cashu::{KeySetInfo, Proof};
 
-use crate::keysets::fee;
+use crate::keysets::{fee, fee_ppk};
 use crate::token::sum;
 
 pub(crate) enum Selected {
-    /// These proofs cover the amount and their fee; so much is left.
-    Enough { inputs: Vec<Proof>, change: u64 },
-    /// All proofs together do not.
-    TooLittle { available: u64, needed: u64 },
+    Enough {
+        inputs: Vec<Proof>,
+        change: u64,
+    },
+    /// All proofs together do not cover the amount and their fee.
+    TooLittle {
+        available: u64,
+        needed: u64,
+    },
 }
 
-/// Selects proofs for `amount`: as few as possible, because each costs a fee, and of those the smallest last one that
-/// suffices, so that large proofs stay whole.
+/// Selects own proofs for a withdrawal of `amount`: as few as possible, because each costs a fee, the last one as small as
+/// possible, to keep large proofs.
 pub(crate) fn select(list: &[KeySetInfo], mut proofs: Vec<Proof>, amount: u64) -> Selected {
     let covers = |inputs: &[Proof]| {
         let needed = amount.saturating_add(fee(list, inputs));
         sum(inputs).checked_sub(needed)
     };
     proofs.sort_by_key(|proof| std::cmp::Reverse(proof.amount));
-    // A proof that costs more than it is worth is never spent.
-    proofs.retain(|proof| u64::from(proof.amount) > 0 && covers_its_fee(list, proof));
+    // A proof that is not worth its fee is never spent.
+    proofs.retain(|proof| u64::from(proof.amount).saturating_mul(1000) > fee_ppk(list, proof));
     let mut inputs: Vec<Proof> = Vec::new();
     for (position, proof) in proofs.iter().enumerate() {
         inputs.push(proof.clone());
@@ -43,12 +46,6 @@ pub(crate) fn select(list: &[KeySetInfo], mut proofs: Vec<Proof>, amount: u64) -
         return Selected::Enough { inputs, change };
     }
     Selected::TooLittle { available: sum(&proofs), needed: amount.saturating_add(fee(list, &proofs)) }
-}
-
-/// Whether a proof is worth more than the thousandths that it adds to a fee.
-fn covers_its_fee(list: &[KeySetInfo], proof: &Proof) -> bool {
-    let ppk = list.iter().find(|info| info.id == proof.keyset_id).map_or(0, |info| info.input_fee_ppk);
-    u64::from(proof.amount).saturating_mul(1000) > ppk
 }
 
 #[cfg(test)]

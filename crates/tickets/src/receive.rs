@@ -1,4 +1,4 @@
-//! The first step of a job that receives a token: redeem, verify.
+//! Creates the jobs that receive a token: redeem and verify.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use cashu::{Keys, Proof};
 use usher_engine::ports::{ProofId, ReceiveTerms, TicketConflict, TicketJobId, TokenFault, TokenState};
 
 use crate::attempt_history::stale;
-use crate::job_creation::{FirstStep, ids};
+use crate::job_creation::{FirstChanges, NewJob, TRIES, ids};
 use crate::job_failure::{Failure, Refusal};
 use crate::job_runtime::{AttemptError, Core, edge};
 use crate::keysets::{FRESH, fee, fee_of_new, is_any_expired};
@@ -16,43 +16,34 @@ use crate::mints::Mint;
 use crate::outputs::OutputError;
 use crate::running_jobs::Entry;
 use crate::spending_conditions::unlock;
-use crate::stored_job::{Ending, Job, Kind, Record, Stage, Swapping};
+use crate::stored_job::{Ending, Job, Kind, Stage, Swapping};
 use crate::token::{self, ReadToken};
 
-/// How often a step is tried again because something changed meanwhile.
-const TRIES: usize = 16;
-
-/// A token whose proofs were checked as far as that is possible without asking the mint about them.
+/// The proofs of a token, checked as far as possible without querying their states.
 struct Checked {
     proofs: Vec<Proof>,
-    /// Whether each has a valid DLEQ proof and no spending conditions: then the mint has certainly signed it for anybody.
+    /// Each has a valid DLEQ proof and no spending conditions: the mint has certainly signed it, and any holder can spend it.
     is_proven: bool,
     /// Its value without the fee.
     net: u64,
 }
 
 impl Core {
-    pub(crate) async fn receive(
-        self: &Arc<Self>,
-        entry: &Entry,
-        mint: &Arc<Mint>,
-        terms: &ReceiveTerms,
-        expected: u64,
-        record: &(dyn Fn(Stage) -> Record + Sync),
-    ) -> Result<Job, AttemptError> {
-        let is_verify = record(Stage::Ended(Ending::Amount(0))).kind == Kind::Verify;
+    pub(crate) async fn receive(self: &Arc<Self>, new: &NewJob<'_>, terms: &ReceiveTerms) -> Result<Job, AttemptError> {
+        let NewJob { entry, mint, .. } = new;
+        let is_verify = new.kind == Kind::Verify;
         let token = read_as_wanted(terms)?;
         let checked = self.check(entry, mint, &token).await?;
         let ys = token.ys().map_err(Refusal::from)?;
         let claims: Vec<ProofId> = ys.iter().map(token::proof_id).collect();
         let own = self.store.proofs(&claims).await.map_err(Refusal::from)?;
         if !own.is_empty() {
-            // Nobody else should have it. It is in the balance already.
+            // A proof is in the balance already.
             return Err(Refusal::Token(TokenFault::AlreadySpent).into());
         }
         is_enough(token.amount, checked.net, terms)?;
         if is_verify && checked.is_proven {
-            return self.verify_as_it_is(entry, mint, terms, &claims, ys, expected, record).await;
+            return self.verify_proven(new, terms, &claims, ys).await;
         }
         mint.keysets.support().await.map_err(Refusal::from)?;
         self.refuse_spent(entry, mint, terms, &claims, ys.clone()).await?;
@@ -64,17 +55,16 @@ impl Core {
         for _ in 0..TRIES {
             let (info, keys) = self.keyset_for_outputs(mint, &token.unit).await?;
             if is_verify {
-                // What is handed out costs a fee of its own when it is redeemed.
+                // Redeeming the new token costs another fee.
                 let fee = fee_of_new(checked.net, &info, &keys).map_err(Refusal::from)?;
                 is_enough(token.amount, checked.net.saturating_sub(fee), terms)?;
             }
             let preparing = mint.preparing.lock().await;
             if !entry.is_awaited() {
-                // Nothing is stored and nobody waits: whoever asks again starts again.
                 return Err(Refusal::Failure(Failure::TimedOut).into());
             }
             let (outputs, counter) =
-                self.prepare(mint, &info, &keys, vec![(checked.net, owner)], terms.auth.as_ref()).await?;
+                self.prepare(mint, &info, &keys, &[(checked.net, owner)], terms.auth.as_ref()).await?;
             let swapping = Swapping {
                 mint_url: mint.address.as_str().to_owned(),
                 unit: token.unit.clone(),
@@ -86,8 +76,8 @@ impl Core {
                 refused: false,
             };
             debug_assert_eq!(ids(&swapping).map(|ids| ids.len()).ok(), Some(ys.len()));
-            let step = FirstStep { swapping, counter, claims: claims.clone(), reserve: Vec::new() };
-            let committed = self.first_swap(entry.id, expected, step, record).await?;
+            let changes = FirstChanges { counter: Some(counter), claims: claims.clone(), reserve: Vec::new() };
+            let committed = self.commit_first(new, Stage::Swapping(Box::new(swapping)), changes).await?;
             drop(preparing);
             match committed {
                 Ok(job) => return Ok(job),
@@ -99,8 +89,8 @@ impl Core {
         Err(Refusal::Overloaded.into())
     }
 
-    /// Refuses a token that the mint says somebody has spent, or is spending, before anything is stored for it and a counter
-    /// is used. What is pending now is so because of somebody else, or of another job of ours, whose result decides.
+    /// Refuses a token that is spent or pending, before anything is stored for it and a counter is used. If another job of the
+    /// wallet has claimed a proof, the result of that job decides.
     async fn refuse_spent(
         self: &Arc<Self>,
         entry: &Entry,
@@ -136,26 +126,22 @@ impl Core {
         let work = move || Ok::<_, OutputError>(check_proofs(resolved, &key));
         let (proofs, is_proven) =
             crate::job_runtime::blocking(work).await.map_err(Refusal::from)?.map_err(Refusal::from)?;
-        // Whether a mint still redeems proofs of an expired keyset is known only when it has swapped them.
+        // Only a swap shows whether the mint still accepts proofs of an expired keyset.
         let is_proven = is_proven && !is_any_expired(&list, &proofs, self.now().secs());
         let net = token.amount.saturating_sub(fee(&list, &proofs));
         Ok(Checked { proofs, is_proven, net })
     }
 
-    /// Verifies a token whose proofs are all proven: only whether they are spent is left to ask.
-    #[allow(clippy::too_many_arguments, reason = "one caller")]
-    async fn verify_as_it_is(
+    /// Verifies a token whose proofs are all proven: it is returned unchanged if it is unspent.
+    async fn verify_proven(
         self: &Arc<Self>,
-        entry: &Entry,
-        mint: &Arc<Mint>,
+        new: &NewJob<'_>,
         terms: &ReceiveTerms,
         claims: &[ProofId],
         ys: Vec<cashu::PublicKey>,
-        expected: u64,
-        record: &(dyn Fn(Stage) -> Record + Sync),
     ) -> Result<Job, AttemptError> {
+        let mint = &new.mint;
         for claim in claims {
-            // A job of ours may be swapping it.
             if let Some(other) = self.store.proof_claim(*claim).await.map_err(Refusal::from)? {
                 self.wait_for_claim(other).await?;
             }
@@ -168,8 +154,9 @@ impl Core {
         let claims: Vec<_> = claims.iter().copied().map(as_verified).collect();
         for _ in 0..TRIES {
             edge!("tickets-before-verified");
-            let record = record(Stage::Ended(Ending::Token(terms.token.clone())));
-            match self.first_and_last(entry.id, expected, record, claims.clone()).await? {
+            let stage = Stage::Ended(Ending::Token(terms.token.clone()));
+            let changes = FirstChanges { claims: claims.clone(), ..FirstChanges::default() };
+            match self.commit_first(new, stage, changes).await? {
                 Ok(job) => return Ok(job),
                 Err(TicketConflict::Claimed(other)) => self.wait_for_claim(other).await?,
                 Err(conflict) => return Err(stale(conflict)),
@@ -178,8 +165,8 @@ impl Core {
         Err(Refusal::Overloaded.into())
     }
 
-    /// Another job has claimed a proof: waits until it is decided. [`TokenFault::AlreadySpent`] if it succeeded;
-    /// `TimedOut` if it takes too long.
+    /// Waits for another job that has claimed a proof. [`TokenFault::AlreadySpent`] if it succeeds; `TimedOut` if it takes too
+    /// long.
     async fn wait_for_claim(self: &Arc<Self>, other: TicketJobId) -> Result<(), Refusal> {
         if self.is_done_by(other).await? {
             return Err(Refusal::Token(TokenFault::AlreadySpent));
@@ -188,7 +175,6 @@ impl Core {
     }
 }
 
-/// Refuses any other state.
 fn unspent(state: TokenState) -> Result<(), Refusal> {
     match state {
         TokenState::Unspent => Ok(()),
@@ -212,7 +198,7 @@ fn read_as_wanted(terms: &ReceiveTerms) -> Result<ReadToken, Refusal> {
     Ok(token)
 }
 
-/// Refuses a token of which too little is left after the mint's fees, or nothing.
+/// Refuses a token of which nothing, or less than requested, is left after the mint's fees.
 fn is_enough(amount: u64, left: u64, terms: &ReceiveTerms) -> Result<(), Refusal> {
     if left == 0 {
         return Err(TokenFault::WorthNothing.into());
@@ -224,7 +210,7 @@ fn is_enough(amount: u64, left: u64, terms: &ReceiveTerms) -> Result<(), Refusal
     Ok(())
 }
 
-/// Verifies DLEQ proofs (NUT-12) and signs what is locked to our key. Returns the proofs, and whether each is proven.
+/// Verifies DLEQ proofs (NUT-12) and signs proofs that are locked to `key`. Also returns whether all proofs are proven.
 fn check_proofs(resolved: Vec<(Proof, Arc<Keys>)>, key: &cashu::SecretKey) -> Result<(Vec<Proof>, bool), TokenFault> {
     let mut is_proven = true;
     let mut proofs = Vec::with_capacity(resolved.len());
@@ -243,8 +229,8 @@ fn check_proofs(resolved: Vec<(Proof, Arc<Keys>)>, key: &cashu::SecretKey) -> Re
     Ok((proofs, is_proven))
 }
 
-/// The claim by which one token is verified only once. It differs from the claim of those who spend it: a verified token
-/// can still be redeemed. The first byte of a point is 2 or 3.
+/// The claim by which a token is verified only once. It differs from the claim of a spend, because a verified token can still
+/// be redeemed. The first byte of a point is 2 or 3.
 fn as_verified(ProofId(mut bytes): ProofId) -> ProofId {
     if let Some(first) = bytes.first_mut() {
         *first |= 0x80;

@@ -1,4 +1,4 @@
-//! The jobs that run, and those who wait for them.
+//! Running jobs and their waiting callers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -13,23 +13,22 @@ use usher_engine::{Origin, RequestContext, UnixMillis};
 use crate::job_failure::{Failure, Refusal};
 use crate::stored_job::Ending;
 
-/// When there are as many jobs as there may be in all, a mint of which fewer than one part in so many of them wait can still have
-/// another.
+/// At the limit of all jobs, a mint can still start one if its parked jobs are fewer than this fraction of the limit.
 const FAIR: usize = 64;
 
-/// The part of all jobs that one API key may have: those at mints that never respond stay.
+/// The fraction of all jobs that one API key may have, because jobs at unresponsive mints stay.
 const PART_OF_KEY: usize = 4;
 
 /// How far a running job is.
 #[derive(Clone)]
 pub(crate) enum Progress {
-    /// It runs; why the last attempt failed.
+    /// It runs; with the failure of the last attempt.
     Working(Option<Failure>),
     /// The mint waits for the payment of its quote.
     PaymentNeeded { invoice: String, expires_at: Option<UnixMillis> },
     /// The mint holds its inputs as pending.
     Pending,
-    /// Its task has stopped, because the wallet closes. It continues at the next start.
+    /// Its task has stopped because the wallet closes. It continues at the next start.
     Stopped,
     /// It has ended, or was not started.
     Ended(Result<Ending, Refusal>),
@@ -39,27 +38,27 @@ pub(crate) struct Entry {
     pub(crate) id: TicketJobId,
     pub(crate) fingerprint: String,
     mint_url: String,
-    /// The API key that asked for it; `None`: somebody else, or before the start.
+    /// The API key that requested it; `None` without a key, and for jobs resumed at the start.
     origin: Option<Origin>,
     progress: watch::Sender<Progress>,
-    /// Somebody asked for the job: the next attempt is due now.
+    /// Makes the next attempt due now, because a caller asked for the job.
     pub(crate) nudge: Notify,
     waiters: Mutex<Waiters>,
-    /// It waits for a payment, or until the mint has decided about its inputs: both may take as long as they like. So does a
-    /// job that was stored, until its mint has been asked.
+    /// It waits for a payment, or its inputs are pending: both may take long. Also set for a resumed job until its first query
+    /// of the mint.
     parked: AtomicBool,
-    /// Nobody will pay its quote.
+    /// Its quote will not be paid.
     quote_abandoned: AtomicBool,
-    /// The auth token of the last caller who showed one.
+    /// The auth token of the last caller who named one.
     offered_auth: Mutex<Option<MintAuthToken>>,
 }
 
 #[derive(Default)]
 struct Waiters {
     count: usize,
-    /// Somebody waits and will get the token that is being committed.
+    /// The token that is being committed goes to a waiting caller.
     promised: bool,
-    /// Until when somebody is expected, who was told to pay for a quote.
+    /// Until when the caller who pays the quote is expected to ask again.
     expected_until: Option<Instant>,
 }
 
@@ -72,13 +71,13 @@ impl Entry {
         match progress {
             Progress::PaymentNeeded { .. } | Progress::Pending => self.parked.store(true, Ordering::Relaxed),
             Progress::Working(None) => self.parked.store(false, Ordering::Relaxed),
-            // A request that fails does not end what it waits for.
+            // A failed request does not end the waiting.
             Progress::Working(Some(_)) | Progress::Stopped | Progress::Ended(_) => {}
         }
         self.progress.send_replace(progress);
     }
 
-    /// Whether it waits for somebody, and takes no place of those that work.
+    /// Whether it waits for a payment or a decision of the mint, and does not count as working.
     pub(crate) fn is_parked(&self) -> bool {
         self.parked.load(Ordering::Relaxed)
     }
@@ -91,7 +90,7 @@ impl Entry {
         self.waiters.lock().count > 0
     }
 
-    /// Nobody will pay the quote: the job ends once the mint says that it is unpaid.
+    /// Ends the job once the mint confirms that the quote is unpaid.
     pub(crate) fn abandon_quote(&self) {
         self.quote_abandoned.store(true, Ordering::Relaxed);
         self.nudge.notify_one();
@@ -101,7 +100,7 @@ impl Entry {
         self.quote_abandoned.load(Ordering::Relaxed)
     }
 
-    /// A caller who asks for the job again shows this auth token, which may have been renewed.
+    /// Keeps the auth token of a caller who asks for the job again: it may be a renewed one.
     pub(crate) fn offer_auth(&self, auth: &MintAuthToken) {
         *self.offered_auth.lock() = Some(auth.clone());
     }
@@ -110,24 +109,24 @@ impl Entry {
         self.offered_auth.lock().clone()
     }
 
-    /// Expects the caller, who pays for a quote, to come back within `within`.
+    /// Expects the caller who pays the quote to ask again within `within`.
     pub(crate) fn expect(&self, within: Duration) {
         self.waiters.lock().expected_until = Some(Instant::now() + within);
     }
 
-    /// Whether the caller who pays for the quote is still expected.
+    /// Whether the caller who pays the quote is still expected.
     pub(crate) fn is_expected(&self) -> bool {
         self.waiters.lock().expected_until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Decides who gets a token: true when somebody waits, who then waits until it is committed.
+    /// Promises the token to a waiting caller, who then waits for its commit; false if there is none.
     pub(crate) fn promise(&self) -> bool {
         let mut waiters = self.waiters.lock();
         waiters.promised = waiters.count > 0;
         waiters.promised
     }
 
-    /// Takes a promise back: the commit failed.
+    /// Takes the promise back after a failed commit.
     pub(crate) fn withdraw_promise(&self) {
         self.waiters.lock().promised = false;
     }
@@ -148,7 +147,7 @@ impl Waiter {
         &self.entry
     }
 
-    /// Stops waiting. False if the token was promised: it is being committed, and there will be a result at once.
+    /// Stops waiting. False if the token was promised: its commit is under way.
     pub(crate) fn leave(&mut self) -> bool {
         let mut waiters = self.entry.waiters.lock();
         if waiters.promised {
@@ -191,8 +190,7 @@ impl Jobs {
         self.0.lock().get(&id).cloned()
     }
 
-    /// Adds a job; its first waiter, if `awaited`, is there before the job can end. `None` if it runs already;
-    /// [`Refusal::Overloaded`] beyond the limits.
+    /// Adds a job, with a waiter if `awaited`. `None` if it runs already; [`Refusal::Overloaded`] beyond the limits.
     pub(crate) fn add(
         &self,
         id: TicketJobId,
@@ -240,7 +238,7 @@ impl Jobs {
         self.0.lock().remove(&id);
     }
 
-    /// Lets a job wait until its mint has decided about its inputs; false if as many of the mint wait already as may.
+    /// Lets a job wait for pending inputs; false if `most` jobs of the mint do already.
     pub(crate) fn try_park(&self, job: &Entry, most: usize) -> bool {
         let jobs = self.0.lock();
         let is_pending = |entry: &&Arc<Entry>| {

@@ -1,4 +1,4 @@
-//! Spending conditions (NUT-10): proofs that are locked to the service's own key (P2PK, NUT-11) can be spent, others not.
+//! Spending conditions (NUT-10): only proofs that are locked to the service's own key (P2PK, NUT-11) can be spent.
 
 use cashu::nuts::nut01::SecretKey;
 use cashu::{Conditions, Kind, Nut10Secret, Proof, PublicKey, SigFlag};
@@ -6,8 +6,7 @@ use usher_engine::ports::TokenFault;
 
 use crate::token::is_locked;
 
-/// Signs the proof if it is locked to `key`, and returns whether it was; [`TokenFault::Locked`] if `key` alone cannot
-/// spend it.
+/// Signs the proof if it is locked to `key`, and returns whether it is; [`TokenFault::Locked`] if `key` alone cannot spend it.
 pub(crate) fn unlock(proof: &mut Proof, key: &SecretKey) -> Result<bool, TokenFault> {
     if !is_locked(&proof.secret) {
         return Ok(false);
@@ -19,8 +18,8 @@ pub(crate) fn unlock(proof: &mut Proof, key: &SecretKey) -> Result<bool, TokenFa
     Ok(true)
 }
 
-/// Whether a signature by `key` over the secret is all that the mint wants. Whoever else could spend it, perhaps after some
-/// time, does not matter: it is swapped at once.
+/// Whether a signature by `key` over the secret is sufficient. Others may be able to spend it too, perhaps later; this does not
+/// matter because it is swapped at once.
 fn is_locked_to(proof: &Proof, key: &SecretKey) -> bool {
     let Ok(secret) = Nut10Secret::try_from(proof.secret.clone()) else { return false };
     let tags = secret.secret_data().tags().cloned().unwrap_or_default();
@@ -45,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_locked_to_our_key_is_unlocked() {
+    fn only_proofs_locked_to_own_key_are_unlocked() {
         let (ours, other) = (SecretKey::generate(), SecretKey::generate());
         let mut proof = locked(SpendingConditions::new_p2pk(ours.public_key(), None));
         assert_eq!(unlock(&mut proof, &ours), Ok(true));
@@ -59,7 +58,7 @@ mod tests {
         let all = Conditions { sig_flag: SigFlag::SigAll, ..Conditions::default() };
         let mut proof = locked(SpendingConditions::new_p2pk(ours.public_key(), Some(all)));
         assert_eq!(unlock(&mut proof, &ours), Err(TokenFault::Locked));
-        // A kind that we do not know.
+        // An unknown kind.
         let mut proof = locked(SpendingConditions::new_p2pk(ours.public_key(), None));
         proof.secret = Secret::new(r#"["NEW",{"nonce":"00","data":"x"}]"#);
         assert_eq!(unlock(&mut proof, &ours), Err(TokenFault::Locked));

@@ -1,4 +1,4 @@
-//! Jobs as they are stored.
+//! The stored form of jobs.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    MintAuthToken, MintTerms, ReceiveTerms, State, StoreError, StoredTicketJob, TicketJobId, Token, WithdrawTerms,
+    MintAuthToken, MintTerms, ReceiveTerms, State, StoreError, StoredTicketJob, TicketCommit, TicketJobId, Token,
+    WithdrawTerms,
 };
 
 use crate::job_failure::Failure;
@@ -19,7 +20,7 @@ pub(crate) enum Terms {
     Redeem(ReceiveTerms),
     Verify(ReceiveTerms),
     Withdraw(WithdrawTerms),
-    /// Swaps own proofs for own proofs: out of keysets that expire, or many small ones into few.
+    /// Swaps own proofs for own proofs: out of expiring keysets, or many small ones into few.
     Renew(RenewTerms),
 }
 
@@ -40,7 +41,17 @@ impl Terms {
         }
     }
 
-    /// The auth token that the caller shows the mint.
+    pub(crate) const fn kind(&self) -> Kind {
+        match self {
+            Self::Mint(_) => Kind::Mint,
+            Self::Redeem(_) => Kind::Redeem,
+            Self::Verify(_) => Kind::Verify,
+            Self::Withdraw(_) => Kind::Withdraw,
+            Self::Renew(_) => Kind::Renew,
+        }
+    }
+
+    /// The auth token that the caller names.
     pub(crate) fn auth(&self) -> Option<&MintAuthToken> {
         match self {
             Self::Mint(terms) => terms.auth.as_ref(),
@@ -50,7 +61,7 @@ impl Terms {
         }
     }
 
-    /// What must be the same when an id is used again. Not the auth token, which may have been renewed meanwhile.
+    /// A hash of everything that must be the same when an id is used again. The auth token may change.
     pub(crate) fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
         let mut add = |part: &str| {
@@ -102,12 +113,12 @@ pub(crate) enum Kind {
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) kind: Kind,
-    /// Of its terms; see [`Terms::fingerprint`].
+    /// See [`Terms::fingerprint`].
     pub(crate) fingerprint: String,
     pub(crate) stage: Stage,
 }
 
-/// Where a job is. The crate's documentation has the transitions.
+/// The state of a job; see the crate's documentation for the transitions.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Stage {
@@ -128,9 +139,9 @@ pub(crate) struct Minting {
     pub(crate) invoice: String,
     /// Unix seconds.
     pub(crate) expires_at: Option<u64>,
-    /// Whether the mint ever said that it waits for the payment: then the quote may have been paid with our money.
+    /// Whether the mint ever reported the quote as unpaid: then it may have been paid with the service's money.
     pub(crate) unpaid_seen: bool,
-    /// When the quote was made.
+    /// When the quote was made, in Unix seconds.
     pub(crate) quoted_at: u64,
     pub(crate) outputs: Outputs,
 }
@@ -146,8 +157,7 @@ pub(crate) struct Swapping {
     pub(crate) own_inputs: bool,
     pub(crate) inputs: Vec<Proof>,
     pub(crate) outputs: Outputs,
-    /// The mint has clearly refused each request that was sent, so that none has an effect. Taken back before another one is
-    /// sent.
+    /// The mint has definitely refused every request sent so far, so that none takes effect. Reset before the next request.
     #[serde(default)]
     pub(crate) refused: bool,
 }
@@ -163,12 +173,12 @@ impl Swapping {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Ending {
     Token(Token),
-    /// With so much for the wallet.
+    /// This amount joined the balance, as requested.
     Amount(u64),
-    /// Nobody could get the token any more: its proofs joined the balance.
+    /// The token had no recipient any more: this amount joined the balance.
     #[serde(rename = "joined")]
     AddedToBalance(u64),
-    /// It failed; nothing was changed.
+    /// It failed without effect.
     Failed {
         failure: Failure,
         /// Whether the same id starts it again.
@@ -207,7 +217,7 @@ impl Job {
         }
     }
 
-    /// The auth token that the mint is shown, until the job is finished.
+    /// The auth token of an unfinished job.
     pub(crate) fn auth(&self) -> Option<&MintAuthToken> {
         match &self.record.stage {
             Stage::Intent(terms) => terms.auth.as_ref(),
@@ -217,7 +227,7 @@ impl Job {
         }
     }
 
-    /// Whether somebody can ask for its result after a restart.
+    /// Whether a caller can ask for the result after a restart.
     pub(crate) fn repeatable(&self) -> bool {
         match &self.record.stage {
             Stage::Intent(terms) => terms.repeatable,
@@ -229,7 +239,7 @@ impl Job {
 }
 
 impl Record {
-    /// The record of a mint job whose token nobody will ask for; `None` if it is another job.
+    /// The record of a mint job that its caller has given up; `None` for other jobs.
     pub(crate) fn given_up(&self) -> Option<Self> {
         let mut record = self.clone();
         match &mut record.stage {
@@ -251,8 +261,8 @@ pub(crate) fn plain_commit(
     expected: u64,
     at: UnixMillis,
     record: &Record,
-) -> Result<usher_engine::ports::TicketCommit, StoreError> {
-    Ok(usher_engine::ports::TicketCommit {
+) -> Result<TicketCommit, StoreError> {
+    Ok(TicketCommit {
         job: id,
         expected,
         at,

@@ -1,28 +1,27 @@
-//! Attempts of a swap.
-
 use std::sync::Arc;
 
 use cashu::{BlindSignature, Proof};
 use usher_engine::ports::TokenState;
 
-use crate::attempt_history::{Attempt, Attempts, LATE_EFFECTS, stale, wrong};
+use crate::attempt_history::{Attempt, Attempts, LATE_EFFECTS, wrong};
 use crate::job_failure::{Failure, Refusal};
 use crate::job_runtime::{AttemptError, Core, edge};
+use crate::keysets::{FRESH, fee};
 use crate::mint_address::MintAddress;
 use crate::mint_error::MintError;
 use crate::mint_seeds::Owner;
 use crate::mints::Mint;
-use crate::outputs::Outputs;
-use crate::proof_states::together;
+use crate::own_proof;
 use crate::running_jobs::Entry;
-use crate::stored_job::{Ending, Job, Kind, Record, Stage, Swapping, plain_commit};
+use crate::state_requests::together;
+use crate::stored_job::{Ending, Job, Kind, Stage, Swapping};
 use crate::token;
 
-/// Why a job ends whose outputs the mint claims to have signed for another request, also after they were made anew.
+/// The failure of a job when the mint claims to have signed even the new outputs for another request.
 pub(crate) const SIGNED_BEFORE: &str = "it has signed these outputs before: another service uses the same key with it";
 
 impl Core {
-    /// Asks the mint to swap, and takes the result, however it can be had.
+    /// Swaps, or restores the signatures of an earlier attempt.
     pub(crate) async fn swap(
         self: &Arc<Self>,
         entry: &Arc<Entry>,
@@ -33,7 +32,7 @@ impl Core {
         let mint = self.mints.get(&swapping.mint_url)?;
         let _slot = mint.slots.acquire().await.map_err(|_| AttemptError::Stopped)?;
         if attempts.any
-            && let Some(signatures) = self.restored(&mint, &swapping.outputs, swapping).await?
+            && let Some(signatures) = self.restored(&mint, swapping).await?
         {
             return self.finish_swap(entry, job, swapping, &mint, signatures).await;
         }
@@ -53,14 +52,14 @@ impl Core {
         };
         edge!("tickets-after-failed-swap");
         if !error.is_definite() {
-            // What was asked before says nothing about this request.
+            // Earlier look-ups do not cover this request.
             (attempts.uncertain, attempts.refused_since) = (true, None);
         }
         if let MintError::Refused(refusal) = &error
             && is_first
             && error.concerns_auth()
         {
-            // Nothing was done, and nothing can be asked with this token either. With another one it can be tried again.
+            // Nothing was done, and look-ups with this token would fail too. The same id can be used with another token.
             return self.fail(job, Failure::Refused(refusal.text.clone()), true).await;
         }
         if error.concerns_outputs() && self.is_settled(attempts) && !self.is_any_spent(&mint, swapping).await? {
@@ -69,33 +68,33 @@ impl Core {
                 return self.fail(job, Failure::Refused(SIGNED_BEFORE.to_owned()), true).await;
             }
             let anew = self.swap_anew(job, swapping, &mint).await?;
-            *attempts = Attempts { has_skipped: true, ..Attempts::NONE };
+            *attempts = Attempts { has_skipped: true, ..Attempts::default() };
             return Ok(anew);
         }
-        if let Some(signatures) = self.restored(&mint, &swapping.outputs, swapping).await? {
+        if let Some(signatures) = self.restored(&mint, swapping).await? {
             return self.finish_swap(entry, job, swapping, &mint, signatures).await;
         }
         match self.state_of_inputs(&mint, swapping).await? {
             TokenState::Unspent => {}
-            // Nothing was done, and somebody else spends them. It is stored, so that it is known after a restart as well.
+            // Nothing was done, and another request spends the inputs. Stored, so that it is known after a restart.
             TokenState::Pending | TokenState::Spent
                 if matches!(error, MintError::Refused(_)) && !attempts.uncertain =>
             {
                 return self.store_refused(job, swapping, true).await;
             }
-            TokenState::Pending => return Ok(self.is_pending(attempts)),
+            TokenState::Pending => return Ok(self.pending(attempts)),
             TokenState::Spent => {
-                // Whether it was us is known only now: the mint marks inputs as spent after it has kept its signatures.
-                if let Some(signatures) = self.restored(&mint, &swapping.outputs, swapping).await? {
+                // Checked again: the mint stores its signatures before it marks the inputs as spent.
+                if let Some(signatures) = self.restored(&mint, swapping).await? {
                     return self.finish_swap(entry, job, swapping, &mint, signatures).await;
                 }
                 attempts.warn_of_lost_signatures(job, &swapping.mint_url, token::sum(&swapping.inputs), &swapping.unit);
-                return Ok(self.is_pending(attempts));
+                return Ok(self.pending(attempts));
             }
         }
         if error.concerns_keyset() && self.has_other_keyset(&mint, &swapping.unit, swapping.outputs.keyset).await? {
             let anew = self.swap_anew(job, swapping, &mint).await?;
-            *attempts = Attempts { has_skipped: attempts.has_skipped, ..Attempts::NONE };
+            *attempts = Attempts { has_skipped: attempts.has_skipped, ..Attempts::default() };
             return Ok(anew);
         }
         let MintError::Refused(refusal) = &error else { return Err(error.into()) };
@@ -106,7 +105,6 @@ impl Core {
         if error.concerns_proof() && !swapping.own_inputs {
             return self.fail(job, Failure::Forged, false).await;
         }
-        // Nothing was done. The mint may think better of it: the same id is another attempt.
         self.fail(job, Failure::Refused(refusal.text.clone()), true).await
     }
 
@@ -117,7 +115,7 @@ impl Core {
         !attempts.uncertain || now.saturating_sub(since) >= LATE_EFFECTS
     }
 
-    /// Ends a job whose requests were all refused, because of what the mint says of its inputs.
+    /// Ends a job whose requests were all refused, because its inputs are pending or spent (`failure`).
     pub(crate) async fn end_refused(
         &self,
         entry: &Entry,
@@ -127,12 +125,12 @@ impl Core {
         failure: Failure,
     ) -> Result<Attempt, AttemptError> {
         let _slot = mint.slots.acquire().await.map_err(|_| AttemptError::Stopped)?;
-        if let Some(signatures) = self.restored(mint, &swapping.outputs, swapping).await? {
+        if let Some(signatures) = self.restored(mint, swapping).await? {
             return self.finish_swap(entry, job, swapping, mint, signatures).await;
         }
         edge!("tickets-before-failure");
         if failure != Failure::AlreadySpent || !swapping.own_inputs {
-            // That is the mint's word: the same id asks again.
+            // Only the mint claims this: the same id tries again.
             return self.fail(job, failure, true).await;
         }
         let states = mint.client.check_state(swapping.ys()?, swapping.auth.as_ref()).await?;
@@ -149,22 +147,17 @@ impl Core {
         Ok(together(states.iter().map(|state| state.state)))
     }
 
-    /// Whether the mint says that an input is spent, or is being spent.
+    /// Whether an input is spent or pending.
     async fn is_any_spent(&self, mint: &Mint, swapping: &Swapping) -> Result<bool, AttemptError> {
         Ok(self.state_of_inputs(mint, swapping).await? != TokenState::Unspent)
     }
 
     /// The signatures of all outputs, if the mint has signed them for this swap.
     ///
-    /// While all inputs are unspent, it has signed them for another request: one that this record does not know, because
-    /// it is an old copy. Taking those signatures would hand out what somebody holds already.
-    async fn restored(
-        &self,
-        mint: &Mint,
-        outputs: &Outputs,
-        swapping: &Swapping,
-    ) -> Result<Option<Vec<BlindSignature>>, AttemptError> {
-        let signatures = self.restore_outputs(mint, outputs, swapping.auth.as_ref()).await?;
+    /// While all inputs are unspent, signatures belong to another request, which is missing in this database because it is an
+    /// old copy. They are not used: their proofs may be in circulation.
+    async fn restored(&self, mint: &Mint, swapping: &Swapping) -> Result<Option<Vec<BlindSignature>>, AttemptError> {
+        let signatures = self.restore_outputs(mint, &swapping.outputs, swapping.auth.as_ref()).await?;
         if signatures.is_some() && !self.is_any_spent(mint, swapping).await? {
             return Ok(None);
         }
@@ -192,7 +185,7 @@ impl Core {
         self.end(entry, job, ending, mint_url, unit, &kept, swapping.own_inputs).await
     }
 
-    /// Decides who gets new proofs: the caller, as a token, or the balance, if nobody can get the token any more.
+    /// Makes a token of new proofs for the caller; or, if no caller can get it any more, moves them to `kept`, for the balance.
     pub(crate) fn hand_out(
         &self,
         entry: &Entry,
@@ -211,7 +204,7 @@ impl Core {
         Ok(Ending::Token(token))
     }
 
-    /// Commits the end of a job: proofs join the balance, own inputs leave it.
+    /// Commits the end of a job: `kept` joins the balance, own inputs leave it.
     #[allow(clippy::too_many_arguments, reason = "all of one step")]
     pub(crate) async fn end(
         &self,
@@ -223,39 +216,29 @@ impl Core {
         kept: &[Proof],
         own_inputs: bool,
     ) -> Result<Attempt, AttemptError> {
-        let record = Record { stage: Stage::Ended(ending), ..(*job.record).clone() };
-        let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
-        commit.add = kept.iter().map(|proof| crate::own_proof::row(mint_url, unit, proof)).collect::<Result<_, _>>()?;
-        commit.remove_reserved = own_inputs;
+        let add = kept.iter().map(|proof| own_proof::row(mint_url, unit, proof)).collect::<Result<_, _>>()?;
         if let (Some(auth), Ok(mint)) = (job.auth(), MintAddress::parse(mint_url)) {
             self.tokens.keep(&mint, auth).await;
         }
         edge!("tickets-before-end");
-        let committed = self.commit(commit).await;
-        let revision = match committed {
-            Ok(Ok(revision)) => revision,
-            Ok(Err(conflict)) => {
-                entry.withdraw_promise();
-                return Err(stale(conflict));
-            }
-            Err(error) => {
-                entry.withdraw_promise();
-                return Err(error.into());
-            }
-        };
+        let ended = self.advance(job, Stage::Ended(ending), |commit| {
+            commit.add = add;
+            commit.remove_reserved = own_inputs;
+        });
+        let job = ended.await.inspect_err(|_| entry.withdraw_promise())?;
         edge!("tickets-after-end");
-        Ok(Attempt::Changed(Job { id: job.id, revision, record: Arc::new(record) }))
+        Ok(Attempt::Changed(job))
     }
 
-    /// Prepares new outputs in the same job: the mint no longer signs with the keyset, or has signed the old outputs for
-    /// another request. It has signed nothing for this one, and the inputs are unspent.
+    /// Prepares new outputs in the same job: the mint has retired the keyset, or has signed the old outputs for another request
+    /// and nothing for this one, and the inputs are unspent. The fee may have changed.
     async fn swap_anew(&self, job: &Job, swapping: &Swapping, mint: &Mint) -> Result<Attempt, AttemptError> {
-        let list = mint.keysets.list(self.clock.monotonic(), crate::keysets::FRESH).await?;
-        let rest = token::sum(&swapping.inputs).saturating_sub(crate::keysets::fee(&list, &swapping.inputs));
+        let list = mint.keysets.list(self.clock.monotonic(), FRESH).await?;
+        let rest = token::sum(&swapping.inputs).saturating_sub(fee(&list, &swapping.inputs));
         let old = swapping.outputs.totals();
         let handed_out = old.iter().find(|(_, owner)| *owner == Owner::Holder).map_or(0, |(total, _)| *total);
         let totals = match (job.record.kind, swapping.own_inputs) {
-            // What was promised to the caller stays; the change is what is left.
+            // The caller gets the amount as requested; only the change varies.
             (Kind::Withdraw, _) => {
                 let Some(change) = rest.checked_sub(handed_out) else {
                     return self.fail(job, Failure::Refused("its fee has risen".to_owned()), true).await;
@@ -272,29 +255,18 @@ impl Core {
             _ => vec![(rest, Owner::Wallet)],
         };
         let _preparing = mint.preparing.lock().await;
-        let prepared = self.outputs_anew(mint, &swapping.unit, totals, swapping.auth.as_ref()).await;
+        let (info, keys) = self.keyset_for_outputs(mint, &swapping.unit).await.map_err(no_new_outputs)?;
+        let prepared = self.prepare(mint, &info, &keys, &totals, swapping.auth.as_ref()).await;
         let (outputs, counter) = prepared.map_err(no_new_outputs)?;
         let stage = Stage::Swapping(Box::new(Swapping { outputs, ..swapping.clone() }));
-        let record = Record { stage, ..(*job.record).clone() };
-        let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
-        commit.counter = Some(counter);
-        edge!("tickets-before-new-outputs");
-        let revision = self.commit(commit).await?.map_err(stale)?;
-        edge!("tickets-after-new-outputs");
-        Ok(Attempt::Anew(Job { id: job.id, revision, record: Arc::new(record) }))
+        self.replace_outputs(job, stage, counter).await
     }
 }
 
-/// Why a job that needs new outputs waits: it goes on when the mint or the store is well again.
+/// Converts a failure to prepare new outputs: the job is tried again when the mint or the store works again.
 pub(crate) fn no_new_outputs(refusal: Refusal) -> AttemptError {
     match refusal {
         Refusal::Failure(failure) => wrong(&format!("no new outputs: {failure:?}")).into(),
-        other => refusal_of_store(other),
-    }
-}
-
-fn refusal_of_store(refusal: Refusal) -> AttemptError {
-    match refusal {
         Refusal::Store(_) | Refusal::Overloaded => AttemptError::Stale,
         other => AttemptError::Refused(other),
     }

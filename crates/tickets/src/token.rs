@@ -1,4 +1,4 @@
-//! Cashu tokens as text (NUT-00): read with limits, written as version 4.
+//! Serialized Cashu tokens (NUT-00): versions 3 and 4 are read, with limits; version 4 is written.
 
 use std::collections::HashSet;
 use std::str::FromStr as _;
@@ -6,7 +6,7 @@ use std::str::FromStr as _;
 use cashu::mint_url::MintUrl;
 use cashu::nut02::ShortKeysetId;
 use cashu::nuts::nut00::token::Token as CashuToken;
-use cashu::{Amount, CurrencyUnit, Proof, Proofs};
+use cashu::{CurrencyUnit, Proof, Proofs};
 use usher_engine::ports::{ProofId, Token, TokenFault, TokenInfo};
 
 use crate::mint_address::{MintAddress, normal_unit};
@@ -17,13 +17,13 @@ pub(crate) const MAX_TOKEN_BYTES: usize = 256 * 1024;
 /// Most proofs of a token. Mints refuse more than 1,000 inputs.
 pub(crate) const MAX_PROOFS: usize = 500;
 
-/// Longest secret of a proof, in bytes. Mints refuse longer ones: nobody could redeem the token.
+/// Longest secret of a proof, in bytes. Mints refuse longer ones.
 pub(crate) const MAX_SECRET_BYTES: usize = 1024;
 
 /// The URI scheme of tokens.
 const SCHEME: &str = "cashu:";
 
-/// A token that was read: nothing of it is verified.
+/// A parsed token, not verified.
 pub(crate) struct ReadToken {
     pub(crate) mint: MintAddress,
     pub(crate) unit: String,
@@ -31,11 +31,9 @@ pub(crate) struct ReadToken {
     pub(crate) proofs: Vec<ReadProof>,
 }
 
-/// A proof of a token, whose keyset is not resolved yet.
+/// A proof of a token; the id of its keyset may be shortened.
 pub(crate) struct ReadProof {
-    /// The id of the keyset, perhaps shortened.
     keyset: ShortKeysetId,
-    /// As in `Proof`; the keyset's id in it is meaningless until it is resolved.
     parts: ProofParts,
 }
 
@@ -45,18 +43,17 @@ enum ProofParts {
 }
 
 impl ReadProof {
-    /// The bytes of the keyset's id: its version and the id or a prefix of it.
+    /// The version and the id of the keyset, or a prefix of them.
     pub(crate) fn keyset_prefix(&self) -> Vec<u8> {
         self.keyset.to_bytes()
     }
 
-    /// The proof, of this keyset.
+    /// The proof with the full id of its keyset, without witness.
     pub(crate) fn of_keyset(&self, keyset: cashu::Id) -> Proof {
         let mut proof = match &self.parts {
             ProofParts::V3(proof) => proof.into_proof(&keyset),
             ProofParts::V4(proof) => proof.into_proof(&keyset),
         };
-        // Whatever a sender put there is none of the mint's business.
         proof.witness = None;
         proof.p2pk_e = None;
         proof
@@ -77,7 +74,7 @@ impl ReadProof {
     }
 }
 
-/// What a token of version 3 or 4 says of itself, with or without `cashu:`. Nothing of it is verified.
+/// Parses a token of version 3 or 4, with or without `cashu:`, without verifying it.
 ///
 /// # Errors
 /// [`TokenFault`]: `Malformed`, `TooLarge`, `Forged` (one secret twice).
@@ -85,7 +82,6 @@ pub fn read_token(token: &Token) -> Result<TokenInfo, TokenFault> {
     read(token).map(|token| token.info())
 }
 
-/// Reads a token as [`read_token`] does.
 pub(crate) fn read(token: &Token) -> Result<ReadToken, TokenFault> {
     let text = token.0.trim();
     if text.len() > MAX_TOKEN_BYTES {
@@ -98,7 +94,7 @@ pub(crate) fn read(token: &Token) -> Result<ReadToken, TokenFault> {
     let (mints, unit, proofs) = match CashuToken::from_str(text).map_err(|_| TokenFault::Malformed)? {
         CashuToken::TokenV3(token) => {
             let mints: Vec<_> = token.token.iter().map(|part| part.mint.to_string()).collect();
-            // Before version 4 the unit could be left out, and was `sat`.
+            // Version 3 may omit the unit, which is then `sat`.
             let unit = token.unit.unwrap_or(CurrencyUnit::Sat);
             let proofs = token.token.into_iter().flat_map(|part| part.proofs);
             let proofs =
@@ -162,8 +158,8 @@ impl ReadToken {
     }
 }
 
-/// Whether a secret has spending conditions (NUT-10): a JSON array. Of any kind, because a mint may enforce kinds that we do
-/// not know.
+/// Whether a secret has spending conditions (NUT-10): a JSON array. It may be of any kind, because a mint may enforce kinds
+/// unknown here.
 pub(crate) fn is_locked(secret: &cashu::secret::Secret) -> bool {
     serde_json::from_slice::<Vec<serde::de::IgnoredAny>>(secret.as_bytes()).is_ok()
 }
@@ -178,11 +174,6 @@ pub(crate) fn proof_id(y: &cashu::PublicKey) -> ProofId {
     ProofId(y.to_bytes())
 }
 
-/// The sum of proofs. They were checked when they joined the wallet, so it does not overflow.
 pub(crate) fn sum(proofs: &[Proof]) -> u64 {
     proofs.iter().map(|proof| u64::from(proof.amount)).fold(0, u64::saturating_add)
-}
-
-pub(crate) fn amount(amount: u64) -> Amount {
-    Amount::from(amount)
 }

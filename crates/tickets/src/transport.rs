@@ -1,5 +1,3 @@
-//! What carries requests to mints when it is not HTTP.
-
 use std::fmt;
 
 use async_trait::async_trait;
@@ -14,7 +12,7 @@ pub trait MintTransport: Send + Sync + fmt::Debug {
     async fn send(&self, method: &str, url: &str, body: &[u8]) -> Result<(u16, Vec<u8>), NoResponse>;
 }
 
-/// There is no response.
+/// No response was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoResponse {
     /// Whether the request may have been sent.

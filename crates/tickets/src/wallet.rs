@@ -24,25 +24,23 @@ use crate::running_jobs::Jobs;
 use crate::stored_job::{Ending, Job, Terms};
 use crate::token;
 
-/// How many stored jobs are read at once at the start.
+/// Stored jobs read per query at the start.
 const PAGE: usize = 256;
 
-/// How long jobs that are talking to a mint may take to stop.
+/// How long running requests to mints may delay a stop.
 const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 
-/// The service's own ticket wallet, over Cashu mints.
+/// The service's ticket wallet.
 pub struct CashuWallet {
     pub(crate) core: Arc<Core>,
 }
 
 impl CashuWallet {
-    /// A wallet with these records. Starts nothing: see [`start`](Self::start).
-    ///
-    /// `secret_key` is the service's Nostr secret key. The secrets of proofs are derived from it, and tokens that are
-    /// locked to it can be redeemed.
+    /// A wallet on `store`, not [started](Self::start). `secret_key` is the service's Nostr secret key: the secrets of proofs
+    /// are derived from it, and tokens that are locked to it can be redeemed.
     ///
     /// # Errors
-    /// [`InvalidKey`] if it is no secret key.
+    /// [`InvalidKey`].
     pub fn new(
         secret_key: &[u8; 32],
         store: Arc<dyn TicketStore>,
@@ -65,11 +63,11 @@ impl CashuWallet {
         Ok(Self { core: Arc::new(core) })
     }
 
-    /// Continues the jobs that are not finished, and starts the maintenance: finished jobs are removed after their
-    /// retention, and own proofs are swapped out of keysets that expire. Returns how many jobs continue.
+    /// Resumes unfinished jobs and starts the maintenance. Returns the number of resumed jobs. Jobs that cannot be read are
+    /// logged and skipped.
     ///
     /// # Errors
-    /// [`StoreError`]. Single jobs that cannot be read are logged and left alone.
+    /// [`StoreError`].
     pub async fn start(&self) -> Result<usize, StoreError> {
         let mut after = None;
         let mut resumed = 0;
@@ -93,12 +91,12 @@ impl CashuWallet {
         Ok(resumed)
     }
 
-    /// How many jobs are not finished, including those that wait for a payment.
+    /// The number of unfinished jobs, including those that wait for a payment.
     pub fn unfinished_jobs(&self) -> usize {
         self.core.jobs.len()
     }
 
-    /// The mints at which the wallet has a balance or unfinished jobs, by address. Asks none of them.
+    /// The mints at which the wallet has a balance or unfinished jobs, by address. Sends no requests.
     pub async fn mints(&self) -> Result<Vec<MintStatus>, StoreError> {
         let mut jobs = self.core.jobs.by_mint();
         for balance in self.balances().await? {
@@ -111,7 +109,7 @@ impl CashuWallet {
         Ok(jobs.into_iter().map(status).collect())
     }
 
-    /// Stops all jobs: those that are talking to a mint get a few seconds. What is not finished continues at the next
+    /// Stops all jobs, after a few seconds even those with a running request. Unfinished jobs resume at the next
     /// [`start`](Self::start).
     pub async fn close(&self) {
         self.core.closing.cancel();
@@ -122,15 +120,15 @@ impl CashuWallet {
         }
     }
 
-    /// What a token must contain of which `amount` is left when it is redeemed, after the mint's fee (NUT-02).
+    /// The value of a token of which `amount` is left after the mint's fee (NUT-02), in the unit.
     ///
     /// # Errors
-    /// [`TicketError`], also if there is no such token.
+    /// [`TicketError`], also if there is no such value.
     pub async fn with_fee(&self, mint_url: &str, unit: &str, amount: u64) -> Result<u64, TicketError> {
         let mint = self.core.mints.get(mint_url)?;
         let (info, keys) = self.core.keyset_for_outputs(&mint, &normal_unit(unit)).await?;
         let mut total = amount;
-        // A larger token has a larger fee, perhaps.
+        // A larger token may have a larger fee.
         for _ in 0..MAX_OUTPUTS {
             let needed = amount.saturating_add(fee_of_new(total, &info, &keys).map_err(Refusal::from)?);
             if needed <= total {
@@ -191,7 +189,7 @@ impl TicketWallet for CashuWallet {
     async fn worth(&self, token: &Token) -> Result<u64, TicketError> {
         let token = token::read(token)?;
         let mint = self.core.mints.get(token.mint.as_str())?;
-        // Any list will do that was fetched since the start: the token was checked against it.
+        // A list of any age: the token was checked against it.
         let list = mint.keysets.list(self.core.clock.monotonic(), Duration::MAX).await;
         let list = list.map_err(|error| Failure::from(error).of_unfinished_job())?;
         Ok(token.amount.saturating_sub(fee_of_token(&list, &token)))
@@ -233,18 +231,18 @@ impl fmt::Debug for CashuWallet {
     }
 }
 
-/// What the wallet knows of a mint.
+/// A mint in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MintStatus {
-    /// Its address, in the normal form ([`usher_protocol::mint_url`]).
+    /// Its address in the normal form ([`usher_protocol::mint_url`]).
     pub mint_url: String,
-    /// Jobs that are not finished, including those that wait for a payment.
+    /// Unfinished jobs, including those that wait for a payment.
     pub unfinished_jobs: usize,
-    /// Whether it responded to the last request, other than with a server error; `None` when none was sent since the start.
+    /// Whether it responded to the last request other than with a server error; `None` if none was sent since the start.
     pub responds: Option<bool>,
 }
 
-/// The bytes are no secret key.
+/// The bytes are not a secret key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the ticket wallet's key is not a secret key")]
 pub struct InvalidKey;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// A point in time, on any clock.
 pub trait Timestamp: Copy {
-    /// The time from `earlier` to `self`; zero when `earlier` is later, as after a clock was set back.
+    /// The time from `earlier` to `self`; zero when `earlier` is later (the clock was set back).
     fn saturating_since(self, earlier: Self) -> Duration;
 }
 
@@ -15,7 +15,7 @@ impl Timestamp for tokio::time::Instant {
     }
 }
 
-/// The time since some start, on a monotonic clock.
+/// Time since an arbitrary start, on a monotonic clock.
 impl Timestamp for Duration {
     fn saturating_since(self, earlier: Self) -> Duration {
         self.saturating_sub(earlier)
@@ -26,21 +26,21 @@ impl Timestamp for Duration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     burst: u32,
-    /// Nanoseconds until one more token is there; never zero.
+    /// Nanoseconds per token; never zero.
     interval: u64,
 }
 
 impl Rate {
     /// `burst` tokens at once, then one more after each `interval`.
     pub const fn every(burst: u32, interval: Duration) -> Self {
-        // No longer than that the whole burst still fits; for a thousand tokens that is half a year each.
+        // Bounded so that the capacity fits into 64 bits; for a thousand tokens the bound is half a year each.
         let longest = u64::MAX / if burst == 0 { 1 } else { burst as u64 };
         let nanos = interval.as_nanos();
         let interval = if nanos > longest as u128 { longest } else { nanos as u64 };
         Self { burst, interval: if interval == 0 { 1 } else { interval } }
     }
 
-    /// `burst` tokens at once, then `per_second` more each second. With 0 per second it never refills as far as anybody can tell.
+    /// `burst` tokens at once, then `per_second` more each second. With 0 it practically never refills.
     pub fn per_second(burst: u32, per_second: f64) -> Self {
         Self::every(burst, Duration::try_from_secs_f64(1.0 / per_second).unwrap_or(Duration::MAX))
     }
@@ -66,7 +66,7 @@ impl Rate {
 #[derive(Clone, Debug)]
 pub struct TokenBucket<T> {
     rate: Rate,
-    /// How much is missing from a full bucket: the time it takes to refill, in nanoseconds.
+    /// Nanoseconds until the bucket is full.
     used: u64,
     at: T,
 }
@@ -85,7 +85,7 @@ impl<T: Timestamp> TokenBucket<T> {
     /// Takes a token.
     ///
     /// # Errors
-    /// The time until there is a token, when there is none now.
+    /// The time until the next token, when there is none now.
     pub fn try_take(&mut self, now: T) -> Result<(), Duration> {
         self.take_cost(self.rate.interval, now)
     }
@@ -95,13 +95,13 @@ impl<T: Timestamp> TokenBucket<T> {
         self.take_cost(self.rate.cost(tokens), now).is_ok()
     }
 
-    /// Whether there is a token to take.
+    /// Whether a token is available.
     pub fn has_one(&mut self, now: T) -> bool {
         self.refill(now);
         self.rate.interval <= self.available()
     }
 
-    /// How many whole tokens there are.
+    /// The number of whole tokens available.
     pub fn whole_tokens(&mut self, now: T) -> u32 {
         self.refill(now);
         u32::try_from(self.available() / self.rate.interval).unwrap_or(u32::MAX)
@@ -134,7 +134,7 @@ impl<T: Timestamp> TokenBucket<T> {
         self.rate.capacity().saturating_sub(self.used)
     }
 
-    /// A clock that was set back refills nothing, and nothing has to wait until it is where it was.
+    /// A clock that was set back refills nothing; refilling continues from its new time.
     fn refill(&mut self, now: T) {
         let passed = u64::try_from(now.saturating_since(self.at).as_nanos()).unwrap_or(u64::MAX);
         self.used = self.used.saturating_sub(passed);
@@ -197,7 +197,7 @@ mod tests {
         assert!(bucket.take_part(0.5, start) && !bucket.take_part(0.01, start));
         bucket.give_back(100.0);
         assert!(bucket.take(start) && !bucket.take(start), "never more than the burst");
-        // Looked at often, it refills as fast as when it is looked at once.
+        // Frequent attempts do not slow the refill.
         for millis in 1..1000 {
             assert!(!bucket.take(start + Duration::from_millis(millis)));
         }

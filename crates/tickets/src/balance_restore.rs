@@ -1,6 +1,6 @@
-//! Restoring the balance at a mint with the service's key alone (NUT-09, NUT-13).
+//! Restores the balance at a mint from the service's key (NUT-09, NUT-13).
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use cashu::{KeySetInfo, Proof, State};
@@ -15,37 +15,31 @@ use crate::mint_address::{MintAddress, normal_unit};
 use crate::mint_error::MintError;
 use crate::mint_seeds::{MintSeeds, Owner};
 use crate::mints::Mint;
-use crate::outputs::{COUNTERS, Outputs};
+use crate::outputs::Outputs;
+use crate::signatures::in_order;
 use crate::stored_job::{Ending, Job, Kind, Record, Stage, plain_commit};
 use crate::{own_proof, token};
 
-/// How many counters are looked at with one request. Each has two outputs: one of each seed.
+/// Counters per request and seed.
 const BATCH: u32 = 100;
 
-/// The same before the first use of a keyset since the start, with the outputs of both seeds in one request.
-const LOOKED_AT: u32 = 50;
-
-/// Most requests of such a look-up. After it the mint itself refuses what it has signed, and the next look-up goes on.
-const LOOKS: usize = 64;
-
-/// After so many batches without a signature there are no more (as other wallets do it).
+/// The restore of a keyset ends after this many batches without a signature, as in other wallets.
 const EMPTY_BATCHES: u32 = 3;
 
-/// Most counters of a keyset that are looked at.
+/// Most counters of a keyset.
 const MAX_COUNTERS: u32 = 100_000;
 
-/// Which secrets a restore looks for. They follow from the service's key and the address under which the service used the
-/// mint, so both are needed.
+/// Which secrets a restore looks for. They are derived from the service's key and the address under which it used the mint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SecretsOf {
-    /// Those that the service uses at the mint's address.
+    /// The secrets for the mint's present address.
     #[default]
     ThisAddress,
-    /// Those that it used at this address: the mint was there before it moved. Only its operator can know that this is the
-    /// same mint: another one would learn the secrets of the first one's tickets.
+    /// The secrets for an earlier address of the mint. The operator must be sure that it is the same mint: a different one
+    /// would learn the secrets of the first one's tickets.
     FormerAddress(String),
-    /// Those of development builds before 0.1.0, which were the same at all mints. Here, too, the operator must be sure that
-    /// the tickets are of this mint.
+    /// The secrets of development builds before 0.1.0, which were the same at all mints. The operator must be sure that the
+    /// tickets are of this mint.
     AnyAddress,
 }
 
@@ -54,31 +48,29 @@ pub enum SecretsOf {
 pub struct RestoredTickets {
     /// The unit.
     pub unit: String,
-    /// What joined the balance, in the unit. What the record has already is not counted.
+    /// The amount added to the balance, in the unit, without proofs that the database had already.
     pub amount: u64,
-    /// How many proofs that are.
+    /// The number of proofs added.
     pub proofs: usize,
-    /// The value of proofs that the mint reports as pending. While a keyset has any, nothing of it is restored, so that the
-    /// restore can be repeated when the mint has decided.
+    /// The value of pending proofs. A keyset with pending proofs is not restored, so that the restore can be repeated later.
     pub pending: u64,
-    /// How many proofs of tokens that were handed out the mint has signed. They belong to those who hold them, and are not
-    /// restored.
+    /// The number of signed proofs of tokens that were handed out. They belong to their holders and are not restored.
     pub handed_out: usize,
 }
 
-/// Why nothing was restored.
+/// Why a restore failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// Jobs at this mint are not finished. They may add the same proofs themselves.
+    /// Jobs at this mint are unfinished. They may add the same proofs themselves.
     #[error(
         "the ticket wallet has unfinished jobs at this mint: start the service, and restore when they have finished \
          (usher_ticket_jobs_unfinished)"
     )]
     Unfinished,
-    /// The database was used by somebody else at the same time.
+    /// Another process changed the database at the same time.
     #[error("the record of this mint was changed meanwhile; try again")]
     Changed,
-    /// The mint or the store failed. What was restored of other keysets until then stays; a repeated restore continues.
+    /// The mint or the store failed. Keysets restored before stay restored; a repeated restore continues.
     #[error(transparent)]
     Ticket(#[from] TicketError),
 }
@@ -114,11 +106,10 @@ impl From<StoreError> for RestoreError {
 
 impl CashuWallet {
     /// Restores the wallet's own balance at this mint, in all units, from the service's key: for `usher tickets restore
-    /// <mint>`, after the database was lost, or an old copy took its place. It can be repeated, needs no
-    /// [start](Self::start), and is refused while a job at this mint is unfinished. Tokens that were handed out are not
-    /// restored: they belong to those who hold them.
+    /// <mint>`, after a loss of the database or with an old copy of it. It can be repeated, does not require
+    /// [`start`](Self::start), and is refused while a job at this mint is unfinished.
     ///
-    /// It takes two requests for each 100 counters that were used, and six more, for each keyset of the mint.
+    /// For each keyset it takes two requests per 100 used counters, and six more.
     pub async fn restore(
         &self,
         mint_url: &str,
@@ -174,8 +165,7 @@ impl Core {
         }
     }
 
-    /// Restores what is missing of one keyset. `are_counters` says whether the counters looked at are those that the record
-    /// uses from now on.
+    /// Restores the missing proofs of one keyset. `are_counters`: the seeds are those in use, so the stored counter advances.
     async fn restore_keyset(
         &self,
         of: &RestoredKeyset<'_>,
@@ -189,8 +179,12 @@ impl Core {
         let mut rows = Vec::new();
         let mut pending = 0_u64;
         let (mut next, mut from, mut empty) = (used, 0, 0);
-        // Counters that the record knows as used may have signatures after any gap.
-        while (empty < EMPTY_BATCHES || are_counters && from < used) && from < MAX_COUNTERS {
+        loop {
+            // Up to the stored counter, signatures may follow any gap.
+            let may_have_more = empty < EMPTY_BATCHES || (are_counters && from < used);
+            if !may_have_more || from >= MAX_COUNTERS {
+                break;
+            }
             let to = from + BATCH;
             let own = self.signed_outputs(of, from, to, Owner::Wallet).await?;
             let others = self.signed_outputs(of, from, to, Owner::Holder).await?;
@@ -249,7 +243,7 @@ impl Core {
         }
     }
 
-    /// Those of these proofs that the record does not have.
+    /// Those of these proofs that are not in the store.
     async fn missing(&self, proofs: Vec<Proof>) -> Result<Vec<Proof>, RestoreError> {
         let id = |proof: &Proof| proof.y().map(|y| token::proof_id(&y)).map_err(|_| wrong("a proof has no point"));
         let ids = proofs.iter().map(id).collect::<Result<Vec<_>, _>>()?;
@@ -258,49 +252,7 @@ impl Core {
         Ok(missing.map(|(_, proof)| proof).collect())
     }
 
-    /// The first counter from `from` on behind those of which the mint says that it has signed outputs.
-    pub(crate) async fn find_first_unused(
-        &self,
-        mint: &Mint,
-        info: &KeySetInfo,
-        from: u32,
-        auth: Option<&MintAuthToken>,
-    ) -> Result<u32, Refusal> {
-        let mut first = from;
-        let mut at = from;
-        for _ in 0..LOOKS {
-            let to = at.saturating_add(LOOKED_AT).min(COUNTERS);
-            let (seeds, id) = (self.seeds.of(&mint.address), info.id);
-            let work = move || {
-                let mut outputs = Outputs::unknown(&seeds, id, at, to, Owner::Wallet)?.blinded()?;
-                outputs.extend(Outputs::unknown(&seeds, id, at, to, Owner::Holder)?.blinded()?);
-                Ok(outputs)
-            };
-            let outputs = blocking(work).await?;
-            if outputs.is_empty() {
-                break;
-            }
-            let counters = (at..to).chain(at..to);
-            let counters: HashMap<_, _> =
-                outputs.iter().map(|output| output.blinded_secret.to_bytes()).zip(counters).collect();
-            let signed = mint.client.restore(outputs, auth).await?;
-            let signed = signed.iter().filter_map(|(output, _)| counters.get(&output.blinded_secret.to_bytes()));
-            let Some(last) = signed.max() else { break };
-            (first, at) = (last + 1, to);
-        }
-        if first > from {
-            tracing::warn!(
-                mint = mint.address.as_str(),
-                keyset = %info.id,
-                counters = first - from,
-                "the mint has signed more for this service's key than the database knows, as after a lost database or an \
-                 old copy: its counters are skipped; `usher tickets restore` adds what is missing in the balance",
-            );
-        }
-        Ok(first)
-    }
-
-    /// Which outputs of these counters the mint has signed, with its signatures.
+    /// The outputs of these counters that the mint has signed, with the signatures.
     async fn signed_outputs(
         &self,
         of: &RestoredKeyset<'_>,
@@ -312,10 +264,7 @@ impl Core {
         let outputs = blocking(move || Outputs::unknown(&seeds, id, from, to, owner)).await.map_err(Refusal::from)?;
         let blinded = self.blinded(&outputs).await?;
         let restored = of.mint.client.restore(blinded.clone(), of.auth).await?;
-        let mut signed: HashMap<_, _> =
-            restored.into_iter().map(|(output, signature)| (output.blinded_secret.to_bytes(), signature)).collect();
-        let signatures: Vec<_> =
-            blinded.iter().map(|output| signed.remove(&output.blinded_secret.to_bytes())).collect();
+        let signatures = in_order(&blinded, restored);
         let positions: Vec<usize> =
             signatures.iter().enumerate().filter(|(_, found)| found.is_some()).map(|(position, _)| position).collect();
         let last = positions.last().and_then(|last| u32::try_from(*last).ok());
@@ -327,7 +276,7 @@ impl Core {
 struct SignedOutputs {
     outputs: Outputs,
     signatures: Vec<cashu::BlindSignature>,
-    /// The position of the last one in its batch.
+    /// The position of the last one in the batch.
     last: Option<u32>,
 }
 
@@ -341,12 +290,12 @@ impl SignedOutputs {
     }
 }
 
-/// Whether a stored address is that of this mint: jobs have addresses as callers wrote them.
+/// Whether a stored address, in the caller's spelling, is that of this mint.
 fn is_address(stored: &str, mint: &Mint) -> bool {
     MintAddress::parse(stored).is_ok_and(|stored| stored == mint.address)
 }
 
-/// The job that records the restore of a keyset.
+/// The id of the job that records the restore of a keyset.
 fn restore_id(mint_url: &str, info: &KeySetInfo) -> TicketJobId {
     TicketJobId::derive("restore", format!("{mint_url}\0{}", info.id).as_bytes())
 }
