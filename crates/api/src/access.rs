@@ -19,7 +19,7 @@ pub(crate) struct Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// Streams: that of its path, or those that it starts or lists. Others are treated as if they did not exist
-    /// ([`PathParameter`](crate::path_parameter::PathParameter), `RequestContext::hides_others`).
+    /// ([`Requester::sees`](usher_engine::Requester::sees)).
     Streams,
     /// No stream, and nothing that another client has done.
     Nothing,
@@ -97,7 +97,7 @@ mod tests {
     /// So that no list of everything is shown to a key that may see only its own.
     #[test]
     fn endpoints_that_name_no_stream_say_what_they_are_about() {
-        /// Those that show only what is of the client: `RequestContext::hides_others`.
+        /// Those that show only what is of the client.
         const FILTERED: [&str; 6] =
             ["/events", "/key-handshake", "/payments", "/payment-links", "/subscriptions", "/cashu/outgoing"];
         for (method, path, route) in endpoints::groups().iter().flat_map(EndpointGroup::routes) {

@@ -13,8 +13,8 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio_util::sync::CancellationToken;
 use usher_engine::access::{AcceptedSecret, KeyError, KeyRing, SECRET_PREFIX, Terms};
-use usher_engine::ports::{KeyId, StoreError};
-use usher_engine::{Engine, FieldErrors, Origin, RequestContext, StreamId, UnixMillis};
+use usher_engine::ports::KeyId;
+use usher_engine::{FieldErrors, Origin, Requester, UnixMillis};
 
 use crate::problem::{ErrorCode, Problem};
 
@@ -107,22 +107,9 @@ impl Authorization {
         self.key_id().map(|key| key.origin())
     }
 
-    /// What travels with the client's requests into the engine.
-    pub(crate) fn context(&self) -> RequestContext {
-        RequestContext {
-            origin: self.origin(),
-            hides_others: self.terms().is_some_and(|terms| terms.own_streams_only),
-            spending_limit: self.terms().and_then(|terms| terms.daily_budget_millisats),
-            scopes: self.terms().map(|terms| terms.scopes.clone()),
-        }
-    }
-
-    /// Whether the client may see this stream.
-    pub(crate) async fn sees(&self, engine: &Engine, stream: StreamId) -> Result<bool, StoreError> {
-        match self.context() {
-            RequestContext { hides_others: true, origin, .. } => Ok(engine.origin(stream).await? == origin),
-            RequestContext { hides_others: false, .. } => Ok(true),
-        }
+    /// Who asks. A request extension.
+    pub(crate) fn requester(&self) -> Requester {
+        self.key().map_or(Requester::Service, AcceptedSecret::requester)
     }
 
     /// The client has sent it again. Keys note it themselves.

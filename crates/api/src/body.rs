@@ -13,7 +13,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::Value;
 use usher_engine::request_body::RequestBody;
 use usher_engine::request_body::field_reader::Fields;
-use usher_engine::{CheckedRequest, FieldError, FieldErrors};
+use usher_engine::{CheckedRequest, FieldError, FieldErrors, Requester};
 
 use self::strict_json::Unambiguous;
 use crate::ApiState;
@@ -105,15 +105,16 @@ impl<T: CheckedRequest> FromRequest<ApiState> for Checked<T> {
     type Rejection = BodyError;
 
     async fn from_request(request: Request, state: &ApiState) -> Result<Self, BodyError> {
+        let requester = request.extensions().get::<Requester>().cloned();
         let mut draft: Draft<T> = draft(request, state, b"").await?;
         // The engine checks the values of a request that starts. Of one that cannot start they are checked here.
-        if let Draft(Some(fields), errors) = &mut draft
+        if let (Draft(Some(fields), errors), Some(requester)) = (&mut draft, requester)
             && !errors.is_empty()
         {
             // With those of form, on which some checks depend.
             let mut found = errors.clone();
             // None when the store cannot tell.
-            if T::check(fields, state.engine.checks(), &mut found).await.is_ok() {
+            if T::check(fields, &requester, state.engine.checks(), &mut found).await.is_ok() {
                 *errors = found;
             }
         }

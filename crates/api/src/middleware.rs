@@ -149,6 +149,7 @@ impl Context {
                 };
                 authorization.note_use(self.state.clock.now());
                 request.extensions_mut().insert(authorization.clone());
+                request.extensions_mut().insert(authorization.requester());
                 if let Some(quota) = take_key_quota(&self.state, &authorization) {
                     request.extensions_mut().insert(quota);
                     quota.check()?;
@@ -191,9 +192,7 @@ impl Context {
     async fn run_until_deadline(&self, request: Request, next: Next, extension: &DeadlineExtension) -> Response {
         let started = Instant::now();
         let mut limit = self.state.limits.request_timeout;
-        let context = request.extensions().get::<Authorization>().map(Authorization::context).unwrap_or_default();
-        let handling = Arc::new(context).scope(next.run(request));
-        let mut response = std::pin::pin!(catch_panic(handling));
+        let mut response = std::pin::pin!(catch_panic(next.run(request)));
         loop {
             match tokio::time::timeout_at(started + limit, &mut response).await {
                 Ok(response) => return response,

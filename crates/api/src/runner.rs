@@ -19,7 +19,6 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use tracing::Instrument as _;
-use usher_engine::in_current_request;
 
 use crate::ApiState;
 use crate::audit::Recording;
@@ -87,7 +86,7 @@ pub(crate) async fn run(State(state): State<ApiState>, request: Request, next: N
         response
     };
     // It fails when the runtime ends.
-    tasks.spawn(in_current_request(work).in_current_span()).await.map_err(Problem::internal)
+    tasks.spawn(work.in_current_span()).await.map_err(Problem::internal)
 }
 
 /// The response of a handler, also if it panics.

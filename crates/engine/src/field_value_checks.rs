@@ -13,7 +13,7 @@ use crate::payment::expiry::expiry;
 use crate::payment::price::Price;
 use crate::ports::{CurrencyCode, ExchangeRates, StoreError, TicketWallet};
 use crate::request_body::{RequestBody, RequestedCurrency};
-use crate::{FieldErrors, UnixMillis};
+use crate::{FieldErrors, Requester, UnixMillis};
 
 /// The longest that a user may take to pay, or to make an invoice (docs/payments.md).
 const MAX_PAYMENT_TTL: Duration = Duration::from_secs(24 * 3600);
@@ -23,6 +23,7 @@ pub trait CheckedRequest: RequestBody + Clone {
     /// Adds the fields of a draft that have an invalid value.
     fn check(
         draft: &Self::Draft,
+        requester: &Requester,
         checks: &FieldChecks,
         errors: &mut FieldErrors,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
@@ -48,9 +49,9 @@ pub struct FieldChecks {
 
 impl FieldChecks {
     /// Refuses a request with invalid fields.
-    pub(crate) async fn check<R: CheckedRequest>(&self, request: &R) -> Result<(), StartError> {
+    pub(crate) async fn check<R: CheckedRequest>(&self, requester: &Requester, request: &R) -> Result<(), StartError> {
         let mut errors = FieldErrors::default();
-        R::check(&request.clone().into_draft(), self, &mut errors).await?;
+        R::check(&request.clone().into_draft(), requester, self, &mut errors).await?;
         errors.finish(Some(())).map_err(StartError::Invalid)
     }
 

@@ -23,7 +23,7 @@ impl Provider {
         }
         let Ok(key) = parse_public_key(&grant.user.subject) else { return claims };
         if grant.has("profile") {
-            let profile = self.directory.profile(&key).await.ok().flatten();
+            let profile = self.directory.profile(&key, None).await.ok().flatten();
             add_profile(&mut claims, &npub(&key), profile.as_ref());
         }
         claims

@@ -23,7 +23,7 @@ impl Account {
     /// Looks a user's name up.
     pub(crate) async fn of(pages: &PagesState, key: &PublicKey) -> Self {
         let name = match &pages.directory {
-            Some(directory) => tokio::time::timeout(NAME_WITHIN, directory.profile(key)).await.ok(),
+            Some(directory) => tokio::time::timeout(NAME_WITHIN, directory.profile(key, None)).await.ok(),
             None => None,
         };
         let profile = name.and_then(Result::ok).flatten();

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use http::{HeaderName, StatusCode, header};
-use usher_engine::{EventPage, StreamId};
+use usher_engine::{EventPage, ShownStream, StreamId};
 
 use crate::PagesState;
 use crate::page;
@@ -101,7 +101,7 @@ impl Feed {
         if self.is_done && self.check_after.is_some() {
             tokio::time::sleep(patience).await;
         }
-        self.pages.engine.events().wait(self.stream, self.after, BATCH, patience).await.ok()
+        self.pages.engine.events().wait(ShownStream::to_service(self.stream), self.after, BATCH, patience).await.ok()
     }
 
     async fn wait(&mut self) -> Option<String> {

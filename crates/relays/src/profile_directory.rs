@@ -10,11 +10,11 @@ use nostr::Event;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_engine::FieldError;
 use usher_engine::ports::{
     Directory, LookUpError, Nip05, Nip05Answer, Profile, ProfileChange, PublishError, SettingStore, StoreError,
     WellKnown,
 };
+use usher_engine::{FieldError, Origin};
 use usher_nostr_connection::web_tls;
 use usher_protocol::PublicKey;
 
@@ -159,18 +159,18 @@ impl ProfileDirectory {
 
 #[async_trait]
 impl Directory for ProfileDirectory {
-    async fn profile(&self, key: &PublicKey) -> Result<Option<Profile>, LookUpError> {
+    async fn profile(&self, key: &PublicKey, origin: Option<Origin>) -> Result<Option<Profile>, LookUpError> {
         let (context, key) = (Arc::clone(&self.context), *key);
         let known = || self.context.profiles.get(&key, self.context.pool.shared.clock.now()).map(Ok);
-        self.profiles.join(key, known, || async move { context.look_up(key).await }).await?
+        self.profiles.join(key, origin, known, || async move { context.look_up(key).await }).await?
     }
 
     fn forget_profile(&self, key: &PublicKey) {
         self.context.profiles.remove(key);
     }
 
-    async fn nip05(&self, identifier: &Nip05) -> Result<Option<Nip05Answer>, LookUpError> {
-        self.context.identifiers.resolve(identifier).await
+    async fn nip05(&self, identifier: &Nip05, origin: Option<Origin>) -> Result<Option<Nip05Answer>, LookUpError> {
+        self.context.identifiers.resolve(identifier, origin).await
     }
 
     fn own_profile(&self) -> Option<Profile> {
@@ -219,7 +219,7 @@ impl LookupContext {
         let bytes = document.bytes();
         let mut profile = document.into_profile(event);
         let Some(identifier) = profile.nip05.take() else { return (Some(profile), bytes, self.options.keep_found) };
-        let open_queries = timeout(self.options.profile_waits_for_domain, self.identifiers.resolve(&identifier));
+        let open_queries = timeout(self.options.profile_waits_for_domain, self.identifiers.resolve(&identifier, None));
         let named = matches!(open_queries.await, Ok(Ok(Some(answer))) if answer.pubkey == profile.pubkey);
         profile.nip05 = named.then_some(identifier);
         // The domain may be down only for a moment.

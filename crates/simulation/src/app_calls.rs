@@ -8,8 +8,8 @@ use usher_engine::request_body::RequestedCurrency;
 use usher_engine::{
     Approver, AuthenticateKey, ClientNetwork, DecideError, Engine, IdempotentRequest, InvoiceContent,
     KeyHandshakeRequest, KeyHandshakeStarted, LoginRequest, LoginStarted, OpenedLogin, PayInvoiceRequest,
-    PricedOperation, RecurringPaymentRequest, RenderedResponse, RequestInvoice, SinglePaymentRequest, StartError,
-    StreamId, VisitError,
+    PricedOperation, RecurringPaymentRequest, RenderedResponse, RequestInvoice, Requester, ShownStream,
+    SinglePaymentRequest, StartError, StreamId, VisitError,
 };
 use usher_protocol::PublicKey;
 use usher_protocol::calendar::Calendar;
@@ -37,7 +37,7 @@ pub async fn make(world: Arc<World>, engine: Arc<Engine>, call: Call) {
     let result = match &call.what {
         AppRequest::Close { user, id } => {
             let key = user_key(&world, *user);
-            let closed = engine.subscriptions().close(key, id, None).await;
+            let closed = engine.subscriptions().close(&Requester::Service, key, id, None).await;
             let mut state = world.lock();
             state.app.pending.remove(&call.number);
             match closed {
@@ -57,7 +57,7 @@ pub async fn make(world: Arc<World>, engine: Arc<Engine>, call: Call) {
         AppRequest::Decide { stream, decision, by_requester } => {
             let operator = Approver::Operator(world.lock().service.public_key());
             let by = if *by_requester { Approver::Client(None) } else { operator };
-            let decided = engine.payments().decide(*stream, *decision, by).await;
+            let decided = engine.payments().decide(&Requester::Service, *stream, *decision, by).await;
             let mut state = world.lock();
             match decided {
                 Err(DecideError::Store(error)) => state.failed(&call, &error.to_string()),
@@ -119,18 +119,21 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
     let started = match &call.what {
         AppRequest::Handshake(_) => {
             let answer = |started: &KeyHandshakeStarted| format!("{} {}", started.stream_id, token(&started.url));
-            let started = engine.handshakes().start(KeyHandshakeRequest::default(), once(call, answer)).await?;
+            let started = engine
+                .handshakes()
+                .start(&Requester::Service, KeyHandshakeRequest::default(), once(call, answer))
+                .await?;
             return Ok((started.stream_id, Some(token(&started.url))));
         }
         AppRequest::ReusableLogin { page, .. } => {
             let request = LoginRequest { static_token: Some(STATIC_TOKEN.to_owned()), return_url: None };
-            let started = engine.logins().start(request, None).await?;
+            let started = engine.logins().start(&Requester::Service, request, None).await?;
             let url = if *page { own_url(engine, &started).await? } else { started.url };
             return Ok((started.stream_id, Some(token(&url))));
         }
         AppRequest::Authenticate(user) => {
             let request = AuthenticateKey { main_key: user_key(world, *user), subkeys: Vec::new() };
-            engine.logins().authenticate(request, once(call, stream)).await?
+            engine.logins().authenticate(&Requester::Service, request, once(call, stream)).await?
         }
         AppRequest::Payment { user, lives, subscription } => {
             let request = SinglePaymentRequest {
@@ -144,7 +147,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 expires_at: Some(secs + lives),
                 return_url: None,
             };
-            engine.payments().request(request, once(call, priced)).await?.stream_id
+            engine.payments().request(&Requester::Service, request, once(call, priced)).await?.stream_id
         }
         AppRequest::Subscribe { user, first, yearly, charges } => {
             let calendar = if *yearly { Calendar::Yearly } else { Calendar::Minutely };
@@ -166,13 +169,13 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 reference: None,
                 auto_charge: true,
             };
-            engine.subscriptions().request(request, once(call, priced)).await?.stream_id
+            engine.subscriptions().request(&Requester::Service, request, once(call, priced)).await?.stream_id
         }
         AppRequest::Invoice(user) => {
             let content =
                 InvoiceContent { amount, currency, description: None, expires_at: Some(secs + 300), reference: None };
             let request = RequestInvoice { main_key: user_key(world, *user), subkeys: Vec::new(), content };
-            engine.payments().request_invoice(request, once(call, priced)).await?.stream_id
+            engine.payments().request_invoice(&Requester::Service, request, once(call, priced)).await?.stream_id
         }
         AppRequest::PayTheirs(user, Some(invoice)) => {
             let request = PayInvoiceRequest {
@@ -185,7 +188,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 reference: None,
                 expires_at: Some(secs + 300),
             };
-            engine.payments().pay(request, once(call, stream)).await?
+            engine.payments().pay(&Requester::Service, request, once(call, stream)).await?
         }
         AppRequest::PayOurs(Some(invoice)) => {
             let request = PayInvoiceRequest {
@@ -198,7 +201,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 reference: None,
                 expires_at: None,
             };
-            engine.payments().pay(request, once(call, stream)).await?
+            engine.payments().pay(&Requester::Service, request, once(call, stream)).await?
         }
         AppRequest::PayTheirs(_, None)
         | AppRequest::PayOurs(None)
@@ -241,7 +244,7 @@ pub async fn look(world: Arc<World>, engine: Arc<Engine>) {
         state.decisions.pick(&streams, first)
     };
     let committed = |world: &World| world.lock().invariants.streams.get(&stream).map_or(0, |book| book.events.len());
-    let page = engine.events().read(stream, 0, 1000).await;
+    let page = engine.events().read(ShownStream::to_service(stream), 0, 1000).await;
     let after = committed(&world);
     let mut state = world.lock();
     let label = state.invariants.label(stream);

@@ -7,11 +7,11 @@ use cashu::nuts::nut01::SecretKey;
 use cashu::{KeySetInfo, Keys};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_engine::UnixMillis;
 use usher_engine::ports::{
     Clock, CounterAdvance, MintAuthToken, StoreError, TicketCommit, TicketCommitted, TicketConflict, TicketError,
     TicketJobId, TicketStore, Token,
 };
+use usher_engine::{Origin, UnixMillis};
 
 use crate::TicketOptions;
 use crate::job_failure::{Failure, Refusal};
@@ -20,7 +20,7 @@ use crate::mint_error::MintError;
 use crate::mint_seeds::{Owner, Seeds};
 use crate::mints::{Mint, Mints};
 use crate::outputs::{OutputError, Outputs};
-use crate::running_jobs::{Added, Entry, Jobs, Limits, Progress, Waiter};
+use crate::running_jobs::{Added, Caller, Entry, Jobs, Limits, Progress, Waiter};
 use crate::stored_job::{Ending, Job, Stage, Terms, plain_commit};
 
 /// How long a repeated request waits until the payment of a quote is noticed.
@@ -113,7 +113,12 @@ pub(crate) enum JobResult {
 
 impl Core {
     /// Starts the job, or joins or repeats it, and waits for its result.
-    pub(crate) async fn submit(self: &Arc<Self>, id: TicketJobId, terms: Terms) -> Result<JobResult, TicketError> {
+    pub(crate) async fn submit(
+        self: &Arc<Self>,
+        id: TicketJobId,
+        terms: Terms,
+        origin: Option<Origin>,
+    ) -> Result<JobResult, TicketError> {
         let fingerprint = terms.fingerprint();
         let (waiter, joined) = loop {
             if let Some(entry) = self.jobs.get(id) {
@@ -152,7 +157,7 @@ impl Core {
                     }
                 }
             };
-            if let Some(waiter) = self.start(id, &fingerprint, terms.mint_url(), start, limits, true)? {
+            if let Some(waiter) = self.start(id, &fingerprint, terms.mint_url(), Some(Caller(origin)), start, limits)? {
                 break (waiter, false);
             }
         };
@@ -163,17 +168,17 @@ impl Core {
         Limits { per_mint: self.options.max_jobs_per_mint, in_all: self.options.max_jobs }
     }
 
-    /// Starts the task of a job; `None` if it runs already, or without `awaited`.
+    /// Starts the task of a job; `None` if it runs already, or without a caller.
     pub(crate) fn start(
         self: &Arc<Self>,
         id: TicketJobId,
         fingerprint: &str,
         mint_url: &str,
+        caller: Option<Caller>,
         start: Start,
         limits: Option<Limits>,
-        awaited: bool,
     ) -> Result<Option<Waiter>, Refusal> {
-        let Some(Added { entry, waiter }) = self.jobs.add(id, fingerprint, mint_url, limits, awaited)? else {
+        let Some(Added { entry, waiter }) = self.jobs.add(id, fingerprint, mint_url, caller, limits)? else {
             return Ok(None);
         };
         let core = Arc::clone(self);
@@ -308,7 +313,7 @@ impl Core {
     pub(crate) fn resume(self: &Arc<Self>, job: Job) -> Result<Option<Arc<Entry>>, Refusal> {
         let mint_url = job.mint_url().unwrap_or_default().to_owned();
         let (id, fingerprint) = (job.id, job.record.fingerprint.clone());
-        self.start(id, &fingerprint, &mint_url, Start::Stored(job), None, false)?;
+        self.start(id, &fingerprint, &mint_url, None, Start::Stored(job), None)?;
         Ok(self.jobs.get(id))
     }
 

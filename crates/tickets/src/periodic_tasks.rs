@@ -147,7 +147,7 @@ impl Core {
         }
         let id = TicketJobId::derive("renew", &secrets);
         let terms = RenewTerms { mint_url: mint.address.as_str().to_owned(), unit: unit.to_owned(), proofs };
-        self.submit(id, Terms::Renew(terms)).await?;
+        self.submit(id, Terms::Renew(terms), None).await?;
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Duration, Instant};
 use usher_engine::ports::{MintAuthToken, TicketJobId};
-use usher_engine::{Origin, RequestContext, UnixMillis};
+use usher_engine::{Origin, UnixMillis};
 
 use crate::job_failure::{Failure, Refusal};
 use crate::stored_job::Ending;
@@ -173,6 +173,9 @@ impl Drop for Waiter {
 #[derive(Default)]
 pub(crate) struct Jobs(Mutex<HashMap<TicketJobId, Arc<Entry>>>);
 
+/// Who waits for a job: an API key, or with `None` another part of the service, or its token.
+pub(crate) struct Caller(pub(crate) Option<Origin>);
+
 /// A job that was added, and its first waiter.
 pub(crate) struct Added {
     pub(crate) entry: Arc<Entry>,
@@ -190,16 +193,16 @@ impl Jobs {
         self.0.lock().get(&id).cloned()
     }
 
-    /// Adds a job, with a waiter if `awaited`. `None` if it runs already; [`Refusal::Overloaded`] beyond the limits.
+    /// Adds a job, with a waiter if it has a caller. `None` if it runs already; [`Refusal::Overloaded`] beyond the limits.
     pub(crate) fn add(
         &self,
         id: TicketJobId,
         fingerprint: &str,
         mint_url: &str,
+        caller: Option<Caller>,
         limits: Option<Limits>,
-        awaited: bool,
     ) -> Result<Option<Added>, Refusal> {
-        let origin = RequestContext::current().and_then(|context| context.origin);
+        let origin = caller.as_ref().and_then(|Caller(origin)| *origin);
         let mut jobs = self.0.lock();
         if jobs.contains_key(&id) {
             return Ok(None);
@@ -229,7 +232,7 @@ impl Jobs {
             quote_abandoned: AtomicBool::new(false),
             offered_auth: Mutex::default(),
         });
-        let waiter = awaited.then(|| entry.wait());
+        let waiter = caller.map(|Caller(_)| entry.wait());
         jobs.insert(id, Arc::clone(&entry));
         Ok(Some(Added { entry, waiter }))
     }
@@ -268,20 +271,18 @@ impl Jobs {
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn one_key_has_a_quarter_of_all_jobs() {
+    #[test]
+    fn one_key_has_a_quarter_of_all_jobs() {
         let jobs = Jobs::default();
         let limits = Some(Limits { per_mint: 8, in_all: 8 });
-        let add = async |key: i64, n: u8| {
-            let context = RequestContext { origin: Some(Origin(key)), ..RequestContext::default() };
-            let added =
-                async { jobs.add(TicketJobId([n; 32]), "", &format!("https://{n}.example"), limits, false).is_ok() };
-            Arc::new(context).scope(added).await
+        let add = |key: i64, n: u8| {
+            let mint = format!("https://{n}.example");
+            jobs.add(TicketJobId([n; 32]), "", &mint, Some(Caller(Some(Origin(key)))), limits).is_ok()
         };
-        assert!(add(1, 1).await && add(1, 2).await);
-        assert!(!add(1, 3).await, "whatever the mint");
-        assert!(add(2, 3).await);
+        assert!(add(1, 1) && add(1, 2));
+        assert!(!add(1, 3), "whatever the mint");
+        assert!(add(2, 3));
         jobs.remove(TicketJobId([1; 32]));
-        assert!(add(1, 4).await);
+        assert!(add(1, 4));
     }
 }

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use cashu::nuts::nut01::SecretKey;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use usher_engine::Origin;
 use usher_engine::ports::{
     Clock, MintTerms, Minted, ReceiveTerms, StoreError, TicketBalance, TicketError, TicketJobId, TicketStore,
     TicketWallet, Token, TokenFault, TokenInfo, TokenState, WithdrawTerms,
@@ -139,11 +140,11 @@ impl CashuWallet {
         Err(TokenFault::WorthNothing.into())
     }
 
-    async fn submit(&self, id: TicketJobId, terms: Terms) -> Result<JobResult, TicketError> {
+    async fn submit(&self, id: TicketJobId, terms: Terms, origin: Option<Origin>) -> Result<JobResult, TicketError> {
         if self.core.closing.is_cancelled() {
             return Err(TicketError::Overloaded);
         }
-        self.core.submit(id, terms).await
+        self.core.submit(id, terms, origin).await
     }
 }
 
@@ -164,23 +165,23 @@ impl TicketWallet for CashuWallet {
         token::read_token(token)
     }
 
-    async fn mint(&self, id: TicketJobId, terms: &MintTerms) -> Result<Minted, TicketError> {
-        match self.submit(id, Terms::Mint(terms.clone())).await? {
+    async fn mint(&self, id: TicketJobId, terms: &MintTerms, origin: Option<Origin>) -> Result<Minted, TicketError> {
+        match self.submit(id, Terms::Mint(terms.clone()), origin).await? {
             JobResult::Ended(Ending::Token(token)) => Ok(Minted::Token(token)),
             JobResult::Ended(_) => Err(TicketError::OtherJob),
             JobResult::PaymentNeeded { invoice, expires_at } => Ok(Minted::PaymentNeeded { invoice, expires_at }),
         }
     }
 
-    async fn redeem(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<u64, TicketError> {
-        match self.submit(id, Terms::Redeem(terms.clone())).await? {
+    async fn redeem(&self, id: TicketJobId, terms: &ReceiveTerms, origin: Option<Origin>) -> Result<u64, TicketError> {
+        match self.submit(id, Terms::Redeem(terms.clone()), origin).await? {
             JobResult::Ended(Ending::Amount(amount)) => Ok(amount),
             JobResult::Ended(_) | JobResult::PaymentNeeded { .. } => Err(TicketError::OtherJob),
         }
     }
 
     async fn verify(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<Token, TicketError> {
-        match self.submit(id, Terms::Verify(terms.clone())).await? {
+        match self.submit(id, Terms::Verify(terms.clone()), None).await? {
             JobResult::Ended(Ending::Token(token)) => Ok(token),
             JobResult::Ended(_) | JobResult::PaymentNeeded { .. } => Err(TicketError::OtherJob),
         }
@@ -203,8 +204,13 @@ impl TicketWallet for CashuWallet {
         self.core.abandon_quote(id).await;
     }
 
-    async fn withdraw(&self, id: TicketJobId, terms: &WithdrawTerms) -> Result<Token, TicketError> {
-        match self.submit(id, Terms::Withdraw(terms.clone())).await? {
+    async fn withdraw(
+        &self,
+        id: TicketJobId,
+        terms: &WithdrawTerms,
+        origin: Option<Origin>,
+    ) -> Result<Token, TicketError> {
+        match self.submit(id, Terms::Withdraw(terms.clone()), origin).await? {
             JobResult::Ended(Ending::Token(token)) => Ok(token),
             JobResult::Ended(_) | JobResult::PaymentNeeded { .. } => Err(TicketError::OtherJob),
         }

@@ -16,7 +16,7 @@ use super::terms::MAX_NAME;
 use super::validity::End;
 use super::{KeySecret, NewKeyRequest, Scope, Terms};
 use crate::ports::{Clock, KeyId, KeyStore, Randomness, SecretDigest, StoreError, StoredKey};
-use crate::{FieldError, FieldErrors, Origin, UnixMillis};
+use crate::{FieldError, FieldErrors, Origin, Requester, UnixMillis};
 
 /// Most keys.
 pub const MAX_KEYS: usize = 1_000;
@@ -64,7 +64,7 @@ struct Keys {
 
 struct Key {
     id: KeyId,
-    terms: Terms,
+    terms: Arc<Terms>,
     created_at: UnixMillis,
     end: Option<End>,
     current: Arc<Secret>,
@@ -126,6 +126,11 @@ impl AcceptedSecret {
         &self.key.terms
     }
 
+    /// The key as who asks.
+    pub fn requester(&self) -> Requester {
+        Requester::Key { origin: self.key.id.origin(), terms: Arc::clone(&self.key.terms) }
+    }
+
     /// Cancelled when it is accepted no more. One's own: all would take turns at the lock of a shared one.
     pub fn revoked(&self) -> CancellationToken {
         self.secret.revoked.child_token()
@@ -176,7 +181,8 @@ impl Key {
             id: self.id,
             digest: self.current.digest,
             previous,
-            terms: serde_json::to_string(&self.terms).map_err(|_| StoreError::Unexpected("a key cannot be written"))?,
+            terms: serde_json::to_string(&*self.terms)
+                .map_err(|_| StoreError::Unexpected("a key cannot be written"))?,
             created_at: self.created_at,
             used_at: self.uses(),
         })
@@ -186,7 +192,7 @@ impl Key {
         let previous = self.previous.as_ref().filter(|former| !self.has_ended(former, clock));
         KeyView {
             id: self.id,
-            terms: self.terms.clone(),
+            terms: (*self.terms).clone(),
             created_at: self.created_at,
             used_at: self.current.used_at(),
             previous: previous.and_then(|former| Some((former.until?.0, former.used_at()))),
@@ -254,7 +260,7 @@ impl KeyRing {
         Key {
             id: stored.id,
             end: terms.expires_at.map(|secs| End::at(UnixMillis::from_secs(secs), clock)),
-            terms,
+            terms: Arc::new(terms),
             created_at: stored.created_at,
             current: Secret::new(stored.digest, None, used_at),
             previous: stored.previous.map(former),
@@ -331,7 +337,7 @@ impl KeyRing {
         let key = Key {
             id: KeyId::from_parts(now.0, random),
             end: terms.expires_at.map(|secs| End::at(UnixMillis::from_secs(secs), &*self.clock)),
-            terms,
+            terms: Arc::new(terms),
             created_at: now,
             current: Secret::new(digest, None, None),
             previous: None,

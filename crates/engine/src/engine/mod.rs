@@ -29,7 +29,6 @@ use crate::ports::{
 use crate::subscription::subscriptions::Subscriptions;
 use crate::ticket::tickets::Tickets;
 use crate::verification::Verification;
-use crate::{Origin, StreamId};
 
 /// Runs operations.
 ///
@@ -137,18 +136,6 @@ impl Engine {
         position: Option<ErasurePosition>,
     ) -> Result<ErasedUser, StoreError> {
         self.erasure.erase(main_key, position).await
-    }
-
-    /// Who started an operation; `None` also when there is no such operation.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn origin(&self, id: StreamId) -> Result<Option<Origin>, StoreError> {
-        match self.core.store.operation(id).await {
-            Ok(stored) => Ok(stored.and_then(|stored| stored.origin)),
-            Err(StoreError::Unreadable(_)) => Ok(None),
-            Err(failure) => Err(failure),
-        }
     }
 
     /// Returns when a vital task has panicked: operations would not end any more, so the process should be restarted.

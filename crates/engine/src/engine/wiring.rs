@@ -17,7 +17,6 @@ use crate::kernel::capacity::Capacity;
 use crate::kernel::cleanup::Cleanup;
 use crate::kernel::commit::{Committer, EffectDispatcher};
 use crate::kernel::core::Core;
-use crate::kernel::damaged_rows::DamagedRowReader;
 use crate::kernel::event_feed::EventFeed;
 use crate::kernel::id_generator::Ids;
 use crate::kernel::idempotency::IdempotencyRecords;
@@ -32,6 +31,7 @@ use crate::kernel::open_set::{Members, OpenSet};
 use crate::kernel::operation_workers::Workers;
 use crate::kernel::outbox::Outbox;
 use crate::kernel::remote_signer_queue::SignerQueue;
+use crate::kernel::requested_store::RequestedStore;
 use crate::kernel::restore::Restorer;
 use crate::kernel::starter::Starter;
 use crate::kernel::tasks::Tasks;
@@ -80,8 +80,8 @@ impl Engine {
     ) -> Result<Arc<Self>, StoreError> {
         let (inputs, jobs) = InputQueue::new();
         let core = Core {
-            damaged_rows: Arc::new(DamagedRowReader::new(parts.store.clone())),
-            store: parts.store,
+            store: RequestedStore::new(parts.store),
+            damaged_rows: Arc::default(),
             recent_states: Arc::default(),
             index: Arc::default(),
             timers: Arc::new(Timers::new(parts.clock.clone())),

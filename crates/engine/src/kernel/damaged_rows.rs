@@ -16,37 +16,29 @@
 //! a restart a repaired database is read afresh. (Ticket wallet: see [`TicketStore`](crate::ports::TicketStore).)
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tracing::error;
 
-use super::request_context::RequestContext;
 use crate::StreamId;
 use crate::operations::{Input, Operation, TicketReply};
-use crate::ports::{DamagedRow, InvoiceStatus, Store, StoreError, StoredOperation, Table};
+use crate::ports::{DamagedRow, InvoiceStatus, StoredOperation, Table};
 
 const MAX_ROWS: usize = 1000;
 
-pub(crate) struct DamagedRowReader {
-    store: Arc<dyn Store>,
-    rows: Mutex<BTreeSet<DamagedRow>>,
-}
+#[derive(Default)]
+pub(crate) struct DamagedRows(Mutex<BTreeSet<DamagedRow>>);
 
-impl DamagedRowReader {
-    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, rows: Mutex::default() }
-    }
-
+impl DamagedRows {
     pub(crate) fn rows(&self) -> Vec<DamagedRow> {
-        self.rows.lock().iter().cloned().collect()
+        self.0.lock().iter().cloned().collect()
     }
 
     /// Sets a row aside; logs it the first time.
     pub(crate) fn set_aside(&self, table: Table, id: impl ToString) {
         let row = DamagedRow { table, id: id.to_string() };
         let is_new = {
-            let mut rows = self.rows.lock();
+            let mut rows = self.0.lock();
             rows.len() < MAX_ROWS && rows.insert(row.clone())
         };
         if is_new {
@@ -71,21 +63,6 @@ impl DamagedRowReader {
             self.set_aside(Table::Operations, id);
         }
         operation
-    }
-
-    /// The stored operation; a damaged one is set aside, and treated as if there were none.
-    pub(crate) async fn readable(&self, id: StreamId) -> Result<Option<(StoredOperation, Operation)>, StoreError> {
-        match self.store.operation(id).await {
-            Ok(stored) => {
-                let stored = stored.filter(|stored| !RequestContext::hides(stored.origin));
-                Ok(stored.and_then(|stored| self.read_operation(id, &stored).map(|operation| (stored, operation))))
-            }
-            Err(StoreError::Unreadable(_)) => {
-                self.set_aside(Table::Operations, id);
-                Ok(None)
-            }
-            Err(failure) => Err(failure),
-        }
     }
 }
 

@@ -14,13 +14,13 @@ use usher_protocol::PublicKey;
 use usher_protocol::message::PaymentHash;
 
 use super::core::Core;
-use super::damaged_rows::DamagedRowReader;
 use super::id_generator::Ids;
 use super::index::Index;
 use super::input_queue::{InputQueue, Job};
 use super::tasks::Tasks;
 use super::timers::Timers;
 use crate::event::Event;
+use crate::kernel::requested_store::RequestedStore;
 use crate::operations::Input;
 use crate::ports::*;
 use crate::testing::{FakeLightning, FaultyStore, ManualClock, SeededRandomness};
@@ -76,11 +76,10 @@ impl Around {
 
     /// The core, with random values of one seed.
     pub(crate) fn core(&self) -> Core {
-        let store = Arc::clone(&self.store) as Arc<dyn Store>;
         let (clock, randomness) = (self.clock.clone(), Arc::new(SeededRandomness::new(1)));
         Core {
-            damaged_rows: Arc::new(DamagedRowReader::new(store.clone())),
-            store,
+            store: RequestedStore::new(self.store.clone()),
+            damaged_rows: Arc::default(),
             recent_states: Arc::default(),
             index: self.index.clone(),
             timers: self.timers.clone(),

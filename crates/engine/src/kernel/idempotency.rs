@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::damaged_rows::DamagedRowReader;
+use super::damaged_rows::DamagedRows;
 use crate::UnixMillis;
 use crate::ports::{
     Clock, IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, StoreError, Table,
@@ -50,16 +50,12 @@ impl<T> IdempotentRequest<T> {
 /// Stored responses.
 pub struct IdempotencyRecords {
     store: Arc<dyn IdempotencyStore>,
-    damaged_rows: Arc<DamagedRowReader>,
+    damaged_rows: Arc<DamagedRows>,
     clock: Arc<dyn Clock>,
 }
 
 impl IdempotencyRecords {
-    pub(crate) fn new(
-        store: Arc<dyn IdempotencyStore>,
-        damaged_rows: Arc<DamagedRowReader>,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
+    pub(crate) fn new(store: Arc<dyn IdempotencyStore>, damaged_rows: Arc<DamagedRows>, clock: Arc<dyn Clock>) -> Self {
         Self { store, damaged_rows, clock }
     }
 

@@ -22,7 +22,7 @@ use crate::operations::{Effect, Input, Operation, StepResult};
 use crate::ports::{
     Conflict, CurrencyCode, ExchangeRate, ExchangeRates, InvoiceStatus, RateUnavailable, StoreError, Version,
 };
-use crate::{StreamId, UnixMillis};
+use crate::{Requester, StreamId, UnixMillis};
 
 /// The first pause before a worker tries again when the store fails; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -207,8 +207,8 @@ impl Workers {
 
     /// The open operation and its version, as the store has it.
     async fn read(&self, id: StreamId) -> Result<Option<(Version, Operation)>, StoreError> {
-        let stored = self.core.store.operation(id).await?.filter(|stored| stored.finished_at.is_none());
-        let Some(stored) = stored else { return Ok(None) };
+        let stored = self.core.store.operation(&Requester::Service, id).await?;
+        let Some(stored) = stored.filter(|stored| stored.finished_at.is_none()) else { return Ok(None) };
         let operation =
             Operation::from_state(&stored.state).map_err(|_| StoreError::Unreadable("the state of an operation"))?;
         Ok(Some((stored.version(), operation)))
@@ -227,7 +227,7 @@ impl Workers {
         for job in jobs {
             let Input::Wallet { message, .. } = &job.input else { continue };
             for key in Operation::keys_of(message) {
-                match self.core.store.operation_with_key(key).await? {
+                match self.core.store.operation_with_key(&Requester::Service, key).await? {
                     Some((successor, _)) if successor != id => Box::pin(self.step(successor, &[job])).await?,
                     _ => {}
                 }
@@ -300,7 +300,7 @@ mod tests {
     async fn worker(around: &Around, core: Core) -> mpsc::Sender<Job> {
         let (committer, lightning, tickets) = committer(around);
         let handshake = Operation::KeyHandshake(KeyHandshake::single_use("token".to_owned(), false, NOW.plus(MINUTE)));
-        let change = Change::start(stream(1), handshake, Vec::new());
+        let change = Change::start(stream(1), None, handshake, Vec::new());
         committer.commit(change, NOW, Cause::Request(None)).await.unwrap();
         let workers = Arc::new(Workers {
             core: core.clone(),

@@ -1,5 +1,5 @@
-//! The entry that the audit log gets with the first commit of a request: it travels with the request, as its
-//! [context](super::request_context) does.
+//! The entry that the audit log gets with the first commit of a request. It travels with the request without being a parameter of
+//! every function between, as tracing's span does: nothing is allowed by it.
 
 use std::sync::Arc;
 

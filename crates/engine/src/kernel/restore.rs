@@ -9,7 +9,7 @@ use super::outbox::Outbox;
 use super::timers::{Due, HELD_FOR, TimerKind, left};
 use crate::kernel::core::Core;
 use crate::ports::{OpenOperation, StoreError, Table};
-use crate::{StreamId, UnixMillis};
+use crate::{Requester, StreamId, UnixMillis};
 
 const PAGE: usize = 10_000;
 
@@ -84,7 +84,8 @@ impl Restorer {
         if operation.kind.resumes() && !operation.done {
             restored.waiting.push(id);
         }
-        let read = if operation.kind.is_read_at_start() { self.core.damaged_rows.readable(id).await? } else { None };
+        let read =
+            if operation.kind.is_read_at_start() { self.core.readable(&Requester::Service, id).await? } else { None };
         let read = read.as_ref().map(|(stored, read)| (stored.version(), read));
         if let Some(keys) = read.and_then(|(_, read)| read.may_close_early()) {
             self.core.index.set_participants(id, keys);

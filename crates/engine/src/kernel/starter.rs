@@ -7,9 +7,9 @@ use super::commit::{Cause, Change, Committer};
 use super::core::Core;
 use super::idempotency::{IdempotencyRecords, IdempotentRequest};
 use super::request_errors::StartError;
-use crate::StreamId;
 use crate::operations::{Effect, Operation};
 use crate::ports::{Conflict, NewIdempotencyRecord, StoreError};
+use crate::{Origin, StreamId};
 
 pub(crate) struct Starter {
     pub(crate) core: Core,
@@ -23,11 +23,12 @@ impl Starter {
     pub(crate) async fn create_new(
         &self,
         id: StreamId,
+        origin: Option<Origin>,
         operation: Operation,
         effects: Vec<Effect>,
         record: Option<NewIdempotencyRecord>,
     ) -> Result<StreamId, StartError> {
-        match self.create(id, operation, effects, record).await? {
+        match self.create(id, origin, operation, effects, record).await? {
             None => Ok(id),
             Some(_) => Err(StoreError::Unexpected("a random correlation key was there already").into()),
         }
@@ -37,11 +38,12 @@ impl Starter {
     pub(crate) async fn create(
         &self,
         id: StreamId,
+        origin: Option<Origin>,
         operation: Operation,
         effects: Vec<Effect>,
         record: Option<NewIdempotencyRecord>,
     ) -> Result<Option<StreamId>, StartError> {
-        match self.create_all(vec![Change::start(id, operation, effects)], record).await? {
+        match self.create_all(vec![Change::start(id, origin, operation, effects)], record).await? {
             None => Ok(None),
             Some(Conflict::Correlation(owner)) => Ok(Some(owner)),
             Some(Conflict::Revision | Conflict::InboundSeen | Conflict::AlreadyRequested) => {

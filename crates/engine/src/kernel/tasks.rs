@@ -5,8 +5,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-use super::request_context::in_current_request;
-
 #[derive(Clone)]
 pub(crate) struct Tasks {
     tracker: TaskTracker,
@@ -29,7 +27,7 @@ impl Tasks {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
-        self.tracker.spawn(in_current_request(work).in_current_span()).await.ok()
+        self.tracker.spawn(work.in_current_span()).await.ok()
     }
 
     /// Spawns a task that the engine cannot work without: if it panics, [`failed`](Self::failed) returns.

@@ -25,7 +25,7 @@ use super::idempotency::IdempotencyRecords;
 use super::outbox::Outbox;
 use crate::operations::Operation;
 use crate::ports::{EventMatch, EventPosition, ForgottenUser, IdempotencyKey, OperationKind, StoreError};
-use crate::{StreamId, UnixMillis};
+use crate::{Requester, StreamId, UnixMillis};
 
 /// Rows that one search looks at.
 const BATCH: usize = 1_000;
@@ -217,7 +217,7 @@ impl Search<'_> {
 
     /// Removes an operation in which the key was found, in its state or in this event, or says why it is kept.
     async fn look_at(&mut self, id: StreamId, event: Option<FoundEvent>) -> Result<(), StoreError> {
-        let stored = match self.erasure.core.store.operation(id).await {
+        let stored = match self.erasure.core.store.operation(&Requester::Service, id).await {
             Ok(Some(stored)) => stored,
             Ok(None) => return Ok(()),
             Err(StoreError::Unreadable(_)) => {
@@ -264,7 +264,7 @@ impl Search<'_> {
         let removed = store.remove_finished_of(vec![id]).await?.len();
         self.removed += removed;
         self.erasure.feed.forget_finished();
-        Ok(removed > 0 || store.operation(id).await?.is_none())
+        Ok(removed > 0 || store.operation(&Requester::Service, id).await?.is_none())
     }
 
     /// The most important reason is listed.

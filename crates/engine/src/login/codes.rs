@@ -6,11 +6,11 @@
 use url::Url;
 
 use super::Logins;
-use crate::StreamId;
 use crate::kernel::commit::{Modified, ModifyError, Stored};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{Login, LoginRedeemed, Operation, RedeemFault};
 use crate::ports::StoreError;
+use crate::{Requester, StreamId};
 
 /// Why a code was not redeemed.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +73,7 @@ impl Logins {
     /// reusable one: it learns who has logged in, and the stream gets `approved`.
     pub async fn redeem(
         &self,
+        requester: &Requester,
         stream: StreamId,
         code: &str,
         once: Option<IdempotentRequest<LoginRedeemed>>,
@@ -80,7 +81,7 @@ impl Logins {
         // If the operator closes the reusable login at this moment, its stream does not get the event any more.
         let redeemed = self.starter.committer.modify(
             Operation::Login,
-            || async { self.find_by_code(stream, code).await.map(Some) },
+            || async { self.find_by_code(requester, stream, code).await.map(Some) },
             |login, now| {
                 let (redeemed, effects) = login.redeem(now)?;
                 let record = once.as_ref().map(|once| once.record(&redeemed, now));
@@ -90,14 +91,21 @@ impl Logins {
         redeemed.await?.ok_or(RedeemError::NotFound)
     }
 
-    async fn find_by_code(&self, stream: StreamId, code: &str) -> Result<Stored<Login>, RedeemError> {
-        let ((id, version, login), code) = match self.find(stream).await? {
+    async fn find_by_code(
+        &self,
+        requester: &Requester,
+        stream: StreamId,
+        code: &str,
+    ) -> Result<Stored<Login>, RedeemError> {
+        let ((id, version, login), code) = match self.find(requester, stream).await? {
             Some(found) => (found, code),
             None => {
-                let is_closed = self.is_closed(stream).await?.ok_or(RedeemError::NotFound)?;
+                let is_closed = self.is_closed(requester, stream).await?.ok_or(RedeemError::NotFound)?;
                 let (id, code) = code.split_once('.').ok_or(RedeemError::Wrong)?;
                 let id = id.parse().map_err(|_| RedeemError::Wrong)?;
-                let found = self.find(id).await?.filter(|(_, _, login)| login.reusable() == Some(stream));
+                // A browser has begun it: it is of nobody, and who sees the reusable login may have what was logged in with there.
+                let found =
+                    self.find(&Requester::Service, id).await?.filter(|(_, _, login)| login.reusable() == Some(stream));
                 let found = found.ok_or(RedeemError::Wrong)?;
                 if is_closed {
                     return Err(RedeemError::Expired);

@@ -10,9 +10,10 @@ use super::open_child_logins::ChildLogins;
 use super::unused_logins::UnusedLogins;
 use crate::kernel::index::Index;
 use crate::kernel::observer::{CommittedStep, Observer, PeriodicTask};
+use crate::kernel::requested_store::RequestedStore;
 use crate::kernel::tasks::Tasks;
 use crate::operations::{Login, Operation};
-use crate::ports::{OpenOperation, OperationKind, Store, Version};
+use crate::ports::{OpenOperation, OperationKind, Version};
 use crate::{StreamId, UnixMillis};
 
 /// How long a login without events is kept after its end, for the page that says so and for the protocol that has begun it.
@@ -26,7 +27,7 @@ pub(crate) struct LoginTables {
     pub(crate) operators: UnusedLogins,
     pub(crate) reusable: ChildLogins,
     pub(crate) index: Arc<Index>,
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) store: RequestedStore,
     pub(crate) tasks: Tasks,
 }
 
@@ -77,7 +78,7 @@ impl Observer for LoginTables {
                 return;
             }
             // At once: anybody can begin and end as many as they like. One that a stop leaves goes with the hourly cleanup.
-            let (store, id) = (Arc::clone(&self.store), step.id);
+            let (store, id) = (self.store.clone(), step.id);
             self.tasks.spawn(async move {
                 if let Err(failure) = store.remove_without_events(vec![id]).await {
                     debug!(stream_id = %id, error = ?failure, "an unused login could not be removed; retrying within 2 h");

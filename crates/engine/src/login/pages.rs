@@ -14,7 +14,7 @@ use crate::kernel::commit::{Cause, Change, Modified, ModifyError, Stored};
 use crate::operations::{Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginState, Operation};
 use crate::page_rules::is_same_secret;
 use crate::ports::{OperationKind, RemoteSignerError, StoreError};
-use crate::{ClientNetwork, StreamId};
+use crate::{ClientNetwork, Requester, StreamId};
 
 /// The reusable login that a login is at, as far as the login depends on it.
 struct Parent {
@@ -37,7 +37,7 @@ impl Logins {
     async fn end_unused(&self, id: StreamId) -> Result<Option<String>, StoreError> {
         let ended = self.starter.committer.modify(
             Operation::Login,
-            || self.find(id),
+            || self.find(&Requester::Service, id),
             |login, _| {
                 Ok::<_, StoreError>(match login.make_room() {
                     Some(effects) => Modified::changed(effects, Some(login.return_url().map(str::to_owned))),
@@ -82,7 +82,7 @@ impl Logins {
         cookies: &[(StreamId, String)],
     ) -> Result<Option<ChildLogin>, StoreError> {
         for (id, browser) in cookies.iter().filter(|(id, _)| self.child_logins.unused().has(*id)) {
-            let Some((_, _, login)) = self.find(*id).await? else { continue };
+            let Some((_, _, login)) = self.find(&Requester::Service, *id).await? else { continue };
             let is_own = login.browser().is_some_and(|owner| is_same_secret(owner, browser));
             if is_own && login.reusable() == Some(reusable) && login.is_untouched() {
                 let page_secret = login.page_secret().to_owned();
@@ -247,7 +247,7 @@ impl Logins {
     /// # Errors
     /// [`StoreError`].
     pub async fn state(&self, id: StreamId, browser: &str) -> Result<Option<LoginState>, StoreError> {
-        let login = self.find(id).await?.map(|(_, _, login)| login);
+        let login = self.find(&Requester::Service, id).await?.map(|(_, _, login)| login);
         let owned = login.filter(|login| login.browser().is_some_and(|owner| is_same_secret(owner, browser)));
         Ok(owned.map(|login| login.state()))
     }
@@ -262,7 +262,7 @@ impl Logins {
         id: StreamId,
         browser: &str,
     ) -> Result<Option<LoginState>, StoreError> {
-        let login = self.find(id).await?.map(|(_, _, login)| login);
+        let login = self.find(&Requester::Service, id).await?.map(|(_, _, login)| login);
         let owned = login.filter(|login| {
             login.return_url() == Some(continue_url)
                 && login.browser().is_some_and(|owner| is_same_secret(owner, browser))
@@ -274,7 +274,7 @@ impl Logins {
     pub async fn forget(&self, id: StreamId) -> Result<(), StoreError> {
         let forgotten = self.starter.committer.modify(
             Operation::Login,
-            || self.find(id),
+            || self.find(&Requester::Service, id),
             |login, _| {
                 Ok::<_, StoreError>(match login.is_of_other_app().then(|| login.forget()) {
                     None => Modified::Unchanged(false),
@@ -304,7 +304,7 @@ impl Logins {
             return Ok(());
         }
         // The reusable login may have been closed a moment ago: then the commit has ended this one instead.
-        let stored = self.find(id).await?;
+        let stored = self.find(&Requester::Service, id).await?;
         let goes_on = stored.is_some_and(|(_, _, login)| login.state() != LoginState::Expired);
         if goes_on { Ok(()) } else { Err(LoginPageError::Ended.into()) }
     }
@@ -365,7 +365,10 @@ impl Logins {
     }
 
     async fn find_page(&self, id: StreamId, page_secret: &str) -> Result<Option<Stored<Login>>, StoreError> {
-        let found = self.find(id).await?.filter(|(_, _, login)| is_same_secret(login.page_secret(), page_secret));
+        let found = self
+            .find(&Requester::Service, id)
+            .await?
+            .filter(|(_, _, login)| is_same_secret(login.page_secret(), page_secret));
         // One that leaves nothing is removed a moment after its end.
         Ok(found.filter(|(_, _, login)| !login.leaves_nothing()))
     }
@@ -373,14 +376,14 @@ impl Logins {
     /// The reusable login that a login is at; `None` if it is at none.
     async fn parent(&self, login: &Login) -> Result<Option<Parent>, StoreError> {
         let Some(stream) = login.reusable() else { return Ok(None) };
-        let parent = self.read_reusable(stream).await?.map(|(_, parent)| parent);
+        let parent = self.read_reusable(&Requester::Service, stream).await?.map(|(_, parent)| parent);
         // One that cannot be read gets no events any more.
         Ok(Some(parent.unwrap_or(Parent { return_url: None, is_closed: true, page: None })))
     }
 
     /// The reusable login with this page, also when it is closed.
     async fn find_reusable(&self, id: StreamId, page_secret: &str) -> Result<Option<Parent>, StoreError> {
-        let found = self.read_reusable(id).await?;
+        let found = self.read_reusable(&Requester::Service, id).await?;
         let is_page = |handshake: &KeyHandshake| {
             handshake.login().is_some_and(|login| is_same_secret(login.page_secret(), page_secret))
         };
@@ -388,13 +391,17 @@ impl Logins {
     }
 
     /// Whether a reusable login is closed; `None` if this is none.
-    pub(crate) async fn is_closed(&self, id: StreamId) -> Result<Option<bool>, StoreError> {
-        let found = self.read_reusable(id).await?.filter(|(handshake, _)| handshake.login().is_some());
+    pub(crate) async fn is_closed(&self, requester: &Requester, id: StreamId) -> Result<Option<bool>, StoreError> {
+        let found = self.read_reusable(requester, id).await?.filter(|(handshake, _)| handshake.login().is_some());
         Ok(found.map(|(_, parent)| parent.is_closed))
     }
 
-    async fn read_reusable(&self, id: StreamId) -> Result<Option<(KeyHandshake, Parent)>, StoreError> {
-        match self.core.damaged_rows.readable(id).await? {
+    async fn read_reusable(
+        &self,
+        requester: &Requester,
+        id: StreamId,
+    ) -> Result<Option<(KeyHandshake, Parent)>, StoreError> {
+        match self.core.readable(requester, id).await? {
             Some((stored, Operation::KeyHandshake(handshake))) => {
                 let return_url = handshake.return_url().map(str::to_owned);
                 let page_secret = handshake.login().map(|login| login.page_secret().to_owned());
@@ -406,8 +413,8 @@ impl Logins {
     }
 
     /// The login, also when it is over.
-    pub(crate) async fn find(&self, id: StreamId) -> Result<Option<Stored<Login>>, StoreError> {
-        match self.core.damaged_rows.readable(id).await? {
+    pub(crate) async fn find(&self, requester: &Requester, id: StreamId) -> Result<Option<Stored<Login>>, StoreError> {
+        match self.core.readable(requester, id).await? {
             Some((stored, Operation::Login(login))) if stored.kind == OperationKind::Login => {
                 Ok(Some((id, stored.version(), login)))
             }

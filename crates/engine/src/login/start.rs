@@ -11,7 +11,7 @@ use crate::kernel::request_errors::StartError;
 use crate::operations::{KeyHandshake, Login, LoginOrigin, LoginTerms, LoginUrl, Operation};
 use crate::request_body;
 use crate::request_body::{Nullable, VisibleAscii, WebUrl};
-use crate::{ClientNetwork, StreamId};
+use crate::{ClientNetwork, Requester, StreamId};
 
 request_body! {
     /// Starts a login. Every field is optional, and so is the body.
@@ -105,6 +105,7 @@ impl Logins {
     /// [`StartError`].
     pub async fn start(
         &self,
+        requester: &Requester,
         request: LoginRequest,
         once: Option<IdempotentRequest<LoginStarted>>,
     ) -> Result<LoginStarted, StartError> {
@@ -113,7 +114,7 @@ impl Logins {
                 once.as_ref().map(|once| once.record(&self.reusable_login(stream_id, handshake), self.core.clock.now()))
             };
             let wanted = Wanted::Login { return_url: request.return_url };
-            let opened = self.handshakes.open_static_token(&token, &wanted, record).await?;
+            let opened = self.handshakes.open_static_token(requester, &token, &wanted, record).await?;
             let started = self.reusable_login(opened.stream_id, &opened.handshake);
             return if opened.is_new { Ok(started) } else { self.starter.respond(once, started).await };
         }
@@ -126,7 +127,8 @@ impl Logins {
             page_url: self.login_page(stream_id, &terms.page_secret),
         };
         let record = once.map(|once| once.record(&started, self.core.clock.now()));
-        self.starter.create_new(stream_id, Operation::Login(Login::start(terms)), Vec::new(), record).await?;
+        let login = Operation::Login(Login::start(terms));
+        self.starter.create_new(stream_id, requester.origin(), login, Vec::new(), record).await?;
         Ok(started)
     }
 
@@ -143,7 +145,7 @@ impl Logins {
             ..self.new.terms(LoginOrigin::Client { name: request.client_name })
         };
         let page_url = self.login_page(stream_id, &terms.page_secret);
-        self.starter.create_new(stream_id, Operation::Login(Login::start(terms)), Vec::new(), None).await?;
+        self.starter.create_new(stream_id, None, Operation::Login(Login::start(terms)), Vec::new(), None).await?;
         Ok(BrowserLoginStarted { stream_id, page_url, browser, replaced: Vec::new() })
     }
 
@@ -158,7 +160,7 @@ impl Logins {
         let origin = LoginOrigin::Reusable { stream: reusable };
         let terms = LoginTerms { browser: Some(browser.clone()), return_url, ..self.new.terms(origin) };
         let page_secret = terms.page_secret.clone();
-        self.starter.create_new(login, Operation::Login(Login::start(terms)), Vec::new(), None).await?;
+        self.starter.create_new(login, None, Operation::Login(Login::start(terms)), Vec::new(), None).await?;
         Ok(ChildLogin { login, page_secret, new_browser: Some((browser, self.new.handshake_ttl)) })
     }
 

@@ -2,7 +2,7 @@
 
 use super::Payments;
 use crate::ports::{BookedPayment, PaymentFilter, StoreError};
-use crate::{RequestContext, StreamId};
+use crate::{Requester, StreamId};
 
 /// Some payments, in the order in which they were requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,31 +20,20 @@ impl Payments {
     /// [`StoreError`].
     pub async fn list(
         &self,
+        requester: &Requester,
         filter: PaymentFilter,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<PaymentPage, StoreError> {
-        let payments = self.core.store.payment_records(filter, after, limit).await?;
-        let next = payments.last().filter(|_| payments.len() == limit).map(|payment| payment.stream_id);
-        if !RequestContext::hides_others() {
-            return Ok(PaymentPage { payments, next });
-        }
-        let mut shown = Vec::new();
-        for payment in payments {
-            // The books outlast operations; nobody knows who started one that is gone.
-            let operation = self.core.store.operation(payment.stream_id).await?;
-            if !RequestContext::hides(operation.and_then(|operation| operation.origin)) {
-                shown.push(payment);
-            }
-        }
-        Ok(PaymentPage { payments: shown, next })
+        let (payments, next) = self.core.store.payment_records(requester, filter, after, limit).await?;
+        Ok(PaymentPage { payments, next })
     }
 
     /// A payment in the books.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn booked(&self, id: StreamId) -> Result<Option<BookedPayment>, StoreError> {
-        self.core.store.payment_record(id).await
+    pub async fn booked(&self, requester: &Requester, id: StreamId) -> Result<Option<BookedPayment>, StoreError> {
+        self.core.store.payment_record(requester, id).await
     }
 }

@@ -8,23 +8,24 @@ use crate::access::Scope;
 use crate::kernel::request_errors::StartError;
 use crate::operations::Operation;
 use crate::ports::{NewIdempotencyRecord, StoreError};
-use crate::{RequestContext, StreamId};
+use crate::{Requester, StreamId};
 
 impl Payments {
     /// Commits the payment as `id`; returns the operation that pays its invoice already, if there is one. `field` of the request
     /// names the amount.
     pub(super) async fn commit_spending(
         &self,
+        requester: &Requester,
         id: StreamId,
         payment: UnstartedPayment,
         field: &'static str,
         record: Option<NewIdempotencyRecord>,
     ) -> Result<Option<StreamId>, StartError> {
-        RequestContext::need(Scope::PaymentsSend)?;
+        requester.need(Scope::PaymentsSend)?;
         let now = self.core.clock.now();
         let spending = payment.machine().spending().unwrap_or_default();
         let starting = self.starting.read().await;
-        let allocation = match self.budget.reserve(id, &spending, now) {
+        let allocation = match self.budget.reserve(requester, id, &spending, now) {
             Ok(allocation) => allocation,
             Err(BudgetError::TooLarge { of, budget, fee }) => {
                 let detail = format!(
@@ -52,7 +53,7 @@ impl Payments {
         } else {
             payment.begin(now)
         };
-        let owner = self.starter.create(id, operation, effects, record).await;
+        let owner = self.starter.create(id, requester.origin(), operation, effects, record).await;
         match owner {
             Ok(None) if waits => {
                 tracing::info!(stream_id = %id, amount = spending.amount, "a payment waits for an approval");
@@ -68,12 +69,13 @@ impl Payments {
     /// The same for a payment of no invoice.
     pub(super) async fn commit_new_spending(
         &self,
+        requester: &Requester,
         id: StreamId,
         payment: UnstartedPayment,
         field: &'static str,
         record: Option<NewIdempotencyRecord>,
     ) -> Result<StreamId, StartError> {
-        match self.commit_spending(id, payment, field, record).await? {
+        match self.commit_spending(requester, id, payment, field, record).await? {
             None => Ok(id),
             Some(_) => Err(StoreError::Unexpected("a random correlation key was there already").into()),
         }

@@ -6,7 +6,7 @@ use crate::kernel::request_errors::EventsError;
 use crate::operations::{Operation, PaymentProgress};
 use crate::page_rules::KeyedPage;
 use crate::ports::StoreError;
-use crate::{OperationOutcome, StreamId, UnixMillis};
+use crate::{OperationOutcome, Requester, ShownStream, StreamId, UnixMillis};
 
 /// Most events of a payment: its statuses, once each, and failures.
 const MAX_EVENTS: usize = 1_000;
@@ -48,14 +48,14 @@ impl Payments {
             return Ok(None);
         }
         let Some((_, Operation::SinglePayment(payment) | Operation::LinkPayment(payment))) =
-            self.core.damaged_rows.readable(id).await?
+            self.core.readable(&Requester::Service, id).await?
         else {
             return Ok(None);
         };
         let statuses = self.statuses(id).await?;
         let progress = payment.progress();
         let can_be_paid = matches!(progress, PaymentProgress::Asking);
-        let booked = if progress == PaymentProgress::Paid { self.booked(id).await? } else { None };
+        let booked = if progress == PaymentProgress::Paid { self.booked(&Requester::Service, id).await? } else { None };
         Ok(Some(PaymentView {
             progress,
             is_approved: statuses.iter().any(|status| status == "user_approved"),
@@ -73,7 +73,7 @@ impl Payments {
     }
 
     async fn statuses(&self, id: StreamId) -> Result<Vec<String>, StoreError> {
-        let events = match self.feed.read(id, 0, MAX_EVENTS).await {
+        let events = match self.feed.read(ShownStream::to_service(id), 0, MAX_EVENTS).await {
             Ok(page) => page.events,
             Err(EventsError::Store(error)) => return Err(error),
             Err(EventsError::NotFound | EventsError::Removed { .. } | EventsError::Damaged { .. }) => Vec::new(),

@@ -14,7 +14,7 @@ use crate::request_body;
 use crate::request_body::{
     Bolt11, Description, Identifier, Key, Millisats, MillisatsWord, OrDefault, Subkeys, UnixSeconds,
 };
-use crate::{FieldErrors, RequestContext, StreamId, UnixMillis};
+use crate::{FieldErrors, Requester, StreamId, UnixMillis};
 
 request_body! {
     /// Has an invoice paid.
@@ -44,7 +44,12 @@ request_body! {
 }
 
 impl CheckedRequest for PayInvoiceRequest {
-    async fn check(draft: &PayInvoiceDraft, checks: &FieldChecks, errors: &mut FieldErrors) -> Result<(), StoreError> {
+    async fn check(
+        draft: &PayInvoiceDraft,
+        _: &Requester,
+        checks: &FieldChecks,
+        errors: &mut FieldErrors,
+    ) -> Result<(), StoreError> {
         if let Some(invoice) = &draft.invoice {
             check_invoice(invoice, draft.amount, checks, errors);
         }
@@ -83,6 +88,7 @@ impl Payments {
     /// [`StartError`].
     pub async fn pay(
         &self,
+        requester: &Requester,
         request: PayInvoiceRequest,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
@@ -90,10 +96,10 @@ impl Payments {
         let is_paid = self.core.store.is_paid(request.invoice.payment_hash()).await?;
         let paying = CorrelationKey::paying(request.invoice.payment_hash());
         if let Some(stream_id) = self.core.index.find(paying) {
-            self.check_same_invoice(stream_id, &request.invoice).await?;
+            self.check_same_invoice(requester, stream_id, &request.invoice).await?;
             return self.starter.respond(once, stream_id).await;
         }
-        self.checks.check(&request).await?;
+        self.checks.check(requester, &request).await?;
         let invoice = &request.invoice;
         // Paying it again moves no money, and a wallet may take the first payment for the second.
         if is_paid {
@@ -117,19 +123,20 @@ impl Payments {
                     expires_at: expiry(request.expires_at, now).min(UnixMillis::from_secs(invoice.expires_at())),
                 };
                 let (payment, effects) = Payment::of_invoice(terms, amount, request.invoice);
-                self.starter.create(stream_id, Operation::InvoicePayment(payment), effects, record).await?
+                let operation = Operation::InvoicePayment(payment);
+                self.starter.create(stream_id, requester.origin(), operation, effects, record).await?
             }
             None => {
                 let PayInvoiceRequest { invoice, reference, expires_at, .. } = request;
                 let payment = ServicePaymentRequest { invoice, reference, expires_at };
-                self.pay_from_backend(stream_id, payment, record).await?
+                self.pay_from_backend(requester, stream_id, payment, record).await?
             }
         };
         match owner {
             None => Ok(stream_id),
             // A concurrent request with the same invoice was faster.
             Some(owner) => {
-                self.check_same_invoice(owner, &wanted).await?;
+                self.check_same_invoice(requester, owner, &wanted).await?;
                 self.starter.respond(once, owner).await
             }
         }
@@ -138,9 +145,14 @@ impl Payments {
     /// Refuses an invoice that is paid for a client whose streams are hidden from this one, and another invoice with the
     /// payment hash of the one that this operation pays: it is not paid by that payment, and paying a hash twice may lose
     /// the money (BOLT 11).
-    async fn check_same_invoice(&self, owner: StreamId, invoice: &Invoice) -> Result<(), StartError> {
-        let stored = self.core.store.operation(owner).await?;
-        if RequestContext::hides(stored.as_ref().and_then(|stored| stored.origin)) {
+    async fn check_same_invoice(
+        &self,
+        requester: &Requester,
+        owner: StreamId,
+        invoice: &Invoice,
+    ) -> Result<(), StartError> {
+        let stored = self.core.store.operation(requester, owner).await?;
+        if stored.is_none() && !requester.sees(None) {
             return Err(StartError::invalid("/invoice", "is being paid, or was paid, for another client"));
         }
         let operation = stored.and_then(|stored| Operation::from_state(&stored.state).ok());

@@ -10,7 +10,7 @@ use crate::UnixMillis;
 pub enum Budget {
     /// That of the Lightning backend.
     Service,
-    /// That of whoever sent the request ([`RequestContext::spending_limit`](crate::RequestContext::spending_limit)).
+    /// That of whoever asks: the `daily_budget_millisats` of their key.
     Client,
 }
 

@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 use crate::kernel::observer::{CommittedStep, Observer};
 use crate::operations::{BUDGET_WINDOW, Budget, Operation, Spending};
 use crate::ports::{OpenOperation, Version};
-use crate::{Origin, RequestContext, StreamId, UnixMillis};
+use crate::{Origin, Requester, StreamId, UnixMillis};
 
 /// When to ask again if the budget is taken by payments that are not over.
 const UNTIL_A_PAYMENT_ENDS: Duration = Duration::from_secs(60);
@@ -103,18 +103,19 @@ impl SpendingBudget {
 
     pub(crate) fn reserve(
         self: &Arc<Self>,
+        requester: &Requester,
         id: StreamId,
         spending: &Spending,
         now: UnixMillis,
     ) -> Result<Reservation, BudgetError> {
         let reservation = Reservation { budget: Arc::clone(self), id, at: now };
-        let origin = RequestContext::current_origin();
+        let origin = requester.origin();
         if !self.counts(origin) {
             return Ok(reservation);
         }
         let needed = spending.allocation();
         let service = self.rules.daily_budget.map(|budget| (Budget::Service, budget, None));
-        let client = RequestContext::current_spending_limit().map(|budget| (Budget::Client, budget, origin));
+        let client = requester.spending_limit().map(|budget| (Budget::Client, budget, origin));
         let mut allocations = self.allocations.lock();
         allocations.forget_past(now);
         for (of, budget, origin) in service.into_iter().chain(client) {
@@ -271,6 +272,7 @@ impl Drop for Reservation {
 mod tests {
     use super::*;
     use crate::kernel::fixtures::{NOW, stream};
+    use crate::testing::api_key;
 
     fn budget(millisats: u64) -> Arc<SpendingBudget> {
         Arc::new(SpendingBudget::new(SpendingRules {
@@ -311,34 +313,38 @@ mod tests {
     #[test]
     fn reserved_shares_stay_within_the_budget_and_expire() {
         let budget = budget(100);
-        budget.reserve(stream(1), &spending(60, None), NOW).unwrap();
+        budget.reserve(&Requester::Service, stream(1), &spending(60, None), NOW).unwrap();
         budget.update(stream(1), version(1), &spending(60, None), NOW);
-        assert_eq!(retry_after(budget.reserve(stream(2), &spending(41, None), NOW)), 60, "it may end at any time");
-        budget.reserve(stream(2), &spending(40, None), NOW).unwrap();
+        assert_eq!(
+            retry_after(budget.reserve(&Requester::Service, stream(2), &spending(41, None), NOW)),
+            60,
+            "it may end at any time"
+        );
+        budget.reserve(&Requester::Service, stream(2), &spending(40, None), NOW).unwrap();
         budget.update(stream(2), version(2), &spending(30, Some(later(100))), NOW);
         budget.update(stream(1), version(2), &spending(50, Some(later(200))), NOW);
-        assert_eq!(retry_after(budget.reserve(stream(3), &spending(21, None), NOW)), 100);
-        assert_eq!(retry_after(budget.reserve(stream(3), &spending(51, None), later(50))), 150);
-        budget.reserve(stream(3), &spending(50, None), later(100)).unwrap();
+        assert_eq!(retry_after(budget.reserve(&Requester::Service, stream(3), &spending(21, None), NOW)), 100);
+        assert_eq!(retry_after(budget.reserve(&Requester::Service, stream(3), &spending(51, None), later(50))), 150);
+        budget.reserve(&Requester::Service, stream(3), &spending(50, None), later(100)).unwrap();
         assert_eq!(budget.total(), 100);
-        let too_large = budget.reserve(stream(4), &spending(101, None), later(500)).err();
+        let too_large = budget.reserve(&Requester::Service, stream(4), &spending(101, None), later(500)).err();
         assert_eq!(too_large, Some(BudgetError::TooLarge { of: Budget::Service, budget: 100, fee: 0 }));
     }
 
     #[test]
     fn share_is_released_only_if_the_payment_certainly_did_not_start() {
         let budget = budget(100);
-        budget.reserve(stream(1), &spending(100, None), NOW).unwrap().release();
+        budget.reserve(&Requester::Service, stream(1), &spending(100, None), NOW).unwrap().release();
         assert_eq!(budget.total(), 0);
-        drop(budget.reserve(stream(2), &spending(100, None), NOW).unwrap());
-        assert_eq!(retry_after(budget.reserve(stream(3), &spending(1, None), NOW)), 24 * 3600);
-        budget.reserve(stream(3), &spending(1, None), NOW.plus(BUDGET_WINDOW)).unwrap();
+        drop(budget.reserve(&Requester::Service, stream(2), &spending(100, None), NOW).unwrap());
+        assert_eq!(retry_after(budget.reserve(&Requester::Service, stream(3), &spending(1, None), NOW)), 24 * 3600);
+        budget.reserve(&Requester::Service, stream(3), &spending(1, None), NOW.plus(BUDGET_WINDOW)).unwrap();
     }
 
     #[test]
     fn outdated_update_is_ignored() {
         let budget = budget(100);
-        drop(budget.reserve(stream(1), &spending(100, None), NOW).unwrap());
+        drop(budget.reserve(&Requester::Service, stream(1), &spending(100, None), NOW).unwrap());
         // Not paid: the allocation is nothing, and is remembered as such.
         budget.update(stream(1), version(3), &spending(0, Some(later(100))), NOW);
         budget.update(stream(1), version(2), &spending(100, None), NOW);
@@ -348,38 +354,33 @@ mod tests {
     #[test]
     fn without_a_budget_nothing_is_recorded() {
         let budget = Arc::new(SpendingBudget::new(SpendingRules::default()));
-        budget.reserve(stream(1), &spending(u64::MAX, None), NOW).unwrap();
+        budget.reserve(&Requester::Service, stream(1), &spending(u64::MAX, None), NOW).unwrap();
         budget.update(stream(1), version(1), &spending(u64::MAX, None), NOW);
         assert_eq!(budget.total(), 0);
     }
 
-    #[tokio::test]
-    async fn clients_budget_counts_what_it_has_started() {
+    #[test]
+    fn clients_budget_counts_what_it_has_started() {
         let budget = Arc::new(SpendingBudget::new(SpendingRules::default()));
-        let client = |n, limit| {
-            Arc::new(RequestContext { origin: Some(Origin(n)), spending_limit: limit, ..RequestContext::default() })
-        };
-        let reserve = async |context: &Arc<RequestContext>, n, amount| {
-            let (budget, spending) = (Arc::clone(&budget), spending(amount, None));
-            Arc::clone(context).scope(async move { budget.reserve(stream(n), &spending, NOW) }).await
-        };
+        let client = |n, limit| api_key(n, |terms| terms.daily_budget_millisats = limit);
+        let reserve = |client: &Requester, n, amount| budget.reserve(client, stream(n), &spending(amount, None), NOW);
         let [one, other, unlimited] = [client(1, Some(100)), client(2, Some(100)), client(3, None)];
-        let first = reserve(&one, 1, 60).await.unwrap();
+        let first = reserve(&one, 1, 60).unwrap();
         let of_one = |revision| Version { revision, origin: Some(Origin(1)) };
         budget.update(stream(1), of_one(1), &spending(60, None), NOW);
-        reserve(&other, 2, 100).await.unwrap();
-        reserve(&unlimited, 3, 1_000_000).await.unwrap();
-        budget.reserve(stream(4), &spending(1_000_000, None), NOW).unwrap();
+        reserve(&other, 2, 100).unwrap();
+        reserve(&unlimited, 3, 1_000_000).unwrap();
+        budget.reserve(&Requester::Service, stream(4), &spending(1_000_000, None), NOW).unwrap();
         assert_eq!(
-            reserve(&one, 5, 101).await.err(),
+            reserve(&one, 5, 101).err(),
             Some(BudgetError::TooLarge { of: Budget::Client, budget: 100, fee: 0 })
         );
-        assert_eq!(retry_after(reserve(&one, 5, 41).await), 60);
+        assert_eq!(retry_after(reserve(&one, 5, 41)), 60);
         // Paid: it leaves the budget in a while. What others do changes nothing.
         budget.update(stream(1), of_one(2), &spending(60, Some(later(100))), NOW);
         budget.update(stream(2), Version { revision: 1, origin: Some(Origin(2)) }, &spending(100, Some(later(1))), NOW);
-        assert_eq!(retry_after(reserve(&one, 5, 41).await), 100);
-        reserve(&one, 5, 40).await.unwrap();
+        assert_eq!(retry_after(reserve(&one, 5, 41)), 100);
+        reserve(&one, 5, 40).unwrap();
         drop(first);
         budget.allocations.lock().forget_past(NOW.plus(BUDGET_WINDOW));
         assert_eq!(budget.allocations.lock().by_origin.len(), 0, "all is forgotten in the end");
@@ -387,7 +388,7 @@ mod tests {
 
     #[test]
     fn zero_budget_allows_no_payment() {
-        let result = budget(0).reserve(stream(1), &spending(1, None), NOW).err();
+        let result = budget(0).reserve(&Requester::Service, stream(1), &spending(1, None), NOW).err();
         assert_eq!(result, Some(BudgetError::TooLarge { of: Budget::Service, budget: 0, fee: 0 }));
     }
 }

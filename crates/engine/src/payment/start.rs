@@ -20,7 +20,7 @@ use crate::request_body::{
     CurrencyName, Description, Identifier, Key, Millisats, OrDefault, Subkeys, UnixSeconds, WebUrl,
 };
 use crate::subscription::find_subscription::{self, OpenSubscription};
-use crate::{FieldErrors, RequestContext, UnixMillis};
+use crate::{FieldErrors, Requester, UnixMillis};
 
 request_body! {
     /// Asks for a payment.
@@ -60,6 +60,7 @@ request_body! {
 impl CheckedRequest for SinglePaymentRequest {
     async fn check(
         draft: &SinglePaymentDraft,
+        requester: &Requester,
         checks: &FieldChecks,
         errors: &mut FieldErrors,
     ) -> Result<(), StoreError> {
@@ -67,9 +68,9 @@ impl CheckedRequest for SinglePaymentRequest {
         let millisats = checks.price(PRICE_FIELDS, draft.amount, draft.currency, errors);
         checks.expiry("/expires_at", draft.expires_at, errors);
         if let (Some(id), Some(main_key)) = (&draft.subscription_id, &draft.main_key)
-            && RequestContext::need(Scope::Subscriptions).is_ok()
+            && requester.need(Scope::Subscriptions).is_ok()
         {
-            let found = find_subscription::find(&*checks.core.store, id).await?;
+            let found = find_subscription::find(&checks.core.store, requester, id).await?;
             check_subscription(found.as_ref(), main_key, millisats, checks.core.clock.now(), errors);
         }
         Ok(())
@@ -121,14 +122,15 @@ impl Payments {
     /// [`StartError`].
     pub async fn request(
         &self,
+        requester: &Requester,
         request: SinglePaymentRequest,
         once: Option<IdempotentRequest<PricedOperation>>,
     ) -> Result<PricedOperation, StartError> {
         let now = self.core.clock.now();
         if request.subscription_id.is_some() {
-            RequestContext::need(Scope::Subscriptions)?;
+            requester.need(Scope::Subscriptions)?;
         }
-        self.checks.check(&request).await?;
+        self.checks.check(requester, &request).await?;
         self.need_lightning()?;
         let (amount, price) = self.checks.fix_price(PRICE_FIELDS, request.amount, request.currency)?;
         let expires_at = expiry(request.expires_at, now);
@@ -137,7 +139,7 @@ impl Payments {
         let request_id = self.core.ids.token();
         loop {
             let subscription = match (&request.subscription_id, &request.main_key) {
-                (Some(id), Some(main_key)) => self.payable_subscription(id, main_key, amount, now).await?,
+                (Some(id), Some(main_key)) => self.payable_subscription(requester, id, main_key, amount, now).await?,
                 _ => None,
             };
             let link = |subscription_id| SubscriptionLink { subscription_id, charge: None };
@@ -152,7 +154,8 @@ impl Payments {
             };
             let (payment, effects) = Payment::to_us(terms, amount, self.network, now);
             let payment = payment.returning_to(return_url.clone()).priced(price.clone());
-            let mut changes = vec![Change::start(stream_id, Operation::SinglePayment(payment), effects)];
+            let payment = Operation::SinglePayment(payment);
+            let mut changes = vec![Change::start(stream_id, requester.origin(), payment, effects)];
             // In the same commit: if the subscription is closed at this moment, one of the two comes first.
             changes.extend(subscription.map(|mut found| {
                 let asked = Signal::PaymentRequested(RequestedPayment {
@@ -181,12 +184,13 @@ impl Payments {
     /// The subscription of a payment, to whose revision the payment is bound; refuses a payment that it does not allow.
     async fn payable_subscription(
         &self,
+        requester: &Requester,
         id: &str,
         main_key: &PublicKey,
         amount: u64,
         now: UnixMillis,
     ) -> Result<Option<OpenSubscription>, StartError> {
-        let found = find_subscription::find(&*self.core.store, id).await?;
+        let found = find_subscription::find(&self.core.store, requester, id).await?;
         let mut errors = FieldErrors::default();
         check_subscription(found.as_ref(), main_key, Some(amount), now, &mut errors);
         errors.finish(Some(found)).map_err(StartError::Invalid)

@@ -12,7 +12,7 @@ use usher_protocol::{EventId, PublicKey};
 use super::StoreError;
 use crate::request_body;
 use crate::request_body::{Nip05Identifier, Nullable, OneLine, UserName, WebUrl};
-use crate::{FieldError, FieldErrors};
+use crate::{FieldError, FieldErrors, Origin};
 pub use nip05_identifier::{MAX_NIP05_BYTES, Nip05, Nip05Error};
 
 /// Longest [`Profile::name`], in characters.
@@ -25,7 +25,8 @@ pub const MAX_ABOUT_CHARS: usize = 4096;
 pub const MAX_PICTURE_BYTES: usize = 2048;
 
 /// Looks up profiles (kind 0) and NIP-05 identifiers, and publishes the service's own profile. Results come within a
-/// time limit, from a cache where possible; simultaneous look-ups of the same thing share one query.
+/// time limit, from a cache where possible; simultaneous look-ups of the same thing share one query. Of the look-ups
+/// at a time, those of one API key, `origin`, have a share.
 #[async_trait]
 pub trait Directory: Send + Sync {
     /// The profile of a user: the newest valid event on the service's relays, the user's own relays and those of their
@@ -33,7 +34,7 @@ pub trait Directory: Send + Sync {
     ///
     /// # Errors
     /// [`LookUpError`]. Nothing that the user or a relay can cause but the silence of all relays.
-    async fn profile(&self, key: &PublicKey) -> Result<Option<Profile>, LookUpError>;
+    async fn profile(&self, key: &PublicKey, origin: Option<Origin>) -> Result<Option<Profile>, LookUpError>;
 
     /// Forgets what is in memory of a user's profile.
     fn forget_profile(&self, key: &PublicKey);
@@ -43,7 +44,7 @@ pub trait Directory: Send + Sync {
     ///
     /// # Errors
     /// [`LookUpError::Busy`].
-    async fn nip05(&self, identifier: &Nip05) -> Result<Option<Nip05Answer>, LookUpError>;
+    async fn nip05(&self, identifier: &Nip05, origin: Option<Origin>) -> Result<Option<Nip05Answer>, LookUpError>;
 
     /// The service's own profile as published last; `None` before the first time.
     fn own_profile(&self) -> Option<Profile>;

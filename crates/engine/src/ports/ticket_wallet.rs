@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::StoreError;
-use crate::UnixMillis;
+use crate::{Origin, UnixMillis};
 
 /// The service's own ticket wallet.
 ///
 /// What changes money is a *job* with an id of the caller's. It is stored before a mint is asked, and runs on after its
 /// caller has given up, and after a restart. A caller that does not know the outcome asks again with the same id, never
 /// with another: that continues the job or gives its result. Each call returns within a bound of the adapter's;
-/// [`TicketError::TimedOut`] says that the job goes on.
+/// [`TicketError::TimedOut`] says that the job goes on. Of the jobs at a time, those of one API key, `origin`, have a share.
 #[async_trait]
 pub trait TicketWallet: Send + Sync {
     /// Whether requests to this mint are allowed, by its address; what a name leads to is checked at each connection.
@@ -33,11 +33,11 @@ pub trait TicketWallet: Send + Sync {
     fn read_token(&self, token: &Token) -> Result<TokenInfo, TokenFault>;
 
     /// Mints a token: the proofs that the mint signs are the token, and nobody else has held them.
-    async fn mint(&self, id: TicketJobId, terms: &MintTerms) -> Result<Minted, TicketError>;
+    async fn mint(&self, id: TicketJobId, terms: &MintTerms, origin: Option<Origin>) -> Result<Minted, TicketError>;
 
     /// Swaps a token for proofs of the wallet's own, and returns what it received: the value without the mint's input
     /// fee. Whoever holds a copy of the token can no longer spend it.
-    async fn redeem(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<u64, TicketError>;
+    async fn redeem(&self, id: TicketJobId, terms: &ReceiveTerms, origin: Option<Origin>) -> Result<u64, TicketError>;
 
     /// Verifies that a token is real, unspent, and worth at least what the terms say. Returns the same token if all its
     /// proofs can be verified (NUT-12), otherwise a new one: only a swap shows that proofs are real.
@@ -61,7 +61,12 @@ pub trait TicketWallet: Send + Sync {
     ///
     /// # Errors
     /// [`TicketError`]; [`TicketError::InsufficientFunds`] when the balance does not cover the amount and the fee.
-    async fn withdraw(&self, id: TicketJobId, terms: &WithdrawTerms) -> Result<Token, TicketError>;
+    async fn withdraw(
+        &self,
+        id: TicketJobId,
+        terms: &WithdrawTerms,
+        origin: Option<Origin>,
+    ) -> Result<Token, TicketError>;
 
     /// Whether the mint says that the token's proofs are spent (NUT-07). Checks of tokens of one mint go out in batches.
     async fn token_state(&self, token: &Token) -> Result<TokenState, TicketError>;

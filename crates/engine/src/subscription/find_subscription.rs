@@ -1,8 +1,9 @@
 //! Finds subscriptions that are not finished.
 
+use crate::kernel::requested_store::RequestedStore;
 use crate::operations::{Operation, Subscription};
-use crate::ports::{CorrelationKey, Store, StoreError, Version};
-use crate::{RequestContext, StreamId};
+use crate::ports::{CorrelationKey, StoreError, Version};
+use crate::{Requester, StreamId};
 
 pub(crate) struct OpenSubscription {
     pub(crate) stream_id: StreamId,
@@ -10,13 +11,14 @@ pub(crate) struct OpenSubscription {
     pub(crate) subscription: Subscription,
 }
 
-pub(crate) async fn find(store: &dyn Store, id: &str) -> Result<Option<OpenSubscription>, StoreError> {
+pub(crate) async fn find(
+    store: &RequestedStore,
+    requester: &Requester,
+    id: &str,
+) -> Result<Option<OpenSubscription>, StoreError> {
     // From the store, not the index, which may not have it yet although the app does.
     let key = CorrelationKey::subscription(id);
-    let Some((stream_id, stored)) = store.operation_with_key(key).await? else { return Ok(None) };
-    if RequestContext::hides(stored.origin) {
-        return Ok(None);
-    }
+    let Some((stream_id, stored)) = store.operation_with_key(requester, key).await? else { return Ok(None) };
     match Operation::from_state(&stored.state) {
         Ok(Operation::Subscription(subscription)) => {
             Ok(Some(OpenSubscription { stream_id, version: stored.version(), subscription }))

@@ -3,11 +3,11 @@
 use async_trait::async_trait;
 use tracing::warn;
 
-use crate::UnixMillis;
 use crate::kernel::core::Core;
 use crate::kernel::observer::PeriodicTask;
 use crate::operations::Operation;
 use crate::ports::StoreError;
+use crate::{Requester, UnixMillis};
 
 const BATCH: usize = 500;
 
@@ -31,7 +31,7 @@ impl RelayKeeper {
     async fn keep(&self, now: UnixMillis) -> Result<(), StoreError> {
         let mut after = None;
         loop {
-            let page = self.core.store.subscriptions(after, BATCH).await?;
+            let (page, next) = self.core.store.subscriptions(&Requester::Service, after, BATCH).await?;
             let users: Vec<_> = page
                 .iter()
                 .filter(|(_, stored)| !stored.done)
@@ -41,10 +41,10 @@ impl RelayKeeper {
                 })
                 .collect();
             self.core.store.keep_user_relays(&users, now).await?;
-            match page.last() {
-                Some((last, _)) if page.len() == BATCH => after = Some(*last),
-                _ => return Ok(()),
+            if next.is_none() {
+                return Ok(());
             }
+            after = next;
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::kernel::core::Core;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::operations::{Input, Operation, Signal, StepResult, SubscriptionState, SubscriptionView};
 use crate::ports::StoreError;
-use crate::{RequestContext, StreamId};
+use crate::{Requester, StreamId};
 
 /// Subscriptions read for one page, whether they pass the filter or not.
 const READ_PER_PAGE: usize = 1000;
@@ -69,12 +69,12 @@ impl Subscriptions {
     /// Up to `limit` subscriptions, after the one that `after` names. A page may be short, even empty, and have a next one.
     pub async fn list(
         &self,
+        requester: &Requester,
         filter: SubscriptionFilter,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<SubscriptionPage, StoreError> {
-        let stored = self.core.store.subscriptions(after, READ_PER_PAGE).await?;
-        let all_seen = stored.len() < READ_PER_PAGE;
+        let (stored, next) = self.core.store.subscriptions(requester, after, READ_PER_PAGE).await?;
         let mut page = SubscriptionPage { subscriptions: Vec::new(), next: None };
         let mut last = None;
         for (id, stored) in stored {
@@ -83,9 +83,6 @@ impl Subscriptions {
                 return Ok(page);
             }
             last = Some(id);
-            if RequestContext::hides(stored.origin) {
-                continue;
-            }
             let Some(Operation::Subscription(subscription)) = self.core.damaged_rows.read_operation(id, &stored) else {
                 continue;
             };
@@ -96,19 +93,20 @@ impl Subscriptions {
                 page.subscriptions.push(view);
             }
         }
-        page.next = last.filter(|_| !all_seen);
+        page.next = next;
         Ok(page)
     }
 
     /// The subscription with this id.
-    pub async fn view(&self, id: &str) -> Result<SubscriptionView, SubscriptionError> {
-        let found = find(&*self.core.store, id).await?.ok_or(SubscriptionError::NotFound)?;
+    pub async fn view(&self, requester: &Requester, id: &str) -> Result<SubscriptionView, SubscriptionError> {
+        let found = find(&self.core.store, requester, id).await?.ok_or(SubscriptionError::NotFound)?;
         Ok(found.subscription.view())
     }
 
     /// Closes a subscription of `main_key` and tells the user's wallet; one that has ended stays as it is.
     pub async fn close(
         &self,
+        requester: &Requester,
         main_key: PublicKey,
         id: &str,
         once: Option<IdempotentRequest<SubscriptionView>>,
@@ -116,7 +114,8 @@ impl Subscriptions {
         let closed = self.starter.committer.modify(
             Operation::Subscription,
             || async {
-                let found = find(&*self.core.store, id).await?.filter(|found| found.subscription.is_of(&main_key));
+                let found = find(&self.core.store, requester, id).await?;
+                let found = found.filter(|found| found.subscription.is_of(&main_key));
                 Ok::<_, SubscriptionError>(found.map(|found| (found.stream_id, found.version, found.subscription)))
             },
             |subscription, now| {

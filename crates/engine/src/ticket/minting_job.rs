@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::Requester;
 use crate::kernel::ticket_metrics::{TicketCallKind, TicketMetrics};
 use crate::ports::{MintTerms, Minted, TicketError, TicketJobId, TicketWallet};
 
@@ -10,11 +11,12 @@ pub(super) struct RequestedMint {
     pub(super) metrics: Arc<TicketMetrics>,
     pub(super) id: TicketJobId,
     pub(super) terms: MintTerms,
+    pub(super) requester: Requester,
 }
 
 impl RequestedMint {
     pub(super) async fn ask(&self) -> Result<Minted, TicketError> {
-        let minted = self.wallet.mint(self.id, &self.terms).await;
+        let minted = self.wallet.mint(self.id, &self.terms, self.requester.origin()).await;
         self.metrics.count(TicketCallKind::Mint, &minted);
         minted
     }

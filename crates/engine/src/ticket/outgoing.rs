@@ -3,7 +3,6 @@
 use crate::ticket::tickets::Tickets;
 use std::sync::Arc;
 
-use crate::StreamId;
 use crate::kernel::commit::{Modified, Stored};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::{StartError, TicketCallError};
@@ -16,6 +15,7 @@ use crate::ports::{
     CorrelationKey, MintAuthToken, NewIdempotencyRecord, OperationKind, ReceiveTerms, StoreError, TicketError,
     TokenFault,
 };
+use crate::{Requester, StreamId};
 
 /// A ticket that was sent and is not known to be redeemed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,12 +39,17 @@ pub struct OutgoingPage {
 
 impl Tickets {
     /// Up to `limit` tickets sent and not known to be redeemed, after `after`. A page may be short and have a next one.
-    pub async fn outgoing(&self, after: Option<StreamId>, limit: usize) -> Result<OutgoingPage, StoreError> {
+    pub async fn outgoing(
+        &self,
+        requester: &Requester,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<OutgoingPage, StoreError> {
         let ids = self.open.after(after, limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut tickets = Vec::with_capacity(ids.len());
         for stream_id in ids {
-            let Some((stored, operation)) = self.core.damaged_rows.readable(stream_id).await? else { continue };
+            let Some((stored, operation)) = self.core.readable(requester, stream_id).await? else { continue };
             let Operation::TicketDelivery(delivery) = operation else { continue };
             if let Some(delivery) = delivery.view().filter(|_| stored.finished_at.is_none()) {
                 let created_at = stream_id.created_at().secs();
@@ -62,12 +67,13 @@ impl Tickets {
     /// [`TicketCallError`]; [`TokenFault::AlreadySpent`] when the user has redeemed it.
     pub async fn reclaim(
         &self,
+        requester: &Requester,
         stream_id: StreamId,
         auth: Option<MintAuthToken>,
         once: Option<IdempotentRequest<u64>>,
     ) -> Result<u64, TicketCallError> {
         let wallet = self.wallet.as_ref().ok_or(StartError::NoTicketWallet)?;
-        let terms = match self.begin(stream_id, auth).await? {
+        let terms = match self.begin(requester, stream_id, auth).await? {
             Ok(terms) => terms,
             Err(amount) => {
                 if let Some(once) = &once {
@@ -77,13 +83,13 @@ impl Tickets {
             }
         };
         // It is stored that the token is being reclaimed: the operation goes on by itself if this process ends here.
-        let result = wallet.redeem(redeem_job(stream_id), &terms).await.map_err(Arc::new);
+        let result = wallet.redeem(redeem_job(stream_id), &terms, requester.origin()).await.map_err(Arc::new);
         self.calls.count(TicketCallKind::Redeem, &result);
         let record = match (&result, &once) {
             (Ok(amount), Some(once)) => Some(once.record(amount, self.core.clock.now())),
             _ => None,
         };
-        let stepped = self.finish(stream_id, TicketReply::Redeemed(result.clone()), record).await?;
+        let stepped = self.finish(requester, stream_id, TicketReply::Redeemed(result.clone()), record).await?;
         if let (false, Ok(amount), Some(once)) = (stepped, &result, &once) {
             self.starter.idempotency.keep(once, amount).await?;
         }
@@ -94,12 +100,13 @@ impl Tickets {
     /// Stores that the token is being reclaimed. Returns what the ticket wallet is asked, or what was received before.
     async fn begin(
         &self,
+        requester: &Requester,
         stream_id: StreamId,
         auth: Option<MintAuthToken>,
     ) -> Result<Result<ReceiveTerms, u64>, TicketCallError> {
         let begun = self.starter.committer.modify(
             Operation::TicketDelivery,
-            || self.find(stream_id),
+            || self.find(requester, stream_id),
             |delivery, now| match delivery.reclaim(auth.clone(), now) {
                 Reclaim::Begun(effects, terms) => Ok(Modified::changed(effects, Ok(terms))),
                 Reclaim::UnderWay(terms) => Ok(Modified::Unchanged(Ok(terms))),
@@ -116,6 +123,7 @@ impl Tickets {
     /// Steps the delivery by the ticket wallet's reply, as if the operation had asked itself. False if nothing was changed.
     async fn finish(
         &self,
+        requester: &Requester,
         stream_id: StreamId,
         reply: TicketReply,
         record: Option<NewIdempotencyRecord>,
@@ -123,7 +131,7 @@ impl Tickets {
         let input = Input::Ticket(reply);
         let finished = self.starter.committer.modify(
             Operation::TicketDelivery,
-            || self.find(stream_id),
+            || self.find(requester, stream_id),
             |delivery, now| match delivery.step(&input, now) {
                 StepResult::Stepped(effects) => Ok(Modified::Changed { effects, record: record.clone(), result: true }),
                 // It is over, or the operation has asked by itself, and was faster.
@@ -133,8 +141,12 @@ impl Tickets {
         finished.await.map(|stepped| stepped.unwrap_or(false))
     }
 
-    async fn find(&self, stream_id: StreamId) -> Result<Option<Stored<TicketDelivery>>, TicketCallError> {
-        let stored = self.core.store.operation(stream_id).await?;
+    async fn find(
+        &self,
+        requester: &Requester,
+        stream_id: StreamId,
+    ) -> Result<Option<Stored<TicketDelivery>>, TicketCallError> {
+        let stored = self.core.store.operation(requester, stream_id).await?;
         let Some(stored) = stored.filter(|stored| stored.kind == OperationKind::TicketDelivery) else {
             return Ok(None);
         };

@@ -8,12 +8,12 @@ use usher_protocol::bolt11::Invoice;
 
 use super::minting_job::RequestedMint;
 use crate::FieldError;
-use crate::StreamId;
 use crate::kernel::event_feed::EventFeed;
 use crate::kernel::request_errors::{EventsError, StartError, TicketCallError};
 use crate::payment::Payments;
 use crate::payment::pay_invoice::PayInvoiceRequest;
 use crate::ports::{Clock, MintTerms, Minted, StoreError, TicketError, Token};
+use crate::{ShownStream, StreamId};
 
 const WAIT: Duration = Duration::from_secs(30);
 
@@ -62,7 +62,7 @@ impl QuotePayer {
             expires_at: None,
         };
         // The invoice of the same quote again: the stream of the payment that is under way, or was made.
-        let payment = self.payments.pay(request, None).await.map_err(of_amount)?;
+        let payment = self.payments.pay(&job.requester, request, None).await.map_err(of_amount)?;
         self.paid(payment, until).await
     }
 
@@ -117,10 +117,11 @@ impl QuotePayer {
             reason: Option<String>,
             outcome: Option<String>,
         }
-        let mut after = 0;
+        // It was started for the requester, or they may see it.
+        let (stream, mut after) = (ShownStream::to_service(payment), 0);
         loop {
             let left = until.saturating_sub(self.clock.monotonic());
-            let page = match self.feed.wait(payment, after, 10, left).await {
+            let page = match self.feed.wait(stream, after, 10, left).await {
                 Ok(page) => page,
                 Err(EventsError::Store(failure)) => return Err(StartError::Store(failure).into()),
                 Err(EventsError::NotFound | EventsError::Removed { .. } | EventsError::Damaged { .. }) => {

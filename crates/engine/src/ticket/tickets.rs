@@ -32,7 +32,7 @@ use crate::request_body::field_reader::MAX_TICKETS;
 use crate::request_body::{
     Aliased, CashuToken, Description, MintAuth, MintUrl, StaticAuthToken, TicketAmount, TicketUnit,
 };
-use crate::{FieldErrors, RequestContext};
+use crate::{FieldErrors, Requester};
 
 request_body! {
     /// Mints a ticket.
@@ -120,6 +120,7 @@ impl Tickets {
     /// Mints a token. If the mint wants its quote paid, the Lightning backend pays it.
     pub async fn mint(
         &self,
+        requester: &Requester,
         request: MintTicket,
         once: Option<IdempotentRequest<Token>>,
     ) -> Result<Token, TicketCallError> {
@@ -128,7 +129,7 @@ impl Tickets {
         let id = self.job_id(once.as_ref());
         let MintTicket { mint_url, unit, amount, description, auth } = request;
         let terms = MintTerms { mint_url, unit, amount, description, auth, repeatable: once.is_some() };
-        let job = RequestedMint { wallet, metrics: Arc::clone(&self.calls), id, terms };
+        let job = RequestedMint { wallet, metrics: Arc::clone(&self.calls), id, terms, requester: requester.clone() };
         let token = match job.ask().await? {
             Minted::Token(token) => token,
             Minted::PaymentNeeded { invoice, .. } => self.payer.mint_paid(&invoice, &job).await?,
@@ -139,6 +140,7 @@ impl Tickets {
     /// Redeems a token into the service's own balance; returns what was received, without the mint's fee.
     pub async fn burn(
         &self,
+        requester: &Requester,
         request: BurnTicket,
         once: Option<IdempotentRequest<u64>>,
     ) -> Result<u64, TicketCallError> {
@@ -147,7 +149,8 @@ impl Tickets {
         wallet.read_token(&request.token).map_err(TicketError::Token)?;
         let id = self.job_id(once.as_ref());
         let BurnTicket { mint_url, unit, token, auth } = request;
-        let received = wallet.redeem(id, &ReceiveTerms { token, mint_url, unit, at_least: 0, auth }).await;
+        let terms = ReceiveTerms { token, mint_url, unit, at_least: 0, auth };
+        let received = wallet.redeem(id, &terms, requester.origin()).await;
         self.calls.count(TicketCallKind::Redeem, &received);
         self.respond(once, received?).await
     }
@@ -157,9 +160,8 @@ impl Tickets {
     ///
     /// # Errors
     /// [`TicketCallError::TokenRequired`].
-    pub fn check_withdrawal(&self) -> Result<(), TicketCallError> {
-        let is_key = RequestContext::current_origin().is_some();
-        if is_key && self.payer.payments.budget.is_limited() {
+    pub fn check_withdrawal(&self, requester: &Requester) -> Result<(), TicketCallError> {
+        if requester.origin().is_some() && self.payer.payments.budget.is_limited() {
             return Err(TicketCallError::TokenRequired);
         }
         Ok(())
@@ -168,6 +170,7 @@ impl Tickets {
     /// Takes a token out of the service's own balance.
     pub async fn withdraw(
         &self,
+        requester: &Requester,
         request: WithdrawTicket,
         once: Option<IdempotentRequest<Token>>,
     ) -> Result<Token, TicketCallError> {
@@ -175,7 +178,7 @@ impl Tickets {
         let id = self.job_id(once.as_ref());
         let WithdrawTicket { mint_url, unit, amount, auth } = request;
         let terms = WithdrawTerms { mint_url, unit, amount, auth, repeatable: once.is_some() };
-        let token = self.wallet()?.withdraw(id, &terms).await;
+        let token = self.wallet()?.withdraw(id, &terms, requester.origin()).await;
         self.calls.count(TicketCallKind::Withdraw, &token);
         self.respond(once, token?).await
     }

@@ -6,7 +6,6 @@ use tokio::sync::SemaphorePermit;
 use tracing::warn;
 
 use super::Verification;
-use crate::StreamId;
 use crate::kernel::age_check_queue::within;
 use crate::kernel::commit::{Modified, ModifyError, Stored};
 use crate::kernel::idempotency::IdempotentRequest;
@@ -16,6 +15,7 @@ use crate::operations::{
 };
 use crate::page_rules::is_same_secret;
 use crate::ports::{AgeCheckResult, AgeVerifierError, BegunAgeCheck, NewAgeCheck, OperationKind, StoreError};
+use crate::{Requester, StreamId};
 
 /// A session as its page shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -210,7 +210,7 @@ impl Verification {
         };
         let taken = self.starter.committer.modify(
             Operation::VerificationSession,
-            || async { Ok::<_, AgeCheckError>(self.find(id).await?) },
+            || async { Ok::<_, AgeCheckError>(self.find(&Requester::Service, id).await?) },
             |session, _| {
                 let page_secret = session.page_secret().to_owned();
                 let check = match session.take_return(is_it).ok_or(AgeCheckError::NotFound)? {
@@ -255,7 +255,7 @@ impl Verification {
 
     /// Somebody may have decided meanwhile: then that counts.
     async fn decide_by_check(&self, id: StreamId, decision: AgeDecision) -> Result<(), AgeCheckError> {
-        match self.decide(id, &decision, None).await {
+        match self.decide(&Requester::Service, id, &decision, None).await {
             Ok(()) | Err(DecisionError::Decided | DecisionError::Expired | DecisionError::Repeated) => Ok(()),
             Err(DecisionError::NotFound) => Err(AgeCheckError::NotFound),
             Err(DecisionError::Store(error)) => Err(error.into()),
@@ -269,7 +269,7 @@ impl Verification {
     ) -> Result<(), AgeCheckError> {
         let changed = self.starter.committer.modify(
             Operation::VerificationSession,
-            || async { Ok::<_, AgeCheckError>(self.find(id).await?) },
+            || async { Ok::<_, AgeCheckError>(self.find(&Requester::Service, id).await?) },
             |session, _| Ok(if change(session) { Modified::changed(Vec::new(), ()) } else { Modified::Unchanged(()) }),
         );
         changed.await?.ok_or(AgeCheckError::NotFound)
@@ -289,13 +289,14 @@ impl Verification {
     /// [`DecisionError`]; then nothing has changed.
     pub async fn decide(
         &self,
+        requester: &Requester,
         id: StreamId,
         decision: &AgeDecision,
         once: Option<IdempotentRequest<AgeDecision>>,
     ) -> Result<(), DecisionError> {
         let decided = self.starter.committer.modify(
             Operation::VerificationSession,
-            || async { Ok::<_, DecisionError>(self.find(id).await?) },
+            || async { Ok::<_, DecisionError>(self.find(requester, id).await?) },
             |session, now| {
                 let effects = session.decide(decision, now)?;
                 let record = once.as_ref().map(|once| once.record(decision, now));
@@ -315,11 +316,18 @@ impl Verification {
         id: StreamId,
         page_secret: &str,
     ) -> Result<Option<Stored<VerificationSession>>, StoreError> {
-        Ok(self.find(id).await?.filter(|(_, _, session)| is_same_secret(session.page_secret(), page_secret)))
+        Ok(self
+            .find(&Requester::Service, id)
+            .await?
+            .filter(|(_, _, session)| is_same_secret(session.page_secret(), page_secret)))
     }
 
-    async fn find(&self, id: StreamId) -> Result<Option<Stored<VerificationSession>>, StoreError> {
-        match self.core.damaged_rows.readable(id).await? {
+    async fn find(
+        &self,
+        requester: &Requester,
+        id: StreamId,
+    ) -> Result<Option<Stored<VerificationSession>>, StoreError> {
+        match self.core.readable(requester, id).await? {
             Some((stored, Operation::VerificationSession(session)))
                 if stored.kind == OperationKind::VerificationSession =>
             {

@@ -11,7 +11,7 @@ use crate::operations::{Operation, VerificationSession, VerificationTerms};
 use crate::ports::{MintAuthToken, MintTerms};
 use crate::request_body;
 use crate::request_body::{Nullable, WebUrl};
-use crate::{StreamId, UnixMillis};
+use crate::{Requester, StreamId, UnixMillis};
 
 request_body! {
     /// Opens an age verification session. Every field is optional, and so is the body.
@@ -95,6 +95,7 @@ impl Verification {
     /// [`StartError`].
     pub async fn start(
         &self,
+        requester: &Requester,
         request: VerificationSessionRequest,
         once: Option<IdempotentRequest<VerificationSessionStarted>>,
     ) -> Result<VerificationSessionStarted, StartError> {
@@ -120,7 +121,8 @@ impl Verification {
         };
         let (state, effects) = VerificationSession::start(terms);
         let record = once.map(|once| once.record(&started, now));
-        self.starter.create_new(session_id, Operation::VerificationSession(state), effects, record).await?;
+        let operation = Operation::VerificationSession(state);
+        self.starter.create_new(session_id, requester.origin(), operation, effects, record).await?;
         Ok(started)
     }
 }

@@ -1,12 +1,12 @@
 //! Asks a user for a proof of age that they hold already.
 
 use super::Verification;
-use crate::StreamId;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::request_body;
 use crate::request_body::{Key, MintUrl, Subkeys};
 use crate::ticket::request::RequestTicket;
+use crate::{Requester, StreamId};
 
 request_body! {
     /// Asks a user for a proof of age.
@@ -28,6 +28,7 @@ impl Verification {
     /// Asks a user for a proof of age that they hold already.
     pub async fn request_token(
         &self,
+        requester: &Requester,
         request: RequestVerificationToken,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
@@ -49,6 +50,6 @@ impl Verification {
             reference: None,
             expires_at: None,
         };
-        self.tickets.request(ticket, once).await
+        self.tickets.request(requester, ticket, once).await
     }
 }

@@ -12,8 +12,8 @@ fn limited(above: Option<u64>) -> EngineOptions {
 }
 
 async fn pay_at(engine: &Engine, origin: Option<Origin>, n: usize, now: UnixMillis) -> Result<StreamId, StartError> {
-    let context = Arc::new(RequestContext { origin, ..RequestContext::default() });
-    context.scope(engine.payments().pay(external_invoice_of(n, 5_000, now), None)).await
+    let requester = origin.map_or(Requester::Service, |Origin(origin)| api_key(origin, |_| {}));
+    engine.payments().pay(&requester, external_invoice_of(n, 5_000, now), None).await
 }
 
 async fn pay(usher: &Running, n: usize) -> StreamId {
@@ -21,7 +21,7 @@ async fn pay(usher: &Running, n: usize) -> StreamId {
 }
 
 async fn waiting(usher: &Running) -> Vec<StreamId> {
-    let (waiting, next) = usher.engine.payments().waiting_for_approval(None, 1_000).await.unwrap();
+    let (waiting, next) = usher.engine.payments().waiting_for_approval(&Requester::Service, None, 1_000).await.unwrap();
     assert_eq!(next, None);
     assert_eq!(usher.engine.payments().waiting_for_approval_count(), waiting.len());
     waiting.into_iter().map(|payment| payment.id).collect()
@@ -34,26 +34,26 @@ async fn nothing_is_asked_of_the_backend_before_somebody_else_approves() {
     let stream = pay(&usher, 0).await;
     assert_eq!(statuses(&usher, stream, 1).await, ["approval_required"]);
     assert_eq!(pay(&usher, 0).await, stream, "the same invoice is the same payment");
-    let other = RequestContext { origin: Some(Origin(3)), hides_others: true, ..RequestContext::default() };
-    let refused = Arc::new(other).scope(payments.pay(external_invoice(0), None)).await.unwrap_err();
+    let other = api_key(3, |terms| terms.own_streams_only = true);
+    let refused = payments.pay(&other, external_invoice(0), None).await.unwrap_err();
     assert!(format!("{refused:?}").contains("for another client"), "it does not learn the stream: {refused:?}");
 
-    let (listed, _) = payments.waiting_for_approval(None, 10).await.unwrap();
+    let (listed, _) = payments.waiting_for_approval(&Requester::Service, None, 10).await.unwrap();
     let [payment] = &listed[..] else { panic!("{listed:?}") };
     assert_eq!((payment.id, payment.amount, payment.max_fee, payment.requested_by), (stream, 5_000, 50, APP));
     assert_eq!(payment.expires_at, NOW.plus(Duration::from_secs(3590)));
     assert!(matches!(&payment.purpose, PaymentPurpose::Invoice { payee, .. } if payee.len() == 66), "{payment:?}");
-    assert_eq!(payments.waiting_for_approval(None, 1).await.unwrap().1, Some(stream));
-    assert_eq!(payments.waiting_for_approval(Some(stream), 1).await.unwrap(), (Vec::new(), None));
+    assert_eq!(payments.waiting_for_approval(&Requester::Service, None, 1).await.unwrap().1, Some(stream));
+    assert_eq!(payments.waiting_for_approval(&Requester::Service, Some(stream), 1).await.unwrap(), (Vec::new(), None));
 
-    let own = payments.decide(stream, Decision::Approve, Approver::Client(APP)).await;
+    let own = payments.decide(&Requester::Service, stream, Decision::Approve, Approver::Client(APP)).await;
     assert!(matches!(own, Err(DecideError::OwnRequest)), "{own:?}");
     usher.clock.turn(Duration::from_secs(1_800));
     assert_eq!(wallet.sent().len(), 0);
-    payments.decide(stream, Decision::Approve, APPROVER).await.unwrap();
+    payments.decide(&Requester::Service, stream, Decision::Approve, APPROVER).await.unwrap();
     assert_eq!(statuses(&usher, stream, 2).await, ["approval_required", "paid"]);
     for decision in [Decision::Approve, Decision::Decline] {
-        let again = payments.decide(stream, decision, APPROVER).await;
+        let again = payments.decide(&Requester::Service, stream, decision, APPROVER).await;
         assert!(matches!(again, Err(DecideError::NotFound)), "{again:?}");
     }
     assert_eq!((wallet.sent().len(), waiting(&usher).await), (1, Vec::new()));
@@ -68,7 +68,12 @@ async fn who_asked_may_decline_and_the_share_of_the_budget_is_free_again() {
     }
     let refused = pay_at(&usher.engine, APP, 4, NOW).await;
     assert!(matches!(refused, Err(StartError::BudgetExhausted { retry_after: 60, .. })), "{refused:?}");
-    usher.engine.payments().decide(streams[0], Decision::Decline, Approver::Client(APP)).await.unwrap();
+    usher
+        .engine
+        .payments()
+        .decide(&Requester::Service, streams[0], Decision::Decline, Approver::Client(APP))
+        .await
+        .unwrap();
     let page = usher.read(streams[0], 0).await;
     assert_eq!(data(&page, 1)["outcome"], "not_paid");
     // The same invoice is decided; another one is another payment.
@@ -79,7 +84,7 @@ async fn who_asked_may_decline_and_the_share_of_the_budget_is_free_again() {
     usher.clock.turn(Duration::from_secs(3600));
     for stream in streams.iter().skip(1).chain([&again]) {
         assert_eq!(statuses(&usher, *stream, 2).await, ["approval_required", "error"]);
-        let late = usher.engine.payments().decide(*stream, Decision::Approve, APPROVER).await;
+        let late = usher.engine.payments().decide(&Requester::Service, *stream, Decision::Approve, APPROVER).await;
         assert!(matches!(late, Err(DecideError::NotFound)), "{late:?}");
     }
     let later = NOW.plus(Duration::from_secs(3600));
@@ -106,7 +111,7 @@ async fn what_waits_survives_restarts_and_a_change_of_the_limit() {
     assert_eq!(statuses(&usher, unlimited, 1).await, ["paid"]);
     let refused = pay_at(&usher.engine, APP, 4, NOW).await;
     assert!(matches!(refused, Err(StartError::BudgetExhausted { .. })), "{refused:?}");
-    usher.engine.payments().decide(first, Decision::Approve, APPROVER).await.unwrap();
+    usher.engine.payments().decide(&Requester::Service, first, Decision::Approve, APPROVER).await.unwrap();
     assert_eq!(statuses(&usher, first, 2).await, ["approval_required", "paid"]);
 
     // Its time ends while the service is away.
@@ -135,14 +140,14 @@ async fn the_token_and_keys_approve_each_others_payments() {
     .enumerate()
     {
         let stream = pay_at(&usher.engine, requested_by, n, NOW).await.unwrap();
-        let decided = payments.decide(stream, Decision::Approve, by).await;
+        let decided = payments.decide(&Requester::Service, stream, Decision::Approve, by).await;
         match decided {
             Ok(()) => assert!(is_allowed, "{requested_by:?} {by:?}"),
             Err(DecideError::OwnRequest) => assert!(!is_allowed, "{requested_by:?} {by:?}"),
             Err(failure) => panic!("{failure:?}"),
         }
         if !is_allowed {
-            payments.decide(stream, Decision::Decline, by).await.unwrap();
+            payments.decide(&Requester::Service, stream, Decision::Decline, by).await.unwrap();
         }
         statuses(&usher, stream, 2).await;
     }
@@ -157,7 +162,10 @@ async fn of_decisions_at_once_one_counts() {
         let engine = Arc::clone(&usher.engine);
         decisions.spawn(async move {
             let decision = if n % 10 == 3 { Decision::Decline } else { Decision::Approve };
-            let decided = engine.payments().decide(stream, decision, Approver::Client(Some(Origin(100 + n)))).await;
+            let decided = engine
+                .payments()
+                .decide(&Requester::Service, stream, decision, Approver::Client(Some(Origin(100 + n))))
+                .await;
             decided.map(|()| decision)
         });
     }

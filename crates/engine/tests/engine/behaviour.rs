@@ -7,14 +7,15 @@ async fn restart_loses_nothing_and_continues() {
     usher.receive(1, &user(1), handshake(&token(&done.url), &[])).await;
     let before = usher.page(done.stream_id, 0).await;
     let waiting = usher.handshake().await;
-    let reusable_handshake = usher.engine.handshakes().start(reusable("door"), None).await.unwrap();
+    let reusable_handshake =
+        usher.engine.handshakes().start(&Requester::Service, reusable("door"), None).await.unwrap();
     let login = usher.authenticate(1).await;
     let (asked, _) = usher.next_message().await;
 
     let mut usher = usher.restart(Duration::from_secs(60)).await;
     assert_eq!(usher.read(done.stream_id, 0).await, before);
     assert_eq!(usher.reusable_handshake("door").await, reusable_handshake.stream_id);
-    let listed = usher.engine.handshakes().list(None, 10).await.unwrap().handshakes;
+    let listed = usher.engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().handshakes;
     assert_eq!(listed.iter().map(|open| open.stream_id).collect::<Vec<_>>(), [reusable_handshake.stream_id]);
     let (again, _) = usher.next_message().await;
     assert_eq!(again.content, asked.content, "what is unanswered is sent again");
@@ -61,7 +62,9 @@ async fn concurrent_requests_with_one_static_token_open_one_stream() {
     let mut calls = tokio::task::JoinSet::new();
     for _ in 0..50 {
         let engine = usher.engine.clone();
-        calls.spawn(async move { engine.handshakes().start(reusable("door"), None).await.unwrap() });
+        calls.spawn(
+            async move { engine.handshakes().start(&Requester::Service, reusable("door"), None).await.unwrap() },
+        );
     }
     let mut answers: Vec<_> = calls.join_all().await.into_iter().map(|call| (call.stream_id, call.url)).collect();
     answers.dedup();
@@ -74,7 +77,10 @@ async fn open_streams_are_limited_and_finished_ones_make_room() {
     let first = usher.handshake().await;
     usher.authenticate(1).await;
     let third = AuthenticateKey { main_key: user(1).public_key(), subkeys: Vec::new() };
-    assert!(matches!(usher.engine.logins().authenticate(third, None).await, Err(StartError::TooManyOpen)));
+    assert!(matches!(
+        usher.engine.logins().authenticate(&Requester::Service, third, None).await,
+        Err(StartError::TooManyOpen)
+    ));
     usher.receive(1, &user(1), handshake(&token(&first.url), &[])).await;
     usher.page(first.stream_id, 0).await;
     usher.authenticate(1).await;
@@ -84,18 +90,22 @@ async fn open_streams_are_limited_and_finished_ones_make_room() {
 async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
     let usher = Running::new().await;
     let done = usher.handshake().await;
-    let reusable_handshake = usher.engine.handshakes().start(reusable("door"), None).await.unwrap();
+    let reusable_handshake =
+        usher.engine.handshakes().start(&Requester::Service, reusable("door"), None).await.unwrap();
     usher.receive(1, &user(1), handshake(&token(&done.url), &[])).await;
     usher.page(done.stream_id, 0).await;
     usher.clock.turn(options().retention);
     usher
         .until(Duration::from_secs(3600), "still there", async || {
-            usher.engine.events().read(done.stream_id, 0, 10).await.is_err()
+            usher.engine.events().read(ShownStream::to_service(done.stream_id), 0, 10).await.is_err()
         })
         .await;
     for open in [reusable_handshake.stream_id, StreamId::SUBSCRIPTIONS] {
         assert!(!usher.read(open, 0).await.done);
     }
     let unknown = StreamId::from_parts(NOW.0, [1; 10]);
-    assert!(matches!(usher.engine.events().read(unknown, 0, 10).await, Err(EventsError::NotFound)));
+    assert!(matches!(
+        usher.engine.events().read(ShownStream::to_service(unknown), 0, 10).await,
+        Err(EventsError::NotFound)
+    ));
 }

@@ -9,7 +9,7 @@ fn limited() -> EngineOptions {
 }
 
 async fn pay(usher: &Running, n: usize) -> Result<StreamId, StartError> {
-    usher.engine.payments().pay(external_invoice(n), None).await
+    usher.engine.payments().pay(&Requester::Service, external_invoice(n), None).await
 }
 
 fn retry_after(result: Result<StreamId, StartError>) -> u64 {
@@ -33,7 +33,9 @@ async fn concurrent_payments_stay_within_the_budget_across_restarts() {
         let starts: Vec<_> = (0..20)
             .map(|n| {
                 let (engine, n) = (Arc::clone(&usher.engine), if is_one_invoice { before } else { n });
-                tokio::spawn(async move { (n, engine.payments().pay(external_invoice(n), None).await) })
+                tokio::spawn(
+                    async move { (n, engine.payments().pay(&Requester::Service, external_invoice(n), None).await) },
+                )
             })
             .collect();
         for start in starts {
@@ -72,7 +74,8 @@ async fn stay_within_the_budget(usher: Running, wallet: &FakeLightning, started:
     }
     usher.clock.turn(DAY + Duration::from_secs(1));
     let later = NOW.plus(DAY + Duration::from_secs(1));
-    let stream = usher.engine.payments().pay(external_invoice_of(31, 20_000, later), None).await.unwrap();
+    let stream =
+        usher.engine.payments().pay(&Requester::Service, external_invoice_of(31, 20_000, later), None).await.unwrap();
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
     assert_eq!(wallet.sent().len(), 5);
 }
@@ -80,7 +83,7 @@ async fn stay_within_the_budget(usher: Running, wallet: &FakeLightning, started:
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invoice_over_the_budget_is_invalid_and_user_payments_use_no_budget() {
     let (usher, _) = Running::paying_with(limited()).await;
-    match usher.engine.payments().pay(external_invoice_of(0, 20_001, NOW), None).await {
+    match usher.engine.payments().pay(&Requester::Service, external_invoice_of(0, 20_001, NOW), None).await {
         Err(StartError::Invalid(errors)) => {
             let pointers: Vec<_> = errors.iter().map(|FieldError { pointer, .. }| pointer.as_str()).collect();
             assert_eq!(pointers, ["/invoice"]);
@@ -89,7 +92,7 @@ async fn invoice_over_the_budget_is_invalid_and_user_payments_use_no_budget() {
         other => panic!("{other:?}"),
     }
     let by_user = PayInvoiceRequest { main_key: Some(user(1).public_key()), ..external_invoice_of(1, 20_001, NOW) };
-    usher.engine.payments().pay(by_user, None).await.unwrap();
+    usher.engine.payments().pay(&Requester::Service, by_user, None).await.unwrap();
     for n in 2..6 {
         pay(&usher, n).await.unwrap();
     }

@@ -28,9 +28,9 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// Reads from every position, as a page and with waiting: each reader gets all later events, or an error that names the gap.
 async fn read_from_everywhere(usher: &Running, stream: StreamId, first: u64, next: u64) {
     for after in 0..next + 2 {
-        let page = usher.engine.events().read(stream, after, 10_000).await;
+        let page = usher.engine.events().read(ShownStream::to_service(stream), after, 10_000).await;
         // A task that has to wait here waits for ever: the clock stands still.
-        let waited = usher.engine.events().wait(stream, after, 10_000, DAY);
+        let waited = usher.engine.events().wait(ShownStream::to_service(stream), after, 10_000, DAY);
         let waited = tokio::time::timeout(Duration::from_millis(5), waited).await;
         let page = match page {
             Err(EventsError::Removed { first: left }) => {
@@ -52,7 +52,12 @@ async fn read_from_everywhere(usher: &Running, stream: StreamId, first: u64, nex
 async fn first_is(usher: &Running, stream: StreamId, first: u64) {
     usher
         .until(Duration::ZERO, "they were not removed", async || {
-            usher.engine.events().read(stream, 0, 1).await.is_ok_and(|page| page.first == Some(first))
+            usher
+                .engine
+                .events()
+                .read(ShownStream::to_service(stream), 0, 1)
+                .await
+                .is_ok_and(|page| page.first == Some(first))
         })
         .await;
 }
@@ -82,7 +87,7 @@ async fn old_events_of_a_reusable_handshake_are_removed_and_readers_notified() {
     usher.receive(7, &user(1), handshake("poster", &[])).await;
     scan(&usher, 8, 6, 6).await;
     assert_eq!(usher.read(stream, 5).await.events.len(), 2);
-    assert_eq!(usher.engine.handshakes().list(None, 10).await.unwrap().handshakes[0].accepted, 7);
+    assert_eq!(usher.engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().handshakes[0].accepted, 7);
 
     let usher = usher.restart(Duration::ZERO).await;
     read_from_everywhere(&usher, stream, 3, 7).await;
@@ -91,7 +96,7 @@ async fn old_events_of_a_reusable_handshake_are_removed_and_readers_notified() {
     first_is(&usher, stream, 6).await;
     read_from_everywhere(&usher, stream, 6, 7).await;
     scan(&usher, 9, 9, 7).await;
-    usher.engine.handshakes().close(stream).await.unwrap();
+    usher.engine.handshakes().close(&Requester::Service, stream).await.unwrap();
     let page = usher.read(stream, 0).await;
     assert_eq!((page.first, page.next, page.done), (Some(6), 8, true));
 }
@@ -146,10 +151,10 @@ async fn payments_stay_in_the_books_longer_than_their_operations() {
     wallet.tell(LightningNotification::Reconnected).await;
     assert_eq!(usher.passing(Duration::from_secs(1), statuses(&usher, stream, 1)).await, ["paid"]);
     usher.clock.turn(options().retention);
-    let is_gone = async || usher.engine.events().read(stream, 0, 1).await.is_err();
+    let is_gone = async || usher.engine.events().read(ShownStream::to_service(stream), 0, 1).await.is_err();
     usher.until(HOUR, "its operation is kept", is_gone).await;
     // Cleanup has run again.
     usher.passing(HOUR, tokio::time::sleep(Duration::from_millis(200))).await;
-    let books = usher.engine.payments().list(PaymentFilter::default(), None, 10).await.unwrap();
+    let books = usher.engine.payments().list(&Requester::Service, PaymentFilter::default(), None, 10).await.unwrap();
     assert_eq!(books.payments.len(), 1);
 }

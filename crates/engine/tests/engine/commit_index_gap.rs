@@ -13,7 +13,7 @@ async fn charge_is_not_requested_if_its_subscription_closes_in_the_gap() {
     store.hold_results(CREATIONS);
     usher.clock.turn(Duration::from_secs(100));
     store.held(1).await;
-    usher.engine.subscriptions().close(user(1).public_key(), "s", None).await.unwrap();
+    usher.engine.subscriptions().close(&Requester::Service, user(1).public_key(), "s", None).await.unwrap();
     store.work();
     // The user's wallet gets the close; a charge would be requested within a moment, and repeatedly.
     next_message(&mut usher, "by_service", &[]).await;
@@ -26,19 +26,19 @@ async fn charge_is_not_requested_if_its_subscription_closes_in_the_gap() {
 }
 
 async fn state(usher: &Running, id: &str) -> Option<SubscriptionState> {
-    usher.engine.subscriptions().view(id).await.ok().map(|view| view.state)
+    usher.engine.subscriptions().view(&Requester::Service, id).await.ok().map(|view| view.state)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn subscription_can_be_read_and_closed_in_the_gap() {
     let (mut usher, wallet) = Running::paying().await;
     let store = usher.faults.clone();
-    let (stream, agrees) = request_subscription(&mut usher, "s", true, NOW.secs()).await;
+    let (stream, agrees) = request_subscription(&mut usher, &Requester::Service, "s", true, NOW.secs()).await;
     store.hold_results(CREATIONS);
     usher.receive(1, &user(1), agrees).await;
     store.held(1).await;
     assert_eq!(state(&usher, "s").await, Some(SubscriptionState::Active));
-    usher.engine.subscriptions().close(user(1).public_key(), "s", None).await.unwrap();
+    usher.engine.subscriptions().close(&Requester::Service, user(1).public_key(), "s", None).await.unwrap();
     store.work();
     assert_eq!(statuses(&usher, stream, 1).await, ["approved"]);
     next_message(&mut usher, "by_service", &[]).await;
@@ -54,7 +54,7 @@ async fn close_before_or_with_the_agreement_is_not_lost() {
     // in one line with it.
     for (before, restarted, held) in [(true, true, false), (false, false, true), (false, false, false)] {
         let (mut usher, _) = Running::paying().await;
-        let (stream, agrees) = request_subscription(&mut usher, "s", true, NOW.secs() + 30).await;
+        let (stream, agrees) = request_subscription(&mut usher, &Requester::Service, "s", true, NOW.secs() + 30).await;
         // Nobody else can close it.
         usher.receive(9, &user(9), close("s")).await;
         if before {
@@ -98,7 +98,9 @@ async fn payment_started_while_its_subscription_closes_is_refused_or_withdrawn()
     store.hold_results(CREATIONS);
     let asking = {
         let engine = usher.engine.clone();
-        tokio::spawn(async move { engine.payments().request(payment(Some("s"), 3_600), None).await })
+        tokio::spawn(
+            async move { engine.payments().request(&Requester::Service, payment(Some("s"), 3_600), None).await },
+        )
     };
     store.held(1).await;
     usher.receive(1, &user(1), close("s")).await;
@@ -106,7 +108,7 @@ async fn payment_started_while_its_subscription_closes_is_refused_or_withdrawn()
     store.work();
     let stream = asking.await.unwrap().unwrap().stream_id;
     assert_eq!(statuses(&usher, stream, 1).await, ["error"], "it is not owed any more");
-    let late = usher.engine.payments().request(payment(Some("s"), 3_600), None).await;
+    let late = usher.engine.payments().request(&Requester::Service, payment(Some("s"), 3_600), None).await;
     assert!(matches!(late, Err(StartError::Invalid(_))), "{late:?}");
     pass(&usher, 60).await;
     assert!(usher.messages.try_recv().is_err(), "the user is asked for a payment");

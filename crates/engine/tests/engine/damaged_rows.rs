@@ -29,7 +29,16 @@ async fn payment_is_reported_although_its_subscription_is_damaged() {
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
     assert_eq!(found(&usher)[0].0, Table::Operations);
     let filter = SubscriptionFilter::default();
-    assert!(usher.engine.subscriptions().list(filter, None, 10).await.unwrap().subscriptions.is_empty());
+    assert!(
+        usher
+            .engine
+            .subscriptions()
+            .list(&Requester::Service, filter, None, 10)
+            .await
+            .unwrap()
+            .subscriptions
+            .is_empty()
+    );
 }
 
 #[tokio::test]
@@ -55,7 +64,7 @@ async fn damaged_operations_are_set_aside_at_start_and_others_continue() {
     assert_eq!(read(&usher, other, 0).await, Ok(vec![0]));
     let page = usher.read(ended, 0).await;
     assert_eq!((page.events.len(), page.done), (1, true));
-    assert!(usher.engine.handshakes().list(None, 10).await.unwrap().handshakes.is_empty());
+    assert!(usher.engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().handshakes.is_empty());
     for unreadable in [a, other, stream, ended] {
         assert!(found(&usher).contains(&(Table::Operations, unreadable.to_string())), "{unreadable}");
     }
@@ -116,7 +125,7 @@ async fn damaged_event_is_reported_to_readers_and_its_delivery_fails() {
     assert!(app.accepts(3).await.contains(&(stream, 2)));
     assert_eq!(app.posts().len(), 3);
     assert_eq!(usher.read(stream, 0).await.events.len(), 1);
-    let damaged = usher.engine.events().read(stream, 1, 10).await;
+    let damaged = usher.engine.events().read(ShownStream::to_service(stream), 1, 10).await;
     assert!(matches!(damaged, Err(EventsError::Damaged { index: 1 })));
     assert_eq!(usher.read(stream, 2).await.events.len(), 1);
     let failed = usher.engine.webhooks().list(DeliveryStatus::Failed, None, 10).await.unwrap();
@@ -170,7 +179,7 @@ async fn handshakes(usher: &Running, count: u8) -> StreamId {
 
 /// The indexes of a page, or the index of the event that is damaged.
 async fn read(usher: &Running, stream: StreamId, after: u64) -> Result<Vec<u64>, u64> {
-    match usher.engine.events().read(stream, after, 10).await {
+    match usher.engine.events().read(ShownStream::to_service(stream), after, 10).await {
         Ok(page) => Ok(page.events.iter().map(|event| event.index).collect()),
         Err(EventsError::Damaged { index }) => Err(index),
         Err(error) => panic!("{error}"),
@@ -186,7 +195,7 @@ async fn malformed_events_are_reported_by_their_index_and_the_events_count() {
     damage(&usher, "UPDATE events SET at = -1 WHERE stream = ?1 AND idx IN (4, 6)", &[stream.as_bytes()]);
     for _ in 0..2 {
         // The reader is pointed at the damaged one, not at one that was removed.
-        let removed = usher.engine.events().read(stream, 1, 10).await;
+        let removed = usher.engine.events().read(ShownStream::to_service(stream), 1, 10).await;
         assert!(matches!(removed, Err(EventsError::Removed { first: 2 })), "{removed:?}");
         for (after, expected) in
             [(0, Err(2)), (2, Err(2)), (3, Ok(vec![3])), (4, Err(4)), (5, Ok(vec![5])), (6, Err(6))]
@@ -209,7 +218,7 @@ async fn malformed_events_are_reported_by_their_index_and_the_events_count() {
 async fn damaged_reusable_login_ends_the_logins_at_it_and_nothing_else() {
     let mut usher = Running::new().await;
     let login = |static_token: &str| LoginRequest { static_token: Some(static_token.to_owned()), return_url: None };
-    let poster = usher.engine.logins().start(login("poster"), None).await.unwrap();
+    let poster = usher.engine.logins().start(&Requester::Service, login("poster"), None).await.unwrap();
     let secret = poster.page_url.rsplit('/').next().unwrap();
     usher.receive(1, &user(1), handshake("poster", &[])).await;
     let asked = challenge(&usher.next_message().await.0);
@@ -229,7 +238,7 @@ async fn damaged_reusable_login_ends_the_logins_at_it_and_nothing_else() {
     let refused = usher.engine.logins().open_child_login(poster.stream_id, secret, &[], ClientNetwork::Loopback).await;
     assert!(matches!(refused, Err(VisitError::NotFound)));
 
-    let other = usher.engine.logins().start(login("door"), None).await.unwrap();
+    let other = usher.engine.logins().start(&Requester::Service, login("door"), None).await.unwrap();
     usher.receive(3, &user(2), handshake("door", &[])).await;
     let asked = challenge(&usher.next_message().await.0);
     usher.receive(4, &user(2), approval(&asked)).await;

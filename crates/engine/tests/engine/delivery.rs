@@ -93,12 +93,18 @@ fn once(key: u8) -> IdempotentRequest<KeyHandshakeStarted> {
 #[tokio::test]
 async fn response_is_stored_with_the_operation_it_started() {
     let usher = Running::new().await;
-    let first = usher.engine.handshakes().start(KeyHandshakeRequest::default(), Some(once(1))).await.unwrap();
+    let first = usher
+        .engine
+        .handshakes()
+        .start(&Requester::Service, KeyHandshakeRequest::default(), Some(once(1)))
+        .await
+        .unwrap();
     let kept = usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap().unwrap();
     assert_eq!((kept.status, kept.fingerprint), (200, [9; 32]));
     assert_eq!(kept.body, first.stream_id.to_string().into_bytes());
     let open_before = usher.engine.open_streams();
-    let again = usher.engine.handshakes().start(KeyHandshakeRequest::default(), Some(once(1))).await;
+    let again =
+        usher.engine.handshakes().start(&Requester::Service, KeyHandshakeRequest::default(), Some(once(1))).await;
     assert!(matches!(again, Err(StartError::Repeated)));
     assert_eq!(usher.engine.open_streams(), open_before, "nothing was started");
 
@@ -110,13 +116,18 @@ async fn response_is_stored_with_the_operation_it_started() {
     );
     usher.clock.turn(Duration::from_secs(2));
     assert_eq!(usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap(), None, "for 24 hours");
-    let next_day = usher.engine.handshakes().start(KeyHandshakeRequest::default(), Some(once(1))).await.unwrap();
+    let next_day = usher
+        .engine
+        .handshakes()
+        .start(&Requester::Service, KeyHandshakeRequest::default(), Some(once(1)))
+        .await
+        .unwrap();
     assert_ne!(next_day.stream_id, first.stream_id);
 
     // Also of one that started nothing.
     let door = || KeyHandshakeRequest { static_token: Some("door".to_owned()), ..KeyHandshakeRequest::default() };
-    let open = usher.engine.handshakes().start(door(), None).await.unwrap();
-    let same = usher.engine.handshakes().start(door(), Some(once(2))).await.unwrap();
+    let open = usher.engine.handshakes().start(&Requester::Service, door(), None).await.unwrap();
+    let same = usher.engine.handshakes().start(&Requester::Service, door(), Some(once(2))).await.unwrap();
     assert_eq!(same.stream_id, open.stream_id);
     let kept = usher.engine.idempotency().get(&IdempotencyKey([2; 32])).await.unwrap().unwrap();
     assert_eq!(kept.body, open.stream_id.to_string().into_bytes());
@@ -175,8 +186,8 @@ async fn downtime_does_not_count_towards_the_retry_period() {
     app.set(|_| Reply::Accept);
     usher.receive(2, &user(2), handshake("door", &[])).await;
     usher.until(Duration::ZERO, "the next", async || app.accepted() == [(stream, 1)]).await;
-    assert!(usher.engine.webhooks().retry(stream, 7, None).await.unwrap().is_none());
-    let retried = usher.engine.webhooks().retry(stream, 0, None).await.unwrap().unwrap();
+    assert!(usher.engine.webhooks().retry(&Requester::Service, stream, 7, None).await.unwrap().is_none());
+    let retried = usher.engine.webhooks().retry(&Requester::Service, stream, 0, None).await.unwrap().unwrap();
     assert_eq!((retried.status, retried.attempts), (DeliveryStatus::Pending, 0));
     usher.until(Duration::ZERO, "it", async || app.accepted().len() == 2).await;
     assert_eq!(usher.engine.webhooks().is_failing(), Some(false));

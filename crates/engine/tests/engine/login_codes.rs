@@ -9,7 +9,12 @@ async fn page_that_is_opened_after_the_approval_belongs_to_who_opens_it() {
     let mut usher = Running::with_options(EngineOptions { pages, ..options() }).await;
     for (n, return_url) in [(1, None), (2, Some("https://app.example/in".to_owned()))] {
         let has_code = return_url.is_some();
-        let login = usher.engine.logins().start(LoginRequest { return_url, static_token: None }, None).await.unwrap();
+        let login = usher
+            .engine
+            .logins()
+            .start(&Requester::Service, LoginRequest { return_url, static_token: None }, None)
+            .await
+            .unwrap();
         let stream = login.stream_id;
         usher.receive(2 * n, &user(n), handshake(&token(&login.url), &[])).await;
         let challenge = challenge_for(&mut usher, n).await;
@@ -33,7 +38,7 @@ async fn page_that_is_opened_after_the_approval_belongs_to_who_opens_it() {
         let code = back.strip_prefix(&format!("https://app.example/in?stream_id={stream}&code=")).unwrap();
         assert!(matches!(opened(None, true).await, OpenedLogin::OtherBrowser { .. }));
         assert!(matches!(opened(new_browser, false).await, OpenedLogin::Page { .. }));
-        let redeemed = usher.engine.logins().redeem(stream, code, None).await.unwrap();
+        let redeemed = usher.engine.logins().redeem(&Requester::Service, stream, code, None).await.unwrap();
         assert_eq!(redeemed.main_key, user(n).public_key());
         assert_eq!(events(&usher, stream, 3).await[2], approved(n));
     }
@@ -45,7 +50,8 @@ async fn scan_of_a_reusable_login_that_leads_back_is_approved_at_once() {
     let pages = PageRules { return_urls: vec!["https://app.example/".parse().unwrap()], ..PageRules::default() };
     let mut usher = Running::with_options(EngineOptions { pages, ..options() }).await;
     let request = LoginRequest { return_url: Some("https://app.example/in".to_owned()), ..request("poster") };
-    let login = usher.engine.logins().start(request, None).await.unwrap();
+    let [shop, other] = [1, 2].map(|n| api_key(n, |terms| terms.own_streams_only = true));
+    let login = usher.engine.logins().start(&shop, request, None).await.unwrap();
     let challenge = scan(&mut usher, 1, 1).await;
     usher.receive(2, &user(1), approval(&challenge)).await;
     assert_eq!(events(&usher, login.stream_id, 2).await, [named(1), approved(1)]);
@@ -66,6 +72,8 @@ async fn scan_of_a_reusable_login_that_leads_back_is_approved_at_once() {
     let OpenedLogin::Page { view, .. } = opened else { panic!("no page") };
     let back = view.return_url.unwrap();
     let code = back.strip_prefix(&format!("https://app.example/in?stream_id={}&code=", login.stream_id)).unwrap();
-    assert_eq!(usher.engine.logins().redeem(login.stream_id, code, None).await.unwrap().main_key, user(2).public_key());
+    let redeem = async |by: &Requester| usher.engine.logins().redeem(by, login.stream_id, code, None).await;
+    assert!(matches!(redeem(&other).await, Err(RedeemError::NotFound)));
+    assert_eq!(redeem(&shop).await.unwrap().main_key, user(2).public_key());
     assert_eq!(events(&usher, login.stream_id, 7).await[6], approved(2));
 }

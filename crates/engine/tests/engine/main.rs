@@ -16,6 +16,7 @@ mod message_repetition;
 mod payment_links;
 mod payments;
 mod prices;
+mod requesters;
 mod reusable_login_limits;
 mod reusable_logins;
 mod scans;

@@ -4,7 +4,7 @@ use usher_testing::ports::preimage;
 
 use crate::common::*;
 
-fn coffee() -> PaymentLinkRequest {
+pub(crate) fn coffee() -> PaymentLinkRequest {
     PaymentLinkRequest {
         amount: Some(5_000),
         min: None,
@@ -27,7 +27,7 @@ fn euros(request: PaymentLinkRequest) -> PaymentLinkRequest {
 }
 
 async fn create(usher: &Running, request: PaymentLinkRequest) -> PaymentLinkCreated {
-    usher.engine.payment_links().create(request, None).await.unwrap()
+    usher.engine.payment_links().create(&Requester::Service, request, None).await.unwrap()
 }
 
 fn secret(url: &str) -> &str {
@@ -88,9 +88,9 @@ async fn two_payers_are_two_events_across_a_restart() {
         };
         usher.until(Duration::from_secs(1), "it is done", is_done).await;
     }
-    let books = usher.engine.payments().list(PaymentFilter::default(), None, 10).await.unwrap();
+    let books = usher.engine.payments().list(&Requester::Service, PaymentFilter::default(), None, 10).await.unwrap();
     assert_eq!(books.payments.len(), 2);
-    let listed = usher.engine.payment_links().list(None, 10).await.unwrap();
+    let listed = usher.engine.payment_links().list(&Requester::Service, None, 10).await.unwrap();
     assert_eq!((listed.links.len(), listed.links[0].payments, listed.next), (1, 2, None));
 }
 
@@ -103,10 +103,19 @@ async fn what_nobody_pays_leaves_nothing() {
     usher.until(Duration::from_secs(60), "it is forgotten", async || usher.engine.watched_invoices() == 0).await;
     usher
         .until(Duration::from_secs(1), "its row is gone", async || {
-            usher.engine.events().read(payment, 0, 1).await.is_err()
+            usher.engine.events().read(ShownStream::to_service(payment), 0, 1).await.is_err()
         })
         .await;
-    assert!(usher.engine.payments().list(PaymentFilter::default(), None, 10).await.unwrap().payments.is_empty());
+    assert!(
+        usher
+            .engine
+            .payments()
+            .list(&Requester::Service, PaymentFilter::default(), None, 10)
+            .await
+            .unwrap()
+            .payments
+            .is_empty()
+    );
     assert!(usher.read(link.stream_id, 0).await.events.is_empty());
 }
 
@@ -218,7 +227,7 @@ async fn invalid_requests_name_what_is_wrong() {
         (PaymentLinkRequest { expires_at: Some(NOW.secs()), ..coffee() }, "/expires_at"),
         (PaymentLinkRequest { return_url: Some("https://evil.example".to_owned()), ..coffee() }, "/return_url"),
     ] {
-        match usher.engine.payment_links().create(request, None).await {
+        match usher.engine.payment_links().create(&Requester::Service, request, None).await {
             Err(StartError::Invalid(errors)) => {
                 assert_eq!(errors.iter().map(|error| error.pointer.as_str()).collect::<Vec<_>>(), [wrong]);
             }

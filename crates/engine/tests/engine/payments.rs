@@ -40,7 +40,7 @@ async fn hanging_payments_do_not_delay_invoices() {
     let (mut usher, wallet) = Running::paying().await;
     wallet.hang_pays(true);
     for n in 0..100 {
-        usher.engine.payments().pay(external_invoice(n), None).await.unwrap();
+        usher.engine.payments().pay(&Requester::Service, external_invoice(n), None).await.unwrap();
     }
     until("payments are under way", || wallet.sent().len() >= 32).await;
     usher.request_payment(payment(None, 600)).await;
@@ -54,7 +54,7 @@ async fn queued_payments_are_sent_in_time_or_not_at_all() {
         wallet.hang_pays(true);
         let mut streams = Vec::new();
         for n in 0..40 {
-            streams.push(usher.engine.payments().pay(external_invoice(n), None).await.unwrap());
+            streams.push(usher.engine.payments().pay(&Requester::Service, external_invoice(n), None).await.unwrap());
         }
         until("payments are under way", || wallet.sent().len() == 32).await;
         usher.clock.turn(Duration::from_secs(wait));
@@ -83,7 +83,7 @@ async fn payments_accepted_while_offline_are_sent_after_a_restart() {
         wallet.be_away(true);
         let mut streams = Vec::new();
         for n in 0..40 {
-            streams.push(usher.engine.payments().pay(external_invoice(n), None).await.unwrap());
+            streams.push(usher.engine.payments().pay(&Requester::Service, external_invoice(n), None).await.unwrap());
         }
         until("it is tried", || wallet.prepared() > 0).await;
         let world = usher.end().await;
@@ -109,7 +109,9 @@ async fn restart_never_sends_a_payment_twice() {
     let calls: Vec<_> = (0..50)
         .map(|_| {
             let (engine, external_invoice) = (usher.engine.clone(), external_invoice.clone());
-            tokio::spawn(async move { engine.payments().pay(external_invoice, None).await.unwrap() })
+            tokio::spawn(
+                async move { engine.payments().pay(&Requester::Service, external_invoice, None).await.unwrap() },
+            )
         })
         .collect();
     let mut streams = Vec::new();
@@ -123,7 +125,7 @@ async fn restart_never_sends_a_payment_twice() {
     wallet.hang(false);
     let usher = world.start(NOW).await;
     assert_eq!(statuses(&usher, streams[0], 1).await, ["paid"]);
-    assert_eq!(usher.engine.payments().pay(external_invoice, None).await.unwrap(), streams[0]);
+    assert_eq!(usher.engine.payments().pay(&Requester::Service, external_invoice, None).await.unwrap(), streams[0]);
     assert_eq!(wallet.sent(), [1]);
 }
 
@@ -132,7 +134,10 @@ async fn ended_payments_free_their_slots_and_late_money_is_reported() {
     let options = EngineOptions { max_open_streams: 2, ..options() };
     let (usher, wallet) = Running::paying_with(options).await;
     let streams = [usher.payment_for(60).await, usher.payment_for(60).await];
-    assert!(matches!(usher.engine.payments().request(payment(None, 60), None).await, Err(StartError::TooManyOpen)));
+    assert!(matches!(
+        usher.engine.payments().request(&Requester::Service, payment(None, 60), None).await,
+        Err(StartError::TooManyOpen)
+    ));
     usher.clock.turn(Duration::from_secs(60));
     for stream in &streams {
         assert_eq!(statuses(&usher, *stream, 1).await, ["timeout"]);
@@ -170,7 +175,7 @@ async fn ended_payments_in_memory_are_limited() {
             assert_eq!(statuses(&usher, *stream, 1).await, ["timeout"]);
         }
     }
-    let refused = usher.engine.payments().request(payment(None, 600), None).await;
+    let refused = usher.engine.payments().request(&Requester::Service, payment(None, 600), None).await;
     assert!(matches!(refused, Err(StartError::TooManyEnded)), "{refused:?}");
     // What does not linger is not refused, nor forgotten is what does.
     usher.handshake().await;
@@ -181,7 +186,10 @@ async fn ended_payments_in_memory_are_limited() {
     assert_eq!(statuses(&usher, ended[0], 2).await, ["timeout", "paid"]);
     // Those two are over now and free their slots, and no more.
     usher.payment_for(600).await;
-    assert!(matches!(usher.engine.payments().request(payment(None, 600), None).await, Err(StartError::TooManyOpen)));
+    assert!(matches!(
+        usher.engine.payments().request(&Requester::Service, payment(None, 600), None).await,
+        Err(StartError::TooManyOpen)
+    ));
 }
 
 /// An automatic charge waits until a payment slot is free, and is then requested once.
@@ -200,7 +208,7 @@ async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
         pass(&usher, 60).await;
     }
     assert_eq!((wallet.made().len(), usher.engine.watched_invoices()), (3, 3), "nothing is asked for");
-    assert_eq!(usher.engine.subscriptions().view("s").await.unwrap().payments_made, 0);
+    assert_eq!(usher.engine.subscriptions().view(&Requester::Service, "s").await.unwrap().payments_made, 0);
 
     wallet.settle(0);
     wallet.tell(LightningNotification::Reconnected).await;
@@ -211,7 +219,7 @@ async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
     wallet.tell(LightningNotification::Reconnected).await;
     usher
         .until(Duration::from_secs(1), "it is paid", async || {
-            usher.engine.subscriptions().view("s").await.unwrap().payments_made != 0
+            usher.engine.subscriptions().view(&Requester::Service, "s").await.unwrap().payments_made != 0
         })
         .await;
 }

@@ -36,7 +36,7 @@ fn book() -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn price_is_fixed_once_and_told_in_each_event() {
     let mut usher = priced().await;
-    let started = usher.engine.payments().request(euros(1_250), None).await.unwrap();
+    let started = usher.engine.payments().request(&Requester::Service, euros(1_250), None).await.unwrap();
     let price = started.price.unwrap();
     assert_eq!((price.amount, price.amount_millisats), (1_250, 20_000_000));
     let asked = next_message(&mut usher, "invoice", &[]).await;
@@ -62,7 +62,8 @@ async fn price_is_fixed_once_and_told_in_each_event() {
 async fn without_a_rate_or_within_no_limit_nothing_starts() {
     let usher = priced().await;
     let payments = usher.engine.payments();
-    let refused = async |request: SinglePaymentRequest| match payments.request(request, None).await {
+    let refused = async |request: SinglePaymentRequest| match payments.request(&Requester::Service, request, None).await
+    {
         Err(StartError::Invalid(errors)) => {
             errors.into_iter().map(|error| format!("{} {}", error.pointer, error.detail)).collect::<Vec<_>>().join("; ")
         }
@@ -75,10 +76,10 @@ async fn without_a_rate_or_within_no_limit_nothing_starts() {
         assert_eq!(said, "/currency must be `millisats` or one of rates.currencies: EUR, JPY");
     }
     let yen = SinglePaymentRequest { currency: iso("JPY"), ..euros(1) };
-    assert!(matches!(payments.request(yen, None).await, Err(StartError::RateUnavailable(_))));
+    assert!(matches!(payments.request(&Requester::Service, yen, None).await, Err(StartError::RateUnavailable(_))));
     assert_eq!(usher.engine.open_streams(), 1, "only the reserved one");
     let (usher, _) = Running::paying().await;
-    let without = usher.engine.payments().request(euros(1), None).await;
+    let without = usher.engine.payments().request(&Requester::Service, euros(1), None).await;
     let Err(StartError::Invalid(errors)) = without else { panic!("{without:?}") };
     assert_eq!(errors[0].detail, "must be `millisats`: other currencies need exchange rates (rates.sources)");
     assert_eq!(usher.engine.open_streams(), 1, "only the reserved one");
@@ -95,7 +96,7 @@ async fn wallet_is_asked_for_an_invoice_in_millisats() {
         reference: None,
     };
     let request = RequestInvoice { main_key: user(1).public_key(), subkeys: Vec::new(), content };
-    let started = usher.engine.payments().request_invoice(request, None).await.unwrap();
+    let started = usher.engine.payments().request_invoice(&Requester::Service, request, None).await.unwrap();
     let asked = next_message(&mut usher, "refund_invoice", &[]).await;
     assert_eq!((&asked["amount"], &asked["currency"]), (&json!(20_000_000), &json!("Millisats")));
     assert_eq!(asked["current_exchange_rate"], Value::Null);
@@ -114,7 +115,7 @@ fn in_currency(currency: RequestedCurrency, most: Option<u64>, least: Option<u64
 async fn subscribe(usher: &mut Running, most: Option<u64>) -> Value {
     let request = in_currency(iso("EUR"), most, None);
     let recurrence = request.recurrence.clone();
-    let started = usher.engine.subscriptions().request(request, None).await.unwrap();
+    let started = usher.engine.subscriptions().request(&Requester::Service, request, None).await.unwrap();
     assert_eq!(started.price.unwrap().amount_millisats, 20_000_000);
     let asked = next_message(usher, "recurrence", &[]).await;
     let status = RecurringStatus::Confirmed {
@@ -137,7 +138,7 @@ async fn each_charge_has_the_price_of_its_day() {
     let mut usher = priced().await;
     let asked = subscribe(&mut usher, None).await;
     assert_eq!((&asked["amount"], &asked["currency"]), (&json!(40_000_000), &json!("Millisats")), "twice that of now");
-    let view = usher.engine.subscriptions().view("s").await.unwrap();
+    let view = usher.engine.subscriptions().view(&Requester::Service, "s").await.unwrap();
     assert_eq!((view.amount, view.authorized_amount), (1_250, 40_000_000));
     assert_eq!(view.currency.map(|currency| currency.to_string()).as_deref(), Some("EUR"));
     let mut seen = Vec::new();
@@ -180,7 +181,7 @@ async fn the_most_of_a_subscription_can_be_chosen() {
         (in_currency(iso("EUR"), None, Some(40_000_001)), "/minimum_amount"),
         (in_currency(RequestedCurrency::Unknown, None, None), "/currency"),
     ] {
-        let refused = usher.engine.subscriptions().request(request, None).await;
+        let refused = usher.engine.subscriptions().request(&Requester::Service, request, None).await;
         let Err(StartError::Invalid(errors)) = refused else { panic!("{refused:?}") };
         assert_eq!(errors.iter().map(|error| error.pointer.as_str()).collect::<Vec<_>>(), [pointer]);
     }

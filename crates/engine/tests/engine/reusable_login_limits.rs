@@ -37,12 +37,12 @@ async fn open_logins_are_bounded() {
     }
     let (_, last) = events(&usher, poster.stream_id, 15).await.pop().unwrap();
     assert_eq!(last["main_key"], user(4).public_key().to_hex(), "the first three have made room");
-    let listed = usher.engine.handshakes().list(None, 9).await.unwrap().handshakes;
+    let listed = usher.engine.handshakes().list(&Requester::Service, None, 9).await.unwrap().handshakes;
     assert_eq!((listed[0].accepted, listed[0].refused), (12, 0));
     // This user needs no room.
     decline(&usher.engine, &left).await.unwrap();
     for _ in 0..15 {
-        usher.engine.logins().start(LoginRequest::default(), None).await.unwrap();
+        usher.engine.logins().start(&Requester::Service, LoginRequest::default(), None).await.unwrap();
     }
 }
 
@@ -75,7 +75,7 @@ async fn logins_on_the_page_are_limited() {
     challenge_for(&mut usher, 2).await;
     // A scan of the URL is none of these.
     scan(&mut usher, 1, 4).await;
-    let listed = usher.engine.handshakes().list(None, 9).await.unwrap().handshakes;
+    let listed = usher.engine.handshakes().list(&Requester::Service, None, 9).await.unwrap().handshakes;
     assert_eq!((listed[0].accepted, listed[0].refused), (1, 2));
     usher.clock.turn(MINUTE);
     assert!(proven(&usher, 1).await.1.is_ok());
@@ -148,7 +148,8 @@ async fn logins_that_ended_unused_leave_nothing() {
 #[tokio::test]
 async fn browser_that_comes_again_gets_the_login_it_has() {
     let mut usher = Running::new().await;
-    let (poster, other) = (poster(&usher).await, usher.engine.logins().start(request("door"), None).await.unwrap());
+    let (poster, other) =
+        (poster(&usher).await, usher.engine.logins().start(&Requester::Service, request("door"), None).await.unwrap());
     let first = child(&usher, &poster).await;
     let (browser, time_left) = first.new_browser.clone().unwrap();
     assert_eq!(time_left, Duration::from_secs(600));
@@ -161,7 +162,7 @@ async fn browser_that_comes_again_gets_the_login_it_has() {
     let stolen = [(first.login, "another".to_owned())];
     assert_ne!(come(&poster, &stolen).await.login, first.login, "only its browser");
     assert_ne!(come(&other, &own).await.login, first.login, "a login of another poster");
-    let single = usher.engine.logins().start(LoginRequest::default(), None).await.unwrap();
+    let single = usher.engine.logins().start(&Requester::Service, LoginRequest::default(), None).await.unwrap();
     assert_ne!(come(&poster, &[(single.stream_id, browser)]).await.login, single.stream_id);
     for secret in ["", "x", &page_secret(&other)] {
         let refused = visit(&usher, &poster, secret, &own).await;

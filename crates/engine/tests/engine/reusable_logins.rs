@@ -10,13 +10,19 @@ async fn static_token_is_one_login_or_handshake_and_contradictions_are_refused()
     let usher = Running::with_options(EngineOptions { pages, ..options() }).await;
     let login = async |static_token: &str, return_url: Option<&str>| {
         let return_url = return_url.map(str::to_owned);
-        usher.engine.logins().start(LoginRequest { return_url, ..request(static_token) }, None).await
+        usher
+            .engine
+            .logins()
+            .start(&Requester::Service, LoginRequest { return_url, ..request(static_token) }, None)
+            .await
     };
     let reusable = |static_token: &str| KeyHandshakeRequest {
         static_token: Some(static_token.to_owned()),
         ..KeyHandshakeRequest::default()
     };
-    let handshake = async |static_token: &str| usher.engine.handshakes().start(reusable(static_token), None).await;
+    let handshake = async |static_token: &str| {
+        usher.engine.handshakes().start(&Requester::Service, reusable(static_token), None).await
+    };
     let field = |error: StartError| match error {
         StartError::Invalid(fields) => fields[0].pointer.clone(),
         other => other.to_string(),
@@ -54,7 +60,7 @@ async fn static_token_is_one_login_or_handshake_and_contradictions_are_refused()
     assert_eq!(field(login("door", None).await.unwrap_err()), "/static_token");
     assert_eq!(field(login("c%2Fd", None).await.unwrap_err()), "/static_token");
     let contradiction = KeyHandshakeRequest { no_request: Some(true), ..reusable("door") };
-    let refused = usher.engine.handshakes().start(contradiction, None).await.unwrap_err();
+    let refused = usher.engine.handshakes().start(&Requester::Service, contradiction, None).await.unwrap_err();
     assert_eq!(field(refused), "/no_request");
 }
 
@@ -82,7 +88,7 @@ async fn nothing_is_lost_or_told_twice_when_the_service_dies_after_a_commit() {
     let seen = child(&third, &login).await;
     assert_eq!(state(&third, &seen).await, Some(LoginState::Waiting));
     assert_eq!(events(&third, login.stream_id, 2).await, [named(1), approved(1)]);
-    assert_eq!(third.engine.handshakes().list(None, 10).await.unwrap().handshakes[0].accepted, 1);
+    assert_eq!(third.engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().handshakes[0].accepted, 1);
 }
 
 /// Waits for the end of a login: whether it has a page then.
@@ -106,7 +112,7 @@ async fn closed_login_ends_what_is_under_way_silently() {
         if is_restarted {
             usher = usher.restart(Duration::ZERO).await;
         }
-        usher.engine.handshakes().close(old.stream_id).await.unwrap();
+        usher.engine.handshakes().close(&Requester::Service, old.stream_id).await.unwrap();
         for (child, is_left) in [(&idle, false), (&scanned, true)] {
             until_over(&usher, child, is_left).await;
             let refused = decline(&usher.engine, child).await;
@@ -176,7 +182,7 @@ async fn nobody_is_approved_after_the_close() {
     let (engine, declines) = (usher.engine.clone(), declining.clone());
     let declining = tokio::spawn(async move { decline(&engine, &declines).await.map(drop) });
     store.held(3).await;
-    usher.engine.handshakes().close(poster.stream_id).await.unwrap();
+    usher.engine.handshakes().close(&Requester::Service, poster.stream_id).await.unwrap();
     store.work();
     let (signed, declined) = (signing.await.unwrap(), declining.await.unwrap());
     let is_over = |refused: &LoginPageError| matches!(refused, LoginPageError::Ended | LoginPageError::NotFound);

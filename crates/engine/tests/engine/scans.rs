@@ -41,7 +41,8 @@ async fn flood_over_one_relay_locks_out_nobody_who_uses_two() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn confusable_tokens_cannot_be_open_together() {
     let usher = Running::new().await;
-    let open_one = async |token: &str| usher.engine.handshakes().start(reusable(token), None).await;
+    let open_one =
+        async |token: &str| usher.engine.handshakes().start(&Requester::Service, reusable(token), None).await;
     let refused = |started: Result<_, StartError>| matches!(started, Err(StartError::Invalid(fields)) if fields[0].pointer == "/static_token");
     let slash = open_one("bar/1").await.unwrap().stream_id;
     for like in ["bar%2F1", "bar%2f1", "%62ar/1"] {
@@ -68,39 +69,43 @@ async fn closed_handshake_accepts_no_scans_and_is_done() {
     usher.receive(1, &user(1), handshake("door", &[])).await;
     assert_eq!(usher.events(stream, 1).await.len(), 1);
     let engine = usher.engine.clone();
-    let listed = engine.handshakes().list(None, 10).await.unwrap().handshakes;
+    let listed = engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().handshakes;
     assert_eq!((listed[0].stream_id, &listed[0].static_token[..], listed[0].accepted), (stream, "door", 1));
 
     let waiting = tokio::spawn({
         let engine = engine.clone();
-        async move { engine.events().wait(stream, 1, 10, Duration::from_secs(3600)).await.unwrap() }
+        async move { engine.events().wait(ShownStream::to_service(stream), 1, 10, Duration::from_secs(3600)).await.unwrap() }
     });
     a_moment().await;
     for _ in 0..2 {
-        engine.handshakes().close(stream).await.unwrap();
+        engine.handshakes().close(&Requester::Service, stream).await.unwrap();
     }
     let page = waiting.await.unwrap();
     assert!(page.done && page.events.is_empty(), "who waits is told");
-    assert!(engine.events().read(stream, 0, 10).await.unwrap().done);
-    assert!(engine.handshakes().list(None, 10).await.unwrap().handshakes.is_empty());
+    assert!(engine.events().read(ShownStream::to_service(stream), 0, 10).await.unwrap().done);
+    assert!(engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().handshakes.is_empty());
     // Opened again it has another URL, and the old one stays invalid.
-    let anew = engine.handshakes().start(reusable("door"), None).await.unwrap();
+    let anew = engine.handshakes().start(&Requester::Service, reusable("door"), None).await.unwrap();
     let token = token(&anew.url);
     assert!(anew.stream_id != stream && token.starts_with("door.") && token.len() == 17, "{token}");
-    assert_eq!(engine.handshakes().start(reusable("door"), None).await.unwrap().url, anew.url, "the same again");
+    assert_eq!(
+        engine.handshakes().start(&Requester::Service, reusable("door"), None).await.unwrap().url,
+        anew.url,
+        "the same again"
+    );
     usher.receive(2, &user(2), handshake("door", &[])).await;
     until("the scan is looked at", || engine.metrics().unmatched == 1).await;
-    assert_eq!(engine.events().read(stream, 0, 10).await.unwrap().events.len(), 1);
+    assert_eq!(engine.events().read(ShownStream::to_service(stream), 0, 10).await.unwrap().events.len(), 1);
     usher.receive(3, &user(3), handshake(&token, &[])).await;
     assert_eq!(data(&usher.page(anew.stream_id, 0).await, 0)["main_key"], user(3).public_key().to_hex());
-    engine.handshakes().close(anew.stream_id).await.unwrap();
-    let third = engine.handshakes().start(reusable("door"), None).await.unwrap();
+    engine.handshakes().close(&Requester::Service, anew.stream_id).await.unwrap();
+    let third = engine.handshakes().start(&Requester::Service, reusable("door"), None).await.unwrap();
     assert!(third.url != anew.url && third.stream_id != anew.stream_id);
 
     // A stream of another kind is not a key handshake.
     let login = usher.authenticate(1).await;
     for other in [login, StreamId::SUBSCRIPTIONS, StreamId::from_parts(1, [1; 10])] {
-        let refused = engine.handshakes().close(other).await;
+        let refused = engine.handshakes().close(&Requester::Service, other).await;
         assert!(matches!(refused, Err(CloseHandshakeError::NotFound)));
     }
 }

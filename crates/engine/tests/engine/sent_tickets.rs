@@ -43,7 +43,10 @@ async fn an_unclaimed_ticket_outlives_every_retention_and_can_be_reclaimed() {
     assert_eq!(service.outgoing().await, [(stream, "timeout".to_owned())]);
     assert_eq!(service.last(stream, 1).await["status"], "timeout");
     for _ in 0..2 {
-        assert_eq!(service.usher.engine.tickets().reclaim(stream, None, keyed(1)).await.unwrap(), 2);
+        assert_eq!(
+            service.usher.engine.tickets().reclaim(&Requester::Service, stream, None, keyed(1)).await.unwrap(),
+            2
+        );
     }
     assert_eq!((service.tickets.balance(), service.outgoing().await), (2, Vec::new()));
     assert!(service.usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap().is_some());
@@ -52,7 +55,7 @@ async fn an_unclaimed_ticket_outlives_every_retention_and_can_be_reclaimed() {
         service.usher.clock.turn(20 * DAY);
         a_moment().await;
     }
-    let missing = service.usher.engine.tickets().reclaim(stream, None, None).await;
+    let missing = service.usher.engine.tickets().reclaim(&Requester::Service, stream, None, None).await;
     assert!(matches!(missing, Err(TicketCallError::NotFound)), "{missing:?}");
 }
 
@@ -64,14 +67,18 @@ async fn a_kill_during_a_reclaim_loses_nothing_and_redeems_once() {
         service.usher.next_message().await;
         service.tickets.hang(Some((MINT, done)));
         let engine = service.usher.engine.clone();
-        let lost = tokio::spawn(async move { engine.tickets().reclaim(stream, None, keyed(1)).await });
+        let lost =
+            tokio::spawn(async move { engine.tickets().reclaim(&Requester::Service, stream, None, keyed(1)).await });
         until("the mint is asked", || service.tickets.calls("redeem").len() == 1).await;
         lost.abort();
         service.tickets.hang(None);
         let service = service.restart(SECOND).await;
         // By itself, and for whoever asks again.
         assert_eq!(service.last(stream, 1).await["reason"], "the token was reclaimed");
-        assert_eq!(service.usher.engine.tickets().reclaim(stream, None, keyed(1)).await.unwrap(), 2);
+        assert_eq!(
+            service.usher.engine.tickets().reclaim(&Requester::Service, stream, None, keyed(1)).await.unwrap(),
+            2
+        );
         let jobs = service.tickets.calls("redeem");
         assert!(jobs.iter().all(|job| *job == jobs[0]), "{jobs:?}");
         assert_eq!(service.tickets.balance(), 2);
@@ -83,7 +90,7 @@ async fn a_kill_during_a_reclaim_loses_nothing_and_redeems_once() {
 async fn a_ticket_that_the_mint_falsely_calls_spent_can_be_reclaimed() {
     let mut service = Service::start().await;
     let engine = service.usher.engine.clone();
-    let reclaim = |stream| engine.tickets().reclaim(stream, None, None);
+    let reclaim = |stream| engine.tickets().reclaim(&Requester::Service, stream, None, None);
     service.tickets.spend(&ours());
     let stream = service.send(1, &ours()).await.unwrap();
     assert_eq!(service.last(stream, 1).await["reason"], "the token was spent before it was sent");
@@ -108,7 +115,11 @@ async fn a_ticket_that_the_mint_falsely_calls_spent_can_be_reclaimed() {
     drop(engine);
     let service = service.restart(SECOND).await;
     for _ in 0..2 {
-        assert_eq!(service.usher.engine.tickets().reclaim(stream, None, None).await.unwrap(), 2, "once");
+        assert_eq!(
+            service.usher.engine.tickets().reclaim(&Requester::Service, stream, None, None).await.unwrap(),
+            2,
+            "once"
+        );
     }
     assert_eq!(service.tickets.balance(), 2);
 }

@@ -18,14 +18,14 @@ async fn concurrent_payments_of_one_subscription_are_all_counted() {
     for stream in streams {
         assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
     }
-    assert_eq!(usher.engine.subscriptions().view("s").await.unwrap().payments_made, 40);
+    assert_eq!(usher.engine.subscriptions().view(&Requester::Service, "s").await.unwrap().payments_made, 40);
 }
 
 /// The user has authorized twelve payments.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn open_requests_count_towards_max_payments_also_at_the_same_time() {
     let (mut usher, _wallet) = Running::paying().await;
-    let (stream, agreement) = request_subscription(&mut usher, "s", false, NOW.secs()).await;
+    let (stream, agreement) = request_subscription(&mut usher, &Requester::Service, "s", false, NOW.secs()).await;
     let WalletMessage::RecurringResponse(mut agreement) = agreement else { panic!("{agreement:?}") };
     let RecurringStatus::Confirmed { authorized_recurrence, .. } = &mut agreement.status else {
         panic!("{agreement:?}")
@@ -36,7 +36,9 @@ async fn open_requests_count_towards_max_payments_also_at_the_same_time() {
     let asks: Vec<_> = (0..20)
         .map(|_| {
             let engine = Arc::clone(&usher.engine);
-            tokio::spawn(async move { engine.payments().request(payment(Some("s"), 600), None).await.is_ok() })
+            tokio::spawn(async move {
+                engine.payments().request(&Requester::Service, payment(Some("s"), 600), None).await.is_ok()
+            })
         })
         .collect();
     let mut asked = 0;
@@ -44,11 +46,9 @@ async fn open_requests_count_towards_max_payments_also_at_the_same_time() {
         asked += usize::from(ask.await.unwrap());
     }
     assert_eq!(asked, 12);
-    let scopes = Some([Scope::PaymentsReceive].into());
-    let shop = Arc::new(RequestContext { scopes, ..RequestContext::default() });
+    let shop = api_key(1, |terms| terms.scopes = [Scope::PaymentsReceive].into());
     for id in ["s", "another"] {
-        let request = usher.engine.payments().request(payment(Some(id), 600), None);
-        let refused = Arc::clone(&shop).scope(request).await;
+        let refused = usher.engine.payments().request(&shop, payment(Some(id), 600), None).await;
         assert!(matches!(refused, Err(StartError::ScopeMissing(Scope::Subscriptions))), "{refused:?}");
     }
 }
@@ -129,5 +129,5 @@ async fn charge_whose_invoice_is_refused_is_tried_again_after_a_restart() {
     let mut told: Vec<_> = announced(&usher, 4).await.iter().map(|told| told["number"].as_u64()).collect();
     told.sort_unstable();
     assert_eq!(told, [1, 2, 2, 3].map(Some));
-    assert_eq!(usher.engine.subscriptions().view("s").await.unwrap().payments_made, 3);
+    assert_eq!(usher.engine.subscriptions().view(&Requester::Service, "s").await.unwrap().payments_made, 3);
 }

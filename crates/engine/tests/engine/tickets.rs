@@ -15,7 +15,7 @@ impl Service {
         Self::with(&[Part::Tickets]).await
     }
 
-    async fn with(parts: &'static [Part]) -> Self {
+    pub(crate) async fn with(parts: &'static [Part]) -> Self {
         let usher = Running::with(parts).await;
         Self { tickets: usher.tickets.clone(), usher }
     }
@@ -37,7 +37,7 @@ impl Service {
             reference: Some("door-7".to_owned()),
             expires_at: Some(self.usher.clock.now().secs() + 600),
         };
-        let stream = self.usher.engine.tickets().request(request, None).await.unwrap();
+        let stream = self.usher.engine.tickets().request(&Requester::Service, request, None).await.unwrap();
         loop {
             let message = self.usher.next_message().await.0;
             if message.kind == 29500 {
@@ -50,7 +50,7 @@ impl Service {
     pub(crate) async fn send(&self, to: u8, token: &Token) -> Result<StreamId, StartError> {
         let request =
             SendTicket { main_key: user(to).public_key(), subkeys: Vec::new(), token: token.clone(), reference: None };
-        self.usher.engine.tickets().send(request, None).await
+        self.usher.engine.tickets().send(&Requester::Service, request, None).await
     }
 
     pub(crate) async fn last(&self, stream: StreamId, wanted: usize) -> Value {
@@ -61,7 +61,7 @@ impl Service {
     }
 
     pub(crate) async fn outgoing(&self) -> Vec<(StreamId, String)> {
-        let page = self.usher.engine.tickets().outgoing(None, 100).await.unwrap();
+        let page = self.usher.engine.tickets().outgoing(&Requester::Service, None, 100).await.unwrap();
         page.tickets.iter().map(|ticket| (ticket.stream_id, ticket.delivery.status.as_str().to_owned())).collect()
     }
 }
@@ -94,7 +94,7 @@ pub(crate) fn keyed<T: std::fmt::Debug + 'static>(n: u8) -> Option<IdempotentReq
     Some(IdempotentRequest { key: IdempotencyKey([n; 32]), fingerprint: [n; 32], render: Box::new(render) })
 }
 
-fn mint(mint_url: &str) -> MintTicket {
+pub(crate) fn mint(mint_url: &str) -> MintTicket {
     MintTicket { mint_url: mint_url.to_owned(), unit: "sat".to_owned(), amount: 5, description: None, auth: None }
 }
 
@@ -139,7 +139,7 @@ async fn a_kill_while_the_mint_is_asked_loses_no_token() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_request_gets_the_same_token_also_after_a_kill() {
     let service = Service::start().await;
-    let first = service.usher.engine.tickets().mint(mint(MINT), keyed(1)).await.unwrap();
+    let first = service.usher.engine.tickets().mint(&Requester::Service, mint(MINT), keyed(1)).await.unwrap();
     assert_eq!(first, token(MINT, "sat", 5, "minted-1"));
     let record = service.usher.engine.idempotency().get(&IdempotencyKey([1; 32])).await.unwrap();
     assert!(record.is_some());
@@ -147,22 +147,28 @@ async fn the_same_request_gets_the_same_token_also_after_a_kill() {
     // The mint has signed, and the process ends before anybody hears of it.
     service.tickets.hang(Some((MINT, true)));
     let engine = service.usher.engine.clone();
-    let lost = tokio::spawn(async move { engine.tickets().mint(mint(MINT), keyed(2)).await });
+    let lost = tokio::spawn(async move { engine.tickets().mint(&Requester::Service, mint(MINT), keyed(2)).await });
     until("the token is minted", || service.tickets.minted() == 2).await;
     lost.abort();
     let service = service.restart(SECOND).await;
     service.tickets.hang(None);
     let engine = &service.usher.engine;
-    assert_eq!(engine.tickets().mint(mint(MINT), keyed(2)).await.unwrap(), token(MINT, "sat", 5, "minted-2"));
+    assert_eq!(
+        engine.tickets().mint(&Requester::Service, mint(MINT), keyed(2)).await.unwrap(),
+        token(MINT, "sat", 5, "minted-2")
+    );
     // With another body it is another job.
     let other = MintTicket { amount: 6, ..mint(MINT) };
-    let refused = engine.tickets().mint(other, keyed(2)).await;
+    let refused = engine.tickets().mint(&Requester::Service, other, keyed(2)).await;
     assert!(matches!(refused, Err(TicketCallError::Ticket(TicketError::OtherJob))), "{refused:?}");
     // Without a key, each is a new one.
-    engine.tickets().mint(mint(MINT), None).await.unwrap();
-    assert_eq!(engine.tickets().mint(mint(MINT), None).await.unwrap(), token(MINT, "sat", 5, "minted-4"));
+    engine.tickets().mint(&Requester::Service, mint(MINT), None).await.unwrap();
+    assert_eq!(
+        engine.tickets().mint(&Requester::Service, mint(MINT), None).await.unwrap(),
+        token(MINT, "sat", 5, "minted-4")
+    );
     let nothing = MintTicket { amount: 0, ..mint(MINT) };
-    let refused = engine.tickets().mint(nothing, None).await;
+    let refused = engine.tickets().mint(&Requester::Service, nothing, None).await;
     assert!(matches!(refused, Err(TicketCallError::Start(StartError::Invalid(_)))), "{refused:?}");
     assert_eq!(service.tickets.minted(), 4);
 }
@@ -175,13 +181,13 @@ async fn a_quote_is_paid_once_whatever_happens() {
     // The payment is under way when the process ends.
     lightning.hang_pays(true);
     let engine = service.usher.engine.clone();
-    let lost = tokio::spawn(async move { engine.tickets().mint(mint(MINT), keyed(1)).await });
+    let lost = tokio::spawn(async move { engine.tickets().mint(&Requester::Service, mint(MINT), keyed(1)).await });
     until("it is paid", || lightning.sent() == [1]).await;
     lost.abort();
     lightning.hang_pays(false);
     let service = service.restart(SECOND).await;
     for _ in 0..2 {
-        let minted = service.usher.engine.tickets().mint(mint(MINT), keyed(1)).await.unwrap();
+        let minted = service.usher.engine.tickets().mint(&Requester::Service, mint(MINT), keyed(1)).await.unwrap();
         assert_eq!(minted, token(MINT, "sat", 5, "minted-1"));
     }
     assert_eq!((lightning.sent(), service.tickets.minted()), (vec![1], 1));
@@ -191,7 +197,7 @@ async fn a_quote_is_paid_once_whatever_happens() {
 async fn a_quote_that_cannot_be_paid_gives_no_token() {
     let service = Service::start().await;
     service.tickets.charge(5_000, &service.usher.wallet);
-    let refused = service.usher.engine.tickets().mint(mint(MINT), keyed(1)).await;
+    let refused = service.usher.engine.tickets().mint(&Requester::Service, mint(MINT), keyed(1)).await;
     assert!(matches!(refused, Err(TicketCallError::Start(StartError::NoLightning))), "{refused:?}");
     assert_eq!(service.tickets.calls("abandon_quote").len(), 1);
 
@@ -199,17 +205,17 @@ async fn a_quote_that_cannot_be_paid_gives_no_token() {
     let lightning = service.usher.wallet.clone();
     // Five sats are worth 5,000 millisats.
     service.tickets.charge(5_001, &lightning);
-    let refused = service.usher.engine.tickets().mint(mint(MINT), keyed(1)).await;
+    let refused = service.usher.engine.tickets().mint(&Requester::Service, mint(MINT), keyed(1)).await;
     let Err(TicketCallError::Ticket(TicketError::InvalidResponse(reason))) = refused else { panic!("{refused:?}") };
     assert_eq!(reason, "it asks for 5001 millisats for 5 sat");
     service.tickets.charge(200_000_000_000, &lightning);
     let other_unit = MintTicket { unit: "multi".to_owned(), ..mint(MINT) };
-    let refused = service.usher.engine.tickets().mint(other_unit, keyed(2)).await;
+    let refused = service.usher.engine.tickets().mint(&Requester::Service, other_unit, keyed(2)).await;
     assert!(matches!(refused, Err(TicketCallError::Start(StartError::Invalid(_)))), "{refused:?}");
     assert_eq!(lightning.prepared(), 0, "nothing was paid");
     service.tickets.charge(5_000, &lightning);
     lightning.refuse(true);
-    let refused = service.usher.engine.tickets().mint(mint(MINT), keyed(3)).await;
+    let refused = service.usher.engine.tickets().mint(&Requester::Service, mint(MINT), keyed(3)).await;
     assert!(matches!(refused, Err(TicketCallError::NotPaid { is_certain: true, .. })), "{refused:?}");
     assert_eq!(service.tickets.minted(), 0);
     assert_eq!(service.tickets.calls("abandon_quote").len(), 3, "nobody waits for the payment of these quotes");
@@ -221,10 +227,9 @@ async fn quotes_are_paid_for_clients_that_may_send_money_alone() {
     let lightning = service.usher.wallet.clone();
     service.tickets.charge(5_000, &lightning);
     let ask = async |scopes: &[Scope], unit: &str, n: u8| {
-        let scopes = Some(scopes.iter().copied().collect());
-        let client = RequestContext { origin: Some(Origin(7)), scopes, ..RequestContext::default() };
+        let client = api_key(7, |terms| terms.scopes = scopes.iter().copied().collect());
         let wanted = MintTicket { unit: unit.to_owned(), ..mint(MINT) };
-        Arc::new(client).scope(service.usher.engine.tickets().mint(wanted, keyed(n))).await
+        service.usher.engine.tickets().mint(&client, wanted, keyed(n)).await
     };
     for (n, unit) in [(1, "pts"), (2, "sat"), (3, "usd")] {
         let refused = ask(&[Scope::Tickets], unit, n).await;

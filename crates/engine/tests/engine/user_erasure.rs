@@ -29,7 +29,7 @@ async fn log_in(usher: &mut Running, n: u8, event: u8) -> [StreamId; 2] {
 }
 
 async fn is_gone(usher: &Running, stream: StreamId) -> bool {
-    matches!(usher.engine.events().read(stream, 0, 10).await, Err(EventsError::NotFound))
+    matches!(usher.engine.events().read(ShownStream::to_service(stream), 0, 10).await, Err(EventsError::NotFound))
 }
 
 #[tokio::test]

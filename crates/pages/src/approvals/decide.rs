@@ -7,7 +7,9 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{HeaderMap, Method, StatusCode};
-use usher_engine::{Approver, DecideError, Decision, PageRequestSource, PendingAudit, StreamId, WaitingPayment};
+use usher_engine::{
+    Approver, DecideError, Decision, PageRequestSource, PendingAudit, Requester, StreamId, WaitingPayment,
+};
 use usher_page_layout::Frame;
 use usher_protocol::PublicKey;
 
@@ -140,7 +142,7 @@ impl ApprovalsState {
         let work = async {
             PendingAudit::add_detail("decision", decision.as_str());
             engine.payments().decline_if_revoked(id, &|origin| self.keys.of_origin(origin).is_none()).await?;
-            engine.payments().decide(id, decision, Approver::Operator(operator)).await
+            engine.payments().decide(&Requester::Service, id, decision, Approver::Operator(operator)).await
         };
         pending.scope(work).await
     }
@@ -154,7 +156,7 @@ async fn find(
 ) -> Result<(Decision, WaitingPayment), Response> {
     let decision = [Decision::Approve, Decision::Decline].into_iter().find(|known| known.as_str() == decision);
     let (Ok(id), Some(decision)) = (id.parse::<StreamId>(), decision) else { return Err(gone(state, visit)) };
-    match state.pages.engine.payments().payment_waiting_for_approval(id).await {
+    match state.pages.engine.payments().payment_waiting_for_approval(&Requester::Service, id).await {
         Ok(Some(payment)) => Ok((decision, payment)),
         Ok(None) => Err(gone(state, visit)),
         Err(error) => Err(state.unavailable(visit, &error)),

@@ -5,7 +5,7 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use http::{HeaderMap, Method, StatusCode};
 use serde::Deserialize;
-use usher_engine::StreamId;
+use usher_engine::{Requester, StreamId};
 use usher_page_layout::Frame;
 
 use super::login::{self, LOG_OUT, LoggedOut};
@@ -63,10 +63,11 @@ pub(super) async fn show(
 }
 
 async fn show_list(state: &ApprovalsState, visit: &Visit, session: &OpenSession, after: Option<StreamId>) -> Response {
-    let (waiting, next) = match state.pages.engine.payments().waiting_for_approval(after, PAGE).await {
-        Ok(found) => found,
-        Err(error) => return state.unavailable(visit, &error),
-    };
+    let (waiting, next) =
+        match state.pages.engine.payments().waiting_for_approval(&Requester::Service, after, PAGE).await {
+            Ok(found) => found,
+            Err(error) => return state.unavailable(visit, &error),
+        };
     let account = Account::of(&state.pages, &session.operator).await;
     let payments: Vec<_> = waiting.iter().map(|payment| ShownPayment::in_list(state, visit, payment)).collect();
     let address = state.path();

@@ -8,9 +8,9 @@ use axum::body::Body;
 use http::Request;
 use http::header::{COOKIE, LOCATION, SET_COOKIE};
 use parking_lot::Mutex;
-use usher_engine::VerificationSessionStarted;
 use usher_engine::operations::AgeDecision;
 use usher_engine::ports::{AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, NewAgeCheck, PendingAgeCheck};
+use usher_engine::{Requester, VerificationSessionStarted};
 
 use crate::fixture::{Pages, path};
 
@@ -171,7 +171,12 @@ async fn a_check_without_a_result_can_be_begun_again_but_not_for_ever() {
     let many = futures_util::future::join_all((0..40).map(|_| pages.send(start(&session)))).await;
     assert_eq!(many.into_iter().filter(|response| response.0 == 429).count(), 32);
     assert_eq!(verifier.begun.lock().len(), 10);
-    pages.engine.verification().decide(session.session_id, &AgeDecision::Approved, None).await.unwrap();
+    pages
+        .engine
+        .verification()
+        .decide(&Requester::Service, session.session_id, &AgeDecision::Approved, None)
+        .await
+        .unwrap();
     assert_eq!(pages.send(start(&session)).await.0, 409, "decided");
 }
 
@@ -200,7 +205,7 @@ async fn a_browser_that_returns_after_the_end_of_its_check_sees_how_the_session_
         let session = pages.open().await;
         let (cookie, way) = begin(&pages, &verifier, &session).await;
         let rejected = AgeDecision::Rejected { reason: None };
-        pages.engine.verification().decide(session.session_id, &rejected, None).await.unwrap();
+        pages.engine.verification().decide(&Requester::Service, session.session_id, &rejected, None).await.unwrap();
         assert_eq!(come_back(&pages, &way, "").await.0, 403, "its browser alone");
         assert_eq!(come_back(&pages, &way, &cookie).await, (303, page(&session)));
         // The time runs out.

@@ -4,7 +4,7 @@ use axum::body::Body;
 use http::{Method, Request};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
-use usher_engine::{KeyHandshakeRequest, LoginRequest};
+use usher_engine::{KeyHandshakeRequest, LoginRequest, Requester};
 
 use crate::approvals::{ask, log_in};
 use crate::fixture::{Pages, URL};
@@ -24,9 +24,10 @@ async fn no_request_is_a_failure() {
     let pages = Pages::start_approving(&[user().public_key()]).await;
     let waiting = ask(&pages, 0, 5_000).await;
     let operator = log_in(&pages, &user()).await;
-    let login = pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
+    let login = pages.engine.logins().start(&Requester::Service, LoginRequest::default(), None).await.unwrap();
     let poster = pages.poster("door", None).await;
-    let handshake = pages.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap();
+    let handshake =
+        pages.engine.handshakes().start(&Requester::Service, KeyHandshakeRequest::default(), None).await.unwrap();
     let session = pages.open().await;
     let actions = "events extension signer decline passkey options wrapped-key signed?event={} start pay assets page.js \
                    return?state=a.b return login logout approve approve?after=x .. ";
@@ -76,7 +77,7 @@ async fn no_request_is_a_failure() {
         assert!(location.is_none_or(|location| location.starts_with("/usher")), "{method} {target}: {location:?}");
     }
     // Nobody has become anybody by all this, and no payment was decided.
-    let still = pages.engine.payments().payment_waiting_for_approval(waiting).await.unwrap();
+    let still = pages.engine.payments().payment_waiting_for_approval(&Requester::Service, waiting).await.unwrap();
     assert!(still.is_some());
     let told = pages.told(login.stream_id).await;
     assert!(told.iter().all(|data| !data.to_string().contains("approved")));

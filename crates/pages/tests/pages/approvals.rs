@@ -7,7 +7,7 @@ use http::{HeaderMap, Request};
 use serde_json::{Value, json};
 use usher_engine::access::{NewKeyRequest, Scope};
 use usher_engine::{
-    BrowserLogin, ClientNetwork, PageRequestSource, PayInvoiceRequest, RequestContext, StreamId, WaitingPayment,
+    BrowserLogin, ClientNetwork, PageRequestSource, PayInvoiceRequest, Requester, ShownStream, StreamId, WaitingPayment,
 };
 use usher_protocol::Keys;
 use usher_protocol::bolt11::Invoice;
@@ -28,10 +28,10 @@ async fn start() -> Pages {
 
 /// Somebody asks for the payment of the `n`th invoice.
 pub(crate) async fn ask(pages: &Pages, n: usize, amount: u64) -> StreamId {
-    ask_for(pages, invoice(78, n, amount, NOW.secs(), 6 * 3600)).await
+    ask_for(pages, &Requester::Service, invoice(78, n, amount, NOW.secs(), 6 * 3600)).await
 }
 
-async fn ask_for(pages: &Pages, invoice: Invoice) -> StreamId {
+async fn ask_for(pages: &Pages, requester: &Requester, invoice: Invoice) -> StreamId {
     let request = PayInvoiceRequest {
         main_key: None,
         subkeys: Vec::new(),
@@ -42,11 +42,11 @@ async fn ask_for(pages: &Pages, invoice: Invoice) -> StreamId {
         reference: None,
         expires_at: None,
     };
-    pages.engine.payments().pay(request, None).await.unwrap()
+    pages.engine.payments().pay(requester, request, None).await.unwrap()
 }
 
 async fn waiting(pages: &Pages) -> Vec<WaitingPayment> {
-    pages.engine.payments().waiting_for_approval(None, 100).await.unwrap().0
+    pages.engine.payments().waiting_for_approval(&Requester::Service, None, 100).await.unwrap().0
 }
 
 fn form(path: &str, cookie: Option<&str>, headers: &[(&str, &str)], body: &str) -> Request<Body> {
@@ -117,7 +117,12 @@ async fn statuses(pages: &Pages, stream: StreamId) -> Vec<String> {
 async fn until_done(pages: &Pages, stream: StreamId) {
     let (mut after, mut done) = (0, false);
     while !done {
-        let page = pages.engine.events().wait(stream, after, 100, Duration::from_secs(60)).await.unwrap();
+        let page = pages
+            .engine
+            .events()
+            .wait(ShownStream::to_service(stream), after, 100, Duration::from_secs(60))
+            .await
+            .unwrap();
         (after, done) = (page.next, page.done);
     }
 }
@@ -147,10 +152,10 @@ async fn operator_sees_what_waits_and_approves_it() {
         requests_per_second: None,
     };
     let key = pages.keys.create(request, None).await.unwrap().key.id;
-    let context = RequestContext { origin: Some(key.origin()), ..RequestContext::default() };
-    let by_key = std::sync::Arc::new(context).scope(ask(&pages, 0, 21_000_500)).await;
+    let requester = usher_testing::ports::api_key(key.origin().0, |_| {});
+    let by_key = ask_for(&pages, &requester, invoice(78, 0, 21_000_500, NOW.secs(), 6 * 3600)).await;
     let hashed = hashed_invoice("Tea", preimage(1), 5_000, NOW.secs(), 6 * 3600);
-    let by_token = ask_for(&pages, hashed).await;
+    let by_token = ask_for(&pages, &Requester::Service, hashed).await;
 
     let (status, headers, html) = pages.get("/approve").await;
     assert_eq!((status, headers["referrer-policy"].to_str().unwrap()), (200, "same-origin"));
@@ -212,7 +217,7 @@ async fn login_is_no_login_of_the_app() {
     let open = pages.engine.open_streams();
     let (login, page) = complete_login(&pages, &keys(21)).await;
     let id: StreamId = page.split('/').nth(2).unwrap().parse().unwrap();
-    let events = pages.engine.events().read(id, 0, 10).await;
+    let events = pages.engine.events().read(ShownStream::to_service(id), 0, 10).await;
     assert!(events.is_err() || events.unwrap().events.is_empty());
     // A click in another tab before the end.
     let first = pages.send(get("/approve/return", Some(&login))).await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::{HeaderMap, Request};
-use usher_engine::{LoginRequest, LoginStarted};
+use usher_engine::{LoginRequest, LoginStarted, Requester};
 
 use crate::fixture::Pages;
 use crate::login::{get, post, proof, sign, user};
@@ -61,7 +61,7 @@ async fn every_end_leads_to_a_new_login() {
     }
 
     // Where nobody can log in any more, the page leads nowhere.
-    pages.engine.handshakes().close(poster.stream_id).await.unwrap();
+    pages.engine.handshakes().close(&Requester::Service, poster.stream_id).await.unwrap();
     for (visitor, expected) in [(&approved, 200), (&declined, 410), (&expired, 410)] {
         let (status, html) = visitor.open(&pages).await;
         assert!(status == expected && !html.contains(&path(&poster)), "{html}");
@@ -80,7 +80,7 @@ async fn page_of_another_browser_leads_to_a_login_of_its_own() {
     assert!(status == 403 && html.contains(&link(&poster, "Start again")), "{html}");
 
     // An ordinary login has no other page.
-    let single = pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
+    let single = pages.engine.logins().start(&Requester::Service, LoginRequest::default(), None).await.unwrap();
     assert_eq!(pages.get(&path(&single)).await.0, 200);
     let (status, _, html) = pages.get(&path(&single)).await;
     assert!(status == 403 && !html.contains("href=\"/usher/login"), "{html}");
@@ -117,7 +117,7 @@ async fn login_of_which_nothing_is_left_leads_to_a_new_one() {
         let (status, _, html) = pages.send(get(&visitor.page, Some(&format!("{name}={value}")))).await;
         assert!(status == 404 && !html.contains("href=\"/usher/login"), "{value}: {html}");
     }
-    pages.engine.handshakes().close(poster.stream_id).await.unwrap();
+    pages.engine.handshakes().close(&Requester::Service, poster.stream_id).await.unwrap();
     let (status, html) = visitor.open(&pages).await;
     assert!(status == 410 && html.contains("The login is over"), "{html}");
 }
@@ -127,7 +127,7 @@ async fn login_of_which_nothing_is_left_leads_to_a_new_one() {
 async fn forms_of_other_sites_begin_and_claim_nothing() {
     let pages = Pages::start(None).await;
     let poster = pages.poster("door", None).await;
-    let single = pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
+    let single = pages.engine.logins().start(&Requester::Service, LoginRequest::default(), None).await.unwrap();
     let before = pages.engine.open_streams();
     let foreign: [&[(&str, &str)]; 8] = [
         &[("sec-fetch-site", "cross-site"), ("sec-fetch-dest", "document"), ("origin", "https://evil.example")],

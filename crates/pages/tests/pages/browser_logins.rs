@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
-use usher_engine::{BrowserLogin, BrowserLoginStarted, ClientNetwork, LoginRequest};
+use usher_engine::{BrowserLogin, BrowserLoginStarted, ClientNetwork, LoginRequest, Requester};
 
 use crate::fixture::{Pages, URL};
 use crate::login::{get, proof, prove, sign, user};
@@ -64,7 +64,7 @@ async fn flood_of_logins_ends_neither_one_whose_page_waits_nor_other_operations(
     }
     assert_eq!(open, MAX_LOGINS - 1);
     for _ in 0..50 {
-        pages.engine.logins().start(LoginRequest::default(), None).await.unwrap();
+        pages.engine.logins().start(&Requester::Service, LoginRequest::default(), None).await.unwrap();
     }
 
     let signed = sign(&user(), &proof(&page(&pages, &honest).await.1));

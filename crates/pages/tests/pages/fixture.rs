@@ -18,8 +18,8 @@ use usher_engine::operations::LoginMethod;
 use usher_engine::ports::AgeVerifier;
 use usher_engine::{
     ClientNetwork, Engine, EngineOptions, EngineParts, LightningBackend, LoginRequest, LoginStarted, PageRules,
-    PaymentRules, RelyingParty, SpendingRules, StreamId, UnixMillis, VerificationSessionRequest,
-    VerificationSessionStarted,
+    PaymentRules, RelyingParty, Requester, ShownStream, SpendingRules, StreamId, UnixMillis,
+    VerificationSessionRequest, VerificationSessionStarted,
 };
 use usher_page_layout::{Site, SiteOptions};
 use usher_pages::{ApprovalsOptions, PagesOptions};
@@ -139,12 +139,12 @@ impl Pages {
 
     /// Waits for the next event, or the end, of this stream.
     pub(crate) async fn event(&self, stream: StreamId) {
-        self.engine.events().wait(stream, 0, 1, Duration::from_secs(60)).await.unwrap();
+        self.engine.events().wait(ShownStream::to_service(stream), 0, 1, Duration::from_secs(60)).await.unwrap();
     }
 
     /// The data of the events of this stream.
     pub(crate) async fn told(&self, stream: StreamId) -> Vec<Value> {
-        let events = self.engine.events().read(stream, 0, 100).await.unwrap().events;
+        let events = self.engine.events().read(ShownStream::to_service(stream), 0, 100).await.unwrap().events;
         events.iter().map(|event| serde_json::from_str(&event.data).unwrap()).collect()
     }
 
@@ -152,11 +152,15 @@ impl Pages {
     pub(crate) async fn poster(&self, static_token: &str, return_url: Option<&str>) -> LoginStarted {
         let static_token = Some(static_token.to_owned());
         let request = LoginRequest { return_url: return_url.map(str::to_owned), static_token };
-        self.engine.logins().start(request, None).await.unwrap()
+        self.engine.logins().start(&Requester::Service, request, None).await.unwrap()
     }
 
     pub(crate) async fn open(&self) -> VerificationSessionStarted {
-        self.engine.verification().start(VerificationSessionRequest::default(), None).await.unwrap()
+        self.engine
+            .verification()
+            .start(&Requester::Service, VerificationSessionRequest::default(), None)
+            .await
+            .unwrap()
     }
 
     /// As a browser does in which a user opens the address.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use usher_engine::KeyHandshakeRequest;
+use usher_engine::{KeyHandshakeRequest, Requester};
 
 use crate::fixture::{Pages, URL};
 
@@ -13,7 +13,7 @@ async fn page_shows_the_url_until_it_expires_and_then_leads_back() {
         return_url: Some("https://app.example/done".to_owned()),
         ..KeyHandshakeRequest::default()
     };
-    let started = pages.engine.handshakes().start(request, None).await.unwrap();
+    let started = pages.engine.handshakes().start(&Requester::Service, request, None).await.unwrap();
     let path = started.page_url.strip_prefix(URL).unwrap();
     let (status, headers, html) = pages.get(path).await;
     assert_eq!(status, 200);
@@ -32,15 +32,15 @@ async fn page_shows_the_url_until_it_expires_and_then_leads_back() {
 async fn page_of_a_poster_has_no_end_and_a_secret() {
     let pages = Pages::start(None).await;
     let poster = || KeyHandshakeRequest { static_token: Some("table/7".to_owned()), ..KeyHandshakeRequest::default() };
-    let started = pages.engine.handshakes().start(poster(), None).await.unwrap();
-    let again = pages.engine.handshakes().start(poster(), None).await.unwrap();
+    let started = pages.engine.handshakes().start(&Requester::Service, poster(), None).await.unwrap();
+    let again = pages.engine.handshakes().start(&Requester::Service, poster(), None).await.unwrap();
     assert_eq!(started.page_url, again.page_url);
     let returning = KeyHandshakeRequest { return_url: Some("https://app.example/done".to_owned()), ..poster() };
-    assert!(pages.engine.handshakes().start(returning, None).await.is_err());
+    assert!(pages.engine.handshakes().start(&Requester::Service, returning, None).await.is_err());
     let path = started.page_url.strip_prefix(URL).unwrap();
     let html = pages.get(path).await.2;
     assert!(html.contains("data-state=\"waiting\"") && !html.contains("minutes left"), "{html}");
     assert_eq!(pages.get(&path.replace("/handshake/", "/pay/")).await.0, 404);
-    pages.engine.handshakes().close(started.stream_id).await.unwrap();
+    pages.engine.handshakes().close(&Requester::Service, started.stream_id).await.unwrap();
     assert!(pages.get(path).await.2.contains("data-state=\"over\""));
 }

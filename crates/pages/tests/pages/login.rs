@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, Request};
 use nostr::{EventBuilder, JsonUtil as _, Kind, Tag, Timestamp};
 use serde_json::{Value, json};
 use usher_engine::operations::LoginMethod;
-use usher_engine::{Event, LoginRequest, LoginStarted};
+use usher_engine::{Event, LoginRequest, LoginStarted, Requester, ShownStream};
 use usher_protocol::Keys;
 
 use crate::fixture::{NOW, Pages, PagesOf, URL, keys};
@@ -20,7 +20,7 @@ pub(crate) fn user() -> Keys {
 
 pub(crate) async fn start(pages: &Pages, return_url: Option<&str>) -> LoginStarted {
     let request = LoginRequest { return_url: return_url.map(str::to_owned), static_token: None };
-    pages.engine.logins().start(request, None).await.unwrap()
+    pages.engine.logins().start(&Requester::Service, request, None).await.unwrap()
 }
 
 pub(crate) fn path(login: &LoginStarted) -> String {
@@ -76,7 +76,7 @@ pub(crate) fn code(html: &str) -> String {
 }
 
 pub(crate) async fn events(pages: &Pages, login: &LoginStarted) -> Vec<Event> {
-    pages.engine.events().read(login.stream_id, 0, 10).await.unwrap().events
+    pages.engine.events().read(ShownStream::to_service(login.stream_id), 0, 10).await.unwrap().events
 }
 
 #[tokio::test]

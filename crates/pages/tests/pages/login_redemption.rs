@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use usher_engine::operations::{LoginMethod, LoginRedeemed};
-use usher_engine::{LoginStarted, RedeemError, StreamId};
+use usher_engine::{LoginStarted, RedeemError, Requester, ShownStream, StreamId};
 use usher_protocol::Keys;
 
 use crate::fixture::{Pages, keys};
@@ -17,7 +17,7 @@ async fn approve(pages: &Pages, login: &LoginStarted, keys: &Keys) -> String {
 }
 
 async fn redeem(pages: &Pages, stream: StreamId, code: &str) -> Result<LoginRedeemed, RedeemError> {
-    pages.engine.logins().redeem(stream, code, None).await
+    pages.engine.logins().redeem(&Requester::Service, stream, code, None).await
 }
 
 /// An attacker begins a login in the app and sends its address to somebody, without opening it.
@@ -29,7 +29,7 @@ async fn who_begins_a_login_that_somebody_else_approves_learns_nothing() {
     // What the attacker's app session can see: no key that is proven.
     let said = pages.told(login.stream_id).await;
     assert_eq!(said[1..], [json!({ "status": "user_approved", "method": "extension" })]);
-    assert!(!pages.engine.events().read(login.stream_id, 0, 10).await.unwrap().done);
+    assert!(!pages.engine.events().read(ShownStream::to_service(login.stream_id), 0, 10).await.unwrap().done);
     let (status, _, html) = pages.get(&path(&login)).await;
     assert!(status == 403 && !html.contains("code="), "{html}");
     let state = pages.send(get(&format!("{}/events", path(&login)), None)).await;
@@ -84,7 +84,7 @@ async fn each_browser_at_a_reusable_login_has_its_own_code() {
     let signed = sign(&keys(9), &proof(&late.open(&pages).await.1));
     assert_eq!(late.prove(&pages, &late.cookie, signed).await, 204);
     let of_late = code(&late.open(&pages).await.1);
-    pages.engine.handshakes().close(poster.stream_id).await.unwrap();
+    pages.engine.handshakes().close(&Requester::Service, poster.stream_id).await.unwrap();
     assert!(matches!(redeem(&pages, poster.stream_id, &of_late).await, Err(RedeemError::Expired)));
     assert_eq!(statuses().await.len(), 5);
 }

@@ -6,7 +6,7 @@ use axum::body::Body;
 use http::{HeaderMap, Request};
 use http_body_util::BodyExt as _;
 use serde_json::json;
-use usher_engine::{ClientNetwork, LoginStarted};
+use usher_engine::{ClientNetwork, LoginStarted, ShownStream};
 use usher_testing::ports::{COMMITS, in_time};
 
 use crate::fixture::{self, Pages, URL, keys, network};
@@ -71,7 +71,7 @@ async fn each_browser_logs_in_on_a_page_of_its_own() {
     assert_eq!(pages.told(poster.stream_id).await, expected);
     for visitor in &visitors {
         let login = visitor.page.split('/').nth(2).unwrap().parse().unwrap();
-        let own = pages.engine.events().read(login, 0, 10).await.unwrap();
+        let own = pages.engine.events().read(ShownStream::to_service(login), 0, 10).await.unwrap();
         assert!(own.done && own.events.is_empty(), "all events are on the stream of the poster");
     }
 }

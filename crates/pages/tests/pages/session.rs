@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::Request;
-use usher_engine::VerificationSessionRequest;
 use usher_engine::operations::AgeDecision;
+use usher_engine::{Requester, VerificationSessionRequest};
 
 use crate::fixture::{Pages, URL, path};
 use crate::login::{self, get, post};
@@ -44,7 +44,7 @@ async fn the_page_shows_the_outcome_and_stops_reloading() {
         let session = pages.open().await;
         assert_eq!(pages.state(&path(&session)).await, "open");
         if let Some(decision) = decision {
-            pages.engine.verification().decide(session.session_id, &decision, None).await.unwrap();
+            pages.engine.verification().decide(&Requester::Service, session.session_id, &decision, None).await.unwrap();
         } else {
             pages.clock.turn(Duration::from_secs(901));
             pages.event(session.session_id).await;
@@ -78,7 +78,8 @@ async fn only_the_whole_address_shows_a_page() {
     let pages = Pages::start(None).await;
     let inner = |url: String| url.strip_prefix(URL).unwrap().to_owned();
     let handshakes = pages.engine.handshakes();
-    let handshake = async || inner(handshakes.start(Default::default(), None).await.unwrap().page_url);
+    let handshake =
+        async || inner(handshakes.start(&Requester::Service, Default::default(), None).await.unwrap().page_url);
     let login = async || inner(login::start(&pages, None).await.page_url);
     let session = async || path(&pages.open().await);
     let (sessions, logins) = ([session().await, session().await], [login().await, login().await]);
@@ -116,14 +117,14 @@ async fn page_leads_back_to_the_app_at_the_end() {
     let pages = Pages::start(Some("Bar 7")).await;
     let open = |return_url: &str| {
         let request = VerificationSessionRequest { return_url: Some(return_url.to_owned()) };
-        pages.engine.verification().start(request, None)
+        pages.engine.verification().start(&Requester::Service, request, None)
     };
     assert!(open("https://elsewhere.example/done").await.is_err());
     let session = open("https://app.example/done?a=b").await.unwrap();
     let html = pages.get(&path(&session)).await.2;
     assert!(!html.contains("app.example"), "the way back is for the end: {html}");
     let rejected = AgeDecision::Rejected { reason: Some("a private remark".to_owned()) };
-    pages.engine.verification().decide(session.session_id, &rejected, None).await.unwrap();
+    pages.engine.verification().decide(&Requester::Service, session.session_id, &rejected, None).await.unwrap();
     let html = pages.get(&path(&session)).await.2;
     let target = format!("href=\"https://app.example/done?a=b&#38;stream_id={}\"", session.session_id);
     assert!(html.contains(&target) && !html.contains("http-equiv"), "the user reads why, and goes on: {html}");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use usher_engine::Origin;
 use usher_engine::ports::{Clock, LookUpError, Nip05, Nip05Answer};
 
 use super::client::Nip05Client;
@@ -29,11 +30,15 @@ impl CachingResolver {
         Arc::new(Self { client, clock, known, asked, keep_found, keep_missing })
     }
 
-    /// The key that `identifier` names.
-    pub(crate) async fn resolve(self: &Arc<Self>, identifier: &Nip05) -> Result<Option<Nip05Answer>, LookUpError> {
+    /// The key that `identifier` names, for the API key `origin`.
+    pub(crate) async fn resolve(
+        self: &Arc<Self>,
+        identifier: &Nip05,
+        origin: Option<Origin>,
+    ) -> Result<Option<Nip05Answer>, LookUpError> {
         let known = || self.known.get(identifier, self.clock.now());
         let (context, asked) = (Arc::clone(self), identifier.clone());
-        self.asked.join(identifier.clone(), known, || async move { context.ask(asked).await }).await
+        self.asked.join(identifier.clone(), origin, known, || async move { context.ask(asked).await }).await
     }
 
     async fn ask(&self, identifier: Nip05) -> Option<Nip05Answer> {

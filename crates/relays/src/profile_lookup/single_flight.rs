@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use usher_engine::Origin;
 use usher_engine::ports::LookUpError;
-use usher_engine::{Origin, RequestContext};
 
 /// The part of the look-ups that those of one API key may be: a slow server makes each last for seconds.
 const PART_OF_KEY: usize = 4;
@@ -40,17 +40,17 @@ where
         Arc::new(Self { running: Mutex::default(), most, tasks, stop })
     }
 
-    /// The result of the look-up of `key` in progress, or else of `known`, or else of a new one.
+    /// The result of the look-up of `key` in progress, or else of `known`, or else of a new one, for the API key `origin`.
     pub(crate) async fn join<F>(
         self: &Arc<Self>,
         key: K,
+        origin: Option<Origin>,
         known: impl FnOnce() -> Option<V>,
         look_up: impl FnOnce() -> F,
     ) -> Result<V, LookUpError>
     where
         F: Future<Output = V> + Send + 'static,
     {
-        let origin = RequestContext::current().and_then(|context| context.origin);
         let mut result = {
             let mut running = self.running.lock();
             let of_key = running.values().filter(|other| origin.is_some() && other.origin == origin).count();
@@ -110,7 +110,7 @@ mod tests {
                     let _open = gate.acquire().await;
                     runs.fetch_add(1, Ordering::SeqCst)
                 };
-                single_flight.join(key, || None, look_up).await
+                single_flight.join(key, None, || None, look_up).await
             }
         };
         let mut first = Box::pin(join(1));
@@ -122,7 +122,7 @@ mod tests {
         gate.add_permits(10);
         assert_eq!(second.await, Ok(0));
         assert_eq!(join(2).await, Ok(1), "there is room again");
-        assert_eq!(single_flight.join(3, || Some(7), || async { 8 }).await, Ok(7));
+        assert_eq!(single_flight.join(3, None, || Some(7), || async { 8 }).await, Ok(7));
         tasks.close();
         tasks.wait().await;
     }
@@ -132,10 +132,7 @@ mod tests {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let single_flight = SingleFlight::<u8, u8>::new(8, tasks.clone(), stop.clone());
         let begins = async |key: Option<i64>, number: u8| {
-            let context = RequestContext { origin: key.map(Origin), ..RequestContext::default() };
-            let look_up = Arc::clone(&single_flight);
-            let joined = async move { look_up.join(number, || None, std::future::pending).await };
-            let mut joined = Box::pin(Arc::new(context).scope(joined));
+            let mut joined = Box::pin(single_flight.join(number, key.map(Origin), || None, std::future::pending));
             futures_util::poll!(&mut joined).is_pending()
         };
         assert!(begins(Some(1), 1).await && begins(Some(1), 2).await);
@@ -149,7 +146,7 @@ mod tests {
     async fn stop_ends_waiting_callers() {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let single_flight = SingleFlight::<u8, u8>::new(1, tasks.clone(), stop.clone());
-        let mut waiting = Box::pin(single_flight.join(1, || None, std::future::pending));
+        let mut waiting = Box::pin(single_flight.join(1, None, || None, std::future::pending));
         assert!(futures_util::poll!(&mut waiting).is_pending());
         stop.cancel();
         assert_eq!(waiting.await, Err(LookUpError::Busy));

@@ -267,7 +267,7 @@ impl Service {
     }
 
     pub(crate) async fn profile(&self, key: &PublicKey) -> Result<Option<Profile>, LookUpError> {
-        timeout(DEADLINE, self.directory.profile(key)).await.expect("an answer within bounds")
+        timeout(DEADLINE, self.directory.profile(key, None)).await.expect("an answer within bounds")
     }
 
     /// The name in a profile that must exist.

@@ -19,7 +19,7 @@ fn names(name: &str, key: &PublicKey) -> Value {
 
 async fn ask(service: &Service, identifier: &str) -> Option<Nip05Answer> {
     let identifier = identifier.parse().unwrap();
-    let asking = service.directory.nip05(&identifier);
+    let asking = service.directory.nip05(&identifier, None);
     timeout(DEADLINE, asking).await.expect("an answer within bounds").expect("not busy")
 }
 

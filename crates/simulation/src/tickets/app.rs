@@ -283,7 +283,7 @@ async fn make(wallet: &CashuWallet, number: usize, what: &WalletRequest) -> Resu
     Ok(match what {
         WalletRequest::Mint(amount) => {
             let terms = MintTerms { mint_url, unit, amount: *amount, description: None, auth: None, repeatable: true };
-            match wallet.mint(id, &terms).await? {
+            match wallet.mint(id, &terms, None).await? {
                 Minted::Token(token) => Outcome::Token(token),
                 // It is paid already.
                 Minted::PaymentNeeded { .. } => return Err(TicketError::TimedOut),
@@ -291,9 +291,9 @@ async fn make(wallet: &CashuWallet, number: usize, what: &WalletRequest) -> Resu
         }
         WalletRequest::Withdraw(amount) => {
             let terms = WithdrawTerms { mint_url, unit, amount: *amount, auth: None, repeatable: true };
-            Outcome::Token(wallet.withdraw(id, &terms).await?)
+            Outcome::Token(wallet.withdraw(id, &terms, None).await?)
         }
-        WalletRequest::Redeem(token) => Outcome::Received(wallet.redeem(id, &received(token)).await?),
+        WalletRequest::Redeem(token) => Outcome::Received(wallet.redeem(id, &received(token), None).await?),
         WalletRequest::Verify(token) => Outcome::Token(wallet.verify(id, &received(token)).await?),
     })
 }

@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use usher_protocol::{EventId, PublicKey};
 
-use usher_engine::FieldError;
 use usher_engine::ports::{
     Directory, LookUpError, Nip05, Nip05Answer, Profile, ProfileChange, PublishError, WellKnown,
 };
+use usher_engine::{FieldError, Origin};
 
 /// The relay of everybody.
 const RELAY: &str = "wss://relay.example";
@@ -74,7 +74,7 @@ fn profile(pubkey: PublicKey, change: ProfileChange) -> Profile {
 
 #[async_trait]
 impl Directory for FakeDirectory {
-    async fn profile(&self, user: &PublicKey) -> Result<Option<Profile>, LookUpError> {
+    async fn profile(&self, user: &PublicKey, _: Option<Origin>) -> Result<Option<Profile>, LookUpError> {
         if self.unreachable.contains(user) {
             return Err(LookUpError::NoRelay);
         }
@@ -83,7 +83,7 @@ impl Directory for FakeDirectory {
 
     fn forget_profile(&self, _key: &PublicKey) {}
 
-    async fn nip05(&self, identifier: &Nip05) -> Result<Option<Nip05Answer>, LookUpError> {
+    async fn nip05(&self, identifier: &Nip05, _: Option<Origin>) -> Result<Option<Nip05Answer>, LookUpError> {
         if self.busy.contains(identifier.as_str()) {
             return Err(LookUpError::Busy);
         }

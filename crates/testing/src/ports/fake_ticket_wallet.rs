@@ -8,11 +8,11 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{FakeLightning, invoice};
-use usher_engine::UnixMillis;
 use usher_engine::ports::{
     MintTerms, Minted, ReceiveTerms, StoreError, TicketBalance, TicketError, TicketJobId, TicketWallet, Token,
     TokenFault, TokenInfo, TokenState, WithdrawTerms,
 };
+use usher_engine::{Origin, UnixMillis};
 
 /// When its invoices are made.
 const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
@@ -214,7 +214,7 @@ impl TicketWallet for FakeTicketWallet {
         Ok(TokenInfo { mint_url: mint.to_owned(), unit: unit.to_owned(), amount, proofs: 1 })
     }
 
-    async fn mint(&self, id: TicketJobId, terms: &MintTerms) -> Result<Minted, TicketError> {
+    async fn mint(&self, id: TicketJobId, terms: &MintTerms, _: Option<Origin>) -> Result<Minted, TicketError> {
         self.books.lock().auth.extend(terms.auth.iter().map(|auth| auth.0.clone()));
         let quote = self.books.lock().quote.clone();
         if let Some((price, payer)) = quote
@@ -231,7 +231,7 @@ impl TicketWallet for FakeTicketWallet {
         Ok(Minted::Token(Token(made.await?)))
     }
 
-    async fn redeem(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<u64, TicketError> {
+    async fn redeem(&self, id: TicketJobId, terms: &ReceiveTerms, _: Option<Origin>) -> Result<u64, TicketError> {
         let redeemed = self.job("redeem", id, (&terms.mint_url, terms.token.0.clone()), |books| {
             let amount = self.check(books, terms)?.amount.saturating_sub(1);
             if books.spent.insert(terms.token.0.clone(), id).is_some() {
@@ -268,7 +268,7 @@ impl TicketWallet for FakeTicketWallet {
         self.books.lock().calls.push(("abandon_quote", id));
     }
 
-    async fn withdraw(&self, id: TicketJobId, terms: &WithdrawTerms) -> Result<Token, TicketError> {
+    async fn withdraw(&self, id: TicketJobId, terms: &WithdrawTerms, _: Option<Origin>) -> Result<Token, TicketError> {
         let WithdrawTerms { mint_url, unit, amount, .. } = terms;
         let available = self.books.lock().balance;
         if available < *amount {

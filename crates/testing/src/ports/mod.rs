@@ -16,6 +16,7 @@ mod intercepted_store;
 pub mod lightning_conformance;
 mod memory_settings;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -36,15 +37,33 @@ pub use self::fake_ticket_wallet::{FakeTicketWallet, MINT, OTHER_MINT, UNIT, tok
 pub use self::faulty_store::{COMMITS, CREATIONS, FaultyStore, Methods, StoreFaults};
 pub use self::intercepted_store::{InterceptedStore, Interceptor, Run, StoreCall};
 pub use self::memory_settings::MemorySettings;
+use usher_engine::access::{Scope, Terms};
 use usher_engine::audit::AuditOptions;
 use usher_engine::ports::{
     AuditKey, Clock, Commit, Messenger, OperationKind, OutboxChange, OutgoingMessage, Randomness, Revision, State,
 };
-use usher_engine::{EngineOptions, PageRules, PaymentRules, SpendingRules, StreamId, UnixMillis, VerificationRules};
+use usher_engine::{
+    EngineOptions, Origin, PageRules, PaymentRules, Requester, SpendingRules, StreamId, UnixMillis, VerificationRules,
+};
 
 /// The user, or service, with this number, which is not 0.
 pub fn user(n: u8) -> Keys {
     Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())
+}
+
+/// A key that may do everything, but for what `restrict` changes.
+pub fn api_key(origin: i64, restrict: impl FnOnce(&mut Terms)) -> Requester {
+    let mut terms = Terms {
+        name: "key".to_owned(),
+        scopes: Scope::ALL.into(),
+        expires_at: None,
+        networks: Vec::new(),
+        own_streams_only: false,
+        daily_budget_millisats: None,
+        requests_per_second: None,
+    };
+    restrict(&mut terms);
+    Requester::Key { origin: Origin(origin), terms: Arc::new(terms) }
 }
 
 /// Options that suit most tests, of a service with this key.

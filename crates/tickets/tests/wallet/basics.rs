@@ -12,8 +12,8 @@ async fn a_token_is_minted_verified_redeemed_and_withdrawn() {
             let world = World::with(MintOptions::new().keysets(version)).await;
             let wallet = world.wallet().await;
             let (job, terms) = (id(), world.mint_terms(unit, 21));
-            let token = minted(wallet.mint(job, &terms).await);
-            assert_eq!(token, minted(wallet.mint(job, &terms).await), "the same id gives the same token");
+            let token = minted(wallet.mint(job, &terms, None).await);
+            assert_eq!(token, minted(wallet.mint(job, &terms, None).await), "the same id gives the same token");
             let info = wallet.read_token(&token).unwrap();
             assert_eq!((info.mint_url, info.unit.as_str(), info.amount), (world.url.clone(), unit, 21));
             assert!(token.0.starts_with("cashuB"));
@@ -26,22 +26,22 @@ async fn a_token_is_minted_verified_redeemed_and_withdrawn() {
             assert_eq!(fault(wallet.verify(id(), &terms).await), TokenFault::AlreadySpent);
 
             let job = id();
-            assert_eq!(wallet.redeem(job, &terms).await.unwrap(), 21);
-            assert_eq!(wallet.redeem(job, &terms).await.unwrap(), 21);
-            assert_eq!(fault(wallet.redeem(id(), &terms).await), TokenFault::AlreadySpent);
+            assert_eq!(wallet.redeem(job, &terms, None).await.unwrap(), 21);
+            assert_eq!(wallet.redeem(job, &terms, None).await.unwrap(), 21);
+            assert_eq!(fault(wallet.redeem(id(), &terms, None).await), TokenFault::AlreadySpent);
             assert_eq!(wallet.token_state(&token).await.unwrap(), TokenState::Spent);
             assert_eq!(world.balance(&wallet, unit).await, 21);
 
             let (job, terms) = (id(), world.withdraw_terms(unit, 5));
-            let out = wallet.withdraw(job, &terms).await.unwrap();
-            assert_eq!(out, wallet.withdraw(job, &terms).await.unwrap());
+            let out = wallet.withdraw(job, &terms, None).await.unwrap();
+            assert_eq!(out, wallet.withdraw(job, &terms, None).await.unwrap());
             assert_eq!(wallet.read_token(&out).unwrap().amount, 5);
             assert_eq!(world.balance(&wallet, unit).await, 16);
-            let too_much = wallet.withdraw(id(), &world.withdraw_terms(unit, 17)).await;
+            let too_much = wallet.withdraw(id(), &world.withdraw_terms(unit, 17), None).await;
             let expected = matches!(too_much, Err(TicketError::InsufficientFunds { available: 16, needed: 17 }));
             assert!(expected, "{too_much:?}");
 
-            let other = wallet.mint(job, &world.mint_terms(unit, 5)).await;
+            let other = wallet.mint(job, &world.mint_terms(unit, 5), None).await;
             assert!(matches!(other, Err(TicketError::OtherJob)), "{other:?}");
             assert_eq!(world.totals(unit).await.outstanding(), 21);
         }
@@ -53,11 +53,11 @@ async fn fees_are_accounted_for() {
     let world = World::with(MintOptions::new().input_fee_ppk(100)).await;
     let wallet = world.wallet().await;
     let token = world.token(&wallet, "sat", 100).await;
-    let too_little = fault(wallet.redeem(id(), &world.receive_terms(&token, "sat", 100)).await);
+    let too_little = fault(wallet.redeem(id(), &world.receive_terms(&token, "sat", 100), None).await);
     assert_eq!(too_little, TokenFault::TooLittle { amount: 100, fee: 1, at_least: 100 });
     world.redeem(&wallet, &token, "sat", 99).await;
     let one = world.token(&wallet, "sat", 1).await;
-    let worthless = wallet.redeem(id(), &world.receive_terms(&one, "sat", 0)).await;
+    let worthless = wallet.redeem(id(), &world.receive_terms(&one, "sat", 0), None).await;
     assert_eq!(fault(worthless), TokenFault::WorthNothing);
     // Without its DLEQ proof a token is swapped to verify it; of the second nothing redeemable would be left.
     let two = world.token(&wallet, "sat", 2).await;
@@ -67,7 +67,7 @@ async fn fees_are_accounted_for() {
     }
     assert_eq!(wallet.verify(id(), &world.receive_terms(&two, "sat", 1)).await.unwrap(), two, "nothing was spent");
     assert_eq!(wallet.worth(&two).await.unwrap(), 1);
-    let token = wallet.withdraw(id(), &world.withdraw_terms("sat", 50)).await.unwrap();
+    let token = wallet.withdraw(id(), &world.withdraw_terms("sat", 50), None).await.unwrap();
     assert_eq!(wallet.read_token(&token).unwrap().amount, 50);
     assert_eq!(world.balance(&wallet, "sat").await, 48, "99, 50 and a fee of 1");
 }
@@ -96,7 +96,7 @@ async fn an_amount_is_what_is_left_after_all_fees() {
             other => panic!("{contains} {has_dleq}: {other:?}"),
         }
         if contains == 8 {
-            let too_little = fault(wallet.redeem(id(), &terms).await);
+            let too_little = fault(wallet.redeem(id(), &terms, None).await);
             assert!(matches!(too_little, TokenFault::TooLittle { .. }), "{too_little:?}");
             assert_eq!(wallet.with_fee(&world.url, "sat", 8).await.unwrap(), 9);
         }
@@ -108,9 +108,9 @@ async fn an_operators_mint_wants_its_token() {
     let world = World::with(MintOptions::new().auth_token("open sesame")).await;
     let wallet = world.wallet().await;
     let (job, mut terms) = (id(), world.mint_terms("multi", 1));
-    refusal(wallet.mint(job, &terms).await);
+    refusal(wallet.mint(job, &terms, None).await);
     terms.auth = Some(MintAuthToken("open sesame".to_owned()));
-    let token = minted(wallet.mint(job, &terms).await);
+    let token = minted(wallet.mint(job, &terms, None).await);
     let mut terms = world.receive_terms(&token, "multi", 1);
     terms.auth = Some(MintAuthToken("open sesame".to_owned()));
     assert_eq!(wallet.verify(id(), &terms).await.unwrap(), token);
@@ -118,10 +118,10 @@ async fn an_operators_mint_wants_its_token() {
     let (job, right) = (id(), terms.auth.clone());
     terms.auth = Some(MintAuthToken("open barley".to_owned()));
     for _ in 0..2 {
-        refusal(wallet.redeem(job, &terms).await);
+        refusal(wallet.redeem(job, &terms, None).await);
     }
     terms.auth = right;
-    assert_eq!(wallet.redeem(job, &terms).await.unwrap(), 1);
+    assert_eq!(wallet.redeem(job, &terms, None).await.unwrap(), 1);
 }
 
 /// A failed job has changed nothing: its id may be used for what was meant.
@@ -131,11 +131,11 @@ async fn the_id_of_a_failed_job_takes_a_corrected_request() {
     let wallet = world.wallet().await;
     world.fund(&wallet, "sat", 10).await;
     let job = id();
-    let too_much = wallet.withdraw(job, &world.withdraw_terms("sat", 1000)).await;
+    let too_much = wallet.withdraw(job, &world.withdraw_terms("sat", 1000), None).await;
     assert!(matches!(too_much, Err(TicketError::InsufficientFunds { .. })), "{too_much:?}");
-    let token = wallet.withdraw(job, &world.withdraw_terms("sat", 4)).await.unwrap();
-    assert_eq!(wallet.withdraw(job, &world.withdraw_terms("sat", 4)).await.unwrap(), token);
-    let other = wallet.withdraw(job, &world.withdraw_terms("sat", 5)).await;
+    let token = wallet.withdraw(job, &world.withdraw_terms("sat", 4), None).await.unwrap();
+    assert_eq!(wallet.withdraw(job, &world.withdraw_terms("sat", 4), None).await.unwrap(), token);
+    let other = wallet.withdraw(job, &world.withdraw_terms("sat", 5), None).await;
     assert!(matches!(other, Err(TicketError::OtherJob)), "{other:?}");
     assert_eq!(world.balance(&wallet, "sat").await, 6);
 }
@@ -148,7 +148,7 @@ async fn of_two_redemptions_one_succeeds() {
         let token = world.token(&wallet, "sat", 7).await;
         let terms = world.receive_terms(&token, "sat", 7);
         let (first, second) = (id(), id());
-        let (one, other) = tokio::join!(wallet.redeem(first, &terms), wallet.redeem(second, &terms));
+        let (one, other) = tokio::join!(wallet.redeem(first, &terms, None), wallet.redeem(second, &terms, None));
         let (redeemed, refused) = if one.is_ok() { (one, other) } else { (other, one) };
         assert_eq!((redeemed.unwrap(), fault(refused)), (7, TokenFault::AlreadySpent));
     }

@@ -25,7 +25,7 @@ async fn nothing_is_lost_between_setting_aside_and_coming_back() {
         proxy.hold(own_points(&world, "multi").await.pop(), "SPENT");
         let (job, terms) = (id(), world.withdraw_terms("multi", 40));
         fail::cfg(edge, "1*return").unwrap();
-        wallet.withdraw(job, &terms).await.unwrap_err();
+        wallet.withdraw(job, &terms, None).await.unwrap_err();
         drop(wallet);
         wallet = world.wallet().await;
         settled(&wallet).await;
@@ -38,7 +38,7 @@ async fn nothing_is_lost_between_setting_aside_and_coming_back() {
         wallet.check_set_aside().await.unwrap();
         assert_eq!(balance(&wallet).await, (63, 0), "{edge}");
         // The same id is another attempt, and the mint agrees that they are unspent.
-        let out = wallet.withdraw(job, &terms).await.unwrap();
+        let out = wallet.withdraw(job, &terms, None).await.unwrap();
         world.redeem(&wallet, &out, "multi", 40).await;
         assert_eq!(world.totals("multi").await.outstanding(), 63, "{edge}");
     }
@@ -64,15 +64,15 @@ async fn jobs_with_pending_inputs_are_finished_after_restarts() {
         let withdrawn = world.withdraw_terms("multi", 3);
         let own = own_points(&world, "multi").await;
         fail::cfg(edge, "return").unwrap();
-        wallet.redeem(redeem, &received).await.unwrap_err();
+        wallet.redeem(redeem, &received, None).await.unwrap_err();
         wallet.verify(verify, &verified).await.unwrap_err();
-        wallet.withdraw(withdraw, &withdrawn).await.unwrap_err();
+        wallet.withdraw(withdraw, &withdrawn, None).await.unwrap_err();
         drop(wallet);
         fail::remove(edge);
         proxy.hold(points(&token).into_iter().chain(points(&proven)).chain(own), "PENDING");
         for _ in 0..2 {
             wallet = world.wallet().await;
-            let again = wallet.redeem(redeem, &received).await;
+            let again = wallet.redeem(redeem, &received, None).await;
             assert!(matches!(again, Err(TicketError::Pending)), "{edge} {again:?}");
             tokio::time::sleep(Duration::from_millis(300)).await;
             assert_eq!(wallet.unfinished_jobs(), 3, "{edge}");
@@ -81,9 +81,11 @@ async fn jobs_with_pending_inputs_are_finished_after_restarts() {
         wallet = world.wallet().await;
         proxy.heal();
         settled(&wallet).await;
-        assert_eq!(wallet.redeem(redeem, &received).await.unwrap(), 7, "{edge}");
-        let out =
-            [wallet.verify(verify, &verified).await.unwrap(), wallet.withdraw(withdraw, &withdrawn).await.unwrap()];
+        assert_eq!(wallet.redeem(redeem, &received, None).await.unwrap(), 7, "{edge}");
+        let out = [
+            wallet.verify(verify, &verified).await.unwrap(),
+            wallet.withdraw(withdraw, &withdrawn, None).await.unwrap(),
+        ];
         assert_eq!(balance(&wallet).await, (before + 7 - 3, 0), "{edge}");
         for (token, amount) in out.iter().zip([5, 3]) {
             world.redeem(&wallet, token, "multi", amount).await;

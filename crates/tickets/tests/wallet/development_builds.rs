@@ -29,7 +29,7 @@ async fn their_jobs_finish_with_the_secrets_that_were_stored_and_their_tickets_a
     let token = world.token(&wallet, "sat", 37).await;
     proxy.set(MintRoute::Swap, Fault::Drop);
     let (job, terms) = (id(), world.receive_terms(&token, "sat", 37));
-    assert!(wallet.redeem(job, &terms).await.is_err());
+    assert!(wallet.redeem(job, &terms, None).await.is_err());
     wallet.close().await;
 
     // The job is one that a development build has prepared.
@@ -64,7 +64,7 @@ async fn their_jobs_finish_with_the_secrets_that_were_stored_and_their_tickets_a
     proxy.heal();
     let wallet = world.wallet().await;
     settled(&wallet).await;
-    assert_eq!(wallet.redeem(job, &terms).await.unwrap(), 37);
+    assert_eq!(wallet.redeem(job, &terms, None).await.unwrap(), 37);
     let proofs = world.store.free_proofs(&world.url, "sat", 100).await.unwrap();
     let proofs = proofs.iter().map(|stored| serde_json::from_str::<Proof>(&stored.proof).unwrap().secret);
     assert_eq!(proofs.collect::<BTreeSet<_>>(), secrets);
@@ -80,7 +80,7 @@ async fn their_jobs_finish_with_the_secrets_that_were_stored_and_their_tickets_a
     assert_eq!(restored(SecretsOf::ThisAddress).await, 0);
     assert_eq!(restored(SecretsOf::AnyAddress).await, 37);
     assert_eq!(restored(SecretsOf::AnyAddress).await, 0);
-    let token = anew.withdraw(id(), &world.withdraw_terms("sat", 30)).await.unwrap();
+    let token = anew.withdraw(id(), &world.withdraw_terms("sat", 30), None).await.unwrap();
     world.redeem(&anew, &token, "sat", 30).await;
     assert_eq!(world.balance(&anew, "sat").await, 37);
 }

@@ -47,11 +47,11 @@ async fn perform(
     let terms = world.receive_terms(token, "sat", 30);
     match operation {
         Operation::Mint => {
-            wallet.mint(id, &world.mint_terms("sat", 37)).await.ok().map(|outcome| Some(minted(Ok(outcome))))
+            wallet.mint(id, &world.mint_terms("sat", 37), None).await.ok().map(|outcome| Some(minted(Ok(outcome))))
         }
-        Operation::Redeem => wallet.redeem(id, &terms).await.ok().map(|_| None),
+        Operation::Redeem => wallet.redeem(id, &terms, None).await.ok().map(|_| None),
         Operation::Verify | Operation::VerifyBySwap => wallet.verify(id, &terms).await.ok().map(Some),
-        Operation::Withdraw => wallet.withdraw(id, &world.withdraw_terms("sat", 11)).await.ok().map(Some),
+        Operation::Withdraw => wallet.withdraw(id, &world.withdraw_terms("sat", 11), None).await.ok().map(Some),
     }
 }
 
@@ -112,11 +112,11 @@ async fn a_token_that_nobody_can_ask_for_joins_the_balance() {
         let wallet = world.wallet().await;
         fail::cfg(&edge, "1*return").unwrap();
         if mints {
-            wallet.mint(id(), &MintTerms { repeatable: false, ..world.mint_terms("sat", 5) }).await.unwrap_err();
+            wallet.mint(id(), &MintTerms { repeatable: false, ..world.mint_terms("sat", 5) }, None).await.unwrap_err();
             balance += 5;
         } else {
             let terms = WithdrawTerms { repeatable: false, ..world.withdraw_terms("sat", 3) };
-            wallet.withdraw(id(), &terms).await.unwrap_err();
+            wallet.withdraw(id(), &terms, None).await.unwrap_err();
         }
         drop(wallet);
         fail::remove(&edge);
@@ -179,17 +179,17 @@ async fn a_quote_that_is_paid_is_minted_for() {
             let mut terms = world.mint_terms("sat", 9);
             terms.repeatable = repeatable;
             let job = id();
-            let asked = wallet.mint(job, &terms).await.unwrap();
+            let asked = wallet.mint(job, &terms, None).await.unwrap();
             let Minted::PaymentNeeded { invoice, expires_at: Some(_) } = asked else { panic!("{asked:?}") };
             world.mint.pay_quote(&invoice).await.unwrap();
             fail::cfg(edge, "1*return").unwrap();
-            let first = wallet.mint(job, &terms).await;
+            let first = wallet.mint(job, &terms, None).await;
             fail::remove(edge);
             drop(wallet);
             let wallet = world.wallet().await;
             settled(&wallet).await;
             if repeatable {
-                let token = minted(wallet.mint(job, &terms).await);
+                let token = minted(wallet.mint(job, &terms, None).await);
                 assert_eq!(wallet.read_token(&token).unwrap().amount, 9);
                 assert_eq!(wallet.token_state(&token).await.unwrap(), TokenState::Unspent);
                 assert_eq!(world.balance(&wallet, "sat").await, before);

@@ -36,7 +36,7 @@ async fn whatever_one_response_is_the_job_is_done_once() {
         let given = without_dleq(&world.token(&wallet, "sat", 37).await);
         tokens.push(given.clone());
         proxy.once(MintRoute::Mint, fault.clone());
-        tokens.push(minted(wallet.mint(id(), &world.mint_terms("sat", 6)).await));
+        tokens.push(minted(wallet.mint(id(), &world.mint_terms("sat", 6), None).await));
         proxy.once(MintRoute::Swap, fault.clone());
         let (job, terms) = (id(), world.receive_terms(&given, "sat", 37));
         let verified = wallet.verify(job, &terms).await.unwrap_or_else(|error| panic!("{fault:?}: {error:?}"));
@@ -44,9 +44,9 @@ async fn whatever_one_response_is_the_job_is_done_once() {
         tokens.push(verified.clone());
         proxy.once(MintRoute::Swap, fault.clone());
         let terms = world.receive_terms(&verified, "sat", 37);
-        assert_eq!(wallet.redeem(id(), &terms).await.unwrap(), 37, "{fault:?}");
+        assert_eq!(wallet.redeem(id(), &terms, None).await.unwrap(), 37, "{fault:?}");
         proxy.once(MintRoute::Swap, fault.clone());
-        tokens.push(wallet.withdraw(id(), &world.withdraw_terms("sat", 11)).await.unwrap());
+        tokens.push(wallet.withdraw(id(), &world.withdraw_terms("sat", 11), None).await.unwrap());
         proxy.heal();
         world.assert_books_agree(&wallet, &tokens, &format!("{fault:?}")).await;
     }
@@ -65,20 +65,20 @@ async fn a_clear_refusal_changes_nothing() {
     let terms = world.receive_terms(&token, "sat", 9);
     let (redemption, withdrawal, job) = (id(), id(), id());
     proxy.once(MintRoute::Swap, refuse.clone());
-    check(refusal(wallet.redeem(redemption, &terms).await));
+    check(refusal(wallet.redeem(redemption, &terms, None).await));
     proxy.once(MintRoute::Swap, refuse.clone());
-    check(refusal(wallet.withdraw(withdrawal, &world.withdraw_terms("sat", 5)).await));
+    check(refusal(wallet.withdraw(withdrawal, &world.withdraw_terms("sat", 5), None).await));
     proxy.once(MintRoute::CreateQuote, refuse.clone());
-    check(refusal(wallet.mint(job, &world.mint_terms("sat", 5)).await));
+    check(refusal(wallet.mint(job, &world.mint_terms("sat", 5), None).await));
     assert_eq!(world.balance(&wallet, "sat").await, 100);
     // Once the mint works again, the same id is another attempt.
-    minted(wallet.mint(job, &world.mint_terms("sat", 5)).await);
-    assert_eq!(wallet.redeem(redemption, &terms).await.unwrap(), 9);
-    wallet.withdraw(withdrawal, &world.withdraw_terms("sat", 5)).await.unwrap();
+    minted(wallet.mint(job, &world.mint_terms("sat", 5), None).await);
+    assert_eq!(wallet.redeem(redemption, &terms, None).await.unwrap(), 9);
+    wallet.withdraw(withdrawal, &world.withdraw_terms("sat", 5), None).await.unwrap();
     assert_eq!(world.balance(&wallet, "sat").await, 104);
     // A quote that had to be paid is not given up because of one refusal.
     proxy.once(MintRoute::Mint, refuse);
-    minted(wallet.mint(id(), &world.mint_terms("sat", 5)).await);
+    minted(wallet.mint(id(), &world.mint_terms("sat", 5), None).await);
 }
 
 /// The mint refuses the keyset that it names itself: the wallet does not ask it again and again, nor use up counters.
@@ -92,15 +92,15 @@ async fn a_mint_that_refuses_its_own_keyset_is_not_asked_without_end() {
     }
     let asked = |route| proxy.count(route);
     let (before, terms, job) = (asked(MintRoute::Swap), world.receive_terms(&token, "sat", 9), id());
-    refusal(wallet.redeem(job, &terms).await);
+    refusal(wallet.redeem(job, &terms, None).await);
     assert_eq!(asked(MintRoute::Swap) - before, 1);
     // The quote had to be paid, so the wallet does not give it up.
     let (before, other) = (asked(MintRoute::Mint), id());
-    wallet.mint(other, &world.mint_terms("sat", 5)).await.unwrap_err();
+    wallet.mint(other, &world.mint_terms("sat", 5), None).await.unwrap_err();
     assert!(asked(MintRoute::Mint) - before < 20, "{}", asked(MintRoute::Mint) - before);
     proxy.heal();
-    assert_eq!(wallet.redeem(job, &terms).await.unwrap(), 9);
-    minted(wallet.mint(other, &world.mint_terms("sat", 5)).await);
+    assert_eq!(wallet.redeem(job, &terms, None).await.unwrap(), 9);
+    minted(wallet.mint(other, &world.mint_terms("sat", 5), None).await);
 }
 
 /// The signatures are worthless, also when they are asked for again: nothing is reported, until the mint is honest again.
@@ -113,11 +113,11 @@ async fn worthless_signatures_are_never_a_success() {
         proxy.set(route, Fault::False(FalseResponse::WrongDleq));
     }
     let (job, terms) = (id(), world.receive_terms(&token, "sat", 9));
-    let failed = wallet.redeem(job, &terms).await;
+    let failed = wallet.redeem(job, &terms, None).await;
     assert!(matches!(failed, Err(TicketError::InvalidResponse(_))), "{failed:?}");
     assert_eq!(world.balance(&wallet, "sat").await, 0);
     proxy.heal();
-    while wallet.redeem(job, &terms).await.is_err() {}
+    while wallet.redeem(job, &terms, None).await.is_err() {}
     assert_eq!(world.balance(&wallet, "sat").await, 9);
 }
 
@@ -138,11 +138,11 @@ async fn a_mint_that_hangs_slows_no_other_and_its_jobs_are_bounded() {
     let stuck: Vec<_> = (0..3)
         .map(|_| {
             let (wallet, terms) = (Arc::clone(&wallet), hanging.mint_terms("sat", 1));
-            tokio::spawn(async move { wallet.mint(id(), &terms).await })
+            tokio::spawn(async move { wallet.mint(id(), &terms, None).await })
         })
         .collect();
     eventually("stuck", async || wallet.unfinished_jobs() == 3).await;
-    let one_more = wallet.redeem(id(), &hanging.receive_terms(&token, "sat", 9)).await;
+    let one_more = wallet.redeem(id(), &hanging.receive_terms(&token, "sat", 9), None).await;
     assert!(matches!(one_more, Err(TicketError::Overloaded)), "{one_more:?}");
 
     let good = World::new().await;
@@ -205,7 +205,7 @@ async fn private_addresses_are_refused() {
     let mut terms = world.mint_terms("sat", 1);
     for url in [world.url.clone(), world.url.replace("http:", "https:"), "https://localhost".to_owned()] {
         terms.mint_url = url;
-        let refused = wallet.mint(id(), &terms).await;
+        let refused = wallet.mint(id(), &terms, None).await;
         assert!(matches!(refused, Err(TicketError::AddressNotAllowed(_))), "{}: {refused:?}", terms.mint_url);
     }
     // What an address tells by itself, without a connection.
@@ -234,14 +234,14 @@ async fn after_a_lost_response_a_mint_that_finds_no_signatures_is_asked_again() 
         // All of them: the jobs before may ask again meanwhile.
         proxy.set(MintRoute::Swap, Fault::ActAndDrop);
         for lost in [
-            wallet.redeem(jobs[0], &redeem).await.unwrap_err(),
+            wallet.redeem(jobs[0], &redeem, None).await.unwrap_err(),
             wallet.verify(jobs[1], &verify).await.unwrap_err(),
-            wallet.withdraw(jobs[2], &withdraw).await.unwrap_err(),
+            wallet.withdraw(jobs[2], &withdraw, None).await.unwrap_err(),
         ] {
             assert!(matches!(lost, TicketError::Pending | TicketError::TimedOut), "{lost:?}");
         }
         proxy.once(MintRoute::Mint, Fault::ActAndDrop);
-        let lost = wallet.mint(jobs[3], &world.mint_terms("sat", 1)).await;
+        let lost = wallet.mint(jobs[3], &world.mint_terms("sat", 1), None).await;
         assert!(matches!(lost, Err(TicketError::InvalidResponse(_))), "{lost:?}");
         if restarts {
             wallet.close().await;
@@ -251,11 +251,11 @@ async fn after_a_lost_response_a_mint_that_finds_no_signatures_is_asked_again() 
         assert_eq!(wallet.unfinished_jobs(), 4);
         assert!(wallet.balances().await.unwrap().iter().all(|balance| balance.set_aside == 0));
         proxy.heal();
-        assert_eq!(wallet.redeem(jobs[0], &redeem).await.unwrap(), 4);
+        assert_eq!(wallet.redeem(jobs[0], &redeem, None).await.unwrap(), 4);
         let out = [
             wallet.verify(jobs[1], &verify).await.unwrap(),
-            wallet.withdraw(jobs[2], &withdraw).await.unwrap(),
-            minted(wallet.mint(jobs[3], &world.mint_terms("sat", 1)).await),
+            wallet.withdraw(jobs[2], &withdraw, None).await.unwrap(),
+            minted(wallet.mint(jobs[3], &world.mint_terms("sat", 1), None).await),
         ];
         assert_eq!(unspent(&wallet, &out).await, 2 + 3 + 1);
         for (token, amount) in out.iter().zip([2, 3, 1]) {
@@ -281,8 +281,8 @@ async fn a_token_that_was_falsely_called_spent_can_be_redeemed_with_the_same_id(
             proxy.set(MintRoute::Swap, refuse(400, 11001));
         }
         proxy.set(MintRoute::CheckState, spent.clone());
-        assert_eq!(fault(wallet.redeem(job, &terms).await), TokenFault::AlreadySpent);
+        assert_eq!(fault(wallet.redeem(job, &terms, None).await), TokenFault::AlreadySpent);
         proxy.heal();
     }
-    assert_eq!(wallet.redeem(job, &terms).await.unwrap(), 9);
+    assert_eq!(wallet.redeem(job, &terms, None).await.unwrap(), 9);
 }

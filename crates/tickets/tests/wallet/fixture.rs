@@ -78,13 +78,13 @@ impl World {
 
     /// Mints a token.
     pub(crate) async fn token(&self, wallet: &CashuWallet, unit: &str, amount: u64) -> Token {
-        minted(wallet.mint(id(), &self.mint_terms(unit, amount)).await)
+        minted(wallet.mint(id(), &self.mint_terms(unit, amount), None).await)
     }
 
     /// Puts so much into the wallet's balance.
     pub(crate) async fn fund(&self, wallet: &CashuWallet, unit: &str, amount: u64) -> u64 {
         let token = self.token(wallet, unit, amount).await;
-        wallet.redeem(id(), &self.receive_terms(&token, unit, 0)).await.unwrap()
+        wallet.redeem(id(), &self.receive_terms(&token, unit, 0), None).await.unwrap()
     }
 
     pub(crate) async fn balance(&self, wallet: &CashuWallet, unit: &str) -> u64 {
@@ -115,7 +115,7 @@ impl World {
 
     /// Redeems a token that must be worth so much.
     pub(crate) async fn redeem(&self, wallet: &CashuWallet, token: &Token, unit: &str, amount: u64) {
-        assert_eq!(wallet.redeem(id(), &self.receive_terms(token, unit, amount)).await.unwrap(), amount);
+        assert_eq!(wallet.redeem(id(), &self.receive_terms(token, unit, amount), None).await.unwrap(), amount);
     }
 }
 

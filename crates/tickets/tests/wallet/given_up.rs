@@ -20,7 +20,7 @@ async fn what_the_mint_signs_later_joins_the_balance() {
         proxy.set(MintRoute::Restore, Fault::Hang);
         // On a slow machine the quote takes longer than the caller waits.
         while proxy.count(MintRoute::Mint) == 1 {
-            let cut_off = wallet.mint(job, &terms).await.unwrap_err();
+            let cut_off = wallet.mint(job, &terms, None).await.unwrap_err();
             assert!(!cut_off.is_definite(), "{cut_off:?}");
         }
         assert_eq!(wallet.give_up(job).await.unwrap(), None, "{fault:?}");
@@ -45,7 +45,7 @@ async fn a_token_that_is_there_is_the_callers() {
     let wallet = world.impatient(700, 1_500).await;
     let job = id();
     assert_eq!(wallet.give_up(job).await.unwrap(), None, "there is no such job");
-    let token = minted(wallet.mint(job, &world.mint_terms("multi", 7)).await);
+    let token = minted(wallet.mint(job, &world.mint_terms("multi", 7), None).await);
     assert_eq!(wallet.give_up(job).await.unwrap(), Some(token));
     assert_eq!(world.balance(&wallet, "multi").await, 0);
 }

@@ -42,21 +42,22 @@ async fn tickets_of_an_honest_mint_cannot_be_taken_by_one_that_publishes_its_key
 
         for amount in [5, 3] {
             let job = id();
-            if let Ok(got) = wallet.mint(job, &mint_at(&hostile.url(), &world, amount)).await {
+            if let Ok(got) = wallet.mint(job, &mint_at(&hostile.url(), &world, amount), None).await {
                 let token = minted(Ok(got));
-                let _ = wallet.redeem(id(), &receive_at(&hostile.url(), &world, &token)).await;
+                let _ = wallet.redeem(id(), &receive_at(&hostile.url(), &world, &token), None).await;
                 panic!("{version:?}: {} sat are stolen", hostile.steal().await.unwrap());
             }
         }
         let given = token_of_a_stranger(&world, 3).await;
-        let redeemed = wallet.redeem(id(), &receive_at(&hostile.url(), &world, &of_mint(&given, &hostile.url()))).await;
+        let redeemed =
+            wallet.redeem(id(), &receive_at(&hostile.url(), &world, &of_mint(&given, &hostile.url())), None).await;
         assert!(redeemed.is_err(), "{redeemed:?}");
         // What the stranger gave it is all that it has.
         assert_eq!(hostile.steal().await.unwrap(), 3, "{version:?}");
         assert_eq!(wallet.token_state(&ticket).await.unwrap(), TokenState::Unspent);
         world.redeem(&wallet, &ticket, "sat", 5).await;
         assert_eq!(world.balance(&wallet, "sat").await, 8);
-        wallet.withdraw(id(), &world.withdraw_terms("sat", 8)).await.unwrap();
+        wallet.withdraw(id(), &world.withdraw_terms("sat", 8), None).await.unwrap();
     }
 }
 
@@ -73,12 +74,12 @@ async fn nobody_is_shut_out_of_a_mint_by_another_one() {
     let given = of_mint(&token_of_a_stranger(&world, 4).await, &hostile.url());
     wallet.close().await;
     let wallet = world.impatient(20_000, 3_000).await;
-    let redeemed = wallet.redeem(id(), &receive_at(&hostile.url(), &world, &given)).await;
+    let redeemed = wallet.redeem(id(), &receive_at(&hostile.url(), &world, &given), None).await;
     assert!(redeemed.is_err(), "{redeemed:?}");
     assert!(hostile.outputs_seen() > 0);
     assert!(hostile.sign_what_was_seen("sat", 10).await.unwrap() > 0);
 
-    let out = wallet.withdraw(id(), &world.withdraw_terms("sat", 7)).await.unwrap();
+    let out = wallet.withdraw(id(), &world.withdraw_terms("sat", 7), None).await.unwrap();
     world.redeem(&wallet, &out, "sat", 7).await;
     world.token(&wallet, "sat", 9).await;
     assert_eq!(world.balance(&wallet, "sat").await, 20);
@@ -92,7 +93,7 @@ async fn a_mint_that_claims_to_have_signed_everything_does_not_shut_the_service_
     hostile.claim_all_signed();
     let wallet = world.impatient(20_000, 3_000).await;
     // It signs nothing, so nothing comes of it.
-    assert!(wallet.mint(id(), &mint_at(&hostile.url(), &world, 5)).await.is_err());
+    assert!(wallet.mint(id(), &mint_at(&hostile.url(), &world, 5), None).await.is_err());
     world.fund(&wallet, "sat", 20).await;
     wallet.close().await;
 
@@ -109,9 +110,9 @@ async fn a_mint_that_claims_to_have_signed_everything_does_not_shut_the_service_
     let token = world.token(&wallet, "sat", 5).await;
     proxy.set(MintRoute::Swap, refuse(400, 11003));
     let (job, terms) = (id(), world.receive_terms(&token, "sat", 5));
-    refusal(wallet.redeem(job, &terms).await);
+    refusal(wallet.redeem(job, &terms, None).await);
     proxy.heal();
-    assert_eq!(wallet.redeem(job, &terms).await.unwrap(), 5);
+    assert_eq!(wallet.redeem(job, &terms, None).await.unwrap(), 5);
 }
 
 /// A keyset's id follows from its keys (NUT-02).
@@ -121,12 +122,12 @@ async fn keys_that_do_not_match_the_id_of_their_keyset_are_refused() {
         let (world, proxy) = faulty_world_with(MintOptions::new().keysets(version)).await;
         let wallet = world.impatient(20_000, 3_000).await;
         proxy.set(MintRoute::Keys, Fault::False(FalseResponse::OtherKeys));
-        let failed = wallet.mint(id(), &world.mint_terms("sat", 5)).await.unwrap_err();
+        let failed = wallet.mint(id(), &world.mint_terms("sat", 5), None).await.unwrap_err();
         assert!(
             matches!(&failed, TicketError::InvalidResponse(it) if it.contains("do not match its id")),
             "{failed:?}"
         );
         proxy.heal();
-        minted(wallet.mint(id(), &world.mint_terms("sat", 5)).await);
+        minted(wallet.mint(id(), &world.mint_terms("sat", 5), None).await);
     }
 }

@@ -23,12 +23,12 @@ async fn stored(world: &World) -> String {
 async fn the_token_that_the_mint_accepted_last_is_used_after_a_restart() {
     let world = World::with(MintOptions::new().auth_token(RIGHT)).await;
     let wallet = world.wallet().await;
-    assert!(wallet.mint(id(), &terms(&world, 9, "wrong")).await.is_err());
+    assert!(wallet.mint(id(), &terms(&world, 9, "wrong"), None).await.is_err());
     assert_eq!(stored(&world).await, "", "the mint has accepted none");
-    let token = minted(wallet.mint(id(), &terms(&world, 9, RIGHT)).await);
+    let token = minted(wallet.mint(id(), &terms(&world, 9, RIGHT), None).await);
     let kept = stored(&world).await;
     // A wrong one does not take its place.
-    assert!(wallet.mint(id(), &terms(&world, 9, "wrong")).await.is_err());
+    assert!(wallet.mint(id(), &terms(&world, 9, "wrong"), None).await.is_err());
     assert_eq!(stored(&world).await, kept);
     wallet.close().await;
 
@@ -36,15 +36,15 @@ async fn the_token_that_the_mint_accepted_last_is_used_after_a_restart() {
     assert_eq!(wallet.token_state(&token).await.unwrap(), TokenState::Unspent);
     // So has a caller who names none, but not for minting.
     world.redeem(&wallet, &token, "sat", 9).await;
-    wallet.withdraw(id(), &world.withdraw_terms("sat", 4)).await.unwrap();
-    refusal(wallet.mint(id(), &world.mint_terms("sat", 1)).await);
+    wallet.withdraw(id(), &world.withdraw_terms("sat", 4), None).await.unwrap();
+    refusal(wallet.mint(id(), &world.mint_terms("sat", 1), None).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn proofs_are_renewed_after_a_restart() {
     let world = World::with(MintOptions::new().auth_token(RIGHT)).await;
     let wallet = world.wallet().await;
-    let token = minted(wallet.mint(id(), &terms(&world, 9, RIGHT)).await);
+    let token = minted(wallet.mint(id(), &terms(&world, 9, RIGHT), None).await);
     world.redeem(&wallet, &token, "sat", 9).await;
     wallet.close().await;
     let before = world.store.free_proofs(&world.url, "sat", 10).await.unwrap();
@@ -65,7 +65,7 @@ async fn a_token_that_is_replaced_is_forgotten_and_none_is_shown() {
     let world = World::new().await;
     let wallet = world.wallet().await;
     for token in ["first-token", "second-token"] {
-        minted(wallet.mint(id(), &terms(&world, 1, token)).await);
+        minted(wallet.mint(id(), &terms(&world, 1, token), None).await);
         assert!(stored(&world).await.contains(token));
     }
     assert!(!stored(&world).await.contains("first-token"));
@@ -74,7 +74,7 @@ async fn a_token_that_is_replaced_is_forgotten_and_none_is_shown() {
     world.store.set_setting("mint_tokens", Some("[1")).await.unwrap();
     wallet.close().await;
     let wallet = world.wallet().await;
-    let token = minted(wallet.mint(id(), &terms(&world, 1, "third-token")).await);
+    let token = minted(wallet.mint(id(), &terms(&world, 1, "third-token"), None).await);
     assert_eq!(wallet.token_state(&token).await.unwrap(), TokenState::Unspent);
     assert!(stored(&world).await.contains("third-token"));
 }

@@ -37,7 +37,7 @@ fn redeem_all(world: &World, wallet: &Arc<CashuWallet>, tokens: &[Token]) -> Joi
     let mut redeeming = JoinSet::new();
     for token in tokens.iter().cloned() {
         let (wallet, terms, job) = (Arc::clone(wallet), world.receive_terms(&token, "multi", 0), id());
-        redeeming.spawn(async move { (job, token, wallet.redeem(job, &terms).await) });
+        redeeming.spawn(async move { (job, token, wallet.redeem(job, &terms, None).await) });
     }
     redeeming
 }
@@ -68,7 +68,7 @@ async fn a_token_that_somebody_is_spending_is_refused_and_takes_no_place() {
     // Nothing was done, so that it can be done with the same id when whoever spent it did not.
     proxy.heal();
     for (job, token) in &refused {
-        assert_eq!(wallet.redeem(*job, &world.receive_terms(token, "multi", 0)).await.unwrap(), 3);
+        assert_eq!(wallet.redeem(*job, &world.receive_terms(token, "multi", 0), None).await.unwrap(), 3);
     }
     assert_eq!(world.balance(&wallet, "multi").await, 5 + 3 * TOKENS as u64);
 }
@@ -104,7 +104,7 @@ async fn jobs_whose_own_requests_are_pending_leave_their_places_and_ask_together
         assert_eq!(second.unfinished_jobs(), TOKENS, "they are not given up");
         let asked = proxy.calls().len() - before;
         assert!(asked < 2 * TOKENS, "{asked} requests for {TOKENS} tokens, and for one that is redeemed");
-        let again = second.redeem(id(), &world.receive_terms(&stuck[0], "multi", 0)).await;
+        let again = second.redeem(id(), &world.receive_terms(&stuck[0], "multi", 0), None).await;
         assert!(matches!(again, Err(TicketError::Pending)), "{lost:?} {again:?}");
 
         proxy.heal();
@@ -137,13 +137,13 @@ async fn refused_jobs_with_pending_inputs_make_room_for_others() {
     // Unspent when they are looked at first, pending when they are swapped.
     for token in &stuck {
         proxy.hold_from_swap(points(token));
-        let stays = first.redeem(id(), &world.receive_terms(token, "multi", 0)).await.unwrap_err();
+        let stays = first.redeem(id(), &world.receive_terms(token, "multi", 0), None).await.unwrap_err();
         assert!(matches!(stays, TicketError::Pending | TicketError::Token(TokenFault::Pending)), "{stays:?}");
     }
     fall_to(PLACES, &first).await;
     world.redeem(&first, &good[0], "multi", 5).await;
     world.token(&first, "multi", 1).await;
-    first.withdraw(id(), &world.withdraw_terms("multi", 1)).await.unwrap();
+    first.withdraw(id(), &world.withdraw_terms("multi", 1), None).await.unwrap();
     first.close().await;
 
     // What was refused is known after a restart as well: half as many may wait, and the others end.

@@ -24,7 +24,7 @@ async fn the_balance_is_restored_and_what_others_hold_is_not() {
         world.mint.rotate_keyset("sat", Rotation::default()).await.unwrap();
         let wallet_again = world.wallet().await;
         world.fund(&wallet_again, "sat", 77).await;
-        let withdrawn = wallet_again.withdraw(id(), &world.withdraw_terms("sat", 100)).await.unwrap();
+        let withdrawn = wallet_again.withdraw(id(), &world.withdraw_terms("sat", 100), None).await.unwrap();
         // The record lacks nothing.
         assert_eq!(added(&wallet_again, &world).await, []);
         assert_eq!(world.balance(&wallet_again, "sat").await, 1000);
@@ -42,7 +42,7 @@ async fn the_balance_is_restored_and_what_others_hold_is_not() {
         for token in [held, withdrawn, other] {
             assert_eq!(restored.token_state(&token).await.unwrap(), TokenState::Unspent);
         }
-        restored.withdraw(id(), &world.withdraw_terms("sat", 1000)).await.unwrap();
+        restored.withdraw(id(), &world.withdraw_terms("sat", 1000), None).await.unwrap();
         world.token(&restored, "multi", 3).await;
         assert_eq!(added(&restored, &world).await, []);
     }
@@ -86,7 +86,7 @@ async fn an_old_copy_of_the_database_uses_no_secret_twice() {
         assert_eq!(old.token_state(token).await.unwrap(), TokenState::Unspent);
     }
     assert_eq!(added(&old, &world).await, [("sat".to_owned(), 700)]);
-    old.withdraw(id(), &world.withdraw_terms("sat", 750)).await.unwrap();
+    old.withdraw(id(), &world.withdraw_terms("sat", 750), None).await.unwrap();
     assert_eq!(world.totals("sat").await.outstanding(), 24 * 1023 + 750);
 }
 
@@ -102,7 +102,7 @@ async fn a_gap_in_the_counters_of_an_old_copy_costs_no_ticket() {
     // 5 proofs each, which the mint refuses.
     proxy.set(MintRoute::Swap, refuse(400, 0));
     for _ in 0..12 {
-        assert!(wallet.withdraw(id(), &world.withdraw_terms("sat", 15)).await.is_err());
+        assert!(wallet.withdraw(id(), &world.withdraw_terms("sat", 15), None).await.is_err());
     }
     proxy.heal();
     let token = world.token(&wallet, "sat", 1023).await;
@@ -139,6 +139,6 @@ async fn a_mint_that_has_moved_is_restored_with_its_former_address() {
     assert_eq!(found.iter().map(|unit| unit.amount).sum::<u64>(), 1023);
     assert_eq!(world.balance(&anew, "sat").await, 1023);
     // The mint is usable at its new address, with new secrets.
-    anew.withdraw(id(), &world.withdraw_terms("sat", 500)).await.unwrap();
+    anew.withdraw(id(), &world.withdraw_terms("sat", 500), None).await.unwrap();
     assert_eq!(world.balance(&anew, "sat").await, 523);
 }

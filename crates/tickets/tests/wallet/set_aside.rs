@@ -12,7 +12,7 @@ use crate::fixture::{World, balance, eventually, faulty_world, id, own_points, r
 async fn with_false_spent(world: &World, proxy: &FaultyMint, wallet: &CashuWallet) {
     world.fund(wallet, "multi", 63).await;
     proxy.hold(own_points(world, "multi").await.pop(), "SPENT");
-    let reason = refusal(wallet.withdraw(id(), &world.withdraw_terms("multi", 40)).await);
+    let reason = refusal(wallet.withdraw(id(), &world.withdraw_terms("multi", 40), None).await);
     assert_eq!(balance(wallet).await, (31, 32));
     assert!(reason.contains("set aside"), "{reason}");
 }
@@ -23,9 +23,9 @@ async fn what_the_mint_falsely_calls_spent_comes_back_when_it_says_otherwise() {
     let wallet = world.wallet().await;
     with_false_spent(&world, &proxy, &wallet).await;
     // It is in no balance, and nobody gets it.
-    let too_much = wallet.withdraw(id(), &world.withdraw_terms("multi", 32)).await;
+    let too_much = wallet.withdraw(id(), &world.withdraw_terms("multi", 32), None).await;
     assert!(matches!(too_much, Err(TicketError::InsufficientFunds { available: 31, .. })), "{too_much:?}");
-    let out: Token = wallet.withdraw(id(), &world.withdraw_terms("multi", 20)).await.unwrap();
+    let out: Token = wallet.withdraw(id(), &world.withdraw_terms("multi", 20), None).await.unwrap();
     assert_eq!(balance(&wallet).await, (11, 32));
     // The mint insists: it stays where it is, also after a restart.
     let asked = wallet.check_set_aside().await.unwrap();
@@ -37,7 +37,7 @@ async fn what_the_mint_falsely_calls_spent_comes_back_when_it_says_otherwise() {
     let asked = wallet.check_set_aside().await.unwrap();
     assert_eq!((asked.returned[0].amount, asked.set_aside.len()), (32, 0));
     assert_eq!(balance(&wallet).await, (43, 0));
-    wallet.withdraw(id(), &world.withdraw_terms("multi", 43)).await.unwrap();
+    wallet.withdraw(id(), &world.withdraw_terms("multi", 43), None).await.unwrap();
     assert_eq!(wallet.read_token(&out).unwrap().amount, 20);
 }
 

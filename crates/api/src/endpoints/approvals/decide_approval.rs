@@ -5,7 +5,7 @@ use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::request_body;
 use usher_engine::request_body::ApprovalWord;
-use usher_engine::{Approver, DecideError, PendingAudit, StreamId};
+use usher_engine::{Approver, DecideError, PendingAudit, Requester, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -71,6 +71,7 @@ pub(crate) struct Decided {
 )]
 pub(crate) async fn decide_approval(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     Extension(authorization): Extension<Authorization>,
     PathParameter(payment): PathParameter,
     body::Json(Body { decision }): body::Json<Body>,
@@ -84,6 +85,6 @@ pub(crate) async fn decide_approval(
     let by = Approver::Client(authorization.key_id().map(|key| key.origin()));
     let is_revoked = |origin| state.keys.of_origin(origin).is_none();
     state.engine.payments().decline_if_revoked(payment, &is_revoked).await?;
-    state.engine.payments().decide(payment, decision, by).await?;
+    state.engine.payments().decide(&requester, payment, decision, by).await?;
     Ok(Json(Decided { stream_id: payment.to_string(), decision: decision.as_str() }))
 }

@@ -1,10 +1,10 @@
 //! `GET /approvals`
 
-use axum::Json;
 use axum::extract::{RawQuery, State};
+use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::access::KeyRing;
-use usher_engine::{FieldError, FieldErrors, PaymentPurpose, StreamId, WaitingPayment};
+use usher_engine::{FieldError, FieldErrors, PaymentPurpose, Requester, StreamId, WaitingPayment};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -133,11 +133,12 @@ impl Approval {
 )]
 pub(crate) async fn list_approvals(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<List>, ListError> {
     let Parameters { page: PageQuery { after, limit } } =
         Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
-    let (payments, next) = state.engine.payments().waiting_for_approval(after, limit).await?;
+    let (payments, next) = state.engine.payments().waiting_for_approval(&requester, after, limit).await?;
     Ok(Json(List {
         approvals: payments.into_iter().map(|payment| Approval::of(payment, &state.keys)).collect(),
         next: next.map(|next| next.to_string()),

@@ -6,7 +6,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, body::Body};
 use http::{HeaderMap, StatusCode, header};
-use usher_engine::{EventPage, EventsError, StreamId};
+use usher_engine::{EventPage, EventsError, ShownStream, StreamId};
 
 use super::event_json::{self, MAX_INDEX};
 use super::events_error::Error;
@@ -120,6 +120,7 @@ pub(crate) async fn read_events(
     let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
     let stream = stream.ok_or(EventsError::NotFound)?;
     request_log::record_stream_id(&stream);
+    let stream = state.engine.events().shown(&authorization.requester(), stream).await?;
 
     if streaming {
         return sse::open(&state, &authorization, stream, parameters.after).await;
@@ -138,7 +139,7 @@ pub(crate) async fn read_events(
 async fn long_poll(
     state: &ApiState,
     authorization: &Authorization,
-    stream: StreamId,
+    stream: ShownStream,
     parameters: &Parameters,
 ) -> Result<EventPage, Error> {
     let Parameters { after, limit, wait } = *parameters;

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use usher_engine::Requester;
 use usher_engine::ports::Delivery;
 
 use super::webhook_delivery::{DeliveryId, WebhookDelivery};
@@ -29,6 +30,7 @@ use crate::request_log;
 )]
 pub(crate) async fn retry_webhook_delivery(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     PathParameter(id): PathParameter,
 ) -> Result<Json<WebhookDelivery>, Problem> {
@@ -39,7 +41,7 @@ pub(crate) async fn retry_webhook_delivery(
         idempotency.request(|delivery: &Delivery| WebhookDelivery::from(delivery.clone()))
     });
     audit::begin(&state).await?;
-    let retried = state.engine.webhooks().retry(stream, index, once).await?;
+    let retried = state.engine.webhooks().retry(&requester, stream, index, once).await?;
     retried.map(|delivery| Json(delivery.into())).ok_or_else(not_found)
 }
 

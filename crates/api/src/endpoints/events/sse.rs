@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderName, StatusCode, header};
 use tracing::{Instrument as _, Span};
-use usher_engine::{EventPage, EventsError, StreamId};
+use usher_engine::{EventPage, EventsError, ShownStream};
 use usher_places::Place;
 
 use super::event_json;
@@ -28,7 +28,7 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 pub(super) async fn open(
     state: &ApiState,
     authorization: &Authorization,
-    stream: StreamId,
+    stream: ShownStream,
     after: u64,
 ) -> Result<Response, Error> {
     let place = state.event_streams.take(authorization.origin()).map_err(|full| Error::Refused(full.into()))?;
@@ -46,7 +46,7 @@ pub(super) async fn open(
 /// An event stream on its way to a client.
 struct Feed {
     state: ApiState,
-    stream: StreamId,
+    stream: ShownStream,
     next: u64,
     /// A page that is not written yet.
     ready: Option<EventPage>,

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use usher_engine::SendOnChainRequest;
+use usher_engine::{Requester, SendOnChainRequest};
 
 use crate::ApiState;
 use crate::body;
@@ -47,11 +47,12 @@ use crate::problem::Problem;
 )]
 pub(crate) async fn send_on_chain(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<SendOnChainRequest>,
 ) -> Result<Json<Started>, Problem> {
     let start = |engine: std::sync::Arc<usher_engine::Engine>, once| async move {
-        engine.payments().send_on_chain(request, once).await
+        engine.payments().send_on_chain(&requester, request, once).await
     };
     start_operation(&state, idempotency, start).await
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use usher_engine::AuthenticateKey;
+use usher_engine::{AuthenticateKey, Requester};
 
 use crate::ApiState;
 use crate::body;
@@ -30,13 +30,12 @@ use crate::problem::Problem;
 )]
 pub(crate) async fn authenticate_key(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<AuthenticateKey>,
 ) -> Result<Json<Started>, Problem> {
-    start_operation(
-        &state,
-        idempotency,
-        |engine, once| async move { engine.logins().authenticate(request, once).await },
-    )
+    start_operation(&state, idempotency, |engine, once| async move {
+        engine.logins().authenticate(&requester, request, once).await
+    })
     .await
 }

@@ -1,9 +1,9 @@
 //! `DELETE /key-handshake/{stream_id}`
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::{CloseHandshakeError, StreamId};
+use usher_engine::{CloseHandshakeError, Requester, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -42,12 +42,13 @@ pub(crate) struct Closed {
 )]
 pub(crate) async fn close_key_handshake(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     PathParameter(stream): PathParameter,
 ) -> Result<Json<Closed>, Problem> {
     // Text that is not a stream id names no stream.
     let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
     let stream = stream.ok_or(CloseHandshakeError::NotFound)?;
     request_log::record_stream_id(&stream);
-    state.engine.handshakes().close(stream).await?;
+    state.engine.handshakes().close(&requester, stream).await?;
     Ok(Json(Closed { stream_id: stream.to_string(), status: "closed" }))
 }

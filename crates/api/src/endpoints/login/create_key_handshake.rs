@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::{KeyHandshakeRequest, KeyHandshakeStarted};
+use usher_engine::{KeyHandshakeRequest, KeyHandshakeStarted, Requester};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -59,11 +59,12 @@ impl Started {
 )]
 pub(crate) async fn create_key_handshake(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::OptionalJson(request): body::OptionalJson<KeyHandshakeRequest>,
 ) -> Result<Json<Started>, Problem> {
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
-    let started = state.engine.handshakes().start(request, once).await?;
+    let started = state.engine.handshakes().start(&requester, request, once).await?;
     request_log::record_stream_id(&started.stream_id);
     Ok(Json(Started::on(&started)))
 }

@@ -1,8 +1,8 @@
 //! `GET /profile/{main_key}`
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use usher_engine::ports::LookUpError;
 use usher_protocol::keys::parse_public_key;
 
@@ -10,7 +10,7 @@ use crate::ApiState;
 use crate::endpoints::profile::Profile;
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
-use usher_engine::FieldError;
+use usher_engine::{FieldError, Requester};
 
 /// Why there is no profile to return.
 #[derive(Debug, thiserror::Error)]
@@ -55,10 +55,11 @@ impl IntoResponse for Error {
 )]
 pub(crate) async fn get_profile(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     PathParameter(text): PathParameter,
 ) -> Result<Json<Profile>, Error> {
     let text = text.ok_or_else(|| Error::Key("is not UTF-8".to_owned()))?;
     let key = parse_public_key(&text).map_err(|error| Error::Key(error.to_string()))?;
-    let profile = state.directory.profile(&key).await?.ok_or(Error::NotFound)?;
+    let profile = state.directory.profile(&key, requester.origin()).await?.ok_or(Error::NotFound)?;
     Ok(Json(profile.into()))
 }

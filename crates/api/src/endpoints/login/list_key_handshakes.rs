@@ -1,9 +1,9 @@
 //! `GET /key-handshake`
 
-use axum::Json;
 use axum::extract::{RawQuery, State};
+use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::{ReusableHandshake, StreamId};
+use usher_engine::{Requester, ReusableHandshake, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -101,11 +101,12 @@ pub(crate) struct List {
 )]
 pub(crate) async fn list_key_handshakes(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<List>, ListError> {
     let Parameters { page: PageQuery { after, limit } } =
         Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
-    let page = state.engine.handshakes().list(after, limit).await?;
+    let page = state.engine.handshakes().list(&requester, after, limit).await?;
     Ok(Json(List {
         handshakes: page.handshakes.into_iter().map(Handshake::from).collect(),
         next: page.next.map(|next| next.to_string()),

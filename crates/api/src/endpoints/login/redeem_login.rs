@@ -6,7 +6,7 @@ use serde::Serialize;
 use usher_engine::operations::LoginRedeemed;
 use usher_engine::request_body;
 use usher_engine::request_body::AnyText;
-use usher_engine::{RedeemError, StreamId};
+use usher_engine::{RedeemError, Requester, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -67,6 +67,7 @@ impl Redeemed {
 )]
 pub(crate) async fn redeem_login(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     PathParameter(stream): PathParameter,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(Body { code }): body::Json<Body>,
@@ -76,6 +77,6 @@ pub(crate) async fn redeem_login(
     let stream = stream.ok_or(RedeemError::NotFound)?;
     request_log::record_stream_id(&stream);
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Redeemed::by));
-    let redeemed = state.engine.logins().redeem(stream, &code, once).await?;
+    let redeemed = state.engine.logins().redeem(&requester, stream, &code, once).await?;
     Ok(Json(Redeemed::by(&redeemed)))
 }

@@ -1,8 +1,8 @@
 //! `GET /nip05/{identifier}`
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::ports::{LookUpError, Nip05, Nip05Answer};
 use utoipa::ToSchema;
@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::ApiState;
 use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
-use usher_engine::FieldError;
+use usher_engine::{FieldError, Requester};
 
 /// Why an identifier could not be resolved.
 #[derive(Debug, thiserror::Error)]
@@ -76,11 +76,12 @@ impl From<Nip05Answer> for Named {
 )]
 pub(crate) async fn resolve_nip05(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     PathParameter(text): PathParameter,
 ) -> Result<Json<Named>, Error> {
     let text = text.ok_or_else(|| Error::Identifier("is not UTF-8".to_owned()))?;
     let identifier: Nip05 =
         text.parse().map_err(|error: usher_engine::ports::Nip05Error| Error::Identifier(error.to_string()))?;
-    let named = state.directory.nip05(&identifier).await?.ok_or(Error::NotFound)?;
+    let named = state.directory.nip05(&identifier, requester.origin()).await?.ok_or(Error::NotFound)?;
     Ok(Json(named.into()))
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::{LoginRequest, LoginStarted};
+use usher_engine::{LoginRequest, LoginStarted, Requester};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -72,11 +72,12 @@ impl Started {
 )]
 pub(crate) async fn start_login(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::OptionalJson(request): body::OptionalJson<LoginRequest>,
 ) -> Result<Json<Started>, Problem> {
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
-    let started = state.engine.logins().start(request, once).await?;
+    let started = state.engine.logins().start(&requester, request, once).await?;
     request_log::record_stream_id(&started.stream_id);
     Ok(Json(Started::on(&started)))
 }

@@ -1,9 +1,9 @@
 //! `DELETE /payment-links/{stream_id}`
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::{CloseLinkError, StreamId};
+use usher_engine::{CloseLinkError, Requester, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -50,12 +50,13 @@ pub(crate) struct Closed {
 )]
 pub(crate) async fn close_payment_link(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     PathParameter(stream): PathParameter,
 ) -> Result<Json<Closed>, Problem> {
     // Text that is not a stream id names no stream.
     let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
     let stream = stream.ok_or(CloseLinkError::NotFound)?;
     request_log::record_stream_id(&stream);
-    state.engine.payment_links().close(stream).await?;
+    state.engine.payment_links().close(&requester, stream).await?;
     Ok(Json(Closed { stream_id: stream.to_string(), status: "closed" }))
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::{PaymentLinkCreated, PaymentLinkRequest};
+use usher_engine::{PaymentLinkCreated, PaymentLinkRequest, Requester};
 use usher_protocol::lnurl;
 use utoipa::ToSchema;
 
@@ -70,11 +70,12 @@ impl Created {
 )]
 pub(crate) async fn create_payment_link(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<PaymentLinkRequest>,
 ) -> Result<Json<Created>, Problem> {
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Created::on));
-    let created = state.engine.payment_links().create(request, once).await?;
+    let created = state.engine.payment_links().create(&requester, request, once).await?;
     request_log::record_stream_id(&created.stream_id);
     Ok(Json(Created::on(&created)))
 }

@@ -1,12 +1,12 @@
 //! `GET /payments/{stream_id}/receipt`
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::event_data::RateData;
 use usher_engine::ports::{BookedPayment, PaymentRecord, PaymentRecordStatus, StoreError};
-use usher_engine::{Price, StreamId};
+use usher_engine::{Price, Requester, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -108,9 +108,10 @@ impl Receipt {
 )]
 pub(crate) async fn get_receipt(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     PathParameter(text): PathParameter,
 ) -> Result<Json<Receipt>, Error> {
     let id: StreamId = text.and_then(|text| text.parse().ok()).ok_or(Error::NotFound)?;
-    let payment = state.engine.payments().booked(id).await?;
+    let payment = state.engine.payments().booked(&requester, id).await?;
     payment.and_then(Receipt::of).map(Json).ok_or(Error::NotFound)
 }

@@ -1,10 +1,10 @@
 //! `GET /payment-links`
 
-use axum::Json;
 use axum::extract::{RawQuery, State};
+use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::operations::LinkAmount;
-use usher_engine::{FieldErrors, ListedLink, StreamId};
+use usher_engine::{FieldErrors, ListedLink, Requester, StreamId};
 use usher_protocol::lnurl;
 use utoipa::ToSchema;
 
@@ -119,12 +119,13 @@ pub(crate) struct List {
 )]
 pub(crate) async fn list_payment_links(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<List>, ListError> {
     let mut errors = FieldErrors::default();
     let page = PageQuery::read(&Query::new(query.as_deref()), &mut errors);
     let PageQuery { after, limit } = errors.finish(Some(page)).map_err(ListError::Invalid)?;
-    let page = state.engine.payment_links().list(after, limit).await?;
+    let page = state.engine.payment_links().list(&requester, after, limit).await?;
     Ok(Json(List {
         links: page.links.into_iter().map(Link::from).collect(),
         next: page.next.map(|next| next.to_string()),

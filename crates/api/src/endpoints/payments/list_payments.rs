@@ -1,10 +1,10 @@
 //! `GET /payments`
 
-use axum::Json;
 use axum::extract::{RawQuery, State};
+use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::ports::{PaymentFilter, PaymentRecordStatus};
-use usher_engine::{FieldError, FieldErrors, StreamId, UnixMillis};
+use usher_engine::{FieldError, FieldErrors, Requester, StreamId, UnixMillis};
 use utoipa::ToSchema;
 
 use super::booked_payment::Payment;
@@ -73,11 +73,12 @@ pub(crate) struct List {
 )]
 pub(crate) async fn list_payments(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<List>, ListError> {
     let Parameters { filter, page: PageQuery { after, limit } } =
         Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
-    let page = state.engine.payments().list(filter, after, limit).await?;
+    let page = state.engine.payments().list(&requester, filter, after, limit).await?;
     Ok(Json(List {
         payments: page.payments.into_iter().map(Payment::from).collect(),
         next: page.next.map(|next| next.to_string()),

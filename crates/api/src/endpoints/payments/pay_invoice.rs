@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use usher_engine::PayInvoiceRequest;
+use usher_engine::{PayInvoiceRequest, Requester};
 
 use crate::ApiState;
 use crate::body;
@@ -48,8 +48,12 @@ use crate::problem::Problem;
 )]
 pub(crate) async fn pay_invoice(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<PayInvoiceRequest>,
 ) -> Result<Json<Started>, Problem> {
-    start_operation(&state, idempotency, |engine, once| async move { engine.payments().pay(request, once).await }).await
+    start_operation(&state, idempotency, |engine, once| async move {
+        engine.payments().pay(&requester, request, once).await
+    })
+    .await
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::{Engine, RefundError, RefundRequest, StreamId};
+use usher_engine::{Engine, RefundError, RefundRequest, Requester, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -74,6 +74,7 @@ impl Started {
 )]
 pub(crate) async fn refund_payment(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     PathParameter(payment): PathParameter,
     body::OptionalJson(request): body::OptionalJson<RefundRequest>,
@@ -84,7 +85,7 @@ pub(crate) async fn refund_payment(
         let engine = state.engine.clone();
         idempotency.request(move |stream: &StreamId| Started::on(&engine, *stream))
     });
-    let stream = state.engine.payments().refund(payment, request, once).await?;
+    let stream = state.engine.payments().refund(&requester, payment, request, once).await?;
     request_log::record_stream_id(&stream);
     Ok(Json(Started::on(&state.engine, stream)))
 }

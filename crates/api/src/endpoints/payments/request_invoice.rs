@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use usher_engine::RequestInvoice;
+use usher_engine::{RequestInvoice, Requester};
 
 use crate::ApiState;
 use crate::body;
@@ -31,11 +31,12 @@ use crate::problem::Problem;
 )]
 pub(crate) async fn request_invoice(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<RequestInvoice>,
 ) -> Result<Json<PricedStarted>, Problem> {
     start_priced_operation(&state, idempotency, |engine, once| async move {
-        engine.payments().request_invoice(request, once).await
+        engine.payments().request_invoice(&requester, request, once).await
     })
     .await
 }

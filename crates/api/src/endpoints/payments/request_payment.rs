@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::event_data::RateData;
-use usher_engine::{Engine, PricedOperation, SinglePaymentRequest};
+use usher_engine::{Engine, PricedOperation, Requester, SinglePaymentRequest};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -108,6 +108,7 @@ impl Started {
 )]
 pub(crate) async fn request_payment(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<SinglePaymentRequest>,
 ) -> Result<Json<Started>, Problem> {
@@ -115,7 +116,7 @@ pub(crate) async fn request_payment(
         let engine = state.engine.clone();
         idempotency.request(move |started: &PricedOperation| Started::on(&engine, started))
     });
-    let started = state.engine.payments().request(request, once).await?;
+    let started = state.engine.payments().request(&requester, request, once).await?;
     request_log::record_stream_id(&started.stream_id);
     Ok(Json(Started::on(&state.engine, &started)))
 }

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
+use usher_engine::Requester;
 use usher_engine::operations::SubscriptionView;
 use usher_engine::request_body;
 use usher_engine::request_body::{Identifier, Key, Subkeys};
@@ -61,10 +62,11 @@ impl Closed {
 )]
 pub(crate) async fn close_subscription(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(Body { main_key, subscription_id, .. }): body::Json<Body>,
 ) -> Result<Json<Closed>, Problem> {
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Closed::of));
-    let view = state.engine.subscriptions().close(main_key, &subscription_id, once).await?;
+    let view = state.engine.subscriptions().close(&requester, main_key, &subscription_id, once).await?;
     Ok(Json(Closed::of(&view)))
 }

@@ -1,9 +1,9 @@
 //! `GET /subscriptions/{subscription_id}`
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use usher_engine::SubscriptionError;
+use axum::{Extension, Json};
+use usher_engine::{Requester, SubscriptionError};
 
 use super::subscription::Subscription;
 use crate::ApiState;
@@ -42,8 +42,9 @@ impl IntoResponse for Error {
 )]
 pub(crate) async fn get_subscription(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     PathParameter(id): PathParameter,
 ) -> Result<Json<Subscription>, Error> {
     let id = id.ok_or(SubscriptionError::NotFound)?;
-    Ok(Json(state.engine.subscriptions().view(&id).await?.into()))
+    Ok(Json(state.engine.subscriptions().view(&requester, &id).await?.into()))
 }

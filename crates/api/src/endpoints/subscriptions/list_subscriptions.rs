@@ -1,10 +1,10 @@
 //! `GET /subscriptions`
 
-use axum::Json;
 use axum::extract::{RawQuery, State};
+use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::operations::SubscriptionState;
-use usher_engine::{StreamId, SubscriptionFilter};
+use usher_engine::{Requester, StreamId, SubscriptionFilter};
 use usher_protocol::keys::parse_public_key;
 use utoipa::ToSchema;
 
@@ -73,11 +73,12 @@ pub(crate) struct List {
 )]
 pub(crate) async fn list_subscriptions(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<List>, ListError> {
     let Parameters { filter, page: PageQuery { after, limit } } =
         Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
-    let page = state.engine.subscriptions().list(filter, after, limit).await?;
+    let page = state.engine.subscriptions().list(&requester, filter, after, limit).await?;
     Ok(Json(List {
         subscriptions: page.subscriptions.into_iter().map(Subscription::from).collect(),
         next: page.next.map(|next| next.to_string()),

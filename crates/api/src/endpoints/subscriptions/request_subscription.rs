@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use usher_engine::RecurringPaymentRequest;
+use usher_engine::{RecurringPaymentRequest, Requester};
 
 use crate::ApiState;
 use crate::body;
@@ -53,11 +53,12 @@ use crate::problem::Problem;
 )]
 pub(crate) async fn request_subscription(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<RecurringPaymentRequest>,
 ) -> Result<Json<PricedStarted>, Problem> {
     start_priced_operation(&state, idempotency, |engine, once| async move {
-        engine.subscriptions().request(request, once).await
+        engine.subscriptions().request(&requester, request, once).await
     })
     .await
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::BurnTicket;
+use usher_engine::{BurnTicket, Requester};
 use utoipa::ToSchema;
 
 use super::mint_timeout::wait_for_mint;
@@ -53,12 +53,19 @@ impl Burned {
 )]
 pub(crate) async fn burn_ticket(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<BurnTicket>,
 ) -> Result<Json<Burned>, Problem> {
     audit::add_server("mint_url", request.mint_url.as_str());
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Burned::of));
-    let amount = wait_for_mint(&state, async move { engine.tickets().burn(request, once).await }).await?;
+    let amount =
+        wait_for_mint(
+            &state,
+            requester.origin(),
+            async move { engine.tickets().burn(&requester, request, once).await },
+        )
+        .await?;
     Ok(Json(Burned::of(&amount)))
 }

@@ -1,11 +1,11 @@
 //! `GET /cashu/outgoing`
 
-use axum::Json;
 use axum::extract::{RawQuery, State};
+use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::OutgoingTicket;
 use usher_engine::operations::DeliveryView;
-use usher_engine::{FieldErrors, StreamId};
+use usher_engine::{FieldErrors, Requester, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -85,12 +85,13 @@ impl From<OutgoingTicket> for Outgoing {
 )]
 pub(crate) async fn list_outgoing_tickets(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<List>, ListError> {
     let mut errors = FieldErrors::default();
     let page = PageQuery::read(&Query::new(query.as_deref()), &mut errors);
     let PageQuery { after, limit } = errors.finish(Some(page)).map_err(ListError::Invalid)?;
-    let page = state.engine.tickets().outgoing(after, limit).await?;
+    let page = state.engine.tickets().outgoing(&requester, after, limit).await?;
     Ok(Json(List {
         outgoing: page.tickets.into_iter().map(Outgoing::from).collect(),
         next: page.next.map(|next| next.to_string()),

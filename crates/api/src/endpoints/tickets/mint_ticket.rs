@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::ports::Token;
-use usher_engine::{MintTicket, PendingAudit};
+use usher_engine::{MintTicket, PendingAudit, Requester};
 use utoipa::ToSchema;
 
 use super::mint_timeout::wait_for_mint;
@@ -72,6 +72,7 @@ impl Ticket {
 )]
 pub(crate) async fn mint_ticket(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<MintTicket>,
 ) -> Result<Json<Ticket>, Problem> {
@@ -80,6 +81,12 @@ pub(crate) async fn mint_ticket(
     PendingAudit::add_detail("unit", request.unit.as_str());
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Ticket::of));
-    let token = wait_for_mint(&state, async move { engine.tickets().mint(request, once).await }).await?;
+    let token =
+        wait_for_mint(
+            &state,
+            requester.origin(),
+            async move { engine.tickets().mint(&requester, request, once).await },
+        )
+        .await?;
     Ok(Json(Ticket::of(&token)))
 }

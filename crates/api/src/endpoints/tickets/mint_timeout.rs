@@ -6,7 +6,7 @@ use serde_json::Map;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
-use usher_engine::{RequestContext, TicketCallError, in_current_request};
+use usher_engine::{Origin, PendingAudit, TicketCallError};
 
 use crate::ApiState;
 use crate::audit;
@@ -23,12 +23,12 @@ const GRACE: Duration = Duration::from_secs(3);
 ///
 /// # Errors
 /// A [`Problem`] of the mint, of the limit, or of the time.
-pub(crate) async fn wait_for_mint<T, F>(state: &ApiState, work: F) -> Result<T, Problem>
+pub(crate) async fn wait_for_mint<T, F>(state: &ApiState, client: Option<Origin>, work: F) -> Result<T, Problem>
 where
     F: Future<Output = Result<T, TicketCallError>> + Send + 'static,
     T: Send + 'static,
 {
-    let place = state.mint_calls.take(RequestContext::current().and_then(|context| context.origin))?;
+    let place = state.mint_calls.take(client)?;
     let begun = state.clone();
     // What is moved to the task is large.
     let work = Box::pin(work);
@@ -42,7 +42,8 @@ where
         drop(place);
         result
     };
-    let work = state.tasks.spawn(in_current_request(work).in_current_span());
+    let audit = PendingAudit::current().unwrap_or_default();
+    let work = state.tasks.spawn(audit.scope(work).in_current_span());
     match timeout(state.limits.mint_timeout, work).await {
         Ok(ended) => ended.map_err(Problem::internal)?,
         Err(_elapsed) => Err(Problem::mint_timeout()),

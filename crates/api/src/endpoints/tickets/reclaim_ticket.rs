@@ -5,7 +5,7 @@ use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::request_body;
 use usher_engine::request_body::{Aliased, MintAuth, StaticAuthToken};
-use usher_engine::{StreamId, TicketCallError};
+use usher_engine::{Requester, StreamId, TicketCallError};
 use utoipa::ToSchema;
 
 use super::mint_timeout::wait_for_mint;
@@ -73,6 +73,7 @@ impl Reclaimed {
 )]
 pub(crate) async fn reclaim_ticket(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     PathParameter(stream): PathParameter,
     body::OptionalJson(Body { auth }): body::OptionalJson<Body>,
@@ -84,6 +85,9 @@ pub(crate) async fn reclaim_ticket(
     let engine = state.engine.clone();
     let once = idempotency
         .map(|Extension(idempotency)| idempotency.request(move |amount: &u64| Reclaimed::of(stream, *amount)));
-    let amount = wait_for_mint(&state, async move { engine.tickets().reclaim(stream, auth, once).await }).await?;
+    let amount = wait_for_mint(&state, requester.origin(), async move {
+        engine.tickets().reclaim(&requester, stream, auth, once).await
+    })
+    .await?;
     Ok(Json(Reclaimed::of(stream, amount)))
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use usher_engine::RequestTicket;
+use usher_engine::{RequestTicket, Requester};
 
 use crate::ApiState;
 use crate::body;
@@ -46,9 +46,12 @@ use crate::problem::Problem;
 )]
 pub(crate) async fn request_ticket(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<RequestTicket>,
 ) -> Result<Json<Started>, Problem> {
-    start_operation(&state, idempotency, |engine, once| async move { engine.tickets().request(request, once).await })
-        .await
+    start_operation(&state, idempotency, |engine, once| async move {
+        engine.tickets().request(&requester, request, once).await
+    })
+    .await
 }

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::ports::RelayLinkState;
-use usher_engine::{SendTicket, StreamId};
+use usher_engine::{Requester, SendTicket, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -52,6 +52,7 @@ impl Sent {
 )]
 pub(crate) async fn send_ticket(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Checked(request): body::Checked<SendTicket>,
 ) -> Result<Json<Sent>, Problem> {
@@ -59,7 +60,7 @@ pub(crate) async fn send_ticket(
     let status = if is_connected { "sent" } else { "queued" };
     let once = idempotency
         .map(|Extension(idempotency)| idempotency.request(move |stream: &StreamId| Sent::on(stream, status)));
-    let stream = state.engine.tickets().send(request, once).await?;
+    let stream = state.engine.tickets().send(&requester, request, once).await?;
     request_log::record_stream_id(&stream);
     Ok(Json(Sent::on(&stream, status)))
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use usher_engine::{PendingAudit, WithdrawTicket};
+use usher_engine::{PendingAudit, Requester, WithdrawTicket};
 
 use super::mint_ticket::Ticket;
 use super::mint_timeout::wait_for_mint;
@@ -36,15 +36,22 @@ use crate::{ApiState, audit, body};
 )]
 pub(crate) async fn withdraw_ticket(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<WithdrawTicket>,
 ) -> Result<Json<Ticket>, Problem> {
     audit::add_server("mint_url", request.mint_url.as_str());
     PendingAudit::add_detail("amount", request.amount);
     PendingAudit::add_detail("unit", request.unit.as_str());
-    state.engine.tickets().check_withdrawal()?;
+    state.engine.tickets().check_withdrawal(&requester)?;
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Ticket::of));
-    let token = wait_for_mint(&state, async move { engine.tickets().withdraw(request, once).await }).await?;
+    let token =
+        wait_for_mint(
+            &state,
+            requester.origin(),
+            async move { engine.tickets().withdraw(&requester, request, once).await },
+        )
+        .await?;
     Ok(Json(Ticket::of(&token)))
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::{VerificationSessionRequest, VerificationSessionStarted};
+use usher_engine::{Requester, VerificationSessionRequest, VerificationSessionStarted};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -68,11 +68,12 @@ impl Session {
 )]
 pub(crate) async fn create_verification_session(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::OptionalJson(request): body::OptionalJson<VerificationSessionRequest>,
 ) -> Result<Json<Session>, Problem> {
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Session::of));
-    let started = state.engine.verification().start(request, once).await?;
+    let started = state.engine.verification().start(&requester, request, once).await?;
     request_log::record_stream_id(&started.session_id);
     Ok(Json(Session::of(&started)))
 }

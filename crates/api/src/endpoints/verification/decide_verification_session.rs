@@ -6,7 +6,7 @@ use serde::Serialize;
 use usher_engine::operations::AgeDecision;
 use usher_engine::request_body;
 use usher_engine::request_body::{DecisionWord, Description};
-use usher_engine::{DecisionError, StreamId};
+use usher_engine::{DecisionError, Requester, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
@@ -67,6 +67,7 @@ impl Decided {
 )]
 pub(crate) async fn decide_verification_session(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     PathParameter(session): PathParameter,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(Body { decision, reason }): body::Json<Body>,
@@ -78,6 +79,6 @@ pub(crate) async fn decide_verification_session(
     request_log::record_stream_id(&session);
     let once =
         idempotency.map(|Extension(idempotency)| idempotency.request(move |decision| Decided::by(session, decision)));
-    state.engine.verification().decide(session, &decision, once).await?;
+    state.engine.verification().decide(&requester, session, &decision, once).await?;
     Ok(Json(Decided::by(session, &decision)))
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use usher_engine::RequestVerificationToken;
+use usher_engine::{RequestVerificationToken, Requester};
 
 use crate::ApiState;
 use crate::body;
@@ -27,11 +27,12 @@ use crate::problem::Problem;
 )]
 pub(crate) async fn request_verification_token(
     State(state): State<ApiState>,
+    Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<RequestVerificationToken>,
 ) -> Result<Json<Started>, Problem> {
     start_operation(&state, idempotency, |engine, once| async move {
-        engine.verification().request_token(request, once).await
+        engine.verification().request_token(&requester, request, once).await
     })
     .await
 }

@@ -8,7 +8,7 @@ use tracing::error;
 use super::{Change, append};
 use crate::kernel::core::Core;
 use crate::kernel::observer::LinkedChanges;
-use crate::kernel::request_context::Origin;
+use crate::kernel::requester::{Origin, Requester};
 use crate::operations::{Effect, Input, LinkedChange, Operation, Signal, StepResult};
 use crate::ports::{CorrelationKey, StoreError, Table};
 use crate::{StreamId, UnixMillis};
@@ -65,7 +65,7 @@ impl ChangeCollector {
 
     /// The open operation with this key, unchanged; `None` when it does not exist or cannot be read.
     async fn recipient(&self, key: CorrelationKey) -> Result<Option<Change>, StoreError> {
-        let found = match self.core.store.operation_with_key(key).await {
+        let found = match self.core.store.operation_with_key(&Requester::Service, key).await {
             Ok(Some((id, stored))) => Operation::from_state(&stored.state)
                 .ok()
                 .map(|operation| Change::step(id, stored.version(), operation, Vec::new())),
@@ -84,7 +84,7 @@ impl ChangeCollector {
     }
 
     async fn open(&self, id: StreamId) -> Result<Option<Change>, StoreError> {
-        let stored = match self.core.store.operation(id).await {
+        let stored = match self.core.store.operation(&Requester::Service, id).await {
             Ok(stored) => stored.filter(|stored| stored.finished_at.is_none()),
             Err(StoreError::Unreadable(_)) => None,
             Err(failure) => return Err(failure),
@@ -95,7 +95,7 @@ impl ChangeCollector {
 
     /// An operation that a step starts: it is of whoever started that step's operation.
     fn started_by(&self, origin: Option<Origin>, operation: Operation, effects: Vec<Effect>) -> Change {
-        Change { origin, ..Change::start(self.core.ids.stream_id(), operation, effects) }
+        Change::start(self.core.ids.stream_id(), origin, operation, effects)
     }
 
     /// Takes what a change starts, the signals it sends and its linked changes out of its effects.

@@ -16,7 +16,7 @@ use crate::kernel::ticket_queue::TicketQueue;
 use crate::kernel::timers::TimerKind;
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
 use crate::ports::{OperationHead, Version};
-use crate::{StreamId, UnixMillis};
+use crate::{Origin, StreamId, UnixMillis};
 
 pub(crate) struct EffectDispatcher {
     pub(crate) core: Core,
@@ -48,7 +48,7 @@ impl EffectDispatcher {
         }
         for ((step, head), current) in steps.into_iter().zip(heads).zip(current) {
             let id = step.id;
-            self.publish(id, head.next_index, &step.events, &[id]);
+            self.publish(id, step.origin, head.next_index, &step.events, &[id]);
             if step.events.is_empty() && step.operation.is_done() {
                 self.feed.end(id);
             }
@@ -94,14 +94,14 @@ impl EffectDispatcher {
         let (events, queues): (Vec<_>, Vec<_>) = announced.into_iter().map(|new| (new.event, new.queue)).unzip();
         self.core.index.change(id, |stream| stream.next_index = stream.next_index.max(head.next_index));
         self.core.metrics.events(&events);
-        self.publish(id, head.next_index, &events, &queues);
+        self.publish(id, None, head.next_index, &events, &queues);
     }
 
-    fn publish(&self, id: StreamId, next_index: u64, events: &[NewEvent], queues: &[StreamId]) {
+    fn publish(&self, id: StreamId, origin: Option<Origin>, next_index: u64, events: &[NewEvent], queues: &[StreamId]) {
         if events.is_empty() {
             return;
         }
-        self.feed.publish(id, next_index, events);
+        self.feed.publish(id, origin, next_index, events);
         for queue in queues {
             self.webhooks.deliver_soon(*queue);
         }

@@ -27,7 +27,7 @@ use self::step::{Announced, Step};
 use crate::kernel::core::Core;
 use crate::kernel::observer::LinkedChanges;
 use crate::kernel::pending_audit::PendingAudit;
-use crate::kernel::request_context::{Origin, RequestContext};
+use crate::kernel::requester::Origin;
 use crate::operations::{Effect, Operation};
 use crate::ports::{
     AllCommitted, Commit, Conflict, CorrelationKey, NewIdempotencyRecord, OperationKind, OutboxChange, Revision, State,
@@ -48,10 +48,9 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// A new operation, of the request that is being processed, if it is of one.
-    pub(crate) fn start(id: StreamId, operation: Operation, effects: Vec<Effect>) -> Self {
+    /// A new operation that is started by `origin`.
+    pub(crate) fn start(id: StreamId, origin: Option<Origin>, operation: Operation, effects: Vec<Effect>) -> Self {
         let claims = operation.correlations();
-        let origin = RequestContext::current_origin();
         Self { id, operation, effects, expected: Revision::New, claims, origin, at: None }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Change;
 use crate::event::NewEvent;
-use crate::kernel::request_context::Origin;
+use crate::kernel::requester::Origin;
 use crate::kernel::timers::MonotonicMillis;
 use crate::operations::{Effect, LightningRequest, Operation, SignerCall, TicketCall};
 use crate::ports::{

@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::*;
 use crate::event::{EventType, NewEvent};
 use crate::kernel::age_check_queue::AgeCheckQueue;
-use crate::kernel::event_feed::EventFeed;
+use crate::kernel::event_feed::{EventFeed, ShownStream};
 use crate::kernel::fixtures::{Around, NOW, stream};
 use crate::kernel::invoice_watcher::InvoiceWatcher;
 use crate::kernel::lightning_queue::LightningQueue;
@@ -68,7 +68,7 @@ fn event() -> NewEvent {
 }
 
 async fn start(committer: &Committer, n: u8, token: &str) -> Result<Option<Conflict>, StoreError> {
-    committer.commit(Change::start(stream(n), handshake(token), Vec::new()), NOW, Cause::Request(None)).await
+    committer.commit(Change::start(stream(n), None, handshake(token), Vec::new()), NOW, Cause::Request(None)).await
 }
 
 #[tokio::test]
@@ -85,15 +85,9 @@ async fn new_operation_is_indexed_with_its_timer() {
 async fn operation_is_of_the_request_or_operation_that_started_it() {
     let around = Around::new();
     let (committer, ..) = committer(&around);
-    let context = |n| Arc::new(RequestContext { origin: Some(Origin(n)), ..RequestContext::default() });
     let begin = |token| Effect::Start(Box::new(handshake(token)), Vec::new());
-    let change = Change::start(stream(1), handshake("first"), Vec::new());
-    assert_eq!(change.origin, None);
-    let started = async {
-        let change = Change::start(stream(1), handshake("first"), vec![begin("second")]);
-        committer.commit(change, NOW, Cause::Request(None)).await.unwrap()
-    };
-    assert_eq!(context(7).scope(started).await, None);
+    let change = Change::start(stream(1), Some(Origin(7)), handshake("first"), vec![begin("second")]);
+    assert_eq!(committer.commit(change, NOW, Cause::Request(None)).await.unwrap(), None);
     let stored = async |token| {
         let key = CorrelationKey::token(token);
         around.store.operation_with_key(key).await.unwrap().unwrap()
@@ -103,7 +97,7 @@ async fn operation_is_of_the_request_or_operation_that_started_it() {
     // Another's request, a timer or a wallet steps it, and it starts another.
     let (id, second) = stored("second").await;
     let step = Change::step(id, second.version(), handshake("second"), vec![begin("third")]);
-    assert_eq!(context(8).scope(committer.commit(step, NOW, Cause::Request(None))).await.unwrap(), None);
+    assert_eq!(committer.commit(step, NOW, Cause::Request(None)).await.unwrap(), None);
     assert_eq!(stored("third").await.1.origin, Some(Origin(7)));
 }
 
@@ -130,7 +124,7 @@ async fn finished_operation_leaves_the_index_but_stays_readable() {
     assert!(committer.commit(change, NOW, Cause::Inputs(Vec::new())).await.unwrap().is_none());
     assert!(around.index.get(stream(1)).is_none());
     assert_eq!(around.timers_after(MINUTE).await, [], "its timer is cancelled");
-    let page = committer.dispatcher.feed.read(stream(1), 0, 10).await.unwrap();
+    let page = committer.dispatcher.feed.read(ShownStream::to_service(stream(1)), 0, 10).await.unwrap();
     assert_eq!((page.events.len(), page.next, page.done), (1, 1, true));
 }
 

@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
-use crate::StreamId;
 use crate::event::{Event, NewEvent};
+use crate::{Origin, Requester, StreamId};
 
 /// How many events a slow reader may be behind; all readers share the buffer.
 const BEHIND: usize = 512;
@@ -34,30 +34,42 @@ pub enum Live {
 
 /// A reader of the live feed, from when it was opened; dropping it closes it.
 #[derive(Debug)]
-pub struct LiveEvents(broadcast::Receiver<Arc<LiveEvent>>);
+pub struct LiveEvents {
+    events: broadcast::Receiver<Shown>,
+    requester: Requester,
+}
+
+/// An event, and who started its stream.
+type Shown = (Option<Origin>, Arc<LiveEvent>);
 
 impl LiveEvents {
     /// Waits for the next item; `None` when the engine is gone. Cancel safe.
     pub async fn next(&mut self) -> Option<Live> {
-        match self.0.recv().await {
-            Ok(event) => Some(Live::Event(event)),
-            Err(RecvError::Lagged(missed)) => Some(Live::Missed(missed)),
-            Err(RecvError::Closed) => None,
+        loop {
+            match self.events.recv().await {
+                Ok((origin, event)) if self.requester.sees(origin) => return Some(Live::Event(event)),
+                Ok(_) => {}
+                Err(RecvError::Lagged(missed)) => return Some(Live::Missed(missed)),
+                Err(RecvError::Closed) => return None,
+            }
         }
     }
 
     /// The next item if there is one already.
     pub fn ready(&mut self) -> Option<Live> {
-        match self.0.try_recv() {
-            Ok(event) => Some(Live::Event(event)),
-            Err(TryRecvError::Lagged(missed)) => Some(Live::Missed(missed)),
-            Err(TryRecvError::Empty | TryRecvError::Closed) => None,
+        loop {
+            match self.events.try_recv() {
+                Ok((origin, event)) if self.requester.sees(origin) => return Some(Live::Event(event)),
+                Ok(_) => {}
+                Err(TryRecvError::Lagged(missed)) => return Some(Live::Missed(missed)),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return None,
+            }
         }
     }
 }
 
 pub(super) struct LiveFeed {
-    events: broadcast::Sender<Arc<LiveEvent>>,
+    events: broadcast::Sender<Shown>,
     order: Mutex<Order>,
 }
 
@@ -70,7 +82,7 @@ struct Order {
 }
 
 struct Held {
-    event: Arc<LiveEvent>,
+    event: Shown,
     /// Commits with smaller numbers may have earlier events of the stream.
     after: u64,
 }
@@ -88,8 +100,8 @@ impl Default for LiveFeed {
 }
 
 impl LiveFeed {
-    pub(super) fn subscribe(&self) -> LiveEvents {
-        LiveEvents(self.events.subscribe())
+    pub(super) fn subscribe(&self, requester: Requester) -> LiveEvents {
+        LiveEvents { events: self.events.subscribe(), requester }
     }
 
     /// A commit begins.
@@ -101,8 +113,9 @@ impl LiveFeed {
         ShownCommit { feed: self, number }
     }
 
-    /// Events were committed to `stream`, by a commit that has not ended; `next_index` is the index after the last of them.
-    pub(super) fn show(&self, stream: StreamId, next_index: u64, events: &[NewEvent]) {
+    /// Events were committed to `stream`, which `origin` has started, by a commit that has not ended; `next_index` is the index after
+    /// the last of them.
+    pub(super) fn show(&self, stream: StreamId, origin: Option<Origin>, next_index: u64, events: &[NewEvent]) {
         // Nobody reads: the usual case costs nothing.
         if self.events.receiver_count() == 0 {
             return;
@@ -111,7 +124,7 @@ impl LiveFeed {
         let after = order.next;
         let first = next_index.saturating_sub(events.len() as u64);
         for (index, event) in (first..).zip(events) {
-            let event = Arc::new(LiveEvent { stream, event: event.clone().at_index(index) });
+            let event = (origin, Arc::new(LiveEvent { stream, event: event.clone().at_index(index) }));
             order.held.insert((stream, index), Held { event, after });
         }
     }
@@ -167,10 +180,10 @@ mod tests {
         let feed = LiveFeed::default();
         let show = |next_index, count| {
             let _commit = feed.begin();
-            feed.show(StreamId::SUBSCRIPTIONS, next_index, &events(count));
+            feed.show(StreamId::SUBSCRIPTIONS, None, next_index, &events(count));
         };
         show(2, 2);
-        let mut live = feed.subscribe();
+        let mut live = feed.subscribe(Requester::Service);
         assert_eq!(live.ready(), None, "what was before is not shown");
         show(4, 2);
         assert_eq!(index(live.next().await), Some(2));
@@ -182,16 +195,16 @@ mod tests {
     #[test]
     fn events_of_a_stream_are_shown_in_order() {
         let feed = LiveFeed::default();
-        let mut live = feed.subscribe();
+        let mut live = feed.subscribe(Requester::Service);
         let (earlier, later) = (feed.begin(), feed.begin());
-        feed.show(StreamId::SUBSCRIPTIONS, 2, &events(1));
+        feed.show(StreamId::SUBSCRIPTIONS, None, 2, &events(1));
         drop(later);
         assert_eq!(live.ready(), None, "a commit that began before may have the first one");
         let failed = feed.begin();
-        feed.show(StreamId::SUBSCRIPTIONS, 1, &events(1));
+        feed.show(StreamId::SUBSCRIPTIONS, None, 1, &events(1));
         drop(earlier);
         assert_eq!((index(live.ready()), index(live.ready())), (Some(0), Some(1)));
-        feed.show(StreamId::SUBSCRIPTIONS, 3, &events(1));
+        feed.show(StreamId::SUBSCRIPTIONS, None, 3, &events(1));
         drop(failed);
         assert_eq!(index(live.ready()), Some(2));
         assert!(feed.order.lock().held.is_empty() && feed.order.lock().running.is_empty());
@@ -200,9 +213,9 @@ mod tests {
     #[tokio::test]
     async fn slow_reader_learns_how_many_events_it_missed() {
         let feed = LiveFeed::default();
-        let mut live = feed.subscribe();
+        let mut live = feed.subscribe(Requester::Service);
         let commit = feed.begin();
-        feed.show(StreamId::SUBSCRIPTIONS, 600, &events(600));
+        feed.show(StreamId::SUBSCRIPTIONS, None, 600, &events(600));
         drop(commit);
         assert_eq!(live.next().await, Some(Live::Missed(88)));
         for expected in 88..600 {

@@ -16,7 +16,23 @@ use crate::event::{Event, NewEvent};
 use crate::kernel::core::Core;
 use crate::operations::Operation;
 use crate::ports::{StoreError, Table};
-use crate::{EventPage, StreamId};
+use crate::{EventPage, Origin, Requester, StreamId};
+
+/// A stream that who asks for its events may see, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShownStream(StreamId);
+
+impl ShownStream {
+    /// The service itself sees every stream ([`Requester::Service`]).
+    pub const fn to_service(stream: StreamId) -> Self {
+        Self(stream)
+    }
+
+    /// Its id.
+    pub const fn id(self) -> StreamId {
+        self.0
+    }
+}
 
 /// Serves events to readers, and wakes those who wait for more.
 pub struct EventFeed {
@@ -36,9 +52,9 @@ impl EventFeed {
         self.live.begin()
     }
 
-    pub(crate) fn publish(&self, stream: StreamId, next_index: u64, events: &[NewEvent]) {
+    pub(crate) fn publish(&self, stream: StreamId, origin: Option<Origin>, next_index: u64, events: &[NewEvent]) {
         self.waiters.wake(stream);
-        self.live.show(stream, next_index, events);
+        self.live.show(stream, origin, next_index, events);
     }
 
     /// `stream` ended without an event: waiting readers return now.
@@ -55,14 +71,28 @@ impl EventFeed {
         self.finished.clear();
     }
 
-    /// Every event of every stream that is committed from now on, in order within a stream.
-    pub fn live(&self) -> LiveEvents {
-        self.live.subscribe()
+    /// Every event that is committed from now on, in order within a stream, of every stream that the requester may see.
+    pub fn live(&self, requester: Requester) -> LiveEvents {
+        self.live.subscribe(requester)
+    }
+
+    /// The stream as this requester may see it: one that is there but hidden from them is [not found](EventsError::NotFound).
+    pub async fn shown(&self, requester: &Requester, stream: StreamId) -> Result<ShownStream, EventsError> {
+        if self.core.store.shows(requester, stream).await? {
+            Ok(ShownStream(stream))
+        } else {
+            Err(EventsError::NotFound)
+        }
     }
 
     /// Up to `limit` events of `stream` with `index >= after`; returns at once. With `after` 0, the page begins at the
     /// first event that was not removed after its retention, and says so; any other value before that is an error.
-    pub async fn read(&self, stream: StreamId, after: u64, limit: usize) -> Result<EventPage, EventsError> {
+    pub async fn read(
+        &self,
+        ShownStream(stream): ShownStream,
+        after: u64,
+        limit: usize,
+    ) -> Result<EventPage, EventsError> {
         if let Some(open) = self.core.index.get(stream) {
             let is_new = after < open.next_index && limit > 0;
             let events = if is_new { self.read_events(stream, after, limit).await? } else { Vec::new() };
@@ -97,7 +127,7 @@ impl EventFeed {
 
     /// The page that reaches the end of an operation that is still open, because it waits for late money.
     async fn with_late_payment(&self, stream: StreamId, page: EventPage) -> Result<EventPage, EventsError> {
-        let stored = match self.core.store.operation(stream).await {
+        let stored = match self.core.store.operation(&Requester::Service, stream).await {
             Ok(Some(stored)) => stored,
             // Removed or damaged: no more events come.
             Ok(None) | Err(StoreError::Unreadable(_)) => return Ok(page),
@@ -138,7 +168,7 @@ impl EventFeed {
     /// the engine stops, it returns at once with what there is.
     pub async fn wait(
         &self,
-        stream: StreamId,
+        stream: ShownStream,
         after: u64,
         limit: usize,
         wait: Duration,
@@ -148,7 +178,7 @@ impl EventFeed {
             return Ok(page);
         }
         let began = self.core.clock.monotonic();
-        let waiter = self.waiters.join(stream);
+        let waiter = self.waiters.join(stream.0);
         loop {
             let notified = waiter.notify.notified();
             tokio::pin!(notified);

@@ -34,7 +34,7 @@ use super::invoice_watcher::InvoiceWatcher;
 use super::timers::{MonotonicMillis, TimerKind};
 use crate::kernel::core::Core;
 use crate::ports::{Messenger, OutboxMessage, OutgoingMessage, StoreError, Table, UserRelays};
-use crate::{StreamId, UnixMillis};
+use crate::{Requester, StreamId, UnixMillis};
 
 /// Messages that wait to be sealed. When the queue is full, a message is sent [`SOON`].
 const QUEUE: usize = 4096;
@@ -71,7 +71,7 @@ impl Outbox {
     ) -> (Self, mpsc::Receiver<SendJob>) {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let sent = Mutex::new(LruCache::new(SENT_EVENTS));
-        let users = UserRelayCache::new(Arc::clone(&core.store), Arc::clone(&core.damaged_rows));
+        let users = UserRelayCache::new(core.store.clone(), Arc::clone(&core.damaged_rows));
         (Self { core, messenger, watcher, queue, sent, wallet_activity: WalletActivity::new(), users }, jobs)
     }
 
@@ -142,7 +142,7 @@ impl Outbox {
         if charges <= MANY_CHARGES {
             return Ok(0);
         }
-        let stored = self.core.damaged_rows.readable(id).await?;
+        let stored = self.core.readable(&Requester::Service, id).await?;
         Ok(if stored.is_some_and(|(_, operation)| operation.is_unattended()) { charges } else { 0 })
     }
 

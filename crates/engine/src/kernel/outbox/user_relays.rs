@@ -7,14 +7,15 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use usher_protocol::PublicKey;
 
-use crate::kernel::damaged_rows::DamagedRowReader;
-use crate::ports::{Store, StoreError, Table, UserRelays};
+use crate::kernel::damaged_rows::DamagedRows;
+use crate::kernel::requested_store::RequestedStore;
+use crate::ports::{StoreError, Table, UserRelays};
 
 const USERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4095);
 
 pub(super) struct UserRelayCache {
-    store: Arc<dyn Store>,
-    damaged_rows: Arc<DamagedRowReader>,
+    store: RequestedStore,
+    damaged_rows: Arc<DamagedRows>,
     users: Mutex<Users>,
 }
 
@@ -25,7 +26,7 @@ struct Users {
 }
 
 impl UserRelayCache {
-    pub(super) fn new(store: Arc<dyn Store>, damaged_rows: Arc<DamagedRowReader>) -> Self {
+    pub(super) fn new(store: RequestedStore, damaged_rows: Arc<DamagedRows>) -> Self {
         Self { store, damaged_rows, users: Mutex::new(Users { relays: LruCache::new(USERS), changes: 0 }) }
     }
 

@@ -90,13 +90,13 @@ async fn make(wallet: &dyn TicketWallet, id: StreamId, call: TicketCall) -> Tick
     match call {
         TicketCall::Mint(terms) => {
             fail::fail_point!("before-ticket-mint");
-            let minted = wallet.mint(job_of(id, MINT), &terms).await;
+            let minted = wallet.mint(job_of(id, MINT), &terms, None).await;
             fail::fail_point!("after-ticket-mint");
             TicketReply::Minted(minted.map_err(Arc::new))
         }
         TicketCall::Redeem(terms) => {
             fail::fail_point!("before-ticket-redeem");
-            let received = wallet.redeem(redeem_job(id), &terms).await;
+            let received = wallet.redeem(redeem_job(id), &terms, None).await;
             fail::fail_point!("after-ticket-redeem");
             TicketReply::Redeemed(received.map_err(Arc::new))
         }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::{GIVE_UP_AFTER, PAGE, WebhookDispatcher};
-use crate::StreamId;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::timers::TimerKind;
 use crate::ports::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, Retried, StoreError};
+use crate::{Requester, StreamId};
 
 /// Why a delivery is not retried.
 #[derive(Debug, thiserror::Error)]
@@ -62,10 +62,14 @@ impl WebhookDispatcher {
     /// it as it is then. `None` when there is no such delivery.
     pub async fn retry(
         &self,
+        requester: &Requester,
         stream: StreamId,
         index: u64,
         once: Option<IdempotentRequest<Delivery>>,
     ) -> Result<Option<Delivery>, RetryError> {
+        if !self.core.store.shows(requester, stream).await? {
+            return Ok(None);
+        }
         let now = self.core.clock.now();
         let Some(mut delivery) = self.store.delivery(stream, index).await? else { return Ok(None) };
         if delivery.status == DeliveryStatus::Pending {

@@ -3,7 +3,6 @@
 use usher_protocol::PublicKey;
 use usher_protocol::login_proof::LoginChallenge;
 
-use crate::StreamId;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::login::Logins;
@@ -11,6 +10,7 @@ use crate::operations::{Authentication, MAX_SUBKEYS, Operation};
 use crate::ports::{SignerSession, StoreError};
 use crate::request_body;
 use crate::request_body::{Key, Subkeys};
+use crate::{Requester, StreamId};
 
 request_body! {
     /// Asks a user to prove that they hold a key.
@@ -33,6 +33,7 @@ impl Logins {
     /// [`StartError`].
     pub async fn authenticate(
         &self,
+        requester: &Requester,
         request: AuthenticateKey,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
@@ -53,7 +54,8 @@ impl Logins {
             effects.push(authentication.ask_signer(session, LoginChallenge { url, challenge: self.core.ids.token() }));
         }
         let record = once.map(|once| once.record(&stream_id, now));
-        self.starter.create_new(stream_id, Operation::Authentication(authentication), effects, record).await
+        let operation = Operation::Authentication(authentication);
+        self.starter.create_new(stream_id, requester.origin(), operation, effects, record).await
     }
 
     /// The remote signer that the user has logged in with before, if there is one; none when its row is damaged.

@@ -4,7 +4,7 @@ use super::Handshakes;
 use crate::operations::Operation;
 use crate::page_rules::KeyedPage;
 use crate::ports::StoreError;
-use crate::{EventType, StreamId};
+use crate::{EventType, Requester, ShownStream, StreamId};
 
 /// A key handshake as its page shows it.
 #[derive(Clone)]
@@ -38,13 +38,15 @@ impl Handshakes {
         if !self.pages.is_secret(KeyedPage::Handshake, id, secret) {
             return Ok(None);
         }
-        let Some((stored, Operation::KeyHandshake(handshake))) = self.core.damaged_rows.readable(id).await? else {
+        let Some((stored, Operation::KeyHandshake(handshake))) = self.core.readable(&Requester::Service, id).await?
+        else {
             return Ok(None);
         };
         let state = if stored.finished_at.is_none() {
             HandshakeState::Waiting
         } else {
-            let events = self.feed.read(id, 0, 1).await.map(|page| page.events).unwrap_or_default();
+            let page = self.feed.read(ShownStream::to_service(id), 0, 1).await;
+            let events = page.map(|page| page.events).unwrap_or_default();
             let is_completed = events.iter().any(|event| event.event_type == EventType::KeyHandshake);
             if is_completed && !handshake.is_reusable() { HandshakeState::Completed } else { HandshakeState::Ended }
         };

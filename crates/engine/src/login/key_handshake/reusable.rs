@@ -5,7 +5,6 @@ use crate::page_rules::PageRules;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::StreamId;
 use crate::kernel::commit::{Modified, ModifyError, Stored};
 use crate::kernel::core::Core;
 use crate::kernel::event_feed::EventFeed;
@@ -15,6 +14,7 @@ use crate::login::open_child_logins::ChildLogins;
 use crate::login::scan_limits::ScanLimits;
 use crate::operations::{Input, KeyHandshake, LoginUrl, Operation, Signal};
 use crate::ports::{OperationKind, StoreError};
+use crate::{Requester, StreamId};
 
 /// Key handshakes.
 pub struct Handshakes {
@@ -75,12 +75,17 @@ impl ModifyError for CloseHandshakeError {}
 
 impl Handshakes {
     /// Up to `limit` open reusable handshakes, after the one that `after` names. A page may be short and have a next one.
-    pub async fn list(&self, after: Option<StreamId>, limit: usize) -> Result<HandshakePage, StoreError> {
+    pub async fn list(
+        &self,
+        requester: &Requester,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<HandshakePage, StoreError> {
         let ids = self.open.after(after, limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut handshakes = Vec::with_capacity(ids.len());
         for stream_id in ids {
-            let Some((stored, operation)) = self.core.damaged_rows.readable(stream_id).await? else { continue };
+            let Some((stored, operation)) = self.core.readable(requester, stream_id).await? else { continue };
             if stored.finished_at.is_some() {
                 continue;
             }
@@ -100,10 +105,10 @@ impl Handshakes {
     }
 
     /// Closes a key handshake: its URL stops working at once. One that is closed already stays as it is.
-    pub async fn close(&self, stream_id: StreamId) -> Result<(), CloseHandshakeError> {
+    pub async fn close(&self, requester: &Requester, stream_id: StreamId) -> Result<(), CloseHandshakeError> {
         let closed = self.starter.committer.modify(
             Operation::KeyHandshake,
-            || self.find(stream_id),
+            || self.find(requester, stream_id),
             |handshake, now| {
                 let effects = handshake.close(now.plus(self.retention));
                 Ok(Modified::changed(effects, handshake.login().is_some()))
@@ -128,8 +133,12 @@ impl Handshakes {
         });
     }
 
-    async fn find(&self, stream_id: StreamId) -> Result<Option<Stored<KeyHandshake>>, CloseHandshakeError> {
-        let stored = self.core.store.operation(stream_id).await?;
+    async fn find(
+        &self,
+        requester: &Requester,
+        stream_id: StreamId,
+    ) -> Result<Option<Stored<KeyHandshake>>, CloseHandshakeError> {
+        let stored = self.core.store.operation(requester, stream_id).await?;
         let stored = stored.filter(|stored| stored.kind == OperationKind::KeyHandshake);
         let stored = stored.ok_or(CloseHandshakeError::NotFound)?;
         if stored.finished_at.is_some() {

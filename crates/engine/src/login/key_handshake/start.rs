@@ -2,13 +2,13 @@
 
 use super::Handshakes;
 use super::static_token::Wanted;
-use crate::StreamId;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{KeyHandshake, Operation};
 use crate::page_rules::KeyedPage;
 use crate::request_body;
 use crate::request_body::{Flag, Nullable, VisibleAscii, WebUrl};
+use crate::{Requester, StreamId};
 
 request_body! {
     /// The kind of handshake URL. Every field is optional, and so is the body.
@@ -44,6 +44,7 @@ impl Handshakes {
     /// [`StartError`].
     pub async fn start(
         &self,
+        requester: &Requester,
         request: KeyHandshakeRequest,
         once: Option<IdempotentRequest<KeyHandshakeStarted>>,
     ) -> Result<KeyHandshakeStarted, StartError> {
@@ -56,7 +57,7 @@ impl Handshakes {
             let record = |stream_id, handshake: &KeyHandshake| {
                 once.as_ref().map(|once| once.record(&self.started(stream_id, handshake), self.core.clock.now()))
             };
-            let opened = self.open_static_token(&token, &Wanted::Handshake { no_request }, record).await?;
+            let opened = self.open_static_token(requester, &token, &Wanted::Handshake { no_request }, record).await?;
             let started = self.started(opened.stream_id, &opened.handshake);
             return if opened.is_new { Ok(started) } else { self.starter.respond(once, started).await };
         }
@@ -67,7 +68,8 @@ impl Handshakes {
         let handshake = handshake.returning_to(return_url);
         let started = self.started(stream_id, &handshake);
         let record = once.map(|once| once.record(&started, self.core.clock.now()));
-        self.starter.create_new(stream_id, Operation::KeyHandshake(handshake), Vec::new(), record).await?;
+        let operation = Operation::KeyHandshake(handshake);
+        self.starter.create_new(stream_id, requester.origin(), operation, Vec::new(), record).await?;
         Ok(started)
     }
 

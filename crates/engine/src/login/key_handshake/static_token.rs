@@ -4,7 +4,7 @@ use super::Handshakes;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{KeyHandshake, LoginUrl, Operation};
 use crate::ports::{CorrelationKey, NewIdempotencyRecord, StoreError};
-use crate::{RequestContext, StreamId};
+use crate::{Requester, StreamId};
 
 /// Longest static token, in characters.
 const MAX_STATIC_TOKEN: usize = 128;
@@ -30,13 +30,14 @@ impl Handshakes {
     /// Opens a static token, or finds what is open under it. `record` makes the stored response of what is opened now.
     pub(crate) async fn open_static_token(
         &self,
+        requester: &Requester,
         token: &str,
         wanted: &Wanted,
         record: impl Fn(StreamId, &KeyHandshake) -> Option<NewIdempotencyRecord>,
     ) -> Result<Opened, StartError> {
         check_static_token(token)?;
         if let Some(stream_id) = self.core.index.find(CorrelationKey::static_token(token))
-            && let Some(opened) = self.same_static_token(stream_id, token, wanted).await?
+            && let Some(opened) = self.same_static_token(requester, stream_id, token, wanted).await?
         {
             return Ok(opened);
         }
@@ -49,10 +50,11 @@ impl Handshakes {
                 handshake = handshake.with_suffix(suffix);
             }
             let (operation, record) = (Operation::KeyHandshake(handshake.clone()), record(stream_id, &handshake));
-            let Some(owner) = self.starter.create(stream_id, operation, Vec::new(), record).await? else {
+            let Some(owner) = self.starter.create(stream_id, requester.origin(), operation, Vec::new(), record).await?
+            else {
                 return Ok(Opened { stream_id, handshake, is_new: true });
             };
-            match self.same_static_token(owner, token, wanted).await? {
+            match self.same_static_token(requester, owner, token, wanted).await? {
                 Some(opened) => return Ok(opened),
                 // The URL of what was closed stays invalid: this one gets another.
                 None => suffix = Some(self.core.ids.suffix()),
@@ -76,12 +78,13 @@ impl Handshakes {
 
     async fn same_static_token(
         &self,
+        requester: &Requester,
         stream_id: StreamId,
         token: &str,
         wanted: &Wanted,
     ) -> Result<Option<Opened>, StartError> {
         // One that does not exist any more was closed so long ago that it was removed.
-        let Some(stored) = self.core.store.operation(stream_id).await? else { return Ok(None) };
+        let Some(stored) = self.core.store.operation(&Requester::Service, stream_id).await? else { return Ok(None) };
         if stored.finished_at.is_some() {
             return Ok(None);
         }
@@ -89,7 +92,7 @@ impl Handshakes {
             return Err(StoreError::Unexpected("a handshake's token belongs to something else").into());
         };
         let refused = |detail: &str| Err(StartError::invalid("/static_token", detail));
-        if RequestContext::hides(stored.origin) {
+        if !requester.sees(stored.origin) {
             return refused("is open already, for another client");
         }
         if !open.is_reusable() {

@@ -11,7 +11,7 @@ use crate::kernel::commit::{Modified, ModifyError, Stored};
 use crate::operations::{Effect, Operation};
 use crate::payment::Payments;
 use crate::ports::{PaymentKind, StoreError};
-use crate::{Origin, PendingAudit, StreamId, UnixMillis};
+use crate::{Origin, PendingAudit, Requester, StreamId, UnixMillis};
 
 /// Who decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +94,7 @@ impl Payments {
     /// [`StoreError`].
     pub async fn waiting_for_approval(
         &self,
+        requester: &Requester,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<(Vec<WaitingPayment>, Option<StreamId>), StoreError> {
@@ -101,7 +102,7 @@ impl Payments {
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut waiting = Vec::new();
         for id in ids {
-            waiting.extend(self.payment_waiting_for_approval(id).await?);
+            waiting.extend(self.payment_waiting_for_approval(requester, id).await?);
         }
         Ok((waiting, next))
     }
@@ -110,11 +111,16 @@ impl Payments {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn payment_waiting_for_approval(&self, id: StreamId) -> Result<Option<WaitingPayment>, StoreError> {
-        match self.core.damaged_rows.readable(id).await? {
+    pub async fn payment_waiting_for_approval(
+        &self,
+        requester: &Requester,
+        id: StreamId,
+    ) -> Result<Option<WaitingPayment>, StoreError> {
+        match self.core.readable(&Requester::Service, id).await? {
             Some((stored, Operation::HeldPayment(held))) if stored.finished_at.is_none() => {
                 let now = self.core.clock.now();
-                Ok(held.waits(now).then(|| described(id, &held, stored.origin)))
+                let shown = held.waits(now) && requester.sees(stored.origin);
+                Ok(shown.then(|| described(id, &held, stored.origin)))
             }
             _ => {
                 self.waiting.forget(id);
@@ -137,8 +143,14 @@ impl Payments {
     ///
     /// # Errors
     /// [`DecideError`].
-    pub async fn decide(&self, id: StreamId, decision: Decision, by: Approver) -> Result<(), DecideError> {
-        self.end_waiting(id, |held, requested_by, now| match decision {
+    pub async fn decide(
+        &self,
+        requester: &Requester,
+        id: StreamId,
+        decision: Decision,
+        by: Approver,
+    ) -> Result<(), DecideError> {
+        self.end_waiting(requester, id, |held, requested_by, now| match decision {
             Decision::Approve if by == Approver::Client(requested_by) => Err(DecideError::OwnRequest),
             Decision::Approve => Ok(held.clone().approve(now)),
             Decision::Decline => Ok(declined(held, "it was declined", now)),
@@ -155,7 +167,7 @@ impl Payments {
         id: StreamId,
         is_revoked: &(impl Fn(Origin) -> bool + Send + Sync),
     ) -> Result<(), StoreError> {
-        let ended = self.end_waiting(id, |held, requested_by, now| match requested_by {
+        let ended = self.end_waiting(&Requester::Service, id, |held, requested_by, now| match requested_by {
             Some(origin) if is_revoked(origin) => Ok(declined(held, "the key that asked for it was revoked", now)),
             _ => Err(DecideError::NotFound),
         });
@@ -183,6 +195,7 @@ impl Payments {
     /// Commits what a payment that waits becomes.
     async fn end_waiting(
         &self,
+        requester: &Requester,
         id: StreamId,
         become_what: impl Fn(&HeldPayment, Option<Origin>, UnixMillis) -> Result<(Operation, Vec<Effect>), DecideError>
         + Send
@@ -190,7 +203,7 @@ impl Payments {
     ) -> Result<(), DecideError> {
         let ended = self.starter.committer.modify(
             |(operation, _): Undecided| operation,
-            || self.undecided(id),
+            || self.undecided(requester, id),
             |(operation, requested_by), now| {
                 let held = match operation {
                     Operation::HeldPayment(held) if held.waits(now) => held,
@@ -207,15 +220,15 @@ impl Payments {
     /// Whether this payment waits for an approval.
     pub(crate) async fn is_waiting(&self, id: StreamId) -> Result<bool, StoreError> {
         let now = self.core.clock.now();
-        let found = self.core.damaged_rows.readable(id).await?;
+        let found = self.core.readable(&Requester::Service, id).await?;
         Ok(matches!(found, Some((_, Operation::HeldPayment(held))) if held.waits(now)))
     }
 
-    async fn undecided(&self, id: StreamId) -> Result<Option<Stored<Undecided>>, DecideError> {
+    async fn undecided(&self, requester: &Requester, id: StreamId) -> Result<Option<Stored<Undecided>>, DecideError> {
         if !self.waiting.contains(id) {
             return Ok(None);
         }
-        let found = self.core.damaged_rows.readable(id).await?;
+        let found = self.core.readable(requester, id).await?;
         let found = found.filter(|(stored, _)| stored.finished_at.is_none());
         Ok(found.map(|(stored, operation)| (id, stored.version(), (operation, stored.origin))))
     }

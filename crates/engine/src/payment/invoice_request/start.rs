@@ -1,7 +1,6 @@
 //! Starts a request for an invoice.
 
 use super::{RequestInvoice, RequestInvoiceDraft};
-use crate::FieldErrors;
 use crate::field_value_checks::{CheckedRequest, FieldChecks, PriceFields};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
@@ -10,12 +9,14 @@ use crate::payment::Payments;
 use crate::payment::expiry::expiry;
 use crate::payment::price::PricedOperation;
 use crate::ports::StoreError;
+use crate::{FieldErrors, Requester};
 
 const FIELDS: PriceFields = PriceFields { amount: "/content/amount", currency: "/content/currency" };
 
 impl CheckedRequest for RequestInvoice {
     async fn check(
         draft: &RequestInvoiceDraft,
+        _: &Requester,
         checks: &FieldChecks,
         errors: &mut FieldErrors,
     ) -> Result<(), StoreError> {
@@ -34,18 +35,20 @@ impl Payments {
     /// [`StartError`].
     pub async fn request_invoice(
         &self,
+        requester: &Requester,
         request: RequestInvoice,
         once: Option<IdempotentRequest<PricedOperation>>,
     ) -> Result<PricedOperation, StartError> {
         let now = self.core.clock.now();
-        self.checks.check(&request).await?;
+        self.checks.check(requester, &request).await?;
         let expires_at = expiry(request.content.expires_at, now);
         let fixed = self.checks.fix_price(FIELDS, request.content.amount, request.content.currency)?;
         let price = fixed.1.clone();
         let (state, effects) = InvoiceRequest::start(request, fixed, self.core.ids.token(), expires_at, self.network);
         let started = PricedOperation { stream_id: self.core.ids.stream_id(), price };
         let record = once.map(|once| once.record(&started, now));
-        self.starter.create_new(started.stream_id, Operation::InvoiceRequest(state), effects, record).await?;
+        let operation = Operation::InvoiceRequest(state);
+        self.starter.create_new(started.stream_id, requester.origin(), operation, effects, record).await?;
         Ok(started)
     }
 }

@@ -2,10 +2,10 @@
 
 use super::start::{PaymentLinkCreated, PaymentLinks};
 use super::{LinkState, LinkTerms, PaymentLink};
-use crate::StreamId;
 use crate::kernel::commit::{Modified, ModifyError, Stored};
 use crate::operations::Operation;
 use crate::ports::{OperationKind, StoreError};
+use crate::{Requester, StreamId};
 
 /// A payment link in a list.
 #[derive(Clone)]
@@ -47,7 +47,12 @@ impl PaymentLinks {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn list(&self, after: Option<StreamId>, limit: usize) -> Result<LinkPage, StoreError> {
+    pub async fn list(
+        &self,
+        requester: &Requester,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<LinkPage, StoreError> {
         // The link of the Lightning address is not the app's: it has the smallest id of all.
         let after = after.unwrap_or(StreamId::LIGHTNING_ADDRESS).max(StreamId::LIGHTNING_ADDRESS);
         let ids = self.open.after(Some(after), limit);
@@ -55,7 +60,7 @@ impl PaymentLinks {
         let now = self.core.clock.now();
         let mut links = Vec::with_capacity(ids.len());
         for stream_id in ids {
-            let Some((stored, Operation::PaymentLink(link))) = self.core.damaged_rows.readable(stream_id).await? else {
+            let Some((stored, Operation::PaymentLink(link))) = self.core.readable(requester, stream_id).await? else {
                 continue;
             };
             if stored.finished_at.is_none() {
@@ -74,10 +79,10 @@ impl PaymentLinks {
     ///
     /// # Errors
     /// [`CloseLinkError`].
-    pub async fn close(&self, stream_id: StreamId) -> Result<(), CloseLinkError> {
+    pub async fn close(&self, requester: &Requester, stream_id: StreamId) -> Result<(), CloseLinkError> {
         let closed = self.starter.committer.modify(
             Operation::PaymentLink,
-            || self.find(stream_id),
+            || self.find(requester, stream_id),
             |link, now| {
                 let was_open = link.close(now);
                 Ok(if was_open { Modified::changed(Vec::new(), ()) } else { Modified::Unchanged(()) })
@@ -88,12 +93,16 @@ impl PaymentLinks {
         Ok(())
     }
 
-    async fn find(&self, stream_id: StreamId) -> Result<Option<Stored<PaymentLink>>, CloseLinkError> {
+    async fn find(
+        &self,
+        requester: &Requester,
+        stream_id: StreamId,
+    ) -> Result<Option<Stored<PaymentLink>>, CloseLinkError> {
         // That of the Lightning address is open as long as the configuration says so.
         if stream_id == StreamId::LIGHTNING_ADDRESS {
             return Err(CloseLinkError::NotFound);
         }
-        let stored = self.core.store.operation(stream_id).await?;
+        let stored = self.core.store.operation(requester, stream_id).await?;
         let stored = stored.filter(|stored| stored.kind == OperationKind::PaymentLink);
         let stored = stored.ok_or(CloseLinkError::NotFound)?;
         if stored.finished_at.is_some() {

@@ -17,9 +17,10 @@ use super::pay::LinkError;
 use crate::kernel::bounded_cache::bounded;
 use crate::kernel::observer::{CommittedStep, Observer};
 use crate::kernel::per_network_limit::quota;
+use crate::kernel::requested_store::RequestedStore;
 use crate::kernel::tasks::Tasks;
 use crate::operations::{Operation, Payment};
-use crate::ports::{Clock, OpenOperation, OperationKind, Store, Version};
+use crate::ports::{Clock, OpenOperation, OperationKind, Version};
 use crate::{ClientNetwork, StreamId, UnixMillis};
 
 /// How many of the operations that may be open may be payments at links, with those that wait for late money: one in so many.
@@ -49,7 +50,7 @@ pub(crate) struct OpenPayments(Arc<Inner>);
 struct Inner {
     most: usize,
     clock: Arc<dyn Clock>,
-    store: Arc<dyn Store>,
+    store: RequestedStore,
     tasks: Tasks,
     table: Mutex<Table>,
 }
@@ -80,7 +81,7 @@ pub(super) struct NewPlace {
 }
 
 impl OpenPayments {
-    pub(crate) fn new(max_open: usize, clock: Arc<dyn Clock>, store: Arc<dyn Store>, tasks: Tasks) -> Self {
+    pub(crate) fn new(max_open: usize, clock: Arc<dyn Clock>, store: RequestedStore, tasks: Tasks) -> Self {
         let table = Table {
             places: HashMap::new(),
             by_link: HashMap::new(),
@@ -214,7 +215,7 @@ impl Observer for OpenPayments {
         }
         // Nothing stays of one that nobody paid: anybody can start as many as they like. One that a stop leaves goes with the others
         // after retention.
-        let (store, id) = (Arc::clone(&self.0.store), step.id);
+        let (store, id) = (self.0.store.clone(), step.id);
         self.0.tasks.spawn(async move {
             if let Err(failure) = store.remove_without_events(vec![id]).await {
                 debug!(stream_id = %id, error = ?failure, "an unpaid payment could not be removed; it goes after retention");

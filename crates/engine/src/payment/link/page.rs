@@ -6,7 +6,7 @@ use super::{LinkAmount, LinkState, PaymentLink};
 use crate::operations::Operation;
 use crate::page_rules::KeyedPage;
 use crate::ports::{CurrencyCode, StoreError};
-use crate::{Origin, StreamId};
+use crate::{Origin, Requester, StreamId};
 
 /// A payment link as its page shows it.
 #[derive(Clone)]
@@ -58,7 +58,7 @@ impl PaymentLinks {
         if !self.pages.is_secret(page, id, secret) {
             return Ok(None);
         }
-        match self.core.damaged_rows.readable(id).await? {
+        match self.core.readable(&Requester::Service, id).await? {
             Some((stored, Operation::PaymentLink(link))) => Ok(Some((link, stored.origin))),
             _ => Ok(None),
         }

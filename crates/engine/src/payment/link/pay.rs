@@ -17,7 +17,7 @@ use crate::operations::{Input, Operation, Payment, PaymentOfLink, PaymentTerms, 
 use crate::page_rules::KeyedPage;
 use crate::payment::expiry::expiry;
 use crate::ports::{CurrencyCode, StoreError};
-use crate::{ClientNetwork, Origin, RequestContext, StreamId};
+use crate::{ClientNetwork, Origin, StreamId};
 
 /// How long a wallet waits for its invoice: they give up after ten seconds or more.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -235,9 +235,7 @@ impl PaymentLinks {
         let (state, effects) = Payment::to_us(terms, millisats, self.network, now);
         let state = state.returning_to(return_url).priced(price);
         // It is of whoever made the link.
-        let context = Arc::new(RequestContext { origin, ..RequestContext::default() });
-        let creation = self.starter.create_new(payment, Operation::LinkPayment(state), effects, None);
-        match context.scope(creation).await {
+        match self.starter.create_new(payment, origin, Operation::LinkPayment(state), effects, None).await {
             Ok(_) => {
                 place.keep();
                 Ok((payment, invoice))

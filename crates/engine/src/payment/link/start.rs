@@ -22,7 +22,7 @@ use crate::request_body::field_reader::MAX_MILLISATS;
 use crate::request_body::{
     CurrencyName, Description, Identifier, Millisats, PaymentCount, RequestedCurrency, UnixSeconds, WebUrl,
 };
-use crate::{FieldErrors, StreamId, UnixMillis};
+use crate::{FieldErrors, Requester, StreamId, UnixMillis};
 
 request_body! {
     /// Creates a payment link: either with `amount`, or with `min` and `max`.
@@ -56,7 +56,12 @@ request_body! {
 }
 
 impl CheckedRequest for PaymentLinkRequest {
-    async fn check(draft: &PaymentLinkDraft, checks: &FieldChecks, errors: &mut FieldErrors) -> Result<(), StoreError> {
+    async fn check(
+        draft: &PaymentLinkDraft,
+        _: &Requester,
+        checks: &FieldChecks,
+        errors: &mut FieldErrors,
+    ) -> Result<(), StoreError> {
         let currency = Some(draft.currency.unwrap_or(RequestedCurrency::Millisats));
         let fields = |amount| PriceFields { amount, currency: "/currency" };
         let read = |pointer: &str, value: Option<u64>, errors: &FieldErrors| value.is_some() || errors.names(pointer);
@@ -123,10 +128,11 @@ impl PaymentLinks {
     /// [`StartError`].
     pub async fn create(
         &self,
+        requester: &Requester,
         request: PaymentLinkRequest,
         once: Option<IdempotentRequest<PaymentLinkCreated>>,
     ) -> Result<PaymentLinkCreated, StartError> {
-        self.checks.check(&request).await?;
+        self.checks.check(requester, &request).await?;
         if !self.has_lightning {
             return Err(StartError::NoLightning);
         }
@@ -152,7 +158,7 @@ impl PaymentLinks {
         let created = self.created(stream_id);
         let record = once.map(|once| once.record(&created, self.core.clock.now()));
         let operation = Operation::PaymentLink(PaymentLink::new(terms));
-        self.starter.create_new(stream_id, operation, Vec::new(), record).await?;
+        self.starter.create_new(stream_id, requester.origin(), operation, Vec::new(), record).await?;
         Ok(created)
     }
 
@@ -162,7 +168,7 @@ impl PaymentLinks {
     /// [`StoreError`].
     pub(crate) async fn open_lightning_address(&self) -> Result<(), StoreError> {
         let stream = StreamId::LIGHTNING_ADDRESS;
-        if self.core.store.operation(stream).await?.is_some() {
+        if self.core.store.operation(&Requester::Service, stream).await?.is_some() {
             return Ok(());
         }
         let terms = LinkTerms {
@@ -176,7 +182,7 @@ impl PaymentLinks {
             max_payments: None,
         };
         let operation = Operation::PaymentLink(PaymentLink::new(terms));
-        match self.starter.create_new(stream, operation, Vec::new(), None).await {
+        match self.starter.create_new(stream, None, operation, Vec::new(), None).await {
             Ok(_) => Ok(()),
             Err(StartError::Store(error)) => Err(error),
             Err(refusal) => {

@@ -1,7 +1,6 @@
 //! Starts a payment on chain, within the budget of the service's Lightning backend.
 
 use super::OnChainPayment;
-use crate::StreamId;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::payment::Payments;
@@ -9,6 +8,7 @@ use crate::payment::approval::UnstartedPayment;
 use crate::ports::{OnChainAmount, OnChainOrder, OnChainPrice, OnChainWish};
 use crate::request_body;
 use crate::request_body::{Identifier, Integer, MillisatsOrAll, OneLine};
+use crate::{Requester, StreamId};
 
 /// The largest fee rate that a request can name, in sats per virtual byte: more than has been asked for in the worst hours of
 /// the chain, and less than what one digit too many makes of the usual ones.
@@ -39,6 +39,7 @@ impl Payments {
     /// [`StartError`].
     pub async fn send_on_chain(
         &self,
+        requester: &Requester,
         request: SendOnChainRequest,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
@@ -62,6 +63,6 @@ impl Payments {
         let order = OnChainOrder { id, address: wish.address, amount, fee_rate, most };
         let payment = OnChainPayment::new(order, reference, (arrives, fees_allowed), now);
         let record = once.as_ref().map(|once| once.record(&id, now));
-        self.commit_new_spending(id, UnstartedPayment::OnChain(payment), "/amount", record).await
+        self.commit_new_spending(requester, id, UnstartedPayment::OnChain(payment), "/amount", record).await
     }
 }

@@ -10,7 +10,7 @@ use crate::operations::{Effect, lease};
 use crate::payment::Payments;
 use crate::payment::approval::UnstartedPayment;
 use crate::ports::NewIdempotencyRecord;
-use crate::{StreamId, UnixMillis};
+use crate::{Requester, StreamId, UnixMillis};
 
 /// What the Lightning backend is to pay.
 pub(crate) struct ServicePaymentRequest {
@@ -65,6 +65,7 @@ impl Payments {
     /// Commits the payment as `id`; returns the operation that pays this invoice already, if there is one.
     pub(crate) async fn pay_from_backend(
         &self,
+        requester: &Requester,
         id: StreamId,
         request: ServicePaymentRequest,
         record: Option<NewIdempotencyRecord>,
@@ -74,7 +75,8 @@ impl Payments {
         let ServicePaymentRequest { invoice, reference, expires_at: attempts_until } = request;
         let fee = self.budget.largest_fee(invoice.amount().unwrap_or_default());
         let (payment, _) = OutgoingPayment::start(invoice, reference, now, fee, now);
-        self.commit_spending(id, UnstartedPayment::Invoice { payment, attempts_until }, "/invoice", record).await
+        let payment = UnstartedPayment::Invoice { payment, attempts_until };
+        self.commit_spending(requester, id, payment, "/invoice", record).await
     }
 }
 

@@ -10,7 +10,7 @@ use crate::operations::{Input, Operation, Signal, StateMachine as _};
 use crate::page_rules::KeyedPage;
 use crate::payment::Payments;
 use crate::ports::{CorrelationKey, PayeeError, StoreError};
-use crate::{ClientNetwork, StreamId};
+use crate::{ClientNetwork, Requester, StreamId};
 
 /// A refund as its page shows it.
 #[derive(Clone)]
@@ -123,7 +123,7 @@ impl Payments {
         if !self.pages.is_secret(KeyedPage::Refund, id, secret) {
             return Ok(None);
         }
-        match self.core.damaged_rows.readable(id).await? {
+        match self.core.readable(&Requester::Service, id).await? {
             Some((_, Operation::Refund(refund))) => {
                 let progress = refund.progress();
                 Ok(Some((refund, progress)))

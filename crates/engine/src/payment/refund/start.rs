@@ -12,7 +12,7 @@ use crate::payment::approval::UnstartedPayment;
 use crate::ports::{BookedPayment, PaymentKind, PaymentRecord, PaymentRecordStatus, StoreError};
 use crate::request_body;
 use crate::request_body::{Identifier, Millisats, UnixSeconds};
-use crate::{StreamId, UnixMillis};
+use crate::{Requester, StreamId, UnixMillis};
 
 request_body! {
     /// Pays a payment back.
@@ -57,6 +57,7 @@ impl Payments {
     /// [`RefundError`].
     pub async fn refund(
         &self,
+        requester: &Requester,
         payment: StreamId,
         request: RefundRequest,
         once: Option<IdempotentRequest<StreamId>>,
@@ -66,7 +67,7 @@ impl Payments {
         self.need_lightning()?;
         // What is refunded is summed up and committed by one request at a time, so that none sees less than there is.
         let _only = self.refunding.lock().await;
-        let booked = self.core.store.payment_record(payment).await?.ok_or(RefundError::NoPayment)?;
+        let booked = self.core.store.payment_record(requester, payment).await?.ok_or(RefundError::NoPayment)?;
         let left = self.left_to_refund(&booked).await?;
         let amount = match request.amount {
             Some(0) => return Err(StartError::invalid("/amount", "must be more than zero").into()),
@@ -77,7 +78,7 @@ impl Payments {
             Some(amount) => amount,
             None => left,
         };
-        let (payer, refunded_invoice) = self.payer_of(payment).await?;
+        let (payer, refunded_invoice) = self.payer_of(requester, payment).await?;
         let fees_allowed = self.budget.largest_fee(amount);
         let terms = RefundTerms {
             payment,
@@ -91,7 +92,7 @@ impl Payments {
             fees_allowed,
             network: self.network,
         };
-        self.commit_refund(terms, once, now).await
+        self.commit_refund(requester, terms, once, now).await
     }
 
     /// Millisats.
@@ -111,8 +112,12 @@ impl Payments {
     }
 
     /// The keys of the user whose wallet was asked to pay, and the invoice, while the payment itself is kept.
-    async fn payer_of(&self, payment: StreamId) -> Result<(Option<Payer>, Option<String>), StoreError> {
-        match self.core.damaged_rows.readable(payment).await? {
+    async fn payer_of(
+        &self,
+        requester: &Requester,
+        payment: StreamId,
+    ) -> Result<(Option<Payer>, Option<String>), StoreError> {
+        match self.core.readable(requester, payment).await? {
             Some((_, Operation::SinglePayment(payment) | Operation::LinkPayment(payment))) => {
                 let invoice = payment.invoice().map(Invoice::as_str).map(str::to_owned);
                 let payer = payment.user_keys().map(|keys| Payer { main_key: keys.main_key(), subkeys: keys.named() });
@@ -124,6 +129,7 @@ impl Payments {
 
     async fn commit_refund(
         &self,
+        requester: &Requester,
         terms: RefundTerms,
         once: Option<IdempotentRequest<StreamId>>,
         now: UnixMillis,
@@ -131,6 +137,6 @@ impl Payments {
         let id = self.core.ids.stream_id();
         let record = once.as_ref().map(|once| once.record(&id, now));
         let refund = UnstartedPayment::Refund(Refund::new(terms));
-        Ok(self.commit_new_spending(id, refund, "/amount", record).await?)
+        Ok(self.commit_new_spending(requester, id, refund, "/amount", record).await?)
     }
 }

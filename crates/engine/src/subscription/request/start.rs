@@ -11,7 +11,7 @@ use crate::payment::price::PricedOperation;
 use crate::ports::StoreError;
 use crate::request_body::RequestedCurrency;
 use crate::subscription::subscriptions::Subscriptions;
-use crate::{FieldErrors, UnixMillis};
+use crate::{FieldErrors, Requester, UnixMillis};
 
 /// The longest that a user may take to agree to a subscription: the request is repeated during all of it.
 const MAX_AGREEMENT_TTL: Duration = Duration::from_secs(366 * 24 * 3600);
@@ -22,6 +22,7 @@ const CLOCK_TOLERANCE: Duration = Duration::from_secs(300);
 impl CheckedRequest for RecurringPaymentRequest {
     async fn check(
         draft: &RecurringPaymentDraft,
+        _: &Requester,
         checks: &FieldChecks,
         errors: &mut FieldErrors,
     ) -> Result<(), StoreError> {
@@ -84,11 +85,12 @@ impl Subscriptions {
     /// [`StartError`].
     pub async fn request(
         &self,
+        requester: &Requester,
         request: RecurringPaymentRequest,
         once: Option<IdempotentRequest<PricedOperation>>,
     ) -> Result<PricedOperation, StartError> {
         let now = self.core.clock.now();
-        self.checks.check(&request).await?;
+        self.checks.check(requester, &request).await?;
         if request.auto_charge && !self.has_lightning {
             return Err(StartError::NoLightning);
         }
@@ -98,7 +100,8 @@ impl Subscriptions {
         let (state, effects) =
             RecurringRequest::start(request, (most, price), self.core.ids.token(), self.rules.clone());
         let record = once.map(|once| once.record(&started, now));
-        self.starter.create_new(started.stream_id, Operation::RecurringRequest(state), effects, record).await?;
+        let operation = Operation::RecurringRequest(state);
+        self.starter.create_new(started.stream_id, requester.origin(), operation, effects, record).await?;
         Ok(started)
     }
 }

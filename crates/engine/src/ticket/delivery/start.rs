@@ -10,7 +10,7 @@ use crate::kernel::request_errors::StartError;
 use crate::operations::{Operation, TicketDelivery};
 use crate::ports::{Conflict, StoreError};
 use crate::ticket::tickets::Tickets;
-use crate::{FieldErrors, StreamId};
+use crate::{FieldErrors, Requester, StreamId};
 
 /// How often a start is tried whose token belongs to a delivery that ends at that moment.
 const ATTEMPTS: usize = 10;
@@ -20,7 +20,12 @@ const ATTEMPTS: usize = 10;
 const MAX_SENT_TOKEN_BYTES: usize = 40_000;
 
 impl CheckedRequest for SendTicket {
-    async fn check(draft: &SendTicketDraft, checks: &FieldChecks, errors: &mut FieldErrors) -> Result<(), StoreError> {
+    async fn check(
+        draft: &SendTicketDraft,
+        _: &Requester,
+        checks: &FieldChecks,
+        errors: &mut FieldErrors,
+    ) -> Result<(), StoreError> {
         let Some(token) = &draft.token else { return Ok(()) };
         if token.0.len() > MAX_SENT_TOKEN_BYTES {
             let detail = format!(
@@ -43,11 +48,12 @@ impl Tickets {
     /// [`StartError`].
     pub async fn send(
         &self,
+        requester: &Requester,
         request: SendTicket,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
         let wallet = self.wallet()?;
-        self.checks.check(&request).await?;
+        self.checks.check(requester, &request).await?;
         let info =
             wallet.read_token(&request.token).map_err(|fault| StartError::invalid("/token", fault.to_string()))?;
         for _ in 0..ATTEMPTS {
@@ -56,7 +62,8 @@ impl Tickets {
             let (delivery, effects) = TicketDelivery::start(request.clone(), info.clone(), expires_at, now);
             let stream_id = self.core.ids.stream_id();
             let record = once.as_ref().map(|once| once.record(&stream_id, now));
-            match self.starter.create(stream_id, Operation::TicketDelivery(delivery), effects, record).await? {
+            let delivery = Operation::TicketDelivery(delivery);
+            match self.starter.create(stream_id, requester.origin(), delivery, effects, record).await? {
                 None => return Ok(stream_id),
                 Some(owner) if self.may_be_answered_with(owner, &request.main_key).await? => {
                     return self.starter.respond(once, owner).await;
@@ -71,8 +78,8 @@ impl Tickets {
     /// Whether an earlier delivery of the same token is the one that is asked for. One that has expired is ended, so that
     /// the token can be sent again.
     async fn may_be_answered_with(&self, owner: StreamId, main_key: &PublicKey) -> Result<bool, StartError> {
-        let stored = self.core.store.operation(owner).await?.filter(|stored| stored.finished_at.is_none());
-        let Some(stored) = stored else { return Ok(false) };
+        let stored = self.core.store.operation(&Requester::Service, owner).await?;
+        let Some(stored) = stored.filter(|stored| stored.finished_at.is_none()) else { return Ok(false) };
         let Ok(Operation::TicketDelivery(mut delivery)) = Operation::from_state(&stored.state) else {
             return Err(StoreError::Unreadable("a ticket delivery").into());
         };

@@ -8,11 +8,12 @@ use crate::operations::{Operation, TicketRequest};
 use crate::payment::expiry::expiry;
 use crate::ports::StoreError;
 use crate::ticket::tickets::{Tickets, check_amount};
-use crate::{FieldErrors, StreamId};
+use crate::{FieldErrors, Requester, StreamId};
 
 impl CheckedRequest for RequestTicket {
     async fn check(
         draft: &RequestTicketDraft,
+        _: &Requester,
         checks: &FieldChecks,
         errors: &mut FieldErrors,
     ) -> Result<(), StoreError> {
@@ -29,17 +30,19 @@ impl Tickets {
     /// [`StartError`].
     pub async fn request(
         &self,
+        requester: &Requester,
         request: RequestTicket,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
         self.check_mint(&request.mint_url)?;
         let now = self.core.clock.now();
-        self.checks.check(&request).await?;
+        self.checks.check(requester, &request).await?;
         self.wallet()?;
         let expires_at = expiry(request.expires_at, now);
         let (state, effects) = TicketRequest::start(request, self.core.ids.token(), expires_at);
         let stream_id = self.core.ids.stream_id();
         let record = once.map(|once| once.record(&stream_id, now));
-        self.starter.create_new(stream_id, Operation::TicketRequest(state), effects, record).await
+        let operation = Operation::TicketRequest(state);
+        self.starter.create_new(stream_id, requester.origin(), operation, effects, record).await
     }
 }

@@ -38,7 +38,7 @@ use usher_testing::ports::{
     FakeApp, FakeExchangeRates, FaultyStore, ManualClock, RecordingMessenger, SeededRandomness, in_time,
 };
 
-pub use usher_testing::ports::{FakeLightning, FakeTicketWallet, user};
+pub use usher_testing::ports::{FakeLightning, FakeTicketWallet, api_key, user};
 
 pub const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
@@ -198,16 +198,16 @@ impl Running {
     }
 
     pub async fn handshake(&self) -> KeyHandshakeStarted {
-        self.engine.handshakes().start(KeyHandshakeRequest::default(), None).await.unwrap()
+        self.engine.handshakes().start(&Requester::Service, KeyHandshakeRequest::default(), None).await.unwrap()
     }
 
     pub async fn reusable_handshake(&self, token: &str) -> StreamId {
-        self.engine.handshakes().start(reusable(token), None).await.unwrap().stream_id
+        self.engine.handshakes().start(&Requester::Service, reusable(token), None).await.unwrap().stream_id
     }
 
     pub async fn authenticate(&self, n: u8) -> StreamId {
         let request = AuthenticateKey { main_key: user(n).public_key(), subkeys: Vec::new() };
-        self.engine.logins().authenticate(request, None).await.unwrap()
+        self.engine.logins().authenticate(&Requester::Service, request, None).await.unwrap()
     }
 
     /// A payment that ends in so many seconds, once its invoice is made: the wallet makes invoices side by side.
@@ -219,7 +219,7 @@ impl Running {
     }
 
     pub async fn request_payment(&self, request: SinglePaymentRequest) -> StreamId {
-        self.engine.payments().request(request, None).await.unwrap().stream_id
+        self.engine.payments().request(&Requester::Service, request, None).await.unwrap().stream_id
     }
 
     pub async fn receive(&self, n: u8, author: &Keys, message: WalletMessage) {
@@ -234,7 +234,7 @@ impl Running {
     }
 
     pub async fn read(&self, stream: StreamId, after: u64) -> EventPage {
-        self.engine.events().read(stream, after, 10_000).await.unwrap()
+        self.engine.events().read(ShownStream::to_service(stream), after, 10_000).await.unwrap()
     }
 
     /// The page from `after` on as soon as there is something new, in real time.

@@ -96,7 +96,8 @@ pub async fn subscribe(usher: &mut Running, auto_charge: bool, first_payment_due
 
 /// The same with this id, by the event of this number.
 pub async fn subscribe_as(usher: &mut Running, id: &str, event: u8, auto_charge: bool, first_payment_due: u64) {
-    let (stream, agreement) = request_subscription(usher, id, auto_charge, first_payment_due).await;
+    let (stream, agreement) =
+        request_subscription(usher, &Requester::Service, id, auto_charge, first_payment_due).await;
     usher.receive(event, &user(1), agreement).await;
     assert_eq!(statuses(usher, stream, 1).await, ["approved"]);
 }
@@ -121,13 +122,14 @@ pub fn recurring(auto_charge: bool, first_payment_due: u64) -> RecurringPaymentR
 /// Asks a user for a subscription of 5,000 millisats a day: the stream, and the wallet's agreement with this id.
 pub async fn request_subscription(
     usher: &mut Running,
+    requester: &Requester,
     id: &str,
     auto_charge: bool,
     first_payment_due: u64,
 ) -> (StreamId, WalletMessage) {
     let request = recurring(auto_charge, first_payment_due);
     let recurrence = request.recurrence.clone();
-    let stream = usher.engine.subscriptions().request(request, None).await.unwrap().stream_id;
+    let stream = usher.engine.subscriptions().request(requester, request, None).await.unwrap().stream_id;
     let asked = next_message(usher, "recurrence", &[]).await;
     let status = RecurringStatus::Confirmed {
         subscription_id: id.to_owned(),

@@ -9,7 +9,7 @@ pub fn request(static_token: &str) -> LoginRequest {
 }
 
 pub async fn poster(usher: &Running) -> LoginStarted {
-    usher.engine.logins().start(request("poster"), None).await.unwrap()
+    usher.engine.logins().start(&Requester::Service, request("poster"), None).await.unwrap()
 }
 
 pub fn key(n: u8) -> String {

@@ -74,7 +74,7 @@ impl Opened {
         let auth = self.auth(&info.mint_url);
         let (mint_url, unit) = (info.mint_url, info.unit);
         let terms = ReceiveTerms { token, mint_url: mint_url.clone(), unit: unit.clone(), at_least: 0, auth };
-        let amount = self.wallet.redeem(id, &terms).await?;
+        let amount = self.wallet.redeem(id, &terms, None).await?;
         Ok(ReceivedTicket { mint_url, unit, amount, again })
     }
 
@@ -167,7 +167,7 @@ impl Opened {
             auth: self.auth(&ticket.mint_url),
             repeatable: true,
         };
-        let Token(token) = self.wallet.withdraw(id, &terms).await?;
+        let Token(token) = self.wallet.withdraw(id, &terms, None).await?;
         ticket.token = Some(Secret(token));
         Ok(())
     }

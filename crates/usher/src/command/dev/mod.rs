@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use usher_engine::KeyHandshakeRequest;
 use usher_engine::ports::{Clock as _, SystemClock};
+use usher_engine::{KeyHandshakeRequest, Requester};
 use usher_instance::LeaseGate;
 use usher_sandbox::dev::{DevEnvironment, DevError};
 use usher_sandbox::wallet::Policy;
@@ -156,7 +156,7 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     let service = Service::start(config, folder.path(), docs, store, listeners, LeaseGate::default()).await?;
     let request =
         KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: None, return_url: None };
-    let handshake = service.engine().handshakes().start(request, None).await?;
+    let handshake = service.engine().handshakes().start(&Requester::Service, request, None).await?;
     let pages = Pages::start(service.engine(), tour::amount(command.embedded)).await?;
 
     let policy = if command.auto_approve { Policy::auto_approve() } else { Policy::silent() };

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use usher_engine::request_body::RequestedCurrency;
-use usher_engine::{Engine, LoginRequest, SinglePaymentRequest, VerificationSessionRequest};
+use usher_engine::{Engine, LoginRequest, Requester, SinglePaymentRequest, VerificationSessionRequest};
 
 use crate::failure::Failure;
 
@@ -27,7 +27,7 @@ impl Pages {
     pub(super) async fn start(engine: &Engine, amount: u64) -> Result<Self, Failure> {
         // Without it the pages are shown all the same.
         let _ = tokio::time::timeout(TIMEOUT, until_ready(engine)).await;
-        let login = engine.logins().start(LoginRequest::default(), None).await?;
+        let login = engine.logins().start(&Requester::Service, LoginRequest::default(), None).await?;
         let payment = SinglePaymentRequest {
             main_key: None,
             subkeys: Vec::new(),
@@ -39,8 +39,9 @@ impl Pages {
             expires_at: None,
             return_url: None,
         };
-        let payment = engine.payments().request(payment, None).await?.stream_id;
-        let session = engine.verification().start(VerificationSessionRequest::default(), None).await?;
+        let payment = engine.payments().request(&Requester::Service, payment, None).await?.stream_id;
+        let session =
+            engine.verification().start(&Requester::Service, VerificationSessionRequest::default(), None).await?;
         Ok(Self { login: login.page_url, payment: engine.payments().page_url(payment), age_check: session.session_url })
     }
 }

@@ -263,9 +263,7 @@ impl Session {
         }
         middleware::check_rate_limit(&self.state)?;
         let stream = stream.ok_or(EventsError::NotFound)?;
-        if !client.sees(&self.state.engine, stream).await? {
-            return Err(EventsError::NotFound.into());
-        }
+        let stream = self.state.engine.events().shown(&client.requester(), stream).await?;
         self.watches.begin(client.origin(), stream, after, id.to_owned())
     }
 

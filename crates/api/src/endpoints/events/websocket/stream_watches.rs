@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture, abortable};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
-use usher_engine::{Engine, EventPage, EventsError, Origin, StreamId};
+use usher_engine::{Engine, EventPage, EventsError, Origin, ShownStream, StreamId};
 use usher_places::Place;
 
 use crate::client_places::ClientPlaces;
@@ -39,6 +39,7 @@ pub(super) struct StreamWatches {
 }
 
 struct StreamWatch {
+    shown: ShownStream,
     read: AbortHandle,
     /// The commands that get their response with its first turn: the one that began it, and those that it replaced before
     /// they had theirs.
@@ -71,10 +72,11 @@ impl StreamWatches {
     pub(super) fn begin(
         &mut self,
         client: Option<Origin>,
-        stream: StreamId,
+        shown: ShownStream,
         after: u64,
         command: String,
     ) -> Result<(), Problem> {
+        let stream = shown.id();
         let (mut unanswered, permit) = match self.open.remove(&stream) {
             Some(before) if before.unanswered.len() >= MAX_UNANSWERED => {
                 self.open.insert(stream, before);
@@ -91,18 +93,16 @@ impl StreamWatches {
         };
         unanswered.push(command);
         let engine = Arc::clone(&self.engine);
-        let read = self.read(async move { (stream, engine.events().read(stream, after, BATCH).await) });
-        self.open.insert(stream, StreamWatch { read, unanswered, _permit: permit });
+        let read = self.read(async move { (stream, engine.events().read(shown, after, BATCH).await) });
+        self.open.insert(stream, StreamWatch { shown, read, unanswered, _permit: permit });
         Ok(())
     }
 
     /// Goes on at `next` with one whose turn it was.
     pub(super) fn go_on(&mut self, stream: StreamId, next: u64) {
-        if !self.open.contains_key(&stream) {
-            return;
-        }
+        let Some(shown) = self.open.get(&stream).map(|watch| watch.shown) else { return };
         let engine = Arc::clone(&self.engine);
-        let read = self.read(async move { (stream, engine.events().wait(stream, next, BATCH, WAIT).await) });
+        let read = self.read(async move { (stream, engine.events().wait(shown, next, BATCH, WAIT).await) });
         if let Some(watch) = self.open.get_mut(&stream) {
             watch.read = read;
         }

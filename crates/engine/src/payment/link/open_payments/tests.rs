@@ -10,7 +10,8 @@ const MOST: usize = 64 * 40;
 fn open_payments() -> (OpenPayments, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at(NOW));
     let tasks = Tasks::new(TaskTracker::new(), CancellationToken::new());
-    (OpenPayments::new(MOST * SHARE, clock.clone(), Arc::new(StoredRows::default()), tasks), clock)
+    let store = RequestedStore::new(Arc::new(StoredRows::default()));
+    (OpenPayments::new(MOST * SHARE, clock.clone(), store, tasks), clock)
 }
 
 /// Whether a payment with this number begins; its invoice is made at once.
