@@ -5,13 +5,19 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use usher_engine::event::{Event, EventType};
-use usher_engine::ports::{CorrelationKey, OperationKind};
+use usher_engine::ports::{CorrelationKey, OperationKind, StoreError};
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
 /// Stored data that cannot be interpreted: what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable(pub(crate) &'static str);
+
+impl From<Unreadable> for StoreError {
+    fn from(Unreadable(what): Unreadable) -> Self {
+        Self::Unreadable(what)
+    }
+}
 
 /// The latest plausible time, in Unix milliseconds: the end of the year 9999. A later one is damage.
 pub(crate) const LATEST_TIME: u64 = 253_402_300_799_999;
@@ -69,9 +75,10 @@ pub(crate) fn is_json(text: &str) -> bool {
     serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
-/// How many rows at most. (A negative `LIMIT` would mean no limit.)
+/// How many rows at most. (A negative `LIMIT` would mean no limit, and in a sum the largest number there is would not fit a column.)
 pub(crate) fn limit(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
+    const MOST: i64 = 1 << 40;
+    i64::try_from(limit).unwrap_or(MOST).min(MOST)
 }
 
 /// What sorts before every stream, also before the reserved one, whose id is all zeros: where reading from the

@@ -3,6 +3,8 @@
 use usher_engine::StreamId;
 use usher_engine::ports::State;
 
+use crate::row::Value;
+
 /// Longest name that is shown as it is: that of a counter contains its mint's address.
 const MAX_NAME: usize = 200;
 
@@ -19,19 +21,10 @@ pub struct DamagedRow {
 /// Whether an operation's state is one.
 pub type StateCheck = fn(&State) -> bool;
 
-/// A column of a row's key.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum KeyPart<'a> {
-    Bytes(&'a [u8]),
-    Number(i64),
-    Text(&'a [u8]),
-    Other,
-}
-
 impl DamagedRow {
     /// The row with this key.
-    pub(crate) fn new<'a>(table: &'static str, key: impl IntoIterator<Item = KeyPart<'a>>) -> Self {
-        let parts: Vec<_> = key.into_iter().map(|part| shown(table, part)).collect();
+    pub(crate) fn new(table: &'static str, key: &[Value]) -> Self {
+        let parts: Vec<_> = key.iter().map(|part| shown(table, part)).collect();
         Self { table, id: parts.join(":") }
     }
 
@@ -42,19 +35,18 @@ impl DamagedRow {
 }
 
 /// For people: the id of a stream, a key in hex or a name.
-fn shown(table: &str, part: KeyPart<'_>) -> String {
+fn shown(table: &str, part: &Value) -> String {
     match part {
-        KeyPart::Bytes([]) => "(empty)".to_owned(),
-        KeyPart::Bytes(bytes) => match bytes.try_into() {
+        Value::Blob(bytes) if bytes.is_empty() => "(empty)".to_owned(),
+        Value::Blob(bytes) => match bytes.as_slice().try_into() {
             Ok(id) if table != "correlations" => StreamId::from_bytes(id).to_string(),
             _ => hex(bytes),
         },
-        KeyPart::Number(number) => number.to_string(),
-        KeyPart::Text(name) if name.len() <= MAX_NAME && name.iter().all(u8::is_ascii_graphic) => {
-            String::from_utf8_lossy(name).into_owned()
-        }
-        KeyPart::Text(name) => hex(name.get(..MAX_NAME).unwrap_or(name)),
-        KeyPart::Other => "?".to_owned(),
+        Value::Integer(number) => number.to_string(),
+        Value::Text(name) if name.len() <= MAX_NAME && name.bytes().all(|byte| byte.is_ascii_graphic()) => name.clone(),
+        Value::Text(name) => hex(name.as_bytes().get(..MAX_NAME).unwrap_or(name.as_bytes())),
+        Value::Damaged(bytes) if !bytes.is_empty() => hex(bytes.get(..MAX_NAME).unwrap_or(bytes)),
+        Value::Null | Value::Damaged(_) => "?".to_owned(),
     }
 }
 

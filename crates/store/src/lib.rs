@@ -5,21 +5,26 @@
 //! engine, is written as tests in `conformance` (feature `conformance`).
 
 mod codec;
+mod commit;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod copy;
 mod copy_mark;
 mod damaged_row;
-mod database;
+mod damaged_rows;
+mod engine;
 mod metrics;
 mod panic_signal;
 mod postgres;
+mod records;
+mod row;
 mod sqlite;
+mod statement;
 
 pub use copy::{CopiedTable, CopyError, CopyOutcome, CopyPart, CopySource, CopyTarget, copy};
 pub use copy_mark::{CopyMark, CopyState};
 pub use damaged_row::{DamagedRow, StateCheck};
-pub use database::Database;
+pub use engine::{Database, SqlStore};
 pub use metrics::{HistogramValues, StoreMetrics};
 pub use postgres::{
     Acquired, HeldLease, Lease, LeaseHolder, LeaseRequest, PostgresFailure, PostgresInspection, PostgresOpenError,

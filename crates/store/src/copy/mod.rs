@@ -30,7 +30,7 @@ pub(crate) use self::side::{Side, Source, Target};
 use self::table::matched;
 pub(crate) use self::table::{FoundColumn, FoundTable, Kind, Table};
 use self::value::RowsDigest;
-pub(crate) use self::value::{Batch, Rows, Value};
+pub(crate) use self::value::{Batch, Rows};
 use crate::copy_mark::{CopyMark, CopyState};
 use crate::damaged_row::StateCheck;
 use crate::postgres::{PostgresOptions, PostgresSource, PostgresTarget};

@@ -1,24 +1,9 @@
 //! Values of rows, the same for both engines.
 
-use std::fmt;
-
 use sha2::{Digest as _, Sha256};
 
-/// A value of a column. `Debug` hides it: rows hold secrets.
-#[derive(Clone, PartialEq)]
-pub(crate) enum Value {
-    Null,
-    /// Also a truth value, as 0 or 1.
-    Integer(i64),
-    Text(String),
-    Blob(Vec<u8>),
-}
-
-impl fmt::Debug for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("…")
-    }
-}
+use crate::codec::Unreadable;
+use crate::row::{Row, Value};
 
 /// Rows on their way from one database to the other: some, but no more than about [`BATCH_BYTES`].
 pub(crate) type Rows = Vec<Vec<Value>>;
@@ -38,11 +23,17 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// Adds a row; returns all of them when they are enough.
-    pub(crate) fn add(&mut self, row: Vec<Value>) -> Option<Rows> {
-        self.bytes = self.bytes.saturating_add(row.iter().map(Value::size).sum());
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub(crate) fn add(&mut self, Row(row): Row) -> Result<Option<Rows>, Unreadable> {
+        if row.iter().any(|value| matches!(value, Value::Damaged(_))) {
+            return Err(Unreadable("a column"));
+        }
+        self.bytes = self.bytes.saturating_add(row.iter().map(size).sum());
         self.rows.push(row);
         let is_full = self.bytes >= BATCH_BYTES || self.rows.len() >= BATCH_ROWS;
-        is_full.then(|| std::mem::take(self).rows)
+        Ok(is_full.then(|| std::mem::take(self).rows))
     }
 
     /// The rows that are left.
@@ -51,27 +42,25 @@ impl Batch {
     }
 }
 
-impl Value {
-    fn size(&self) -> usize {
-        match self {
-            Self::Null => 1,
-            Self::Integer(_) => 8,
-            Self::Text(text) => text.len(),
-            Self::Blob(bytes) => bytes.len(),
-        }
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Null => 1,
+        Value::Integer(_) => 8,
+        Value::Text(text) => text.len(),
+        Value::Blob(bytes) | Value::Damaged(bytes) => bytes.len(),
     }
+}
 
-    fn hash(&self, hash: &mut Sha256) {
-        let (tag, number, bytes): (u8, i64, &[u8]) = match self {
-            Self::Null => (0, 0, &[]),
-            Self::Integer(number) => (1, *number, &[]),
-            Self::Text(text) => (2, i64::try_from(text.len()).unwrap_or(i64::MAX), text.as_bytes()),
-            Self::Blob(bytes) => (3, i64::try_from(bytes.len()).unwrap_or(i64::MAX), bytes),
-        };
-        hash.update([tag]);
-        hash.update(number.to_be_bytes());
-        hash.update(bytes);
-    }
+fn hash(value: &Value, hash: &mut Sha256) {
+    let (tag, number, bytes): (u8, i64, &[u8]) = match value {
+        Value::Null => (0, 0, &[]),
+        Value::Integer(number) => (1, *number, &[]),
+        Value::Text(text) => (2, i64::try_from(text.len()).unwrap_or(i64::MAX), text.as_bytes()),
+        Value::Blob(bytes) | Value::Damaged(bytes) => (3, i64::try_from(bytes.len()).unwrap_or(i64::MAX), bytes),
+    };
+    hash.update([tag]);
+    hash.update(number.to_be_bytes());
+    hash.update(bytes);
 }
 
 /// How many rows there are, and the sum of their SHA-256 modulo 2^256: the same for the same rows, in whatever order.
@@ -85,7 +74,7 @@ impl RowsDigest {
     /// Adds a row.
     pub(crate) fn add(&mut self, row: &[Value]) {
         let mut hash = Sha256::new();
-        row.iter().for_each(|value| value.hash(&mut hash));
+        row.iter().for_each(|value| self::hash(value, &mut hash));
         let mut carry = 0_u16;
         for (digit, added) in self.sum.iter_mut().zip(hash.finalize()).rev() {
             let [high, low] = (u16::from(*digit) + u16::from(added) + carry).to_be_bytes();

@@ -3,21 +3,22 @@
 use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
 use tokio::sync::mpsc;
-use tokio_postgres::Row;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::config::{Config, Host};
 use tokio_postgres::types::Type;
 
 use super::failure::PostgresFailure;
 use super::options::{Address, PostgresOptions};
-use super::query::{Param, Query, params};
 use super::session::Session;
 use super::writer::{BeginWrite, Writer};
-use super::{columns, damaged_rows, nul_escaping, schema, settings};
-use crate::copy::{Batch, CopyError, FoundColumn, FoundTable, Kind, Rows, Side, Source, Table, Target, Value};
+use super::{inspect, schema};
+use crate::copy::{Batch, CopyError, FoundColumn, FoundTable, Kind, Rows, Side, Source, Table, Target};
 use crate::copy_mark::CopyMark;
 use crate::damaged_row::StateCheck;
 use crate::metrics::Metrics;
+use crate::records::settings;
+use crate::row::Value;
+use crate::statement::{Param, Query, params};
 
 const DURING: &str = "copy the database";
 
@@ -62,7 +63,7 @@ impl Exclusive {
     }
 
     async fn mark(&self) -> Result<Option<CopyMark>, CopyError> {
-        Ok(settings::copy_mark(&self.session).await?)
+        Ok(inspect::copy_mark(&self.session).await?)
     }
 
     /// In a transaction of its own.
@@ -86,15 +87,15 @@ impl Exclusive {
         Ok(self.session.script(DURING, "COMMIT").await?)
     }
 
-    async fn tables(&self) -> Result<Vec<FoundTable>, CopyError> {
+    async fn tables(&self) -> Result<Vec<FoundTable>, PostgresFailure> {
         let found = self.session.one(&Query::new("look at the schema", TABLES, params![])).await?;
         let mut tables: Vec<FoundTable> = Vec::new();
         for row in &found.rows {
-            let name: String = columns::get(row, 0)?;
+            let name = row.string(0)?;
             if OWN_TABLES.contains(&name.as_str()) {
                 continue;
             }
-            let kind = match (columns::get::<&str>(row, 2)?, columns::get(row, 3)?) {
+            let kind = match (row.text(2)?, row.is_true(3)?) {
                 ("bigint", true) => Kind::RowNumber,
                 ("bigint", false) => Kind::Integer,
                 ("boolean", false) => Kind::Boolean,
@@ -102,7 +103,7 @@ impl Exclusive {
                 ("bytea", false) => Kind::Blob,
                 _ => Kind::Unknown,
             };
-            let column = FoundColumn { name: columns::get(row, 1)?, kind };
+            let column = FoundColumn { name: row.string(1)?, kind };
             match tables.last_mut().filter(|table| table.name == name) {
                 Some(table) => table.columns.push(column),
                 None => tables.push(FoundTable { name, columns: vec![column] }),
@@ -114,12 +115,10 @@ impl Exclusive {
     async fn read(&self, table: &Table, rows: mpsc::Sender<Rows>) -> Result<(), CopyError> {
         let but_the_note = CopyMark::without(&table.name);
         let sql = format!("SELECT {} FROM {}{but_the_note}", column_names(table), quoted(&table.name));
-        let failed = |error| PostgresFailure::new(DURING, &error);
         let mut found = std::pin::pin!(self.session.stream(DURING, &sql).await?);
         let mut batch = Batch::default();
-        while let Some(row) = found.try_next().await.map_err(failed)? {
-            let values = table.columns.iter().enumerate().map(|(index, column)| value(&row, index, column.kind));
-            if let Some(full) = batch.add(values.collect::<Result<_, _>>()?)
+        while let Some(row) = found.try_next().await? {
+            if let Some(full) = batch.add(row).map_err(PostgresFailure::from)?
                 && rows.send(full).await.is_err()
             {
                 return Ok(());
@@ -167,7 +166,7 @@ impl Side for PostgresSource {
     }
 
     async fn tables(&self) -> Result<Vec<FoundTable>, CopyError> {
-        self.0.tables().await
+        Ok(self.0.tables().await?)
     }
 
     async fn read(&self, table: &Table, rows: mpsc::Sender<Rows>) -> Result<(), CopyError> {
@@ -178,7 +177,7 @@ impl Side for PostgresSource {
 #[async_trait]
 impl Source for PostgresSource {
     async fn check(&self, readable: StateCheck) -> Result<(), CopyError> {
-        let (_, rows) = damaged_rows::damaged_rows(&self.0.session, MAX_PROBLEMS, readable).await?;
+        let (_, rows) = inspect::damaged_rows(&self.0.session, MAX_PROBLEMS, readable).await?;
         if rows.is_empty() { Ok(()) } else { Err(CopyError::DamagedRows { rows }) }
     }
 }
@@ -197,7 +196,7 @@ impl PostgresTarget {
         let but_the_stream = if table == "operations" { " WHERE NOT (kind = 0 AND next_index = 0)" } else { "" };
         let sql = format!("SELECT FROM {}{but_the_stream} LIMIT 1", quoted(table));
         let mut rows = std::pin::pin!(self.0.session.stream(DURING, &sql).await?);
-        match rows.try_next().await.map_err(|error| PostgresFailure::new(DURING, &error))? {
+        match rows.try_next().await? {
             None => Ok(()),
             Some(_) => {
                 let what = format!("the table {table} has rows");
@@ -222,7 +221,7 @@ impl Side for PostgresTarget {
     }
 
     async fn tables(&self) -> Result<Vec<FoundTable>, CopyError> {
-        self.0.tables().await
+        Ok(self.0.tables().await?)
     }
 
     async fn read(&self, table: &Table, rows: mpsc::Sender<Rows>) -> Result<(), CopyError> {
@@ -272,8 +271,9 @@ impl Target for PostgresTarget {
             let table = quoted(&table.name);
             let last = format!("SELECT coalesce(max({column}), 0) FROM {table}");
             let mut rows = std::pin::pin!(self.0.session.stream(DURING, &last).await?);
-            let row = rows.try_next().await.map_err(|error| PostgresFailure::new(DURING, &error))?;
-            let next = row.as_ref().map_or(Ok(0), |row| columns::get::<i64>(row, 0))?.saturating_add(1);
+            let row = rows.try_next().await?;
+            let last = row.map_or(Ok(0), |row| row.int::<i64>(0)).map_err(PostgresFailure::from)?;
+            let next = last.saturating_add(1);
             let restart = format!("ALTER TABLE {table} ALTER COLUMN {column} RESTART WITH {next}");
             self.0.session.script(DURING, &restart).await?;
         }
@@ -323,23 +323,12 @@ const fn column_type(kind: Kind) -> Type {
     }
 }
 
-fn value(row: &Row, index: usize, kind: Kind) -> Result<Value, PostgresFailure> {
-    Ok(match kind {
-        Kind::Integer | Kind::RowNumber => columns::get::<Option<i64>>(row, index)?.map(Value::Integer),
-        Kind::Boolean => columns::get::<Option<bool>>(row, index)?.map(|value| Value::Integer(value.into())),
-        Kind::Text => columns::optional_text(row, index)?.map(Value::Text),
-        Kind::Blob => columns::get::<Option<Vec<u8>>>(row, index)?.map(Value::Blob),
-        Kind::Unknown => return Err(PostgresFailure::Unreadable("a column")),
-    }
-    .unwrap_or(Value::Null))
-}
-
 fn param(value: Value, kind: Kind) -> Result<Param, PostgresFailure> {
     Ok(match (value, kind) {
         (Value::Integer(number), Kind::Integer | Kind::RowNumber) => Param::Int(Some(number)),
         (Value::Integer(0), Kind::Boolean) => Param::Bool(false),
         (Value::Integer(1), Kind::Boolean) => Param::Bool(true),
-        (Value::Text(text), Kind::Text) => Param::Text(Some(nul_escaping::encode(&text).into_owned())),
+        (Value::Text(text), Kind::Text) => Param::Text(Some(text)),
         (Value::Blob(bytes), Kind::Blob) => Param::Bytes(Some(bytes)),
         (Value::Null, Kind::Integer | Kind::RowNumber) => Param::Int(None),
         (Value::Null, Kind::Text) => Param::Text(None),

@@ -3,6 +3,7 @@
 use tokio_postgres::error::{DbError, Severity, SqlState};
 use usher_engine::ports::StoreError;
 
+use super::open_error::PostgresOpenError;
 use crate::codec::Unreadable;
 
 /// Raised by `begin_write`: another instance holds the lease, or nobody.
@@ -152,6 +153,12 @@ fn without_secrets(error: &tokio_postgres::Error) -> String {
 impl From<Unreadable> for PostgresFailure {
     fn from(Unreadable(what): Unreadable) -> Self {
         Self::Unreadable(what)
+    }
+}
+
+impl From<Unreadable> for PostgresOpenError {
+    fn from(unreadable: Unreadable) -> Self {
+        Self::Unusable(unreadable.into())
     }
 }
 

@@ -1,16 +1,21 @@
 //! Inspects a database without changing it, even while instances use it: for `usher doctor`.
 
 use async_trait::async_trait;
-use usher_engine::ports::{DeliveryCounts, OperationKind, SettingStore, State, StoreError, TicketBalance};
+use futures_util::TryStreamExt as _;
+use usher_engine::ports::{
+    AuditBounds, AuditEntry, AuditReader, DeliveryCounts, OperationKind, SettingStore, State, StoreError, TicketBalance,
+};
 
 use super::failure::PostgresFailure;
 use super::open_error::PostgresOpenError;
 use super::options::{Address, PostgresOptions};
-use super::query::{Answer, Param, Query, params};
+use super::schema;
 use super::session::Session;
-use super::{columns, damaged_rows, deliveries, schema, settings, tickets};
 use crate::copy_mark::CopyMark;
 use crate::damaged_row::{DamagedRow, StateCheck};
+use crate::damaged_rows::{self, Found};
+use crate::records::{audit_log, deliveries, operations, settings, tickets};
+use crate::statement::params;
 
 /// Reading every row of a large table takes its time.
 const SETTINGS: &str = "SET default_transaction_read_only = on; SET statement_timeout = 0; SET enable_seqscan = on";
@@ -53,7 +58,7 @@ impl PostgresInspection {
     /// # Errors
     /// When the table cannot be read.
     pub async fn copy_mark(&self) -> Result<Option<CopyMark>, PostgresFailure> {
-        settings::copy_mark(&self.session).await
+        copy_mark(&self.session).await
     }
 
     /// Damaged rows, at most 20: by their columns, or because `readable` does not take an open operation's state. Returns
@@ -65,7 +70,7 @@ impl PostgresInspection {
         if self.version < schema::known_version() {
             return Ok((0, Vec::new()));
         }
-        damaged_rows::damaged_rows(&self.session, MAX_PROBLEMS, readable).await
+        damaged_rows(&self.session, MAX_PROBLEMS, readable).await
     }
 
     /// What the ticket wallet holds, by mint and unit. Nothing in a database of an older schema.
@@ -76,8 +81,7 @@ impl PostgresInspection {
         if self.version < schema::known_version() {
             return Ok(Vec::new());
         }
-        let sums = self.read("sum up the proofs", tickets::BALANCES, params![]).await?;
-        Ok(sums.rows.iter().filter_map(|row| tickets::balance(row).ok()).collect())
+        Ok(tickets::balances(&self.session.one(&tickets::read_balances()).await?))
     }
 
     /// The states of the open operations of a kind. Damaged rows are left out.
@@ -85,9 +89,8 @@ impl PostgresInspection {
     /// # Errors
     /// When the table cannot be read.
     pub async fn open_operations(&self, kind: OperationKind) -> Result<Vec<State>, PostgresFailure> {
-        const OPEN: &str = "SELECT state FROM operations WHERE finished_at IS NULL AND kind = $1";
-        let found = self.read("read the open operations", OPEN, params![kind.code()]).await?;
-        Ok(found.rows.iter().filter_map(|row| columns::text(row, 0).ok().map(State)).collect())
+        let found = self.session.one(&operations::OPEN_OF_KIND.with(params![kind.code()])).await?;
+        Ok(found.rows.iter().filter_map(|row| row.string(0).ok().map(State)).collect())
     }
 
     /// Webhook deliveries that wait, and those that were given up.
@@ -95,16 +98,51 @@ impl PostgresInspection {
     /// # Errors
     /// When the table cannot be read.
     pub async fn deliveries(&self) -> Result<DeliveryCounts, PostgresFailure> {
-        deliveries::counts(&self.read("count deliveries", deliveries::COUNT, params![]).await?)
+        Ok(self.session.one(&deliveries::count()).await?.first(deliveries::counts)?.unwrap_or_default())
+    }
+}
+
+/// The note of `usher store copy`, also in a database of an older schema.
+pub(super) async fn copy_mark(session: &Session) -> Result<Option<CopyMark>, PostgresFailure> {
+    const SINCE: u32 = 4;
+    if schema::version(session).await? < SINCE {
+        return Ok(None);
+    }
+    let found = session.one(&settings::get(CopyMark::SETTING)).await?;
+    Ok(found.first(|row| CopyMark::read(row.text(0)?))?)
+}
+
+/// How many operations are open, and damaged rows, at most `limit`: by their columns, or because `readable` does not take an
+/// open operation's state.
+pub(super) async fn damaged_rows(
+    session: &Session,
+    limit: usize,
+    readable: StateCheck,
+) -> Result<(u64, Vec<DamagedRow>), PostgresFailure> {
+    let mut found = Found::new(limit);
+    for check in &damaged_rows::CHECKS {
+        let mut rows = std::pin::pin!(session.stream(damaged_rows::DURING, &check.sql()).await?);
+        while !found.is_full()
+            && let Some(row) = rows.try_next().await?
+        {
+            found.check(check, &row);
+        }
+    }
+    let mut rows = std::pin::pin!(session.stream(damaged_rows::DURING, damaged_rows::OPEN).await?);
+    while let Some(row) = rows.try_next().await? {
+        found.check_open(&row, readable);
+    }
+    Ok(found.result())
+}
+
+#[async_trait]
+impl AuditReader for PostgresInspection {
+    async fn audit_entries(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        Ok(audit_log::entries(&self.session.one(&audit_log::read_entries(after, limit)).await?))
     }
 
-    pub(super) async fn read(
-        &self,
-        during: &'static str,
-        sql: &'static str,
-        params: Vec<Param>,
-    ) -> Result<Answer, PostgresFailure> {
-        self.session.one(&Query::new(during, sql, params)).await
+    async fn audit_bounds(&self) -> Result<AuditBounds, StoreError> {
+        Ok(audit_log::bounds(&self.session.one(&audit_log::read_bounds()).await?))
     }
 }
 
@@ -112,8 +150,7 @@ impl PostgresInspection {
 #[async_trait]
 impl SettingStore for PostgresInspection {
     async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
-        let found = self.read("read a setting", settings::GET, params![name]).await?;
-        Ok(found.rows.first().map(|row| columns::text(row, 0)).transpose()?)
+        Ok(self.session.one(&settings::get(name)).await?.first(|row| row.string(0))?)
     }
 
     async fn set_setting(&self, _name: &str, _value: Option<&str>) -> Result<(), StoreError> {

@@ -12,13 +12,13 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use usher_engine::ports::StoreError;
 
-use super::columns;
 use super::failure::PostgresFailure;
 use super::open_error::PostgresOpenError;
 use super::options::{Address, PostgresOptions};
-use super::query::{Answer, Query, params};
 use super::schema;
 use super::session::Session;
+use crate::row::Answer;
+use crate::statement::{Query, params};
 
 /// Reads and changes the lease, over a connection of its own: a busy store does not delay a renewal.
 pub struct Lease {
@@ -118,7 +118,7 @@ impl Lease {
             let acquire = params![owner.as_str(), address.as_str(), millis(*lasts)];
             let taken = self.ask(Query::new("acquire the lease", ACQUIRE, acquire)).await?;
             if let Some(row) = taken.rows.first() {
-                let epoch = columns::int(row, 0)?;
+                let epoch = row.int(0)?;
                 return Ok(Acquired::Held(HeldLease { epoch }));
             }
             // It may have ended in between.
@@ -154,15 +154,11 @@ impl Lease {
     /// [`StoreError::Failed`].
     pub async fn holder(&self) -> Result<Option<LeaseHolder>, StoreError> {
         let found = self.ask(Query::new("look who holds the lease", HOLDER, params![])).await?;
-        let holder = found.rows.first().map(|row| {
-            Ok::<_, PostgresFailure>(LeaseHolder {
-                owner: columns::text(row, 0)?,
-                epoch: columns::int(row, 1)?,
-                address: columns::text(row, 2)?,
-                remaining: Duration::from_millis(columns::int(row, 3)?),
-            })
+        let holder = found.first(|row| {
+            let (owner, address) = (row.string(0)?, row.string(2)?);
+            Ok(LeaseHolder { owner, epoch: row.int(1)?, address, remaining: Duration::from_millis(row.int(3)?) })
         });
-        Ok(holder.transpose()?)
+        Ok(holder?)
     }
 
     /// Asks over the connection that is there, or a new one. A statement is never sent twice.

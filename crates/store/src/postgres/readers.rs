@@ -11,9 +11,10 @@ use usher_engine::ports::StoreError;
 
 use super::failure::PostgresFailure;
 use super::options::Address;
-use super::query::{Answer, Query};
 use super::session::Session;
 use super::writer::Certainty;
+use crate::row::Answer;
+use crate::statement::Query;
 
 /// See the module.
 pub(super) struct Readers {
@@ -40,14 +41,15 @@ impl Readers {
         Self { address, slots, next: AtomicUsize::new(0), permits: Semaphore::new(queue), certainty, patience }
     }
 
-    /// The answer to a query.
-    pub(super) async fn run(&self, query: &Query) -> Result<Answer, StoreError> {
+    /// The answers to queries, which share a round trip.
+    pub(super) async fn run(&self, queries: &[Query]) -> Result<Vec<Answer>, StoreError> {
+        let queries: Vec<_> = queries.iter().collect();
         let _permit = self.permits.acquire().await.map_err(|_| StoreError::Closed)?;
         self.wait_for_certainty().await?;
         let turn = self.next.fetch_add(1, Ordering::Relaxed).checked_rem(self.slots.len()).unwrap_or_default();
         let slot = self.slots.get(turn).ok_or(StoreError::Closed)?;
         let (session, is_new) = self.session(slot).await?;
-        let answer = session.one(query).await;
+        let answer = session.run(&queries).await;
         if !answer.as_ref().is_err_and(PostgresFailure::ends_connection) {
             return Ok(answer?);
         }
@@ -55,9 +57,9 @@ impl Readers {
         if is_new {
             return Ok(answer?);
         }
-        // It was lost while nobody used it, as when the database was restarted. A query can be repeated.
+        // It was lost while nobody used it, as when the database was restarted. Queries can be repeated.
         let (session, _) = self.session(slot).await?;
-        Ok(session.one(query).await?)
+        Ok(session.run(&queries).await?)
     }
 
     /// What is read before the outcome of a commit is known could be wrong a moment later.

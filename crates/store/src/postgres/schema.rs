@@ -2,8 +2,8 @@
 
 use super::failure::PostgresFailure;
 use super::open_error::PostgresOpenError;
-use super::query::{Query, params};
 use super::session::Session;
+use crate::statement::{Query, params};
 
 /// One step of the schema's history. Numbers mean the same change as in SQLite's folder.
 pub(super) struct Migration {
@@ -54,8 +54,8 @@ pub(super) async fn prepare(session: &Session) -> Result<(), PostgresOpenError> 
     const SERVER: &str = "SELECT current_setting('server_version_num')::int, current_setting('server_encoding')";
     let server = session.one(&Query::new("look at the server", SERVER, params![])).await?;
     for row in &server.rows {
-        let version = super::columns::get(row, 0)?;
-        let encoding: String = super::columns::get(row, 1)?;
+        let version = row.int(0)?;
+        let encoding = row.string(1)?;
         if version < OLDEST {
             return Err(PostgresOpenError::TooOld { version });
         }
@@ -81,7 +81,7 @@ pub(super) async fn has_base(session: &Session) -> Result<bool, PostgresOpenErro
         WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f')";
     let tables = session.one(&Query::new("look at the schema", TABLES, params![])).await?;
     let Some(row) = tables.rows.first() else { return Ok(false) };
-    match (super::columns::get::<i64>(row, 0)?, super::columns::get::<i64>(row, 1)?) {
+    match (row.int::<i64>(0)?, row.int::<i64>(1)?) {
         (2, _) => Ok(true),
         (0, 0) => Ok(false),
         _ => Err(PostgresOpenError::Foreign),
@@ -105,7 +105,7 @@ async fn make_base(session: &Session) -> Result<(), PostgresOpenError> {
 pub(super) async fn version(session: &Session) -> Result<u32, PostgresFailure> {
     const VERSION: &str = "SELECT coalesce(max(version), 0) FROM migrations";
     let found = session.one(&Query::new("read the schema's version", VERSION, params![])).await?;
-    found.rows.first().map_or(Ok(0), |row| super::columns::int(row, 0))
+    Ok(found.first(|row| row.int(0))?.unwrap_or_default())
 }
 
 /// Those of these migrations that the database does not have yet.

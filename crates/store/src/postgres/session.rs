@@ -4,16 +4,18 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::TryStreamExt as _;
+use futures_util::{Stream, TryStreamExt as _};
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, CopyInSink, RowStream, SimpleQueryMessage, Statement};
+use tokio_postgres::{Client, CopyInSink, SimpleQueryMessage, Statement};
 
 use super::failure::PostgresFailure;
 use super::options::Address;
 use super::pipeline::{self, Pipeline, Request};
-use super::query::{Answer, Query};
+use super::statement::{self, StatementKey};
+use crate::row::{Answer, Row};
+use crate::statement::Query;
 
 /// How long the goodbye to a server may take.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -41,7 +43,7 @@ const MARK: &str =
 pub(super) struct Session {
     /// None only while being closed.
     client: Option<Client>,
-    statements: Mutex<HashMap<&'static str, Statement>>,
+    statements: Mutex<HashMap<StatementKey, Statement>>,
     /// How long to wait for answers.
     patience: Duration,
     /// Reads and writes the socket; ends when the client is gone.
@@ -137,9 +139,15 @@ impl Session {
     ///
     /// # Errors
     /// [`PostgresFailure`].
-    pub(super) async fn stream(&self, during: &'static str, sql: &str) -> Result<RowStream, PostgresFailure> {
+    pub(super) async fn stream(
+        &self,
+        during: &'static str,
+        sql: &str,
+    ) -> Result<impl Stream<Item = Result<Row, PostgresFailure>> + use<>, PostgresFailure> {
         let none: [&(dyn ToSql + Sync); 0] = [];
-        self.client()?.query_raw(sql, none).await.map_err(|error| PostgresFailure::new(during, &error))
+        let failed = move |error| PostgresFailure::new(during, &error);
+        let rows = self.client()?.query_raw(sql, none).await.map_err(failed)?;
+        Ok(rows.map_ok(|row| statement::row(&row)).map_err(failed))
     }
 
     /// Where the rows of a `COPY … FROM STDIN` go.
@@ -197,14 +205,15 @@ impl Session {
         Ok((results.into_iter().skip(1).collect(), answers.collect::<Result<_, _>>().ok()))
     }
 
-    /// The statements, prepared: most are already.
-    async fn prepare(&self, queries: &[&Query]) -> Result<Vec<Statement>, PostgresFailure> {
+    /// The statements, prepared: most are already. One that runs for each of no rows need not be.
+    async fn prepare(&self, queries: &[&Query]) -> Result<Vec<Option<Statement>>, PostgresFailure> {
         let client = self.client()?;
         let mut new: Vec<&Query> = Vec::new();
         {
             let known = self.statements.lock();
-            for query in queries {
-                if !known.contains_key(query.sql) && !new.iter().any(|other| other.sql == query.sql) {
+            for query in queries.iter().filter(|query| !query.is_nothing()) {
+                let key = statement::key(query);
+                if !known.contains_key(&key) && !new.iter().any(|other| statement::key(other) == key) {
                     new.push(query);
                 }
             }
@@ -212,23 +221,17 @@ impl Session {
         if !new.is_empty() {
             let requests = new.iter().map(|query| {
                 Box::pin(async move {
-                    let prepared = client.prepare(query.sql).await;
-                    prepared.map_err(|error| PostgresFailure::new(query.during, &error))
+                    let prepared = client.prepare(&statement::text(query)).await;
+                    prepared.map_err(|error| PostgresFailure::new(query.statement.during, &error))
                 }) as Request<'_, _>
             });
             let prepared = self.patiently("prepare a statement", pipeline::run(requests.collect())).await?;
-            for (query, statement) in new.into_iter().zip(prepared) {
-                self.statements.lock().insert(query.sql, statement?);
+            for (query, prepared) in new.into_iter().zip(prepared) {
+                self.statements.lock().insert(statement::key(query), prepared?);
             }
         }
         let known = self.statements.lock();
-        let statement = |query: &&Query| {
-            known.get(query.sql).cloned().ok_or(PostgresFailure::Lost {
-                during: query.during,
-                reason: "its statement is not prepared".to_owned(),
-            })
-        };
-        queries.iter().map(statement).collect()
+        Ok(queries.iter().map(|query| known.get(&statement::key(query)).cloned()).collect())
     }
 
     fn client(&self) -> Result<&Client, PostgresFailure> {
@@ -261,20 +264,27 @@ impl Drop for Session {
 fn execute<'a>(
     client: &'a Client,
     query: &'a Query,
-    statement: &'a Statement,
+    prepared: &'a Option<Statement>,
 ) -> Request<'a, Result<Answer, PostgresFailure>> {
     Box::pin(async move {
+        let during = query.statement.during;
+        if query.is_nothing() {
+            return Ok(Answer::default());
+        }
+        let not_prepared = || PostgresFailure::Lost { during, reason: "its statement is not prepared".to_owned() };
+        let prepared = prepared.as_ref().ok_or_else(not_prepared)?;
         let fetched = async {
-            let params = query.params.iter().map(|param| param as &(dyn ToSql + Sync));
-            let mut stream = std::pin::pin!(client.query_raw(statement, params).await?);
+            let params = statement::bound(query);
+            let params = params.iter().map(|param| param as &(dyn ToSql + Sync));
+            let mut stream = std::pin::pin!(client.query_raw(prepared, params).await?);
             let mut rows = Vec::new();
             while let Some(row) = stream.try_next().await? {
-                rows.push(row);
+                rows.push(statement::row(&row));
             }
             let changed = stream.rows_affected().unwrap_or_default();
             Ok(Answer { rows, changed: usize::try_from(changed).unwrap_or(usize::MAX) })
         };
-        fetched.await.map_err(|error| PostgresFailure::new(query.during, &error))
+        fetched.await.map_err(|error| PostgresFailure::new(during, &error))
     })
 }
 

@@ -18,17 +18,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
+use usher_engine::ports::StoreError;
 
-use super::commit::Plan;
 use super::failure::PostgresFailure;
 use super::open_error::PostgresOpenError;
 use super::options::Address;
-use super::query::{Answer, Query, params};
 use super::schema::{self, Migration};
 use super::session::{Session, TransactionFailure};
 use super::writer_job::{DecisionJob, Job, Message, Outcome};
-use super::{columns, lease, settings};
+use super::{inspect, lease};
+use crate::commit::Plan;
 use crate::metrics::Metrics;
+use crate::row::Answer;
+use crate::statement::{Query, params};
 
 /// The first pause between attempts to find out the outcome of a commit; each is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -141,9 +143,9 @@ impl Writer {
         self.writing = None;
         let session = Session::connect(&self.address).await?;
         let renewed = session.one(&Query::new("begin to write", NEW_SESSION, params![self.epoch])).await?;
-        let number = columns::int(renewed.rows.first().ok_or(PostgresFailure::NotActive)?, 0)?;
+        let number = renewed.first(|row| row.int(0))?.ok_or(PostgresFailure::NotActive)?;
         let last = session.one(&Query::new("begin to write", LAST_WRITTEN, params![self.epoch])).await?;
-        self.group = last.rows.first().map_or(Ok(0), |row| columns::int(row, 0))?;
+        self.group = last.first(|row| row.int(0))?.unwrap_or_default();
         self.writing = Some(Writing { session, number });
         self.certainty.send_replace(Certainty::Certain);
         Ok(())
@@ -155,7 +157,7 @@ impl Writer {
     /// [`PostgresOpenError::Marked`].
     pub(super) async fn check_mark(&self) -> Result<(), PostgresOpenError> {
         let writing = self.writing.as_ref().ok_or(PostgresFailure::NotActive)?;
-        match settings::copy_mark(&writing.session).await? {
+        match inspect::copy_mark(&writing.session).await? {
             Some(mark) => Err(PostgresOpenError::Marked(mark)),
             None => Ok(()),
         }
@@ -265,7 +267,7 @@ impl Writer {
                 Some(read) => read,
                 None => self.read(&reads).await?,
             };
-            let mut plan = Plan::new(read)?;
+            let mut plan = Plan::new(&read)?;
             for job in jobs.iter_mut() {
                 if let Job::Commit(job) = job {
                     job.result = Some(plan.apply(&job.commits));
@@ -299,7 +301,7 @@ impl Writer {
 
     async fn attempt_decision(&mut self, job: &mut dyn DecisionJob) -> Result<(), PostgresFailure> {
         let read = self.read(job.reads()).await?;
-        let writes = job.decide(read)?;
+        let writes = job.decide(&read)?;
         self.transact(&writes.iter().collect::<Vec<_>>(), &[], 1).await.map(drop)
     }
 
@@ -429,8 +431,8 @@ fn settle(jobs: Vec<Job>, outcome: Outcome) {
     for job in jobs {
         match job {
             Job::Commit(job) => {
-                let result = job.result.unwrap_or(Err(PostgresFailure::NotActive));
-                drop(job.answer.send(result.map_err(Into::into)));
+                let result = job.result.map_or(Err(StoreError::NotActive), |result| Ok(result?));
+                drop(job.answer.send(result));
             }
             Job::Statements(job) => {
                 let result = match &mut answers {

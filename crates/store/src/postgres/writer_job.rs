@@ -4,7 +4,9 @@ use tokio::sync::{mpsc, oneshot};
 use usher_engine::ports::{AllCommitted, Commit, StoreError};
 
 use super::failure::PostgresFailure;
-use super::query::{Answer, Query};
+use crate::codec::Unreadable;
+use crate::row::Answer;
+use crate::statement::Query;
 
 /// What travels to the writer.
 pub(super) enum Message {
@@ -28,7 +30,7 @@ pub(super) enum Job {
 pub(super) struct CommitJob {
     pub(super) commits: Vec<Commit>,
     /// Set when it is decided.
-    pub(super) result: Option<Result<AllCommitted, PostgresFailure>>,
+    pub(super) result: Option<Result<AllCommitted, Unreadable>>,
     pub(super) answer: oneshot::Sender<Result<AllCommitted, StoreError>>,
 }
 
@@ -46,7 +48,7 @@ pub(super) trait DecisionJob: Send {
     fn reads(&self) -> &[Query];
 
     /// Decides what is written, and keeps the result.
-    fn decide(&mut self, read: Vec<Answer>) -> Result<Vec<Query>, PostgresFailure>;
+    fn decide(&mut self, read: &[Answer]) -> Result<Vec<Query>, Unreadable>;
 
     /// Sends the result, or the failure, to the caller.
     fn settle(self: Box<Self>, outcome: Result<(), PostgresFailure>);
@@ -69,14 +71,14 @@ struct Decision<W, T> {
 
 impl<W, T> DecisionJob for Decision<W, T>
 where
-    W: FnMut(Vec<Answer>) -> Result<(T, Vec<Query>), PostgresFailure> + Send,
+    W: FnMut(&[Answer]) -> Result<(T, Vec<Query>), Unreadable> + Send,
     T: Send,
 {
     fn reads(&self) -> &[Query] {
         &self.reads
     }
 
-    fn decide(&mut self, read: Vec<Answer>) -> Result<Vec<Query>, PostgresFailure> {
+    fn decide(&mut self, read: &[Answer]) -> Result<Vec<Query>, Unreadable> {
         let (result, writes) = (self.decide)(read)?;
         self.result = Some(result);
         Ok(writes)
@@ -134,7 +136,7 @@ impl WriterQueue {
     pub(super) async fn decision<T: Send + 'static>(
         &self,
         reads: Vec<Query>,
-        decide: impl FnMut(Vec<Answer>) -> Result<(T, Vec<Query>), PostgresFailure> + Send + 'static,
+        decide: impl FnMut(&[Answer]) -> Result<(T, Vec<Query>), Unreadable> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (answer, result) = oneshot::channel();
         self.send(Job::Decision(Box::new(Decision { reads, decide, result: None, answer }))).await?;

@@ -7,7 +7,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::failure::{During as _, SqliteFailure};
 use super::open_error::OpenError;
-use super::{DatabaseInspection, file, open, settings};
+use super::{DatabaseInspection, execute, file, open};
+use crate::records::settings;
 
 /// Copies the database at `from`, as it is at one moment, to the file `to`, which is made for its owner alone. A service that
 /// uses it goes on meanwhile; its write-ahead log grows by what it writes.
@@ -53,7 +54,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), SqliteFailure> {
 pub fn set_in_copy(path: &Path, name: &str, value: &str) -> Result<(), OpenError> {
     let set = || {
         let connection: Connection = open::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        settings::set(&connection, name, Some(value))?;
+        execute::run(&connection, &settings::set(name, Some(value)))?;
         connection.close().map_err(|(_, error)| error).during("close the database")
     };
     set().map_err(|failure| OpenError::unusable(path, failure))

@@ -13,11 +13,14 @@ use tokio::sync::mpsc;
 
 use super::failure::{During as _, SqliteFailure};
 use super::file::{self, DatabaseFile, beside};
+use super::inspect::damaged_rows;
 use super::open_error::OpenError;
-use super::{damaged_rows, open, schema, settings};
-use crate::copy::{Batch, CopyError, FoundColumn, FoundTable, Kind, Rows, Side, Source, Table, Target, Value};
+use super::{execute, open, schema};
+use crate::copy::{Batch, CopyError, FoundColumn, FoundTable, Kind, Rows, Side, Source, Table, Target};
 use crate::copy_mark::CopyMark;
 use crate::damaged_row::StateCheck;
+use crate::records::settings;
+use crate::row::Value;
 
 const DURING: &str = "copy the database";
 
@@ -67,7 +70,7 @@ impl Side for SqliteSource {
     }
 
     async fn mark(&self) -> Result<Option<CopyMark>, CopyError> {
-        with(&self.connection, |connection| Ok(settings::copy_mark(connection)?)).await
+        with(&self.connection, |connection| Ok(execute::copy_mark(connection)?)).await
     }
 
     async fn set_mark(&mut self, mark: Option<&CopyMark>) -> Result<(), CopyError> {
@@ -98,7 +101,7 @@ impl Source for SqliteSource {
             if problem != "ok" {
                 return Err(CopyError::DamagedFile { path, problem });
             }
-            let (_, rows) = damaged_rows::damaged_rows(connection, MAX_PROBLEMS, readable)?;
+            let (_, rows) = damaged_rows(connection, MAX_PROBLEMS, readable)?;
             if rows.is_empty() { Ok(()) } else { Err(CopyError::DamagedRows { rows }) }
         })
         .await
@@ -136,7 +139,7 @@ impl SqliteTarget {
                 let connection = open::existing(&file)?;
                 let of_schema = |error| OpenError::of_schema(path, error);
                 schema::inspect(&connection, schema::MIGRATIONS).map_err(of_schema)?;
-                if settings::copy_mark(&connection)?.is_some() {
+                if execute::copy_mark(&connection)?.is_some() {
                     finished = Some(Arc::new(Mutex::new(connection)));
                 } else {
                     others = Some("the file exists".to_owned());
@@ -181,7 +184,7 @@ impl Side for SqliteTarget {
 
     async fn mark(&self) -> Result<Option<CopyMark>, CopyError> {
         match &self.finished {
-            Some(connection) => with(connection, |connection| Ok(settings::copy_mark(connection)?)).await,
+            Some(connection) => with(connection, |connection| Ok(execute::copy_mark(connection)?)).await,
             None => Ok(None),
         }
     }
@@ -296,7 +299,8 @@ async fn set_mark(connection: &Shared, mark: Option<&CopyMark>) -> Result<(), Co
     let stored = mark.map(CopyMark::stored);
     with(connection, move |connection| {
         make_durable(connection).during(DURING)?;
-        Ok(settings::set(connection, CopyMark::SETTING, stored.as_deref())?)
+        execute::run(connection, &settings::set(CopyMark::SETTING, stored.as_deref()))?;
+        Ok(())
     })
     .await
 }
@@ -348,33 +352,17 @@ pub(super) fn tables(connection: &Connection) -> rusqlite::Result<Vec<FoundTable
 
 fn read(connection: &Connection, table: &Table, rows: &mpsc::Sender<Rows>) -> Result<(), SqliteFailure> {
     let sql = format!("SELECT {} FROM {}{}", columns(table), quoted(&table.name), CopyMark::without(&table.name));
-    let mut statement = connection.prepare(&sql).during(DURING)?;
-    let mut found = statement.query([]).during(DURING)?;
     let mut batch = Batch::default();
-    while let Some(row) = found.next().during(DURING)? {
-        let value = |column| value(row.get_ref(column).during(DURING)?);
-        let row = (0..table.columns.len()).map(value).collect::<Result<_, SqliteFailure>>()?;
-        if let Some(full) = batch.add(row)
-            && rows.blocking_send(full).is_err()
-        {
-            return Ok(());
+    let mut is_received = true;
+    execute::stream(connection, DURING, &sql, |row| {
+        if let Some(full) = batch.add(row)? {
+            is_received = rows.blocking_send(full).is_ok();
         }
-    }
+        Ok(is_received)
+    })?;
     // Whoever received them may have ended.
     let _ = rows.blocking_send(batch.rest());
     Ok(())
-}
-
-fn value(value: ValueRef<'_>) -> Result<Value, SqliteFailure> {
-    Ok(match value {
-        ValueRef::Null => Value::Null,
-        ValueRef::Integer(number) => Value::Integer(number),
-        ValueRef::Text(text) => {
-            Value::Text(str::from_utf8(text).map_err(|_| SqliteFailure::Unreadable("a text"))?.to_owned())
-        }
-        ValueRef::Blob(bytes) => Value::Blob(bytes.to_owned()),
-        ValueRef::Real(_) => return Err(SqliteFailure::Unreadable("a column")),
-    })
 }
 
 impl ToSql for Value {
@@ -383,7 +371,7 @@ impl ToSql for Value {
             Self::Null => ValueRef::Null,
             Self::Integer(number) => ValueRef::Integer(*number),
             Self::Text(text) => ValueRef::Text(text.as_bytes()),
-            Self::Blob(bytes) => ValueRef::Blob(bytes),
+            Self::Blob(bytes) | Self::Damaged(bytes) => ValueRef::Blob(bytes),
         }))
     }
 }

@@ -57,11 +57,6 @@ impl SqliteFailure {
             Self::RowCount { .. } | Self::Unreadable(_) => false,
         }
     }
-
-    /// Checks that a write changed exactly one row.
-    pub(crate) fn unless_one(during: &'static str, changed: usize) -> Result<(), Self> {
-        if changed == 1 { Ok(()) } else { Err(Self::RowCount { during, changed }) }
-    }
 }
 
 impl From<Unreadable> for SqliteFailure {

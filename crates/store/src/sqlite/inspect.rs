@@ -9,14 +9,20 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use usher_engine::ports::{DeliveryCounts, OperationKind, SettingStore, State, StoreError, TicketBalance};
+use usher_engine::ports::{
+    AuditBounds, AuditEntry, AuditReader, DeliveryCounts, OperationKind, SettingStore, State, StoreError, TicketBalance,
+};
 
 use super::failure::{During as _, SqliteFailure};
 use super::open_error::OpenError;
 use super::schema::{self, MIGRATIONS};
-use super::{damaged_rows, deliveries, file, settings, tickets};
+use super::{execute, file};
 use crate::copy_mark::CopyMark;
 use crate::damaged_row::DamagedRow;
+use crate::damaged_rows::{self, Found};
+use crate::records::{audit_log, deliveries, operations, settings, tickets};
+use crate::row::Answer;
+use crate::statement::{Query, params};
 
 /// How long a read waits for another process's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -77,7 +83,7 @@ impl DatabaseInspection {
     /// # Errors
     /// When the table cannot be read.
     pub fn copy_mark(&self) -> Result<Option<CopyMark>, SqliteFailure> {
-        settings::copy_mark(&self.connection.lock())
+        execute::copy_mark(&self.connection.lock())
     }
 
     /// Tables, columns and indexes that are missing, in words; none are looked for in a database of an older schema.
@@ -128,7 +134,7 @@ impl DatabaseInspection {
         if self.version < schema::known_version() {
             return Ok((0, Vec::new()));
         }
-        damaged_rows::damaged_rows(&self.connection.lock(), MAX_PROBLEMS, readable)
+        damaged_rows(&self.connection.lock(), MAX_PROBLEMS, readable)
     }
 
     /// What the ticket wallet holds, by mint and unit. Nothing in a database of an older schema.
@@ -139,7 +145,7 @@ impl DatabaseInspection {
         if self.version < schema::known_version() {
             return Ok(Vec::new());
         }
-        tickets::balances(&self.connection.lock())
+        Ok(tickets::balances(&self.read(&tickets::read_balances())?))
     }
 
     /// The states of the open operations of a kind. Damaged rows are left out.
@@ -147,16 +153,8 @@ impl DatabaseInspection {
     /// # Errors
     /// When the table cannot be read.
     pub fn open_operations(&self, kind: OperationKind) -> Result<Vec<State>, SqliteFailure> {
-        const DURING: &str = "read the open operations";
-        let connection = self.connection.lock();
-        let query = "SELECT state FROM operations WHERE finished_at IS NULL AND kind = ?1";
-        let mut statement = connection.prepare(query).during(DURING)?;
-        let rows = statement.query_map([kind.code()], |row| Ok(row.get(0).ok().map(State))).during(DURING)?;
-        rows.filter_map(Result::transpose).collect::<Result<_, _>>().during(DURING)
-    }
-
-    pub(super) fn with_connection<T>(&self, read: impl FnOnce(&Connection) -> T) -> T {
-        read(&self.connection.lock())
+        let found = self.read(&operations::OPEN_OF_KIND.with(params![kind.code()]))?;
+        Ok(found.rows.iter().filter_map(|row| row.string(0).ok().map(State)).collect())
     }
 
     /// Webhook deliveries that wait, and those that were given up.
@@ -164,7 +162,45 @@ impl DatabaseInspection {
     /// # Errors
     /// When the table cannot be read.
     pub fn deliveries(&self) -> Result<DeliveryCounts, SqliteFailure> {
-        deliveries::count(&self.connection.lock())
+        Ok(self.read(&deliveries::count())?.first(deliveries::counts)?.unwrap_or_default())
+    }
+
+    fn read(&self, query: &Query) -> Result<Answer, SqliteFailure> {
+        execute::run(&self.connection.lock(), query)
+    }
+}
+
+/// How many operations are open, and damaged rows, at most `limit`: by their columns, or because `readable` does not take an
+/// open operation's state.
+pub(super) fn damaged_rows(
+    connection: &Connection,
+    limit: usize,
+    readable: impl Fn(&State) -> bool,
+) -> Result<(u64, Vec<DamagedRow>), SqliteFailure> {
+    let mut found = Found::new(limit);
+    for check in damaged_rows::CHECKS.iter() {
+        execute::stream(connection, damaged_rows::DURING, &check.sql(), |row| {
+            if !found.is_full() {
+                found.check(check, &row);
+            }
+            Ok(!found.is_full())
+        })?;
+    }
+    execute::stream(connection, damaged_rows::DURING, damaged_rows::OPEN, |row| {
+        found.check_open(&row, &readable);
+        Ok(true)
+    })?;
+    Ok(found.result())
+}
+
+#[async_trait]
+impl AuditReader for DatabaseInspection {
+    async fn audit_entries(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        Ok(audit_log::entries(&self.read(&audit_log::read_entries(after, limit))?))
+    }
+
+    async fn audit_bounds(&self) -> Result<AuditBounds, StoreError> {
+        Ok(audit_log::bounds(&self.read(&audit_log::read_bounds())?))
     }
 }
 
@@ -172,7 +208,7 @@ impl DatabaseInspection {
 #[async_trait]
 impl SettingStore for DatabaseInspection {
     async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
-        Ok(settings::get(&self.connection.lock(), name)?)
+        Ok(self.read(&settings::get(name))?.first(|row| row.string(0))?)
     }
 
     async fn set_setting(&self, _name: &str, _value: Option<&str>) -> Result<(), StoreError> {

@@ -7,38 +7,25 @@
 //! | `schema` | migrations |
 //! | `thread_job`, `writer`, `readers` | the threads and their jobs |
 //! | `inspect` | looking at a database without changing it |
-//! | `api_keys`, `apply_commit`, `audit_log`, `read`, `deliveries`, `idempotency_records`, `openid_records`, `passkeys`, `payment_records`, `settings`, `tickets`, `users`, `retention`, `damaged_rows` | the statements |
+//! | `execute` | statements on a connection |
 //! | `backup` | copying a database that is in use, for `usher backup` |
 //! | `copy` | reading and writing all rows, for `usher store copy` |
 //! | `disk_space` | whether there is enough disk space |
 
-mod api_keys;
-mod apply_commit;
-mod audit_log;
 mod backup;
 mod copy;
-mod damaged_rows;
-mod deliveries;
 mod disk_space;
+mod execute;
 mod failure;
 mod file;
-mod idempotency_records;
 mod inspect;
 mod open;
 mod open_error;
-mod openid_records;
-mod passkeys;
-mod payment_records;
-mod read;
 mod readers;
-mod retention;
 mod schema;
-mod settings;
 mod thread_job;
 #[cfg(test)]
 mod thread_panic_tests;
-mod tickets;
-mod users;
 mod writer;
 
 use std::path::Path;
@@ -46,22 +33,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
-use async_trait::async_trait;
 use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
-use usher_engine::event::Event;
-use usher_engine::ports::{
-    AllCommitted, BookedPayment, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxMessage, Passkey,
-    PasskeyCount, PaymentFilter, SignerSession, Store, StoreError, StoredOperation,
-};
-use usher_engine::{StreamId, UnixMillis};
-use usher_protocol::PublicKey;
-use usher_protocol::message::PaymentHash;
+use usher_engine::ports::StoreError;
 
+use crate::codec::Unreadable;
+use crate::engine::{Engine, SqlStore};
 use crate::metrics::{Metrics, StoreMetrics};
 use crate::panic_signal::PanicSignal;
+use crate::row::Answer;
+use crate::statement::Query;
 
+use self::execute::run_all;
 use self::file::DatabaseFile;
 use self::readers::{ReaderQueues, Readers};
 use self::thread_job::Message;
@@ -108,8 +92,11 @@ impl Default for SqliteOptions {
 
 /// The engine's store in an SQLite file.
 ///
-/// Dropping it does what [`close`](Self::close) does and blocks until it is done.
-pub struct SqliteStore {
+/// Dropping it does what [`close`](SqlStore::close) does and blocks until it is done.
+pub type SqliteStore = SqlStore<SqliteEngine>;
+
+/// The threads of a [`SqliteStore`].
+pub struct SqliteEngine {
     /// None only while being dropped.
     queues: Option<Queues>,
     /// Its sender is gone when everything is closed.
@@ -163,7 +150,7 @@ impl SqliteStore {
             })
             .map_err(OpenError::Thread)?;
         let queues = Some(Queues { writer, readers: reader_queues });
-        Ok(Self {
+        Ok(Self(SqliteEngine {
             queues,
             closed,
             writer: Mutex::new(Some(thread)),
@@ -171,55 +158,11 @@ impl SqliteStore {
             probed: AtomicU64::new(0),
             corrupt: AtomicBool::new(false),
             panic_signal,
-        })
+        }))
     }
+}
 
-    /// What it has counted.
-    pub fn metrics(&self) -> StoreMetrics {
-        self.metrics.values()
-    }
-
-    /// Reads a page and writes one: whether the store does its work now.
-    ///
-    /// Rewrites a value of the file's header, because only a write shows whether the disk is full: reads succeed on a
-    /// full disk, and so does a transaction that changes nothing. There may be space for one page but not for a commit:
-    /// after a failed transaction, as much is written as commits need, until that succeeds.
-    ///
-    /// # Errors
-    /// [`StoreError`], as a commit would at this moment.
-    pub async fn check(&self) -> Result<(), StoreError> {
-        self.read(schema::read_version).await?;
-        if self.corrupt.load(Ordering::Relaxed) {
-            return Err(StoreError::Failed("the database file is corrupt".into()));
-        }
-        let failed = self.metrics.failures();
-        if failed == self.probed.load(Ordering::Relaxed) {
-            return self.write(schema::rewrite_version).await;
-        }
-        self.write(disk_space::fill_probe).await?;
-        self.write(disk_space::remove_probe).await?;
-        self.probed.store(failed, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Returns when one of its threads has panicked: nothing can be written, or read, from then on. The process should end
-    /// and be restarted, which loses nothing; otherwise every call would return an error.
-    pub async fn failed(&self) {
-        self.panic_signal.raised().await;
-    }
-
-    /// Commits queued work, closes the file and releases it for another process; returns when that is done. Later calls
-    /// return [`StoreError::Closed`].
-    pub async fn close(&self) {
-        if let Some(queues) = &self.queues {
-            // An error means that it is closed already.
-            drop(queues.writer.send(Message::Close).await);
-        }
-        // Ends with an error when the writer has dropped the sender; nothing is ever sent.
-        drop(self.closed.clone().changed().await);
-        self.join();
-    }
-
+impl SqliteEngine {
     fn join(&self) {
         let thread = self.writer.lock().take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
@@ -227,7 +170,7 @@ impl SqliteStore {
         }
     }
 
-    async fn write<T: Send + 'static>(
+    async fn on_writer<T: Send + 'static>(
         &self,
         work: impl FnMut(&Connection) -> Result<T, SqliteFailure> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -235,7 +178,7 @@ impl SqliteStore {
         self.notice_corruption(thread_job::run(&queues.writer, work).await)
     }
 
-    async fn read<T: Send + 'static>(
+    async fn on_reader<T: Send + 'static>(
         &self,
         work: impl FnMut(&Connection) -> Result<T, SqliteFailure> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -258,7 +201,7 @@ impl SqliteStore {
     }
 }
 
-impl Drop for SqliteStore {
+impl Drop for SqliteEngine {
     fn drop(&mut self) {
         // The writer ends when its queue has neither messages nor senders, and takes the readers along.
         self.queues = None;
@@ -266,148 +209,71 @@ impl Drop for SqliteStore {
     }
 }
 
-#[async_trait]
-impl Store for SqliteStore {
-    async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
-        self.write(move |connection| apply_commit::apply(connection, &commits)).await
-    }
-
-    async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
-        self.read(move |connection| read::operation(connection, id)).await
-    }
-
-    async fn operation_with_key(&self, key: CorrelationKey) -> Result<Option<(StreamId, StoredOperation)>, StoreError> {
-        self.read(move |connection| read::operation_with_key(connection, key)).await
-    }
-
-    async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
-        self.read(move |connection| read::events(connection, stream, after, limit)).await?
-    }
-
-    async fn operation_and_events(
+impl Engine for SqliteEngine {
+    async fn read<T: Send + 'static>(
         &self,
-        id: StreamId,
-        after: u64,
-        limit: usize,
-    ) -> Result<Option<(StoredOperation, Result<Vec<Event>, StoreError>)>, StoreError> {
-        self.read(move |connection| {
-            let Some(operation) = read::operation(connection, id)? else { return Ok(None) };
-            Ok(Some((operation, read::events(connection, id, after, limit)?)))
-        })
-        .await
+        queries: Vec<Query>,
+        mut decode: impl FnMut(&[Answer]) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.on_reader(move |connection| Ok(decode(&run_all(connection, &queries)?))).await?
     }
 
-    async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
-        self.read(move |connection| read::outbox(connection, operation)).await
+    async fn write(&self, queries: Vec<Query>) -> Result<Vec<Answer>, StoreError> {
+        self.on_writer(move |connection| run_all(connection, &queries)).await
     }
 
-    async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError> {
-        self.read(move |connection| read::open_operations(connection, after, limit)).await
+    async fn write_blind(&self, queries: Vec<Query>) -> Result<(), StoreError> {
+        self.write(queries).await.map(drop)
     }
 
-    async fn subscriptions(
+    async fn decide<T: Send + 'static>(
         &self,
-        after: Option<StreamId>,
-        limit: usize,
-    ) -> Result<Vec<(StreamId, StoredOperation)>, StoreError> {
-        self.read(move |connection| read::subscriptions(connection, after, limit)).await
+        reads: Vec<Query>,
+        mut decide: impl FnMut(&[Answer]) -> Result<(T, Vec<Query>), Unreadable> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let work = move |connection: &Connection| {
+            let (result, writes) = decide(&run_all(connection, &reads)?)?;
+            run_all(connection, &writes)?;
+            Ok(result)
+        };
+        self.on_writer(work).await
     }
 
-    async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
-        let main_key = *main_key;
-        self.read(move |connection| read::user_relays(connection, &main_key)).await
+    fn metrics(&self) -> StoreMetrics {
+        self.metrics.values()
     }
 
-    async fn user_signer(&self, main_key: &PublicKey) -> Result<Option<SignerSession>, StoreError> {
-        let main_key = *main_key;
-        self.read(move |connection| read::user_signer(connection, &main_key)).await
+    /// Reads a page and writes one: whether the store does its work now.
+    ///
+    /// Rewrites a value of the file's header, because only a write shows whether the disk is full: reads succeed on a
+    /// full disk, and so does a transaction that changes nothing. There may be space for one page but not for a commit:
+    /// after a failed transaction, as much is written as commits need, until that succeeds.
+    async fn check(&self) -> Result<(), StoreError> {
+        self.on_reader(schema::read_version).await?;
+        if self.corrupt.load(Ordering::Relaxed) {
+            return Err(StoreError::Failed("the database file is corrupt".into()));
+        }
+        let failed = self.metrics.failures();
+        if failed == self.probed.load(Ordering::Relaxed) {
+            return self.on_writer(schema::rewrite_version).await;
+        }
+        self.on_writer(disk_space::fill_probe).await?;
+        self.on_writer(disk_space::remove_probe).await?;
+        self.probed.store(failed, Ordering::Relaxed);
+        Ok(())
     }
 
-    async fn forget_user_signer(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
-        let main_key = *main_key;
-        self.write(move |connection| apply_commit::forget_signer(connection, &main_key)).await
+    async fn failed(&self) {
+        self.panic_signal.raised().await;
     }
 
-    async fn passkey(&self, credential_id: &[u8]) -> Result<Option<Passkey>, StoreError> {
-        let credential_id = credential_id.to_vec();
-        self.read(move |connection| passkeys::read(connection, &credential_id)).await
-    }
-
-    async fn passkey_count(&self, main_key: &PublicKey) -> Result<PasskeyCount, StoreError> {
-        let main_key = *main_key;
-        self.read(move |connection| passkeys::count(connection, &main_key)).await
-    }
-
-    async fn forget_passkeys(&self, main_key: &PublicKey) -> Result<usize, StoreError> {
-        let main_key = *main_key;
-        self.write(move |connection| passkeys::forget(connection, &main_key)).await
-    }
-
-    async fn forget_unused_passkeys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        self.write(move |connection| passkeys::forget_unused(connection, before, limit)).await
-    }
-
-    async fn payment_records(
-        &self,
-        filter: PaymentFilter,
-        after: Option<StreamId>,
-        limit: usize,
-    ) -> Result<Vec<BookedPayment>, StoreError> {
-        self.read(move |connection| payment_records::list(connection, filter, after, limit)).await
-    }
-
-    async fn payment_record(&self, id: StreamId) -> Result<Option<BookedPayment>, StoreError> {
-        self.read(move |connection| payment_records::find(connection, id)).await
-    }
-
-    async fn refunded(&self, payment: StreamId) -> Result<u64, StoreError> {
-        self.read(move |connection| payment_records::refunded(connection, payment)).await
-    }
-
-    async fn is_paid(&self, hash: PaymentHash) -> Result<bool, StoreError> {
-        self.read(move |connection| payment_records::is_paid(connection, hash)).await
-    }
-
-    async fn forget_payment_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        self.write(move |connection| payment_records::forget(connection, before, limit)).await
-    }
-
-    async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        self.write(move |connection| retention::remove_finished(connection, finished_before, limit)).await
-    }
-
-    async fn remove_without_events(&self, ids: Vec<StreamId>) -> Result<(), StoreError> {
-        self.write(move |connection| retention::remove_without_events(connection, &ids)).await
-    }
-
-    async fn remove_eventless(
-        &self,
-        kind: OperationKind,
-        finished_before: UnixMillis,
-        limit: usize,
-    ) -> Result<usize, StoreError> {
-        self.write(move |connection| retention::remove_eventless(connection, kind, finished_before, limit)).await
-    }
-
-    async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        self.write(move |connection| retention::remove_events(connection, stream, before, limit)).await
-    }
-
-    async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
-        let users = users.to_vec();
-        self.write(move |connection| users.iter().try_for_each(|user| apply_commit::keep_relays(connection, user, at)))
-            .await
-    }
-
-    async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        self.write(move |connection| retention::forget_user_relays(connection, before, limit)).await
-    }
-
-    async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        self.write(move |connection| retention::forget_inbound(connection, before, limit)).await
-    }
-
-    async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        self.write(move |connection| retention::forget_kept_keys(connection, before, limit)).await
+    async fn close(&self) {
+        if let Some(queues) = &self.queues {
+            // An error means that it is closed already.
+            drop(queues.writer.send(Message::Close).await);
+        }
+        // Ends with an error when the writer has dropped the sender; nothing is ever sent.
+        drop(self.closed.clone().changed().await);
+        self.join();
     }
 }

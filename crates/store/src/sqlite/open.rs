@@ -6,18 +6,18 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::SqliteOptions;
+use super::execute::copy_mark;
 use super::failure::{During as _, SqliteFailure};
 use super::file::DatabaseFile;
 use super::open_error::OpenError;
 use super::schema::{self, MIGRATIONS};
-use super::settings;
 
 /// How long a statement waits for another process's lock. No other process writes, but an operator's backup or
 /// `sqlite3` shell may hold the file for a moment.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Statements kept prepared on each connection: more than there are, so that none is ever prepared twice.
-const STATEMENTS: usize = 64;
+const STATEMENTS: usize = 128;
 
 /// Size of the write-ahead log at which the writer copies it into the database, in pages of 4 KiB: 16 MiB. Each page
 /// is then copied once however many commits changed it, and a start after a crash reads no more than this.
@@ -33,7 +33,7 @@ pub(crate) fn writer(file: &DatabaseFile, options: &SqliteOptions) -> Result<Con
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(unusable)?;
     // Before anything is changed: it may not be ours.
     schema::inspect(&connection, MIGRATIONS).map_err(|error| OpenError::of_schema(path, error))?;
-    if let Some(mark) = settings::copy_mark(&connection).map_err(unusable)? {
+    if let Some(mark) = copy_mark(&connection).map_err(unusable)? {
         return Err(OpenError::Marked { path: path.to_owned(), mark });
     }
     file.restrict()?;

@@ -17,9 +17,10 @@ async fn fails(store: &SqliteStore) -> bool {
 async fn writer_panic_is_signaled_and_earlier_writes_remain() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder);
-    store.write(|connection| Ok(connection.execute_batch("CREATE TABLE kept (x)").is_ok())).await.unwrap();
+    store.0.on_writer(|connection| Ok(connection.execute_batch("CREATE TABLE kept (x)").is_ok())).await.unwrap();
     let lost = store
-        .write(|connection| {
+        .0
+        .on_writer(|connection| {
             let _ = connection.execute_batch("DROP TABLE kept");
             panic!("as if there were a bug")
         })
@@ -29,7 +30,7 @@ async fn writer_panic_is_signaled_and_earlier_writes_remain() {
     assert!(matches!(store.check().await, Err(StoreError::Closed)));
     store.close().await;
     let again = open(&folder);
-    let kept = again.read(|connection| Ok(connection.prepare("SELECT x FROM kept").is_ok())).await;
+    let kept = again.0.on_reader(|connection| Ok(connection.prepare("SELECT x FROM kept").is_ok())).await;
     assert!(matches!(kept, Ok(true)), "{kept:?}");
     again.close().await;
 }
@@ -38,7 +39,7 @@ async fn writer_panic_is_signaled_and_earlier_writes_remain() {
 async fn reader_panic_is_signaled() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder);
-    let lost = store.read(|_| panic!("as if there were a bug")).await as Result<(), _>;
+    let lost = store.0.on_reader(|_| panic!("as if there were a bug")).await as Result<(), _>;
     assert!(matches!(lost, Err(StoreError::Closed)), "{lost:?}");
     assert!(fails(&store).await);
     store.close().await;

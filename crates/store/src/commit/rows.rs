@@ -1,0 +1,165 @@
+//! What a group of commits depends on: read at once, then kept up to date in memory.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use usher_engine::StreamId;
+use usher_engine::ports::{Commit, CorrelationKey, IdempotencyKey, OutboxChange, OutboxMessage};
+use usher_protocol::{EventId, PublicKey};
+
+use crate::codec::{self, Unreadable};
+use crate::records::audit_log::{self, Added};
+use crate::row::{Answer, Row};
+use crate::statement::{Query, Statement, params};
+
+/// The columns of an operation's row that the store itself counts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Operation {
+    pub(super) revision: u64,
+    pub(super) next_index: u64,
+    /// Messages in the outbox.
+    pub(super) outbox: usize,
+    pub(super) correlations: Vec<CorrelationKey>,
+    pub(super) is_open: bool,
+    /// The index after the stream's last event, which is never overwritten, also when the row is damaged.
+    pub(super) after_last: u64,
+}
+
+/// What is known of a user.
+#[derive(Clone, Debug)]
+pub(super) struct User {
+    /// The addresses as they are stored.
+    pub(super) relays: String,
+    pub(super) at: i64,
+    pub(super) signer: Option<String>,
+}
+
+/// See the module. What is not there is not in the maps.
+pub(super) struct Rows {
+    /// Damaged ones concern only the commits that need them.
+    operations: HashMap<StreamId, Result<Operation, Unreadable>>,
+    /// The operations that have the keys which are claimed or kept.
+    keys: HashMap<CorrelationKey, Result<StreamId, Unreadable>>,
+    pub(super) inbound: HashSet<EventId>,
+    /// Damaged ones are missing: they stay as they are until a commit stores everything that is known of their user.
+    pub(super) users: HashMap<PublicKey, User>,
+    /// When the idempotency records were made.
+    pub(super) records: HashMap<IdempotencyKey, i64>,
+    /// What the audit log gets.
+    pub(super) audit: Added,
+}
+
+const DURING: &str = "read what a commit depends on";
+
+const OPERATIONS: Statement = Statement::new(
+    DURING,
+    "SELECT id, revision, next_index, outbox, correlations, finished_at IS NULL,
+         (SELECT max(idx) FROM events WHERE stream = operations.id)
+     FROM operations WHERE id = ?1",
+);
+
+const KEYS: Statement = Statement::new(DURING, "SELECT key, operation FROM correlations WHERE key = ?1");
+
+const INBOUND: Statement = Statement::new(DURING, "SELECT id FROM inbound WHERE id = ?1");
+
+const USERS: Statement =
+    Statement::new(DURING, "SELECT main_key, relays, at, signer FROM user_relays WHERE main_key = ?1");
+
+const RECORDS: Statement = Statement::new(DURING, "SELECT key, at FROM answers WHERE key = ?1");
+
+/// The messages that the commit puts into the outbox.
+pub(super) fn messages(commit: &Commit) -> &[OutboxMessage] {
+    match &commit.outbox {
+        OutboxChange::Replace(messages) | OutboxChange::Add(messages) if !commit.finished => messages,
+        OutboxChange::Replace(_) | OutboxChange::Add(_) | OutboxChange::Keep | OutboxChange::Pause(_) => &[],
+    }
+}
+
+/// The queries whose answers [`Rows::new`] takes.
+pub(super) fn reads(commits: &[&Commit]) -> Vec<Query> {
+    let operations: BTreeSet<_> = commits.iter().map(|commit| *commit.operation.as_bytes()).collect();
+    let keys = commits.iter().flat_map(|commit| commit.claims.iter().chain(commit.kept.iter().map(|(key, _)| key)));
+    let keys: BTreeSet<_> = keys.map(|key| *key.as_bytes()).collect();
+    let inbound: BTreeSet<_> = commits.iter().flat_map(|commit| &commit.inbound).map(|id| *id.as_bytes()).collect();
+    let users = commits.iter().flat_map(|commit| {
+        let of_relays = commit.user_relays.iter().map(|relays| relays.main_key);
+        let of_signers = commit.user_signers.iter().map(|signer| signer.main_key);
+        of_relays.chain(of_signers).chain(messages(commit).iter().map(|message| message.main_key))
+    });
+    let users: BTreeSet<_> = users.map(|user| *user.as_bytes()).collect();
+    let records = commits.iter().filter_map(|commit| commit.idempotency_record.as_ref());
+    let records: BTreeSet<_> = records.map(|new| new.record.key.0).collect();
+    let mut reads = vec![
+        OPERATIONS.each(operations.into_iter().map(|id| params![id])),
+        KEYS.each(keys.into_iter().map(|key| params![key])),
+        INBOUND.each(inbound.into_iter().map(|id| params![id])),
+        USERS.each(users.into_iter().map(|user| params![user])),
+        RECORDS.each(records.into_iter().map(|key| params![key])),
+    ];
+    if commits.iter().any(|commit| commit.audit.is_some()) {
+        reads.push(audit_log::end());
+    }
+    reads
+}
+
+impl Rows {
+    /// The answers to [`reads`].
+    pub(super) fn new(read: &[Answer]) -> Result<Self, Unreadable> {
+        let [operations, keys, inbound, users, records, audit @ ..] = read else {
+            return Err(Unreadable("what a commit depends on"));
+        };
+        Ok(Self {
+            operations: operations.all(|row| Ok((StreamId::from_bytes(row.bytes(0)?), operation(row))))?,
+            keys: keys
+                .all(|row| Ok((CorrelationKey::from_bytes(row.bytes(0)?), row.bytes(1).map(StreamId::from_bytes))))?,
+            inbound: inbound.all(|row| row.bytes(0).map(EventId::from_byte_array))?,
+            users: users.rows.iter().filter_map(|row| user(row).ok()).collect(),
+            // One with an impossible time may not be replaced: the request may have been carried out.
+            records: records.all(|row| Ok((IdempotencyKey(row.bytes(0)?), row.int(1).unwrap_or(i64::MAX))))?,
+            audit: Added::after(audit.first()),
+        })
+    }
+
+    /// The operation, if it is there.
+    pub(super) fn operation(&self, id: StreamId) -> Result<Option<&Operation>, Unreadable> {
+        self.operations.get(&id).map(|found| found.as_ref().map_err(|damage| *damage)).transpose()
+    }
+
+    pub(super) fn set_operation(&mut self, id: StreamId, operation: Operation) {
+        self.operations.insert(id, Ok(operation));
+    }
+
+    /// The operation that has this key.
+    pub(super) fn owner(&self, key: CorrelationKey) -> Result<Option<StreamId>, Unreadable> {
+        self.keys.get(&key).copied().transpose()
+    }
+
+    pub(super) fn set_owner(&mut self, key: CorrelationKey, owner: StreamId) {
+        self.keys.insert(key, Ok(owner));
+    }
+
+    /// The key is nobody's if it was this operation's.
+    pub(super) fn free(&mut self, key: CorrelationKey, owner: StreamId) {
+        if self.keys.get(&key).is_some_and(|found| found.as_ref().is_ok_and(|found| *found == owner)) {
+            self.keys.remove(&key);
+        }
+    }
+}
+
+fn operation(row: &Row) -> Result<Operation, Unreadable> {
+    let (revision, next_index) = (row.int(1)?, row.int(2)?);
+    codec::check_numbers(revision, next_index)?;
+    let last: Option<i64> = row.optional_int(6)?;
+    Ok(Operation {
+        revision,
+        next_index,
+        outbox: row.int(3)?,
+        correlations: codec::read_correlations(row.blob(4)?)?,
+        is_open: row.is_true(5)?,
+        after_last: last.and_then(|last| u64::try_from(last).ok()).map_or(0, |last| last.saturating_add(1)),
+    })
+}
+
+fn user(row: &Row) -> Result<(PublicKey, User), Unreadable> {
+    let user = User { relays: row.string(1)?, at: row.int(2)?, signer: row.optional_string(3)? };
+    Ok((PublicKey::from_byte_array(row.bytes(0)?), user))
+}

@@ -1,0 +1,15 @@
+//! What is stored, a file for each kind: its statements, how its rows are read, and what is decided about it.
+
+pub(crate) mod api_keys;
+pub(crate) mod audit_log;
+pub(crate) mod deliveries;
+pub(crate) mod idempotency_records;
+pub(crate) mod openid_records;
+pub(crate) mod operations;
+pub(crate) mod passkeys;
+pub(crate) mod payment_records;
+pub(crate) mod settings;
+pub(crate) mod store;
+pub(crate) mod ticket_commit;
+pub(crate) mod tickets;
+mod users;

@@ -1,0 +1,127 @@
+//! The books: payments that the service received or made.
+
+use std::collections::BTreeMap;
+
+use usher_engine::ports::{BookedPayment, PaymentFilter, PaymentKind, PaymentRecord, PaymentRecordStatus};
+use usher_engine::{StreamId, UnixMillis};
+use usher_protocol::message::PaymentHash;
+
+use crate::codec::{self, Unreadable};
+use crate::row::Row;
+use crate::statement::{Param, Query, Statement, params};
+
+/// The payment's row after the last commit of a group, and the time of the first and of the last that changed it.
+pub(crate) type Entries = BTreeMap<StreamId, (PaymentRecord, UnixMillis, UnixMillis)>;
+
+const PUT: Statement = Statement::new(
+    "enter payments into the books",
+    "INSERT INTO payment_records
+         (stream, kind, status, amount, settled, fee, description, reference, payment_hash, created_at, changed_at,
+          refund_of, price)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+     ON CONFLICT (stream) DO UPDATE SET status = excluded.status, settled = excluded.settled, fee = excluded.fee,
+         payment_hash = excluded.payment_hash, changed_at = excluded.changed_at
+     WHERE (payment_records.status, payment_records.settled, payment_records.fee, payment_records.payment_hash)
+         IS DISTINCT FROM (excluded.status, excluded.settled, excluded.fee, excluded.payment_hash)",
+);
+
+/// What [`read`] reads.
+macro_rules! select {
+    ($from:literal) => {
+        concat!(
+            "SELECT stream, kind, status, amount, settled, fee, description, reference, payment_hash, created_at,
+                 changed_at, refund_of, price
+             FROM payment_records ",
+            $from
+        )
+    };
+}
+
+pub(crate) const LIST: Statement = Statement::new(
+    "read the books",
+    select!(
+        "WHERE (created_at, stream) > (coalesce((SELECT created_at FROM payment_records WHERE stream = ?1), -1), ?1)
+             AND created_at >= ?2 AND created_at < ?3 AND (CAST(?4 AS text) IS NULL OR status = ?4)
+         ORDER BY created_at, stream LIMIT ?5 OFFSET ?6"
+    ),
+);
+
+pub(crate) const FIND: Statement = Statement::new("read a payment in the books", select!("WHERE stream = ?1"));
+
+pub(crate) const FORGET: Statement = Statement::new(
+    "remove old payments from the books",
+    "DELETE FROM payment_records WHERE stream IN (
+         SELECT stream FROM payment_records WHERE changed_at < ?1 AND status <> 'open' ORDER BY changed_at LIMIT ?2)",
+);
+
+pub(crate) const REFUNDED: Statement = Statement::new(
+    "sum up what is refunded",
+    "SELECT CAST(coalesce(sum(amount), 0) AS bigint) FROM payment_records
+     WHERE refund_of = ?1 AND status <> 'not_paid'",
+);
+
+pub(crate) const PAID: Statement = Statement::new(
+    "look for a paid invoice",
+    "SELECT 1 FROM payment_records WHERE payment_hash = ?1 AND status = 'paid' LIMIT 1",
+);
+
+/// What the books say about this payment from now on.
+pub(crate) fn enter(entries: &mut Entries, stream: StreamId, record: &PaymentRecord, at: UnixMillis) {
+    let entry = entries.entry(stream).or_insert_with(|| (record.clone(), at, at));
+    if entry.0 != *record {
+        (entry.0, entry.2) = (record.clone(), at);
+    }
+}
+
+/// The statement for these entries.
+pub(crate) fn put(entries: &Entries) -> Query {
+    PUT.each(entries.iter().map(|(stream, (record, created_at, changed_at))| {
+        params![
+            stream.as_bytes(),
+            record.kind.as_str(),
+            record.status.as_str(),
+            codec::integer(record.amount),
+            record.settled.map(codec::integer),
+            record.fee.map(codec::integer),
+            &*record.description,
+            record.reference.as_deref(),
+            record.payment_hash.map(|hash| *hash.as_bytes()),
+            codec::time(*created_at),
+            codec::time(*changed_at),
+            record.refund_of.map(|payment| *payment.as_bytes()),
+            record.price.as_deref(),
+        ]
+    }))
+}
+
+/// The parameters of [`LIST`] but the last two.
+pub(crate) fn selection(filter: PaymentFilter, after: Option<StreamId>) -> Vec<Param> {
+    params![
+        codec::after_stream(after.as_ref()),
+        codec::time(filter.from.unwrap_or(UnixMillis(0))),
+        filter.to.map_or(i64::MAX, codec::time),
+        filter.status.map(PaymentRecordStatus::as_str),
+    ]
+}
+
+/// The payment in a row of [`LIST`] or [`FIND`].
+pub(crate) fn read(row: &Row) -> Result<BookedPayment, Unreadable> {
+    Ok(BookedPayment {
+        stream_id: StreamId::from_bytes(row.bytes(0)?),
+        record: PaymentRecord {
+            kind: PaymentKind::from_word(row.text(1)?).ok_or(Unreadable("the kind of a payment in the books"))?,
+            status: PaymentRecordStatus::from_word(row.text(2)?)
+                .ok_or(Unreadable("the status of a payment in the books"))?,
+            amount: row.int(3)?,
+            settled: row.optional_int(4)?,
+            fee: row.optional_int(5)?,
+            description: row.string(6)?,
+            reference: row.optional_string(7)?,
+            payment_hash: row.optional_bytes(8)?.map(PaymentHash::from_bytes),
+            price: row.optional_string(12)?,
+            refund_of: row.optional_bytes(11)?.map(StreamId::from_bytes),
+        },
+        created_at: row.time(9)?,
+        changed_at: row.time(10)?,
+    })
+}

@@ -1,0 +1,246 @@
+//! The ticket wallet's records: jobs, claims, proofs and counters.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use usher_engine::UnixMillis;
+use usher_engine::ports::{
+    ProofId, State, StoreError, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted,
+    TicketJobId, TicketStore,
+};
+
+use super::ticket_commit;
+use crate::codec::{self, Unreadable};
+use crate::engine::{Engine, SqlStore, bounds};
+use crate::row::{Answer, Row};
+use crate::statement::{Query, Statement, params};
+
+const JOB: Statement = Statement::new(
+    "read a job of the ticket wallet",
+    "SELECT revision, state, finished_at FROM ticket_jobs WHERE id = ?1",
+);
+
+const UNFINISHED: Statement = Statement::new(
+    "list the unfinished jobs of the ticket wallet",
+    "SELECT id FROM ticket_jobs INDEXED BY ticket_jobs_open
+     WHERE finished_at IS NULL AND id > ?1 AND length(id) = 32 ORDER BY id LIMIT ?2",
+);
+
+const CLAIM: Statement =
+    Statement::new("look for a claim of a proof", "SELECT job FROM ticket_claims WHERE proof = ?1");
+
+/// The counter; or, unless it is stored, the proofs that may be of its keyset. Looks at all proofs of the mint only then: for a
+/// keyset's first use.
+const COUNTER: Statement = Statement::new(
+    "read a counter",
+    "SELECT next, CAST(NULL AS text) FROM ticket_counters WHERE mint_url = ?1 AND keyset = ?2
+     UNION ALL
+     SELECT NULL, p.proof
+     FROM (SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM ticket_counters WHERE mint_url = ?1 AND keyset = ?2)) AS missing
+         CROSS JOIN ticket_proofs AS p
+     WHERE p.mint_url = ?1 AND instr(p.proof, ?3) > 0",
+);
+
+/// SQLite finds the index only by the comparison that it was made with; in PostgreSQL it is a truth value.
+const FREE: Statement = Statement::new(
+    "list free proofs",
+    "SELECT id, mint_url, unit, amount, proof FROM ticket_proofs INDEXED BY ticket_proofs_free
+     WHERE job IS NULL AND set_aside = 0 AND mint_url = ?1 AND unit = ?2 ORDER BY amount, id LIMIT ?3 OFFSET ?4",
+)
+.postgres(
+    "SELECT id, mint_url, unit, amount, proof FROM ticket_proofs
+     WHERE job IS NULL AND NOT set_aside AND mint_url = ?1 AND unit = ?2 ORDER BY amount, id LIMIT ?3 OFFSET ?4",
+);
+
+/// As [`FREE`].
+const SET_ASIDE: Statement = Statement::new(
+    "list the proofs that are set aside",
+    "SELECT id, mint_url, unit, amount, proof FROM ticket_proofs INDEXED BY ticket_proofs_set_aside
+     WHERE set_aside = 1 AND id > ?1 ORDER BY id LIMIT ?2 OFFSET ?3",
+)
+.postgres(
+    "SELECT id, mint_url, unit, amount, proof FROM ticket_proofs WHERE set_aside AND id > ?1
+     ORDER BY id LIMIT ?2 OFFSET ?3",
+);
+
+const PROOFS: Statement =
+    Statement::new("read proofs", "SELECT id, mint_url, unit, amount, proof FROM ticket_proofs WHERE id = ?1");
+
+/// The sum of two halves cannot overflow, however large the amounts are that a mint signs. SQLite reads two indexes, and
+/// PostgreSQL's comparisons are those of [`FREE`].
+const BALANCES: Statement = Statement::new(
+    "sum up the proofs",
+    "SELECT mint_url, unit, sum(high), sum(low), sum(high_aside), sum(low_aside) FROM (
+         SELECT mint_url, unit, amount >> 32 AS high, amount & 4294967295 AS low, 0 AS high_aside, 0 AS low_aside
+         FROM ticket_proofs INDEXED BY ticket_proofs_free WHERE job IS NULL AND set_aside = 0 AND amount > 0
+         UNION ALL
+         SELECT mint_url, unit, 0, 0, amount >> 32, amount & 4294967295
+         FROM ticket_proofs INDEXED BY ticket_proofs_set_aside WHERE set_aside = 1 AND amount > 0
+     ) GROUP BY mint_url, unit ORDER BY mint_url, unit",
+)
+.postgres(
+    "SELECT mint_url, unit, CAST(coalesce(sum(amount >> 32) FILTER (WHERE NOT set_aside), 0) AS bigint),
+         CAST(coalesce(sum(amount & 4294967295) FILTER (WHERE NOT set_aside), 0) AS bigint),
+         CAST(coalesce(sum(amount >> 32) FILTER (WHERE set_aside), 0) AS bigint),
+         CAST(coalesce(sum(amount & 4294967295) FILTER (WHERE set_aside), 0) AS bigint)
+     FROM ticket_proofs WHERE ((job IS NULL AND NOT set_aside) OR set_aside) AND amount > 0
+     GROUP BY mint_url, unit ORDER BY mint_url, unit",
+);
+
+const RETURN: Statement = Statement::new(
+    "return proofs that were set aside",
+    "UPDATE ticket_proofs SET set_aside = FALSE WHERE id = ?1 AND set_aside",
+);
+
+/// The finished jobs that are removed: none that still has proofs reserved, because no job would own them.
+macro_rules! finished {
+    ($remove:literal) => {
+        Statement::new(
+            "remove finished jobs of the ticket wallet",
+            concat!(
+                $remove,
+                " IN (
+                     SELECT id FROM ticket_jobs INDEXED BY ticket_jobs_finished
+                     WHERE finished_at IS NOT NULL AND finished_at >= 0 AND finished_at < ?1 AND length(id) = 32
+                         AND NOT EXISTS (SELECT 1 FROM ticket_proofs INDEXED BY ticket_proofs_reserved
+                             WHERE job IS NOT NULL AND job = ticket_jobs.id)
+                     ORDER BY finished_at, id LIMIT ?2)"
+            ),
+        )
+    };
+}
+
+const FINISHED: [Statement; 2] =
+    [finished!("DELETE FROM ticket_claims WHERE job"), finished!("DELETE FROM ticket_jobs WHERE id")];
+
+#[async_trait]
+impl<E: Engine> TicketStore for SqlStore<E> {
+    async fn commit_tickets(&self, commit: TicketCommit) -> Result<TicketCommitted, StoreError> {
+        let reads = ticket_commit::reads(&commit);
+        self.0.decide(reads, move |read| ticket_commit::decide(read, &commit)).await
+    }
+
+    async fn ticket_job(&self, id: TicketJobId) -> Result<Option<StoredTicketJob>, StoreError> {
+        self.first(read_job(id), move |row| job(row, id)).await
+    }
+
+    async fn unfinished_ticket_jobs(
+        &self,
+        after: Option<TicketJobId>,
+        limit: usize,
+    ) -> Result<Vec<TicketJobId>, StoreError> {
+        let after = after.as_ref().map_or(&[][..], |id| &id.0[..]);
+        let page = params![after, codec::limit(limit)];
+        self.all(UNFINISHED.with(page), |row| row.bytes(0).map(TicketJobId)).await
+    }
+
+    async fn proof_claim(&self, proof: ProofId) -> Result<Option<TicketJobId>, StoreError> {
+        self.first(CLAIM.with(params![proof.0]), |row| row.bytes(0).map(TicketJobId)).await
+    }
+
+    async fn ticket_counter(&self, mint_url: &str, keyset: &str) -> Result<u32, StoreError> {
+        let query = read_counter(mint_url, keyset);
+        let keyset = keyset.to_owned();
+        self.answer(query, move |found| Ok(counter(found, &keyset)?)).await
+    }
+
+    async fn free_proofs(&self, mint_url: &str, unit: &str, limit: usize) -> Result<Vec<StoredProof>, StoreError> {
+        self.readable(FREE, params![mint_url, unit], limit, proof).await
+    }
+
+    async fn proofs(&self, ids: &[ProofId]) -> Result<Vec<StoredProof>, StoreError> {
+        let found = self.all(PROOFS.each(ids.iter().map(|id| params![id.0])), proof).await?;
+        let found: HashMap<_, _> = found.into_iter().map(|proof| (proof.id, proof)).collect();
+        Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
+    }
+
+    async fn ticket_balances(&self) -> Result<Vec<TicketBalance>, StoreError> {
+        self.answer(read_balances(), |found| Ok(balances(found))).await
+    }
+
+    async fn set_aside_proofs(&self, after: Option<ProofId>, limit: usize) -> Result<Vec<StoredProof>, StoreError> {
+        let after = after.as_ref().map_or(&[][..], |id| &id.0[..]);
+        self.readable(SET_ASIDE, params![after], limit, proof).await
+    }
+
+    async fn return_set_aside(&self, ids: &[ProofId]) -> Result<usize, StoreError> {
+        self.change(RETURN.each(ids.iter().map(|id| params![id.0]))).await
+    }
+
+    async fn remove_ticket_jobs(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.change_all(FINISHED.map(|statement| statement.with(bounds(before, limit))).into()).await
+    }
+}
+
+/// Reads what [`job`] takes.
+pub(crate) fn read_job(id: TicketJobId) -> Query {
+    JOB.with(params![id.0])
+}
+
+/// The job in a row that begins with its revision, state and end.
+pub(crate) fn job(row: &Row, id: TicketJobId) -> Result<StoredTicketJob, Unreadable> {
+    let revision = row.int(0)?;
+    codec::check_revision(revision)?;
+    Ok(StoredTicketJob { id, revision, state: State(row.string(1)?), finished_at: row.optional_time(2)? })
+}
+
+/// The proof in a row that begins with its id, mint, unit, amount and itself.
+pub(crate) fn proof(row: &Row) -> Result<StoredProof, Unreadable> {
+    let proof = row.string(4)?;
+    if !codec::is_json(&proof) {
+        return Err(Unreadable("a proof of the ticket wallet"));
+    }
+    Ok(StoredProof {
+        id: ProofId(row.bytes(0)?),
+        mint_url: row.string(1)?,
+        unit: row.string(2)?,
+        amount: row.int(3)?,
+        proof,
+    })
+}
+
+/// Reads what [`counter`] takes.
+pub(crate) fn read_counter(mint_url: &str, keyset: &str) -> Query {
+    // In JSON an unusual text may be written in another way; then all proofs of the mint are looked at.
+    let written = if keyset.bytes().all(|byte| byte.is_ascii_alphanumeric()) { keyset } else { "" };
+    COUNTER.with(params![mint_url, keyset, written])
+}
+
+/// The next unused counter of a keyset.
+pub(crate) fn counter(found: &Answer, keyset: &str) -> Result<u32, Unreadable> {
+    #[derive(Deserialize)]
+    struct Proof {
+        id: String,
+    }
+    for row in &found.rows {
+        let proof = row.text(1).ok().and_then(|proof| serde_json::from_str::<Proof>(proof).ok());
+        match (row.optional_int(0)?, proof) {
+            (Some(next), _) => return Ok(next),
+            // Its row is lost, or its key is damaged: from 0 on the same secrets would be used again.
+            (None, Some(proof)) if proof.id == keyset => {
+                return Err(Unreadable("the counter of a keyset of which proofs are stored"));
+            }
+            (None, _) => {}
+        }
+    }
+    Ok(0)
+}
+
+/// Reads what [`balances`] takes.
+pub(crate) fn read_balances() -> Query {
+    BALANCES.with(params![])
+}
+
+/// The balances, but those of damaged rows, which `usher doctor` lists.
+pub(crate) fn balances(found: &Answer) -> Vec<TicketBalance> {
+    found.rows.iter().filter_map(|row| balance(row).ok()).collect()
+}
+
+fn balance(row: &Row) -> Result<TicketBalance, Unreadable> {
+    let sum = |high, low| {
+        let (high, low): (u64, u64) = (row.int(high)?, row.int(low)?);
+        Ok::<_, Unreadable>(u64::try_from((u128::from(high) << 32) + u128::from(low)).unwrap_or(u64::MAX))
+    };
+    Ok(TicketBalance { mint_url: row.string(0)?, unit: row.string(1)?, amount: sum(2, 3)?, set_aside: sum(4, 5)? })
+}

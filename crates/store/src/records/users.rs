@@ -1,0 +1,152 @@
+//! What is stored of a user: found, and removed.
+
+use async_trait::async_trait;
+use usher_engine::ports::{EventMatch, EventPosition, ForgottenUser, IdempotencyKey, Matches, StoreError, UserStore};
+use usher_engine::{StreamId, UnixMillis};
+use usher_protocol::PublicKey;
+
+use super::{operations, passkeys};
+use crate::codec::{self, Unreadable};
+use crate::engine::{Engine, SqlStore};
+use crate::row::{Answer, Row};
+use crate::statement::{Statement, params};
+
+const FORGETTING: &str = "remove what the OpenID Connect provider keeps of a user";
+
+const FORGET_CONSENTS: Statement = Statement::new(FORGETTING, "DELETE FROM openid_consents WHERE subject = ?1");
+
+const FORGET_RECORDS: Statement = Statement::new(FORGETTING, "DELETE FROM openid_records WHERE subject = ?1");
+
+const FORGET_RELAYS: Statement =
+    Statement::new("forget a user's relays", "DELETE FROM user_relays WHERE main_key = ?1");
+
+const OPERATIONS: Statement = Statement::new(
+    "search operations",
+    "SELECT instr(state, ?2) > 0, id FROM operations WHERE id > ?1 AND length(id) = 16 ORDER BY id LIMIT ?3",
+);
+
+const EVENTS: Statement = Statement::new(
+    "search events",
+    "SELECT instr(data, ?3) > 0, stream, idx, at, CASE WHEN instr(data, ?3) > 0 THEN data END
+     FROM events WHERE (stream, idx) > (?1, ?2) AND length(stream) = 16 ORDER BY stream, idx LIMIT ?4",
+);
+
+/// PostgreSQL has another function for bytes.
+const RECORDS: Statement = Statement::new(
+    "search idempotency records",
+    "SELECT instr(body, ?2) > 0, key, at FROM answers WHERE key > ?1 AND length(key) = 32 ORDER BY key LIMIT ?3",
+)
+.postgres(
+    "SELECT position(?2 IN body) > 0, key, at FROM answers WHERE key > ?1 AND length(key) = 32 ORDER BY key LIMIT ?3",
+);
+
+/// Of these operations, the finished ones without a pending delivery are removed.
+macro_rules! finished {
+    ($remove:literal, $returning:literal) => {
+        Statement::new(
+            "remove finished operations of a user",
+            concat!(
+                $remove,
+                " IN (
+                     SELECT id FROM operations
+                     WHERE id = ?1 AND finished_at IS NOT NULL
+                         AND NOT EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_status
+                             WHERE status = 0 AND stream = operations.id))",
+                $returning
+            ),
+        )
+    };
+}
+
+const FINISHED: [Statement; 3] = [
+    finished!("DELETE FROM events WHERE stream", ""),
+    finished!("DELETE FROM deliveries WHERE stream", ""),
+    finished!("DELETE FROM operations WHERE id", " RETURNING id"),
+];
+
+#[async_trait]
+impl<E: Engine> UserStore for SqlStore<E> {
+    async fn forget_user(&self, main_key: &PublicKey) -> Result<ForgottenUser, StoreError> {
+        let subject = main_key.to_hex();
+        let queries = vec![
+            operations::FORGET_SIGNER.with(params![main_key.as_bytes()]),
+            passkeys::FORGET.with(params![main_key.as_bytes()]),
+            FORGET_CONSENTS.with(params![&*subject]),
+            FORGET_RECORDS.with(params![&*subject]),
+        ];
+        let answers = self.0.write(queries).await?;
+        let changed = |nth: usize| answers.get(nth).map_or(0, |answer| answer.changed);
+        Ok(ForgottenUser {
+            signer: changed(0) > 0,
+            passkeys: changed(1),
+            consents: changed(2),
+            openid_records: changed(3),
+        })
+    }
+
+    async fn forget_relays_of(&self, main_key: &PublicKey) -> Result<bool, StoreError> {
+        Ok(self.change(FORGET_RELAYS.with(params![main_key.as_bytes()])).await? > 0)
+    }
+
+    async fn operations_with(
+        &self,
+        text: &str,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Matches<StreamId, StreamId>, StoreError> {
+        let after = after.unwrap_or(StreamId::SUBSCRIPTIONS);
+        let part = params![after.as_bytes(), text, codec::limit(limit)];
+        let id = |row: &Row| Ok(StreamId::from_bytes(row.bytes(1)?));
+        self.answer(OPERATIONS.with(part), move |found| Ok(matches(found, limit, id, id)?)).await
+    }
+
+    async fn events_with(
+        &self,
+        text: &str,
+        after: Option<EventPosition>,
+        limit: usize,
+    ) -> Result<Matches<EventMatch, EventPosition>, StoreError> {
+        let (stream, index) = after.map_or((None, -1), |(stream, index)| (Some(stream), codec::integer(index)));
+        let part = params![codec::after_stream(stream.as_ref()), index, text, codec::limit(limit)];
+        let position = |row: &Row| Ok((StreamId::from_bytes(row.bytes(1)?), row.int(2)?));
+        // A damaged time or text is no reason to overlook the event.
+        let event = |row: &Row| {
+            let (at, data) = (row.time(3).unwrap_or_default(), row.string(4).unwrap_or_default());
+            Ok(EventMatch { stream: StreamId::from_bytes(row.bytes(1)?), at, data })
+        };
+        self.answer(EVENTS.with(part), move |found| Ok(matches(found, limit, event, position)?)).await
+    }
+
+    async fn idempotency_records_with(
+        &self,
+        text: &str,
+        after: Option<IdempotencyKey>,
+        limit: usize,
+    ) -> Result<Matches<UnixMillis, IdempotencyKey>, StoreError> {
+        let after: &[u8] = after.as_ref().map_or(&[], |key| &key.0);
+        let part = params![after, text.as_bytes(), codec::limit(limit)];
+        let at = |row: &Row| Ok(row.time(2).unwrap_or_default());
+        let key = |row: &Row| row.bytes(1).map(IdempotencyKey);
+        self.answer(RECORDS.with(part), move |found| Ok(matches(found, limit, at, key)?)).await
+    }
+
+    async fn remove_finished_of(&self, ids: Vec<StreamId>) -> Result<Vec<StreamId>, StoreError> {
+        let of_each = |statement: Statement| statement.each(ids.iter().map(|id| params![id.as_bytes()]));
+        let removed = self.0.write(FINISHED.map(of_each).into()).await?;
+        let ids = removed.last().map(|removed| removed.all(|row| Ok(StreamId::from_bytes(row.bytes(0)?))));
+        Ok(ids.transpose()?.unwrap_or_default())
+    }
+}
+
+/// Of rows whose first column says whether they match.
+fn matches<F, P>(
+    found: &Answer,
+    limit: usize,
+    matched: impl Fn(&Row) -> Result<F, Unreadable>,
+    position: impl Fn(&Row) -> Result<P, Unreadable>,
+) -> Result<Matches<F, P>, Unreadable> {
+    let rows = &found.rows;
+    let is_match = |row: &&Row| row.is_true(0).unwrap_or_default();
+    let next = rows.last().filter(|_| rows.len() == limit).map(position).transpose()?;
+    Ok(Matches { found: rows.iter().filter(is_match).map(matched).collect::<Result<_, _>>()?, next })
+}
