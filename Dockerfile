@@ -2,6 +2,7 @@
 #
 #   docker build --tag usher .            for this machine
 #   scripts/image                         amd64 and arm64 as one OCI image index, without a daemon
+#   docker compose -f compose.dev.yaml build      the one for development
 #
 # The final stage starts from scratch, so the image has no distribution in it that needs updates: only the program, into
 # which glibc of Debian 12 is linked. Compiler, C library and everything else of the build come from Debian 12 with its
@@ -20,9 +21,11 @@ ARG USHER_COMMIT=unknown
 ARG SOURCE_DATE_EPOCH=0
 # `dev` builds faster and makes a large image: to try a change of this file.
 ARG USHER_PROFILE=release
+# `usher-dev` has everything for development, too: a relay, a user's wallet, Lightning accounts.
+ARG USHER_PROGRAM=usher
 # The caches make a second build quick; the result is the same without them.
 RUN --mount=type=cache,target=/root/.cargo/registry --mount=type=cache,target=/build \
-    CARGO_TARGET_DIR=/build scripts/static-build "$TARGETARCH" /out/usher && scripts/image-root /out/usher /out
+    CARGO_TARGET_DIR=/build scripts/static-build "$TARGETARCH" /out/usher "$USHER_PROGRAM" && scripts/image-root /out/usher /out
 
 FROM scratch
 ARG VERSION=unknown

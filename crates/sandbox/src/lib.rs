@@ -1,13 +1,10 @@
 //! The network around Usher in miniature: a user's [`wallet`], a [`relay`] in this process, and [`lightning`] between them.
 //!
-//! `usher dev`, `usher wallet` and every end-to-end test use it; nothing in production depends on it. Everything here
-//! behaves as it should: what misbehaves is in `usher-testing`, which the `usher` binary does not link. Everything
-//! listens on loopback only.
+//! `usher-dev` and every end-to-end test use it; nothing in production depends on it. Everything here behaves as it should: what
+//! misbehaves is in `usher-testing`, which no program links. Everything listens on loopback only.
 
 pub mod amounts;
-pub mod cli;
 pub mod clock;
-pub mod dev;
 pub mod lightning;
 mod private_file;
 pub mod relay;

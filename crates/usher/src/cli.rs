@@ -4,18 +4,19 @@ mod audit_arguments;
 mod backup_arguments;
 mod dev_arguments;
 mod key_arguments;
+mod wallet_arguments;
 
 use std::fmt;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use usher_sandbox::cli::WalletArgs;
 
 pub use self::audit_arguments::AuditCommand;
 pub use self::backup_arguments::{BackupCommand, RestoreCommand};
 pub use self::dev_arguments::{DevAction, DevCommand};
 pub use self::key_arguments::{KeysCommand, NewKey};
+pub use self::wallet_arguments::{AutoReaction, WalletArgs, WalletCommand};
 
 /// Passwordless login, payments and tickets over Nostr, Lightning and Cashu.
 #[derive(Debug, Parser)]

@@ -32,8 +32,12 @@ use clap::Parser as _;
 use crate::cli::{Cli, Command};
 use crate::failure::{EX_USAGE, Failure};
 
-/// Runs the program with the arguments and environment of this process.
-pub fn run() -> ExitCode {
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// Runs the program with the arguments and environment of this process: `execute` does what they say.
+pub fn run(execute: impl FnOnce(Cli) -> Result<(), Failure>) -> ExitCode {
     if fail::has_failpoints() {
         // Only as tests build it: they name the points in FAILPOINTS. Torn down by the end of the process.
         std::mem::forget(fail::FailScenario::setup());
@@ -47,19 +51,22 @@ pub fn run() -> ExitCode {
         }
     };
     process::keep_files_private();
-    match dispatch(cli) {
+    match execute(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
 }
 
-fn dispatch(cli: Cli) -> Result<(), Failure> {
+/// Does what the arguments say.
+///
+/// # Errors
+/// When it cannot be done.
+pub fn execute(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Init(init) => command::init::run(&init, cli.data_dir),
         Command::Serve => command::serve::run(cli.data_dir),
         Command::Health(health) => command::health::run(&health, cli.data_dir),
-        Command::Dev(options) => command::dev::run(&options, cli.data_dir),
-        Command::Wallet(wallet) => command::wallet::run(wallet, cli.data_dir),
+        Command::Dev(_) | Command::Wallet(_) => command::dev_program::run(),
         Command::Doctor(doctor) => doctor::run(&doctor, cli.data_dir),
         Command::Lightning(lightning) => command::lightning::run(&lightning, cli.data_dir),
         Command::Listen(listen) => command::listen::run(&listen, cli.data_dir),

@@ -1,6 +1,7 @@
 //! Standard output for people and pipes.
 
 use std::io::{self, BufRead as _, ErrorKind, IsTerminal as _, Write as _};
+use std::path::Path;
 
 use crate::failure::Failure;
 
@@ -19,6 +20,13 @@ pub fn write(text: &str) -> io::Result<()> {
 /// Writes a line for the operator to standard error. That nobody listens is no reason to fail.
 pub fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// A path as one word of a shell.
+pub fn shell_word(path: &Path) -> String {
+    let path = path.display().to_string();
+    let plain = path.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-+".contains(letter));
+    if plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
 /// Asks on a terminal whether to continue, unless it was said before.

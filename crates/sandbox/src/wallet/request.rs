@@ -168,7 +168,8 @@ impl RequestContent {
         format!("{}{}", self.title(), self.terms())
     }
 
-    pub(crate) fn terms(&self) -> String {
+    /// The terms as the summary shows them.
+    pub fn terms(&self) -> String {
         let mut text = String::new();
         if let Self::Authentication(challenge) = self
             && !challenge.required_permissions.is_empty()
@@ -190,7 +191,8 @@ impl RequestContent {
         text
     }
 
-    pub(crate) fn amount(&self) -> Option<(u64, &Currency)> {
+    /// What is to be paid.
+    pub fn amount(&self) -> Option<(u64, &Currency)> {
         match self {
             Self::Payment(asked) => Some((asked.amount, &asked.currency)),
             Self::Recurring(asked) => Some((asked.amount, &asked.currency)),
@@ -199,7 +201,8 @@ impl RequestContent {
         }
     }
 
-    pub(crate) fn ticket(&self) -> Option<(u64, &str, &str)> {
+    /// The amount, unit and mint of the ticket that is asked for or was sent.
+    pub fn ticket(&self) -> Option<(u64, &str, &str)> {
         match self {
             Self::Ticket(asked) => Some((asked.amount, &asked.unit, &asked.mint_url)),
             Self::Token(sent) => match &sent.outcome {
@@ -211,7 +214,7 @@ impl RequestContent {
     }
 
     /// The service's description; of a refused ticket, the reason.
-    pub(crate) fn description(&self) -> Option<&str> {
+    pub fn description(&self) -> Option<&str> {
         match self {
             Self::Payment(asked) => Some(asked.description.as_str()).filter(|text| !text.is_empty()),
             Self::Recurring(asked) => asked.description.as_deref(),

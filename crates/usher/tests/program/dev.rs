@@ -1,4 +1,4 @@
-//! `usher dev`: its folder and the local network. The commands of its tour are those of the documents
+//! `usher dev`: the program that runs it, its folder, and the local network. The commands of its tour are those of the documents
 //! (`docs`).
 
 use std::os::unix::fs::PermissionsExt as _;
@@ -35,6 +35,24 @@ fn curl(arguments: &[&str]) -> String {
 fn field<'a>(banner: &'a str, name: &str) -> &'a str {
     let line = banner.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
     line.trim_start().strip_prefix(name).unwrap().trim()
+}
+
+#[test]
+fn without_the_program_beside_it_usher_says_what_to_do() {
+    let program = Path::new(env!("CARGO_BIN_EXE_usher"));
+    let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+    let alone = folder.path().join("usher");
+    std::fs::hard_link(program, &alone).unwrap();
+    for (arguments, code, text) in [
+        (&["dev"][..], 1, "usher-dev is missing"),
+        (&["wallet", "show"], 1, "usher-dev is missing"),
+        (&["dev", "--port", "x"], 2, "invalid value"),
+        (&["wallet", "--help"], 0, "take-back"),
+    ] {
+        let output = Command::new(&alone).args(arguments).output().unwrap();
+        let said = stdout(&output) + &stderr(&output);
+        assert!(output.status.code() == Some(code) && said.contains(text), "{arguments:?}: {said}");
+    }
 }
 
 #[test]

@@ -11,8 +11,6 @@ mod executor;
 mod keys;
 mod method;
 mod metrics;
-#[cfg(feature = "lightning-network")]
-mod node_handler;
 mod notification;
 mod payment_notifier;
 mod received_request;
@@ -28,10 +26,8 @@ pub use executor::{pay_refusal, receipt};
 pub use keys::NwcKeys;
 pub use method::{ErrorCode, Method};
 pub use metrics::NwcMetrics;
-#[cfg(feature = "lightning-network")]
-pub use node_handler::NodeHandler;
 pub use received_request::NwcRequest;
 pub use request_handler::{HonestHandler, RequestHandler};
 pub use service::NwcService;
 pub use service_context::NwcServiceContext;
-pub use wire::{MakeParams, PayParams, Refusal, Response, transaction_json};
+pub use wire::{LookupParams, MakeParams, PayParams, Refusal, Response, transaction_json};

@@ -57,12 +57,15 @@ impl MakeParams {
     }
 }
 
-#[derive(Deserialize)]
-pub(super) struct LookupParams {
+/// The parameters of `lookup_invoice`: one of the two.
+#[derive(Debug, Deserialize)]
+pub struct LookupParams {
+    /// The payment hash.
     #[serde(default)]
-    pub(super) payment_hash: Option<PaymentHash>,
+    pub payment_hash: Option<PaymentHash>,
+    /// The invoice.
     #[serde(default)]
-    pub(super) invoice: Option<String>,
+    pub invoice: Option<String>,
 }
 
 /// The parameters of `pay_invoice`.

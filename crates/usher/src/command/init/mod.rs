@@ -15,6 +15,7 @@ use usher_protocol::PublicKey;
 
 use self::questions::Choices;
 use self::secret_files::{SecretFile, SecretFiles};
+pub use self::secret_files::{UNFINISHED, write_new};
 use super::environment::{load_in_time, source};
 use super::key::describe;
 use crate::cli::{InitBackend, InitCommand};
@@ -22,7 +23,7 @@ use crate::config::reference::{self, Assignment};
 use crate::config::setting::LnBackend;
 use crate::config::{ConfigError, Loaded, Origin, Source, load_text, load_text_and_environment, report};
 use crate::failure::Failure;
-use crate::output::{tell, write};
+use crate::output::{shell_word, tell, write};
 use crate::service_lifecycle::make_data_dir;
 
 const INTRODUCTION: &str = "\
@@ -212,11 +213,4 @@ fn next_steps(key: PublicKey, data_dir: Option<&PathBuf>) -> String {
          Next:\n  {usher} doctor    # checks everything the service depends on\n  {usher} serve\n",
         describe(&key)
     )
-}
-
-/// A path as one word of a shell.
-fn shell_word(path: &Path) -> String {
-    let path = path.display().to_string();
-    let plain = path.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-".contains(letter));
-    if plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }

@@ -42,7 +42,7 @@ impl SecretFile {
 }
 
 /// How the name of a file begins that is being written; one that is left over was cut off.
-const UNFINISHED: &str = ".usher-init-";
+pub const UNFINISHED: &str = ".usher-init-";
 
 /// The files of secrets of a configuration.
 pub(super) struct SecretFiles(Vec<SecretFile>);
@@ -140,7 +140,7 @@ pub(super) fn make(folder: &Path, file: &SecretFile) -> Result<bool, Failure> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub(super) fn write_new(folder: &Path, name: &str, text: &str) -> Result<bool, Failure> {
+pub fn write_new(folder: &Path, name: &str, text: &str) -> Result<bool, Failure> {
     let path = folder.join(name);
     let write = || {
         // With mode 0600 from the beginning.

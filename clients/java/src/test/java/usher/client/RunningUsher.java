@@ -28,7 +28,7 @@ final class RunningUsher implements AutoCloseable {
     static boolean hasProgram() {
         boolean has = System.getenv("USHER_BINARY") != null || Files.isExecutable(Path.of(BINARY));
         if (!has) {
-            System.err.println("tests with the service are SKIPPED: build it (cargo build -p usher -p usher-mint) or set USHER_BINARY");
+            System.err.println("tests with the service are SKIPPED: build it (cargo build -p usher -p usher-dev -p usher-mint) or set USHER_BINARY");
         }
         return has;
     }

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
+use usher_sandbox::clock::system_clock;
+use usher_sandbox::wallet::{Policy, Reaction, Request, Tickets, TicketsError, Wallet, WalletFile};
 
 use super::account_commands::find_subscription;
 use super::console::Console;
@@ -11,8 +13,6 @@ use super::one_shot::{pick, read_url};
 use super::respond::Reply;
 use super::ticket_commands::{give_ticket, show_tickets, take_back, take_ticket, ticket_amount};
 use super::{CliError, display};
-use crate::clock::system_clock;
-use crate::wallet::{Policy, Reaction, Request, Tickets, TicketsError, Wallet, WalletFile};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -3,13 +3,12 @@ use std::time::Duration;
 
 use usher_protocol::handshake_url::HandshakeUrlError;
 use usher_protocol::subkey::DeriveError;
-
-use crate::lightning::NotAConnection;
-use crate::wallet::{FileError, PaymentSourceError, TicketsError, Verdict, WalletError};
+use usher_sandbox::lightning::NotAConnection;
+use usher_sandbox::wallet::{FileError, PaymentSourceError, TicketsError, Verdict, WalletError};
 
 /// Why `usher wallet` failed.
 #[derive(Debug, thiserror::Error)]
-pub enum CliError {
+pub(crate) enum CliError {
     /// The wallet's file.
     #[error(transparent)]
     File(#[from] FileError),
@@ -76,7 +75,7 @@ pub enum CliError {
 
 impl CliError {
     /// Whether an argument is invalid, whatever the state of the wallet.
-    pub const fn is_usage(&self) -> bool {
+    pub(super) const fn is_usage(&self) -> bool {
         matches!(self, Self::Url(_) | Self::Connection(_) | Self::NotARelay(_))
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! A block of commands follows a paragraph that ends with a colon, and ends at an empty line. Tests paste the blocks.
 
+use usher::output::shell_word;
+
 use super::setup::Setup;
-use super::shell_environment::{quoted, shell_environment};
+use super::shell_environment::shell_environment;
 
 /// The payment that is asked for, in millisats.
 const AMOUNT: u64 = 10_000;
@@ -19,7 +21,7 @@ pub(super) const fn amount(embedded: bool) -> u64 {
 /// The commands, from the first login to an age check.
 pub(super) fn tour(setup: &Setup<'_>) -> String {
     let (program, base) = (program(), setup.base());
-    let folder = quoted(setup.folder.path());
+    let folder = shell_word(setup.folder.path());
     let stream = setup.handshake.stream_id;
     let environment = shell_environment(setup);
     let (approve, how) = if setup.auto_approve {
@@ -95,7 +97,7 @@ call -X POST $BASE/cashu/burn -d \"{{\\\"mint_url\\\":\\\"$MINT\\\",\\\"unit\\\"
     )
 }
 
-/// How this program is called.
+/// How the program beside this one is called.
 fn program() -> String {
-    std::env::current_exe().map_or_else(|_| "usher".to_owned(), |path| quoted(&path))
+    std::env::current_exe().map_or_else(|_| "usher".to_owned(), |path| shell_word(&path.with_file_name("usher")))
 }

@@ -9,14 +9,14 @@ use serde_json::json;
 use tokio::time::Instant;
 use usher_protocol::handshake_url::{HandshakeUrl, MAX_URL_BYTES};
 use usher_protocol::relay_url::is_relay_url;
+use usher_sandbox::clock::system_clock;
+use usher_sandbox::wallet::{
+    DeliveryStatus, DeviceTerms, Identity, Opened, Policy, Request, RequestContent, SavedRequest, Wallet, WalletFile,
+};
 
 use super::console::Console;
 use super::respond::Reply;
 use super::{CliError, display};
-use crate::clock::system_clock;
-use crate::wallet::{
-    DeliveryStatus, DeviceTerms, Identity, Opened, Policy, Request, RequestContent, SavedRequest, Wallet, WalletFile,
-};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 

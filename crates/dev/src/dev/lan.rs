@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
-use crate::failure::Failure;
+use usher::failure::Failure;
 
 /// The address for `--lan`: the given one, else the one of the default route.
 ///
@@ -38,37 +38,4 @@ fn of_default_route() -> Option<Ipv4Addr> {
 const fn is_local(address: Ipv4Addr) -> bool {
     let is_shared = matches!(address.octets(), [100, 64..=127, ..]);
     address.is_private() || address.is_link_local() || address.is_loopback() || is_shared
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_addresses_of_local_networks_are_used() {
-        for (address, expected) in [
-            ("192.168.178.20", true),
-            ("10.0.0.1", true),
-            ("172.31.255.255", true),
-            ("169.254.3.4", true),
-            ("100.64.0.1", true),
-            ("127.0.0.2", true),
-            ("100.128.0.1", false),
-            ("172.32.0.1", false),
-            ("8.8.8.8", false),
-            ("0.0.0.0", false),
-            ("255.255.255.255", false),
-            ("224.0.0.1", false),
-        ] {
-            assert_eq!(is_local(address.parse().unwrap()), expected, "{address}");
-        }
-    }
-
-    #[test]
-    fn the_address_of_the_default_route_is_of_this_machine() {
-        // A machine without a network has none.
-        if let Some(address) = of_default_route() {
-            assert!(UdpSocket::bind((address, 0)).is_ok(), "{address}");
-        }
-    }
 }

@@ -3,10 +3,10 @@
 use std::io::Read as _;
 
 use serde_json::json;
+use usher_sandbox::wallet::{DeliveryStatus, PaymentSource, Secret, Subscription, Wallet, WalletFile};
 
 use super::one_shot::{OneShot, settle};
 use super::{CliError, display};
-use crate::wallet::{DeliveryStatus, PaymentSource, Secret, Subscription, Wallet, WalletFile};
 
 /// Longest connection string that is read, in bytes.
 const MAX_CONNECTION_BYTES: u64 = 8 * 1024;

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use usher_protocol::handshake_url::HandshakeUrl;
 use usher_sandbox::amounts::{self, amount, millisats};
-use usher_sandbox::wallet::{FileError, Fulfilled, Request, Subscription, Verdict, Wallet, WalletFile};
+use usher_sandbox::wallet::{FileError, Request, Subscription, Verdict, Wallet, WalletFile};
 
 use super::sample_pages::Pages;
 use super::setup::Setup;
 use super::ticket_commands;
 use super::tour::{self, tour};
+use crate::wallet::{Reply as Answer, SentReply};
 
 /// How long to wait for the relay when a handshake URL is opened.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -69,9 +70,9 @@ impl<'a> Prompt<'a> {
             "" => String::new(),
             "scan" | "open" => self.scan(argument.unwrap_or(&self.setup.handshake.url)).await,
             "requests" | "list" => self.requests(),
-            "approve" | "yes" => self.answer(argument, Answer::Approve).await,
-            "decline" | "no" => self.answer(argument, Answer::Decline).await,
-            "fail" => self.answer(argument, Answer::Fail).await,
+            "approve" | "yes" => self.answer(argument, &Answer::Approve { amount: None }).await,
+            "decline" | "no" => self.answer(argument, &Answer::Decline(None)).await,
+            "fail" => self.answer(argument, &Answer::Fail(None)).await,
             "pay" => self.pay(argument).await,
             "pages" => self.pages().await,
             "balance" => self.balance().await,
@@ -161,7 +162,7 @@ impl<'a> Prompt<'a> {
     /// Replies to the request with this number, or to the latest pending one.
     ///
     /// The service accepts only the first reply, so a later one is not sent: what is shown here would be wrong.
-    async fn answer(&self, number: Option<&str>, answer: Answer) -> String {
+    async fn answer(&self, number: Option<&str>, answer: &Answer) -> String {
         let requests = self.wallet.requests();
         let file = WalletFile::load(self.file).ok();
         let verdict = |request: &Request| self.verdict(file.as_ref(), request);
@@ -179,25 +180,9 @@ impl<'a> Prompt<'a> {
         if let Some(verdict) = verdict(request) {
             return format!("Nothing was sent: {} was already {verdict}.", request.content.summary());
         }
-        let (said, verdict) = match answer {
-            Answer::Approve => {
-                let done = self.wallet.fulfil(request).await;
-                let insufficient = done.as_ref().is_ok_and(|done| done.insufficient_funds);
-                let verdict = if insufficient { Verdict::InsufficientFunds } else { Verdict::Approved };
-                (done.map(|done| describe(&done)), verdict)
-            }
-            Answer::Decline => {
-                let said = self.wallet.decline(request, None).map(|_| "The wallet declined it.".to_owned());
-                (said, Verdict::Declined)
-            }
-            Answer::Fail => {
-                let said =
-                    self.wallet.fail(request, None).map(|_| "The wallet reported the payment as failed.".to_owned());
-                (said, Verdict::Failed)
-            }
-        };
-        let verdict = said.is_ok().then_some(verdict);
-        match (said, self.remember_answer(request, verdict)) {
+        let given = answer.give(self.wallet, request).await;
+        let remembered = self.remember_answer(request, given.as_ref().ok().map(SentReply::verdict));
+        match (given.map(|given| describe(&given)), remembered) {
             (Err(error), _) => format!("Failed: {error}."),
             (Ok(said), Ok(())) => said,
             (Ok(said), Err(error)) => format!("{said} But {error}."),
@@ -261,16 +246,15 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// The user's reply to a request.
-#[derive(Clone, Copy)]
-enum Answer {
-    Approve,
-    Decline,
-    Fail,
-}
-
-/// The result of an approval.
-fn describe(done: &Fulfilled) -> String {
+/// What a reply has done.
+fn describe(given: &SentReply<'_>) -> String {
+    let done = given.fulfilled();
+    match given.verdict() {
+        Verdict::Declined => return "The wallet declined it.".to_owned(),
+        Verdict::Failed => return "The wallet reported the payment as failed.".to_owned(),
+        Verdict::InsufficientFunds => return "The wallet does not hold enough, and replied so.".to_owned(),
+        Verdict::Approved => {}
+    }
     if let Some(paid) = &done.paid {
         format!("The wallet approved it and paid {}.", millisats(paid.amount))
     } else if done.invoice.is_some() {
@@ -281,8 +265,6 @@ fn describe(done: &Fulfilled) -> String {
         format!("The wallet approved it and gave {}.", amounts::tickets(given.amount, &given.unit, &given.mint_url))
     } else if let Some(received) = &done.received {
         format!("The wallet took {}.", amounts::tickets(received.amount, &received.unit, &received.mint_url))
-    } else if done.insufficient_funds {
-        "The wallet does not hold enough, and replied so.".to_owned()
     } else {
         "The wallet approved it.".to_owned()
     }

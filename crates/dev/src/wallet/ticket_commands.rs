@@ -3,14 +3,16 @@
 use std::io::Read as _;
 
 use serde_json::{Value, json};
-use usher_engine::ports::{TicketJobId, Token};
+use usher_engine::ports::{OsRandomness, Randomness as _, TicketJobId, Token};
+use usher_sandbox::amounts::tickets;
+use usher_sandbox::clock::system_clock;
+use usher_sandbox::wallet::{
+    GivenState, GivenTicket, KnownMint, ReceivedTicket, Secret, TicketAmount, Tickets, WalletFile,
+};
 
 use super::CliError;
 use super::console::Console;
 use super::one_shot::OneShot;
-use crate::amounts::tickets;
-use crate::clock::system_clock;
-use crate::wallet::{GivenState, GivenTicket, KnownMint, ReceivedTicket, Secret, TicketAmount, Tickets, WalletFile};
 
 /// Longest token that is read, in bytes; the ticket wallet's own limit is lower.
 const MAX_TOKEN_BYTES: u64 = 1 << 20;
@@ -87,7 +89,7 @@ pub(super) async fn show_tickets(console: &mut Console, held: &Tickets) -> Resul
 
 pub(super) async fn give_ticket(console: &mut Console, held: &Tickets, what: &TicketAmount) -> Result<(), CliError> {
     let mut id = [0; 32];
-    rand::RngCore::fill_bytes(&mut rand::rng(), &mut id);
+    OsRandomness.fill(&mut id);
     let given = held.give(TicketJobId(id), what, None).await?;
     let token = given.token.as_ref().map(|token| token.0.as_str()).unwrap_or_default();
     let mut json = given_json(&given, GivenState::Unspent);

@@ -2,20 +2,17 @@
 //! user's wallet are beside it.
 
 use std::ffi::OsStr;
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use usher::command::init::{UNFINISHED, write_new};
+use usher::command::key;
+use usher::failure::Failure;
+use usher::service_lifecycle::make_data_dir;
 use usher_engine::ports::{OsRandomness, Randomness};
-
-use crate::command::key;
-use crate::failure::Failure;
-use crate::service_lifecycle::make_data_dir;
 
 /// The configuration in the folder.
 const CONFIG: &str = "config.toml";
-
-/// How the name of a configuration begins that is being written; one that is left over was cut off.
-const UNFINISHED: &str = ".usher-dev-";
 
 /// What may be in a folder that is as good as empty.
 const NOTHING: [&str; 4] = ["lost+found", ".DS_Store", ".gitignore", ".gitkeep"];
@@ -60,8 +57,7 @@ impl DataDir {
 
     /// Makes a configuration, unless there is one: the whole of it is there, or nothing is.
     fn configure(&self) -> Result<(), Failure> {
-        let path = self.path.join(CONFIG);
-        if path.exists() {
+        if self.path.join(CONFIG).exists() {
             return Ok(());
         }
         let mut token = [0; 32];
@@ -73,18 +69,8 @@ impl DataDir {
              [auth]\nauth_token = \"{token}\"\n\n\
              [nostr]\nprivate_key = \"{key}\"\n"
         );
-        let write = || {
-            // For the owner alone, from the beginning.
-            let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.path)?;
-            file.write_all(text.as_bytes())?;
-            file.as_file().sync_all()?;
-            match file.persist_noclobber(&path) {
-                // Another one has just made it.
-                Err(refused) if refused.error.kind() != ErrorKind::AlreadyExists => Err(refused.error),
-                Ok(_) | Err(_) => Ok(()),
-            }
-        };
-        write().map_err(|error| Failure::said(format!("cannot write {}: {error}", path.display())))
+        // Or another one has just made it.
+        write_new(&self.path, CONFIG, &text).map(drop)
     }
 }
 

@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::wallet::Reaction;
-
 /// The reference wallet: opens handshake URLs, shows the requests of services, replies to them.
 #[derive(Clone, Debug, Args)]
 pub struct WalletArgs {
@@ -170,15 +168,6 @@ pub enum AutoReaction {
     Approve,
     /// Decline every request.
     Decline,
-}
-
-impl AutoReaction {
-    pub(super) fn reaction(self, reason: Option<String>) -> Reaction {
-        match self {
-            Self::Approve => Reaction::Approve,
-            Self::Decline => Reaction::Decline(reason),
-        }
-    }
 }
 
 /// A number of seconds, with or without a fraction.

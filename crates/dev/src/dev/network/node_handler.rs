@@ -1,3 +1,5 @@
+//! The user's Lightning wallet (NIP-47) on a node.
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -5,12 +7,13 @@ use serde_json::{Value, json};
 use usher_lightning_network::{Network, PaymentStatus, Peer, PeerPayment};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
-
-use super::wire::{LookupParams, MakeParams, PayParams, Refusal, Response};
-use super::{Capabilities, ErrorCode, Method, NwcRequest, NwcServiceContext, RequestHandler};
+use usher_sandbox::lightning::nwc::{
+    Capabilities, ErrorCode, LookupParams, MakeParams, Method, NwcRequest, NwcServiceContext, PayParams, Refusal,
+    RequestHandler, Response,
+};
 
 /// Executes requests on the payer of a Lightning network.
-pub struct NodeHandler {
+pub(super) struct NodeHandler {
     network: Arc<Network>,
 }
 
@@ -22,12 +25,12 @@ impl fmt::Debug for NodeHandler {
 
 impl NodeHandler {
     /// A handler for the network's payer.
-    pub const fn new(network: Arc<Network>) -> Self {
+    pub(super) const fn new(network: Arc<Network>) -> Self {
         Self { network }
     }
 
     /// What it can do.
-    pub fn capabilities() -> Capabilities {
+    pub(super) fn capabilities() -> Capabilities {
         let methods =
             [Method::MakeInvoice, Method::LookupInvoice, Method::PayInvoice, Method::GetBalance, Method::GetInfo];
         Capabilities { methods: methods.into(), notifications: false, ..Capabilities::default() }

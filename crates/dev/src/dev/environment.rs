@@ -1,15 +1,15 @@
 //! What `usher dev` runs beside the service: a relay, a user with a wallet, and Lightning between the two.
 
-use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::lightning::nwc::{Capabilities, HonestHandler, RequestHandler};
-use crate::lightning::{LightningNetwork, NetworkFileError, NwcKeys, NwcService};
-use crate::relay::EmbeddedRelay;
-use crate::wallet::{FileError, Identity, Policy, Secret, Wallet, WalletFile};
+use usher::failure::Failure;
+use usher_sandbox::lightning::nwc::{Capabilities, HonestHandler, RequestHandler};
+use usher_sandbox::lightning::{LightningNetwork, NwcKeys, NwcService};
+use usher_sandbox::relay::EmbeddedRelay;
+use usher_sandbox::wallet::{FileError, Identity, Policy, Secret, Wallet, WalletFile};
 
 const WALLET_FILE: &str = "wallet.json";
 
@@ -24,9 +24,11 @@ const USER_BALANCE: u64 = 1_000_000_000;
 /// How long the wallet services may take to listen at the relay beside them.
 const READY: Duration = Duration::from_secs(10);
 
+/// What executes the requests to a user's Lightning wallet, and what it can do.
+pub(super) type Payer = (Capabilities, Arc<dyn RequestHandler>);
+
 /// A small network for one developer. Dropping it ends it; the files of the wallet and of Lightning stay.
-#[derive(Debug)]
-pub struct DevEnvironment {
+pub(super) struct DevEnvironment {
     relay: EmbeddedRelay,
     wallet_file: PathBuf,
     service: NwcService,
@@ -35,53 +37,23 @@ pub struct DevEnvironment {
     pays_from_account: bool,
 }
 
-/// Why the network did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum DevError {
-    /// The relay's address cannot be listened on.
-    #[error("the embedded relay cannot listen on {address}")]
-    Relay {
-        /// The address.
-        address: SocketAddr,
-        /// Why.
-        source: io::Error,
-    },
-    /// The wallet's file.
-    #[error(transparent)]
-    Wallet(#[from] FileError),
-    /// The file of Lightning.
-    #[error(transparent)]
-    Lightning(#[from] NetworkFileError),
+/// Starts a relay; port 0 takes a free one.
+///
+/// # Errors
+/// When the address cannot be listened on.
+pub(super) async fn relay(address: SocketAddr) -> Result<EmbeddedRelay, Failure> {
+    EmbeddedRelay::start_at(address)
+        .await
+        .map_err(|error| Failure::said(format!("the embedded relay cannot listen on {address}: {error}")))
 }
 
 impl DevEnvironment {
-    /// Starts a relay at `relay` (port 0 takes a free one), with a wallet and Lightning accounts in `folder`, which are
-    /// made unless they exist. The wallet's relay is the embedded one.
-    pub async fn start(folder: &Path, relay: SocketAddr) -> Result<Self, DevError> {
-        Self::start_with(folder, relay, None).await
-    }
-
-    /// The same, but the user's Lightning wallet is the payer of a real Lightning network; the service's account is not
-    /// on it.
-    #[cfg(feature = "lightning-network")]
-    pub async fn start_on(
-        folder: &Path,
-        relay: SocketAddr,
-        network: Arc<usher_lightning_network::Network>,
-    ) -> Result<Self, DevError> {
-        use crate::lightning::nwc::NodeHandler;
-
-        let payer = (NodeHandler::capabilities(), Arc::new(NodeHandler::new(network)) as Arc<dyn RequestHandler>);
-        Self::start_with(folder, relay, Some(payer)).await
-    }
-
-    async fn start_with(
-        folder: &Path,
-        relay: SocketAddr,
-        payer: Option<(Capabilities, Arc<dyn RequestHandler>)>,
-    ) -> Result<Self, DevError> {
-        let relay =
-            EmbeddedRelay::start_at(relay).await.map_err(|source| DevError::Relay { address: relay, source })?;
+    /// Starts a wallet and Lightning accounts in `folder`, which are made unless they exist, on this relay. With a payer, the
+    /// user's Lightning wallet is that one, on a real Lightning network; the service's account is not on it.
+    ///
+    /// # Errors
+    /// When a file of the folder cannot be read or written.
+    pub(super) async fn start(folder: &Path, relay: EmbeddedRelay, payer: Option<Payer>) -> Result<Self, Failure> {
         let lightning = LightningNetwork::at(&folder.join(LIGHTNING_FILE))?;
         let service = NwcService::start(&lightning.open_account("service", SERVICE_BALANCE), &[relay.url()]).await;
         let (account, pays_from_account) = (lightning.open_account("user", USER_BALANCE), payer.is_none());
@@ -100,17 +72,17 @@ impl DevEnvironment {
     }
 
     /// The relay's address.
-    pub fn relay_url(&self) -> &str {
+    pub(super) fn relay_url(&self) -> &str {
         self.relay.url()
     }
 
     /// The wallet's file, for `usher wallet --wallet …`.
-    pub fn wallet_file(&self) -> &Path {
+    pub(super) fn wallet_file(&self) -> &Path {
         &self.wallet_file
     }
 
     /// A running wallet of the file's user. It pays from the user's account, or over NIP-47 if a node is behind it.
-    pub async fn wallet(&self, policy: Policy) -> Result<Wallet, FileError> {
+    pub(super) async fn wallet(&self, policy: Policy) -> Result<Wallet, FileError> {
         let options = WalletFile::load(&self.wallet_file)?.options(policy).saving_in(&self.wallet_file);
         let options = if self.pays_from_account { options.paying_from(self.user.account()) } else { options };
         Ok(Wallet::start(options).await)
@@ -118,12 +90,12 @@ impl DevEnvironment {
 
     /// The connection string of the service's Lightning wallet (`wallet.nwc.url`), the same for the same folder and
     /// port.
-    pub fn nwc_url(&self) -> String {
+    pub(super) fn nwc_url(&self) -> String {
         self.service.url()
     }
 
     /// Ends it.
-    pub async fn stop(&self) {
+    pub(super) async fn stop(self) {
         self.service.stop().await;
         self.user.stop().await;
         self.relay.stop().await;

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use usher_protocol::PublicKey;
 use usher_protocol::message::Currency;
 use usher_protocol::text::clean;
-
-use crate::wallet::{DeliveryStatus, Request, RequestContent, Subscription, WalletFile};
+use usher_sandbox::wallet::{DeliveryStatus, Request, RequestContent, Subscription, WalletFile};
 
 /// Characters of an id that are shown: enough to distinguish requests, few enough to type.
 const SHORT: usize = 8;
@@ -48,7 +47,7 @@ fn unit(currency: &Currency) -> String {
 }
 
 pub(super) fn balance(millisats: u64) -> String {
-    crate::amounts::millisats(millisats)
+    usher_sandbox::amounts::millisats(millisats)
 }
 
 pub(super) fn balance_json(millisats: u64) -> Value {
@@ -64,7 +63,7 @@ pub(super) fn subscription(subscription: &Subscription) -> String {
     let mut text = format!(
         "{} {} {}, {} paid, {state}",
         clean(&subscription.id, 64),
-        crate::amounts::amount(subscription.amount, &subscription.currency),
+        usher_sandbox::amounts::amount(subscription.amount, &subscription.currency),
         subscription.recurrence.calendar,
         subscription.payments,
     );

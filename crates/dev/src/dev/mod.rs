@@ -6,6 +6,7 @@
 
 mod banner;
 mod data_dir;
+mod environment;
 mod lan;
 mod mint;
 mod network;
@@ -22,34 +23,33 @@ use std::path::{Path, PathBuf};
 
 use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use usher::cli::{DevAction, DevCommand};
+use usher::command::serve::stop;
+use usher::config::setting::LogFilter;
+use usher::config::{Config, Loaded, Source, load, report};
+use usher::database::open_sqlite;
+use usher::failure::Failure;
+use usher::logging::{self, Output};
+use usher::output::{tell, write};
+use usher::process;
+use usher::service_lifecycle::{Listeners, Service};
+use usher::signals::Signals;
+use usher_api::DocsAccess;
 use usher_engine::ports::{Clock as _, SystemClock};
 use usher_engine::{KeyHandshakeRequest, Requester};
 use usher_instance::LeaseGate;
-use usher_sandbox::dev::{DevEnvironment, DevError};
 use usher_sandbox::wallet::Policy;
-
-use usher_api::DocsAccess;
 
 use self::banner::banner;
 use self::data_dir::DataDir;
+use self::environment::DevEnvironment;
 use self::mint::DevMint;
 use self::network::DevNetwork;
 use self::sample_pages::Pages;
 use self::setup::Setup;
 use self::shell_environment::EnvironmentFile;
 use self::wallet_console::{Prompt, Reply};
-use crate::cli::{DevAction, DevCommand};
-use crate::command::serve::stop;
-use crate::config::setting::LogFilter;
-use crate::config::{Config, Loaded, Source, load, report};
-use crate::database::open_sqlite;
-use crate::failure::Failure;
-use crate::logging::{self, Output};
-use crate::output::{tell, write};
-use crate::process;
-use crate::service_lifecycle::{Listeners, Service};
-use crate::signals::Signals;
+use crate::standard_input;
 
 /// What is logged when `RUST_LOG` asks for nothing. The embedded relay calls it an error when a wallet hangs up.
 const USUAL_LOG: &str = "warn,nostr_relay_builder=off";
@@ -72,7 +72,7 @@ const STATIC_TOKEN: &str = "usher-dev";
 ///
 /// # Errors
 /// When something cannot start, for example as a port that was asked for is taken.
-pub fn run(command: &DevCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+pub(crate) fn run(command: &DevCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     if let Some(DevAction::Env) = command.action {
         return shell_environment::print(data_dir.as_deref());
     }
@@ -105,13 +105,14 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     let network = if command.embedded { Some(DevNetwork::start().await?) } else { None };
     let listens_at = if command.container { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
     let relay_at = |port| SocketAddr::from((lan.unwrap_or(listens_at), port));
-    let world = match command.relay_port.or_else(|| command.container.then_some(RELAY_PORT)) {
-        Some(port) => surround(network.as_ref(), folder, relay_at(port)).await?,
-        None => match surround(network.as_ref(), folder, relay_at(RELAY_PORT)).await {
-            Err(DevError::Relay { .. }) => surround(network.as_ref(), folder, relay_at(0)).await?,
-            world => world?,
+    let relay = match command.relay_port.or_else(|| command.container.then_some(RELAY_PORT)) {
+        Some(port) => environment::relay(relay_at(port)).await?,
+        None => match environment::relay(relay_at(RELAY_PORT)).await {
+            Ok(relay) => relay,
+            Err(_) => environment::relay(relay_at(0)).await?,
         },
     };
+    let world = DevEnvironment::start(folder.path(), relay, network.as_ref().map(DevNetwork::payer)).await?;
     let mint = DevMint::start(folder).await;
     let lightning = network.as_ref().map_or_else(
         || vec![("SERVICE__WALLET__LN_BACKEND", "nwc".to_owned()), ("SERVICE__WALLET__NWC__URL", world.nwc_url())],
@@ -191,25 +192,12 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     if let Some(mint) = mint {
         mint.stop().await;
     }
-    world.stop().await;
     // It holds the network, and goes first.
-    drop(world);
+    world.stop().await;
     if let Some(network) = network {
         network.stop().await;
     }
     outcome.and(stopped)
-}
-
-/// Starts what is around the service.
-async fn surround(
-    network: Option<&DevNetwork>,
-    folder: &DataDir,
-    relay: SocketAddr,
-) -> Result<DevEnvironment, DevError> {
-    match network {
-        Some(network) => network.environment(folder.path(), relay).await,
-        None => DevEnvironment::start(folder.path(), relay).await,
-    }
 }
 
 /// Mines blocks on the chain, if there is one, until that fails.
@@ -222,7 +210,7 @@ async fn keep_mining(network: Option<&DevNetwork>) -> Failure {
 
 /// Executes what is typed and prints the requests of services, until a signal or `quit`.
 async fn converse(prompt: &Prompt<'_>, signals: &mut Signals) -> Result<(), Failure> {
-    let mut lines = typed()?;
+    let mut lines = standard_input()?;
     loop {
         tokio::select! {
             Some(line) = lines.recv() => match prompt.execute(&line).await {
@@ -233,18 +221,6 @@ async fn converse(prompt: &Prompt<'_>, signals: &mut Signals) -> Result<(), Fail
             _ = signals.next() => return Ok(()),
         }
     }
-}
-
-/// The lines of standard input; none come any more when it is closed.
-///
-/// Reading blocks and cannot be interrupted, so it is done by a thread of its own, which ends with the program.
-fn typed() -> io::Result<mpsc::Receiver<String>> {
-    let (to_lines, lines) = mpsc::channel(16);
-    std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
-        let mut input = io::stdin().lines().map_while(Result::ok);
-        input.all(|line| to_lines.blocking_send(line).is_ok());
-    })?;
-    Ok(lines)
 }
 
 /// The folder's configuration with these variables. The environment is left out: what is set for a real service has no

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use usher::failure::Failure;
 use usher_engine::request_body::RequestedCurrency;
 use usher_engine::{Engine, LoginRequest, Requester, SinglePaymentRequest, VerificationSessionRequest};
-
-use crate::failure::Failure;
 
 /// How long the payment waits for the Lightning backend. Asked before it runs, it makes an invoice as well, only later and
 /// after a warning.

@@ -1,13 +1,13 @@
 //! Answering a request and showing the result.
 
 use serde_json::{Value, json};
+use usher_sandbox::amounts::{millisats, tickets};
+use usher_sandbox::wallet::{Agreement, Fulfilled, Request, RequestContent, Verdict, Wallet, WalletError};
 
 use super::{CliError, display};
-use crate::amounts::{millisats, tickets};
-use crate::wallet::{Agreement, Fulfilled, Request, RequestContent, Verdict, Wallet, WalletError};
 
 #[derive(Clone, Debug)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     Approve {
         /// The authorized amount of a subscription, in millisats.
         amount: Option<u64>,
@@ -16,14 +16,14 @@ pub(super) enum Reply {
     Fail(Option<String>),
 }
 
-pub(super) struct SentReply<'a> {
+pub(crate) struct SentReply<'a> {
     verdict: Verdict,
     request: &'a Request,
     fulfilled: Fulfilled,
 }
 
 impl Reply {
-    pub(super) async fn give<'a>(&self, wallet: &Wallet, request: &'a Request) -> Result<SentReply<'a>, CliError> {
+    pub(crate) async fn give<'a>(&self, wallet: &Wallet, request: &'a Request) -> Result<SentReply<'a>, CliError> {
         let (verdict, fulfilled) = match self {
             Self::Approve { amount: Some(amount) } if matches!(request.content, RequestContent::Recurring(_)) => {
                 let terms = Agreement { amount: Some(*amount) };
@@ -52,8 +52,12 @@ fn explain(error: WalletError) -> CliError {
 }
 
 impl SentReply<'_> {
-    pub(super) const fn verdict(&self) -> Verdict {
+    pub(crate) const fn verdict(&self) -> Verdict {
         self.verdict
+    }
+
+    pub(crate) const fn fulfilled(&self) -> &Fulfilled {
+        &self.fulfilled
     }
 
     const fn word(&self) -> &'static str {

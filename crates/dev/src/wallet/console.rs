@@ -1,23 +1,19 @@
 use std::fmt::Display;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use tokio::sync::mpsc;
 
 /// Where a command prints and reads lines.
-pub struct Console {
+pub(super) struct Console {
     lines: Option<mpsc::Receiver<String>>,
     json: bool,
     interactive: bool,
 }
 
 impl Console {
-    /// Standard output, and standard input when a command reads it.
-    pub fn terminal() -> Self {
-        Self { lines: None, json: false, interactive: io::stdin().is_terminal() }
-    }
-
-    pub(super) fn set_json(&mut self, json: bool) {
-        self.json = json;
+    /// Standard output, and standard input when a command reads it. With `json` it prints an object per line.
+    pub(super) fn terminal(json: bool) -> Self {
+        Self { lines: None, json, interactive: io::stdin().is_terminal() }
     }
 
     pub(super) fn is_interactive(&self) -> bool {
@@ -54,20 +50,9 @@ impl Console {
     }
 
     pub(super) async fn line(&mut self) -> Option<String> {
-        self.lines.get_or_insert_with(standard_input).recv().await
-    }
-}
-
-/// Reads standard input on a thread of its own: a read cannot be interrupted, and the program may end during one.
-fn standard_input() -> mpsc::Receiver<String> {
-    let (sender, receiver) = mpsc::channel(64);
-    std::thread::spawn(move || {
-        for line in io::stdin().lock().lines() {
-            let Ok(line) = line else { return };
-            if sender.blocking_send(line).is_err() {
-                return;
-            }
+        if self.lines.is_none() {
+            self.lines = crate::standard_input().ok();
         }
-    });
-    receiver
+        self.lines.as_mut()?.recv().await
+    }
 }

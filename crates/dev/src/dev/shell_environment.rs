@@ -5,12 +5,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use secrecy::ExposeSecret as _;
+use usher::config::load;
+use usher::failure::Failure;
+use usher::local_instance::LocalInstance;
+use usher::output::{shell_word, write};
 
 use super::setup::Setup;
-use crate::config::load;
-use crate::failure::Failure;
-use crate::local_instance::LocalInstance;
-use crate::output::write;
 
 const FILE: &str = "env.sh";
 
@@ -19,7 +19,7 @@ pub(super) fn shell_environment(setup: &Setup<'_>) -> String {
     let mint = setup.mint.map_or_else(String::new, |mint| {
         format!("export MINT={}\nexport MINT_TOKEN={}\n", mint.url(), mint.token().expose_secret())
     });
-    let programs = std::env::current_exe().ok().and_then(|path| path.parent().map(quoted)).unwrap_or_default();
+    let programs = std::env::current_exe().ok().and_then(|path| path.parent().map(shell_word)).unwrap_or_default();
     format!(
         "\
 export BASE={base}
@@ -35,7 +35,7 @@ wallet() {{ usher wallet \"$@\"; }}
         base = setup.base(),
         token = setup.token.expose_secret(),
         user = setup.user.to_hex(),
-        wallet = quoted(setup.wallet_file),
+        wallet = shell_word(setup.wallet_file),
     )
 }
 
@@ -86,11 +86,4 @@ pub(super) fn print(folder: Option<&Path>) -> Result<(), Failure> {
         )));
     }
     Ok(write(&environment)?)
-}
-
-/// A path as a shell reads it.
-pub(super) fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte));
-    if plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

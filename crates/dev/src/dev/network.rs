@@ -1,14 +1,15 @@
 //! The Lightning network of `usher dev --embedded`: a chain, a liquidity provider, and a node from which the user pays.
 //! A program without the Cargo feature `embedded-lightning` has none.
 
-use std::net::SocketAddr;
-use std::path::Path;
+#[cfg(feature = "embedded-lightning")]
+mod node_handler;
+
 #[cfg(feature = "embedded-lightning")]
 use std::sync::Arc;
 
-use usher_sandbox::dev::{DevEnvironment, DevError};
+use usher::failure::Failure;
 
-use crate::failure::Failure;
+use super::environment::Payer;
 
 /// The seed of the service's node. Everybody knows it, and its chain has no money.
 #[cfg(feature = "embedded-lightning")]
@@ -16,9 +17,7 @@ const MNEMONIC: &str = "abandon abandon abandon abandon abandon abandon abandon 
 
 /// A running Lightning network on a chain of its own.
 #[cfg(feature = "embedded-lightning")]
-pub(super) struct DevNetwork {
-    network: Arc<usher_lightning_network::Network>,
-}
+pub(super) struct DevNetwork(Arc<usher_lightning_network::Network>);
 
 /// There is none.
 #[cfg(not(feature = "embedded-lightning"))]
@@ -32,12 +31,12 @@ impl DevNetwork {
     /// When a part of it does not start.
     pub(super) async fn start() -> Result<Self, Failure> {
         let network = usher_lightning_network::Network::start().await.map_err(broke)?;
-        Ok(Self { network: Arc::new(network) })
+        Ok(Self(Arc::new(network)))
     }
 
     /// The configuration of the service's node.
     pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
-        let (chain, provider) = (self.network.chain.rpc(), &self.network.provider);
+        let (chain, provider) = (self.0.chain.rpc(), &self.0.provider);
         vec![
             ("SERVICE__WALLET__LN_BACKEND", "embedded".to_owned()),
             ("SERVICE__WALLET__EMBEDDED__MNEMONIC", MNEMONIC.to_owned()),
@@ -50,17 +49,16 @@ impl DevNetwork {
         ]
     }
 
-    /// Relay and user, who pays from the network's node.
-    ///
-    /// # Errors
-    /// [`DevError`].
-    pub(super) async fn environment(&self, folder: &Path, relay: SocketAddr) -> Result<DevEnvironment, DevError> {
-        DevEnvironment::start_on(folder, relay, Arc::clone(&self.network)).await
+    /// The node from which the user pays.
+    pub(super) fn payer(&self) -> Payer {
+        use self::node_handler::NodeHandler;
+
+        (NodeHandler::capabilities(), Arc::new(NodeHandler::new(Arc::clone(&self.0))))
     }
 
     /// Mines blocks until that fails.
     pub(super) async fn keep_mining(&self) -> Failure {
-        match self.network.keep_mining().await {
+        match self.0.keep_mining().await {
             Err(error) => broke(error),
             Ok(never) => match never {},
         }
@@ -92,7 +90,7 @@ impl DevNetwork {
         match *self {}
     }
 
-    pub(super) async fn environment(&self, _folder: &Path, _relay: SocketAddr) -> Result<DevEnvironment, DevError> {
+    pub(super) fn payer(&self) -> Payer {
         match *self {}
     }
 

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::task::spawn_blocking;
+use usher::output::tell;
+use usher::service_lifecycle::make_data_dir;
 use usher_engine::ports::{OsRandomness, Randomness as _};
 
 use super::data_dir::DataDir;
-use crate::output::tell;
-use crate::service_lifecycle::make_data_dir;
 
 /// The mint's folder in the folder of `usher dev`.
 const FOLDER: &str = "mint";

@@ -1,0 +1,112 @@
+//! `usher wallet …`: the reference wallet in a terminal or a script.
+//!
+//! Relays do not store requests. So `requests` saves what arrives (still encrypted) in the wallet file; `approve` and
+//! `decline` answer saved requests, or wait until the service repeats one. `run` and `usher dev` stay connected and
+//! save what waits for the user.
+
+mod account_commands;
+mod console;
+mod display;
+mod error;
+mod interactive;
+mod one_shot;
+mod respond;
+mod ticket_commands;
+
+use std::path::{Path, PathBuf};
+
+use usher::cli::{AutoReaction, WalletArgs, WalletCommand};
+use usher::command::environment::source;
+use usher::config::setting::LogFormat;
+use usher::failure::Failure;
+use usher::logging::{self, Output};
+use usher::service_lifecycle::make_data_dir;
+use usher::signals::Signals;
+use usher_sandbox::wallet::{Policy, Reaction, TicketAmount};
+
+use self::console::Console;
+use self::error::CliError;
+use self::interactive::InteractiveWallet;
+use self::one_shot::OneShot;
+pub(crate) use self::respond::{Reply, SentReply};
+
+/// What is logged when `RUST_LOG` asks for nothing.
+const USUAL_LOG: &str = "warn";
+
+/// Runs it until it is done or a signal comes.
+///
+/// # Errors
+/// When the wallet cannot do it, or what was waited for did not come.
+pub(crate) fn run(arguments: WalletArgs, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    // Without a home there is no data directory; one that is named needs none.
+    let file = match &arguments.wallet {
+        Some(file) => file.clone(),
+        None => {
+            let data_dir = source(data_dir)?.data_dir;
+            if matches!(arguments.command, WalletCommand::New { .. }) {
+                make_data_dir(&data_dir)?;
+            }
+            data_dir.join("wallet.json")
+        }
+    };
+    // Standard output is for the answer.
+    logging::start(LogFormat::Text, Output::Stderr, USUAL_LOG, None)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let outcome = runtime.block_on(async {
+        let mut signals = Signals::listen()?;
+        tokio::select! {
+            done = execute(arguments, &file) => done.map_err(failed),
+            _ = signals.next() => Ok(()),
+        }
+    });
+    // A read of standard input cannot be interrupted.
+    runtime.shutdown_background();
+    outcome
+}
+
+fn failed(error: CliError) -> Failure {
+    if error.is_usage() { Failure::usage(error.to_string()) } else { error.into() }
+}
+
+/// Executes a command on the wallet file.
+///
+/// # Errors
+/// [`CliError`], also when no request arrived in time: scripts see this in the exit code.
+async fn execute(arguments: WalletArgs, file: &Path) -> Result<(), CliError> {
+    let mut console = Console::terminal(arguments.json);
+    let command = OneShot { file, console: &mut console };
+    match arguments.command {
+        WalletCommand::New { relay, device_of, name } => command.new_wallet(relay, device_of.as_deref(), name),
+        WalletCommand::Show => command.show(),
+        WalletCommand::Open { url } => command.open(&url).await,
+        WalletCommand::Login { url, wait } => command.login(&url, wait.0).await,
+        WalletCommand::Requests { wait } => command.requests(wait.0).await,
+        WalletCommand::Connect { url } => command.connect(&url),
+        WalletCommand::Balance => command.balance().await,
+        WalletCommand::Approve { id, amount, wait } => command.answer(id, Reply::Approve { amount }, wait.0).await,
+        WalletCommand::Decline { id, reason, wait } => command.answer(id, Reply::Decline(reason), wait.0).await,
+        WalletCommand::Fail { id, reason, wait } => command.answer(id, Reply::Fail(reason), wait.0).await,
+        WalletCommand::Tickets => command.tickets().await,
+        WalletCommand::Give { amount, unit, mint } => {
+            command.give_ticket(TicketAmount { amount, unit, mint_url: mint }).await
+        }
+        WalletCommand::Take { token } => command.take_ticket(&token).await,
+        WalletCommand::TakeBack { id } => command.take_back(&id).await,
+        WalletCommand::MintToken { mint, token } => command.mint_token(&mint, &token),
+        WalletCommand::Subscriptions => command.subscriptions(),
+        WalletCommand::Close { subscription_id, reason } => command.close(&subscription_id, reason.as_deref()).await,
+        WalletCommand::Run { auto, delay, reason, strangers, pay_subscriptions, no_tickets } => {
+            let policy = Policy {
+                reaction: auto.map(|auto| match auto {
+                    AutoReaction::Approve => Reaction::Approve,
+                    AutoReaction::Decline => Reaction::Decline(reason),
+                }),
+                delay: delay.0,
+                strangers,
+                auto_pay: pay_subscriptions,
+                receive_tickets: !no_tickets,
+            };
+            InteractiveWallet::start(command.file, command.console, policy).await?.run().await
+        }
+    }
+}
