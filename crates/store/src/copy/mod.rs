@@ -28,7 +28,7 @@ use tokio::sync::mpsc;
 pub use self::error::CopyError;
 pub(crate) use self::side::{Side, Source, Target};
 use self::table::matched;
-pub(crate) use self::table::{FoundColumn, FoundTable, Kind, Table};
+pub(crate) use self::table::{FoundColumn, FoundTable, Kind, Table, quoted};
 use self::value::RowsDigest;
 pub(crate) use self::value::{Batch, Rows};
 use crate::copy_mark::{CopyMark, CopyState};

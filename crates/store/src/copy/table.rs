@@ -44,6 +44,21 @@ impl Table {
     }
 }
 
+impl FoundTable {
+    /// Adds a column to the last table, or to a new one.
+    pub(crate) fn add_column(tables: &mut Vec<Self>, name: String, column: FoundColumn) {
+        match tables.last_mut().filter(|table| table.name == name) {
+            Some(table) => table.columns.push(column),
+            None => tables.push(Self { name, columns: vec![column] }),
+        }
+    }
+}
+
+/// A name in a statement.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
 /// The tables to copy, sorted by their names, as their columns are.
 ///
 /// # Errors

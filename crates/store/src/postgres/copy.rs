@@ -12,7 +12,7 @@ use super::options::{Address, PostgresOptions};
 use super::session::Session;
 use super::writer::{BeginWrite, Writer};
 use super::{inspect, schema};
-use crate::copy::{Batch, CopyError, FoundColumn, FoundTable, Kind, Rows, Side, Source, Table, Target};
+use crate::copy::{Batch, CopyError, FoundColumn, FoundTable, Kind, Rows, Side, Source, Table, Target, quoted};
 use crate::copy_mark::CopyMark;
 use crate::damaged_row::StateCheck;
 use crate::metrics::Metrics;
@@ -103,11 +103,7 @@ impl Exclusive {
                 ("bytea", false) => Kind::Blob,
                 _ => Kind::Unknown,
             };
-            let column = FoundColumn { name: row.string(1)?, kind };
-            match tables.last_mut().filter(|table| table.name == name) {
-                Some(table) => table.columns.push(column),
-                None => tables.push(FoundTable { name, columns: vec![column] }),
-            }
+            FoundTable::add_column(&mut tables, name, FoundColumn { name: row.string(1)?, kind });
         }
         Ok(tables)
     }
@@ -308,10 +304,6 @@ fn of_each(tables: &[String], change: &str) -> String {
 
 fn column_names(table: &Table) -> String {
     table.columns.iter().map(|column| quoted(&column.name)).collect::<Vec<_>>().join(", ")
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 const fn column_type(kind: Kind) -> Type {

@@ -112,7 +112,8 @@ impl Session {
     pub(super) async fn run(&self, queries: &[&Query]) -> Result<Vec<Answer>, PostgresFailure> {
         let statements = self.prepare(queries).await?;
         let client = self.client()?;
-        let requests = queries.iter().zip(&statements).map(|(query, statement)| execute(client, query, statement));
+        let requests =
+            queries.iter().zip(&statements).map(|(query, statement)| execute(client, query, statement.as_ref()));
         self.patiently("wait for the database", pipeline::run(requests.collect())).await?.into_iter().collect()
     }
 
@@ -174,7 +175,8 @@ impl Session {
         let answers = self.patiently("commit a transaction", async {
             let mut pipeline = Pipeline::new(all.len().saturating_add(2));
             pipeline.send(simple(client, "begin a transaction", "BEGIN")).await;
-            let mut requests = all.iter().zip(&prepared).map(|(query, statement)| execute(client, query, statement));
+            let mut requests =
+                all.iter().zip(&prepared).map(|(query, statement)| execute(client, query, statement.as_ref()));
             for request in requests.by_ref().take(queries.len()) {
                 pipeline.send(request).await;
             }
@@ -264,7 +266,7 @@ impl Drop for Session {
 fn execute<'a>(
     client: &'a Client,
     query: &'a Query,
-    prepared: &'a Option<Statement>,
+    prepared: Option<&'a Statement>,
 ) -> Request<'a, Result<Answer, PostgresFailure>> {
     Box::pin(async move {
         let during = query.statement.during;
@@ -272,7 +274,7 @@ fn execute<'a>(
             return Ok(Answer::default());
         }
         let not_prepared = || PostgresFailure::Lost { during, reason: "its statement is not prepared".to_owned() };
-        let prepared = prepared.as_ref().ok_or_else(not_prepared)?;
+        let prepared = prepared.ok_or_else(not_prepared)?;
         let fetched = async {
             let params = statement::bound(query);
             let params = params.iter().map(|param| param as &(dyn ToSql + Sync));

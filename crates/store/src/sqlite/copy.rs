@@ -16,7 +16,7 @@ use super::file::{self, DatabaseFile, beside};
 use super::inspect::damaged_rows;
 use super::open_error::OpenError;
 use super::{execute, open, schema};
-use crate::copy::{Batch, CopyError, FoundColumn, FoundTable, Kind, Rows, Side, Source, Table, Target};
+use crate::copy::{Batch, CopyError, FoundColumn, FoundTable, Kind, Rows, Side, Source, Table, Target, quoted};
 use crate::copy_mark::CopyMark;
 use crate::damaged_row::StateCheck;
 use crate::records::settings;
@@ -341,11 +341,7 @@ pub(super) fn tables(connection: &Connection) -> rusqlite::Result<Vec<FoundTable
             "BLOB" => Kind::Blob,
             _ => Kind::Unknown,
         };
-        let column = FoundColumn { name: row.get(1)?, kind };
-        match tables.last_mut().filter(|table| table.name == name) {
-            Some(table) => table.columns.push(column),
-            None => tables.push(FoundTable { name, columns: vec![column] }),
-        }
+        FoundTable::add_column(&mut tables, name, FoundColumn { name: row.get(1)?, kind });
     }
     Ok(tables)
 }
@@ -387,10 +383,6 @@ fn columns(table: &Table) -> String {
         _ => quoted(&column.name),
     };
     table.columns.iter().map(name).collect::<Vec<_>>().join(", ")
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Removes a file of an earlier run.
