@@ -20,7 +20,6 @@ use usher_engine::ports::{Clock as _, SystemClock};
 /// The block subsidy that the coinbase transactions claim: nobody spends it.
 const SUBSIDY: Amount = Amount::from_sat(50 * 100_000_000);
 
-/// An unconfirmed transaction.
 pub(crate) struct Unconfirmed {
     pub(crate) transaction: Transaction,
     /// When it arrived, in Unix seconds.

@@ -29,11 +29,9 @@ const FEE_RATE: f64 = 0.000_01;
 pub struct RpcAccess {
     /// The host, without a port.
     pub host: String,
-    /// The port.
     pub port: u16,
     /// The user; the chain lets everybody in.
     pub user: String,
-    /// The password.
     pub password: String,
 }
 
@@ -58,9 +56,6 @@ impl Drop for Chain {
 
 impl Chain {
     /// Starts a chain that has nothing but its first block.
-    ///
-    /// # Errors
-    /// If no loopback port can be opened.
     pub async fn start() -> anyhow::Result<Self> {
         Self::serve(Blockchain::new()).await
     }
@@ -70,7 +65,6 @@ impl Chain {
         Self::serve(Blockchain::of_blocks(blocks)?).await
     }
 
-    /// All blocks; not what is unconfirmed.
     pub(crate) fn encoded_blocks(&self) -> Vec<u8> {
         self.blockchain.lock().encoded_blocks()
     }
@@ -90,7 +84,6 @@ impl Chain {
         Ok(Self { blockchain, reachable, address, server: server.abort_handle() })
     }
 
-    /// How to reach it.
     pub fn rpc(&self) -> RpcAccess {
         RpcAccess {
             host: self.address.ip().to_string(),
@@ -100,15 +93,11 @@ impl Chain {
         }
     }
 
-    /// The URL of the Esplora server.
     pub fn esplora_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// Adds blocks; the first confirms everything unconfirmed.
-    ///
-    /// # Errors
-    /// If a block cannot be made.
     pub fn mine(&self, blocks: usize) -> anyhow::Result<()> {
         let mut blockchain = self.blockchain.lock();
         (0..blocks).try_for_each(|_| blockchain.mine())
@@ -116,9 +105,6 @@ impl Chain {
 
     /// Pays an address with a coin made of nothing, in a block of its own. The chain checks no signature: whoever knows the coin
     /// can spend it.
-    ///
-    /// # Errors
-    /// If the block cannot be made.
     pub fn fund(&self, address: &Address, amount: Amount) -> anyhow::Result<OutPoint> {
         let mut blockchain = self.blockchain.lock();
         let coin = blockchain.fund(address, amount);

@@ -9,6 +9,7 @@
 //! Chain and nodes listen on free loopback ports and stop when they are dropped. The payments are real: the payer and
 //! the provider are nodes of the library `ldk-node`, and blocks and transactions are what a node on `regtest` gets.
 //! Only the consensus rules that such nodes rely on are checked.
+#![allow(missing_docs, reason = "only tests and `usher dev` use this crate: what a name says is not said again")]
 
 mod blockchain;
 mod chain_source;

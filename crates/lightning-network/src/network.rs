@@ -31,9 +31,7 @@ impl Default for Fees {
 
 /// A whole Lightning network, but for the node under test.
 pub struct Network {
-    /// The chain.
     pub chain: Chain,
-    /// The liquidity provider.
     pub provider: Peer,
     /// A customer, with a channel to the provider.
     pub payer: Peer,
@@ -51,14 +49,10 @@ impl Network {
     pub const MIN_PAYMENT: u64 = 1_000;
 
     /// Starts chain, provider and payer, and waits until the payer's channel can be used.
-    ///
-    /// # Errors
-    /// If one of them cannot be started.
     pub async fn start() -> anyhow::Result<Self> {
         Self::start_with(Fees::default()).await
     }
 
-    /// The same, with other fees.
     pub async fn start_with(fees: Fees) -> anyhow::Result<Self> {
         let chain = Chain::start().await?;
         chain.mine(1)?;
@@ -99,18 +93,12 @@ impl Network {
     }
 
     /// Lets the nodes of the network process the chain.
-    ///
-    /// # Errors
-    /// If the chain cannot be reached.
     pub async fn sync(&self) -> anyhow::Result<()> {
         self.provider.sync().await?;
         self.payer.sync().await
     }
 
     /// Mines, and lets the nodes of the network process the blocks.
-    ///
-    /// # Errors
-    /// If a block cannot be made or processed.
     pub async fn mine(&self, blocks: usize) -> anyhow::Result<()> {
         self.chain.mine(blocks)?;
         self.sync().await

@@ -33,9 +33,7 @@ pub struct Peer {
 /// An invoice of a peer, or a payment by it.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerPayment {
-    /// Whether it is an invoice of the peer.
     pub incoming: bool,
-    /// How it stands.
     pub status: PaymentStatus,
     /// Millisats, without the fee; `None` for an open invoice that leaves it to the payer.
     pub amount: Option<u64>,
@@ -54,9 +52,6 @@ impl Drop for Peer {
 
 impl Peer {
     /// Starts a node; with `service`, one that opens channels on demand (LSPS2).
-    ///
-    /// # Errors
-    /// If the node cannot be started.
     pub async fn start(folder: &Path, chain: &RpcAccess, service: Option<LSPS2ServiceConfig>) -> anyhow::Result<Self> {
         let (folder, chain) = (folder.to_path_buf(), chain.clone());
         let (node, address) = tokio::task::spawn_blocking(move || start_node(&folder, &chain, service)).await??;
@@ -77,17 +72,14 @@ impl Peer {
         Ok(Self { node, address, claimable, events: events.abort_handle() })
     }
 
-    /// The node itself.
     pub fn node(&self) -> &Arc<Node> {
         &self.node
     }
 
-    /// Its id.
     pub fn id(&self) -> PublicKey {
         self.node.node_id()
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddress {
         self.address.clone()
     }
@@ -105,9 +97,6 @@ impl Peer {
     }
 
     /// Processes the blocks that were mined.
-    ///
-    /// # Errors
-    /// If the chain cannot be reached.
     pub async fn sync(&self) -> anyhow::Result<()> {
         let node = Arc::clone(&self.node);
         Ok(tokio::task::spawn_blocking(move || node.sync_wallets()).await??)
@@ -118,7 +107,6 @@ impl Peer {
         self.described_invoice(amount, "test", expiry)
     }
 
-    /// The same, with a description.
     pub fn described_invoice(&self, amount: u64, description: &str, expiry: u32) -> anyhow::Result<Bolt11Invoice> {
         let description = Bolt11InvoiceDescription::Direct(Description::new(description.to_owned())?);
         Ok(self.node.bolt11_payment().receive(amount, &description, expiry)?)
@@ -131,10 +119,6 @@ impl Peer {
         Ok(self.node.bolt11_payment().receive_for_hash(amount, &description, 3600, hash)?)
     }
 
-    /// Begins to pay an invoice.
-    ///
-    /// # Errors
-    /// If there is no route, or the invoice was paid before.
     pub async fn begin_payment(&self, invoice: &Bolt11Invoice) -> anyhow::Result<()> {
         let (node, invoice) = (Arc::clone(&self.node), invoice.clone());
         tokio::task::spawn_blocking(move || node.bolt11_payment().send(&invoice, None)).await??;
@@ -161,7 +145,6 @@ impl Peer {
         until("payment to claim", || self.claimable.lock().contains(&hash).then_some(())).await
     }
 
-    /// Whether an invoice of this node was paid.
     pub fn is_paid(&self, invoice: &Bolt11Invoice) -> bool {
         self.node.payment(&payment_id(invoice)).is_some_and(|payment| payment.status == PaymentStatus::Succeeded)
     }

@@ -13,14 +13,10 @@ const RUN: &str = "run";
 
 impl Network {
     /// Starts a copy of a network that is made once for all tests of a run: nodes with the same keys, and the same chain.
-    ///
-    /// # Errors
-    /// If it cannot be made or copied, or a node cannot be started.
     pub async fn start_copy() -> anyhow::Result<Self> {
         Self::start_copy_with(Fees::default()).await
     }
 
-    /// The same, with other fees.
     pub async fn start_copy_with(fees: Fees) -> anyhow::Result<Self> {
         let folder = TempDir::new()?;
         copy(folder.path()).await?;

@@ -8,6 +8,7 @@
 //!
 //! [cdk]: https://docs.rs/cdk
 //! [`Clear-auth`, NUT-21]: https://github.com/cashubtc/nuts/blob/main/21.md
+#![allow(missing_docs, reason = "only tests and `usher dev` use this crate: what a name says is not said again")]
 
 mod auth;
 mod invoice;

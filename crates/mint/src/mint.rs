@@ -57,9 +57,6 @@ impl MintTotals {
 
 impl Mint {
     /// Starts a mint. It listens when this returns.
-    ///
-    /// # Errors
-    /// When the address is taken, the folder cannot be used, or an option is impossible.
     pub async fn start(options: MintOptions) -> anyhow::Result<Self> {
         let runtime =
             Builder::new_multi_thread().worker_threads(THREADS).thread_name("usher-mint").enable_all().build()?;
@@ -75,9 +72,6 @@ impl Mint {
     }
 
     /// Pays an open quote, which is named by its id or its invoice.
-    ///
-    /// # Errors
-    /// When there is no such quote, or the mint's database fails.
     pub async fn pay_quote(&self, quote: &str) -> anyhow::Result<()> {
         let (mint, named) = (Arc::clone(&self.mint), quote.to_owned());
         self.run(async move {

@@ -29,9 +29,6 @@ pub struct NutshellMint {
 
 impl NutshellMint {
     /// Starts a mint on a free loopback port that keeps everything in `folder`. It listens when this returns.
-    ///
-    /// # Errors
-    /// When nutshell is not installed or does not start; the error has the end of its log.
     pub async fn start(folder: impl Into<PathBuf>, input_fee_ppk: u64) -> anyhow::Result<Self> {
         let folder = folder.into();
         fs::create_dir_all(&folder)?;
@@ -96,7 +93,6 @@ impl NutshellWallet {
         Ok(token.with_context(|| format!("the wallet shows no token: {sent}"))?.to_owned())
     }
 
-    /// Redeems a token.
     pub async fn receive(&self, token: &str) -> anyhow::Result<()> {
         self.run(&["receive", token]).await.map(drop)
     }

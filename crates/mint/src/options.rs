@@ -93,7 +93,6 @@ impl MintOptions {
         self
     }
 
-    /// Who pays quotes.
     #[must_use]
     pub fn quotes(mut self, quotes: QuotePayment) -> Self {
         self.quotes = quotes;
@@ -132,9 +131,6 @@ impl fmt::Debug for QuotePayment {
 /// A Lightning node that receives the payments for quotes.
 pub trait InvoiceSource: Send + Sync {
     /// Makes an invoice of this amount in millisats that can be paid for so many seconds.
-    ///
-    /// # Errors
-    /// When it cannot; the mint then refuses the quote.
     fn make_invoice(&self, millisats: u64, description: &str, expiry_seconds: u64) -> anyhow::Result<String>;
 
     /// Whether this invoice of its own is paid. The mint asks often.
@@ -155,7 +151,6 @@ pub enum KeysetVersion {
 pub struct Rotation {
     /// The fee for each input, in thousandths of the unit.
     pub input_fee_ppk: u64,
-    /// The version of its id.
     pub version: KeysetVersion,
     /// When the mint may forget it, in Unix seconds.
     pub final_expiry: Option<u64>,

@@ -26,7 +26,6 @@ const USUAL_EXPIRY: u64 = 3_600;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The payment backend of one unit.
 pub(crate) struct QuoteBackend {
     unit: CurrencyUnit,
     quotes: QuotePayment,

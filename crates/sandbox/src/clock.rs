@@ -20,7 +20,6 @@ impl fmt::Debug for UnixClock {
     }
 }
 
-/// The clock of this machine.
 pub fn system_clock() -> UnixClock {
     UnixClock(Arc::new(|| nostr::Timestamp::now().as_secs()))
 }

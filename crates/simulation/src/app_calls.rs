@@ -32,8 +32,7 @@ fn once<T>(call: &Call, body: impl Fn(&T) -> String + Send + Sync + 'static) -> 
     call.once.then(|| IdempotentRequest { key: key(call.number), fingerprint: [0; 32], render: Box::new(render) })
 }
 
-/// Makes a request, and records its response in the world.
-pub async fn make(world: Arc<World>, engine: Arc<Engine>, call: Call) {
+pub(crate) async fn make(world: Arc<World>, engine: Arc<Engine>, call: Call) {
     let result = match &call.what {
         AppRequest::Close { user, id } => {
             let key = user_key(&world, *user);
@@ -236,7 +235,7 @@ fn token(url: &str) -> String {
 }
 
 /// Reads a stream as the app does, and compares it with what was committed.
-pub async fn look(world: Arc<World>, engine: Arc<Engine>) {
+pub(crate) async fn look(world: Arc<World>, engine: Arc<Engine>) {
     let stream = {
         let mut state = world.lock();
         let streams: Vec<_> = state.invariants.streams.keys().copied().collect();

@@ -16,43 +16,33 @@ use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool};
 use usher_store::conformance::FullStore;
 use usher_testing::ports::{FakeExchangeRates, InterceptedStore, Interceptor};
 
-use crate::ports::clock::WallClock;
-use crate::ports::messenger::Observed;
-use crate::ports::network::Network;
-use crate::ports::webhook::Webhook;
+use crate::ports::network::{Network, Observed};
 use crate::world::World;
 use crate::world::approvals::APPROVAL_ABOVE;
 use crate::world::instances::Seat;
+use crate::world::time::WallClock;
 
 /// What a bitcoin costs: a euro is 5,000 millisats.
-pub const EURO_RATE: &str = "20000000";
+pub(crate) const EURO_RATE: &str = "20000000";
 
-/// How long an orderly stop may take.
 const STOPPING: Duration = Duration::from_secs(60);
 
-/// The service while it runs.
-pub struct Service {
-    /// What runs the operations.
-    pub engine: Arc<Engine>,
+pub(crate) struct Service {
+    pub(crate) engine: Arc<Engine>,
     operations: Layer,
     relays: Layer,
 }
 
-/// Where an instance of the service runs.
-pub struct Host<I> {
-    /// The clocks of its machine.
-    pub clock: WallClock,
-    /// Its database.
-    pub store: Arc<InterceptedStore<dyn FullStore, I>>,
+pub(crate) struct Host<I> {
+    pub(crate) clock: WallClock,
+    pub(crate) store: Arc<InterceptedStore<dyn FullStore, I>>,
     /// Where the relays' ends of its connections run.
-    pub relays: Handle,
+    pub(crate) relays: Handle,
     /// Which of several instances it is, and its epoch.
-    pub seat: Option<Seat>,
-    /// Whether it may reach others.
-    pub gate: LeaseGate,
+    pub(crate) seat: Option<Seat>,
+    pub(crate) gate: LeaseGate,
 }
 
-/// Tasks that end together.
 #[derive(Default)]
 struct Layer {
     tasks: TaskTracker,
@@ -68,11 +58,7 @@ impl Layer {
 }
 
 impl Service {
-    /// Starts it with the data that the previous one left in the store.
-    ///
-    /// # Errors
-    /// In words.
-    pub async fn start<I: Interceptor + 'static>(
+    pub(crate) async fn start<I: Interceptor + 'static>(
         world: &Arc<World>,
         host: Host<I>,
         randomness: Arc<dyn Randomness>,
@@ -80,7 +66,7 @@ impl Service {
         let Host { clock, store: disk, relays: relays_run_on, seat, gate } = host;
         let clock: Arc<dyn Clock> = Arc::new(clock);
         let (operations, relays) = (Layer::default(), Layer::default());
-        let network = Network { world: Arc::clone(world), tasks: TaskTracker::new(), relays: relays_run_on, seat };
+        let network = Network { world: Arc::clone(world), relays: relays_run_on, seat };
         let (service, connection, has_webhook, has_approvals) = {
             let state = world.lock();
             (state.service.clone(), state.node.connection_string(), state.plan.webhook, state.plan.approvals)
@@ -98,7 +84,7 @@ impl Service {
         let url = connection.parse().map_err(|_| "the connection string is none".to_owned())?;
         let settings = Settings(Some(disk.clone()));
         let options = NwcOptions {
-            dialer: Some(Arc::new(network)),
+            dialer: Some(Arc::new(network.clone())),
             gate: gate.of_connections(),
             settings,
             ..NwcOptions::new(url)
@@ -113,14 +99,9 @@ impl Service {
             store: disk.clone(),
             idempotency: disk.clone(),
             deliveries: disk,
-            webhook: has_webhook.then(|| {
-                let webhook = Arc::new(Webhook { world: Arc::clone(world), seat });
-                Arc::new(GatedWebhook { webhook, gate: gate.clone() }) as _
-            }),
-            messenger: Arc::new(GatedMessenger {
-                messenger: Arc::new(Observed { pool, world: Arc::clone(world), seat }),
-                gate: gate.clone(),
-            }),
+            webhook: has_webhook
+                .then(|| Arc::new(GatedWebhook { webhook: Arc::new(network.clone()), gate: gate.clone() }) as _),
+            messenger: Arc::new(GatedMessenger { messenger: Arc::new(Observed { pool, network }), gate: gate.clone() }),
             clock,
             randomness,
             inbox,
@@ -145,7 +126,7 @@ impl Service {
     }
 
     /// Stops it in an orderly way; returns whether it ended in time.
-    pub async fn stop(self) -> bool {
+    pub(crate) async fn stop(self) -> bool {
         let stopping = async {
             self.operations.close().await;
             self.relays.close().await;

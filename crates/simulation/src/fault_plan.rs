@@ -3,13 +3,14 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::outage_script::{self, Script};
 use crate::seeded_decisions::Decisions;
+use crate::world::outage::{self, Script};
 
 /// What a run is mostly about. Every kind has some of everything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Workload {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Workload {
     /// Everything now and then.
+    #[default]
     Mixed,
     /// Many subscriptions that fall due, and are closed, at the same moments.
     Subscriptions,
@@ -27,59 +28,56 @@ pub enum Workload {
     Years,
 }
 
-/// What a seed decides beforehand.
-#[derive(Clone, Debug)]
-pub struct FaultPlan {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FaultPlan {
     /// What it is mostly about.
-    pub workload: Workload,
+    pub(crate) workload: Workload,
     /// For how long things happen and go wrong; after that all goes well again.
-    pub trouble: Duration,
+    pub(crate) trouble: Duration,
     /// How much longer it goes on after that.
-    pub recovery: Duration,
+    pub(crate) recovery: Duration,
     /// What apps and operators ask for.
-    pub calls: u64,
-    /// Users.
-    pub users: usize,
+    pub(crate) calls: u64,
+    pub(crate) users: usize,
     /// Times at which the service is killed.
-    pub kills: u64,
+    pub(crate) kills: u64,
     /// The percentage of kills at a critical instant rather than at a random time.
-    pub kills_at_instants: u32,
+    pub(crate) kills_at_instants: u32,
     /// Orderly restarts.
-    pub restarts: u64,
+    pub(crate) restarts: u64,
     /// For how long the service is down, in milliseconds.
-    pub down: Range<u64>,
+    pub(crate) down: Range<u64>,
     /// How long the disk takes for a transaction, in milliseconds.
-    pub disk: Range<u64>,
+    pub(crate) disk: Range<u64>,
     /// Times at which the disk takes nothing for a while.
-    pub disk_full: u64,
+    pub(crate) disk_full: u64,
     /// Times at which a relay is down for a while.
-    pub relay_outages: u64,
+    pub(crate) relay_outages: u64,
     /// Times at which the wallet behind the Lightning backend is away for a while.
-    pub node_outages: u64,
+    pub(crate) node_outages: u64,
     /// Times at which the receiver of webhooks fails for a while.
-    pub receiver_outages: u64,
+    pub(crate) receiver_outages: u64,
     /// How long outages last, in milliseconds.
-    pub outage: Range<u64>,
+    pub(crate) outage: Range<u64>,
     /// The percentage of lost messages.
-    pub lost: u32,
+    pub(crate) lost: u32,
     /// The percentage of duplicated messages.
-    pub doubled: u32,
+    pub(crate) doubled: u32,
     /// How long a message takes, in milliseconds.
-    pub latency: Range<u64>,
+    pub(crate) latency: Range<u64>,
     /// Times at which the clocks are set back.
-    pub set_backs: u64,
+    pub(crate) set_backs: u64,
     /// Times at which the clocks are set forward, as after a suspend.
-    pub set_forwards: u64,
+    pub(crate) set_forwards: u64,
     /// Times at which the clocks leap ahead by days, and are corrected within ten minutes.
-    pub leaps: u64,
-    /// There is a webhook.
-    pub webhook: bool,
+    pub(crate) leaps: u64,
+    pub(crate) webhook: bool,
     /// What happens is written down: one operation and one outage.
-    pub script: Option<Script>,
+    pub(crate) script: Option<Script>,
     /// Some payments by the service's own Lightning backend wait for an approval.
-    pub approvals: bool,
+    pub(crate) approvals: bool,
     /// How many instances share a database; none is one without a lease.
-    pub instances: usize,
+    pub(crate) instances: usize,
 }
 
 const SECOND: u64 = 1000;
@@ -99,43 +97,26 @@ const fn workload_seed(workload: Workload) -> u64 {
 
 impl FaultPlan {
     /// The plan of an outage: nothing else goes wrong, and all users behave as expected.
-    pub fn of_outage(script: Script) -> Self {
+    pub(crate) fn of_outage(script: Script) -> Self {
         Self {
-            workload: Workload::Mixed,
             trouble: Duration::from_millis(10 * MINUTE),
             recovery: Duration::from_millis(2 * HOUR),
-            calls: 0,
             users: 1,
-            kills: 0,
-            kills_at_instants: 0,
-            restarts: 0,
-            down: outage_script::DOWN..outage_script::DOWN + 1,
+            down: outage::DOWN..outage::DOWN + 1,
             disk: 1..20,
-            disk_full: 0,
-            relay_outages: 0,
-            node_outages: 0,
-            receiver_outages: 0,
-            outage: SECOND..SECOND,
-            lost: 0,
-            doubled: 0,
             latency: 5..200,
-            set_backs: 0,
-            set_forwards: 0,
-            leaps: 0,
             webhook: true,
             script: Some(script),
-            approvals: false,
-            instances: 0,
+            ..Self::default()
         }
     }
 
     /// Whether users are unpredictable: they refuse, change their minds, or do not reply.
-    pub fn is_troubled(&self) -> bool {
+    pub(crate) fn is_troubled(&self) -> bool {
         self.workload != Workload::Years && self.script.is_none()
     }
 
-    /// The plan of a seed with several instances.
-    pub fn of_instances(seed: u64, decisions: &mut Decisions) -> Self {
+    pub(crate) fn of_instances(seed: u64, decisions: &mut Decisions) -> Self {
         use Workload::{Mixed, Paying, ReusableLogin, Subscriptions};
         let workloads = [Mixed, Paying, Subscriptions, ReusableLogin];
         let workload = usize::try_from(seed % 4).ok().and_then(|n| workloads.get(n)).copied().unwrap_or(Mixed);
@@ -152,9 +133,6 @@ impl FaultPlan {
             receiver_outages: decisions.number(0..2),
             outage: SECOND..MINUTE,
             latency: 5..decisions.pick(&[200, SECOND], SECOND),
-            set_backs: 0,
-            set_forwards: 0,
-            leaps: 0,
             webhook: true,
             instances: if decisions.percent(50) { 2 } else { 3 },
             approvals: seed % 8 < 2,
@@ -162,8 +140,7 @@ impl FaultPlan {
         }
     }
 
-    /// The plan of a seed.
-    pub fn of(seed: u64, decisions: &mut Decisions) -> Self {
+    pub(crate) fn of(seed: u64, decisions: &mut Decisions) -> Self {
         use Workload::{Clocks, Days, Disk, Mixed, Paying, ReusableLogin, Subscriptions, Years};
         // Seeds in a row are of all kinds.
         let workloads = [Mixed, Subscriptions, Paying, Subscriptions, Paying, Disk, Clocks, Days, ReusableLogin, Years];
@@ -190,13 +167,9 @@ impl FaultPlan {
             lost: decisions.pick(&[0, 0, 1, 5], 0),
             doubled: decisions.pick(&[0, 2, 10], 0),
             latency: 5..decisions.pick(&[200, SECOND, 5 * SECOND], SECOND),
-            set_backs: 0,
-            set_forwards: 0,
-            leaps: 0,
             webhook: decisions.percent(80),
-            script: None,
             approvals: matches!(seed % 20, 0 | 4 | 12),
-            instances: 0,
+            ..Self::default()
         };
         match workload {
             Mixed => {}

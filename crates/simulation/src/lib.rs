@@ -7,28 +7,27 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | [`world`] | everything around the service: data, and a queue of what happens next |
-//! | [`world::invariants`] | a ledger of what was committed and reported, and the rules that must hold |
-//! | [`ports`] | the ports of the service, connected to the world |
-//! | [`daemon`], [`supervisor`] | the service, and who starts it again when it was killed |
-//! | [`cluster`] | several instances on one database |
-//! | [`fault_plan`] | the faults of a seed, decided in advance |
+//! | `world` | everything around the service: data, and a queue of what happens next |
+//! | `world::invariants` | a ledger of what was committed and reported, and the rules that must hold |
+//! | `ports` | the ports of the service, connected to the world |
+//! | `daemon`, `supervisor` | the service, and who starts it again when it was killed |
+//! | `cluster` | several instances on one database |
+//! | `fault_plan` | the faults of a seed, decided in advance |
 //! | [`tickets`] | the ticket wallet and a mint, in a world of their own |
 //! | [`runner`] | many seeds, each in a process of its own |
 
-pub mod app_calls;
-pub mod cluster;
-pub mod daemon;
+mod app_calls;
+mod cluster;
+mod daemon;
 pub mod entropy;
-pub mod fault_plan;
-pub mod outage_script;
-pub mod ports;
-pub mod run_log;
+mod fault_plan;
+mod ports;
+mod run_log;
 pub mod runner;
-pub mod seeded_decisions;
-pub mod supervisor;
+mod seeded_decisions;
+mod supervisor;
 pub mod tickets;
-pub mod world;
+mod world;
 
 use std::sync::Arc;
 use std::thread;
@@ -36,11 +35,11 @@ use std::thread;
 use usher_testing::ports::SeededRandomness;
 
 use crate::fault_plan::FaultPlan;
-use crate::outage_script::Script;
 use crate::seeded_decisions::Decisions;
 use crate::world::World;
-use crate::world::instances::Mutation;
-use crate::world::invariants::Violation;
+pub use crate::world::instances::Mutation;
+pub use crate::world::invariants::Violation;
+pub use crate::world::outage::Script;
 
 /// The result of a seed.
 #[derive(Debug)]
@@ -58,25 +57,16 @@ pub struct Report {
 }
 
 /// Runs a seed. Only the first run of a process is the same every time (see [`entropy`]).
-///
-/// # Errors
-/// When the simulation itself does not work.
 pub fn run(seed: u64) -> Result<Report, String> {
     run_plan(seed, None, move |decisions| FaultPlan::of(seed, decisions))
 }
 
 /// Runs an outage.
-///
-/// # Errors
-/// When the simulation itself does not work.
 pub fn run_outage(script: Script) -> Result<Report, String> {
     run_plan(1, None, move |_| FaultPlan::of_outage(script))
 }
 
 /// Runs a seed with several instances on one database, and with this defect.
-///
-/// # Errors
-/// When the simulation itself does not work.
 pub fn run_instances(seed: u64, mutation: Option<Mutation>) -> Result<Report, String> {
     run_plan(seed, mutation, move |decisions| FaultPlan::of_instances(seed, decisions))
 }

@@ -3,9 +3,8 @@
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum as _};
-use usher_simulation::outage_script::Script;
 use usher_simulation::runner::{self, Kind, Outcome};
-use usher_simulation::world::instances::Mutation;
+use usher_simulation::{Mutation, Script};
 
 /// Runs the whole service in a simulated world, one seed after the other.
 #[derive(Debug, Parser)]

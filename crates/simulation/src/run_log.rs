@@ -5,14 +5,13 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// What happened, in order.
 #[derive(Debug, Default)]
-pub struct History {
+pub(crate) struct History {
     lines: Vec<String>,
     hasher: DefaultHasher,
 }
 
 impl History {
-    /// Records an entry `at` this many milliseconds after the start.
-    pub fn log(&mut self, at: u64, what: &str) {
+    pub(crate) fn log(&mut self, at: u64, what: &str) {
         (at, what).hash(&mut self.hasher);
         let mut line = String::new();
         let (secs, millis) = (at / 1000, at % 1000);
@@ -25,12 +24,11 @@ impl History {
     }
 
     /// The same for runs in which the same happened at the same times.
-    pub fn hash(&self) -> u64 {
+    pub(crate) fn hash(&self) -> u64 {
         self.hasher.finish()
     }
 
-    /// Line by line.
-    pub fn lines(&self) -> &[String] {
+    pub(crate) fn lines(&self) -> &[String] {
         &self.lines
     }
 }

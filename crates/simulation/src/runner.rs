@@ -1,11 +1,12 @@
 //! Runs many seeds, each in its own process, several at a time.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
+
+use parking_lot::Mutex;
 
 /// What kind of seeds.
 #[derive(Clone, Debug, Default)]
@@ -32,9 +33,6 @@ pub struct Outcome {
 }
 
 /// Runs one seed in a process of the simulation's binary.
-///
-/// # Errors
-/// When no process can be had.
 pub fn run_one(program: &Path, kind: &Kind, seed: u64) -> io::Result<Outcome> {
     let child: Child = Command::new(program)
         .args(["--summary", "--seed", &seed.to_string()])
@@ -61,39 +59,33 @@ pub fn run_one(program: &Path, kind: &Kind, seed: u64) -> io::Result<Outcome> {
     Ok(outcome)
 }
 
-/// Runs all seeds, `at_once` at a time; returns their results in no particular order.
-///
-/// # Errors
-/// When no process can be had.
+/// Runs all seeds, `at_once` at a time, and shows each result, in no particular order, to `heed`, until that says `false`.
 pub fn run_many(
     program: &Path,
     kind: &Kind,
-    seeds: impl Iterator<Item = u64>,
+    seeds: impl Iterator<Item = u64> + Send,
     at_once: usize,
     mut heed: impl FnMut(Outcome) -> bool,
 ) -> io::Result<()> {
-    let (done, finished) = mpsc::channel();
-    let mut seeds = seeds.fuse();
-    let mut running = BTreeMap::new();
-    let mut goes_on = true;
-    loop {
-        while goes_on && running.len() < at_once.max(1) {
-            let Some(seed) = seeds.next() else { break };
-            let (program, kind, done) = (program.to_owned(), kind.clone(), done.clone());
-            let thread = thread::Builder::new().spawn(move || {
-                // The receiver is gone: the run is over.
-                let _ = done.send((seed, run_one(&program, &kind, seed)));
-            })?;
-            running.insert(seed, thread);
+    let seeds = Mutex::new(seeds.fuse());
+    let (done, finished) = mpsc::sync_channel(at_once);
+    thread::scope(|scope| {
+        for _ in 0..at_once.max(1) {
+            let (done, next) = (done.clone(), || seeds.lock().next());
+            scope.spawn(move || {
+                while let Some(seed) = next() {
+                    if done.send(run_one(program, kind, seed)).is_err() {
+                        return;
+                    }
+                }
+            });
         }
-        if running.is_empty() {
-            return Ok(());
+        drop(done);
+        for outcome in finished {
+            if !heed(outcome?) {
+                break;
+            }
         }
-        let Ok((seed, outcome)) = finished.recv() else { return Ok(()) };
-        if let Some(thread) = running.remove(&seed) {
-            // It has sent its outcome: it ends at once.
-            let _ = thread.join();
-        }
-        goes_on &= heed(outcome?);
-    }
+        Ok(())
+    })
 }

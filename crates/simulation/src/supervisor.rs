@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::Handle;
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::Randomness;
@@ -12,41 +12,26 @@ use usher_store::conformance::FullStore;
 
 use crate::app_calls;
 use crate::daemon::{Host, Service};
-use crate::ports::clock::WallClock;
 use crate::ports::disk::{self, Files};
 use crate::world::World;
-use crate::world::action::{Action, Task};
+use crate::world::action::Action;
+use crate::world::time::{WallClock, millis, runtime};
 
-/// How one life of the service ended.
 enum ProcessExit {
     Killed,
     Stopped(Option<Duration>),
     Finished,
 }
 
-/// Runs the world to its end.
-///
-/// # Errors
-/// When the simulation itself does not work.
-pub fn keep(world: &Arc<World>, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
+pub(crate) fn keep(world: &Arc<World>, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
     keep_on(world, Files::new()?, randomness)
 }
 
-/// Runs a world whose service has stored this to its end.
-///
-/// # Errors
-/// When the simulation itself does not work.
-pub fn keep_on(world: &Arc<World>, mut files: Files, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
+pub(crate) fn keep_on(world: &Arc<World>, mut files: Files, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
     loop {
-        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
-        let runtime = runtime.map_err(|error| error.to_string())?;
+        let runtime = runtime()?;
         let store = files.open()?;
-        let ended = runtime.block_on(async {
-            world.time.begin();
-            let ended = live(world, store, randomness).await;
-            world.time.end();
-            ended
-        })?;
+        let ended = world.time.run(&runtime, live(world, store, randomness))?;
         if matches!(ended, ProcessExit::Killed) {
             files.die()?;
         }
@@ -60,7 +45,6 @@ pub fn keep_on(world: &Arc<World>, mut files: Files, randomness: &Arc<dyn Random
     }
 }
 
-/// One life of the service.
 async fn live(
     world: &Arc<World>,
     store: Arc<dyn FullStore>,
@@ -81,7 +65,7 @@ async fn live(
                 () = world.killed.notified() => return Ok(ProcessExit::Killed),
                 started = &mut starting => break started?,
                 // The service does not run yet, so every task has to wait.
-                task = next_task(world) => if matches!(task, Task::End) {
+                task = next_task(world) => if matches!(task, Action::End) {
                     world.later(Duration::from_secs(10), Action::End);
                 },
             }
@@ -107,20 +91,20 @@ async fn live(
             task = next_task(world) => task,
         };
         match task {
-            Task::Kill => return Ok(ProcessExit::Killed),
-            Task::Call(call) => {
+            Action::Kill => return Ok(ProcessExit::Killed),
+            Action::Call(call) => {
                 calls.spawn(app_calls::make(Arc::clone(world), Arc::clone(&service.engine), call));
             }
-            Task::Look => {
+            Action::Look => {
                 calls.spawn(app_calls::look(Arc::clone(world), Arc::clone(&service.engine)));
             }
-            Task::End => {
+            Action::End => {
                 let open = service.engine.open_streams();
                 world.lock().judge(open);
                 return Ok(ProcessExit::Finished);
             }
-            Task::Instance(_) => {}
-            Task::Restart(down) => return Ok(stop(world, service, &calls, down).await),
+            Action::Restart(down) => return Ok(stop(world, service, &calls, down).await),
+            _ => {}
         }
     }
 }
@@ -145,7 +129,7 @@ async fn stop(world: &Arc<World>, service: Service, calls: &TaskTracker, down: O
                 }
                 return ProcessExit::Stopped(down);
             }
-            task = next_task(world) => if matches!(task, Task::End) {
+            task = next_task(world) => if matches!(task, Action::End) {
                 world.later(Duration::from_secs(100), Action::End);
             },
         }
@@ -153,7 +137,7 @@ async fn stop(world: &Arc<World>, service: Service, calls: &TaskTracker, down: O
 }
 
 /// Runs everything that is due, until something must be done by the supervisor.
-async fn next_task(world: &World) -> Task {
+async fn next_task(world: &World) -> Action {
     loop {
         let wait = {
             let mut state = world.lock();
@@ -187,13 +171,13 @@ fn rest(world: &World, down: Option<Duration>) {
         }
     };
     let begin = state.now();
-    let until = begin + u64::try_from(down.as_millis()).unwrap_or_default();
+    let until = begin + millis(down);
     state.log(&format!("the service is down for {} s", down.as_secs()));
     state.invariants.bad.push((begin.saturating_sub(5000), until + 5000));
     while let Some(at) = state.next_at().filter(|at| *at <= until) {
         world.time.wait(at);
         if let Some(action) = state.next_due()
-            && let Some(Task::End) = state.act(action)
+            && let Some(Action::End) = state.act(action)
         {
             state.later(down + Duration::from_secs(600), Action::End);
         }

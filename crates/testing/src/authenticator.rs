@@ -19,12 +19,6 @@ impl Browser {
         Authenticator(added["authenticatorId"].as_str().unwrap().to_owned())
     }
 
-    /// Whether the device knows its user from now on. Otherwise its dialog fails, as when the user closes it.
-    pub async fn let_user_verify(&mut self, authenticator: &Authenticator, verifies: bool) {
-        let verified = json!({ "authenticatorId": authenticator.0, "isUserVerified": verifies });
-        self.command("WebAuthn.setUserVerified", verified).await;
-    }
-
     /// The passkeys that the device keeps.
     pub async fn passkeys(&mut self, authenticator: &Authenticator) -> Vec<Value> {
         let kept = self.command("WebAuthn.getCredentials", json!({ "authenticatorId": authenticator.0 })).await;

@@ -39,11 +39,6 @@ impl BrowserContext {
         Self { browser: Mutex::new(browser), id, address, _process: process }
     }
 
-    /// Its id in the protocol.
-    pub(crate) fn id(&self) -> &str {
-        &self.id
-    }
-
     /// Opens an empty page in a window of its own.
     pub(crate) async fn open_window(&self) -> Connection {
         let (width, height) = WINDOW;

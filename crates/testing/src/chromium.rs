@@ -20,9 +20,6 @@ pub struct Browser {
 impl Browser {
     /// Opens a window with an empty page in the Chromium that all tests of a run share, which has no part of any other
     /// `Browser`; without a shared one, starts `chromium`, or the program that `USHER_TEST_CHROMIUM` names.
-    ///
-    /// # Panics
-    /// When there is none.
     pub async fn start() -> Self {
         let context = BrowserContext::create().await;
         let page = context.open_window().await;
@@ -53,7 +50,6 @@ impl Browser {
         self.allow_javascript(false).await;
     }
 
-    /// The same, and back.
     pub async fn allow_javascript(&mut self, allowed: bool) {
         self.has_javascript = allowed;
         self.allow_scripts(allowed).await;
@@ -123,21 +119,11 @@ impl Browser {
         ended.filter_map(|event| event["params"]["encodedDataLength"].as_f64()).map(|bytes| bytes as u64).sum()
     }
 
-    /// Lets pages write and read the clipboard, as if the window had the focus.
-    pub async fn allow_clipboard(&mut self) {
-        let permissions = json!({
-            "browserContextId": self.context.id(), "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"],
-        });
-        self.command("Browser.grantPermissions", permissions).await;
-        self.command("Emulation.setFocusEmulationEnabled", json!({ "enabled": true })).await;
-    }
-
     /// From the next page on, this script runs before those of the page.
     pub async fn run_on_every_page(&mut self, script: &str) {
         self.command("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await;
     }
 
-    /// Opens a page.
     pub async fn open(&mut self, url: &str) {
         let opened = self.command("Page.navigate", json!({ "url": url })).await;
         assert!(opened["errorText"].is_null(), "{opened}");
@@ -193,7 +179,6 @@ impl Browser {
         }
     }
 
-    /// Types a text where the focus is.
     pub async fn type_text(&mut self, text: &str) {
         self.command("Input.insertText", json!({ "text": text })).await;
     }
@@ -218,7 +203,6 @@ impl Browser {
         self.page.events.iter().filter(complains).collect()
     }
 
-    /// Addresses that were requested.
     pub fn requested(&self) -> Vec<&str> {
         self.requests().filter_map(|request| request["url"].as_str()).collect()
     }

@@ -7,7 +7,6 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 /// A request as it came over the wire.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The request line.
     pub line: String,
     /// Names in lower case; a header that comes twice is an error.
     pub headers: HashMap<String, String>,
@@ -16,19 +15,12 @@ pub struct Request {
 }
 
 impl Request {
-    /// The path with its query.
-    ///
-    /// # Panics
-    /// When the request line has none.
     pub fn path(&self) -> &str {
         self.line.split(' ').nth(1).unwrap()
     }
 }
 
 /// Reads a request with a `Content-Length`; `None` when the connection ends.
-///
-/// # Panics
-/// When it is something else.
 pub async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Option<Request> {
     let mut bytes = Vec::new();
     let end = loop {

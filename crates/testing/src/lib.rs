@@ -19,6 +19,7 @@
 //! | `relying_party` | apps that log users in, with npm `openid-client` and with PyPI `Authlib` | from npm, into `target/tools/openid-client`; from PyPI, into `target/tools/py` |
 //!
 //! They panic when a program is missing or fails.
+#![allow(missing_docs, reason = "only tests use this crate: what a name says is not said again")]
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -42,6 +43,7 @@ mod oidc_provider;
 pub mod ports;
 mod postgres_server;
 mod price_server;
+mod program;
 pub mod proxy;
 #[cfg(feature = "peers")]
 pub mod relay;

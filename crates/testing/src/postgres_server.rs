@@ -50,7 +50,6 @@ pub struct PostgresServer {
 }
 
 impl PostgresServer {
-    /// Makes a server, and starts it.
     pub fn start() -> Self {
         let mut server = Self::make(false);
         server.restart();
@@ -176,17 +175,14 @@ impl PostgresServer {
         ]
     }
 
-    /// The port on which the server listens.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The password in the URLs.
     pub fn password(&self) -> &'static str {
         PASSWORD
     }
 
-    /// Where its files are.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -16,12 +16,10 @@ pub enum PriceResponse {
     BreakOff,
     /// A body that never ends, byte by byte.
     Endless,
-    /// Nothing.
     Close,
 }
 
 impl PriceResponse {
-    /// A JSON document.
     pub fn json(body: &str) -> Self {
         let length = body.len();
         Self::Whole(format!(
@@ -29,12 +27,10 @@ impl PriceResponse {
         ))
     }
 
-    /// No document.
     pub fn status(status: u16) -> Self {
         Self::Whole(format!("HTTP/1.1 {status} Whatever\r\ncontent-length: 0\r\n\r\n"))
     }
 
-    /// It is elsewhere.
     pub fn redirect(to: &str) -> Self {
         Self::Whole(format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n"))
     }
@@ -49,9 +45,6 @@ pub struct PriceServer {
 
 impl PriceServer {
     /// Says this to each request.
-    ///
-    /// # Panics
-    /// When there is no free port.
     pub async fn start(response: PriceResponse) -> Self {
         let response = Arc::new(Mutex::new(response));
         let paths = Arc::<Mutex<Vec<String>>>::default();
@@ -66,15 +59,10 @@ impl PriceServer {
         Self { server, response, paths }
     }
 
-    /// Says this from now on.
-    ///
-    /// # Panics
-    /// When an earlier call has.
     pub fn says(&self, response: PriceResponse) {
         *self.response.lock().unwrap() = response;
     }
 
-    /// The URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.server.address())
     }
@@ -84,10 +72,6 @@ impl PriceServer {
         self.server.address().to_string()
     }
 
-    /// The paths that were asked for.
-    ///
-    /// # Panics
-    /// When an earlier call has.
     pub fn paths(&self) -> Vec<String> {
         self.paths.lock().unwrap().clone()
     }

@@ -17,7 +17,6 @@ use crate::TcpServer;
 /// Chunks (of up to 64 KiB) under way in one direction of one connection.
 const CHUNKS: usize = 1_024;
 
-/// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LinkState {
     Open,
@@ -40,9 +39,6 @@ pub struct BreakableProxy {
 
 impl BreakableProxy {
     /// Starts a proxy to `target` (`host:port`), which need not listen yet.
-    ///
-    /// # Errors
-    /// None.
     pub async fn start(target: impl Into<String>) -> io::Result<Self> {
         let target: Arc<str> = Arc::from(target.into());
         let state = watch::Sender::new(State { link: LinkState::Open, delay: Duration::ZERO });
@@ -51,7 +47,6 @@ impl BreakableProxy {
         Ok(Self { state, server })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }

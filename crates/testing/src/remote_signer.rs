@@ -1,20 +1,17 @@
 //! A remote signer (NIP-46) of an independent library: npm `@nostr-dev-kit/ndk`, driven by `remote-signer/signer.mjs`.
 
 use std::collections::HashSet;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::installed;
+use crate::program::{Program, node};
 
-/// The signer; it ends with this.
 pub struct NdkSigner {
-    process: Child,
+    program: Program,
     /// Its key, which is also its user's, in hex.
     pub key: String,
     relays: Vec<String>,
@@ -23,9 +20,6 @@ pub struct NdkSigner {
 
 impl NdkSigner {
     /// Starts a signer that listens on these relays, with a new key.
-    ///
-    /// # Panics
-    /// When Node.js or the package is missing.
     pub async fn start(relays: &[&str]) -> Self {
         let relays = relays.iter().map(|relay| (*relay).to_owned()).collect();
         // The relays may be on the caller's thread: this waits until they deliver.
@@ -33,26 +27,17 @@ impl NdkSigner {
     }
 
     fn start_blocking(relays: Vec<String>) -> Self {
-        let mut process = Command::new("node")
-            .arg(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("remote-signer/signer.mjs"))
-            .args(&relays)
-            .env("USHER_TEST_REMOTE_SIGNER", installed("remote-signer"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("node runs");
-        let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
+        let mut command = node("remote-signer/signer.mjs", "USHER_TEST_REMOTE_SIGNER", "remote-signer");
+        let mut program = Program::start(command.args(&relays).stderr(Stdio::null()));
         // Notices of the package for developers are no JSON.
-        let mut objects = output.by_ref().map_while(Result::ok).filter_map(|line| serde_json::from_str(&line).ok());
-        let first: Value = objects.find(|line: &Value| line["key"].is_string()).expect("a key");
-        let lines = Arc::new(Mutex::new(Vec::new()));
-        let read = Arc::clone(&lines);
-        std::thread::spawn(move || {
-            let output = output.map_while(Result::ok).filter_map(|line| serde_json::from_str(&line).ok());
-            output.for_each(|line| read.lock().push(line));
-        });
-        Self { process, key: first["key"].as_str().unwrap().to_owned(), relays, lines }
+        let key = loop {
+            let line: Value = serde_json::from_str(&program.line()).unwrap_or_default();
+            if let Some(key) = line["key"].as_str() {
+                break key.to_owned();
+            }
+        };
+        let lines = program.objects();
+        Self { program, key, relays, lines }
     }
 
     /// Its address, which a user pastes.
@@ -66,7 +51,6 @@ impl NdkSigner {
         self.command(&json!({ "open": address }));
     }
 
-    /// From now on it refuses this method.
     pub fn refuse(&mut self, method: &str) {
         self.command(&json!({ "refuse": method }));
     }
@@ -76,15 +60,11 @@ impl NdkSigner {
         self.command(&json!({ "confirm": page }));
     }
 
-    /// Its user confirms.
     pub fn confirm(&mut self) {
         self.command(&json!({ "confirmed": true }));
     }
 
     /// Waits until its user must confirm, or had to, this many requests.
-    ///
-    /// # Panics
-    /// When that takes longer than a minute.
     pub async fn until_confirmations_asked(&self, wanted: usize) {
         let asked = || {
             let lines = self.lines.lock();
@@ -104,7 +84,6 @@ impl NdkSigner {
         asked
     }
 
-    /// As [`asked`](Self::asked), with repetitions.
     pub fn asked_with_repetitions(&self) -> Vec<String> {
         let lines = self.lines.lock();
         // It is pinged at the start.
@@ -115,17 +94,10 @@ impl NdkSigner {
     fn command(&mut self, command: &Value) {
         let done = |lines: &[Value]| lines.iter().filter(|line| line["done"].is_string()).count();
         let before = done(&self.lines.lock());
-        writeln!(self.process.stdin.as_mut().unwrap(), "{command}").unwrap();
+        self.program.say(command);
         while done(&self.lines.lock()) == before {
-            assert!(self.process.try_wait().unwrap().is_none(), "the signer has ended");
+            assert!(!self.program.has_ended(), "the signer has ended");
             std::thread::sleep(Duration::from_millis(5));
         }
-    }
-}
-
-impl Drop for NdkSigner {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }

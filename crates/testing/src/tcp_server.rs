@@ -26,9 +26,6 @@ pub struct TcpServer {
 
 impl TcpServer {
     /// Serves each connection to a free port of 127.0.0.1 in a task of its own.
-    ///
-    /// # Panics
-    /// When there is no free port.
     pub async fn start<F>(serve: impl Fn(TcpStream) -> F + Send + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
@@ -36,10 +33,6 @@ impl TcpServer {
         Self::start_at(("127.0.0.1", 0), serve).await
     }
 
-    /// The same at another address.
-    ///
-    /// # Panics
-    /// When that is in use.
     pub async fn start_at<F>(address: (&str, u16), serve: impl Fn(TcpStream) -> F + Send + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
@@ -70,17 +63,14 @@ impl TcpServer {
         self.tasks.wait().await;
     }
 
-    /// Its address.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its port.
     pub const fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// How many connections it has accepted.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
@@ -93,9 +83,6 @@ impl Drop for TcpServer {
 }
 
 /// What a server needs that has this name and its own certificate: what accepts connections, and the certificate.
-///
-/// # Panics
-/// When this is no name.
 pub fn self_signed(name: &str) -> (TlsAcceptor, CertificateDer<'static>) {
     let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
     let certificate = made.cert.der().clone();
@@ -110,9 +97,6 @@ pub fn self_signed(name: &str) -> (TlsAcceptor, CertificateDer<'static>) {
 }
 
 /// The configuration of a client that trusts this certificate only.
-///
-/// # Panics
-/// When it is no certificate.
 pub fn trusting(certificate: CertificateDer<'static>) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(certificate).unwrap();

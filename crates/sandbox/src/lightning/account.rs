@@ -20,7 +20,6 @@ impl Account {
         Self { ledger, name: name.to_owned() }
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -131,7 +130,6 @@ impl Account {
         self.read(|ledger, name| ledger.incoming(name, hash, now))
     }
 
-    /// A payment by it.
     pub fn outgoing(&self, hash: PaymentHash) -> Option<Transaction> {
         self.read(|ledger, name| ledger.outgoing(name, hash))
     }

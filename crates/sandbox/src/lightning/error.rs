@@ -15,7 +15,6 @@ pub enum MakeError {
     /// A time is later than BOLT 11 allows.
     #[error("the time or the expiry is too large for an invoice")]
     BadTime,
-    /// Too many invoices are open.
     #[error("too many open invoices")]
     Full,
 }
@@ -23,25 +22,19 @@ pub enum MakeError {
 /// Why an invoice was not paid. In every case nothing was moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PayError {
-    /// The text is not an invoice.
     #[error("the invoice {0}")]
     NotAnInvoice(#[from] InvoiceError),
-    /// It is for a network that is not this one.
     #[error("the invoice is for another network")]
     OtherNetwork,
     /// No account of this network made it, or not with these terms.
     #[error("no route to the payee")]
     NoRoute,
-    /// The invoice has expired.
     #[error("the invoice has expired")]
     Expired,
-    /// The payee cancelled the invoice.
     #[error("the invoice was cancelled")]
     Cancelled,
-    /// The invoice was paid.
     #[error("the invoice is already paid")]
     AlreadyPaid,
-    /// A payment of it is in flight.
     #[error("a payment of this invoice is already in flight")]
     InFlight,
     /// The invoice names no amount and the payer neither, or zero.
@@ -53,7 +46,6 @@ pub enum PayError {
     /// The account has less than amount and fee.
     #[error("insufficient balance")]
     InsufficientBalance,
-    /// There is no such payment, or it is over.
     #[error("no such payment is in flight")]
     NoSuchPayment,
 }

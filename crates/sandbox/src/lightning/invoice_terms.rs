@@ -1,7 +1,6 @@
 use serde::{Deserialize, Serialize};
 use usher_protocol::bolt11::Network;
 
-/// The terms of an invoice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvoiceTerms {
     /// Millisats; without, the payer decides.
@@ -36,7 +35,6 @@ impl InvoiceTerms {
         }
     }
 
-    /// The same with this description.
     #[must_use]
     pub fn described(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();

@@ -42,7 +42,6 @@ impl LightningNetwork {
         Account::new(self.ledger.clone(), name)
     }
 
-    /// The account of this name.
     pub fn account(&self, name: &str) -> Option<Account> {
         self.ledger.read(|ledger| ledger.has(name)).then(|| Account::new(self.ledger.clone(), name))
     }
@@ -52,7 +51,6 @@ impl LightningNetwork {
         self.ledger.change(|ledger| ledger.fees = fees);
     }
 
-    /// The totals of the ledger.
     pub fn totals(&self) -> LedgerTotals {
         self.ledger.read(Ledger::totals)
     }

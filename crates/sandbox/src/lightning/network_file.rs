@@ -11,18 +11,11 @@ const MAX_BYTES: u64 = 16 << 20;
 /// Why a network's file is of no use.
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkFileError {
-    /// It cannot be read or written.
     #[error("the Lightning data at {} cannot be read or written", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// It is something else. Says where, not what: there are keys in it.
     #[error("{} is not a valid Lightning data file (line {line}, column {column})", path.display())]
     NotANetwork {
-        /// The file.
         path: PathBuf,
         /// Line, from 1.
         line: usize,

@@ -40,7 +40,6 @@ pub struct Settlement {
     pub payer: String,
     /// Name of the account that was paid.
     pub payee: String,
-    /// The payment.
     pub paid: Paid,
 }
 

@@ -14,13 +14,11 @@ pub enum Direction {
     Outgoing,
 }
 
-/// How it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// An open invoice, or a payment in flight.
     Pending,
-    /// Paid.
     Settled,
     /// An invoice that was not paid in time.
     Expired,
@@ -31,11 +29,8 @@ pub enum State {
 /// An invoice of an account, or a payment by it, as its wallet lists it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Transaction {
-    /// Where to.
     pub direction: Direction,
-    /// How it stands.
     pub state: State,
-    /// The invoice.
     pub invoice: Invoice,
     /// Proof of payment, known to the payee from the beginning and to the payer afterwards.
     pub preimage: Option<Preimage>,
@@ -64,9 +59,7 @@ impl fmt::Debug for Transaction {
 /// A payment that reached the payee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paid {
-    /// Which invoice.
     pub payment_hash: PaymentHash,
-    /// Proof of it.
     pub preimage: Preimage,
     /// Millisats the payee got.
     pub amount: u64,
@@ -79,11 +72,9 @@ pub struct Paid {
 pub struct LedgerTotals {
     /// All that accounts were ever given.
     pub granted: u64,
-    /// All balances.
     pub balances: u64,
     /// What has left an account and not reached another.
     pub in_flight: u64,
-    /// All fees.
     pub fees: u64,
 }
 

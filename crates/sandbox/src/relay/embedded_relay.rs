@@ -63,7 +63,6 @@ impl EmbeddedRelay {
         &self.url
     }
 
-    /// Its port.
     pub fn port(&self) -> u16 {
         self.address.port()
     }

@@ -6,28 +6,21 @@ use crate::relay_client::RelayClientError;
 /// Why the wallet could not execute a command.
 #[derive(Debug, thiserror::Error)]
 pub enum WalletError {
-    /// Neither the URL nor the wallet names a relay.
     #[error("no relays: neither the handshake URL nor the wallet names one")]
     NoRelays,
-    /// No relay could be reached in time.
     #[error("none of the relays could be reached: {}", .0.join(", "))]
     Unreachable(Vec<String>),
-    /// The wallet does not support this reply to the request.
     #[error("the protocol has no such reply to a message of kind {0}: without a reply it expires")]
     CannotAnswer(u16),
-    /// There is no Lightning account to pay with.
     #[error("the wallet has no Lightning account")]
     NoPaymentSource,
-    /// It could not pay, or make an invoice.
     #[error(transparent)]
     PaymentSource(#[from] PaymentSourceError),
-    /// The invoice is for another amount than the request says.
     #[error("the invoice is not for the requested amount")]
     OtherAmount,
     /// An invoice was asked in a currency that this wallet does not know.
     #[error("this wallet creates invoices in millisats only")]
     NotMillisats,
-    /// A ticket could not be received or given.
     #[error(transparent)]
     Tickets(#[from] TicketsError),
     /// The request can no longer be answered: nothing was done.
@@ -36,10 +29,8 @@ pub enum WalletError {
     /// The user never agreed to it.
     #[error("no subscription {0}")]
     NoSuchSubscription(String),
-    /// The message could not be put into an event.
     #[error(transparent)]
     Envelope(#[from] EnvelopeError),
-    /// Too many events are on their way to relays.
     #[error("too many events are waiting to be sent to the relays")]
     Busy,
 }
@@ -54,7 +45,6 @@ impl From<RelayClientError> for WalletError {
     }
 }
 
-/// No request arrived in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no request arrived in time")]
 pub struct NoRequest;

@@ -34,15 +34,10 @@ const EXPIRY: u64 = 3_600;
 pub struct Fulfilled {
     /// The last event that was sent about it; none for a token, to which there is no reply.
     pub event: Option<Event>,
-    /// The payment.
     pub paid: Option<Paid>,
-    /// The invoice that was created.
     pub invoice: Option<Invoice>,
-    /// The subscription that was agreed to.
     pub subscription: Option<Subscription>,
-    /// The ticket that was given.
     pub given: Option<GivenTicket>,
-    /// The ticket that was received.
     pub received: Option<ReceivedTicket>,
     /// The reply was that the wallet does not hold enough.
     pub insufficient_funds: bool,

@@ -5,13 +5,10 @@ use usher_protocol::{Keys, PublicKey};
 /// The key of a wallet. `Debug` shows only the public key.
 #[derive(Clone, Debug)]
 pub enum Identity {
-    /// The user's main key.
     Main(Keys),
     /// A device: a subkey and the proof that it belongs to a main key, which the device does not hold.
     Device {
-        /// The subkey.
         keys: Keys,
-        /// Its proof.
         proof: Box<SubkeyProof>,
     },
 }
@@ -19,13 +16,11 @@ pub enum Identity {
 /// What a main key allows a device. Tests set an expired time or omit a permission.
 #[derive(Clone, Debug)]
 pub struct DeviceTerms {
-    /// Name of the device.
     pub name: String,
     /// Unix seconds from which the proof is valid.
     pub valid_from: u64,
     /// Unix seconds from which the proof is no longer valid.
     pub expires_at: u64,
-    /// What the device may do.
     pub permissions: Vec<Permission>,
 }
 
@@ -43,7 +38,6 @@ impl DeviceTerms {
 }
 
 impl Identity {
-    /// A new user.
     pub fn generate() -> Self {
         Self::Main(Keys::generate())
     }
@@ -69,19 +63,16 @@ impl Identity {
         Ok(Self::Device { keys, proof })
     }
 
-    /// The key it signs with.
     pub const fn keys(&self) -> &Keys {
         match self {
             Self::Main(keys) | Self::Device { keys, .. } => keys,
         }
     }
 
-    /// The public key it signs with.
     pub fn public_key(&self) -> PublicKey {
         self.keys().public_key()
     }
 
-    /// The user's main key.
     pub fn main_key(&self) -> PublicKey {
         match self {
             Self::Main(keys) => keys.public_key(),
@@ -89,7 +80,6 @@ impl Identity {
         }
     }
 
-    /// The proof, for a device.
     pub fn proof(&self) -> Option<&SubkeyProof> {
         match self {
             Self::Main(_) => None,

@@ -11,12 +11,10 @@ const MAX_SUBKEYS: usize = 8;
 /// A service whose handshake URL the user opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownService {
-    /// Its main key.
     pub main_key: PublicKey,
     /// The keys it ran on, as handshake URLs or proofs named them.
     #[serde(default)]
     pub subkeys: Vec<PublicKey>,
-    /// Where it listens.
     pub relays: Vec<String>,
 }
 
@@ -25,7 +23,6 @@ impl KnownService {
         Self { main_key: url.main_key, subkeys: url.subkey.into_iter().collect(), relays: relays.to_vec() }
     }
 
-    /// Whether `key` is one of its keys.
     pub fn has_key(&self, key: &PublicKey) -> bool {
         self.main_key == *key || self.subkeys.contains(key)
     }

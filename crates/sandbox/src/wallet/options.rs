@@ -4,10 +4,8 @@ use std::time::Duration;
 use super::{Identity, KnownService, PaymentSource, Subscription, Tickets};
 use crate::lightning::Account;
 
-/// The options of a wallet.
 #[derive(Clone, Debug)]
 pub struct WalletOptions {
-    /// Its key.
     pub identity: Identity,
     /// The user's own relays, also given to services; without any, the relays of the handshake URL are given.
     pub relays: Vec<String>,
@@ -51,35 +49,30 @@ impl WalletOptions {
         self
     }
 
-    /// Paying from this account.
     #[must_use]
     pub fn paying_from(mut self, account: &Account) -> Self {
         self.payment_source = Some(PaymentSource::Account(account.clone()));
         self
     }
 
-    /// Holding these tickets.
     #[must_use]
     pub fn holding(mut self, tickets: Tickets) -> Self {
         self.tickets = Some(tickets);
         self
     }
 
-    /// Saving requests in this file.
     #[must_use]
     pub fn saving_in(mut self, file: &Path) -> Self {
         self.saved_in = Some(file.to_owned());
         self
     }
 
-    /// Behaving as a deployed wallet does.
     #[must_use]
     pub const fn deployed(mut self) -> Self {
         self.deployed = true;
         self
     }
 
-    /// With this policy.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
@@ -105,7 +98,6 @@ pub struct Policy {
 /// An automatic reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reaction {
-    /// Approve.
     Approve,
     /// Decline, with a reason for people.
     Decline(Option<String>),
@@ -148,7 +140,6 @@ impl Policy {
         self
     }
 
-    /// The same, after a delay.
     #[must_use]
     pub const fn after(mut self, delay: Duration) -> Self {
         self.delay = delay;

@@ -11,7 +11,6 @@ use crate::lightning::{
 /// The Lightning account of a user.
 #[derive(Clone, Debug)]
 pub enum PaymentSource {
-    /// An account in the same process.
     Account(Account),
     /// An account behind a connection string (NIP-47).
     Nwc(Arc<NwcClient>),
@@ -20,19 +19,14 @@ pub enum PaymentSource {
 /// Why a payment or an invoice failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PaymentSourceError {
-    /// The account refused; nothing was paid.
     #[error(transparent)]
     Refused(#[from] PayError),
-    /// The account did not create an invoice.
     #[error(transparent)]
     NotMade(#[from] MakeError),
-    /// The connection.
     #[error(transparent)]
     Nwc(#[from] NwcError),
-    /// The response has no invoice, or no preimage of the invoice.
     #[error("the Lightning wallet returned no valid invoice or proof of payment")]
     NoProof,
-    /// The text to pay is not an invoice.
     #[error("the invoice {0}")]
     NotAnInvoice(#[from] InvoiceError),
 }
@@ -106,7 +100,6 @@ impl PaymentSource {
         }
     }
 
-    /// Creates an invoice.
     pub async fn make_invoice(&self, terms: &InvoiceTerms) -> Result<Invoice, PaymentSourceError> {
         match self {
             Self::Account(account) => Ok(account.make_invoice(terms)?),

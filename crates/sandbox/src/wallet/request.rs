@@ -18,7 +18,6 @@ const SHOWN: usize = 200;
 pub struct Request {
     /// The challenge or request id, which the reply repeats. With [`from`](Self::from) it identifies the request.
     pub id: String,
-    /// The key that signed the request.
     pub from: PublicKey,
     /// The service's main key, when the wallet opened a handshake URL of the service.
     pub service: Option<PublicKey>,
@@ -46,13 +45,10 @@ pub enum RequestContent {
     Payment(Box<PaymentRequest>),
     /// To agree to a subscription.
     Recurring(Box<RecurringRequest>),
-    /// To make an invoice.
     Invoice(Box<InvoiceRequest>),
-    /// To give a ticket.
     Ticket(Box<CashuRequest>),
     /// The service sends a token. Approving it receives the ticket; nothing is sent in reply.
     Token(Box<SentToken>),
-    /// No request: the service closes a subscription.
     Closed(CloseSubscription),
     /// A message that is no request, or one that this wallet cannot answer.
     Other(Box<ServiceMessage>),
@@ -61,7 +57,6 @@ pub enum RequestContent {
 /// A token that a service sent directly.
 #[derive(Clone, Debug)]
 pub struct SentToken {
-    /// The token.
     pub token: Sensitive,
     /// The result of receiving it, once that is known: what was received, or why it was refused.
     pub outcome: Option<Result<ReceivedTicket, String>>,
@@ -119,7 +114,6 @@ impl RequestContent {
         }
     }
 
-    /// The kind of its event.
     pub const fn kind(&self) -> u16 {
         match self {
             Self::Authentication(_) => kind::AUTH_CHALLENGE,

@@ -27,10 +27,8 @@ const WITHIN: Duration = Duration::from_secs(2);
 /// How long a name is remembered, or that there is none.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// Names that are remembered.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
 
-/// Relays of a service that are asked.
 const MAX_RELAYS: usize = 4;
 
 /// Messages that are read from a relay: it may greet, or ask for authentication.

@@ -10,31 +10,23 @@ const MAX_SUBSCRIPTIONS: usize = 1_000;
 pub struct Subscription {
     /// Its id, chosen by the wallet.
     pub id: String,
-    /// The key that requested it.
     pub service: PublicKey,
     /// Most that the user pays each time, in [`Self::currency`].
     pub amount: u64,
     /// The unit of [`Self::amount`].
     pub currency: Currency,
-    /// When it is paid.
     pub recurrence: Recurrence,
-    /// What it is for.
     #[serde(default)]
     pub description: Option<String>,
-    /// Payments made.
     #[serde(default)]
     pub payments: u32,
-    /// Whether, and by whom, it was closed.
     #[serde(default)]
     pub closed: Option<Closed>,
 }
 
-/// The end of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Closed {
-    /// Whether the service closed it, and not the user.
     pub by_service: bool,
-    /// Why, for people.
     pub reason: Option<String>,
 }
 
@@ -59,7 +51,6 @@ impl Subscription {
         }
     }
 
-    /// Whether it is open.
     pub const fn is_open(&self) -> bool {
         self.closed.is_none()
     }

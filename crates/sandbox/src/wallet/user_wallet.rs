@@ -39,7 +39,6 @@ pub struct Wallet {
 /// The result of opening a handshake URL.
 #[derive(Clone, Debug)]
 pub struct Opened {
-    /// The service, now known.
     pub service: KnownService,
     /// No authentication challenge will follow.
     pub no_request: bool,
@@ -110,7 +109,6 @@ impl Wallet {
         self.inner.identity.keys().public_key()
     }
 
-    /// The user's main key.
     pub fn main_key(&self) -> PublicKey {
         self.inner.identity.main_key()
     }
@@ -120,7 +118,6 @@ impl Wallet {
         self.inner.messages.now()
     }
 
-    /// Its key.
     pub fn identity(&self) -> &Identity {
         &self.inner.identity
     }
@@ -165,7 +162,6 @@ impl Wallet {
         Ok(self.inner.relay_client.wait_for_any(relays, deadline).await?)
     }
 
-    /// The tickets that the user holds.
     pub fn tickets(&self) -> Option<&Tickets> {
         self.inner.tickets.as_ref()
     }

@@ -54,7 +54,6 @@ impl std::fmt::Debug for Secret {
 /// A stored request and its reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedRequest {
-    /// The event.
     pub event: Event,
     /// Whether it was answered. A failed payment is not: it can be tried again.
     pub answered: bool,
@@ -66,11 +65,9 @@ pub struct SavedRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Approved.
     Approved,
     /// The wallet did not hold enough tickets.
     InsufficientFunds,
-    /// Declined.
     Declined,
     /// A payment was tried and failed.
     Failed,
@@ -97,38 +94,23 @@ impl std::fmt::Display for Verdict {
 /// Why a wallet file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The file does not exist.
     #[error("no wallet at {}; create one with `usher wallet new`", .0.display())]
     Missing(PathBuf),
-    /// The file already exists.
     #[error("a wallet already exists at {}", .0.display())]
     Exists(PathBuf),
-    /// It cannot be read or written.
     #[error("the wallet at {} cannot be read or written", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// The content is invalid. The error shows the position only: the content may be a key.
     #[error("{} is not a valid wallet file (line {line}, column {column})", path.display())]
     NotAWallet {
-        /// The file.
         path: PathBuf,
         /// Line, from 1.
         line: usize,
         /// Column, from 1.
         column: usize,
     },
-    /// The key is invalid.
     #[error("the wallet at {} has an invalid key", path.display())]
-    Key {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: KeyError,
-    },
+    Key { path: PathBuf, source: KeyError },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -181,7 +163,6 @@ impl WalletFile {
         Ok(file)
     }
 
-    /// Reads a wallet file.
     pub fn load(path: &Path) -> Result<Self, FileError> {
         let io = |source: io::Error| match source.kind() {
             io::ErrorKind::NotFound => FileError::Missing(path.to_owned()),
@@ -270,7 +251,6 @@ impl WalletFile {
         open.filter(|request| self.verdict(wallet, request).is_none()).collect()
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

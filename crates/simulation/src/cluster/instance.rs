@@ -18,12 +18,12 @@ use usher_engine::{Engine, UnixMillis};
 use usher_instance::{ActiveLease, ConnectFailure, LeaseGate, LeaseStore, OnLoss, Process, Watching, acquire};
 use usher_store::{LeaseHolder, LeaseRequest};
 
-use super::{Surroundings, runtime};
+use super::Surroundings;
 use crate::daemon::{Host, Service};
-use crate::ports::clock::WallClock;
 use crate::ports::shared_database::{Connection, LeaseConnection};
 use crate::world::World;
 use crate::world::instances::{LEASE, Mutation, Seat};
+use crate::world::time::{WallClock, runtime};
 
 /// How long a stop may take in all, as in the program.
 const STOP_WITHIN: Duration = Duration::from_secs(9);
@@ -31,7 +31,6 @@ const STOP_WITHIN: Duration = Duration::from_secs(9);
 /// How long calls may take to end when the instance stops.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How the process of an instance ended by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// It lost its lease.
@@ -40,10 +39,8 @@ pub(super) enum End {
     Stopped,
 }
 
-/// What is known of an instance from outside.
 #[derive(Default)]
 pub(super) struct Known {
-    /// What serves calls.
     pub(super) engine: Option<Arc<Engine>>,
     /// What it believes of its lease.
     pub(super) gate: Option<LeaseGate>,
@@ -51,25 +48,18 @@ pub(super) struct Known {
     pub(super) active: Option<usize>,
     /// Since when it has been waiting for the lease.
     pub(super) waits_since: Option<u64>,
-    /// Set when it ends.
     pub(super) end: Option<End>,
 }
 
-/// An instance.
 pub(super) struct Instance {
     number: usize,
     ahead: Arc<AtomicI64>,
-    /// Its process, while there is one.
     pub(super) runtime: Option<Runtime>,
     /// How far it has come, in milliseconds since the beginning.
     pub(super) clock: u64,
-    /// Until when it is paused.
     pub(super) paused_until: Option<u64>,
-    /// Asks it to stop.
     pub(super) stop: CancellationToken,
-    /// What is known of it.
     pub(super) known: Arc<Mutex<Known>>,
-    /// It has ended.
     pub(super) ended: Arc<Notify>,
     down_until: u64,
     calls: TaskTracker,
@@ -106,7 +96,6 @@ impl Instance {
         }
     }
 
-    /// Starts its process, if there is none and it is time.
     pub(super) fn start_if_due(
         &mut self,
         now: u64,
@@ -175,7 +164,6 @@ impl Process for SimulatedProcess {
     }
 }
 
-/// Everything that an instance's process needs.
 struct Life {
     number: usize,
     clock: WallClock,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 use tokio::time::{advance, sleep};
 use usher_engine::ports::Randomness;
@@ -24,23 +24,21 @@ use crate::app_calls;
 use crate::ports::disk::Files;
 use crate::supervisor;
 use crate::world::World;
-use crate::world::action::{Action, Call, Task};
-use crate::world::instances::{InstanceFault, Target};
+use crate::world::action::{Action, Call};
+use crate::world::instances::InstanceFault;
+use crate::world::time::{millis, runtime};
 
 /// How long a step is, in milliseconds.
-pub const STEP: u64 = 10;
+pub(crate) const STEP: u64 = 10;
 
-/// How long the app waits for a response.
 const APP_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// What is around instances.
 struct Surroundings {
     world: Arc<World>,
     store: Arc<SqliteStore>,
     randomness: Arc<dyn Randomness>,
 }
 
-/// Why a runtime came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stepped {
     Whole,
@@ -49,22 +47,17 @@ enum Stepped {
     Ended,
 }
 
-/// The instances, while the world runs.
 struct Cluster {
     around: Arc<Surroundings>,
     network: Runtime,
     instances: Vec<Instance>,
     rules: TakeoverRules,
     now: u64,
-    /// Since when nobody serves.
     unserved_since: Option<u64>,
 }
 
 /// Runs the world to its end: several instances until it is calm, and then one.
-///
-/// # Errors
-/// When the simulation itself does not work.
-pub fn keep(world: &Arc<World>, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
+pub(crate) fn keep(world: &Arc<World>, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
     let mut files = Files::new()?;
     let around = Surroundings { world: Arc::clone(world), store: files.open()?, randomness: Arc::clone(randomness) };
     Cluster::new(around)?.run()?;
@@ -84,24 +77,17 @@ pub fn keep(world: &Arc<World>, randomness: &Arc<dyn Randomness>) -> Result<(), 
     supervisor::keep_on(world, files, randomness)
 }
 
-fn runtime() -> Result<Runtime, String> {
-    Builder::new_current_thread().enable_time().start_paused(true).build().map_err(|error| error.to_string())
-}
-
 /// Lets a runtime go on from one time to another, or until something happens to it.
 fn step(world: &World, runtime: &Runtime, (from, until): (u64, u64), ended: &Notify) -> Stepped {
     world.time.set(from);
-    runtime.block_on(async {
-        world.time.begin();
-        let stepped = tokio::select! {
+    world.time.run(runtime, async {
+        tokio::select! {
             biased;
             () = world.killed.notified() => Stepped::Killed,
             () = world.paused.notified() => Stepped::Paused,
             () = ended.notified() => Stepped::Ended,
             () = sleep(Duration::from_millis(until.saturating_sub(from))) => Stepped::Whole,
-        };
-        world.time.end();
-        stepped
+        }
     })
 }
 
@@ -142,19 +128,18 @@ impl Cluster {
         Ok(())
     }
 
-    /// The world does what is due.
     fn act(&mut self) -> Result<(), String> {
         loop {
-            let task = {
+            let action = {
                 let mut state = self.around.world.lock();
                 let Some(action) = state.next_due() else { return Ok(()) };
                 state.act(action)
             };
-            match task {
-                Some(Task::Call(call)) => self.call(call),
-                Some(Task::Look) => self.look_at_a_stream(),
-                Some(Task::Instance(fault)) => self.happen(fault),
-                Some(Task::Kill | Task::Restart(_) | Task::End) => return Err("no such task with instances".to_owned()),
+            match action {
+                Some(Action::Call(call)) => self.call(call),
+                Some(Action::Look) => self.look_at_a_stream(),
+                Some(Action::Instance(fault)) => self.happen(fault),
+                Some(other) => return Err(format!("with instances there is no {other:?}")),
                 None => {}
             }
         }
@@ -166,7 +151,7 @@ impl Cluster {
         else {
             return;
         };
-        let Target::Instance(number) = target else { return };
+        let number = world.lock().resolve(target);
         let Some(instance) = self.instances.get_mut(number).filter(|instance| instance.runs()) else { return };
         match fault {
             InstanceFault::Kill(_) => {
@@ -187,9 +172,9 @@ impl Cluster {
 
     fn pause(&mut self, number: usize, now: u64, lasts: Duration) {
         let Some(instance) = self.instances.get_mut(number) else { return };
-        instance.paused_until = Some(now + u64::try_from(lasts.as_millis()).unwrap_or_default());
+        let end = now + millis(lasts);
+        instance.paused_until = Some(end);
         let mut state = self.around.world.lock();
-        let end = now + u64::try_from(lasts.as_millis()).unwrap_or_default();
         state.invariants.bad.push((now.saturating_sub(5_000), end + 5_000));
         state.later(APP_TIMEOUT, Action::Impatience(number));
     }
@@ -203,11 +188,10 @@ impl Cluster {
             state.decisions.delay(100..20_000)
         };
         if let Some(instance) = self.instances.get_mut(number) {
-            instance.end(self.now + u64::try_from(down.as_millis()).unwrap_or_default());
+            instance.end(self.now + millis(down));
         }
     }
 
-    /// Lets an instance run until then.
     fn step(&mut self, number: usize, until: u64) {
         let world = Arc::clone(&self.around.world);
         let Some(instance) = self.instances.get_mut(number) else { return };

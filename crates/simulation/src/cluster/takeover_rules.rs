@@ -12,7 +12,6 @@ const TAKEN_WITHIN: u64 = 500;
 /// duration of a lease.
 const WELL_FOR: u64 = 5_500;
 
-/// What was seen so far.
 #[derive(Default)]
 pub(super) struct TakeoverRules {
     /// Since when the lease is free while somebody could take it.
@@ -20,7 +19,6 @@ pub(super) struct TakeoverRules {
 }
 
 impl TakeoverRules {
-    /// Looks at all instances.
     pub(super) fn check(&mut self, state: &mut State, instances: &[Instance], now: u64) {
         let believe: Vec<usize> = instances
             .iter()

@@ -18,28 +18,23 @@ use usher_testing::ports::{InterceptedStore, Interceptor, Run, StoreCall};
 
 use crate::world::World;
 
-/// A store on the disk.
-pub type StoreOnDisk = InterceptedStore<dyn FullStore, Disk>;
+pub(crate) type StoreOnDisk = InterceptedStore<dyn FullStore, Disk>;
 
-/// What makes a store slow or full.
-pub struct Disk {
+pub(crate) struct Disk {
     world: Arc<World>,
     /// When the last transaction that was asked for will be durable: they are in the order in which they were asked for.
     last: Mutex<Instant>,
 }
 
 /// What outlives the process: its files.
-pub struct Files {
+pub(crate) struct Files {
     directory: TempDir,
     copies: u32,
 }
 
 impl Files {
     /// None yet; in memory, where the machine has a place for that.
-    ///
-    /// # Errors
-    /// When there is no place for them.
-    pub fn new() -> Result<Self, String> {
+    pub(crate) fn new() -> Result<Self, String> {
         let directory = TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).map_err(|error| error.to_string())?;
         Ok(Self { directory, copies: 0 })
     }
@@ -48,11 +43,7 @@ impl Files {
         self.directory.path().join(copy.to_string())
     }
 
-    /// The store in them.
-    ///
-    /// # Errors
-    /// When it cannot be opened.
-    pub fn open(&self) -> Result<Arc<SqliteStore>, String> {
+    pub(crate) fn open(&self) -> Result<Arc<SqliteStore>, String> {
         let path = self.path(self.copies);
         std::fs::create_dir_all(&path).map_err(|error| error.to_string())?;
         let store = SqliteStore::open(&path.join("usher.db"), SqliteOptions::default());
@@ -60,10 +51,7 @@ impl Files {
     }
 
     /// The process dies: only the files at this instant survive, whatever the store does while it ends.
-    ///
-    /// # Errors
-    /// When they cannot be copied.
-    pub fn die(&mut self) -> Result<(), String> {
+    pub(crate) fn die(&mut self) -> Result<(), String> {
         let (from, to) = (self.path(self.copies), self.path(self.copies + 1));
         self.copies += 1;
         std::fs::create_dir_all(&to).map_err(|error| error.to_string())?;
@@ -77,7 +65,7 @@ impl Files {
 }
 
 /// Waits for a future on this thread without letting virtual time pass: the real store has its own threads.
-pub fn wait<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {
@@ -120,8 +108,7 @@ pub(super) fn noted_attempt<'a>(world: &'a World, attempt: &'a DeliveryAttempt, 
 }
 
 impl Disk {
-    /// A disk in the world with this store; to be made in the runtime.
-    pub fn with(store: Arc<dyn FullStore>, world: Arc<World>) -> StoreOnDisk {
+    pub(crate) fn with(store: Arc<dyn FullStore>, world: Arc<World>) -> StoreOnDisk {
         InterceptedStore::new(store, Self { world, last: Mutex::new(Instant::now()) })
     }
 
@@ -180,13 +167,11 @@ impl Interceptor for Disk {
         Ok(written)
     }
 
-    async fn commit_all(&self, commits: &[Commit], run: Run<'_, AllCommitted>) -> Result<AllCommitted, StoreError> {
-        let noted = noted_commits(&self.world, commits, run);
-        self.around(StoreCall { method: "commit_all", writes: true }, noted).await
+    fn note_commits<'a>(&'a self, commits: &'a [Commit], run: Run<'a, AllCommitted>) -> Run<'a, AllCommitted> {
+        noted_commits(&self.world, commits, run)
     }
 
-    async fn record_attempt(&self, attempt: &DeliveryAttempt, run: Run<'_, bool>) -> Result<bool, StoreError> {
-        let noted = noted_attempt(&self.world, attempt, run);
-        self.around(StoreCall { method: "record_attempt", writes: true }, noted).await
+    fn note_attempt<'a>(&'a self, attempt: &'a DeliveryAttempt, run: Run<'a, bool>) -> Run<'a, bool> {
+        noted_attempt(&self.world, attempt, run)
     }
 }

@@ -1,8 +1,5 @@
-//! The ports of the service in the simulation: clock, disk, network, webhook.
+//! The ports of the service in the simulation: disk, database, network, webhook.
 
-pub mod clock;
-pub mod disk;
-pub mod messenger;
-pub mod network;
-pub mod shared_database;
-pub mod webhook;
+pub(crate) mod disk;
+pub(crate) mod network;
+pub(crate) mod shared_database;

@@ -1,20 +1,27 @@
-//! The network: streams in memory to relays that may be down, under the real sessions.
+//! The network: streams in memory to relays that may be down, under the real sessions; the app's webhook; and an observer of
+//! the messages that the real messenger sends.
 
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::io::DuplexStream;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 use tokio_tungstenite::accept_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use url::Url;
+use usher_engine::event::Event;
+use usher_engine::ports::{Messenger, OutgoingMessage, Posted, WebhookSender};
+use usher_engine::{StreamId, UnixMillis};
 use usher_nostr_connection::{ByteStream, Dialer};
+use usher_protocol::EventId;
+use usher_relays::RelayPool;
 
 use crate::world::World;
 use crate::world::instances::Seat;
@@ -22,17 +29,15 @@ use crate::world::instances::Seat;
 /// The most bytes in transit in one direction.
 const BUFFER: usize = 256 * 1024;
 
-/// The network of one start of the service.
+/// How long a response of the webhook is awaited.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
 #[derive(Clone)]
-pub struct Network {
-    /// The world.
-    pub world: Arc<World>,
-    /// The relays' ends of the connections.
-    pub tasks: TaskTracker,
-    /// Where those run.
-    pub relays: Handle,
-    /// Whose network it is, of several instances.
-    pub seat: Option<Seat>,
+pub(crate) struct Network {
+    pub(crate) world: Arc<World>,
+    /// Where the relays' ends of the connections run.
+    pub(crate) relays: Handle,
+    pub(crate) seat: Option<Seat>,
 }
 
 impl fmt::Debug for Network {
@@ -44,7 +49,7 @@ impl fmt::Debug for Network {
 impl Network {
     async fn connect(&self, host: &str) -> io::Result<DuplexStream> {
         let way = self.world.lock().decisions.delay(1..600);
-        tokio::time::sleep(way).await;
+        sleep(way).await;
         let (ours, theirs) = tokio::io::duplex(BUFFER);
         let (out, sent) = mpsc::unbounded_channel();
         let broken = CancellationToken::new();
@@ -73,7 +78,7 @@ impl Network {
                 relay.connections.remove(&number);
             }
         };
-        self.tasks.spawn_on(served, &self.relays);
+        drop(self.relays.spawn(served));
         Ok(ours)
     }
 }
@@ -120,5 +125,56 @@ async fn serve(
 impl Dialer for Network {
     async fn dial(&self, url: &Url) -> io::Result<Box<dyn ByteStream>> {
         Ok(Box::new(self.connect(url.host_str().unwrap_or_default()).await?))
+    }
+}
+
+#[async_trait]
+impl WebhookSender for Network {
+    async fn post(&self, stream: StreamId, event: &Event, _now: UnixMillis) -> Posted {
+        let (way, is_cut_off) = {
+            let mut state = self.world.lock();
+            state.call_begins(self.seat, "a webhook post");
+            (state.decisions.delay(1..400), state.is_cut_from_receiver(self.seat))
+        };
+        if is_cut_off {
+            sleep(TIMEOUT).await;
+            return Posted::Refused { http_status: None, reason: "no connection".to_owned(), retry_after: None };
+        }
+        sleep(way).await;
+        self.world.instant("before a post arrives").await;
+        let posted = self.world.lock().posted(stream, event.index);
+        self.world.queued.notify_one();
+        self.world.instant("after a post arrived, before its answer").await;
+        match posted {
+            Some(posted) => {
+                sleep(way).await;
+                posted
+            }
+            None => {
+                sleep(TIMEOUT).await;
+                Posted::Refused { http_status: None, reason: "no answer".to_owned(), retry_after: None }
+            }
+        }
+    }
+}
+
+/// The real messenger, observed.
+pub(crate) struct Observed {
+    pub(crate) pool: Arc<RelayPool>,
+    pub(crate) network: Network,
+}
+
+impl Messenger for Observed {
+    fn send(&self, message: &OutgoingMessage) -> Vec<EventId> {
+        {
+            let mut state = self.network.world.lock();
+            state.asks(message);
+            state.call_begins(self.network.seat, "a message to a wallet");
+        }
+        self.pool.send(message)
+    }
+
+    fn relays(&self) -> Vec<String> {
+        self.pool.relays()
     }
 }

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// What stands between the active instance and its store.
-pub struct Connection {
+pub(crate) struct Connection {
     world: Arc<World>,
     seat: Seat,
     /// One transaction at a time.
@@ -34,7 +34,11 @@ pub struct Connection {
 
 impl Connection {
     /// The connection of an instance that has a lease.
-    pub fn open(store: Arc<dyn FullStore>, world: Arc<World>, seat: Seat) -> InterceptedStore<dyn FullStore, Self> {
+    pub(crate) fn open(
+        store: Arc<dyn FullStore>,
+        world: Arc<World>,
+        seat: Seat,
+    ) -> InterceptedStore<dyn FullStore, Self> {
         InterceptedStore::new(store, Self { world, seat, writer: Mutex::new(()) })
     }
 
@@ -43,7 +47,6 @@ impl Connection {
         state.instances.is_cut_from_database(self.seat.instance, state.now())
     }
 
-    /// Waits for a connection.
     async fn connect(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + PATIENCE;
         while self.is_cut() {
@@ -124,25 +127,21 @@ impl Interceptor for Connection {
         Ok(written)
     }
 
-    async fn commit_all(&self, commits: &[Commit], run: Run<'_, AllCommitted>) -> Result<AllCommitted, StoreError> {
-        let noted = noted_commits(&self.world, commits, run);
-        self.around(StoreCall { method: "commit_all", writes: true }, noted).await
+    fn note_commits<'a>(&'a self, commits: &'a [Commit], run: Run<'a, AllCommitted>) -> Run<'a, AllCommitted> {
+        noted_commits(&self.world, commits, run)
     }
 
-    async fn record_attempt(&self, attempt: &DeliveryAttempt, run: Run<'_, bool>) -> Result<bool, StoreError> {
-        let noted = noted_attempt(&self.world, attempt, run);
-        self.around(StoreCall { method: "record_attempt", writes: true }, noted).await
+    fn note_attempt<'a>(&'a self, attempt: &'a DeliveryAttempt, run: Run<'a, bool>) -> Run<'a, bool> {
+        noted_attempt(&self.world, attempt, run)
     }
 }
 
 /// The way of an instance to the row of the lease.
-pub struct LeaseConnection {
-    /// The world.
-    pub world: Arc<World>,
-    /// Whose it is.
-    pub instance: usize,
+pub(crate) struct LeaseConnection {
+    pub(crate) world: Arc<World>,
+    pub(crate) instance: usize,
     /// Where requests are on their way, and arrive whether their sender still runs or not.
-    pub network: Handle,
+    pub(crate) network: Handle,
 }
 
 impl LeaseConnection {

@@ -16,12 +16,11 @@ use usher_store::SqliteStore;
 use usher_testing::ports::InterceptedStore;
 use usher_tickets::{CashuWallet, TicketOptions};
 
-use super::disk::Disk;
 use super::mint::UNIT;
-use super::network::{MINT, Network};
+use super::network::{Disk, MINT, Network};
 use super::{RECOVERY, State, TROUBLE, World};
-use crate::ports::clock::WallClock;
 use crate::ports::disk::wait;
+use crate::world::time::WallClock;
 
 /// How long a job waits for a quote that the mint has forgotten.
 const FORGOTTEN_QUOTES: Duration = Duration::from_secs(50 * 60 * 60);
@@ -29,7 +28,6 @@ const FORGOTTEN_QUOTES: Duration = Duration::from_secs(50 * 60 * 60);
 /// Between two looks when nobody asks for anything any more.
 const LONG_PAUSE: Duration = Duration::from_secs(1800);
 
-/// How a life of the process ended.
 pub(super) enum ProcessExit {
     Killed,
     Stopped,
@@ -48,7 +46,6 @@ struct Request {
     what: WalletRequest,
     /// What came of it; `None` while nobody knows.
     outcome: Option<Outcome>,
-    /// A call is under way.
     runs: bool,
 }
 
@@ -68,7 +65,6 @@ enum Outcome {
 }
 
 impl App {
-    /// How many requests succeeded.
     pub(super) fn done(&self) -> usize {
         let failed = |request: &&Request| matches!(request.outcome, None | Some(Outcome::Refused(_)));
         self.requests.len() - self.requests.iter().filter(failed).count()
@@ -76,7 +72,6 @@ impl App {
 }
 
 impl State {
-    /// Asks for something new.
     fn ask(&mut self) {
         let amount = self.decisions.number(1..200);
         let token = {
@@ -101,7 +96,6 @@ impl State {
         self.violation("every-job-ends", format!("request {number} ({}) has no outcome", describe(what)));
     }
 
-    /// The app gets an answer.
     fn answered(&mut self, number: usize, outcome: Outcome) {
         self.log(&format!("request {number}: {}", shown(&outcome)));
         let Some(request) = self.app.requests.get_mut(number) else { return };
@@ -154,7 +148,6 @@ fn shown(outcome: &Outcome) -> String {
     }
 }
 
-/// One life of the process.
 pub(super) async fn live(world: &Arc<World>, store: &Arc<SqliteStore>) -> Result<ProcessExit, String> {
     tokio::select! {
         biased;

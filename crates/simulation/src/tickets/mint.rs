@@ -11,25 +11,21 @@ use cashu::{
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// The unit of its tickets.
-pub const UNIT: &str = "multi";
+pub(crate) const UNIT: &str = "multi";
 
 /// Powers of two up to this one are its amounts.
 const AMOUNTS: u32 = 16;
 
-/// A mint.
 #[derive(Debug, Default)]
-pub struct Mint {
+pub(crate) struct Mint {
     keysets: Vec<Keyset>,
     signed: BTreeMap<[u8; 33], (BlindedMessage, BlindSignature)>,
     spent: HashSet<[u8; 33]>,
     quotes: BTreeMap<String, Quote>,
     /// All quotes that it ever made.
     numbers: u64,
-    /// What it has signed and what was spent.
-    pub issued: u64,
-    /// See [`issued`](Self::issued).
-    pub redeemed: u64,
+    pub(crate) issued: u64,
+    pub(crate) redeemed: u64,
 }
 
 #[derive(Debug)]
@@ -45,7 +41,6 @@ struct Quote {
     issued: bool,
 }
 
-/// A response: status and body.
 type Response = (u16, Value);
 
 fn refused(code: u32, detail: &str) -> Response {
@@ -54,7 +49,7 @@ fn refused(code: u32, detail: &str) -> Response {
 
 impl Mint {
     /// Signs with a new keyset from now on, and no longer with the old ones.
-    pub fn rotate(&mut self, input_fee_ppk: u64) -> Result<(), String> {
+    pub(crate) fn rotate(&mut self, input_fee_ppk: u64) -> Result<(), String> {
         let number = self.keysets.len();
         let mut secret = BTreeMap::new();
         for exponent in 0..AMOUNTS {
@@ -80,17 +75,16 @@ impl Mint {
     }
 
     /// Forgets quotes for which it has signed nothing, as after a crash.
-    pub fn forget_quotes(&mut self) {
+    pub(crate) fn forget_quotes(&mut self) {
         self.quotes.retain(|_, quote| quote.issued);
     }
 
-    /// Its keysets.
-    pub fn keysets(&self) -> Vec<KeySetInfo> {
+    pub(crate) fn keysets(&self) -> Vec<KeySetInfo> {
         self.keysets.iter().map(|keyset| keyset.info.clone()).collect()
     }
 
     /// Whether a proof is one of its own that is not spent.
-    pub fn is_good(&self, proof: &Proof) -> bool {
+    pub(crate) fn is_good(&self, proof: &Proof) -> bool {
         self.key(proof).is_some_and(|key| verify_message(key, proof.c, proof.secret.as_bytes()).is_ok())
             && hash_to_curve(proof.secret.as_bytes()).is_ok_and(|y| !self.spent.contains(&y.to_bytes()))
     }
@@ -100,8 +94,7 @@ impl Mint {
         keyset.secret.get(&u64::from(proof.amount))
     }
 
-    /// Handles a request.
-    pub fn handle(&mut self, method: &str, path: &str, body: &[u8]) -> Response {
+    pub(crate) fn handle(&mut self, method: &str, path: &str, body: &[u8]) -> Response {
         let parts: Vec<_> = path.trim_start_matches("/v1/").split('/').collect();
         match (method, &parts[..]) {
             ("GET", ["info"]) => {

@@ -13,15 +13,13 @@
 //! | `every-job-ends` | two hours after the last fault every request has its outcome, and two days later no job is open |
 
 mod app;
-mod disk;
-pub mod mint;
+pub(crate) mod mint;
 mod network;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::runtime::Builder;
 use tokio::sync::Notify;
 
 use self::app::{App, ProcessExit};
@@ -29,7 +27,7 @@ use self::mint::Mint;
 use crate::ports::disk::Files;
 use crate::run_log::History;
 use crate::seeded_decisions::Decisions;
-use crate::world::time::Time;
+use crate::world::time::{Time, runtime};
 
 /// How long things go wrong.
 const TROUBLE: Duration = Duration::from_secs(20 * 60);
@@ -50,12 +48,10 @@ pub struct TicketReport {
     pub done: usize,
 }
 
-/// What is around the wallet.
 #[derive(Debug)]
 struct World {
     time: Arc<Time>,
     state: Mutex<State>,
-    /// The process dies.
     killed: Notify,
 }
 
@@ -70,7 +66,6 @@ struct State {
     /// The process is killed at the so-manyth instant of interest from now.
     kill_in: Option<u64>,
     kills: u64,
-    /// Nothing goes wrong any more.
     calm: bool,
     violations: Vec<(&'static str, String)>,
     time: Arc<Time>,
@@ -112,9 +107,6 @@ impl World {
 }
 
 /// Runs a seed.
-///
-/// # Errors
-/// When the simulation itself does not work.
 pub fn run(seed: u64) -> Result<TicketReport, String> {
     let mut decisions = Decisions::new(seed);
     let mut mint = Mint::default();
@@ -137,14 +129,8 @@ pub fn run(seed: u64) -> Result<TicketReport, String> {
     let files = Files::new()?;
     let store = files.open()?;
     loop {
-        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
-        let runtime = runtime.map_err(|error| error.to_string())?;
-        let exit = runtime.block_on(async {
-            world.time.begin();
-            let exit = app::live(&world, &store).await;
-            world.time.end();
-            exit
-        })?;
+        let runtime = runtime()?;
+        let exit = world.time.run(&runtime, app::live(&world, &store))?;
         drop(runtime);
         match exit {
             ProcessExit::Finished => break,

@@ -1,4 +1,5 @@
-//! The network between wallet and mint: it loses requests and responses, and the mint hangs, fails or sends garbage.
+//! The network between wallet and mint, which loses requests and responses, and where the mint hangs, fails or sends garbage;
+//! and the disk with the wallet's records, which takes its time, and fails at times.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,14 +7,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::sleep;
+use usher_engine::ports::StoreError;
+use usher_testing::ports::{Interceptor, Run, StoreCall};
 use usher_tickets::{MintTransport, NoResponse};
 
 use super::World;
+use crate::ports::disk::wait;
 
-/// The mint's address.
 pub(super) const MINT: &str = "https://mint.example";
 
-/// The network.
 pub(super) struct Network(pub(super) Arc<World>);
 
 impl fmt::Debug for Network {
@@ -95,6 +97,35 @@ impl MintTransport for Network {
             RequestFault::None | RequestFault::NotSent | RequestFault::Lost => {
                 Ok((status, response.to_string().into_bytes()))
             }
+        }
+    }
+}
+
+pub(super) struct Disk(pub(super) Arc<World>);
+
+impl Interceptor for Disk {
+    async fn around<T: Send>(&self, call: StoreCall, run: Run<'_, T>) -> Result<T, StoreError> {
+        match call.method {
+            "set_setting" => {
+                self.0.instant("before a setting is stored").await;
+                wait(run)
+            }
+            "commit_tickets" => {
+                self.0.instant("before a transaction").await;
+                let (takes, fails) = {
+                    let mut state = self.0.state.lock();
+                    (state.decisions.delay(1..500), state.goes_wrong(2))
+                };
+                sleep(takes).await;
+                if fails {
+                    return Err(StoreError::Failed("disk full".into()));
+                }
+                let committed = wait(run)?;
+                self.0.instant("after a transaction, before anybody knows of it").await;
+                sleep(Duration::from_millis(1)).await;
+                Ok(committed)
+            }
+            _ => wait(run),
         }
     }
 }

@@ -12,51 +12,36 @@ use super::instances::InstanceFault;
 
 /// Something that happens.
 #[derive(Clone, Debug)]
-pub enum Action {
-    /// The app or the operator asks the service for something.
+pub(crate) enum Action {
     Call(Call),
     /// A relay's message reaches the service.
     FromRelay {
-        /// Which relay.
         relay: usize,
-        /// On which connection.
         connection: u64,
-        /// The message.
         text: String,
-        /// The event it brings.
         event: EventId,
     },
-    /// An event reaches a user's wallet.
     ToUser {
-        /// Whose.
         user: usize,
-        /// The event.
         event: Event,
     },
-    /// A user's wallet does something.
     UserActs {
-        /// Whose.
         who: usize,
-        /// What.
         action: WalletAction,
     },
     /// A user closes a subscription.
     UserCloses {
-        /// Who.
         who: usize,
-        /// Which.
         id: String,
     },
     /// A request reaches the wallet behind the Lightning backend.
     ToNode {
-        /// The request.
         event: Event,
     },
     /// It acts on a request.
     NodeActs(Request),
     /// A payment that was under way ends.
     PaymentEnds {
-        /// Which.
         hash: PaymentHash,
         /// Whether the payee has it.
         succeeds: bool,
@@ -65,7 +50,6 @@ pub enum Action {
     },
     /// The app looks at a stream and compares with what it saw before.
     Look,
-    /// The service is killed now.
     Kill,
     /// It is killed at the so-manyth instant of interest.
     KillAt(u64),
@@ -73,9 +57,7 @@ pub enum Action {
     Restart(Option<Duration>),
     /// The disk takes nothing for a while.
     DiskFull(Duration),
-    /// A relay is down for a while.
     RelayDown(usize, Duration),
-    /// A user's wallet is away for a while.
     UserAway(usize, Duration),
     /// The wallet behind the Lightning backend is away for a while.
     NodeAway(Duration),
@@ -83,56 +65,30 @@ pub enum Action {
     NodeBack,
     /// The receiver of webhooks fails for a while.
     ReceiverFails(Duration),
-    /// The clocks are set back.
     SetBack(Duration),
-    /// The clocks are set forward.
     SetForward(Duration),
-    /// Something happens to one of several instances, or to their database.
     Instance(InstanceFault),
     /// The app gives up waiting for this instance, and repeats what it may.
     Impatience(usize),
-    /// Nothing goes wrong from now on.
     Calm,
-    /// It is over.
     End,
 }
 
-/// What the service's keeper has to do for an action.
 #[derive(Clone, Debug)]
-pub enum Task {
-    /// Calls the engine.
-    Call(Call),
-    /// Looks at a stream through the engine.
-    Look,
-    /// Ends the process here and now.
-    Kill,
-    /// Stops it in order, and starts it again.
-    Restart(Option<Duration>),
-    /// Does this to one of several instances.
-    Instance(InstanceFault),
-    /// Ends the run.
-    End,
-}
-
-/// A call of the app or its operator.
-#[derive(Clone, Debug)]
-pub struct Call {
+pub(crate) struct Call {
     /// Its number: the key under which it is done once.
-    pub number: u64,
-    /// The request.
-    pub what: AppRequest,
+    pub(crate) number: u64,
+    pub(crate) what: AppRequest,
     /// Whether it has an idempotency key and is repeated until it has a response.
-    pub once: bool,
+    pub(crate) once: bool,
 }
 
-/// What is asked for.
 #[derive(Clone, Debug)]
-pub enum AppRequest {
+pub(crate) enum AppRequest {
     /// A handshake, which this user will complete.
     Handshake(usize),
     /// That a user logs in at the reusable login, where everybody does: with its URL, or on its page.
     ReusableLogin {
-        /// The user.
         user: usize,
         /// With a browser.
         page: bool,
@@ -141,11 +97,9 @@ pub enum AppRequest {
     Authenticate(usize),
     /// A payment of a user to us.
     Payment {
-        /// The user.
         user: usize,
         /// For how many seconds it can be paid.
         lives: u64,
-        /// The subscription it belongs to.
         subscription: Option<String>,
     },
     /// A subscription with automatic charges.
@@ -161,12 +115,9 @@ pub enum AppRequest {
     },
     /// The end of a subscription.
     Close {
-        /// Whose.
         user: usize,
-        /// Which.
         id: String,
     },
-    /// An invoice of a user's.
     Invoice(usize),
     /// That a user pays another's invoice.
     PayTheirs(usize, Option<Invoice>),
@@ -174,9 +125,7 @@ pub enum AppRequest {
     PayOurs(Option<Invoice>),
     /// A decision about a payment that waits for an approval.
     Decide {
-        /// The payment's stream.
         stream: StreamId,
-        /// The decision.
         decision: Decision,
         /// By the client that asked for the payment.
         by_requester: bool,
@@ -185,8 +134,7 @@ pub enum AppRequest {
 
 /// What a user's wallet does after its user has thought about it.
 #[derive(Clone, Debug)]
-pub enum WalletAction {
-    /// Sends this.
+pub(crate) enum WalletAction {
     Send(WalletMessage, &'static str),
     /// Pays and reports it.
     Pay(PaymentRequest),
@@ -196,13 +144,10 @@ pub enum WalletAction {
 
 /// A request that the wallet behind the Lightning backend is about to act on.
 #[derive(Clone, Debug)]
-pub struct Request {
-    /// The event that it came with.
-    pub id: EventId,
-    /// What it is asked to do.
-    pub method: String,
-    /// With what.
-    pub params: Value,
+pub(crate) struct Request {
+    pub(crate) id: EventId,
+    pub(crate) method: String,
+    pub(crate) params: Value,
     /// Until when it may act, in Unix seconds.
-    pub until: Option<u64>,
+    pub(crate) until: Option<u64>,
 }

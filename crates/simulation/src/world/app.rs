@@ -10,45 +10,38 @@ use usher_engine::ports::Posted;
 
 use super::State;
 use super::action::{Action, AppRequest, Call, WalletAction};
-use super::invoice_factory::invoice;
-use super::keys;
+use super::invoice;
+use super::nwc_wallet::PAYEE;
 use crate::fault_plan::Workload;
 
-/// A request that has its response.
 #[derive(Clone, Debug)]
-pub struct Acknowledged {
-    /// The stream of its operation.
-    pub stream: StreamId,
-    /// The request.
-    pub what: AppRequest,
+pub(crate) struct Acknowledged {
+    pub(crate) stream: StreamId,
+    pub(crate) what: AppRequest,
 }
 
-/// The receiver of webhooks.
 #[derive(Debug, Default)]
-pub struct Receiver {
+pub(crate) struct Receiver {
     /// Until when it fails, in milliseconds since the beginning.
-    pub fails_until: u64,
+    pub(crate) fails_until: u64,
     /// When each event was accepted, the last few times.
     accepted: BTreeMap<(StreamId, u64), Vec<u64>>,
     /// When each event was posted first since it became pending.
-    pub first_posts: BTreeMap<(StreamId, u64), u64>,
+    pub(crate) first_posts: BTreeMap<(StreamId, u64), u64>,
 }
 
-/// The app.
 #[derive(Debug, Default)]
-pub struct App {
+pub(crate) struct App {
     /// Requests without a response yet.
-    pub pending: BTreeMap<u64, Call>,
+    pub(crate) pending: BTreeMap<u64, Call>,
     /// The instance that was asked last, of several.
-    pub asked: BTreeMap<u64, usize>,
+    pub(crate) asked: BTreeMap<u64, usize>,
     /// Requests whose response was a stream.
-    pub acknowledged: BTreeMap<u64, Acknowledged>,
-    /// Its webhook.
-    pub receiver: Receiver,
+    pub(crate) acknowledged: BTreeMap<u64, Acknowledged>,
+    pub(crate) receiver: Receiver,
 }
 
 impl State {
-    /// Decides what will be asked for.
     pub(super) fn plan_calls(&mut self, trouble: u64) {
         // On the minute, so that a lot falls due at once.
         let first = (self.secs() / 60 + 4) * 60;
@@ -104,14 +97,12 @@ impl State {
             return None;
         }
         match &mut call.what {
-            AppRequest::PayOurs(given @ None) => *given = self.payable(),
+            AppRequest::PayOurs(given @ None) => *given = Some(self.payable()),
             AppRequest::PayTheirs(_, given @ None) => {
                 let number = self.number();
-                let made = invoice(&keys(203), number, 5_000, self.secs(), 600);
-                if let Some(made) = &made {
-                    self.invariants.of_others.insert(made.payment_hash(), number);
-                }
-                *given = made;
+                let made = invoice(PAYEE, number, 5_000, self.secs(), 600);
+                self.invariants.of_others.insert(made.payment_hash(), number);
+                *given = Some(made);
             }
             AppRequest::Decide { stream, decision, by_requester } => self.decides(*stream, *decision, *by_requester),
             _ => {}
@@ -147,7 +138,7 @@ impl State {
     }
 
     /// The response to a request is a stream.
-    pub fn answered(&mut self, call: &Call, stream: StreamId, token: Option<String>) {
+    pub(crate) fn answered(&mut self, call: &Call, stream: StreamId, token: Option<String>) {
         self.app.pending.remove(&call.number);
         let before = self.app.acknowledged.get(&call.number).map(|before| before.stream);
         // An idempotency key is kept for a day of the wall clock.
@@ -177,7 +168,7 @@ impl State {
     }
 
     /// A call failed: with a key it is made again.
-    pub fn failed(&mut self, call: &Call, why: &str) {
+    pub(crate) fn failed(&mut self, call: &Call, why: &str) {
         self.log(&format!("call {} failed: {why}", call.number));
         self.app.pending.remove(&call.number);
         if call.once && (why.contains("store") || why.contains("active")) {
@@ -186,7 +177,7 @@ impl State {
     }
 
     /// The process is a new one: requests without a response get none.
-    pub fn ask_again(&mut self) {
+    pub(crate) fn ask_again(&mut self) {
         for call in std::mem::take(&mut self.app.pending).into_values() {
             if call.once {
                 let after = Duration::from_millis(self.decisions.number(10..3000));
@@ -222,7 +213,7 @@ impl State {
                 if self.decisions.percent(60) {
                     // When a date falls due, and a moment later.
                     let minutes = self.decisions.number(1..6);
-                    let on_the_minute = 60_000 - self.wall_millis() % 60_000 + minutes * 60_000;
+                    let on_the_minute = 60_000 - self.time.wall().0 % 60_000 + minutes * 60_000;
                     let wobble = self.decisions.number(0..self.plan.disk.end + 100);
                     self.call(Duration::from_millis(on_the_minute + wobble), AppRequest::Close { user, id });
                 }
@@ -232,7 +223,7 @@ impl State {
     }
 
     /// The receiver gets a post and decides on its response; `None` if it does not respond.
-    pub fn posted(&mut self, stream: StreamId, index: u64) -> Option<Posted> {
+    pub(crate) fn posted(&mut self, stream: StreamId, index: u64) -> Option<Posted> {
         let now = self.now();
         self.app.receiver.first_posts.entry((stream, index)).or_insert(now);
         let fails = self.app.receiver.fails_until > now
@@ -257,7 +248,7 @@ impl State {
             let what = format!("{label} event {index} was accepted {times} times within a minute");
             self.violation("no-hammering", &what);
         }
-        self.invariants.delivered(stream, index, now);
+        self.invariants.delivered.insert((stream, index));
         let late = self.invariants.late_delivery(stream, index, now);
         if let Some(late) = late {
             self.violation("delivered-in-time", &late);
@@ -280,9 +271,5 @@ impl State {
         };
         let waits = |earlier: u64| stream != StreamId::SUBSCRIPTIONS || subscription(earlier) == subscription(index);
         (0..index).find(|earlier| is_missing(*earlier) && waits(*earlier))
-    }
-
-    fn wall_millis(&self) -> u64 {
-        self.time.wall().0
     }
 }

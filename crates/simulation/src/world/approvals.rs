@@ -9,11 +9,11 @@ use super::State;
 use super::action::AppRequest;
 
 /// In a plan with approvals, a payment of more millisats waits for one.
-pub const APPROVAL_ABOVE: u64 = 5_000;
+pub(crate) const APPROVAL_ABOVE: u64 = 5_000;
 
 /// What was decided about a payment that waits.
 #[derive(Debug, Default)]
-pub struct ApprovalRecord {
+pub(crate) struct ApprovalRecord {
     /// Somebody has asked to approve it, whether a response came or not.
     approval_was_asked: bool,
     /// The decision that was acknowledged.
@@ -50,15 +50,13 @@ impl State {
         }
     }
 
-    /// Somebody is about to decide.
     pub(super) fn decides(&mut self, stream: StreamId, decision: Decision, by_requester: bool) {
         if decision == Decision::Approve && !by_requester {
             self.invariants.approvals.entry(stream).or_default().approval_was_asked = true;
         }
     }
 
-    /// A decision was acknowledged.
-    pub fn decided(&mut self, stream: StreamId, decision: Decision, by_requester: bool) {
+    pub(crate) fn decided(&mut self, stream: StreamId, decision: Decision, by_requester: bool) {
         let label = self.invariants.label(stream);
         self.log(&format!("{label}: {} is acknowledged", decision.as_str()));
         let before = self.invariants.approvals.entry(stream).or_default().acknowledged.replace(decision);

@@ -10,7 +10,7 @@ use crate::fault_plan::Workload;
 
 impl State {
     /// Looks at everything at the end. `open` is how many operations the engine holds open.
-    pub fn judge(&mut self, open: usize) {
+    pub(crate) fn judge(&mut self, open: usize) {
         let mut broken: Vec<(&'static str, String)> = Vec::new();
         let expected = self.invariants.streams.values().filter(|book| !book.done).count();
         let reserved = usize::from(!self.invariants.streams.contains_key(&StreamId::SUBSCRIPTIONS));

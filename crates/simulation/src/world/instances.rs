@@ -8,32 +8,31 @@ use std::time::Duration;
 use nostr::{Event, EventId};
 
 use super::State;
-use super::action::{Action, Task};
-pub use super::lease_row::LeaseRow;
+use super::action::Action;
+pub(crate) use super::lease_row::LeaseRow;
 use super::nwc_wallet::REQUEST;
+use super::time::millis;
 
 /// How long a lease lasts without a renewal.
-pub const LEASE: Duration = Duration::from_secs(5);
+pub(crate) const LEASE: Duration = Duration::from_secs(5);
 
 /// How long a message that was sent is on its way to the relay's end of the connection, in milliseconds: two steps.
 const ON_THE_WIRE: u64 = 2 * crate::cluster::STEP;
 
 /// The instant at which a transaction is on its way to the database.
-pub const ON_ITS_WAY: &str = "with a transaction on its way";
+pub(crate) const ON_ITS_WAY: &str = "with a transaction on its way";
 
 /// The instant at which the answer to a transaction arrives.
-pub const ANSWERED: &str = "as the answer to a transaction arrives";
+pub(crate) const ANSWERED: &str = "as the answer to a transaction arrives";
 
 /// The instant at which something has been read.
-pub const READ: &str = "after a read";
+pub(crate) const READ: &str = "after a read";
 
 /// An instance while it is the active one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
-    /// Its number.
-    pub instance: usize,
-    /// The epoch of its lease.
-    pub epoch: u64,
+pub(crate) struct Seat {
+    pub(crate) instance: usize,
+    pub(crate) epoch: u64,
 }
 
 /// A defect that is put in on purpose, to see that it is found.
@@ -47,19 +46,15 @@ pub enum Mutation {
     NoGates,
 }
 
-/// To whom something happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// The owner of the lease.
+pub(crate) enum Target {
     Active,
-    /// This one.
     Instance(usize),
 }
 
 /// What happens to an instance, or to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InstanceFault {
-    /// The process is killed.
+pub(crate) enum InstanceFault {
     Kill(Target),
     /// The process is paused, and goes on exactly where it was.
     Pause(Target, Duration),
@@ -85,29 +80,26 @@ pub enum InstanceFault {
 
 /// A machine on which an instance runs.
 #[derive(Debug, Default)]
-pub struct Machine {
+pub(crate) struct Machine {
     /// By how many milliseconds its wall clock is ahead of everybody else's.
-    pub ahead: Arc<AtomicI64>,
+    pub(crate) ahead: Arc<AtomicI64>,
     database_until: u64,
     relays_until: u64,
     receiver_until: u64,
 }
 
-/// All of it.
 #[derive(Debug, Default)]
-pub struct Instances {
-    /// The machines.
-    pub machines: Vec<Machine>,
-    /// The lease.
-    pub lease: LeaseRow,
+pub(crate) struct Instances {
+    pub(crate) machines: Vec<Machine>,
+    pub(crate) lease: LeaseRow,
     /// What is wrong on purpose.
-    pub mutation: Option<Mutation>,
+    pub(crate) mutation: Option<Mutation>,
     /// The instance that comes to the so-manyth instant of interest, or of this kind, from now is paused there, for so long.
-    pub pause_in: Option<(Option<&'static str>, u64, Duration)>,
+    pub(crate) pause_in: Option<(Option<&'static str>, u64, Duration)>,
     /// For how long the one that runs is to be paused, from now on.
-    pub pause_now: Option<Duration>,
+    pub(crate) pause_now: Option<Duration>,
     /// Whether the wall clock of a machine was ever set.
-    pub clocks_were_set: bool,
+    pub(crate) clocks_were_set: bool,
     slow_until: u64,
     answers_lost_until: u64,
     /// Requests to the Lightning backend that were sent after the lease of their sender.
@@ -115,61 +107,54 @@ pub struct Instances {
 }
 
 impl Instances {
-    /// So many.
-    pub fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         Self { machines: (0..count).map(|_| Machine::default()).collect(), ..Self::default() }
     }
 
-    /// Whether the database cannot be reached from there.
-    pub fn is_cut_from_database(&self, instance: usize, now: u64) -> bool {
+    pub(crate) fn is_cut_from_database(&self, instance: usize, now: u64) -> bool {
         self.machines.get(instance).is_some_and(|machine| machine.database_until > now)
     }
 
     /// Since when the database has been there for this instance, and quick; the future when it is not.
-    pub fn reaches_database_since(&self, instance: usize) -> u64 {
+    pub(crate) fn reaches_database_since(&self, instance: usize) -> u64 {
         let cut = self.machines.get(instance).map_or(0, |machine| machine.database_until);
         cut.max(self.slow_until).max(self.answers_lost_until)
     }
 }
 
 impl State {
-    fn resolve(&self, target: Target) -> usize {
+    pub(crate) fn resolve(&self, target: Target) -> usize {
         match target {
             Target::Active => self.instances.lease.owner,
             Target::Instance(number) => number,
         }
     }
 
-    /// How long a request takes to the database, or back.
-    pub fn way_to_database(&mut self) -> Duration {
+    pub(crate) fn way_to_database(&mut self) -> Duration {
         let is_slow = self.instances.slow_until > self.now();
         self.decisions.delay(if is_slow { 300..2_000 } else { 1..12 })
     }
 
-    /// Whether the database's answer is lost.
-    pub fn loses_answer(&mut self) -> bool {
+    pub(crate) fn loses_answer(&mut self) -> bool {
         self.instances.answers_lost_until > self.now() && self.decisions.percent(30)
     }
 
-    /// Whether the relays cannot be reached from there.
-    pub fn is_cut_from_relays(&self, seat: Option<Seat>) -> bool {
+    pub(crate) fn is_cut_from_relays(&self, seat: Option<Seat>) -> bool {
         let machine = seat.and_then(|seat| self.instances.machines.get(seat.instance));
         machine.is_some_and(|machine| machine.relays_until > self.now())
     }
 
-    /// Whether the webhook cannot be reached from there.
-    pub fn is_cut_from_receiver(&self, seat: Option<Seat>) -> bool {
+    pub(crate) fn is_cut_from_receiver(&self, seat: Option<Seat>) -> bool {
         let machine = seat.and_then(|seat| self.instances.machines.get(seat.instance));
         machine.is_some_and(|machine| machine.receiver_until > self.now())
     }
 
-    /// An instance begins to call somebody.
-    pub fn call_begins(&mut self, seat: Option<Seat>, what: &str) {
+    pub(crate) fn call_begins(&mut self, seat: Option<Seat>, what: &str) {
         self.reaches_others(seat, 0, what);
     }
 
     /// A message of an instance's arrives at a relay.
-    pub fn arrives(&mut self, seat: Option<Seat>, event: &Event) {
+    pub(crate) fn arrives(&mut self, seat: Option<Seat>, event: &Event) {
         if event.kind.as_u16() != REQUEST {
             self.reaches_others(seat, ON_THE_WIRE, "a message at a relay");
         } else if seat.is_some_and(|seat| self.is_late(seat, ON_THE_WIRE).is_some()) {
@@ -179,7 +164,7 @@ impl State {
     }
 
     /// The Lightning backend reads a request.
-    pub fn wallet_is_asked(&mut self, request: EventId, method: &str) {
+    pub(crate) fn wallet_is_asked(&mut self, request: EventId, method: &str) {
         let changes = matches!(method, "pay_invoice" | "make_invoice");
         if changes && self.instances.late_requests.contains(&request) {
             self.violation("nothing-after-the-lease", &format!("{method} was sent by a former owner"));
@@ -221,7 +206,6 @@ impl State {
         }
     }
 
-    /// Decides what will happen to the instances.
     pub(super) fn plan_instance_faults(&mut self, trouble: u64) {
         let count = self.plan.instances as u64;
         if count == 0 {
@@ -270,18 +254,12 @@ impl State {
     }
 
     /// Something happens; what only the instances' keeper can do is given back.
-    pub(super) fn instance_fault(&mut self, fault: InstanceFault) -> Option<Task> {
+    pub(super) fn instance_fault(&mut self, fault: InstanceFault) -> Option<Action> {
         let now = self.now();
-        let until = |lasts: Duration| now + u64::try_from(lasts.as_millis()).unwrap_or_default();
+        let until = |lasts: Duration| now + millis(lasts);
         match fault {
-            InstanceFault::Kill(target) => {
-                return Some(Task::Instance(InstanceFault::Kill(Target::Instance(self.resolve(target)))));
-            }
-            InstanceFault::Pause(target, lasts) => {
-                return Some(Task::Instance(InstanceFault::Pause(Target::Instance(self.resolve(target)), lasts)));
-            }
-            InstanceFault::Stop(target) => {
-                return Some(Task::Instance(InstanceFault::Stop(Target::Instance(self.resolve(target)))));
+            InstanceFault::Kill(_) | InstanceFault::Pause(..) | InstanceFault::Stop(_) => {
+                return Some(Action::Instance(fault));
             }
             InstanceFault::PauseAt(place, nth, lasts) => self.instances.pause_in = Some((place, nth, lasts)),
             InstanceFault::CutFromDatabase(target, lasts) => {
@@ -328,7 +306,7 @@ impl State {
     }
 
     /// What was asked of this instance, and may be asked twice, is asked again of any of them.
-    pub fn ask_elsewhere(&mut self, instance: usize) {
+    pub(crate) fn ask_elsewhere(&mut self, instance: usize) {
         let asked = |state: &Self, number: &u64| state.app.asked.get(number) == Some(&instance);
         let calls: Vec<_> = self.app.pending.values().filter(|call| asked(self, &call.number)).cloned().collect();
         for call in calls {

@@ -36,107 +36,93 @@ pub struct Violation {
     pub rule: &'static str,
     /// How it was violated.
     pub what: String,
-    /// When, in milliseconds since the beginning.
-    pub at: u64,
 }
 
-/// A stream.
 #[derive(Debug)]
-pub struct StreamBook {
+pub(crate) struct StreamBook {
     /// What it is called in the history.
-    pub label: String,
-    /// What kind of operation it is of.
-    pub kind: OperationKind,
+    pub(crate) label: String,
+    pub(crate) kind: OperationKind,
     /// Its events, and when each was committed.
-    pub events: Vec<(Event, u64)>,
-    /// The statuses that were reported.
-    pub statuses: Vec<String>,
+    pub(crate) events: Vec<(Event, u64)>,
+    pub(crate) statuses: Vec<String>,
     /// The payment hashes of its own invoices.
-    pub invoices: Vec<PaymentHash>,
+    pub(crate) invoices: Vec<PaymentHash>,
     /// The payment hash of somebody else's invoice.
-    pub pays: Option<PaymentHash>,
+    pub(crate) pays: Option<PaymentHash>,
     /// When it began, in milliseconds since the beginning; when it waited for an approval, since that ended.
-    pub began: u64,
+    pub(crate) began: u64,
     /// It waits for an approval.
     waits: bool,
     /// The subscription and the date it charges.
-    pub charge: Option<(String, u64)>,
+    pub(crate) charge: Option<(String, u64)>,
     /// Whether it is the reusable login's.
-    pub is_reusable_login: bool,
+    pub(crate) is_reusable_login: bool,
     /// Nothing more is expected of it.
-    pub done: bool,
-    /// It is over altogether.
-    pub finished: bool,
+    pub(crate) done: bool,
+    pub(crate) finished: bool,
 }
 
-/// A subscription.
 #[derive(Debug, Default)]
-pub struct SubscriptionBook {
+pub(crate) struct SubscriptionBook {
     /// Since when it is durable.
-    pub began: u64,
+    pub(crate) began: u64,
     /// Since when it is no longer active.
-    pub over_at: Option<u64>,
+    pub(crate) over_at: Option<u64>,
     /// Since when each date is paid.
-    pub paid: BTreeMap<u64, u64>,
+    pub(crate) paid: BTreeMap<u64, u64>,
 }
 
 /// The ledger.
 #[derive(Debug, Default)]
-pub struct InvariantChecker {
+pub(crate) struct InvariantChecker {
     /// The rules that were broken.
-    pub violations: Vec<Violation>,
-    /// The streams.
-    pub streams: BTreeMap<StreamId, StreamBook>,
-    /// The subscriptions.
-    pub subscriptions: BTreeMap<String, SubscriptionBook>,
+    pub(crate) violations: Vec<Violation>,
+    pub(crate) streams: BTreeMap<StreamId, StreamBook>,
+    pub(crate) subscriptions: BTreeMap<String, SubscriptionBook>,
     /// Payment requests by id.
     requests: BTreeMap<String, StreamId>,
     /// Settlements, and whose `paid` each was.
     used: HashMap<PaymentHash, StreamId>,
     /// Payments that were reported as not made.
-    pub said_not_paid: HashSet<PaymentHash>,
+    pub(crate) said_not_paid: HashSet<PaymentHash>,
     /// Invoices of others, with their preimages' numbers.
-    pub of_others: HashMap<PaymentHash, u64>,
+    pub(crate) of_others: HashMap<PaymentHash, u64>,
     /// Those of them that a user has paid.
-    pub paid_to_others: HashSet<PaymentHash>,
+    pub(crate) paid_to_others: HashSet<PaymentHash>,
     /// Messages by which users close subscriptions.
-    pub closes: BTreeMap<EventId, String>,
+    pub(crate) closes: BTreeMap<EventId, String>,
     /// Messages by which users agree to subscriptions.
-    pub agreements: BTreeMap<EventId, String>,
+    pub(crate) agreements: BTreeMap<EventId, String>,
     /// What was told of the users at the reusable login.
-    pub reusable_login: ReusableLoginRecord,
+    pub(crate) reusable_login: ReusableLoginRecord,
     /// What was decided about the payments that waited for an approval.
-    pub approvals: BTreeMap<StreamId, ApprovalRecord>,
-    /// Subscriptions whose agreement reached the service.
+    pub(crate) approvals: BTreeMap<StreamId, ApprovalRecord>,
     agreed: BTreeSet<String>,
     /// The Lightning backend's definite refusals to pay, by response.
-    pub refusals: BTreeMap<EventId, PaymentHash>,
+    pub(crate) refusals: BTreeMap<EventId, PaymentHash>,
     /// When one of a payment reached the service, which was then in its so-manyth start.
-    pub refusals_heard: HashMap<PaymentHash, (u64, u64)>,
+    pub(crate) refusals_heard: HashMap<PaymentHash, (u64, u64)>,
     /// When a user's close reached the service, and the number of the service's start at that time.
-    pub closes_heard: BTreeMap<String, (u64, u64)>,
-    /// Deliveries that were given up.
-    pub given_up: BTreeSet<(StreamId, u64)>,
+    pub(crate) closes_heard: BTreeMap<String, (u64, u64)>,
+    pub(crate) given_up: BTreeSet<(StreamId, u64)>,
     /// When the clocks leapt ahead by more than a day, and by how much, until they are corrected.
-    pub leaps: Vec<(u64, Duration)>,
+    pub(crate) leaps: Vec<(u64, Duration)>,
     /// Whether they ever did.
-    pub has_leapt: bool,
+    pub(crate) has_leapt: bool,
     /// Times in which something did not work, from and to.
-    pub bad: Vec<(u64, u64)>,
+    pub(crate) bad: Vec<(u64, u64)>,
     /// How often users paid each date of each subscription.
     dates: BTreeMap<(String, u64), u32>,
-    /// Events that were delivered.
-    delivered: BTreeSet<(StreamId, u64)>,
+    pub(crate) delivered: BTreeSet<(StreamId, u64)>,
 }
 
 impl InvariantChecker {
-    /// What a stream is called.
-    pub fn label(&self, stream: StreamId) -> String {
+    pub(crate) fn label(&self, stream: StreamId) -> String {
         self.streams.get(&stream).map_or_else(|| "a new stream".to_owned(), |book| book.label.clone())
     }
 
-    /// A user has paid a request.
-    pub fn charge_paid(&mut self, request_id: &str) {
+    pub(crate) fn charge_paid(&mut self, request_id: &str) {
         let stream = self.requests.get(request_id).and_then(|stream| self.streams.get(stream));
         if let Some(date) = stream.and_then(|stream| stream.charge.clone()) {
             *self.dates.entry(date).or_default() += 1;
@@ -144,7 +130,7 @@ impl InvariantChecker {
     }
 
     /// Dates that users have just paid for the second time.
-    pub fn dates_paid_twice(&mut self) -> Vec<String> {
+    pub(crate) fn dates_paid_twice(&mut self) -> Vec<String> {
         let twice: Vec<_> = self.dates.iter().filter(|(_, times)| **times > 1).map(|(date, _)| date.clone()).collect();
         for date in &twice {
             self.dates.insert(date.clone(), 1);
@@ -153,7 +139,7 @@ impl InvariantChecker {
     }
 
     /// A message reached the service.
-    pub fn arrived(&mut self, event: EventId, now: u64, start: u64) {
+    pub(crate) fn arrived(&mut self, event: EventId, now: u64, start: u64) {
         if let Some(id) = self.agreements.get(&event) {
             self.agreed.insert(id.clone());
         }
@@ -166,28 +152,22 @@ impl InvariantChecker {
         }
     }
 
-    /// An event was delivered.
-    pub fn delivered(&mut self, stream: StreamId, index: u64, _now: u64) {
-        self.delivered.insert((stream, index));
-    }
-
-    /// Whether an event was delivered, or given up.
-    pub fn is_settled(&self, stream: StreamId, index: u64) -> bool {
+    pub(crate) fn is_settled(&self, stream: StreamId, index: u64) -> bool {
         self.delivered.contains(&(stream, index)) || self.given_up.contains(&(stream, index))
     }
 
     /// Whether what reached the service then, in its so-manyth start, was not lost with the process.
-    pub fn survived(&self, (heard_at, start): (u64, u64), starts: u64) -> bool {
+    pub(crate) fn survived(&self, (heard_at, start): (u64, u64), starts: u64) -> bool {
         start == starts || self.bad_between(heard_at, heard_at + 60_000) == 0
     }
 
     /// How much of this time something did not work, in milliseconds.
-    pub fn bad_between(&self, from: u64, to: u64) -> u64 {
+    pub(crate) fn bad_between(&self, from: u64, to: u64) -> u64 {
         self.bad.iter().map(|(begin, end)| (*end).min(to).saturating_sub((*begin).max(from))).sum()
     }
 
     /// Returns a violation if an event is delivered too late.
-    pub fn late_delivery(&self, stream: StreamId, index: u64, now: u64) -> Option<String> {
+    pub(crate) fn late_delivery(&self, stream: StreamId, index: u64, now: u64) -> Option<String> {
         let book = self.streams.get(&stream)?;
         let (_, at) = book.events.get(usize::try_from(index).ok()?)?;
         // Pauses grow with the time of failing: 5, 30, 120, 600, 1,800 s, and a fifth more. One that is unlucky twice waits longer.
@@ -198,8 +178,7 @@ impl InvariantChecker {
 }
 
 impl State {
-    /// A transaction is durable.
-    pub fn committed(&mut self, commits: &[Commit], heads: &[OperationHead]) {
+    pub(crate) fn committed(&mut self, commits: &[Commit], heads: &[OperationHead]) {
         for (commit, head) in commits.iter().zip(heads) {
             let state: Value = serde_json::from_str(&commit.state.0).unwrap_or_default();
             self.book(commit, &state);
@@ -390,8 +369,7 @@ impl State {
         }
     }
 
-    /// An attempt to deliver an event was recorded.
-    pub fn attempted(&mut self, attempt: &DeliveryAttempt) {
+    pub(crate) fn attempted(&mut self, attempt: &DeliveryAttempt) {
         if attempt.status != DeliveryStatus::Failed {
             return;
         }
@@ -409,7 +387,7 @@ impl State {
     }
 
     /// The engine sends a message to a user.
-    pub fn asks(&mut self, message: &OutgoingMessage) {
+    pub(crate) fn asks(&mut self, message: &OutgoingMessage) {
         if message.kind != kind::PAYMENT_REQUEST {
             return;
         }

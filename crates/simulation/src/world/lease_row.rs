@@ -5,11 +5,10 @@ use std::time::Duration;
 
 /// The row. Times are milliseconds: by the database's clock where they say so, otherwise since the beginning.
 #[derive(Debug, Default)]
-pub struct LeaseRow {
+pub(crate) struct LeaseRow {
     /// The epoch of the last owner; 0 before there was one.
-    pub epoch: u64,
-    /// The last owner.
-    pub owner: usize,
+    pub(crate) epoch: u64,
+    pub(crate) owner: usize,
     /// Until when it holds, by the database's clock.
     expires_at: Option<i64>,
     /// By how much the database's clock is ahead of the time since the beginning.
@@ -25,32 +24,30 @@ impl LeaseRow {
         i64::try_from(now).unwrap_or(i64::MAX).saturating_add(self.clock_ahead)
     }
 
-    /// Sets the database's clock.
-    pub fn set_clock(&mut self, now: u64, by: i64) {
+    pub(crate) fn set_clock(&mut self, now: u64, by: i64) {
         self.clock_ahead += by;
         if by > 0 {
             self.leapt_at = Some(now);
         }
     }
 
-    /// Whether that clock leapt ahead within this time.
-    pub fn leapt_within(&self, now: u64, time: Duration) -> bool {
+    pub(crate) fn leapt_within(&self, now: u64, time: Duration) -> bool {
         self.leapt_at.is_some_and(|at| u128::from(now - at) < time.as_millis())
     }
 
     /// For how long the lease holds still; `None` when anybody can take it.
-    pub fn remaining(&self, now: u64) -> Option<Duration> {
+    pub(crate) fn remaining(&self, now: u64) -> Option<Duration> {
         let left = self.expires_at?.saturating_sub(self.clock(now));
         u64::try_from(left).ok().filter(|left| *left > 0).map(Duration::from_millis)
     }
 
     /// Whether it holds, and is of this epoch.
-    pub fn is_of(&self, epoch: u64, now: u64) -> bool {
+    pub(crate) fn is_of(&self, epoch: u64, now: u64) -> bool {
         self.epoch == epoch && self.remaining(now).is_some()
     }
 
     /// Since when the lease of this epoch has been over; `None` while it holds.
-    pub fn over_since(&self, epoch: u64, now: u64) -> Option<u64> {
+    pub(crate) fn over_since(&self, epoch: u64, now: u64) -> Option<u64> {
         if self.is_of(epoch, now) {
             return None;
         }
@@ -62,8 +59,7 @@ impl LeaseRow {
         now.saturating_sub(u64::try_from(ago).unwrap_or_default())
     }
 
-    /// Takes the lease if nobody holds it.
-    pub fn acquire(&mut self, owner: usize, lasts: Duration, now: u64) -> Option<u64> {
+    pub(crate) fn acquire(&mut self, owner: usize, lasts: Duration, now: u64) -> Option<u64> {
         if self.remaining(now).is_some() {
             return None;
         }
@@ -75,8 +71,7 @@ impl LeaseRow {
         Some(self.epoch)
     }
 
-    /// Holds it longer.
-    pub fn renew(&mut self, epoch: u64, lasts: Duration, now: u64) -> bool {
+    pub(crate) fn renew(&mut self, epoch: u64, lasts: Duration, now: u64) -> bool {
         let holds = self.is_of(epoch, now);
         if holds {
             self.set_expiry(lasts, now);
@@ -84,8 +79,7 @@ impl LeaseRow {
         holds
     }
 
-    /// Gives it up.
-    pub fn hand_over(&mut self, epoch: u64, now: u64) -> bool {
+    pub(crate) fn hand_over(&mut self, epoch: u64, now: u64) -> bool {
         let holds = self.is_of(epoch, now);
         if holds {
             self.expires_at = None;

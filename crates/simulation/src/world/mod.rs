@@ -3,21 +3,20 @@
 //! It consists of data and a queue of future events; no part of it runs by itself. So it survives any failure of the service,
 //! and only the seed decides what happens.
 
-pub mod action;
-pub mod app;
-pub mod approvals;
+pub(crate) mod action;
+pub(crate) mod app;
+pub(crate) mod approvals;
 mod final_checks;
-pub mod instances;
-pub mod invariants;
-pub mod invoice_factory;
+pub(crate) mod instances;
+pub(crate) mod invariants;
 mod lease_row;
-pub mod nwc_wallet;
-mod outage;
-pub mod relay;
-pub mod reusable_login;
+pub(crate) mod nwc_wallet;
+pub(crate) mod outage;
+pub(crate) mod relay;
+pub(crate) mod reusable_login;
 mod schedule;
-pub mod time;
-pub mod user;
+pub(crate) mod time;
+pub(crate) mod user;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +25,10 @@ use std::time::Duration;
 use nostr::Event;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
-use usher_protocol::{Keys, SecretKey};
+use usher_protocol::Keys;
+use usher_protocol::bolt11::Invoice;
+use usher_protocol::message::Preimage;
+pub(crate) use usher_testing::ports::user as keys;
 
 use self::action::Action;
 use self::app::App;
@@ -34,7 +36,7 @@ use self::instances::Instances;
 use self::invariants::InvariantChecker;
 use self::nwc_wallet::Node;
 use self::relay::Relay;
-use self::time::Time;
+use self::time::{Time, millis};
 use self::user::User;
 use crate::fault_plan::FaultPlan;
 use crate::run_log::History;
@@ -45,73 +47,68 @@ const MAX_REPORTED: usize = 3;
 
 /// The world.
 #[derive(Debug)]
-pub struct World {
-    /// What time it is.
-    pub time: Arc<Time>,
+pub(crate) struct World {
+    pub(crate) time: Arc<Time>,
     state: Mutex<State>,
     /// Something was put into the queue.
-    pub queued: Notify,
+    pub(crate) queued: Notify,
     /// The service is to die at this instant.
-    pub killed: Notify,
+    pub(crate) killed: Notify,
     /// The instance that runs is to be paused at this instant.
-    pub paused: Notify,
+    pub(crate) paused: Notify,
 }
 
 /// All of it but the time.
 #[derive(Debug)]
-pub struct State {
+pub(crate) struct State {
     /// What the seed decided beforehand.
-    pub plan: FaultPlan,
+    pub(crate) plan: FaultPlan,
     /// What it decides on the way.
-    pub decisions: Decisions,
-    /// What happened.
-    pub history: History,
+    pub(crate) decisions: Decisions,
+    pub(crate) history: History,
     /// What must hold.
-    pub invariants: InvariantChecker,
+    pub(crate) invariants: InvariantChecker,
     /// The service's own relay first, then one of each user's.
-    pub relays: Vec<Relay>,
-    /// The users.
-    pub users: Vec<User>,
+    pub(crate) relays: Vec<Relay>,
+    pub(crate) users: Vec<User>,
     /// The wallet behind the Lightning backend.
-    pub node: Node,
-    /// The app.
-    pub app: App,
-    /// The service's key.
-    pub service: Keys,
+    pub(crate) node: Node,
+    pub(crate) app: App,
+    pub(crate) service: Keys,
     /// Until when the disk takes nothing.
-    pub disk_full_until: u64,
+    pub(crate) disk_full_until: u64,
     /// The service is killed at the so-manyth instant of interest from now.
-    pub kill_in: Option<u64>,
-    /// Several instances of the service, their machines, and their lease.
-    pub instances: Instances,
-    /// How often the service was started.
-    pub starts: u64,
+    pub(crate) kill_in: Option<u64>,
+    pub(crate) instances: Instances,
+    pub(crate) starts: u64,
     /// Whether it runs.
-    pub up: bool,
+    pub(crate) up: bool,
     /// No more goes wrong.
-    pub calm: bool,
+    pub(crate) calm: bool,
     time: Arc<Time>,
     queue: BTreeMap<(u64, u64), Action>,
     numbers: u64,
 }
 
-/// A key that is the same in every run.
-pub fn keys(number: u8) -> Keys {
-    let mut bytes = [number; 32];
-    bytes[0] = 1;
-    Keys::new(SecretKey::from_slice(&bytes).unwrap_or_else(|_| SecretKey::generate()))
+/// The preimage with this number.
+pub(crate) fn preimage(number: u64) -> Preimage {
+    usher_testing::ports::preimage(usize::try_from(number).unwrap_or_default())
+}
+
+/// An invoice of a node for the preimage with this number, made at `now` (Unix seconds).
+pub(crate) fn invoice(node: u8, number: u64, amount: u64, now: u64, expiry: u64) -> Invoice {
+    usher_testing::ports::invoice(node, usize::try_from(number).unwrap_or_default(), amount, now, expiry)
 }
 
 impl World {
-    /// The world of a plan, in which nothing has happened yet.
-    pub fn new(plan: FaultPlan, decisions: Decisions) -> Arc<Self> {
+    pub(crate) fn new(plan: FaultPlan, decisions: Decisions) -> Arc<Self> {
         let time = Arc::new(Time::default());
         let service = keys(200);
         let mut state = State {
             invariants: InvariantChecker::default(),
             relays: Vec::new(),
             users: Vec::new(),
-            node: Node::new(&service),
+            node: Node::new(),
             app: App::default(),
             service,
             disk_full_until: 0,
@@ -139,18 +136,18 @@ impl World {
     }
 
     /// The state. Never held while the service does something.
-    pub fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
 
     /// Lets something happen after a while.
-    pub fn later(&self, after: Duration, action: Action) {
+    pub(crate) fn later(&self, after: Duration, action: Action) {
         self.lock().later(after, action);
         self.queued.notify_one();
     }
 
     /// An instant of interest: the service may be killed here. When it is, this never returns.
-    pub async fn instant(&self, what: &str) {
+    pub(crate) async fn instant(&self, what: &str) {
         let (dies, pauses) = {
             let mut state = self.lock();
             let dies = match &mut state.kill_in {
@@ -181,52 +178,48 @@ impl World {
 
 impl State {
     /// Milliseconds since the beginning.
-    pub fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         self.time.passed()
     }
 
     /// Unix seconds on everybody's wall.
-    pub fn secs(&self) -> u64 {
+    pub(crate) fn secs(&self) -> u64 {
         self.time.wall().secs()
     }
 
-    /// Records an entry in the history.
-    pub fn log(&mut self, what: &str) {
+    pub(crate) fn log(&mut self, what: &str) {
         let now = self.now();
         self.history.log(now, what);
     }
 
-    /// Records the violation of an invariant.
-    pub fn violation(&mut self, rule: &'static str, what: &str) {
+    pub(crate) fn violation(&mut self, rule: &'static str, what: &str) {
         self.log(&format!("VIOLATION of {rule}: {what}"));
         // A rule that is violated once is usually violated often.
         if self.invariants.violations.iter().filter(|broken| broken.rule == rule).count() >= MAX_REPORTED {
             return;
         }
-        let at = self.now();
-        self.invariants.violations.push(invariants::Violation { rule, what: what.to_owned(), at });
+        self.invariants.violations.push(invariants::Violation { rule, what: what.to_owned() });
     }
 
     /// A number that no other thing has.
-    pub const fn number(&mut self) -> u64 {
+    pub(crate) const fn number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
     }
 
     /// Schedules an action. A caller that does this while the service runs wakes the driver.
-    pub fn later(&mut self, after: Duration, action: Action) {
-        let at = self.now() + u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+    pub(crate) fn later(&mut self, after: Duration, action: Action) {
+        let at = self.now() + millis(after);
         let number = self.number();
         self.queue.insert((at, number), action);
     }
 
     /// When the next thing happens.
-    pub fn next_at(&self) -> Option<u64> {
+    pub(crate) fn next_at(&self) -> Option<u64> {
         self.queue.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// The next task, if it is due.
-    pub fn next_due(&mut self) -> Option<Action> {
+    pub(crate) fn next_due(&mut self) -> Option<Action> {
         let now = self.now();
         let entry = self.queue.first_entry().filter(|entry| entry.key().0 <= now)?;
         Some(entry.remove())
@@ -250,7 +243,7 @@ impl State {
     }
 
     /// An event for the service is published at a relay.
-    pub fn publish(&mut self, relay: usize, event: &Event, what: &str) {
+    pub(crate) fn publish(&mut self, relay: usize, event: &Event, what: &str) {
         let now = self.now();
         let Some(at) = self.relays.get(relay).filter(|relay| relay.down_until <= now) else {
             return self.log(&format!("{what}: the relay is down"));
@@ -269,7 +262,7 @@ impl State {
     }
 
     /// The service publishes an event at a relay.
-    pub fn published(&mut self, relay: usize, event: Event) {
+    pub(crate) fn published(&mut self, relay: usize, event: Event) {
         if event.kind.as_u16() == nwc_wallet::REQUEST {
             *self.node.sent.entry(event.id).or_default() += 1;
             for _ in 0..self.copies() {

@@ -12,36 +12,34 @@ use usher_protocol::{Keys, envelope};
 
 use super::action::{Action, Request};
 use super::approvals::APPROVAL_ABOVE;
-use super::invoice_factory::{invoice, preimage};
-use super::{State, keys};
-use crate::outage_script::Operation;
+use super::outage::Operation;
+use super::{State, invoice, keys, preimage};
 
-/// Kind of a request to it.
-pub const REQUEST: u16 = 23_194;
-/// Kind of its responses.
+pub(crate) const REQUEST: u16 = 23_194;
 const RESPONSE: u16 = 23_195;
-/// Kind of its notifications.
 const NOTIFICATION: u16 = 23_197;
-/// Kind of its announcement.
 const ANNOUNCEMENT: u16 = 13_194;
+
+const NODE: u8 = 202;
+
+/// Whose invoices others pay.
+pub(crate) const PAYEE: u8 = 203;
 
 /// An invoice it has made.
 #[derive(Debug)]
-pub struct Incoming {
+pub(crate) struct Incoming {
     /// Its preimage's number, which is its name in the history.
-    pub number: u64,
-    /// The invoice.
-    pub invoice: Invoice,
+    pub(crate) number: u64,
+    pub(crate) invoice: Invoice,
     /// When it was paid, in milliseconds since the beginning.
-    pub settled_at: Option<u64>,
+    pub(crate) settled_at: Option<u64>,
 }
 
 /// The state of a requested payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PaymentState {
+pub(crate) enum PaymentState {
     /// There was no request, or it did not begin to execute one.
     Nothing,
-    /// Under way.
     InFlight,
     /// The payee has it.
     Succeeded,
@@ -51,25 +49,23 @@ pub enum PaymentState {
 
 /// A payment of another's invoice.
 #[derive(Debug)]
-pub struct Outgoing {
+pub(crate) struct Outgoing {
     /// Its preimage's number, which is its name in the history.
-    pub number: u64,
-    /// Its state.
-    pub state: PaymentState,
+    pub(crate) number: u64,
+    pub(crate) state: PaymentState,
     /// How it will end: decided beforehand, as the route decides it.
-    pub behaviour: PaymentBehaviour,
+    pub(crate) behaviour: PaymentBehaviour,
     /// Requests that reached it.
-    pub asked: u32,
+    pub(crate) asked: u32,
     /// The requests that made it pay.
-    pub paid_by: BTreeSet<EventId>,
+    pub(crate) paid_by: BTreeSet<EventId>,
     /// It only ever replied with a definite refusal.
-    pub only_refused: bool,
+    pub(crate) only_refused: bool,
 }
 
 /// How a payment that it is asked for goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PaymentBehaviour {
-    /// At once.
+pub(crate) enum PaymentBehaviour {
     Pays,
     /// It succeeds after a while and then reports it.
     PaysLate,
@@ -85,44 +81,40 @@ pub enum PaymentBehaviour {
 
 /// What kind of wallet it is.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BackendProfile {
+pub(crate) struct BackendProfile {
     /// It sends notifications of settlements.
-    pub notifies: bool,
+    pub(crate) notifies: bool,
     /// Its look-ups know nothing of payments it makes.
-    pub forgets_outgoing: bool,
+    pub(crate) forgets_outgoing: bool,
     /// It returns an invoice again that was already paid.
-    pub repeats_paid: bool,
+    pub(crate) repeats_paid: bool,
     /// It remembers the requests it has had.
-    pub remembers: bool,
+    pub(crate) remembers: bool,
 }
 
-/// The wallet.
 #[derive(Debug)]
-pub struct Node {
+pub(crate) struct Node {
     keys: Keys,
     conversation: Option<ConversationKey>,
-    /// What kind of wallet it is.
-    pub profile: BackendProfile,
+    pub(crate) profile: BackendProfile,
     /// Until when it is away, in milliseconds since the beginning.
-    pub away_until: u64,
-    /// The invoices it has made.
-    pub incoming: HashMap<PaymentHash, Incoming>,
+    pub(crate) away_until: u64,
+    pub(crate) incoming: HashMap<PaymentHash, Incoming>,
     /// The payments it was, or may be, asked for.
-    pub outgoing: HashMap<PaymentHash, Outgoing>,
+    pub(crate) outgoing: HashMap<PaymentHash, Outgoing>,
     /// How often the service has sent each request.
-    pub sent: BTreeMap<EventId, u32>,
+    pub(crate) sent: BTreeMap<EventId, u32>,
     seen: BTreeSet<EventId>,
 }
 
 /// The service's key towards it.
-pub fn client() -> Keys {
+pub(crate) fn client() -> Keys {
     keys(201)
 }
 
 impl Node {
-    /// A wallet.
-    pub fn new(_service: &Keys) -> Self {
-        let keys = keys(202);
+    pub(crate) fn new() -> Self {
+        let keys = keys(NODE);
         Self {
             conversation: envelope::conversation_key(&keys, &client().public_key()).ok(),
             keys,
@@ -135,14 +127,12 @@ impl Node {
         }
     }
 
-    /// The connection string for it.
-    pub fn connection_string(&self) -> String {
+    pub(crate) fn connection_string(&self) -> String {
         let (key, secret) = (self.keys.public_key().to_hex(), client().secret_key().to_secret_hex());
         format!("nostr+walletconnect://{key}?relay=ws%3A%2F%2Fmain.example&secret={secret}")
     }
 
-    /// What it announces of itself.
-    pub fn announcement(&self, at: u64) -> Option<Event> {
+    pub(crate) fn announcement(&self, at: u64) -> Option<Event> {
         let mut builder = EventBuilder::new(
             Kind::from_u16(ANNOUNCEMENT),
             "pay_invoice make_invoice lookup_invoice get_info get_balance notifications",
@@ -158,7 +148,7 @@ impl Node {
 
 impl State {
     /// A payee's invoice that the service's wallet may be asked to pay.
-    pub fn payable(&mut self) -> Option<Invoice> {
+    pub(crate) fn payable(&mut self) -> Invoice {
         let number = self.number();
         let behaviours = [
             PaymentBehaviour::Pays,
@@ -175,7 +165,7 @@ impl State {
             Some(_) => PaymentBehaviour::Pays,
         };
         let more = if self.plan.approvals { self.decisions.number(0..3) } else { 0 };
-        let made = invoice(&keys(203), number, APPROVAL_ABOVE + more, self.secs(), 1800)?;
+        let made = invoice(PAYEE, number, APPROVAL_ABOVE + more, self.secs(), 1800);
         let outgoing = Outgoing {
             number,
             state: PaymentState::Nothing,
@@ -185,11 +175,11 @@ impl State {
             only_refused: true,
         };
         self.node.outgoing.insert(made.payment_hash(), outgoing);
-        Some(made)
+        made
     }
 
     /// A request reaches the wallet.
-    pub fn node_hears(&mut self, event: &Event) {
+    pub(crate) fn node_hears(&mut self, event: &Event) {
         let (now, secs) = (self.now(), self.secs());
         if self.node.away_until > now {
             return self.log("the wallet is away: a request is lost");
@@ -215,7 +205,7 @@ impl State {
     }
 
     /// It executes a request.
-    pub fn node_acts(&mut self, request: &Request) {
+    pub(crate) fn node_acts(&mut self, request: &Request) {
         if self.node.away_until > self.now() || request.until.is_some_and(|until| until <= self.secs()) {
             return self.log(&format!("the wallet does not come to {}", request.method));
         }
@@ -239,7 +229,12 @@ impl State {
     }
 
     /// Its response, with a result or an error code.
-    pub fn node_answers(&mut self, to: EventId, method: &str, result: &Result<Value, &'static str>) -> Option<EventId> {
+    pub(crate) fn node_answers(
+        &mut self,
+        to: EventId,
+        method: &str,
+        result: &Result<Value, &'static str>,
+    ) -> Option<EventId> {
         let (result, error) = match result {
             Ok(result) => (result.clone(), Value::Null),
             Err(code) => (Value::Null, json!({ "code": code, "message": "simulated" })),
@@ -275,7 +270,7 @@ impl State {
             }
         }
         let number = self.number();
-        let made = invoice(&self.node.keys, number, amount, secs, expiry)?;
+        let made = invoice(NODE, number, amount, secs, expiry);
         let hash = made.payment_hash();
         let answer = json!({ "type": "incoming", "invoice": made.as_str(), "payment_hash": hash.to_string() });
         self.node.incoming.insert(hash, Incoming { number, invoice: made, settled_at: None });
@@ -367,7 +362,7 @@ impl State {
     }
 
     /// A payment that was under way ends.
-    pub fn payment_ends(&mut self, hash: PaymentHash, succeeds: bool, answers: Option<EventId>) {
+    pub(crate) fn payment_ends(&mut self, hash: PaymentHash, succeeds: bool, answers: Option<EventId>) {
         self.set_payment_state(hash, if succeeds { PaymentState::Succeeded } else { PaymentState::Failed });
         let Some(number) = self.node.outgoing.get(&hash).map(|outgoing| outgoing.number) else { return };
         if let Some(request) = answers
@@ -389,7 +384,7 @@ impl State {
     }
 
     /// Somebody pays an invoice of the service; returns the number of its preimage if that was possible.
-    pub fn settle(&mut self, hash: PaymentHash) -> Option<u64> {
+    pub(crate) fn settle(&mut self, hash: PaymentHash) -> Option<u64> {
         let (now, secs) = (self.now(), self.secs());
         let incoming = self.node.incoming.get_mut(&hash)?;
         if incoming.settled_at.is_some() || incoming.invoice.is_expired(secs) {

@@ -3,11 +3,84 @@
 
 use std::time::Duration;
 
+use clap::ValueEnum;
 use usher_engine::event::EventType;
 
 use super::State;
 use super::action::{Action, AppRequest, Call};
-use crate::outage_script::{DOWN, Operation, OutageTarget, Process, Script};
+
+/// For how long the service is down, in milliseconds.
+pub(crate) const DOWN: u64 = 5_000;
+
+/// An outage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Script {
+    pub(crate) operation: Operation,
+    pub(crate) target: OutageTarget,
+    pub(crate) process: Process,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Operation {
+    /// A handshake; the user scans again when nothing happens.
+    Handshake,
+    /// A user proves their key.
+    Authenticate,
+    /// A user pays us.
+    Payment,
+    /// A user agrees to a subscription.
+    Subscribe,
+    /// A date of a subscription is charged.
+    Charge,
+    /// The operator closes a subscription, and the user's wallet gets the close.
+    Close,
+    /// A user makes an invoice.
+    Invoice,
+    /// A user pays another's invoice.
+    PayTheirs,
+    /// The service's own wallet pays another's invoice.
+    PayOurs,
+    /// The same, and the wallet refuses: it has too little for it.
+    PayRefused,
+}
+
+/// Who is away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutageTarget {
+    Nobody,
+    Relay,
+    /// The relay, and it is back as soon as the service is, which is restarted later than otherwise.
+    RelayUntilRestart,
+    User,
+    Lightning,
+    Receiver,
+}
+
+/// What becomes of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Process {
+    /// It keeps running.
+    GoesOn,
+    /// It is stopped in order and started again.
+    Restarted,
+    Killed,
+    /// It is killed, and killed again just after its next start.
+    KilledTwice,
+}
+
+impl Script {
+    /// Every outage.
+    pub fn all() -> Vec<Self> {
+        let mut all = Vec::new();
+        for &operation in Operation::value_variants() {
+            for &target in OutageTarget::value_variants() {
+                all.extend(Process::value_variants().iter().map(|&process| Self { operation, target, process }));
+            }
+        }
+        all
+    }
+}
 
 /// When the operation begins, in milliseconds since the beginning.
 const BEGINS: u64 = 60_000;
@@ -16,7 +89,6 @@ const BEGINS: u64 = 60_000;
 const AWAY: Duration = Duration::from_secs(40);
 
 impl State {
-    /// Decides what will happen, by a script.
     pub(super) fn prepare_script(&mut self, script: Script) {
         let at = Duration::from_millis;
         self.node.profile.notifies = true;

@@ -9,41 +9,36 @@ use tokio_util::sync::CancellationToken;
 
 use super::instances::Seat;
 
-/// A connection of the service's to a relay.
 #[derive(Debug)]
-pub struct Connection {
+pub(crate) struct Connection {
     /// What the relay sends on it.
-    pub out: mpsc::UnboundedSender<String>,
+    pub(crate) out: mpsc::UnboundedSender<String>,
     /// Whose it is, of several instances.
-    pub seat: Option<Seat>,
+    pub(crate) seat: Option<Seat>,
     /// Cancelled when it breaks.
-    pub broken: CancellationToken,
+    pub(crate) broken: CancellationToken,
     subscriptions: BTreeMap<String, Vec<Filter>>,
 }
 
-/// A relay.
 #[derive(Debug)]
-pub struct Relay {
-    /// Its host name.
-    pub host: &'static str,
+pub(crate) struct Relay {
+    pub(crate) host: &'static str,
     /// Until when it is out of reach, in milliseconds since the beginning.
-    pub down_until: u64,
+    pub(crate) down_until: u64,
     /// Whether it sends `OK` for ephemeral events.
-    pub says_ok: bool,
+    pub(crate) says_ok: bool,
     /// The connections, in the order in which they were made.
-    pub connections: BTreeMap<u64, Connection>,
+    pub(crate) connections: BTreeMap<u64, Connection>,
     /// Events that replace each other, by kind: the wallet's announcement.
     kept: BTreeMap<u16, Event>,
 }
 
 impl Relay {
-    /// A relay at this host.
-    pub const fn new(host: &'static str, says_ok: bool) -> Self {
+    pub(crate) const fn new(host: &'static str, says_ok: bool) -> Self {
         Self { host, down_until: 0, says_ok, connections: BTreeMap::new(), kept: BTreeMap::new() }
     }
 
-    /// A connection is made.
-    pub fn connect(
+    pub(crate) fn connect(
         &mut self,
         number: u64,
         seat: Option<Seat>,
@@ -54,7 +49,7 @@ impl Relay {
     }
 
     /// It goes down: every connection breaks.
-    pub fn go_down(&mut self, until: u64) {
+    pub(crate) fn go_down(&mut self, until: u64) {
         self.down_until = self.down_until.max(until);
         for connection in std::mem::take(&mut self.connections).into_values() {
             connection.broken.cancel();
@@ -62,7 +57,7 @@ impl Relay {
     }
 
     /// An instance is cut off: its connections break.
-    pub fn cut_off(&mut self, instance: usize) {
+    pub(crate) fn cut_off(&mut self, instance: usize) {
         self.connections.retain(|_, connection| {
             let goes = connection.seat.is_some_and(|seat| seat.instance == instance);
             if goes {
@@ -73,12 +68,12 @@ impl Relay {
     }
 
     /// Keeps an event that replaces earlier ones of its kind.
-    pub fn keep(&mut self, event: &Event) {
+    pub(crate) fn keep(&mut self, event: &Event) {
         self.kept.insert(event.kind.as_u16(), event.clone());
     }
 
     /// The connections that have asked for this event, each with the message that brings it.
-    pub fn wanted_by(&self, event: &Event) -> Vec<(u64, String)> {
+    pub(crate) fn wanted_by(&self, event: &Event) -> Vec<(u64, String)> {
         let mut wanted = Vec::new();
         for (number, connection) in &self.connections {
             for (id, filters) in &connection.subscriptions {
@@ -93,7 +88,7 @@ impl Relay {
     }
 
     /// The service sends a message on a connection; returns the event if it publishes one.
-    pub fn hear(&mut self, number: u64, text: &str) -> Option<Event> {
+    pub(crate) fn hear(&mut self, number: u64, text: &str) -> Option<Event> {
         let connection = self.connections.get_mut(&number)?;
         match ClientMessage::from_json(text).ok()? {
             ClientMessage::Event(event) => {

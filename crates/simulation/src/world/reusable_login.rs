@@ -11,11 +11,11 @@ use super::State;
 use super::action::{Action, WalletAction};
 
 /// The reusable login's static token, which is the token of its URL, too.
-pub const STATIC_TOKEN: &str = "door";
+pub(crate) const STATIC_TOKEN: &str = "door";
 
 /// What was told on the reusable login's stream, by key.
 #[derive(Debug, Default)]
-pub struct ReusableLoginRecord {
+pub(crate) struct ReusableLoginRecord {
     /// Those that were named and have no outcome yet.
     named: BTreeSet<String>,
     /// How often each was approved.
@@ -26,12 +26,12 @@ pub struct ReusableLoginRecord {
 
 impl ReusableLoginRecord {
     /// A user approves a challenge.
-    pub fn user_approves(&mut self, key: &PublicKey, challenge: &str) {
+    pub(crate) fn user_approves(&mut self, key: &PublicKey, challenge: &str) {
         self.approves.entry(key.to_hex()).or_default().insert(challenge.to_owned());
     }
 
     /// The keys that were named and have no outcome.
-    pub fn without_outcome(&self) -> impl Iterator<Item = &String> {
+    pub(crate) fn without_outcome(&self) -> impl Iterator<Item = &String> {
         self.named.iter()
     }
 }

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use super::State;
-use super::action::{Action, Task};
+use super::action::Action;
+use super::time::millis;
 use crate::fault_plan::Workload;
 
 /// A leap of the clock by more than this may be a mistake.
 const DAY: Duration = Duration::from_secs(86_400);
 
 impl State {
-    /// Decides what will happen.
     pub(super) fn prepare(&mut self) {
         let plan = self.plan.clone();
         self.log(&format!("plan: {plan:?}"));
@@ -18,7 +18,7 @@ impl State {
             self.prepare_script(script);
             return self.announce();
         }
-        let trouble = u64::try_from(plan.trouble.as_millis()).unwrap_or_default();
+        let trouble = millis(plan.trouble);
         self.node.profile.notifies = self.decisions.percent(60);
         self.node.profile.forgets_outgoing = self.decisions.percent(25);
         self.node.profile.repeats_paid = self.decisions.percent(25);
@@ -103,12 +103,10 @@ impl State {
     }
 
     /// Lets an action happen; what only the service's keeper can do is given back.
-    pub fn act(&mut self, action: Action) -> Option<Task> {
-        let (now, until) = (self.now(), |state: &Self, lasts: Duration| {
-            state.now() + u64::try_from(lasts.as_millis()).unwrap_or_default()
-        });
+    pub(crate) fn act(&mut self, action: Action) -> Option<Action> {
+        let now = self.now();
         match action {
-            Action::Call(call) => return self.begin(call).map(Task::Call),
+            Action::Call(call) => return self.begin(call).map(Action::Call),
             Action::FromRelay { relay, connection, text, event } => {
                 let to = self.relays.get(relay).and_then(|relay| relay.connections.get(&connection));
                 if to.is_some_and(|to| to.out.send(text).is_ok()) && self.up {
@@ -123,41 +121,41 @@ impl State {
             Action::ToNode { event } => self.node_hears(&event),
             Action::NodeActs(request) => self.node_acts(&request),
             Action::PaymentEnds { hash, succeeds, answers } => self.payment_ends(hash, succeeds, answers),
-            Action::Look => return Some(Task::Look),
+            Action::Look | Action::End => return Some(action),
             Action::Kill if self.up => {
                 self.log("! killed");
-                return Some(Task::Kill);
+                return Some(Action::Kill);
             }
             Action::KillAt(nth) => self.kill_in = Some(nth),
-            Action::Restart(down) if self.up => return Some(Task::Restart(down)),
+            Action::Restart(_) if self.up => return Some(action),
             Action::Kill | Action::Restart(_) => {}
             Action::DiskFull(lasts) => {
-                self.disk_full_until = until(self, lasts);
+                self.disk_full_until = now + millis(lasts);
                 self.bad("! the disk is full", lasts);
             }
             Action::RelayDown(relay, lasts) => {
-                let end = until(self, lasts);
+                let end = now + millis(lasts);
                 let at = self.relays.get_mut(relay)?;
                 at.go_down(end);
                 let host = at.host;
                 self.bad(&format!("! the relay {host} is down"), lasts);
             }
             Action::UserAway(who, lasts) => {
-                let end = until(self, lasts);
+                let end = now + millis(lasts);
                 let user = self.users.get_mut(who)?;
                 user.away_until = user.away_until.max(end);
                 let name = user.name;
                 self.log(&format!("! {name}'s wallet is away for {} s", lasts.as_secs()));
             }
             Action::NodeAway(lasts) => {
-                self.node.away_until = self.node.away_until.max(until(self, lasts));
+                self.node.away_until = self.node.away_until.max(now + millis(lasts));
                 self.bad("! the wallet is away", lasts);
                 self.later(lasts, Action::NodeBack);
             }
             Action::NodeBack if self.node.away_until <= now => self.announce(),
             Action::NodeBack => {}
             Action::ReceiverFails(lasts) => {
-                self.app.receiver.fails_until = self.app.receiver.fails_until.max(until(self, lasts));
+                self.app.receiver.fails_until = self.app.receiver.fails_until.max(now + millis(lasts));
                 self.bad("! the receiver fails", lasts);
             }
             Action::SetBack(by) => {
@@ -181,7 +179,6 @@ impl State {
                 self.kill_in = None;
                 self.instances.pause_in = None;
             }
-            Action::End => return Some(Task::End),
         }
         None
     }
@@ -190,6 +187,6 @@ impl State {
     pub(super) fn bad(&mut self, what: &str, lasts: Duration) {
         self.log(&format!("{what} for {} s", lasts.as_secs()));
         let now = self.now();
-        self.invariants.bad.push((now, now + u64::try_from(lasts.as_millis()).unwrap_or_default()));
+        self.invariants.bad.push((now, now + millis(lasts)));
     }
 }

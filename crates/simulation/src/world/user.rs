@@ -14,24 +14,21 @@ use usher_protocol::message::{
 use usher_protocol::{Keys, envelope};
 
 use super::action::{Action, WalletAction};
-use super::invoice_factory::{invoice, preimage};
 use super::relay::Relay;
-use super::{State, keys};
+use super::{State, invoice, keys, preimage};
 use crate::fault_plan::Workload;
 
-/// A user.
 #[derive(Debug)]
-pub struct User {
+pub(crate) struct User {
     /// What they are called in the history.
-    pub name: &'static str,
-    /// Their keys.
-    pub keys: Keys,
+    pub(crate) name: &'static str,
+    pub(crate) keys: Keys,
     /// The relays their wallet listens to.
-    pub relays: Vec<usize>,
+    pub(crate) relays: Vec<usize>,
     /// Until when their wallet is away, in milliseconds since the beginning.
-    pub away_until: u64,
+    pub(crate) away_until: u64,
     /// The subscriptions they have agreed to, and whether they have closed them.
-    pub subscriptions: BTreeMap<String, bool>,
+    pub(crate) subscriptions: BTreeMap<String, bool>,
     conversation: Option<ConversationKey>,
     seen: BTreeSet<EventId>,
     /// Requests to which they have replied, with the reply, or decided not to.
@@ -41,14 +38,18 @@ pub struct User {
 const NAMES: [&str; 6] = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn"];
 const HOSTS: [&str; 6] = ["ada.example", "ben.example", "cleo.example", "dan.example", "eve.example", "finn.example"];
 
+/// The number of a user's key.
+fn node(who: usize) -> u8 {
+    u8::try_from(who).unwrap_or_default() + 1
+}
+
 impl State {
-    /// Makes the relays and the users.
     pub(super) fn people(&mut self) {
         let says_ok = self.decisions.percent(60);
         self.relays.push(Relay::new("main.example", says_ok));
         for (n, (name, host)) in NAMES.into_iter().zip(HOSTS).take(self.plan.users).enumerate() {
             self.relays.push(Relay::new(host, true));
-            let keys = keys(u8::try_from(n).unwrap_or_default() + 1);
+            let keys = keys(node(n));
             // Some listen to their own relay alone.
             let alone =
                 self.plan.workload == Workload::Years || (self.plan.script.is_none() && self.decisions.percent(20));
@@ -65,8 +66,7 @@ impl State {
         }
     }
 
-    /// A user's wallet gets an event of the service's.
-    pub fn user_hears(&mut self, who: usize, event: &Event) {
+    pub(crate) fn user_hears(&mut self, who: usize, event: &Event) {
         let now = self.now();
         let Some(user) = self.users.get_mut(who) else { return };
         if user.away_until > now || !user.seen.insert(event.id) {
@@ -93,7 +93,7 @@ impl State {
                 let (secs, id) = (self.secs(), request.request_id.clone());
                 let Some(user) = self.users.get(who) else { return };
                 let key = user.keys.public_key();
-                let Some(made) = invoice(&user.keys, number, request.amount, secs, 600) else { return };
+                let made = invoice(node(who), number, request.amount, secs, 600);
                 let response = InvoiceResponse {
                     request: Addressed { inner: request, main_key: key, recipient: key },
                     payment_hash: Some(made.payment_hash()),
@@ -184,8 +184,7 @@ impl State {
         }
     }
 
-    /// A user's wallet does what its user has decided.
-    pub fn user_acts(&mut self, who: usize, action: WalletAction) {
+    pub(crate) fn user_acts(&mut self, who: usize, action: WalletAction) {
         match action {
             WalletAction::Send(message, what) => {
                 let agreed = match &message {
@@ -232,7 +231,7 @@ impl State {
     }
 
     /// A user's wallet closes a subscription and sends the close once.
-    pub fn user_closes(&mut self, who: usize, id: String) {
+    pub(crate) fn user_closes(&mut self, who: usize, id: String) {
         let Some(user) = self.users.get_mut(who) else { return };
         if user.subscriptions.insert(id.clone(), true) == Some(true) {
             return;

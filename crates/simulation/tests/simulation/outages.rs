@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 use std::thread;
 
-use usher_simulation::outage_script::Script;
-use usher_simulation::run_outage;
+use usher_simulation::{Script, run_outage};
 use usher_testing::soak;
 
 #[test]

@@ -81,7 +81,6 @@ impl FalseResponse {
     }
 }
 
-/// Changes each element of an array of the body.
 fn each(body: &mut Value, array: &str, change: impl FnMut(&mut Value)) {
     body.get_mut(array).and_then(Value::as_array_mut).into_iter().flatten().for_each(change);
 }

@@ -12,20 +12,16 @@ use super::FalseResponse;
 pub enum Fault {
     /// Refused with this status and a body `{code, detail}`. Not acted on.
     Refuse {
-        /// The HTTP status.
         status: u16,
         /// The code (NUT error codes).
         code: u32,
-        /// The text.
         detail: String,
     },
     /// Refused as in [`Refuse`](Self::Refuse), but acted on.
     ActAndRefuse {
-        /// The HTTP status.
         status: u16,
         /// The code (NUT error codes).
         code: u32,
-        /// The text.
         detail: String,
     },
     /// The connection stays open and nothing comes. Not acted on.
@@ -53,15 +49,12 @@ pub enum Fault {
 /// A body that a mint should not send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Garbage {
-    /// No body.
     Empty,
-    /// An HTML page.
     Html,
     /// Bytes that are no UTF-8.
     Bytes,
     /// The honest body without its second half, with a length that fits.
     Half,
-    /// `{}`.
     EmptyObject,
     /// JSON arrays in arrays, this deep.
     Nested(usize),

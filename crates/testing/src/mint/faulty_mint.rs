@@ -37,10 +37,8 @@ pub struct FaultyMint {
     server: TcpServer,
 }
 
-/// A request to the mint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MintCall {
-    /// The route.
     pub route: MintRoute,
     /// The header `Clear-auth`.
     pub auth: Option<String>,
@@ -66,7 +64,6 @@ struct Held {
 
 #[derive(Debug, Default)]
 struct Faults {
-    /// For requests of a route from now on.
     lasting: BTreeMap<MintRoute, Fault>,
     /// For the next requests of a route, one after the other; `None` lets one through.
     next: BTreeMap<MintRoute, VecDeque<Option<Fault>>>,
@@ -98,9 +95,6 @@ impl Faults {
 
 impl FaultyMint {
     /// Starts a proxy to the mint at `target` (`http://host:port`). Without faults it is as honest as the mint.
-    ///
-    /// # Errors
-    /// When loopback cannot be listened on.
     pub async fn start(target: impl Into<String>) -> io::Result<Self> {
         let http = reqwest::Client::builder()
             .timeout(HONEST)

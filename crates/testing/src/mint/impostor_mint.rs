@@ -36,17 +36,12 @@ struct State {
     http: reqwest::Client,
     honest: String,
     claims_all: AtomicBool,
-    /// The proofs that it was shown.
     proofs: Mutex<Vec<Value>>,
-    /// The outputs that it was shown.
     outputs: Mutex<Vec<Value>>,
 }
 
 impl ImpostorMint {
     /// Starts it. `honest` is the address of the honest mint.
-    ///
-    /// # Errors
-    /// When loopback cannot be listened on.
     pub async fn start(honest: impl Into<String>) -> io::Result<Self> {
         let http = reqwest::Client::builder().timeout(HONEST).no_proxy().build().map_err(io::Error::other)?;
         let state = Arc::new(State {
@@ -76,15 +71,11 @@ impl ImpostorMint {
         self.state.claims_all.store(true, Ordering::Relaxed);
     }
 
-    /// How many outputs it was shown.
     pub fn outputs_seen(&self) -> usize {
         self.state.outputs.lock().len()
     }
 
     /// Spends at the honest mint the proofs that it was shown; the sum of those that could be spent.
-    ///
-    /// # Errors
-    /// When the honest mint cannot be reached.
     pub async fn steal(&self) -> io::Result<u64> {
         let proofs = self.state.proofs.lock().clone();
         let mut stolen = 0;
@@ -100,9 +91,6 @@ impl ImpostorMint {
     }
 
     /// Pays the honest mint for signatures, of amount 1, of so many of the outputs that it was shown, the first ones first.
-    ///
-    /// # Errors
-    /// When the honest mint cannot be reached.
     pub async fn sign_what_was_seen(&self, unit: &str, count: usize) -> io::Result<usize> {
         let outputs: Vec<Value> = self.state.outputs.lock().iter().take(count).cloned().collect();
         let mut signed = 0;
@@ -182,7 +170,6 @@ fn elements<'a>(body: &'a Value, array: &str) -> impl Iterator<Item = &'a Value>
     body.get(array).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// A quote that is paid.
 fn quote(asked: &Value) -> Value {
     json!({
         "quote": "free", "request": "free", "amount": asked["amount"], "unit": asked["unit"], "state": "PAID",

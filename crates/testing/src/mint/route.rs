@@ -1,6 +1,5 @@
 //! The routes of a mint.
 
-/// A route of a mint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MintRoute {
     /// `GET /v1/info` (NUT-06).
@@ -26,7 +25,6 @@ pub enum MintRoute {
 }
 
 impl MintRoute {
-    /// Every route.
     pub const ALL: [Self; 10] = [
         Self::Info,
         Self::Keys,
@@ -40,7 +38,6 @@ impl MintRoute {
         Self::Other,
     ];
 
-    /// The route of a path.
     pub(super) fn of(path: &str) -> Self {
         let segments: Vec<_> = path.split('/').filter(|segment| !segment.is_empty()).collect();
         match segments.as_slice() {

@@ -20,24 +20,17 @@ pub struct FakeApp {
 
 type Rule = dyn Fn(&Post) -> Reply + Send + Sync;
 
-/// An event as it was posted.
 #[derive(Clone, Debug)]
 pub struct Post {
-    /// The event's stream.
     pub stream: StreamId,
-    /// The event's index.
     pub index: u64,
-    /// The event's data.
     pub data: String,
-    /// When it was posted.
     pub at: UnixMillis,
     /// How often the event was posted before.
     pub tries: usize,
-    /// What the app did.
     pub reply: Reply,
 }
 
-/// What the app does with a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// Responds with 204.
@@ -59,14 +52,12 @@ impl Default for FakeApp {
 }
 
 impl FakeApp {
-    /// An app that does this with each post.
     pub fn new(rule: impl Fn(&Post) -> Reply + Send + Sync + 'static) -> Arc<Self> {
         let app = Arc::new(Self::default());
         app.set(rule);
         app
     }
 
-    /// From now on it does this with each post.
     pub fn set(&self, rule: impl Fn(&Post) -> Reply + Send + Sync + 'static) {
         *self.rule.lock() = Box::new(rule);
     }
@@ -87,7 +78,6 @@ impl FakeApp {
         self.accepted()
     }
 
-    /// Returns when this holds of the posts.
     pub async fn until(&self, what: &str, holds: impl Fn(&[Post]) -> bool) {
         let mut posts = self.posts.subscribe();
         // The sender lives as long as `self`, so waiting cannot fail.

@@ -11,7 +11,6 @@ use usher_engine::ports::{
 };
 use usher_engine::{FieldError, Origin};
 
-/// The relay of everybody.
 const RELAY: &str = "wss://relay.example";
 
 /// The directory of the service with this key.
@@ -37,7 +36,6 @@ impl FakeDirectory {
         }
     }
 
-    /// A user has this name and this identifier.
     #[must_use]
     pub fn with_user(mut self, user: PublicKey, name: &str, nip05: &str) -> Self {
         let named =

@@ -13,9 +13,6 @@ pub struct FakeExchangeRates {
 
 impl FakeExchangeRates {
     /// Currencies without a rate yet.
-    ///
-    /// # Panics
-    /// When one is no currency.
     pub fn of(codes: &[&str]) -> Self {
         let currencies: Vec<_> = codes.iter().map(|code| CurrencyCode::parse(code).unwrap()).collect();
         let rates = Mutex::new(vec![None; currencies.len()]);
@@ -23,9 +20,6 @@ impl FakeExchangeRates {
     }
 
     /// From now on a bitcoin costs this much; `None`: nobody knows.
-    ///
-    /// # Panics
-    /// When it is no currency of these, or no decimal number.
     pub fn set(&self, code: &str, value: Option<&str>, at: UnixMillis) {
         let rate = value.map(|value| ExchangeRate { value: value.parse().unwrap(), source: "fake".to_owned(), at });
         let place = self.currencies.iter().position(|currency| currency.as_str() == code).unwrap();

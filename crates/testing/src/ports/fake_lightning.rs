@@ -102,7 +102,6 @@ fn signed(
 }
 
 impl FakeLightning {
-    /// An engine begins with it.
     pub fn begin(&self, clock: Arc<ManualClock>) -> LightningNotifications {
         let (notifications, heard) = mpsc::channel(16);
         let mut books = self.books.lock();
@@ -179,7 +178,6 @@ impl FakeLightning {
         assert!(!panics, "as if the adapter had a bug");
     }
 
-    /// The invoices it made.
     pub fn made(&self) -> Vec<Invoice> {
         self.books.lock().made.clone()
     }

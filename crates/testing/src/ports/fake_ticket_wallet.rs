@@ -17,11 +17,8 @@ use usher_engine::{Origin, UnixMillis};
 /// When its invoices are made.
 const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
-/// A mint.
 pub const MINT: &str = "https://mint.example";
-/// Another mint.
 pub const OTHER_MINT: &str = "https://other.example";
-/// The unit of balances.
 pub const UNIT: &str = "multi";
 
 /// Tokens read `cashuB<mint>|<unit>|<amount>|<anything>`.
@@ -41,7 +38,6 @@ pub struct FakeTicketWallet {
 struct Books {
     /// The terms of each job, and its result once it is done.
     jobs: HashMap<TicketJobId, (String, Option<String>)>,
-    /// Every call, with the id of its job.
     calls: Vec<(&'static str, TicketJobId)>,
     minted: usize,
     withdrawn: usize,
@@ -72,7 +68,6 @@ impl FakeTicketWallet {
         self.held.send_replace(mint.map(str::to_owned));
     }
 
-    /// From now on calls panic, or do not.
     pub fn panic(&self, panics: bool) {
         self.books.lock().panics = panics;
     }
@@ -112,17 +107,14 @@ impl FakeTicketWallet {
         self.books.lock().spent.remove(&token.0);
     }
 
-    /// How many tokens were minted.
     pub fn minted(&self) -> usize {
         self.books.lock().minted
     }
 
-    /// What it holds.
     pub fn balance(&self) -> u64 {
         self.books.lock().balance
     }
 
-    /// How many jobs were begun.
     pub fn jobs(&self) -> usize {
         self.books.lock().jobs.len()
     }
@@ -137,7 +129,6 @@ impl FakeTicketWallet {
         self.books.lock().checks
     }
 
-    /// The jobs of the calls of this kind.
     pub fn calls(&self, kind: &str) -> Vec<TicketJobId> {
         self.books.lock().calls.iter().filter(|(made, _)| *made == kind).map(|(_, id)| *id).collect()
     }

@@ -9,7 +9,6 @@ use super::in_time;
 use super::intercepted_store::{InterceptedStore, Interceptor, Run, StoreCall};
 use usher_engine::ports::StoreError;
 
-/// A store with faults.
 pub type FaultyStore<S> = InterceptedStore<S, StoreFaults>;
 
 /// Names of methods; see [`StoreCall::method`].
@@ -59,7 +58,6 @@ impl StoreFaults {
         self.0.send_modify(change);
     }
 
-    /// From now on everything works.
     pub fn work(&self) {
         self.set(|state| {
             *state = State { calls: std::mem::take(&mut state.calls), holding: state.holding, ..State::default() }
@@ -86,7 +84,6 @@ impl StoreFaults {
         self.hold_after(methods, 0);
     }
 
-    /// The same after so many calls.
     pub fn hold_after(&self, methods: Methods, calls: usize) {
         self.set(|state| state.held = (methods, calls));
     }

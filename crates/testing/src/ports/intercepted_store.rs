@@ -20,41 +20,28 @@ use usher_engine::ports::{
 };
 use usher_engine::{StreamId, UnixMillis};
 
-/// What a call of a store is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreCall {
     /// The port's method; `create` instead of `commit_all` if an operation is created.
     pub method: &'static str,
-    /// Whether it may write.
     pub writes: bool,
 }
 
-/// What a call does, which has not begun.
 pub type Run<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// What stands between a store and its callers.
 pub trait Interceptor: Send + Sync {
-    /// Runs a call, or does not.
     fn around<T: Send>(&self, call: StoreCall, run: Run<'_, T>) -> impl Future<Output = Result<T, StoreError>> + Send;
 
-    /// Runs a transaction of operations, or does not.
-    fn commit_all(
-        &self,
-        commits: &[Commit],
-        run: Run<'_, AllCommitted>,
-    ) -> impl Future<Output = Result<AllCommitted, StoreError>> + Send {
+    /// The same transaction of operations, noted when it is done.
+    fn note_commits<'a>(&'a self, commits: &'a [Commit], run: Run<'a, AllCommitted>) -> Run<'a, AllCommitted> {
         commits.iter().for_each(about_whom_it_names);
-        let creates = commits.iter().any(|commit| commit.expected == Revision::New);
-        self.around(StoreCall { method: if creates { "create" } else { "commit_all" }, writes: true }, run)
+        run
     }
 
-    /// Records an attempt to deliver an event, or does not.
-    fn record_attempt(
-        &self,
-        _attempt: &DeliveryAttempt,
-        run: Run<'_, bool>,
-    ) -> impl Future<Output = Result<bool, StoreError>> + Send {
-        self.around(StoreCall { method: "record_attempt", writes: true }, run)
+    /// The same attempt to deliver an event, noted when it is recorded.
+    fn note_attempt<'a>(&'a self, _attempt: &'a DeliveryAttempt, run: Run<'a, bool>) -> Run<'a, bool> {
+        run
     }
 }
 
@@ -69,14 +56,12 @@ fn about_whom_it_names(commit: &Commit) {
     }
 }
 
-/// A store behind an interceptor.
 pub struct InterceptedStore<S: ?Sized, I> {
     store: Arc<S>,
     interceptor: I,
 }
 
 impl<S: ?Sized, I> InterceptedStore<S, I> {
-    /// This store behind this interceptor.
     pub const fn new(store: Arc<S>, interceptor: I) -> Self {
         Self { store, interceptor }
     }
@@ -90,21 +75,22 @@ impl<S: ?Sized, I> std::ops::Deref for InterceptedStore<S, I> {
     }
 }
 
-/// Implements a port by its methods: in brackets those that the interceptor knows, and of the others whether they read or
-/// write.
+/// Implements a port by its methods: in brackets those that the interceptor notes and their names, and of the others whether
+/// they read or write.
 macro_rules! intercepted {
     (
         $port:ident {
-            $([$own:ident($own_argument:ident: $own_type:ty) -> $own_result:ty])*
+            $([$noted:ident($noted_argument:ident: $noted_type:ty) -> $noted_result:ty, $note:ident, $name:expr])*
             $($access:ident $method:ident($($argument:ident: $type:ty),*) -> $result:ty;)*
         }
     ) => {
         #[async_trait]
         impl<S: $port + ?Sized, I: Interceptor> $port for InterceptedStore<S, I> {
             $(
-                async fn $own(&self, $own_argument: $own_type) -> Result<$own_result, StoreError> {
-                    let run = self.store.$own($own_argument.clone());
-                    self.interceptor.$own(&$own_argument, run).await
+                async fn $noted(&self, $noted_argument: $noted_type) -> Result<$noted_result, StoreError> {
+                    let call = StoreCall { method: ($name)(&$noted_argument), writes: true };
+                    let run = self.store.$noted($noted_argument.clone());
+                    self.interceptor.around(call, self.interceptor.$note(&$noted_argument, run)).await
                 }
             )*
             $(
@@ -119,9 +105,13 @@ macro_rules! intercepted {
     (write) => { true };
 }
 
+fn commit_name(commits: &[Commit]) -> &'static str {
+    if commits.iter().any(|commit| commit.expected == Revision::New) { "create" } else { "commit_all" }
+}
+
 intercepted! {
     Store {
-        [commit_all(commits: Vec<Commit>) -> AllCommitted]
+        [commit_all(commits: Vec<Commit>) -> AllCommitted, note_commits, commit_name]
         read operation(id: StreamId) -> Option<StoredOperation>;
         read operation_with_key(key: CorrelationKey) -> Option<(StreamId, StoredOperation)>;
         read events(stream: StreamId, after: u64, limit: usize) -> Vec<Event>;
@@ -178,7 +168,7 @@ intercepted! {
 
 intercepted! {
     DeliveryStore {
-        [record_attempt(attempt: DeliveryAttempt) -> bool]
+        [record_attempt(attempt: DeliveryAttempt) -> bool, note_attempt, |_| "record_attempt"]
         read next_delivery(queue: StreamId) -> Option<Delivery>;
         read pending_queues(after: Option<StreamId>, limit: usize) -> Vec<(StreamId, UnixMillis)>;
         write set_aside_delivery(queue: StreamId, at: UnixMillis) -> Option<(StreamId, u64)>;

@@ -21,7 +21,6 @@ const LONG: Duration = Duration::from_secs(60);
 /// An adapter with its backend, which has money and can receive, and people outside.
 #[async_trait]
 pub trait LightningHarness: Send {
-    /// The adapter.
     fn backend(&self) -> Arc<dyn Lightning>;
 
     /// The adapter's next notification.
@@ -45,14 +44,10 @@ pub trait LightningHarness: Send {
     /// The payment of a hold invoice arrives, or fails.
     async fn release(&self, invoice: &Invoice, arrives: bool);
 
-    /// How often an invoice was paid.
     fn times_paid(&self, invoice: &Invoice) -> u32;
 }
 
 /// Tries every rule.
-///
-/// # Panics
-/// If the adapter breaks one.
 pub async fn run(harness: &mut dyn LightningHarness) {
     an_invoice_is_what_was_asked_for(harness).await;
     a_settlement_is_reported_and_can_be_looked_up(harness).await;

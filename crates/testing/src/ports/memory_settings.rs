@@ -4,7 +4,6 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use usher_engine::ports::{SettingStore, StoreError};
 
-/// Settings in memory.
 #[derive(Default)]
 pub struct MemorySettings(Mutex<BTreeMap<String, String>>);
 

@@ -98,7 +98,6 @@ pub fn options(main_key: PublicKey) -> EngineOptions {
 /// Longer than anything takes that a test waits for, also on a machine that is busy with something else.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What this future gives, in time.
 pub async fn in_time<F: Future>(what: &str, future: F) -> F::Output {
     match tokio::time::timeout(TIMEOUT, future).await {
         Ok(output) => output,
@@ -186,11 +185,9 @@ impl Clock for ManualClock {
     }
 }
 
-/// Randomness that is the same for the same seed.
 pub struct SeededRandomness(Mutex<StdRng>);
 
 impl SeededRandomness {
-    /// Randomness from `seed`.
     pub fn new(seed: u64) -> Self {
         Self(Mutex::new(StdRng::seed_from_u64(seed)))
     }

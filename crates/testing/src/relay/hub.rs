@@ -149,7 +149,6 @@ impl Hub {
     }
 }
 
-/// One subscription of one connection.
 #[derive(Debug)]
 pub(super) struct Subscription {
     /// The id that the client chose.
@@ -225,7 +224,6 @@ impl Subscriptions {
 /// The result of storing an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
-    /// New: forward it.
     New,
     /// The same event is already stored.
     Duplicate,
@@ -340,7 +338,6 @@ impl Published {
         Self { event, json }
     }
 
-    /// The EVENT message for one subscription.
     fn frame(&self, subscription: &SubscriptionId) -> Message {
         let id = serde_json::Value::from(subscription.as_str());
         Message::text(format!("[\"EVENT\",{id},{}]", self.json))

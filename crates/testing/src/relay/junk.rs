@@ -44,7 +44,6 @@ impl JunkEvents {
         Self { events: events.map(Published::new).collect() }
     }
 
-    /// The events.
     pub fn iter(&self) -> impl Iterator<Item = &Event> {
         self.events.iter().map(|published| &published.event)
     }

@@ -30,17 +30,11 @@ pub struct QuirkyRelay {
 
 impl QuirkyRelay {
     /// Starts a relay on a free port.
-    ///
-    /// # Errors
-    /// When loopback cannot be listened on.
     pub async fn start(quirks: Quirks) -> io::Result<Self> {
         Self::start_on(0, quirks).await
     }
 
     /// Starts a relay on `port` of 127.0.0.1; 0 takes a free one. The port of a stopped relay can be taken again.
-    ///
-    /// # Errors
-    /// When no port is free.
     pub async fn start_on(port: u16, quirks: Quirks) -> io::Result<Self> {
         let port = if port == 0 { usher_loopback_port::free()? } else { port };
         let hub = Arc::new(Hub::new(format!("ws://127.0.0.1:{port}"), quirks));
@@ -55,7 +49,6 @@ impl QuirkyRelay {
         &self.hub.url
     }
 
-    /// Its port.
     pub fn port(&self) -> u16 {
         self.server.port()
     }
@@ -65,15 +58,11 @@ impl QuirkyRelay {
         self.hub.quirks.send_modify(|quirks| change(Arc::make_mut(quirks)));
     }
 
-    /// Its metrics so far.
     pub fn metrics(&self) -> RelayMetrics {
         self.hub.metrics.borrow().clone()
     }
 
     /// Waits until its metrics satisfy `enough`.
-    ///
-    /// # Errors
-    /// The metrics when `deadline` (from now) has passed.
     pub async fn wait_for(
         &self,
         deadline: Duration,

@@ -9,21 +9,10 @@ use usher_sandbox::wallet::{Request, RequestContent, Wallet, WalletError};
 /// Misbehaviour of a [`Wallet`].
 pub trait FaultyWallet {
     /// As [`Wallet::send`], signed with another key, as if another user had replied.
-    ///
-    /// # Errors
-    /// [`WalletError::Envelope`] when it is too long.
     fn send_as(&self, keys: &Keys, to: PublicKey, message: &WalletMessage) -> Result<Event, WalletError>;
 
-    /// Sends any text as a message of any kind.
-    ///
-    /// # Errors
-    /// [`WalletError::Envelope`] when it is empty or too long.
     fn send_raw(&self, to: PublicKey, kind: u16, text: &str) -> Result<Event, WalletError>;
 
-    /// Pays the requested amount and sends no response.
-    ///
-    /// # Errors
-    /// As [`Wallet::fulfil`].
     fn pay_without_response(&self, request: &Request) -> impl Future<Output = Result<Paid, WalletError>> + Send;
 }
 

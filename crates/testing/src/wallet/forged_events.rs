@@ -4,7 +4,6 @@
 use nostr::secp256k1::schnorr::Signature;
 use usher_protocol::{Event, EventId, PublicKey};
 
-/// The event with its signature changed.
 #[must_use]
 pub fn with_forged_signature(event: &Event) -> Event {
     let mut forged = event.clone();

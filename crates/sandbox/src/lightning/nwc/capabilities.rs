@@ -16,14 +16,12 @@ pub struct Capabilities {
 }
 
 impl Default for Capabilities {
-    /// Everything.
     fn default() -> Self {
         Self { encryptions: Encryptions::Both, methods: Method::ALL.into(), notifications: true, announced: true }
     }
 }
 
 impl Capabilities {
-    /// The types of the notifications that it sends.
     pub(super) const fn notification_types(&self) -> &'static [&'static str] {
         if self.notifications { &["payment_received", "payment_sent"] } else { &[] }
     }

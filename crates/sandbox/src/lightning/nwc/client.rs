@@ -58,19 +58,15 @@ struct Answers {
 #[error("invalid connection string; expected nostr+walletconnect://<key>?relay=<url>&secret=<key>")]
 pub struct NotAConnection;
 
-/// Why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NwcError {
-    /// Nothing was asked.
     #[error(transparent)]
     RelayClient(#[from] RelayClientError),
-    /// Nothing was asked: the request could not be created.
     #[error("the request could not be created")]
     Unsendable,
     /// It may have been done, or be done later.
     #[error("the Lightning wallet did not respond")]
     NoResponse,
-    /// The wallet service refused.
     #[error("the Lightning wallet refused: {message} ({code})")]
     Refused {
         /// NIP-47's word for why.
@@ -78,7 +74,6 @@ pub enum NwcError {
         /// The wallet's own words.
         message: String,
     },
-    /// The reply is invalid.
     #[error("the Lightning wallet sent an invalid response")]
     InvalidResponse,
 }

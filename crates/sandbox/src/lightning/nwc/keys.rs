@@ -19,7 +19,6 @@ impl std::fmt::Debug for NwcKeys {
 }
 
 impl NwcKeys {
-    /// New keys.
     pub fn generate() -> Self {
         Self { wallet: Keys::generate(), app: Keys::generate() }
     }

@@ -3,22 +3,17 @@ use std::fmt;
 /// What an app may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Method {
-    /// Make an invoice.
     MakeInvoice,
     /// How an invoice or payment stands.
     LookupInvoice,
-    /// Pay an invoice.
     PayInvoice,
-    /// The balance.
     GetBalance,
-    /// What the wallet is.
     GetInfo,
     /// Past invoices and payments.
     ListTransactions,
 }
 
 impl Method {
-    /// All of them.
     pub const ALL: [Self; 6] = [
         Self::MakeInvoice,
         Self::LookupInvoice,
@@ -40,7 +35,6 @@ impl Method {
         }
     }
 
-    /// The method of this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|method| method.as_str() == word)
     }
@@ -57,9 +51,7 @@ impl fmt::Display for Method {
 pub enum ErrorCode {
     /// Too many calls.
     RateLimited,
-    /// It does not know the method.
     NotImplemented,
-    /// It has not enough.
     InsufficientBalance,
     /// The app may spend no more.
     QuotaExceeded,

@@ -8,7 +8,6 @@ pub struct NwcMetrics {
     /// Requests by method: distinct events, and copies if the handler [handles](super::RequestHandler::handles_copies)
     /// them.
     pub calls: BTreeMap<Method, u64>,
-    /// Calls that were executed, by method.
     pub executed: BTreeMap<Method, u64>,
     /// Requests that arrived again with the same event id, from any relay.
     pub copies: u64,
@@ -23,12 +22,10 @@ pub struct NwcMetrics {
 }
 
 impl NwcMetrics {
-    /// Calls of a method.
     pub fn calls(&self, method: Method) -> u64 {
         self.calls.get(&method).copied().unwrap_or(0)
     }
 
-    /// Executed calls of a method.
     pub fn executed(&self, method: Method) -> u64 {
         self.executed.get(&method).copied().unwrap_or(0)
     }

@@ -33,7 +33,6 @@ impl NwcRequest {
         self.scheme
     }
 
-    /// The text of a response to it.
     pub fn text_of(&self, response: &Response) -> String {
         response.text(&self.call.method)
     }

@@ -94,12 +94,10 @@ impl NwcService {
         self.context.keys().url(&self.context.relays)
     }
 
-    /// The keys of the connection.
     pub fn keys(&self) -> &NwcKeys {
         self.context.keys()
     }
 
-    /// The account.
     pub fn account(&self) -> &Account {
         self.context.account()
     }

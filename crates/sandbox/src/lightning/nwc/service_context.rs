@@ -65,17 +65,14 @@ impl NwcServiceContext {
         }
     }
 
-    /// The account.
     pub const fn account(&self) -> &Account {
         &self.account
     }
 
-    /// The keys of the connection.
     pub const fn keys(&self) -> &NwcKeys {
         &self.keys
     }
 
-    /// What the service can do now.
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities.lock().clone()
     }
@@ -91,7 +88,6 @@ impl NwcServiceContext {
         self.seen.lock().clear();
     }
 
-    /// Changes the metrics.
     pub fn count(&self, change: impl FnOnce(&mut NwcMetrics)) {
         self.metrics.send_modify(change);
     }
@@ -165,12 +161,10 @@ impl NwcServiceContext {
         expired
     }
 
-    /// The method of a request, when the service supports it.
     pub fn supported(&self, request: &NwcRequest) -> Option<Method> {
         request.method.filter(|method| self.capabilities.lock().methods.contains(method))
     }
 
-    /// Executes a request on the account.
     pub fn execute(&self, request: &NwcRequest) -> Response {
         let Some(method) = self.supported(request) else {
             return Response::refused(ErrorCode::NotImplemented, "the method is not supported");
@@ -180,7 +174,6 @@ impl NwcServiceContext {
         Response(result)
     }
 
-    /// Sends the response to a request.
     pub fn respond(&self, request: &NwcRequest, response: &Response) {
         self.respond_with(request, &request.text_of(response));
     }

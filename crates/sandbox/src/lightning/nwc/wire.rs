@@ -7,10 +7,8 @@ use usher_protocol::message::PaymentHash;
 use super::ErrorCode;
 use crate::lightning::{Direction, InvoiceTerms, State, Transaction};
 
-/// Kind of a request.
 pub(super) const REQUEST: u16 = 23_194;
 
-/// Kind of a response.
 pub(super) const RESPONSE: u16 = 23_195;
 
 /// Seconds for which an invoice can be paid unless the app says otherwise.
@@ -36,7 +34,6 @@ impl Call {
 pub struct MakeParams {
     /// Millisats.
     pub amount: u64,
-    /// What the payment is for.
     #[serde(default)]
     pub description: Option<String>,
     /// The SHA-256 of what the payment is for, in place of the description: 64 hexadecimal characters.
@@ -48,7 +45,6 @@ pub struct MakeParams {
 }
 
 impl MakeParams {
-    /// The terms of the invoice.
     pub fn into_terms(self) -> InvoiceTerms {
         let description_hash = self.description_hash.map(|hash| *hash.as_bytes());
         InvoiceTerms { description_hash, ..InvoiceTerms::of(self.amount) }
@@ -71,7 +67,6 @@ pub struct LookupParams {
 /// The parameters of `pay_invoice`.
 #[derive(Debug, Deserialize)]
 pub struct PayParams {
-    /// The invoice.
     pub invoice: String,
     /// Millisats, for an invoice without an amount.
     #[serde(default)]
@@ -104,7 +99,6 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal with this code and reason.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }

@@ -3,13 +3,10 @@ use usher_engine::ports::{StoreError, TicketError, TokenFault};
 /// Why the wallet could not receive or give a ticket.
 #[derive(Debug, thiserror::Error)]
 pub enum TicketsError {
-    /// The mint or the rules of the ticket wallet.
     #[error(transparent)]
     Ticket(#[from] TicketError),
-    /// The wallet holds no tickets at all.
     #[error("this wallet holds no tickets")]
     NoTickets,
-    /// The file cannot be opened.
     #[error("the file of tickets cannot be opened: {0}")]
     File(String),
     /// Another program has used the file for half a minute.
@@ -18,10 +15,8 @@ pub enum TicketsError {
     /// The file has no ticket of this mint and unit, or tickets of several, of which one must be named.
     #[error("the wallet holds {}; name the mint and the unit", held(.0))]
     NameOne(Vec<String>),
-    /// Too many given tickets are not spent yet.
     #[error("{0} tickets were given and are not spent yet; take some back first")]
     TooManyGiven(usize),
-    /// No given ticket has an id with this prefix.
     #[error("no given ticket has an id that starts with {0}")]
     NoSuchTicket(String),
 }

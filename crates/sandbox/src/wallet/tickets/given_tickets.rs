@@ -19,9 +19,7 @@ const NAME: &str = "given_tickets";
 pub struct GivenTicket {
     /// The id of the job that makes its token, in hex.
     pub id: String,
-    /// Its mint.
     pub mint_url: String,
-    /// Its unit.
     pub unit: String,
     /// How much, in its unit.
     pub amount: u64,
@@ -35,7 +33,6 @@ pub struct GivenTicket {
     pub token: Option<Secret>,
 }
 
-/// What became of a given ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GivenState {
     /// The mint has not made it yet.
@@ -44,7 +41,6 @@ pub enum GivenState {
     Unspent,
     /// It is being spent.
     Pending,
-    /// It is spent.
     Spent,
     /// The mint did not say.
     Unknown,

@@ -39,7 +39,6 @@ struct Shared {
 /// A mint that requires a token of its users.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownMint {
-    /// Its address.
     pub mint_url: String,
     /// The token (`Clear-auth`, NUT-21).
     pub auth_token: Secret,
@@ -48,9 +47,7 @@ pub struct KnownMint {
 /// A ticket that the user received: nobody else can spend it any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedTicket {
-    /// Its mint.
     pub mint_url: String,
-    /// Its unit.
     pub unit: String,
     /// What was received, in its unit: the token's value without the mint's fee.
     pub amount: u64,
