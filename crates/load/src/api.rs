@@ -17,13 +17,11 @@ pub(crate) struct Started<'a> {
     pub(crate) url: &'a str,
 }
 
-/// The answer to a poll.
 #[derive(Deserialize)]
 pub(crate) struct Page {
     pub(crate) events: Vec<Event>,
 }
 
-/// An event.
 #[derive(Deserialize)]
 pub(crate) struct Event {
     pub(crate) data: Data,
@@ -36,12 +34,10 @@ pub(crate) struct Data {
     pub(crate) status: Option<String>,
 }
 
-/// Starts a handshake.
 pub(crate) fn key_handshake(token: &str) -> Vec<u8> {
     http::post("/key-handshake", token, "{}")
 }
 
-/// Starts an authentication.
 pub(crate) fn authenticate_key(token: &str, main_key: &str) -> Vec<u8> {
     http::post("/authenticate-key", token, &format!(r#"{{"main_key":"{main_key}","subkeys":[]}}"#))
 }

@@ -11,9 +11,8 @@ use tokio::time::timeout;
 
 use crate::fixture::{Fixture, Tool};
 use crate::http::{self, Connection};
-use crate::latencies::Latencies;
 use crate::process_usage::Usage;
-use crate::report::{Row, float, grouped, per_second};
+use crate::report::{Latencies, Row, float, grouped, per_second};
 use crate::wallet::{Identity, Wallet};
 
 /// Wallets that connect at the same time.
@@ -22,7 +21,6 @@ const CONNECT_AT_ONCE: usize = 100;
 /// What takes longer than this, without what is simulated, is lost.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A user.
 pub(crate) struct ConnectedUser {
     /// Who the user is in each round: another key each time.
     identities: Vec<Identity>,
@@ -66,7 +64,6 @@ pub(crate) struct Outcome {
 
 /// What users do.
 pub(crate) trait Round: Clone + Send + 'static {
-    /// What it is called.
     const NAME: &'static str;
 
     /// The time of a round that is simulated at most.
@@ -81,7 +78,6 @@ pub(crate) trait Round: Clone + Send + 'static {
     ) -> impl Future<Output = Result<()>> + Send;
 }
 
-/// All users do it once with each identity.
 pub(crate) async fn run(fixture: &Fixture, users: Vec<ConnectedUser>, round: &impl Round) -> Result<Outcome> {
     let mut running: JoinSet<_> = users.into_iter().map(|user| user.again_and_again(round.clone())).collect();
     let mut outcome = Outcome::default();

@@ -61,7 +61,6 @@ impl PostgresqlServer {
         Ok(url.into())
     }
 
-    /// Drops what was created, whoever is connected.
     pub(crate) async fn drop_databases(&self) -> Result<()> {
         let names = std::mem::take(&mut *self.databases.lock());
         for name in names {
@@ -70,7 +69,6 @@ impl PostgresqlServer {
         Ok(())
     }
 
-    /// Size of the current database, in bytes.
     pub(crate) async fn stored_bytes(&self) -> Result<u64> {
         let name = self.databases.lock().last().cloned().context("there is no database")?;
         let row = self.admin.query_one("SELECT pg_database_size($1::text)", &[&name]).await?;

@@ -114,7 +114,6 @@ impl Fixture {
         Meter::start(processes, self.postgresql.clone())
     }
 
-    /// Size of all that the service has stored, in bytes.
     pub(crate) async fn stored_bytes(&self) -> Result<u64> {
         match &self.postgresql {
             Some(server) => server.stored_bytes().await,
@@ -122,7 +121,6 @@ impl Fixture {
         }
     }
 
-    /// A new user of the service.
     pub(crate) fn identity(&self) -> Result<Identity> {
         Identity::new(self.instance.keys().public_key())
     }

@@ -24,7 +24,6 @@ pub(crate) struct Connection {
     given: bool,
 }
 
-/// An answer.
 pub(crate) struct Answer<'a> {
     pub(crate) status: u16,
     pub(crate) body: &'a [u8],
@@ -45,13 +44,11 @@ impl Connection {
         Ok(Self { stream, received: Vec::with_capacity(4096), given: false })
     }
 
-    /// Sends a call and takes its answer.
     pub(crate) async fn call(&mut self, request: &[u8]) -> Result<Answer<'_>> {
         self.send(request).await?;
         self.receive().await
     }
 
-    /// Sends a call.
     pub(crate) async fn send(&mut self, request: &[u8]) -> Result<()> {
         Ok(self.stream.write_all(request).await?)
     }
@@ -93,12 +90,10 @@ fn frame(received: &[u8]) -> Result<Option<(u16, usize, usize)>> {
     Ok((received.len() >= end).then_some((status, body, end)))
 }
 
-/// A GET request.
 pub(crate) fn get(path: &str, token: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: usher\r\nAuthorization: Bearer {token}\r\n\r\n").into_bytes()
 }
 
-/// A POST request with a JSON body.
 pub(crate) fn post(path: &str, token: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(

@@ -49,7 +49,6 @@ pub(crate) struct Settled {
     pub(crate) at: Duration,
 }
 
-/// Calls that the service's wallet has seen.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Metrics {
     /// `lookup_invoice` and `list_transactions`.
@@ -113,7 +112,6 @@ impl Lightning {
 }
 
 impl LightningClient {
-    /// A user pays an invoice.
     pub(crate) async fn pay(self, invoice: String) -> Result<Settled> {
         match self.ask(Query::Pay(invoice)).await? {
             Reply::Paid(settled) => Ok(settled),

@@ -8,12 +8,11 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
-use crate::latencies::Latencies;
+use crate::report::Latencies;
 
 /// How many times a write is synced to disk.
 const SYNCS: usize = 300;
 
-/// What is measured on.
 #[derive(Debug, Serialize)]
 pub(crate) struct Machine {
     cores: usize,
@@ -45,7 +44,6 @@ impl Machine {
         })
     }
 
-    /// One line for people.
     pub(crate) fn line(&self) -> String {
         let ms = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.2} ms"));
         format!(

@@ -2,14 +2,11 @@
 
 mod api;
 mod cli;
-mod closed_loop;
 mod connected_users;
 mod database;
 mod database_proxy;
-mod first_events;
 mod fixture;
 mod http;
-mod latencies;
 mod lightning;
 mod machine;
 mod measure;

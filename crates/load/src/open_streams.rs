@@ -1,16 +1,19 @@
-//! Opens many streams.
+//! Opens many streams in a closed loop: each connection sends its next request when the response has arrived.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use nostr::Timestamp;
 use parking_lot::Mutex;
+use tokio::task::JoinSet;
 
 use crate::api;
-use crate::closed_loop::{Bounds, Script, run_closed_loop};
 use crate::fixture::Fixture;
-use crate::http::Answer;
+use crate::http::Connection;
+use crate::report::Latencies;
 
 /// Connections that open streams: enough for commits to be shared by many.
 const CONNECTIONS: usize = 64;
@@ -53,19 +56,54 @@ impl Starts {
         };
         Self { requests, answers: Mutex::new(Vec::with_capacity(count)) }
     }
+
+    fn request(&self, nth: usize) -> &[u8] {
+        self.requests.get(nth % self.requests.len().max(1)).map_or(&[], Vec::as_slice)
+    }
 }
 
-impl Script for Starts {
-    fn request(&self, nth: usize, out: &mut Vec<u8>) {
-        if let Some(request) = self.requests.get(nth % self.requests.len().max(1)) {
-            out.extend_from_slice(request);
-        }
-    }
+/// When to end: whatever comes first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) connections: usize,
+    pub(crate) calls: usize,
+    pub(crate) time: Duration,
+}
 
-    fn answer(&self, answer: &Answer<'_>) -> Result<()> {
-        self.answers.lock().push(api::started(answer)?);
-        Ok(())
+/// Calls until a bound is reached; says how long each took. A call that fails ends it all with an error.
+pub(crate) async fn run_closed_loop(address: SocketAddr, bounds: Bounds, script: Arc<Starts>) -> Result<Latencies> {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let mut connections = Vec::new();
+    for _ in 0..bounds.connections {
+        connections.push(Connection::open(address).await?);
     }
+    let end = Instant::now() + bounds.time;
+    let mut callers = JoinSet::new();
+    for mut connection in connections {
+        let (calls, script) = (Arc::clone(&calls), Arc::clone(&script));
+        callers.spawn(async move {
+            let mut latencies = Latencies::default();
+            let mut begun = Instant::now();
+            while begun < end {
+                let nth = calls.fetch_add(1, Ordering::Relaxed);
+                if nth >= bounds.calls {
+                    break;
+                }
+                let answer = connection.call(script.request(nth)).await?;
+                let started = api::started(&answer)?;
+                script.answers.lock().push(started);
+                let answered = Instant::now();
+                latencies.add(answered - begun);
+                begun = answered;
+            }
+            anyhow::Ok(latencies)
+        });
+    }
+    let mut all = Latencies::default();
+    while let Some(latencies) = callers.join_next().await {
+        all.append(latencies??);
+    }
+    Ok(all)
 }
 
 /// Opens `count` streams; answers their ids, with the URLs of handshakes.

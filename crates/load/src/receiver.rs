@@ -1,15 +1,44 @@
-//! The app's webhook: takes posts, and notes when each came.
+//! The app's webhook, which takes posts, and when the first event of each stream came there or elsewhere.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use anyhow::{Result, bail};
 use parking_lot::Mutex;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use usher_testing::{TcpServer, read_request};
 
-use crate::first_events::FirstEvents;
+/// When the first event of each stream came.
+#[derive(Clone, Default)]
+pub(crate) struct FirstEvents(Arc<Mutex<HashMap<String, Instant>>>);
+
+impl FirstEvents {
+    pub(crate) fn record(&self, stream: String, at: Instant) {
+        self.0.lock().entry(stream).or_insert(at);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.lock().len()
+    }
+
+    pub(crate) fn of(&self, stream: &str) -> Option<Instant> {
+        self.0.lock().get(stream).copied()
+    }
+
+    /// Waits until those of this many streams have come.
+    pub(crate) async fn wait_for(&self, count: usize, patience: Duration) -> Result<()> {
+        let end = Instant::now() + patience;
+        while self.len() < count {
+            if Instant::now() > end {
+                bail!("{} of {count} events came in {patience:?}", self.len());
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Ok(())
+    }
+}
 
 /// A receiver; it ends with this value.
 pub(crate) struct Receiver {

@@ -22,7 +22,6 @@ impl Relay {
         Self::start_many(latency, 1).await
     }
 
-    /// Starts so many.
     pub(crate) async fn start_many(latency: Duration, count: usize) -> Result<Self> {
         let this = std::env::current_exe().context("this program has no path")?;
         let mut child = Command::new(this)

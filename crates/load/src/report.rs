@@ -8,14 +8,10 @@ use serde::Serialize;
 use crate::machine::Machine;
 use crate::process_usage::Usage;
 
-/// A line of the table.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Row {
-    /// What was measured.
     pub(crate) what: String,
-    /// Under which conditions.
     pub(crate) under: String,
-    /// The result, for people.
     pub(crate) result: String,
     /// The result, for programs; its unit is the measure's.
     pub(crate) value: f64,
@@ -27,7 +23,6 @@ pub(crate) struct Row {
     pub(crate) p99_ms: Option<f64>,
     /// How long it took.
     pub(crate) seconds: Option<f64>,
-    /// Who used the processors meanwhile.
     pub(crate) processors: Option<Usage>,
     /// Processor time that one call or login cost the service, in microseconds.
     pub(crate) usher_us_each: Option<f64>,
@@ -48,7 +43,6 @@ impl Row {
     }
 }
 
-/// All that was measured.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) machine: Machine,
@@ -56,7 +50,6 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// The report as Markdown.
     pub(crate) fn markdown(&self) -> String {
         let mut out = format!("{}\n\n", self.machine.line());
         if self.machine.is_in_memory() {
@@ -114,4 +107,32 @@ pub(crate) fn grouped(count: usize) -> String {
 pub(crate) fn per_second(count: usize, elapsed: Duration) -> (String, f64) {
     let rate = float(count) / elapsed.as_secs_f64().max(f64::EPSILON);
     (format!("{}/s", grouped(format!("{rate:.0}").parse().unwrap_or(0))), rate)
+}
+
+/// Measured durations, in microseconds (up to 71 minutes each).
+#[derive(Debug, Default)]
+pub(crate) struct Latencies(Vec<u32>);
+
+impl Latencies {
+    pub(crate) fn add(&mut self, duration: Duration) {
+        self.0.push(u32::try_from(duration.as_micros()).unwrap_or(u32::MAX));
+    }
+
+    pub(crate) fn append(&mut self, mut others: Self) {
+        self.0.append(&mut others.0);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The smallest duration that `percent` of all do not exceed, in milliseconds; `None` without any.
+    pub(crate) fn percentile_ms(&mut self, percent: usize) -> Option<f64> {
+        let rank = (self.0.len() * percent).div_ceil(100).saturating_sub(1);
+        if rank >= self.0.len() {
+            return None;
+        }
+        let (_, nth, _) = self.0.select_nth_unstable(rank);
+        Some(f64::from(*nth) / 1000.0)
+    }
 }

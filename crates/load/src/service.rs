@@ -156,7 +156,6 @@ impl Service {
         self.child.id()
     }
 
-    /// Resident memory, in bytes.
     pub(crate) fn resident_bytes(&self) -> Result<u64> {
         resident_bytes(self.pid().context("the service has ended")?)
     }

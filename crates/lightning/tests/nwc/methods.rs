@@ -31,7 +31,7 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
     let paid = fixture.user.pay(made.as_str(), None).unwrap();
     let settlement = Settlement { amount: Some(7_000), skimmed_fee: 0, fees_paid: 0, preimage: Some(paid.preimage) };
     assert_eq!(wallet.look_up_invoice(invoiced).await, Ok(InvoiceStatus::Settled(settlement.clone())));
-    if fixture.service.behaviour().notifications {
+    if fixture.service.behaviour().capabilities.notifications {
         assert_eq!(fixture.client.settled().await, (invoiced, settlement));
     }
     let cancelled = fixture.client.invoice(1_000).await.payment_hash();
@@ -45,7 +45,7 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
     assert_eq!((paid.preimage.payment_hash(), paid.fees_paid), (invoice.payment_hash(), Some(2)));
     let found = wallet.look_up_payment(invoice.payment_hash(), None).await;
     assert_eq!(found, Ok(OutgoingPaymentStatus::Paid(paid.clone())));
-    if fixture.service.behaviour().notifications {
+    if fixture.service.behaviour().capabilities.notifications {
         assert_eq!(fixture.client.notification().await, LightningNotification::Sent(invoice.payment_hash(), paid));
     }
     // An invoice of ours that was paid needs no payment of ours.
@@ -55,7 +55,8 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
     let info = wallet.info().await.unwrap();
     assert_eq!((info.alias.as_deref(), info.network), (Some("shop"), Some(Network::Regtest)));
     assert_eq!((info.balance, info.methods.len()), (Some(fixture.shop.balance()), Method::ALL.len()));
-    let told = fixture.service.behaviour().announces && fixture.service.behaviour().notifications;
+    let capabilities = fixture.service.behaviour().capabilities;
+    let told = capabilities.announced && capabilities.notifications;
     assert_eq!((wallet.status().connected, wallet.status().sends_notifications), (true, told));
     // Each was reported once, by however many events.
     fixture.client.quiet().await;
@@ -75,19 +76,19 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
 async fn every_encryption() {
     everything(|_| {}, true).await;
     let old = |behaviour: &mut Behaviour| {
-        behaviour.encryptions = Encryptions::Nip04;
-        behaviour.announces = false;
+        behaviour.capabilities.encryptions = Encryptions::Nip04;
+        behaviour.capabilities.announced = false;
     };
     tokio::time::timeout(LONG, everything(old, false)).await.expect("its announcement is not waited for each time");
 }
 
 #[tokio::test]
 async fn a_later_announcement_applies_from_then_on() {
-    let fixture = Fixture::set_with(|behaviour| behaviour.announces = false).await;
+    let fixture = Fixture::set_with(|behaviour| behaviour.capabilities.announced = false).await;
     let (service, client) = (&fixture.service, &fixture.client);
     client.invoice(1_000).await;
     assert!(!client.backend.status().sends_notifications);
-    service.set(|behaviour| behaviour.announces = true);
+    service.set(|behaviour| behaviour.capabilities.announced = true);
     client.until_status(|status| status.sends_notifications).await;
     client.invoice(1_000).await;
     let asked = fixture.relay.seen().into_iter().filter(|event| event.kind.as_u16() == REQUEST);
@@ -95,9 +96,11 @@ async fn a_later_announcement_applies_from_then_on() {
     assert_eq!(schemes, [false, true]);
     // Another announcement replaces it. Encrypted in one way only, whatever it was before.
     for encryptions in [Encryptions::Nip04, Encryptions::Nip44, Encryptions::Both] {
-        service.set(|behaviour| behaviour.notifications = false);
+        service.set(|behaviour| behaviour.capabilities.notifications = false);
         client.until_status(|status| !status.sends_notifications).await;
-        service.set(|behaviour| (behaviour.encryptions, behaviour.notifications) = (encryptions, true));
+        service.set(|behaviour| {
+            (behaviour.capabilities.encryptions, behaviour.capabilities.notifications) = (encryptions, true)
+        });
         client.until_status(|status| status.sends_notifications).await;
         client.invoice(1_000).await;
     }
@@ -106,12 +109,12 @@ async fn a_later_announcement_applies_from_then_on() {
 #[tokio::test]
 async fn a_wallet_without_balance_or_name() {
     let fixture = Fixture::set_with(|behaviour| {
-        behaviour.offers.remove(&Method::GetBalance);
+        behaviour.capabilities.methods.remove(&Method::GetBalance);
     })
     .await;
     let info = fixture.client.backend.info().await.unwrap();
     assert_eq!((info.alias.as_deref(), info.balance), (Some("shop"), None));
-    fixture.service.set(|behaviour| behaviour.offers = [Method::GetBalance, Method::MakeInvoice].into());
+    fixture.service.set(|behaviour| behaviour.capabilities.methods = [Method::GetBalance, Method::MakeInvoice].into());
     fixture.relay.wait_for(LONG, |metrics| metrics.events_of(13_194) == 2).await.expect("announced anew");
     let info = fixture.client.backend.info().await.unwrap();
     assert_eq!((info.alias, info.network, info.balance), (None, None, Some(Fixture::SHOP)));

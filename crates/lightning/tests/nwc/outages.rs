@@ -85,7 +85,7 @@ async fn a_wallet_that_is_away_may_have_paid() {
 #[tokio::test]
 async fn a_payment_whose_response_is_lost_is_found_by_a_look_up() {
     let fixture = Fixture::set_with(|behaviour| {
-        behaviour.notifications = false;
+        behaviour.capabilities.notifications = false;
         behaviour.on(Method::PayInvoice, CallBehaviour::Mute);
     })
     .await;
@@ -98,7 +98,7 @@ async fn a_payment_whose_response_is_lost_is_found_by_a_look_up() {
 #[tokio::test]
 async fn a_late_response_is_neither_confused_nor_lost() {
     let mut fixture = Fixture::set_with(|behaviour| {
-        behaviour.notifications = false;
+        behaviour.capabilities.notifications = false;
         behaviour.lookups = Some(LookupLie::ForgetPayments);
         behaviour.once(Method::PayInvoice, CallBehaviour::Hold);
     })

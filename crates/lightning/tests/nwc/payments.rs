@@ -80,7 +80,7 @@ async fn a_service_that_acts_on_each_copy_pays_once_and_its_late_response_is_rec
     let mut fixture = Fixture::set_with(|behaviour| {
         behaviour.memory = Memory::None;
         behaviour.holds_payments = true;
-        behaviour.notifications = false;
+        behaviour.capabilities.notifications = false;
         behaviour.lookups = Some(LookupLie::ForgetPayments);
     })
     .await;

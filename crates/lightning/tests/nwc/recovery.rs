@@ -58,7 +58,8 @@ async fn it_starts_without_relay_and_service_and_finds_them_later() {
 async fn slow_payments_delay_no_other_request() {
     const PAYMENTS: u64 = 70;
     let fixture =
-        Fixture::set_with(|behaviour| (behaviour.holds_payments, behaviour.notifications) = (true, false)).await;
+        Fixture::set_with(|behaviour| (behaviour.holds_payments, behaviour.capabilities.notifications) = (true, false))
+            .await;
     let invoices: Vec<_> = (0..PAYMENTS).map(|_| fixture.external_invoice(100)).collect();
     let paying = futures_util::future::join_all(invoices.iter().map(|invoice| fixture.pay(invoice, 600)));
     let meanwhile = async {

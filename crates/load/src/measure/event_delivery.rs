@@ -20,13 +20,11 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use usher_protocol::handshake_url::HandshakeUrl;
 
 use crate::api;
-use crate::first_events::FirstEvents;
 use crate::fixture::{Fixture, Tool};
 use crate::http::{Connection, get};
-use crate::latencies::Latencies;
 use crate::open_streams::{Opened, open};
-use crate::receiver::Receiver;
-use crate::report::{Row, grouped, per_second};
+use crate::receiver::{FirstEvents, Receiver};
+use crate::report::{Latencies, Row, grouped, per_second};
 use crate::wallet::Wallet;
 
 /// Longest wait for the last event.
@@ -38,7 +36,6 @@ const HANGING: usize = 100;
 /// Streams that are waited on by long poll, a connection each, and on one WebSocket.
 const WAITING: usize = 900;
 
-/// How events are made.
 #[derive(Clone, Copy)]
 enum Pace {
     /// So many a second.

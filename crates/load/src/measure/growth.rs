@@ -8,9 +8,8 @@ use anyhow::Result;
 
 use super::logins::{Conditions, log_in};
 use super::startup;
-use crate::closed_loop::{Bounds, run_closed_loop};
 use crate::fixture::{Fixture, Tool};
-use crate::open_streams::{Opened, Starts, open};
+use crate::open_streams::{Bounds, Opened, Starts, open, run_closed_loop};
 use crate::report::{Row, float, grouped, per_second};
 
 /// How long the service may put itself in order before its memory is read.
@@ -136,7 +135,6 @@ async fn logins(
     Ok(figures)
 }
 
-/// Where the line first is [`BENDS`] times the lowest point before it, and how many times.
 fn first_bend(line: &Line) -> Option<(f64, f64)> {
     let mut lowest = f64::INFINITY;
     line.points.iter().find_map(|&(x, y)| {

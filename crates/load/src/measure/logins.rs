@@ -19,7 +19,6 @@ const PERSON_MS: std::ops::Range<u64> = 1_000..3_000;
 /// the simulated delay twice.
 const MESSAGES: u32 = 3;
 
-/// Of a run.
 #[derive(Clone)]
 pub(crate) struct Conditions {
     users: usize,
@@ -75,7 +74,6 @@ impl Conditions {
         self.latency * 2 * MESSAGES
     }
 
-    /// How long a person takes this time.
     fn person(&self) -> Duration {
         if self.people { Duration::from_millis(rand::random_range(PERSON_MS)) } else { Duration::ZERO }
     }

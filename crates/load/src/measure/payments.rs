@@ -31,7 +31,6 @@ const OPEN_SECS: u64 = 3_600;
 /// asked, and the service is told of the settlement. Each crosses the relay, and so takes the simulated delay twice.
 const MESSAGES: u32 = 4;
 
-/// Conditions of a run.
 #[derive(Clone)]
 struct Scenario {
     client: LightningClient,

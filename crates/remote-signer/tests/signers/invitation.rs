@@ -53,7 +53,7 @@ async fn refused_signature_is_reported() {
 
 #[tokio::test]
 async fn relays_are_shared_and_left_when_nobody_waits() {
-    let relay = QuirkyRelay::start(Quirks { max_subscriptions: 2, ..Quirks::default() }).await.unwrap();
+    let relay = QuirkyRelay::start(Quirks { max_subscriptions: Some(2), ..Quirks::default() }).await.unwrap();
     let app = App::new(&[relay.url()]);
     let mut signings = Vec::new();
     for _ in 0..30 {

@@ -1,24 +1,18 @@
 //! The configurable misbehavior of a wallet service.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use usher_sandbox::lightning::nwc::Capabilities;
-use usher_sandbox::lightning::{Encryptions, ErrorCode, Method};
+use usher_sandbox::lightning::{ErrorCode, Method};
 
 use super::InvoiceLie;
 
 /// How a wallet service behaves; each field may change while it runs. By default it is fast and honest.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Behaviour {
-    /// How it encrypts, and what it announces.
-    pub encryptions: Encryptions,
-    /// Whether it publishes what it can do (kind 13194).
-    pub announces: bool,
-    /// Whether it sends notifications of payments.
-    pub notifications: bool,
-    /// The methods it knows; to others it answers `NOT_IMPLEMENTED`.
-    pub offers: BTreeSet<Method>,
+    /// What an honest service has, too.
+    pub capabilities: Capabilities,
     /// Whether it knows a request that it has had.
     pub memory: Memory,
     /// How long it takes from acting to answering.
@@ -38,36 +32,7 @@ pub struct Behaviour {
     pub holds_payments: bool,
 }
 
-impl Default for Behaviour {
-    fn default() -> Self {
-        Self {
-            encryptions: Encryptions::Both,
-            announces: true,
-            notifications: true,
-            offers: Method::ALL.into(),
-            memory: Memory::Lasting,
-            latency: Duration::ZERO,
-            by_method: BTreeMap::new(),
-            next: BTreeMap::new(),
-            invoices: None,
-            lookups: None,
-            pays: None,
-            holds_payments: false,
-        }
-    }
-}
-
 impl Behaviour {
-    /// The part of it that an honest service has, too.
-    pub(super) fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            encryptions: self.encryptions,
-            methods: self.offers.clone(),
-            notifications: self.notifications,
-            announced: self.announces,
-        }
-    }
-
     /// What it does from now on with calls of `method`.
     pub fn on(&mut self, method: Method, call_behaviour: CallBehaviour) {
         self.by_method.insert(method, call_behaviour);
@@ -83,17 +48,13 @@ impl Behaviour {
         let next = self.next.get_mut(&method).and_then(VecDeque::pop_front);
         next.or_else(|| self.by_method.get(&method).copied()).unwrap_or(CallBehaviour::Honest)
     }
-
-    /// What it does from now on with calls of every method.
-    pub fn on_all(&mut self, call_behaviour: CallBehaviour) {
-        self.by_method.extend(Method::ALL.map(|method| (method, call_behaviour)));
-    }
 }
 
 /// How long requests are known by their event ids, so that a copy is not acted on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memory {
     /// Also when the service was stopped and started again.
+    #[default]
     Lasting,
     /// Until the service is stopped.
     WhileRunning,
@@ -101,7 +62,6 @@ pub enum Memory {
     None,
 }
 
-/// What is done with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallBehaviour {
     /// Executed and answered.
@@ -114,9 +74,7 @@ pub enum CallBehaviour {
     Twice,
     /// Executed; the answer waits for [`release`](super::FaultyNwcService::release), also across a stop and a new start.
     Hold,
-    /// Refused.
     Refuse(ErrorCode),
-    /// Refused, but executed.
     RefuseAndExecute(ErrorCode),
     /// Executed; the answer is no JSON.
     Garble,
@@ -137,13 +95,9 @@ pub enum LookupLie {
     PaymentsAsInvoices,
     /// Settled, with the true preimage only if it is.
     Settled,
-    /// Settled, with a preimage of nothing.
     SettledWithWrongPreimage,
-    /// Always pending.
     Pending,
-    /// Always failed.
     Failed,
-    /// Always expired.
     Expired,
     /// True, but about another payment hash.
     OtherHash,

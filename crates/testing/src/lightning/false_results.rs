@@ -33,7 +33,6 @@ pub enum InvoiceLie {
     Reused,
     /// The answer's `payment_hash` is not the invoice's.
     OtherHash,
-    /// It is no invoice.
     Garbage,
 }
 

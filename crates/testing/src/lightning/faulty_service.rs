@@ -38,7 +38,7 @@ impl FaultyNwcService {
 
     /// As [`start`](Self::start), with these keys and this behaviour.
     pub async fn start_with(account: &Account, relays: &[&str], keys: NwcKeys, behaviour: Behaviour) -> Self {
-        let capabilities = behaviour.capabilities();
+        let capabilities = behaviour.capabilities.clone();
         let handler = FaultyHandler { behaviour: Arc::new(Mutex::new(behaviour)), ..FaultyHandler::default() };
         let service = NwcService::start_with(account, relays, keys, capabilities, Arc::new(handler.clone())).await;
         Self { service, handler }
@@ -52,7 +52,6 @@ impl FaultyNwcService {
         }
     }
 
-    /// The behaviour now.
     pub fn behaviour(&self) -> Behaviour {
         self.handler.behaviour.lock().clone()
     }
@@ -62,7 +61,7 @@ impl FaultyNwcService {
         let capabilities = {
             let mut behaviour = self.handler.behaviour.lock();
             change(&mut behaviour);
-            behaviour.capabilities()
+            behaviour.capabilities.clone()
         };
         self.service.context().set_capabilities(capabilities);
     }
@@ -98,7 +97,6 @@ struct FaultyHandler {
     behaviour: Arc<Mutex<Behaviour>>,
     /// Responses that wait until a test releases them.
     held: Arc<Mutex<Vec<(NwcRequest, Response)>>>,
-    /// The requests of payments in flight.
     payments: Arc<Mutex<Vec<(PaymentHash, NwcRequest)>>>,
 }
 

@@ -13,6 +13,9 @@ use tokio_tungstenite::tungstenite::Message;
 use super::hub::{Hub, Kept, Outbox, Published, Subscription};
 use super::quirks::{LieOk, Quirks};
 
+/// Most subscriptions of one connection, unless a test says otherwise.
+const MAX_SUBSCRIPTIONS: usize = 20;
+
 /// Longest subscription id (NIP-01).
 const MAX_SUBSCRIPTION_ID: usize = 64;
 
@@ -55,7 +58,6 @@ impl Session {
         }
     }
 
-    /// Handles one frame of the client.
     pub(super) fn take(&mut self, frame: &Message) {
         let text = match frame {
             Message::Text(text) => text.as_str(),
@@ -149,7 +151,7 @@ impl Session {
             return self.say(RelayMessage::closed(id, "invalid: a subscription id has 1 to 64 characters"));
         }
         self.drop_subscription(&id);
-        if self.subscriptions.len() >= quirks.max_subscriptions {
+        if self.subscriptions.len() >= quirks.max_subscriptions.unwrap_or(MAX_SUBSCRIPTIONS) {
             return self.say(RelayMessage::closed(id, "error: too many subscriptions"));
         }
         let subscription = Arc::new(Subscription { id: id.clone(), filters, outbox: self.outbox.clone() });

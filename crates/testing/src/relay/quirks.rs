@@ -9,15 +9,15 @@ use super::junk::JunkEvents;
 ///
 /// Everything can be changed while it runs ([`QuirkyRelay::set`](super::QuirkyRelay::set)) and then holds for the
 /// connections that are open, too.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Quirks {
     /// Sends no OK for kinds 20000–29999 (as nostr-rs-relay 0.8 does), though it forwards them.
     pub no_ok_for_ephemeral: bool,
     /// Keeps ephemeral events for this long and answers REQs with them, as strfry does (300 s by default). None is
     /// forwarded a second time (OK true, `duplicate:`).
     pub keeps_ephemeral: Option<Duration>,
-    /// Most subscriptions of one connection; one more is answered CLOSED.
-    pub max_subscriptions: usize,
+    /// Most subscriptions of one connection, 20 by default; one more is answered CLOSED.
+    pub max_subscriptions: Option<usize>,
     /// Does not check ids and signatures: takes and forwards forged events like others.
     pub accept_forged: bool,
     /// Answers every event OK false, `blocked:`.
@@ -40,7 +40,6 @@ pub struct Quirks {
     pub garbage: Option<Duration>,
     /// Takes every second event of each connection, the second one first, and forwards it to nobody.
     pub loses_every_second: bool,
-    /// Lies in its OKs.
     pub lie_ok: Option<LieOk>,
     /// Closes each subscription (CLOSED) this long after it was opened; the connection stays.
     pub close_subscriptions_after: Option<Duration>,
@@ -48,31 +47,6 @@ pub struct Quirks {
     pub latency: Duration,
     /// Sends junk events to every subscription that matches them.
     pub flood: Option<Flood>,
-}
-
-impl Default for Quirks {
-    fn default() -> Self {
-        Self {
-            no_ok_for_ephemeral: false,
-            keeps_ephemeral: None,
-            max_subscriptions: 20,
-            accept_forged: false,
-            refuse_events: false,
-            accept_tcp_only: false,
-            mute: false,
-            stop_reading: false,
-            rate_limit: None,
-            require_auth: false,
-            drop_every: None,
-            duplicate_and_delay: None,
-            garbage: None,
-            loses_every_second: false,
-            lie_ok: None,
-            close_subscriptions_after: None,
-            latency: Duration::ZERO,
-            flood: None,
-        }
-    }
 }
 
 /// How a relay's OK is false.
@@ -84,12 +58,10 @@ pub enum LieOk {
     RefuseAndForward,
 }
 
-/// A flood of junk.
 #[derive(Clone, Debug)]
 pub struct Flood {
     /// Events per second.
     pub per_second: u32,
-    /// The events, over and over.
     pub events: JunkEvents,
 }
 
@@ -98,19 +70,14 @@ pub struct Flood {
 pub struct RelayMetrics {
     /// TCP connections accepted.
     pub connections: u64,
-    /// TCP connections open now.
     pub open_connections: u64,
     /// Websocket handshakes completed.
     pub handshakes: u64,
     /// Text and binary frames received, valid or not.
     pub frames: u64,
-    /// REQs received.
     pub reqs: u64,
-    /// CLOSEs received.
     pub closes: u64,
-    /// AUTHs received.
     pub auths: u64,
-    /// AUTHs received that were valid.
     pub auths_valid: u64,
     /// Subscriptions open now, over all connections.
     pub open_subscriptions: u64,
@@ -128,10 +95,5 @@ impl RelayMetrics {
     /// EVENTs received of `kind`.
     pub fn events_of(&self, kind: u16) -> u64 {
         self.events.get(&kind).copied().unwrap_or(0)
-    }
-
-    /// EVENTs received in all.
-    pub fn all_events(&self) -> u64 {
-        self.events.values().sum()
     }
 }

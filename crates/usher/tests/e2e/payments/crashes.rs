@@ -59,7 +59,7 @@ async fn after_our_wallet_has_paid_the_outcome_is_looked_up() {
         if point != "after-pay" {
             // Executed, but not answered as it should be: it has to be looked up.
             fixture.wallet.set(|behaviour| {
-                behaviour.notifications = false;
+                behaviour.capabilities.notifications = false;
                 behaviour.on(Method::PayInvoice, CallBehaviour::Garble);
             });
         }

@@ -26,7 +26,7 @@ async fn a_payer_who_claims_success_is_not_believed() {
 async fn a_settlement_that_proves_nothing_is_not_believed() {
     let fixture = Fixture::open().await;
     fixture.wallet.set(|behaviour| {
-        behaviour.notifications = false;
+        behaviour.capabilities.notifications = false;
         behaviour.lookups = Some(LookupLie::SettledWithWrongPreimage);
     });
     let user = fixture.user(Policy::silent()).await;

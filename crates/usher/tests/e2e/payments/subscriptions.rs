@@ -100,7 +100,7 @@ async fn a_kill_while_a_date_is_charged_charges_it_once() {
         fixture.crash_to_stand_at(point).await;
         let user = fixture.user(Policy { auto_pay: true, ..Policy::silent() }).await;
         if point == "before-look-up-invoice" {
-            fixture.wallet.set(|behaviour| behaviour.notifications = false);
+            fixture.wallet.set(|behaviour| behaviour.capabilities.notifications = false);
         }
         let id = agreed(&fixture, &user, &charged(&user, 130, 2), &Agreement::default()).await;
         fixture.killed_there().await;

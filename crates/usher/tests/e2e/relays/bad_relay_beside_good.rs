@@ -34,7 +34,7 @@ macro_rules! faults {
 
 faults! {
     one_that_sends_no_ok_for_ephemeral_events: { no_ok_for_ephemeral: true };
-    one_that_allows_one_subscription: { max_subscriptions: 1 };
+    one_that_allows_one_subscription: { max_subscriptions: Some(1) };
     one_that_accepts_connections_and_never_answers: { accept_tcp_only: true };
     one_that_is_mute: { mute: true };
     one_that_stops_reading: { stop_reading: true };
