@@ -1,14 +1,13 @@
 //! Limits for clients without a valid token: delayed responses to wrong tokens, and a limited number of log lines.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
-
-use crate::peer_address::PeerNetwork;
+use usher_places::{Holder, LruCache, bounded};
+use usher_token_bucket::{Rate, TokenBucket};
 
 /// Wrong tokens of one address that get their response at once; further ones get it one after the other.
 const BURST: u32 = 50;
@@ -23,21 +22,20 @@ const MAX_DELAY: Duration = Duration::from_secs(2);
 pub(crate) const LOGGED_BURST: u32 = 10;
 const BURST_WITHIN: Duration = Duration::from_secs(60);
 
-/// Maximum number of remembered addresses. Beyond it, expired ones are removed, or all if none has expired.
+/// Remembered addresses, of IPv6 networks of 64 bits.
 const MAX_ADDRESSES: usize = 4_096;
 
 /// Log lines for requests without a valid token: this many at once, then one per interval.
-const LINES: u32 = 100;
-const LINE_EVERY: Duration = Duration::from_millis(600);
+const LINES: Rate = Rate::every(100, Duration::from_millis(600));
 
 /// Between two lines that sum up.
 const SUMMARY_EVERY: Duration = Duration::from_secs(60);
 
 /// Recent wrong tokens and log lines of clients without a valid token. A wrong token is never a reason to refuse
 /// another request: the app may share its address (a proxy's) with the one who guesses. So a guess costs time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct AuthFailureThrottle {
-    addresses: Mutex<HashMap<PeerNetwork, Failures>>,
+    addresses: Mutex<LruCache<Holder, Failures>>,
     lines: Mutex<Lines>,
     wrong_tokens: AtomicU64,
 }
@@ -61,10 +59,9 @@ pub(crate) struct WrongToken {
     pub(crate) is_burst: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Lines {
-    /// When the full number of lines is available again.
-    full_at: Option<Instant>,
+    left: TokenBucket<Instant>,
     summary_at: Option<Instant>,
     wrong_tokens: u64,
     unlogged: u64,
@@ -79,20 +76,24 @@ pub(crate) struct Summary {
     pub(crate) unlogged: u64,
 }
 
+impl Default for AuthFailureThrottle {
+    fn default() -> Self {
+        let left = TokenBucket::new(LINES, Instant::now());
+        let lines = Lines { left, summary_at: None, wrong_tokens: 0, unlogged: 0 };
+        let addresses = Mutex::new(bounded(MAX_ADDRESSES));
+        Self { addresses, lines: Mutex::new(lines), wrong_tokens: AtomicU64::default() }
+    }
+}
+
 impl AuthFailureThrottle {
     /// A wrong token came from `peer`.
     pub(crate) fn wrong_token(&self, peer: Option<IpAddr>, now: Instant) -> WrongToken {
         self.wrong_tokens.fetch_add(1, Ordering::Relaxed);
         self.lines.lock().wrong_tokens += 1;
         let mut addresses = self.addresses.lock();
-        if addresses.len() >= MAX_ADDRESSES {
-            addresses.retain(|_, failures| failures.full_at > now || now < failures.counted_from + BURST_WITHIN);
-            if addresses.len() >= MAX_ADDRESSES {
-                addresses.clear();
-            }
-        }
         let new = || Failures { full_at: now, counted: 0, counted_from: now };
-        let failures = addresses.entry(PeerNetwork::or_loopback(peer)).or_insert_with(new);
+        let peer = peer.map_or_else(|| Holder::crowd("unknown"), Holder::host);
+        let failures = addresses.get_or_insert_mut(peer, new);
         let free = PACE * BURST;
         // Not further ahead than the longest delay, or an address would stay slow long after its last wrong token.
         failures.full_at = (failures.full_at.max(now) + PACE).min(now + free + MAX_DELAY);
@@ -112,13 +113,8 @@ impl AuthFailureThrottle {
     /// anybody could fill the disk.
     pub(crate) fn line(&self, now: Instant) -> (bool, Option<Summary>) {
         let mut lines = self.lines.lock();
-        let next = lines.full_at.map_or(now, |full_at| full_at.max(now)) + LINE_EVERY;
-        let allowed = next.duration_since(now) <= LINE_EVERY * LINES;
-        if allowed {
-            lines.full_at = Some(next);
-        } else {
-            lines.unlogged += 1;
-        }
+        let allowed = lines.left.take(now);
+        lines.unlogged += u64::from(!allowed);
         let due = lines.summary_at.is_none_or(|at| at <= now);
         let Lines { wrong_tokens, unlogged, .. } = *lines;
         if !due || (wrong_tokens, unlogged) == (0, 0) {
@@ -173,16 +169,6 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn number_of_remembered_addresses_is_limited() {
-        let throttle = AuthFailureThrottle::default();
-        let now = Instant::now();
-        for number in 0..20_000_u32 {
-            throttle.wrong_token(Some(IpAddr::from(number.to_be_bytes())), now);
-            assert!(throttle.addresses.lock().len() <= MAX_ADDRESSES);
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
     async fn log_lines_are_limited_and_summarized() {
         let throttle = AuthFailureThrottle::default();
         let now = Instant::now();
@@ -190,9 +176,9 @@ mod tests {
         throttle.wrong_token(ip(1), now);
         assert_eq!(throttle.line(now), (true, Some(Summary { wrong_tokens: 1, unlogged: 0 })));
         let logged = (0..10_000).filter(|_| throttle.line(now).0).count();
-        assert_eq!(logged, LINES as usize - 2);
+        assert_eq!(logged, 98);
         let (allowed, summary) = throttle.line(now + SUMMARY_EVERY);
         assert!(allowed);
-        assert_eq!(summary, Some(Summary { wrong_tokens: 0, unlogged: 10_000 - u64::from(LINES) + 2 }));
+        assert_eq!(summary, Some(Summary { wrong_tokens: 0, unlogged: 9_902 }));
     }
 }

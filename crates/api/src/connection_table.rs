@@ -6,16 +6,16 @@
 //! and from its first request on it is never replaced. So is that of a client with a key, but a key has a share: what it opens beyond
 //! that, or beyond what all keys have, stays a connection that is replaced.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use usher_engine::Origin;
+use usher_places::{Holder, Limits, Places, limit};
 
-use crate::client_places::{most_of_key, reserved};
-use crate::peer_address::PeerNetwork;
+use crate::client_places::holder;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bounds {
@@ -27,25 +27,15 @@ pub(crate) struct Bounds {
     pub(crate) per_address: usize,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone)]
 pub(crate) struct ConnectionTable(Arc<Mutex<Table>>);
 
-#[derive(Debug, Default)]
 struct Table {
     next: u64,
-    /// By number, hence the oldest first.
-    unauthenticated: BTreeMap<u64, Unauthenticated>,
-    by_address: HashMap<PeerNetwork, BTreeSet<u64>>,
-    authenticated: usize,
-    /// Those of `authenticated` that are of keys.
-    by_key: HashMap<Origin, usize>,
+    /// By number, each with what closes it.
+    unauthenticated: Places<u64, CancellationToken>,
+    authenticated: Places<u64>,
     evicted: u64,
-}
-
-#[derive(Debug)]
-struct Unauthenticated {
-    address: Option<PeerNetwork>,
-    close: CancellationToken,
 }
 
 /// How many connections are open, by whether they have sent the token, and how many were closed for others.
@@ -57,20 +47,17 @@ pub(crate) struct ConnectionCounts {
 }
 
 /// The permit of a connection, held until it is dropped.
-#[derive(Debug)]
 pub(crate) struct ConnectionPermit {
     table: ConnectionTable,
     number: u64,
-    /// How many connections there can be.
-    all: usize,
-    held_by: Mutex<HeldBy>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HeldBy {
-    Anybody,
-    Key(Origin),
-    Token,
+impl Default for ConnectionTable {
+    fn default() -> Self {
+        let unauthenticated = Places::new(limit::UNAUTHENTICATED_CONNECTIONS.fixed());
+        let authenticated = Places::new(limit::AUTHENTICATED_CONNECTIONS.fixed());
+        Self(Arc::new(Mutex::new(Table { next: 0, unauthenticated, authenticated, evicted: 0 })))
+    }
 }
 
 impl ConnectionTable {
@@ -82,138 +69,61 @@ impl ConnectionTable {
         close: CancellationToken,
         bounds: Bounds,
     ) -> Option<(ConnectionPermit, bool)> {
-        let address = peer.and_then(PeerNetwork::of);
-        let mut table = self.0.lock();
-        let before = table.evicted;
-        if let Some(oldest) = address.and_then(|address| table.oldest_above(address, bounds.per_address)) {
-            table.evict(oldest);
+        let Table { next, unauthenticated, authenticated, evicted } = &mut *self.0.lock();
+        authenticated.set_limits(limit::AUTHENTICATED_CONNECTIONS.of(bounds.all));
+        let most = bounds.unauthenticated.min(bounds.all.saturating_sub(authenticated.len()));
+        unauthenticated.set_limits(Limits { share: bounds.per_address, ..limit::UNAUTHENTICATED_CONNECTIONS.of(most) });
+        let holder = peer.map_or_else(|| Holder::crowd("unknown"), Holder::host);
+        let displaced = unauthenticated.take(*next, &holder, close, Duration::ZERO).ok()?;
+        for (_, close) in &displaced {
+            close.cancel();
+            *evicted += 1;
         }
-        while table.unauthenticated.len() >= bounds.unauthenticated
-            || table.unauthenticated.len() + table.authenticated >= bounds.all
-        {
-            let oldest = *table.unauthenticated.first_key_value()?.0;
-            table.evict(oldest);
-        }
-        let number = table.next;
-        table.next += 1;
-        table.unauthenticated.insert(number, Unauthenticated { address, close });
-        if let Some(address) = address {
-            table.by_address.entry(address).or_default().insert(number);
-        }
-        let evicted = table.evicted > before;
-        drop(table);
-        let held_by = Mutex::new(HeldBy::Anybody);
-        Some((ConnectionPermit { table: self.clone(), number, all: bounds.all, held_by }, evicted))
+        *next += 1;
+        Some((ConnectionPermit { table: self.clone(), number: *next - 1 }, !displaced.is_empty()))
     }
 
     pub(crate) fn counts(&self) -> ConnectionCounts {
         let table = self.0.lock();
         ConnectionCounts {
-            authenticated: table.authenticated,
+            authenticated: table.authenticated.len(),
             unauthenticated: table.unauthenticated.len(),
             evicted: table.evicted,
         }
     }
 }
 
-impl Table {
-    /// The oldest connection of an address that has as many as it may.
-    fn oldest_above(&self, address: PeerNetwork, most: usize) -> Option<u64> {
-        let connections = self.by_address.get(&address).filter(|connections| connections.len() >= most)?;
-        connections.first().copied()
-    }
-
-    /// Whether a key may have one more connection that is not replaced.
-    fn has_room_for(&self, key: Origin, all: usize) -> bool {
-        let of_keys: usize = self.by_key.values().sum();
-        let of_key = self.by_key.get(&key).copied().unwrap_or_default();
-        of_key < most_of_key(all) && of_keys < all - reserved(all)
-    }
-
-    fn leave_key(&mut self, key: Origin) {
-        if let Some(count) = self.by_key.get_mut(&key) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                self.by_key.remove(&key);
-            }
-        }
-    }
-
-    fn evict(&mut self, number: u64) {
-        if let Some(connection) = self.remove(number) {
-            connection.close.cancel();
-            self.evicted += 1;
-        }
-    }
-
-    fn remove(&mut self, number: u64) -> Option<Unauthenticated> {
-        let connection = self.unauthenticated.remove(&number)?;
-        if let Some(address) = connection.address
-            && let Some(connections) = self.by_address.get_mut(&address)
-        {
-            connections.remove(&number);
-            if connections.is_empty() {
-                self.by_address.remove(&address);
-            }
-        }
-        Some(connection)
-    }
-}
-
 impl ConnectionPermit {
     /// The connection no longer counts against its address. It can still be closed for another one until it has sent the token.
     pub(crate) fn leave_address(&self) {
-        let mut table = self.table.0.lock();
-        if let Some(mut connection) = table.remove(self.number) {
-            connection.address = None;
-            table.unauthenticated.insert(self.number, connection);
-        }
+        self.table.0.lock().unauthenticated.set_holder(&self.number, Holder::crowd("forwarded"));
     }
 
     /// The connection has sent a key, or with `None` the token: it keeps its place from now on, if there is room for the key.
     /// Nothing when it was closed in that moment.
     pub(crate) fn authenticate(&self, client: Option<Origin>) {
-        let mut held_by = self.held_by.lock();
-        match (*held_by, client) {
-            (HeldBy::Token, _) | (HeldBy::Key(_), Some(_)) => {}
+        let Table { unauthenticated, authenticated, .. } = &mut *self.table.0.lock();
+        if unauthenticated.get(&self.number).is_some() {
+            if authenticated.take(self.number, &holder(client), (), Duration::ZERO).is_ok() {
+                unauthenticated.free(&self.number);
+            }
+        } else if client.is_none() {
             // A proxy sends the requests of many clients over one connection.
-            (HeldBy::Key(key), None) => {
-                self.table.0.lock().leave_key(key);
-                *held_by = HeldBy::Token;
-            }
-            (HeldBy::Anybody, client) => {
-                let mut table = self.table.0.lock();
-                if client.is_some_and(|key| !table.has_room_for(key, self.all)) || table.remove(self.number).is_none() {
-                    return;
-                }
-                table.authenticated += 1;
-                *held_by = client.map_or(HeldBy::Token, HeldBy::Key);
-                if let Some(key) = client {
-                    *table.by_key.entry(key).or_default() += 1;
-                }
-            }
+            authenticated.set_holder(&self.number, Holder::operator());
         }
     }
 }
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        let held_by = *self.held_by.lock();
         let mut table = self.table.0.lock();
-        match held_by {
-            HeldBy::Anybody => drop(table.remove(self.number)),
-            HeldBy::Key(_) | HeldBy::Token => table.authenticated = table.authenticated.saturating_sub(1),
-        }
-        if let HeldBy::Key(key) = held_by {
-            table.leave_key(key);
-        }
+        table.unauthenticated.free(&self.number);
+        table.authenticated.free(&self.number);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     const BOUNDS: Bounds = Bounds { all: 10, unauthenticated: 5, per_address: 2 };
@@ -236,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_evicts_only_its_own_connections() {
+    fn one_address_evicts_its_own_connections_and_many_the_oldest() {
         let table = ConnectionTable::default();
         let other = Connection::open(&table, ip(1));
         let flood: Vec<_> = (0..100).map(|_| Connection::open(&table, ip(2))).collect();
@@ -244,15 +154,11 @@ mod tests {
         let left: Vec<_> = flood.iter().map(Connection::is_open).collect();
         assert_eq!(left.iter().filter(|open| **open).count(), 2);
         assert!(left[98] && left[99], "the newest");
-    }
-
-    #[test]
-    fn oldest_connection_of_many_addresses_is_evicted() {
-        let table = ConnectionTable::default();
+        drop((other, flood));
         let all: Vec<_> = (0..100).map(|number| Connection::open(&table, ip(number))).collect();
         let left: Vec<_> = (0..100).filter(|number| all[*number].is_open()).collect();
         assert_eq!(left, [95, 96, 97, 98, 99]);
-        assert_eq!(table.counts().evicted, 95);
+        assert_eq!(table.counts(), ConnectionCounts { authenticated: 0, unauthenticated: 5, evicted: 98 + 95 });
     }
 
     #[test]
@@ -298,36 +204,7 @@ mod tests {
         // One that a proxy uses for several clients is the token's, once that has used it.
         let shared = open(Some(Origin(1)));
         shared.0.as_ref().unwrap().authenticate(None);
-        assert!(table.0.lock().by_key.is_empty());
-    }
-
-    proptest! {
-        #[test]
-        fn counts_match_the_open_connections(steps in proptest::collection::vec((0..3_u8, 0..6_u8, any::<prop::sample::Index>()), 0..200)) {
-            let table = ConnectionTable::default();
-            let mut open: Vec<Connection> = Vec::new();
-            for (what, peer, which) in steps {
-                match what {
-                    0 => open.push(Connection::open(&table, if peer == 0 { None } else { ip(peer) })),
-                    1 if !open.is_empty() => drop(open.swap_remove(which.index(open.len()))),
-                    _ if !open.is_empty() => {
-                        if let Some(place) = &open[which.index(open.len())].0 {
-                            place.authenticate((peer > 2).then_some(Origin(peer.into())));
-                        }
-                    }
-                    _ => {}
-                }
-                // One that was closed lets go of its place.
-                open.retain(Connection::is_open);
-                let counts = table.counts();
-                prop_assert_eq!(counts.authenticated + counts.unauthenticated, open.len());
-                prop_assert!(open.len() <= BOUNDS.all && counts.unauthenticated <= BOUNDS.unauthenticated);
-            }
-            drop(open);
-            let counts = table.counts();
-            prop_assert_eq!((counts.authenticated, counts.unauthenticated), (0, 0));
-            let table = table.0.lock();
-            prop_assert!(table.by_address.is_empty() && table.by_key.is_empty());
-        }
+        let more = [open(Some(Origin(1))), open(Some(Origin(1)))];
+        assert_eq!((table.counts().authenticated, more.iter().all(Connection::is_open)), (4, true));
     }
 }

@@ -1,7 +1,6 @@
 //! Requests per second of each API key, and the header fields that tell its client how many are left
 //! (draft-ietf-httpapi-ratelimit-headers-10).
 
-use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use parking_lot::Mutex;
 use usher_engine::UnixMillis;
 use usher_engine::access::MAX_KEYS;
 use usher_engine::ports::KeyId;
+use usher_places::{LruCache, bounded};
 use usher_token_bucket::{Rate, TokenBucket};
 
 use crate::problem::{ErrorCode, Problem};
@@ -20,8 +20,13 @@ const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
 /// What is left of the rates of keys. Each holds one second's worth of requests.
-#[derive(Default)]
-pub(crate) struct KeyRateLimits(Mutex<HashMap<KeyId, TokenBucket<UnixMillis>>>);
+pub(crate) struct KeyRateLimits(Mutex<LruCache<KeyId, TokenBucket<UnixMillis>>>);
+
+impl Default for KeyRateLimits {
+    fn default() -> Self {
+        Self(Mutex::new(bounded(MAX_KEYS)))
+    }
+}
 
 /// What is left to a key. A request extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +53,7 @@ impl KeyRateLimits {
     /// How many are left, and for how long there is none.
     fn take_at(&self, key: KeyId, rate: Rate, now: UnixMillis) -> (u32, Option<Duration>) {
         let mut buckets = self.0.lock();
-        if buckets.len() >= MAX_KEYS && !buckets.contains_key(&key) {
-            // Those of keys that were revoked are among them.
-            buckets.retain(|_, bucket| !bucket.is_full(now));
-        }
-        let bucket = buckets.entry(key).or_insert_with(|| TokenBucket::new(rate, now));
+        let bucket = buckets.get_or_insert_mut(key, || TokenBucket::new(rate, now));
         let wait = bucket.try_take(now).err();
         (bucket.whole_tokens(now), wait)
     }
@@ -91,10 +92,8 @@ mod tests {
 
     const NOW: UnixMillis = UnixMillis(1_732_137_600_000);
 
-    fn key(number: u16) -> KeyId {
-        let mut random = [0; 10];
-        random[8..].copy_from_slice(&number.to_be_bytes());
-        KeyId::from_parts(NOW.0, random)
+    fn key(number: u8) -> KeyId {
+        KeyId::from_parts(NOW.0, [number; 10])
     }
 
     fn rate(per_second: u32) -> NonZeroU32 {
@@ -122,14 +121,5 @@ mod tests {
         // What was not used does not pile up, and a clock that was set back blocks nobody.
         assert_eq!(limits.take(key(1), rate(3), UnixMillis(NOW.0 + 60_000)).left, 2);
         assert_eq!(limits.take(key(1), rate(3), UnixMillis(0)).retry_after, None);
-    }
-
-    #[test]
-    fn number_of_remembered_keys_is_limited() {
-        let limits = KeyRateLimits::default();
-        for number in 0..5_000_u16 {
-            limits.take(key(number), rate(1_000), UnixMillis(NOW.0 + u64::from(number) * 10));
-            assert!(limits.0.lock().len() <= MAX_KEYS);
-        }
     }
 }

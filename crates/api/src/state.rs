@@ -11,6 +11,7 @@ use tokio_util::task::TaskTracker;
 use usher_engine::Engine;
 use usher_engine::access::KeyRing;
 use usher_engine::ports::{Clock, Directory, OpenIdControl, Randomness, RelayRegistry};
+use usher_places::limit;
 use usher_protocol::jwt::JwtIssuer;
 
 use crate::auth::ApiTokens;
@@ -25,6 +26,9 @@ use crate::service_status::ServiceStatus;
 
 /// What errors call the requests that change something and run or wait.
 const CHANGES: &str = "the number of requests that may run";
+
+/// What errors call the requests that wait for a mint.
+const MINT_CALLS: &str = "the number of requests that may wait for mints";
 
 /// What errors call the subscriptions of WebSockets.
 const SUBSCRIPTIONS: &str = "the number of subscriptions of all connections together";
@@ -82,10 +86,8 @@ impl Default for Limits {
             max_long_polls: 10_000,
             max_event_streams: 10_000,
             max_websockets: 10_000,
-            // Ten times what group commit needs to be busy. If the store hangs, no more requests than this accumulate.
-            max_changes: 4_096,
-            // A mint that does not respond holds each for `mint_timeout`, with a connection: about 130 KB.
-            max_mint_calls: 1_024,
+            max_changes: limit::CHANGES.most,
+            max_mint_calls: limit::MINT_CALLS.most,
             // Half of the shortest idle limit in common use (30 s: some mobile gateways; proxies have 60 s).
             keep_alive: Duration::from_secs(15),
             socket_auth_timeout: Duration::from_secs(10),
@@ -94,8 +96,7 @@ impl Default for Limits {
             ping_interval: Duration::from_secs(30),
             calls_per_socket: 128,
             subscriptions_per_socket: 1_000,
-            // At about 1.5 KiB each: 150 MiB.
-            max_subscriptions: 100_000,
+            max_subscriptions: limit::WATCHED_STREAMS.most,
         }
     }
 }
@@ -252,12 +253,20 @@ impl ApiState {
             connections: ConnectionTable::default(),
             auth_failure_throttle: AuthFailureThrottle::default(),
             changes: permits(limits.max_changes),
-            changes_of_keys: ClientPlaces::new(limits.max_changes, CHANGES),
-            mint_calls: ClientPlaces::new(limits.max_mint_calls, "the number of requests that may wait for mints"),
-            long_polls: ClientPlaces::new(limits.max_long_polls, "limits.max_long_polls"),
-            event_streams: ClientPlaces::new(limits.max_event_streams, "limits.max_event_streams"),
-            websockets: ClientPlaces::new(limits.max_websockets, "limits.max_websockets"),
-            subscriptions: Arc::new(ClientPlaces::new(limits.max_subscriptions, SUBSCRIPTIONS)),
+            changes_of_keys: ClientPlaces::new(&limit::CHANGES, limits.max_changes, CHANGES),
+            mint_calls: ClientPlaces::new(&limit::MINT_CALLS, limits.max_mint_calls, MINT_CALLS),
+            long_polls: ClientPlaces::new(&limit::LONG_POLLS, limits.max_long_polls, "limits.max_long_polls"),
+            event_streams: ClientPlaces::new(
+                &limit::EVENT_STREAMS,
+                limits.max_event_streams,
+                "limits.max_event_streams",
+            ),
+            websockets: ClientPlaces::new(&limit::WEBSOCKETS, limits.max_websockets, "limits.max_websockets"),
+            subscriptions: Arc::new(ClientPlaces::new(
+                &limit::WATCHED_STREAMS,
+                limits.max_subscriptions,
+                SUBSCRIPTIONS,
+            )),
             idempotency_queue: Arc::default(),
             limits,
         }))

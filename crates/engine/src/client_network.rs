@@ -1,8 +1,8 @@
 //! The network from which a page is opened, as far as the limits of pages tell people apart.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
-use usher_places::Holder;
+use usher_places::{Holder, network};
 
 /// From where a page is opened. A request extension: the server in front of the pages sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,14 +25,7 @@ pub struct PageRequestSource {
 impl ClientNetwork {
     /// Who is at this address. A provider gives each of its customers an IPv6 network of 56 bits, or a smaller one.
     pub fn at(address: IpAddr) -> Self {
-        match address.to_canonical() {
-            address if address.is_loopback() => Self::Loopback,
-            IpAddr::V4(address) => Self::Network(address.into()),
-            IpAddr::V6(address) => {
-                let [a, b, c, d, ..] = address.segments();
-                Self::Network(Ipv6Addr::new(a, b, c, d & 0xff00, 0, 0, 0, 0).into())
-            }
-        }
+        if address.to_canonical().is_loopback() { Self::Loopback } else { Self::Network(network(address, 56)) }
     }
 }
 

@@ -1,12 +1,11 @@
 //! At whose host a relay is, and how often relays that users name, which may not exist, are connected to there.
 
-use std::net::{IpAddr, Ipv6Addr};
-use std::num::NonZeroUsize;
+use std::net::IpAddr;
 use std::time::Duration;
 
-use lru::LruCache;
 use tokio::time::Instant;
 use url::{Host, Url};
+use usher_places::{Rates, network};
 use usher_token_bucket::{Rate, TokenBucket};
 
 /// The [url_simplicity] of an address that consists of a host only.
@@ -40,10 +39,7 @@ pub fn site(url: &Url) -> String {
 
 /// What counts as one network address: for IPv6 the prefix that a provider assigns to one customer.
 pub fn network_of(ip: IpAddr) -> IpAddr {
-    match ip.to_canonical() {
-        IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX))),
-        ip => ip,
-    }
+    network(ip, 64)
 }
 
 /// How simple the address is. A relay without a path and on the usual port is more likely to be shared by many users.
@@ -57,14 +53,11 @@ pub fn url_simplicity(url: &Url) -> u8 {
 
 /// How often relays that users name may be opened, by site.
 #[derive(Debug)]
-pub struct ConnectLimits(LruCache<String, TokenBucket<Instant>>);
+pub struct ConnectLimits(Rates<String, Instant>);
 
 impl Default for ConnectLimits {
     fn default() -> Self {
-        // Does not allocate its whole capacity at once.
-        let mut buckets = LruCache::unbounded();
-        buckets.resize(NonZeroUsize::new(SITES).unwrap_or(NonZeroUsize::MIN));
-        Self(buckets)
+        Self(Rates::new(Rate::per_second(OPENINGS, OPENINGS_PER_SECOND), SITES))
     }
 }
 
@@ -87,17 +80,13 @@ impl ConnectLimits {
     /// Counts a connection to this network for the relay's site, where many names may lead; whether there may be one.
     pub fn take_at(&mut self, network: IpAddr, url: &Url) -> bool {
         let now = Instant::now();
-        self.keyed(format!("{network} {}", site(url)), now).take(now)
+        self.0.of(format!("{network} {}", site(url)), now).take(now)
     }
 
     fn bucket(&mut self, url: &Url, now: Instant) -> &mut TokenBucket<Instant> {
         // At a host that honest users use too, invented addresses must not count against the relay itself.
         let key = if url_simplicity(url) == SIMPLEST_URL { url.as_str().to_owned() } else { site(url) };
-        self.keyed(key, now)
-    }
-
-    fn keyed(&mut self, key: String, now: Instant) -> &mut TokenBucket<Instant> {
-        self.0.get_or_insert_mut(key, || TokenBucket::new(Rate::per_second(OPENINGS, OPENINGS_PER_SECOND), now))
+        self.0.of(key, now)
     }
 }
 

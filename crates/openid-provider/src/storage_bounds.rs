@@ -5,6 +5,8 @@
 //! all is taken, of the network that has the most (`address_pseudonym_key`). A login whose user is at it stays where newcomers of its
 //! own address come: when there is nothing else, they are refused. It goes for others who have less, or whoever keeps logins open
 //! would lock everybody out. Logins in which nobody has named a key are bounded by the engine.
+//!
+//! These are rows of the database, counted in bytes: no places in memory (`usher-places`), which a restart would forget.
 
 use usher_engine::ports::{NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord, StoreError};
 

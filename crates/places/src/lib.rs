@@ -1,6 +1,6 @@
-//! A bounded number of places for what anybody can begin: so many in all, so many of each network or key.
+//! What bounds whatever anybody can begin: so many places in all, so many of each network or key, and so many in a while.
 //!
-//! When all are taken, a newcomer displaces the oldest place of the network that holds the most, if their own network holds fewer.
+//! When all places are taken, a newcomer displaces the oldest place of the network that holds the most, if their own network holds fewer.
 //! Networks are counted at several widths (IPv6 at 40, 48 and 56 bits, IPv4 at 24 and 32), the widest first: whoever has a thousand
 //! networks within a wide one still competes as one. So a flood can take everything that nobody else needs, and lock nobody out.
 //!
@@ -9,16 +9,23 @@
 //!
 //! | file | is |
 //! | --- | --- |
+//! | `limit.rs` | every limit of this kind that the service has: the table in docs/limits.md |
 //! | `holder.rs` | who holds a place: addresses, keys, the operator |
-//! | `ranking.rs` | the order in which places are given up |
-//! | `places.rs` | the table itself; pure, the time is an argument |
-//! | `shared.rs` | a table behind a lock, whose places are guards |
+//! | `places.rs` | the places of one limit; pure, the time is an argument |
+//! | `ranking.rs` | the order in which they are given up |
+//! | `shared.rs` | places behind a lock, with guards |
+//! | `rates.rs` | how often each network or key may begin something; caches |
 
 mod holder;
+pub mod limit;
 mod places;
 mod ranking;
+mod rates;
 mod shared;
 
-pub use holder::Holder;
+pub use holder::{Holder, network};
+pub use limit::Limit;
+pub use lru::LruCache;
 pub use places::{Full, Limits, Places, Protection, WhenFull};
+pub use rates::{Rates, bounded};
 pub use shared::{Place, SharedPlaces};

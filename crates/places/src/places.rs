@@ -1,9 +1,10 @@
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::time::Duration;
 
-use crate::holder::Holder;
-use crate::ranking::{Ranking, Turn};
+use crate::holder::{Group, Holder};
+use crate::ranking::{Ranking, Turn, Victim};
 
 /// How many places there are, and what happens when they are taken.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +26,8 @@ pub struct Limits {
 pub enum WhenFull {
     /// Nobody: newcomers are refused.
     Refuse,
+    /// The oldest place, whoever holds it.
+    OldestDisplaced,
     /// The network that holds the most, for one that holds fewer, even if the place is protected. Others displace a place of their
     /// own network, unless all of these are protected.
     FewerDisplace,
@@ -55,11 +58,14 @@ pub struct Full {
     pub retry_after: Option<Duration>,
 }
 
-/// A table of places, by key, each with a value. About 500 bytes for each place.
+/// A table of places, by key, each with a value. About 200 bytes for each place where nobody is displaced, otherwise 500; twice that
+/// where all are of different networks.
 pub struct Places<K, V = ()> {
     limits: Limits,
     taken: HashMap<K, Taken<V>>,
-    /// All but the operator's, in the order in which they would go if all were of one network.
+    /// How many each key, or each network of the narrowest width, holds; `None` is the operator.
+    held: HashMap<Option<Group>, usize>,
+    /// Those that can be displaced, in the order in which they would go if all were of one network.
     turns: BTreeMap<Turn, K>,
     ranking: Ranking,
     last_number: u64,
@@ -84,8 +90,13 @@ impl<V> Taken<V> {
 impl<K: Clone + Eq + Hash, V> Places<K, V> {
     /// Empty places.
     pub fn new(limits: Limits) -> Self {
-        let (taken, turns, ranking) = (HashMap::new(), BTreeMap::new(), Ranking::default());
-        Self { limits, taken, turns, ranking, last_number: 0 }
+        let (taken, held, turns, ranking) = (HashMap::new(), HashMap::new(), BTreeMap::new(), Ranking::default());
+        Self { limits, taken, held, turns, ranking, last_number: 0 }
+    }
+
+    /// Other limits from now on; who makes room stays as it is.
+    pub const fn set_limits(&mut self, limits: Limits) {
+        self.limits = Limits { when_full: self.limits.when_full, ..limits };
     }
 
     /// Takes a place, instead of the one that `key` has already. Returns those that had to go for it.
@@ -106,19 +117,22 @@ impl<K: Clone + Eq + Hash, V> Places<K, V> {
     /// [`Full`]; then nothing has changed.
     pub fn make_room(&mut self, holder: &Holder, now: Duration) -> Result<Vec<(K, V)>, Full> {
         let mut displaced = Vec::new();
-        if let Some(own) = holder.groups.last().filter(|_| holder.has_share)
-            && self.ranking.held(own) >= self.limits.share.max(1)
-        {
-            let first = self.ranking.first_of(own);
-            displaced.extend(
-                self.displace(first, false, now).map_err(|retry_after| Full { is_of_holder: true, retry_after })?,
-            );
+        if holder.has_share && self.held_by(holder) >= self.limits.share.max(1) {
+            let first = holder.groups.last().and_then(|own| self.ranking.first_of(own));
+            let victim = first.map(|turn| Victim { turn, is_of_larger: false });
+            displaced
+                .extend(self.displace(victim, now).map_err(|retry_after| Full { is_of_holder: true, retry_after })?);
         }
         // Places can be added for which no room was made, as after a restart: then several go.
         while self.is_full_for(holder) {
-            let victim = self.ranking.victim(holder);
-            let is_of_larger = victim.is_some_and(|victim| victim.is_of_larger);
-            match self.displace(victim.map(|victim| victim.turn), is_of_larger, now) {
+            let victim = match self.limits.when_full {
+                WhenFull::Refuse => None,
+                WhenFull::OldestDisplaced => {
+                    self.turns.keys().next().map(|turn| Victim { turn: *turn, is_of_larger: true })
+                }
+                WhenFull::FewerDisplace | WhenFull::AlwaysDisplace => self.ranking.victim(holder),
+            };
+            match self.displace(victim, now) {
                 Ok(place) => displaced.extend(place),
                 Err(retry_after) if displaced.is_empty() => return Err(Full { is_of_holder: false, retry_after }),
                 Err(_) => break,
@@ -128,28 +142,22 @@ impl<K: Clone + Eq + Hash, V> Places<K, V> {
     }
 
     fn is_full_for(&self, holder: &Holder) -> bool {
-        if holder.is_operator() {
-            self.taken.len() >= self.limits.total
-        } else {
-            // Those of the operator count where they have more than is reserved.
-            let of_operator = (self.taken.len() - self.turns.len()).max(self.limits.reserved);
-            self.turns.len() + of_operator >= self.limits.total
-        }
+        // Those of the operator count where they have more than is reserved.
+        let of_operator = self.held_by(&Holder::operator());
+        let kept = if holder.is_operator() { 0 } else { self.limits.reserved.saturating_sub(of_operator) };
+        self.taken.len() + kept >= self.limits.total
     }
 
-    /// Displaces the place with this turn, if it may go; otherwise says when it may.
-    fn displace(
-        &mut self,
-        turn: Option<Turn>,
-        is_of_larger: bool,
-        now: Duration,
-    ) -> Result<Option<(K, V)>, Option<Duration>> {
-        let turn = turn.ok_or(None)?;
+    fn held_by(&self, holder: &Holder) -> usize {
+        self.held.get(&holder.groups.last().cloned()).copied().unwrap_or_default()
+    }
+
+    /// Displaces a place, if it may go; otherwise says when it may.
+    fn displace(&mut self, victim: Option<Victim>, now: Duration) -> Result<Option<(K, V)>, Option<Duration>> {
+        let Victim { turn, is_of_larger } = victim.ok_or(None)?;
         let wait = turn.0.saturating_sub(now);
-        match self.limits.when_full {
-            WhenFull::Refuse => return Err(None),
-            WhenFull::FewerDisplace if !is_of_larger && !wait.is_zero() => return Err(Some(wait)),
-            WhenFull::FewerDisplace | WhenFull::AlwaysDisplace => {}
+        if self.limits.when_full == WhenFull::FewerDisplace && !is_of_larger && !wait.is_zero() {
+            return Err(Some(wait));
         }
         let key = self.turns.get(&turn).cloned().ok_or(None)?;
         Ok(self.free(&key).map(|value| (key, value)))
@@ -159,62 +167,69 @@ impl<K: Clone + Eq + Hash, V> Places<K, V> {
     pub fn add(&mut self, key: K, holder: Holder, value: V, now: Duration) {
         self.free(&key);
         self.last_number += 1;
-        let mut taken = Taken { holder, turn: (now, self.last_number), taken_at: now, seen_at: now, open: 0, value };
+        let turn = (now, self.last_number);
+        self.insert(key, Taken { holder, turn, taken_at: now, seen_at: now, open: 0, value });
+    }
+
+    /// The place is given up. Returns its value; `None` if there is no such place.
+    pub fn free(&mut self, key: &K) -> Option<V> {
+        self.remove(key).map(|taken| taken.value)
+    }
+
+    /// Another holds the place from now on.
+    pub fn set_holder(&mut self, key: &K, holder: Holder) {
+        self.change(key, |taken| taken.holder = holder);
+    }
+
+    /// Whoever holds the place was there a moment ago.
+    pub fn seen(&mut self, key: &K, now: Duration) {
+        self.change(key, |taken| taken.seen_at = now);
+    }
+
+    /// Whoever holds the place is there, until it is closed as often.
+    pub fn open(&mut self, key: &K, now: Duration) {
+        self.change(key, |taken| (taken.open, taken.seen_at) = (taken.open + 1, now));
+    }
+
+    /// The opposite of [`open`](Self::open).
+    pub fn close(&mut self, key: &K, now: Duration) {
+        self.change(key, |taken| (taken.open, taken.seen_at) = (taken.open.saturating_sub(1), now));
+    }
+
+    fn change(&mut self, key: &K, change: impl FnOnce(&mut Taken<V>)) {
+        if let Some(mut taken) = self.remove(key) {
+            change(&mut taken);
+            self.insert(key.clone(), taken);
+        }
+    }
+
+    fn insert(&mut self, key: K, mut taken: Taken<V>) {
         taken.turn.0 = taken.protected_until(self.limits.protection);
-        if !taken.holder.is_operator() {
+        *self.held.entry(taken.holder.groups.last().cloned()).or_default() += 1;
+        if self.can_be_displaced(&taken) {
             self.turns.insert(taken.turn, key.clone());
             self.ranking.add(&taken.holder, taken.turn);
         }
         self.taken.insert(key, taken);
     }
 
-    /// The place is given up. Returns its value; `None` if there is no such place.
-    pub fn free(&mut self, key: &K) -> Option<V> {
+    fn remove(&mut self, key: &K) -> Option<Taken<V>> {
         let taken = self.taken.remove(key)?;
-        self.turns.remove(&taken.turn);
-        self.ranking.remove(&taken.holder, taken.turn);
-        Some(taken.value)
-    }
-
-    /// It is known now who holds the place.
-    pub fn set_holder(&mut self, key: &K, holder: Holder) {
-        let Some(taken) = self.taken.get_mut(key) else { return };
-        self.turns.remove(&taken.turn);
-        self.ranking.remove(&taken.holder, taken.turn);
-        taken.holder = holder;
-        if !taken.holder.is_operator() {
-            self.turns.insert(taken.turn, key.clone());
-            self.ranking.add(&taken.holder, taken.turn);
+        if let Entry::Occupied(mut held) = self.held.entry(taken.holder.groups.last().cloned()) {
+            *held.get_mut() -= 1;
+            if *held.get() == 0 {
+                held.remove();
+            }
         }
-    }
-
-    /// Whoever holds the place was there a moment ago.
-    pub fn seen(&mut self, key: &K, now: Duration) {
-        self.change(key, now, |_| {});
-    }
-
-    /// Whoever holds the place is there, until it is closed as often.
-    pub fn open(&mut self, key: &K, now: Duration) {
-        self.change(key, now, |open| *open += 1);
-    }
-
-    /// The opposite of [`open`](Self::open).
-    pub fn close(&mut self, key: &K, now: Duration) {
-        self.change(key, now, |open| *open = open.saturating_sub(1));
-    }
-
-    fn change(&mut self, key: &K, now: Duration, change: impl Fn(&mut usize)) {
-        let Some(taken) = self.taken.get_mut(key) else { return };
-        change(&mut taken.open);
-        taken.seen_at = now;
-        let before = taken.turn;
-        taken.turn.0 = taken.protected_until(self.limits.protection);
-        if !taken.holder.is_operator() && taken.turn != before {
-            self.turns.remove(&before);
-            self.turns.insert(taken.turn, key.clone());
-            self.ranking.remove(&taken.holder, before);
-            self.ranking.add(&taken.holder, taken.turn);
+        if self.can_be_displaced(&taken) {
+            self.turns.remove(&taken.turn);
+            self.ranking.remove(&taken.holder, taken.turn);
         }
+        Some(taken)
+    }
+
+    fn can_be_displaced(&self, taken: &Taken<V>) -> bool {
+        self.limits.when_full != WhenFull::Refuse && !taken.holder.is_operator()
     }
 
     /// Whether the place is in use, and not for too long: open, or seen a moment ago.

@@ -1,10 +1,8 @@
 //! A cache of NIP-44 conversation keys. Deriving one costs an ECDH (about 35 µs, ten times a decryption).
 
-use std::num::NonZeroUsize;
-
-use lru::LruCache;
 use nostr::nips::nip44::v2::ConversationKey;
 use parking_lot::Mutex;
+use usher_places::{LruCache, bounded};
 use usher_protocol::envelope::{self, EnvelopeError};
 use usher_protocol::{Keys, PublicKey};
 
@@ -16,9 +14,7 @@ pub(crate) struct ConversationKeys {
 
 impl ConversationKeys {
     pub(crate) fn new(keys: Keys, capacity: usize) -> Self {
-        let mut known = LruCache::unbounded(); // `new` would allocate the whole capacity at once
-        known.resize(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN));
-        Self { keys, known: Mutex::new(known) }
+        Self { keys, known: Mutex::new(bounded(capacity)) }
     }
 
     /// The key of the conversation with `other`.

@@ -1,10 +1,9 @@
 //! The relays over which key handshakes arrived.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use lru::LruCache;
 use parking_lot::Mutex;
+use usher_places::{LruCache, bounded};
 use usher_protocol::EventId;
 
 /// Maximum number of remembered handshakes: 8,192 × about 400 bytes. A forgotten one is passed to the engine again.
@@ -19,9 +18,7 @@ pub(crate) struct HandshakeSources(Mutex<LruCache<EventId, Vec<Option<Arc<str>>>
 
 impl Default for HandshakeSources {
     fn default() -> Self {
-        let mut cache = LruCache::unbounded();
-        cache.resize(NonZeroUsize::new(HANDSHAKES).unwrap_or(NonZeroUsize::MIN));
-        Self(Mutex::new(cache))
+        Self(Mutex::new(bounded(HANDSHAKES)))
     }
 }
 

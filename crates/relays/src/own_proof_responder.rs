@@ -1,14 +1,13 @@
 //! Our own subkey proof, for wallets that know only our main key (docs/protocol.md, Subkeys).
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lru::LruCache;
 use nostr::{Event, EventId, PublicKey};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use usher_engine::UnixMillis;
+use usher_places::Rates;
 use usher_protocol::{envelope, kind};
 use usher_token_bucket::{Rate, TokenBucket};
 
@@ -33,16 +32,14 @@ const RELAYS: usize = 256;
 pub(crate) struct SubkeyProofResponder {
     identity: Identity,
     proof: String,
-    per_author: Rate,
-    per_relay: Rate,
     conversation_keys: Arc<ConversationKeys>,
     metrics: Arc<Metrics>,
     limits: Mutex<Counting>,
 }
 
 struct Counting {
-    authors: LruCache<PublicKey, TokenBucket<Instant>>,
-    relays: LruCache<RelayAddress, TokenBucket<Instant>>,
+    authors: Rates<PublicKey, Instant>,
+    relays: Rates<RelayAddress, Instant>,
     over_ours: TokenBucket<Instant>,
     over_users: TokenBucket<Instant>,
 }
@@ -67,20 +64,12 @@ impl SubkeyProofResponder {
         let proof = serde_json::to_string(identity.subkey_proof.as_ref()?).ok()?;
         let (now, per_second) = (Instant::now(), f64::from(limits.proofs_per_second));
         let counting = Counting {
-            authors: cache(AUTHORS),
-            relays: cache(RELAYS),
+            authors: Rates::new(Rate::full_after(limits.proofs_per_author, Duration::from_secs(60)), AUTHORS),
+            relays: Rates::new(Rate::per_second(limits.proofs / 2, per_second / 2.0), RELAYS),
             over_ours: TokenBucket::new(Rate::per_second(limits.proofs, per_second), now),
             over_users: TokenBucket::new(Rate::per_second(limits.proofs / 4, per_second / 4.0), now),
         };
-        Some(Self {
-            identity: identity.clone(),
-            proof,
-            per_author: Rate::full_after(limits.proofs_per_author, Duration::from_secs(60)),
-            per_relay: Rate::per_second(limits.proofs / 2, per_second / 2.0),
-            conversation_keys,
-            metrics,
-            limits: Mutex::new(counting),
-        })
+        Some(Self { identity: identity.clone(), proof, conversation_keys, metrics, limits: Mutex::new(counting) })
     }
 
     /// The response to `event` of `author`, which arrived over a relay.
@@ -106,12 +95,11 @@ impl SubkeyProofResponder {
         let now = Instant::now();
         let mut limits = self.limits.lock();
         let Counting { authors, relays, over_ours, over_users } = &mut *limits;
-        let fresh = || TokenBucket::new(self.per_author, now);
-        let of_author = authors.get_or_insert_mut(author, fresh);
+        let of_author = authors.of(author, now);
         if !of_author.take(now) {
             return Err(ProofLimited::PerAuthor);
         }
-        let of_relay = relays.get_or_insert_mut_ref(over, || TokenBucket::new(self.per_relay, now));
+        let of_relay = relays.of(over.clone(), now);
         let together = match origin {
             Origin::Configured => over_ours,
             Origin::User => over_users,
@@ -122,11 +110,4 @@ impl SubkeyProofResponder {
         }
         Ok(())
     }
-}
-
-/// A cache that does not allocate its whole capacity at once.
-fn cache<K: std::hash::Hash + Eq, V>(capacity: usize) -> LruCache<K, V> {
-    let mut cache = LruCache::unbounded();
-    cache.resize(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN));
-    cache
 }

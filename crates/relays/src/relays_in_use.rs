@@ -6,17 +6,19 @@
 //! 2. A relay on which a reply is awaited stays, unless the new relay has priority: the host of the old one has more than
 //!    half of the relays that a host may have, and the host of the new one at least two fewer; or the new relay is a higher
 //!    choice of its user. Otherwise the new relay is refused, and its user is reached at the operator's relays.
+//!
+//! These are no [`Places`](usher_places::Places): names of sites cost nothing, so one that holds fewer must not displace others, and
+//! whether a relay is missed depends on its connection.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lru::LruCache;
 use usher_engine::UnixMillis;
 use usher_nostr_connection::{ConnectLimits, network_of};
+use usher_places::{LruCache, bounded};
 use usher_protocol::PublicKey;
 
 use crate::relay_address::RelayAddress;
@@ -82,7 +84,7 @@ pub(crate) struct Used {
 
 impl RelaysInUse {
     pub(crate) fn new(bounds: Bounds) -> Self {
-        let (by_user, connect_limits) = (cache(USERS), ConnectLimits::default());
+        let (by_user, connect_limits) = (bounded(USERS), ConnectLimits::default());
         Self { configured: Vec::new(), of_users: HashMap::new(), by_user, connect_limits, bounds, uses: 0 }
     }
 
@@ -266,29 +268,19 @@ impl RelaysInUse {
     /// The relay in use that must make room for one that is its user's choice with this number, at a site with so many
     /// places.
     fn weakest_claim(&self, of_site: usize, choice: usize) -> Option<RelayAddress> {
-        let mut sites: HashMap<(&str, bool), usize> = HashMap::new();
-        let mut networks: HashMap<IpAddr, usize> = HashMap::new();
-        for relay in self.of_users.values() {
-            *sites.entry((&relay.site, relay.network.is_some())).or_default() += 1;
-            if let Some(network) = relay.network {
-                *networks.entry(network).or_default() += 1;
-            }
-        }
-        let count = |relay: &UserRelay, there| sites.get(&(relay.site.as_str(), there)).copied().unwrap_or(0);
-        // Relays that may not exist do not count against one that does.
-        let share = |relay: &UserRelay| match relay.network {
-            Some(network) => count(relay, true).max(networks.get(&network).copied().unwrap_or(0)),
-            None => count(relay, true) + count(relay, false),
+        let count = |is_there: &dyn Fn(&&UserRelay) -> bool| self.of_users.values().filter(is_there).count();
+        let share = |relay: &UserRelay| {
+            let of_network = count(&|other| relay.network.is_some() && other.network == relay.network);
+            count(&|other| other.site == relay.site).max(of_network)
         };
         // Users may well have as many relays at one host.
         let fair = (of_site + 1).max(self.bounds.per_host / 2);
         let weaker = |relay: &&UserRelay| share(relay) > fair || relay.choice > choice;
-        let claims = self.of_users.values().filter(weaker);
         // Of one host's the least plain, then the youngest: others may have invented it to push an older one out.
         let claim = |relay: &&UserRelay| {
             (share(relay), relay.choice, Reverse(relay.handle.address.url_simplicity()), relay.opened)
         };
-        let weakest = claims.max_by_key(claim);
+        let weakest = self.of_users.values().filter(weaker).max_by_key(claim);
         weakest.map(|relay| relay.handle.address.clone())
     }
 
@@ -313,13 +305,6 @@ impl UserRelay {
         self.users.remove(user);
         self.users.is_empty() && !self.has_uncounted_users
     }
-}
-
-/// A cache that does not allocate its whole capacity at once.
-fn cache<K: std::hash::Hash + Eq, V>(capacity: usize) -> LruCache<K, V> {
-    let mut cache = LruCache::unbounded();
-    cache.resize(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN));
-    cache
 }
 
 #[cfg(test)]

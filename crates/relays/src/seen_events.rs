@@ -1,9 +1,7 @@
 //! The ids of events that were seen, for all relays together.
 
-use std::num::NonZeroUsize;
-
-use lru::LruCache;
 use parking_lot::Mutex;
+use usher_places::{LruCache, bounded};
 use usher_protocol::EventId;
 
 /// Remembers the ids of *verified* events, up to a limit.
@@ -24,14 +22,7 @@ struct Inner {
 
 impl SeenEvents {
     pub(crate) fn new(capacity: usize) -> Self {
-        let half = NonZeroUsize::new(capacity / 2).unwrap_or(NonZeroUsize::MIN);
-        // Not `LruCache::new`, which allocates the whole capacity at once.
-        let cache = || {
-            let mut cache = LruCache::unbounded();
-            cache.resize(half);
-            cache
-        };
-        Self { inner: Mutex::new(Inner { good: cache(), junk: cache() }) }
+        Self { inner: Mutex::new(Inner { good: bounded(capacity / 2), junk: bounded(capacity / 2) }) }
     }
 
     /// Whether this event was handled before.

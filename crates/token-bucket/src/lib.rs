@@ -107,12 +107,6 @@ impl<T: Timestamp> TokenBucket<T> {
         u32::try_from(self.available() / self.rate.interval).unwrap_or(u32::MAX)
     }
 
-    /// Whether no token is missing.
-    pub fn is_full(&mut self, now: T) -> bool {
-        self.refill(now);
-        self.used == 0
-    }
-
     /// Returns this many tokens; a bucket never holds more than its burst.
     pub fn give_back(&mut self, tokens: f64) {
         self.used = self.used.saturating_sub(self.rate.cost(tokens));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{Mutex, RwLock, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use usher_places::limit;
 
 use super::Engine;
 use super::options::{EngineOptions, EngineParts};
@@ -95,8 +96,9 @@ impl Engine {
 
         let budget = Arc::new(SpendingBudget::new(options.payments.spending));
         let waiting = Arc::<WaitingPayments>::default();
-        let client_logins = UnusedLogins::of_clients(options.max_open_streams, core.clock.clone());
-        let operator_logins = UnusedLogins::of_operators(options.max_open_streams, core.clock.clone());
+        let unused = |limit| UnusedLogins::new(limit, options.max_open_streams, core.clock.clone());
+        let client_logins = unused(&limit::UNUSED_LOGINS_OF_CLIENTS);
+        let operator_logins = unused(&limit::UNUSED_LOGINS_OF_OPERATORS);
         let child_logins = ChildLogins::new(options.max_open_streams, core.clock.clone());
         let login_tables = Arc::new(LoginTables {
             clients: client_logins.clone(),

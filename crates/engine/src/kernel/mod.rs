@@ -4,7 +4,6 @@
 
 pub(crate) mod admission;
 pub(crate) mod age_check_queue;
-pub(crate) mod bounded_cache;
 mod call_counts;
 pub(crate) mod capacity;
 pub(crate) mod cleanup;
@@ -24,12 +23,12 @@ pub(crate) mod lightning_metrics;
 pub(crate) mod lightning_notifications;
 pub(crate) mod lightning_queue;
 pub(crate) mod metrics;
+pub(crate) mod network_rates;
 pub(crate) mod observer;
 pub(crate) mod open_set;
 pub(crate) mod operation_workers;
 pub(crate) mod outbox;
 pub(crate) mod pending_audit;
-pub(crate) mod per_network_limit;
 pub(crate) mod recent_states;
 pub(crate) mod remote_signer_queue;
 pub(crate) mod request_errors;

@@ -5,8 +5,8 @@
 
 use lru::LruCache;
 use parking_lot::Mutex;
+use usher_places::bounded;
 
-use super::bounded_cache::bounded;
 use crate::StreamId;
 use crate::operations::Operation;
 use crate::ports::Version;

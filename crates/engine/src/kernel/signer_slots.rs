@@ -5,37 +5,24 @@
 //! network that has the most. There those go first whose login's page nobody has open or has seen lately.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use usher_places::{Holder, Limits, Places, Protection, WhenFull};
+use usher_places::{Holder, Places, limit};
 
 use crate::ports::SignerStage;
 use crate::{ClientNetwork, StreamId};
 
-/// Requests at the same time.
-const MAX_REQUESTS: usize = 4_096;
-
-/// Of these, most that wait for a signer to open an address of ours.
-const MAX_AWAITING_SCAN: usize = 2_000;
-
-/// Of these, most that wait for a signer whose address a user has pasted: each may need three connections to relays.
-const MAX_AWAITING_BUNKER: usize = 128;
-
-/// What those of one network may be: one in so many.
-const NETWORK_SHARE: usize = 8;
-
-/// How long a login counts as waited for after its page was seen: phones suspend it while the signer's app is open.
-const PROTECTION: Protection = Protection { after_seen: Duration::from_secs(90), longest: Duration::from_secs(300) };
-
 pub(crate) struct SignerSlots {
-    taken: HashMap<StreamId, Slot>,
-    awaiting_scan: Places<StreamId>,
-    awaiting_bunker: Places<StreamId>,
-    all: Places<StreamId>,
+    all: Places<StreamId, Slot>,
+    awaiting_scan: Places<StreamId, Slot>,
+    awaiting_bunker: Places<StreamId, Slot>,
+    /// How many pages of each login are open.
     pages: HashMap<StreamId, usize>,
 }
 
+#[derive(Clone)]
 struct Slot {
     number: u32,
     ended: CancellationToken,
@@ -51,15 +38,10 @@ pub(crate) struct NewRequest {
 
 impl Default for SignerSlots {
     fn default() -> Self {
-        let places = |total| {
-            let (share, when_full) = (total / NETWORK_SHARE, WhenFull::AlwaysDisplace);
-            Places::new(Limits { total, share, reserved: 0, when_full, protection: PROTECTION })
-        };
         Self {
-            taken: HashMap::new(),
-            awaiting_scan: places(MAX_AWAITING_SCAN),
-            awaiting_bunker: places(MAX_AWAITING_BUNKER),
-            all: places(MAX_REQUESTS),
+            all: Places::new(limit::SIGNER_REQUESTS.fixed()),
+            awaiting_scan: Places::new(limit::SIGNERS_AWAITING_SCAN.fixed()),
+            awaiting_bunker: Places::new(limit::SIGNERS_AWAITING_BUNKER.fixed()),
             pages: HashMap::new(),
         }
     }
@@ -71,8 +53,7 @@ impl SignerSlots {
     pub(crate) fn take(&mut self, new: NewRequest, now: Duration) -> (CancellationToken, Vec<(StreamId, u32)>) {
         let NewRequest { id, number, stage, network } = new;
         self.end(id);
-        let ended = CancellationToken::new();
-        self.taken.insert(id, Slot { number, ended: ended.clone() });
+        let slot = Slot { number, ended: CancellationToken::new() };
         let holder = network.map_or_else(|| Holder::crowd("unknown"), Holder::from);
         let of_stage = match stage {
             SignerStage::AwaitingScan => Some(&mut self.awaiting_scan),
@@ -82,40 +63,53 @@ impl SignerSlots {
         let mut displaced = Vec::new();
         for places in of_stage.into_iter().chain([&mut self.all]) {
             // Somebody always makes room.
-            displaced.extend(places.take(id, &holder, (), now).unwrap_or_default());
+            displaced.extend(places.take(id, &holder, slot.clone(), now).unwrap_or_default());
         }
-        if self.pages.contains_key(&id) {
+        for _ in 0..self.pages.get(&id).copied().unwrap_or_default() {
             self.change(id, Places::open, now);
         }
-        let displaced = displaced.into_iter().filter_map(|(id, ())| Some((id, self.end(id)?))).collect();
-        (ended, displaced)
+        let mut ended = Vec::new();
+        for (id, slot) in displaced {
+            // One can have made room twice.
+            if !slot.ended.is_cancelled() {
+                slot.ended.cancel();
+                self.tables().into_iter().for_each(|places| _ = places.free(&id));
+                ended.push((id, slot.number));
+            }
+        }
+        (slot.ended, ended)
     }
 
-    fn tables(&mut self) -> [&mut Places<StreamId>; 3] {
+    fn tables(&mut self) -> [&mut Places<StreamId, Slot>; 3] {
         [&mut self.awaiting_scan, &mut self.awaiting_bunker, &mut self.all]
     }
 
-    fn change(&mut self, id: StreamId, change: fn(&mut Places<StreamId>, &StreamId, Duration), now: Duration) {
+    fn change(&mut self, id: StreamId, change: fn(&mut Places<StreamId, Slot>, &StreamId, Duration), now: Duration) {
         self.tables().into_iter().for_each(|places| change(places, &id, now));
     }
 
+    fn is_current(&self, id: StreamId, number: u32) -> bool {
+        self.all.get(&id).is_some_and(|slot| slot.number == number)
+    }
+
     pub(crate) fn connected(&mut self, id: StreamId, number: u32) {
-        if self.taken.get(&id).is_some_and(|slot| slot.number == number) {
+        if self.is_current(id, number) {
             self.awaiting_scan.free(&id);
             self.awaiting_bunker.free(&id);
         }
     }
 
-    /// The operation is over, or asks another signer. Returns the request's number.
-    pub(crate) fn end(&mut self, id: StreamId) -> Option<u32> {
-        let slot = self.taken.remove(&id)?;
-        slot.ended.cancel();
-        self.tables().into_iter().for_each(|places| _ = places.free(&id));
-        Some(slot.number)
+    /// The operation is over, or asks another signer.
+    pub(crate) fn end(&mut self, id: StreamId) {
+        for places in self.tables() {
+            if let Some(slot) = places.free(&id) {
+                slot.ended.cancel();
+            }
+        }
     }
 
     pub(crate) fn ended(&mut self, id: StreamId, number: u32) {
-        if self.taken.get(&id).is_some_and(|slot| slot.number == number) {
+        if self.is_current(id, number) {
             self.end(id);
         }
     }
@@ -125,22 +119,18 @@ impl SignerSlots {
     }
 
     pub(crate) fn page_opened(&mut self, id: StreamId, now: Duration) {
-        let pages = self.pages.entry(id).or_default();
-        *pages += 1;
-        if *pages == 1 {
-            self.change(id, Places::open, now);
-        }
+        *self.pages.entry(id).or_default() += 1;
+        self.change(id, Places::open, now);
     }
 
     pub(crate) fn page_closed(&mut self, id: StreamId, now: Duration) {
-        let Some(pages) = self.pages.get_mut(&id) else { return };
-        *pages = pages.saturating_sub(1);
-        if *pages == 0 {
-            self.pages.remove(&id);
-            self.change(id, Places::close, now);
-        } else {
-            self.page_seen(id, now);
+        if let Entry::Occupied(mut pages) = self.pages.entry(id) {
+            *pages.get_mut() -= 1;
+            if *pages.get() == 0 {
+                pages.remove();
+            }
         }
+        self.change(id, Places::close, now);
     }
 }
 
@@ -171,34 +161,12 @@ mod tests {
         {
             let mut slots = SignerSlots::default();
             assert!(ask(&mut slots, 1, stage, network(1)).is_empty());
-            for n in 2..=5_000 {
+            for n in 2..=1_000 {
                 let displaced = ask(&mut slots, n, stage, network(2));
                 let expected: Vec<_> = (n > most + 1).then(|| id(n - most)).into_iter().collect();
                 assert_eq!(displaced, expected, "{stage:?} {n}");
             }
-            assert_eq!(slots.taken.len(), most + 1);
-        }
-    }
-
-    /// Nine addresses, or a network of 52 bits, hold all slots with open pages.
-    #[test]
-    fn flood_of_open_pages_locks_nobody_out() {
-        for stage in [SignerStage::AwaitingBunker, SignerStage::AwaitingScan, SignerStage::Connected] {
-            let mut slots = SignerSlots::default();
-            let flooding = |n: usize| {
-                let address = format!("2001:db8:0:{:x}::1", (n % 16) << 8);
-                Some(ClientNetwork::at(address.parse().unwrap()))
-            };
-            for n in 0..5_000 {
-                ask(&mut slots, n, stage, flooding(n));
-                slots.page_opened(id(n), NOW);
-            }
-            for n in 0..50 {
-                let displaced = ask(&mut slots, 10_000 + n, stage, network(n));
-                assert!(matches!(displaced[..], [gone] if gone < id(10_000)), "{stage:?} {displaced:?}");
-                ask(&mut slots, 6_000 + n, stage, flooding(n));
-            }
-            assert!((0..50).all(|n| slots.taken.contains_key(&id(10_000 + n))), "{stage:?}");
+            assert_eq!(slots.all.len(), most + 1);
         }
     }
 
@@ -234,18 +202,8 @@ mod tests {
         for n in 1..1_000 {
             assert!(!ask(&mut slots, n, SignerStage::AwaitingBunker, network(n % 20)).contains(&id(0)));
         }
-        assert_eq!(slots.taken.len(), MAX_AWAITING_BUNKER + 1);
+        assert_eq!(slots.all.len(), 128 + 1);
         assert!(ask(&mut slots, 0, SignerStage::AwaitingScan, network(1)).is_empty(), "it takes its own place");
-        assert_eq!(slots.taken.len(), MAX_AWAITING_BUNKER + 1);
-    }
-
-    #[test]
-    fn where_everybody_has_one_address_there_is_no_share() {
-        let mut slots = SignerSlots::default();
-        for n in 0..MAX_AWAITING_BUNKER {
-            assert!(ask(&mut slots, n, SignerStage::AwaitingBunker, Some(ClientNetwork::Loopback)).is_empty());
-        }
-        assert_eq!(ask(&mut slots, 1_000, SignerStage::AwaitingBunker, Some(ClientNetwork::Loopback)), [id(0)]);
-        assert!(slots.pages.is_empty());
+        assert_eq!(slots.all.len(), 128 + 1);
     }
 }

@@ -1,7 +1,6 @@
 //! Logins: key handshakes, key authentications, and both as one operation with a page.
 
 pub(crate) mod authentication;
-pub(crate) mod begin_rates;
 pub(crate) mod browser_requests;
 pub(crate) mod codes;
 pub(crate) mod handshake_urls;

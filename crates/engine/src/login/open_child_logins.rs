@@ -6,15 +6,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use usher_places::limit;
 use usher_protocol::PublicKey;
 
 use super::unused_logins::UnusedLogins;
 use crate::StreamId;
 use crate::operations::Login;
 use crate::ports::Clock;
-
-/// How many of the operations that may be open may be logins in which a wallet is asked: one in so many.
-const SHARE: usize = 4;
 
 #[derive(Clone)]
 pub(crate) struct ChildLogins(Arc<Inner>);
@@ -35,7 +33,7 @@ struct Open {
     by_user: BTreeSet<(StreamId, [u8; 32], StreamId)>,
     /// Those of commits that are under way, and in how many of them.
     starting: BTreeMap<(StreamId, [u8; 32], StreamId), usize>,
-    /// Those in which a wallet is asked, the oldest first.
+    /// Those in which a wallet is asked, the oldest first: 16 bytes each, instead of 500 for a [`Places`](usher_places::Places).
     asking: BTreeSet<StreamId>,
 }
 
@@ -48,9 +46,9 @@ pub(crate) struct Starting {
 impl ChildLogins {
     pub(crate) fn new(max_open: usize, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Inner {
-            unused: UnusedLogins::at_reusable(max_open, clock),
+            unused: UnusedLogins::new(&limit::UNUSED_LOGINS, max_open, clock),
             open: Mutex::default(),
-            most: (max_open / SHARE).max(1),
+            most: limit::ASKING_LOGINS.of(max_open).total,
         }))
     }
 

@@ -19,14 +19,15 @@ use sha2::{Digest as _, Sha256};
 use usher_passkey::{
     Assertion, AssertionCeremony, MAX_CREDENTIAL_ID_BYTES, PasskeyError, RegistrationCeremony, RelyingParty,
 };
+use usher_places::bounded;
 use usher_protocol::login_proof::LoginProofError;
 use usher_protocol::{Keys, PublicKey, SecretKey};
-use usher_token_bucket::{Rate, TokenBucket};
+use usher_token_bucket::Rate;
 
 use super::Logins;
 use super::page_view::LoginPageError;
-use crate::kernel::bounded_cache::bounded;
 use crate::kernel::commit::ModifyError;
+use crate::kernel::network_rates::NetworkRates;
 use crate::operations::{Login, LoginOver};
 use crate::ports::{Passkey, PasskeyChange, PasskeyCount, StoreError};
 use crate::{ClientNetwork, StreamId};
@@ -52,11 +53,8 @@ const MOST_FORGOTTEN: usize = 10_000;
 /// Most passkeys for one key: a user has a few devices.
 const MAX_OF_USER: u64 = 20;
 
-/// New passkeys that one network may register. Those who come over loopback may be everybody, and have no rate.
+/// New passkeys that one network may register.
 const RATE: Rate = Rate::every(60, Duration::from_secs(30));
-
-/// Networks whose rates are remembered.
-const REMEMBERED: usize = 10_000;
 
 /// Version, nonce, and the key with its authentication tag (`crates/pages/passkey-script/src/keys.js`).
 const WRAPPED_KEY_BYTES: usize = 1 + 24 + 32 + 16;
@@ -68,7 +66,7 @@ pub(crate) struct Passkeys {
     keys_of_nothing: Vec<PublicKey>,
     /// Each with the time when it began.
     ceremonies: Mutex<LruCache<StreamId, (Ceremony, Duration)>>,
-    rates: Mutex<LruCache<ClientNetwork, TokenBucket<Duration>>>,
+    rates: Mutex<NetworkRates>,
     /// Held from the look for a new passkey's id to the commit that keeps it: of two users who register one passkey at the same
     /// time, one is refused. The value is the time before which unused passkeys are not looked for again.
     registering: tokio::sync::Mutex<Duration>,
@@ -167,7 +165,7 @@ impl Passkeys {
             relying_party,
             keys_of_nothing,
             ceremonies: Mutex::new(bounded(MAX_CEREMONIES)),
-            rates: Mutex::new(bounded(REMEMBERED)),
+            rates: Mutex::new(NetworkRates::new(RATE)),
             registering: tokio::sync::Mutex::default(),
         }
     }
@@ -206,12 +204,7 @@ impl Passkeys {
     }
 
     fn take_registration(&self, network: ClientNetwork, now: Duration) -> Result<(), PasskeyLoginError> {
-        if network == ClientNetwork::Loopback {
-            return Ok(());
-        }
-        let mut rates = self.rates.lock();
-        let bucket = rates.get_or_insert_mut(network, || TokenBucket::new(RATE, now));
-        bucket.try_take(now).map_err(|_| PasskeyLoginError::TooOften)
+        self.rates.lock().take(network, now).map_err(|_| PasskeyLoginError::TooOften)
     }
 }
 

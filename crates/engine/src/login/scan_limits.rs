@@ -11,13 +11,13 @@ use std::time::Duration;
 use lru::LruCache;
 use parking_lot::Mutex;
 use tracing::warn;
+use usher_places::bounded;
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{EventId, PublicKey};
 use usher_token_bucket::{Rate, TokenBucket};
 
 use super::open_child_logins::ChildLogins;
 use crate::kernel::admission::Admission;
-use crate::kernel::bounded_cache::bounded;
 use crate::kernel::capacity::Capacity;
 use crate::kernel::index::Index;
 use crate::kernel::input_queue::InputQueue;

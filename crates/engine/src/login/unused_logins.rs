@@ -9,32 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use usher_places::{Full, Holder, Limits, Places, Protection, WhenFull};
+use usher_places::{Full, Holder, Limit, Places};
+use usher_token_bucket::Rate;
 
-use super::begin_rates::BeginRates;
+use crate::kernel::network_rates::NetworkRates;
 use crate::ports::Clock;
 use crate::{ClientNetwork, StreamId};
 
-/// Most of them at reusable logins, with the default of `limits.max_open_streams`.
-const MAX_LOGINS: usize = 20_000;
-
-/// Most of them for OpenID Connect.
-const MAX_OF_CLIENTS: usize = 2_000;
-
-/// Most of them of operators, who are few.
-const MAX_OF_OPERATORS: usize = 500;
-
-/// How many of the operations that may be open they may be: one in so many.
-const SHARE: usize = 4;
-
-/// What those of one network may be: one in so many.
-const NETWORK_SHARE: usize = 8;
-
-const PROTECTION: Protection = Protection {
-    // A page without JavaScript reloads every 5 s, but a phone may show the wallet meanwhile.
-    after_seen: Duration::from_secs(90),
-    longest: Duration::from_secs(300),
-};
+/// Logins that one network may begin: a hundred people who are shown a code in the same minute are all in after 8 s.
+const RATE: Rate = Rate::every(60, Duration::from_millis(200));
 
 /// When those for whom there is no room may try again, at the earliest and at the latest.
 const SOONEST: Duration = Duration::from_secs(2);
@@ -60,7 +43,7 @@ pub struct NoRoom {
 }
 
 struct Table {
-    rates: BeginRates,
+    rates: NetworkRates,
     places: Places<StreamId, IsOpened>,
 }
 
@@ -74,30 +57,10 @@ pub(crate) struct LoginWatch {
 }
 
 impl UnusedLogins {
-    /// Logins at reusable logins. `max_open` is the number of operations that may be open.
-    pub(crate) fn at_reusable(max_open: usize, clock: Arc<dyn Clock>) -> Self {
-        Self::with_most(MAX_LOGINS.min(max_open / SHARE).max(1), clock)
-    }
-
-    /// Logins of other protocols.
-    pub(crate) fn of_clients(max_open: usize, clock: Arc<dyn Clock>) -> Self {
-        Self::with_most(MAX_OF_CLIENTS.min(max_open / SHARE).max(1), clock)
-    }
-
-    /// Logins of operators: what happens to those of users does not keep operators out.
-    pub(crate) fn of_operators(max_open: usize, clock: Arc<dyn Clock>) -> Self {
-        Self::with_most(MAX_OF_OPERATORS.min(max_open / SHARE).max(1), clock)
-    }
-
-    fn with_most(most: usize, clock: Arc<dyn Clock>) -> Self {
-        let places = Places::new(Limits {
-            total: most,
-            share: most / NETWORK_SHARE,
-            reserved: 0,
-            when_full: WhenFull::FewerDisplace,
-            protection: PROTECTION,
-        });
-        Self(Arc::new(Inner { clock, table: Mutex::new(Table { rates: BeginRates::new(), places }) }))
+    /// `max_open` is the number of operations that may be open.
+    pub(crate) fn new(limit: &Limit, max_open: usize, clock: Arc<dyn Clock>) -> Self {
+        let (rates, places) = (NetworkRates::new(RATE), Places::new(limit.of(max_open)));
+        Self(Arc::new(Inner { clock, table: Mutex::new(Table { rates, places }) }))
     }
 
     /// A browser of this network begins a login, which is committed next. Returns the logins that must end for it.
@@ -108,11 +71,11 @@ impl UnusedLogins {
             let retry_after = Duration::from_secs(wait.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX));
             NoRoom { is_of_network, retry_after: retry_after.clamp(SOONEST, LATEST) }
         };
-        table.rates.begin(network, now).map_err(|wait| no_room(true, wait))?;
+        table.rates.take(network, now).map_err(|wait| no_room(true, wait))?;
         match table.places.take(id, &network.into(), false, now) {
             Ok(displaced) => Ok(displaced.into_iter().map(|(id, _)| id).collect()),
             Err(Full { is_of_holder, retry_after }) => {
-                table.rates.give_back(network);
+                table.rates.give_back(network, now);
                 Err(no_room(is_of_holder, retry_after.unwrap_or(LATEST)))
             }
         }

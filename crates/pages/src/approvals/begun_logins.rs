@@ -7,17 +7,14 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use usher_engine::ports::StoreError;
 use usher_engine::{ClientNetwork, Engine, StreamId};
-use usher_places::{Limits, Places, Protection, WhenFull};
+use usher_places::{Places, limit};
 
-/// Most of them. A restart forgets which they were: then they are removed after their retention.
-const LIMITS: Limits =
-    Limits { total: 2_000, share: 250, reserved: 0, when_full: WhenFull::AlwaysDisplace, protection: Protection::NONE };
-
+/// A restart forgets which they were: then they are removed after their retention.
 pub(super) struct BegunLogins(Mutex<Places<StreamId>>);
 
 impl Default for BegunLogins {
     fn default() -> Self {
-        Self(Mutex::new(Places::new(LIMITS)))
+        Self(Mutex::new(Places::new(limit::OPERATOR_LOGINS.fixed())))
     }
 }
 

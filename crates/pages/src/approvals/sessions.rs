@@ -1,6 +1,5 @@
 //! The sessions of operators: a secret in a cookie, of which only the hash is kept, in memory. A restart ends them all.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,30 +9,23 @@ use hmac::{Hmac, Mac as _};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use usher_engine::ports::{Clock, Randomness};
+use usher_places::{Holder, Places, limit};
 use usher_protocol::PublicKey;
 
-/// How long a session lasts in which nothing is done.
-const IDLE: Duration = Duration::from_secs(15 * 60);
-
 /// How long a session lasts.
-pub(super) const LONGEST: Duration = Duration::from_secs(60 * 60);
-
-/// Most sessions of one operator: another ends the one that was used least recently. Only operators begin sessions, so this bounds
-/// them all.
-const MAX_OF_OPERATOR: usize = 8;
+pub(super) const LONGEST: Duration = limit::OPERATOR_SESSIONS.protection.longest;
 
 pub(super) struct Sessions {
     clock: Arc<dyn Clock>,
     randomness: Arc<dyn Randomness>,
-    open: Mutex<HashMap<SecretHash, Session>>,
+    /// One is open as long as its place is protected.
+    open: Mutex<Places<SecretHash, Session>>,
 }
 
 type SecretHash = [u8; 32];
 
 struct Session {
     operator: PublicKey,
-    began: Duration,
-    used: Duration,
     decided: Option<String>,
 }
 
@@ -48,7 +40,7 @@ pub(super) struct OpenSession {
 
 impl Sessions {
     pub(super) fn new(clock: Arc<dyn Clock>, randomness: Arc<dyn Randomness>) -> Self {
-        Self { clock, randomness, open: Mutex::default() }
+        Self { clock, randomness, open: Mutex::new(Places::new(limit::OPERATOR_SESSIONS.fixed())) }
     }
 
     /// Begins a session; returns its secret.
@@ -56,16 +48,9 @@ impl Sessions {
         let mut bytes = [0; 32];
         self.randomness.fill(&mut bytes);
         let secret = BASE64URL.encode(bytes);
-        let now = self.clock.monotonic();
-        let mut open = self.open.lock();
-        open.retain(|_, session| session.is_open(now));
-        let of_operator = open.iter().filter(|(_, session)| session.operator == operator);
-        if of_operator.clone().count() >= MAX_OF_OPERATOR
-            && let Some(oldest) = of_operator.min_by_key(|(_, session)| session.used).map(|(hash, _)| *hash)
-        {
-            open.remove(&oldest);
-        }
-        open.insert(hash(&secret), Session { operator, began: now, used: now, decided: None });
+        let (holder, session) = (Holder::key(&operator.to_hex()), Session { operator, decided: None });
+        // Another of the operator makes room.
+        let _displaced = self.open.lock().take(hash(&secret), &holder, session, self.clock.monotonic());
         secret
     }
 
@@ -73,8 +58,13 @@ impl Sessions {
     pub(super) fn find(&self, secret: &str) -> Option<OpenSession> {
         let now = self.clock.monotonic();
         let mut open = self.open.lock();
-        let session = open.get_mut(&hash(secret)).filter(|session| session.is_open(now))?;
-        session.used = now;
+        let hash = hash(secret);
+        if !open.is_protected(&hash, now) {
+            open.free(&hash);
+            return None;
+        }
+        open.seen(&hash, now);
+        let session = open.get(&hash)?;
         let (operator, decided) = (session.operator, session.decided.clone());
         Some(OpenSession { operator, decided, secret: secret.to_owned() })
     }
@@ -88,13 +78,7 @@ impl Sessions {
 
     /// Ends the session with this secret.
     pub(super) fn end(&self, secret: &str) {
-        self.open.lock().remove(&hash(secret));
-    }
-}
-
-impl Session {
-    fn is_open(&self, now: Duration) -> bool {
-        now.saturating_sub(self.used) < IDLE && now.saturating_sub(self.began) < LONGEST
+        self.open.lock().free(&hash(secret));
     }
 }
 
@@ -165,12 +149,12 @@ mod tests {
         let (clock, sessions) = sessions();
         let other = sessions.begin(operator(2));
         let first = sessions.begin(operator(1));
-        let others: Vec<_> = (1..MAX_OF_OPERATOR).map(|_| sessions.begin(operator(1))).collect();
+        let others: Vec<_> = (1..8).map(|_| sessions.begin(operator(1))).collect();
         clock.turn(Duration::from_secs(1));
         assert!(sessions.find(&first).is_some());
         sessions.begin(operator(1));
         assert!(sessions.find(&first).is_some() && sessions.find(&other).is_some());
-        assert_eq!(others.iter().filter(|secret| sessions.find(secret).is_some()).count(), MAX_OF_OPERATOR - 2);
+        assert_eq!(others.iter().filter(|secret| sessions.find(secret).is_some()).count(), 6);
         sessions.find(&first).unwrap().end(&sessions);
         assert!(sessions.find(&first).is_none());
     }

@@ -162,6 +162,37 @@ fn no_newcomer_is_refused_where_protection_only_says_who_goes_first() {
 }
 
 #[test]
+fn the_oldest_of_all_goes_where_networks_do_not_count() {
+    let of = |total, share| Limits { when_full: WhenFull::OldestDisplaced, share, ..limits(total) };
+    let mut places = Places::new(of(4, 3));
+    let host = |n: u8| Holder::host([192, 0, 2, n].into());
+    for n in 0..3 {
+        assert_eq!(take(&mut places, n, &host(1), NOW), Ok(Vec::new()));
+    }
+    assert_eq!(take(&mut places, 3, &host(1), NOW), Ok(vec![0]), "its share");
+    assert_eq!(take(&mut places, 4, &host(2), NOW), Ok(Vec::new()));
+    places.set_holder(&1, Holder::crowd("proxied"));
+    assert_eq!(take(&mut places, 5, &host(2), NOW), Ok(vec![1]), "it keeps its turn");
+    places.set_limits(of(2, 2));
+    assert_eq!(take(&mut places, 6, &host(3), NOW), Ok(vec![2, 3, 4]));
+    places.set_limits(of(0, 2));
+    (5..=6).for_each(|n| _ = places.free(&n));
+    assert_eq!(take(&mut places, 7, &host(3), NOW), Err(Full { is_of_holder: false, retry_after: None }));
+}
+
+#[test]
+fn where_nobody_is_displaced_newcomers_are_refused() {
+    let mut places = Places::new(Limits { when_full: WhenFull::Refuse, reserved: 1, share: 2, ..limits(5) });
+    let (key, other) = (Holder::key("1"), at("2001:db8::1"));
+    let mut take = |n, holder: &Holder| take(&mut places, n, holder, NOW).map_err(|full| full.is_of_holder);
+    assert_eq!([0, 1, 2].map(|n| take(n, &key)), [Ok(vec![]), Ok(vec![]), Err(true)]);
+    assert_eq!([3, 4, 5].map(|n| take(n, &other)), [Ok(vec![]), Ok(vec![]), Err(true)]);
+    assert_eq!(take(6, &Holder::key("2")), Err(false), "the last is kept");
+    assert_eq!([7, 8].map(|n| take(n, &Holder::operator())), [Ok(vec![]), Err(false)]);
+    assert!(places.turns.is_empty() && places.ranking.is_empty());
+}
+
+#[test]
 fn places_for_which_no_room_was_made_go_when_others_come() {
     let mut places = Places::new(limits(8));
     for n in 0..20 {
@@ -191,9 +222,9 @@ fn counts_agree_with_the_places_after_any_changes() {
             _ => _ = places.take(n, &ipv6(u128::from(network)), (), now),
         }
         assert!(places.len() <= 60);
-        assert_eq!(places.turns.len(), places.len());
+        assert_eq!((places.turns.len(), places.held.values().sum()), (places.len(), places.len()));
     }
     let keys: Vec<_> = places.taken.keys().copied().collect();
     assert!(keys.iter().all(|key| places.free(key).is_some()));
-    assert!(places.ranking.is_empty());
+    assert!(places.ranking.is_empty() && places.held.is_empty() && places.turns.is_empty());
 }

@@ -3,9 +3,9 @@
 use std::hash::Hash;
 use std::time::Duration;
 
-use lru::LruCache;
 use parking_lot::Mutex;
 use usher_engine::UnixMillis;
+use usher_places::LruCache;
 
 /// A cache limited in number, bytes and age; the least recently used entry is dropped first.
 #[derive(Debug)]

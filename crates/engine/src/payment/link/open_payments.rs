@@ -1,45 +1,27 @@
 //! The payments at links that are open: anybody can start one, and each costs a request to the Lightning backend, and is watched for
 //! three hours after its end. They are bounded by the network that asks, by their link, and in all; those that are refused can try again.
 
-use std::collections::HashMap;
-use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lru::LruCache;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tracing::debug;
+use usher_places::{Holder, Places, limit};
 use usher_protocol::bolt11::Invoice;
-use usher_token_bucket::{Rate, TokenBucket};
+use usher_token_bucket::Rate;
 
 use super::pay::LinkError;
-use crate::kernel::bounded_cache::bounded;
+use crate::kernel::network_rates::NetworkRates;
 use crate::kernel::observer::{CommittedStep, Observer};
-use crate::kernel::per_network_limit::quota;
 use crate::kernel::requested_store::RequestedStore;
 use crate::kernel::tasks::Tasks;
 use crate::operations::{Operation, Payment};
 use crate::ports::{Clock, OpenOperation, OperationKind, Version};
 use crate::{ClientNetwork, StreamId, UnixMillis};
 
-/// How many of the operations that may be open may be payments at links, with those that wait for late money: one in so many.
-const SHARE: usize = 4;
-
-/// How many of these places one link may have: one in so many. So a flood at one link leaves room for the others.
-const LINK_SHARE: usize = 2;
-
-/// How many of these places one network may have: one in so many.
-const NETWORK_SHARE: usize = 32;
-
-/// Invoices that are being made at a time: a wallet that does not respond holds up no more.
-const MAKING: usize = 64;
-
 /// Invoices that one network may ask for. Many people may share an address, and an event begins for all at once.
 const RATE: Rate = Rate::every(60, Duration::from_secs(3));
-
-/// Networks whose rates are remembered.
-const REMEMBERED: usize = 10_000;
 
 /// How long to wait when no place is free.
 const RETRY_AFTER: Duration = Duration::from_secs(10);
@@ -48,7 +30,6 @@ const RETRY_AFTER: Duration = Duration::from_secs(10);
 pub(crate) struct OpenPayments(Arc<Inner>);
 
 struct Inner {
-    most: usize,
     clock: Arc<dyn Clock>,
     store: RequestedStore,
     tasks: Tasks,
@@ -56,22 +37,11 @@ struct Inner {
 }
 
 struct Table {
-    /// About 150 bytes each.
-    places: HashMap<StreamId, Place>,
-    by_link: HashMap<StreamId, usize>,
-    by_network: HashMap<ClientNetwork, usize>,
-    making: usize,
-    making_by_network: HashMap<ClientNetwork, usize>,
-    rates: LruCache<ClientNetwork, TokenBucket<Duration>>,
-}
-
-/// The place of a payment; of one that an earlier process started, nothing else is known.
-#[derive(Default)]
-struct Place {
-    link: Option<StreamId>,
-    network: Option<ClientNetwork>,
-    /// Who waits for the invoice, while it is being made.
-    making: Option<oneshot::Sender<Invoice>>,
+    open: Places<StreamId>,
+    of_links: Places<StreamId>,
+    /// Those whose invoice is being made, and who waits for it.
+    making: Places<StreamId, oneshot::Sender<Invoice>>,
+    rates: NetworkRates,
 }
 
 /// The place of a payment that is not committed yet; dropped, it is free again.
@@ -83,15 +53,12 @@ pub(super) struct NewPlace {
 impl OpenPayments {
     pub(crate) fn new(max_open: usize, clock: Arc<dyn Clock>, store: RequestedStore, tasks: Tasks) -> Self {
         let table = Table {
-            places: HashMap::new(),
-            by_link: HashMap::new(),
-            by_network: HashMap::new(),
-            making: 0,
-            making_by_network: HashMap::new(),
-            rates: bounded(REMEMBERED),
+            open: Places::new(limit::LINK_PAYMENTS.of(max_open)),
+            of_links: Places::new(limit::PAYMENTS_OF_LINKS.of(max_open)),
+            making: Places::new(limit::LINK_INVOICES.fixed()),
+            rates: NetworkRates::new(RATE),
         };
-        let most = (max_open / SHARE).max(1);
-        Self(Arc::new(Inner { most, clock, store, tasks, table: Mutex::new(table) }))
+        Self(Arc::new(Inner { clock, store, tasks, table: Mutex::new(table) }))
     }
 
     /// Takes a place for a payment that this network asks for, and returns where its invoice arrives.
@@ -102,16 +69,16 @@ impl OpenPayments {
         network: ClientNetwork,
     ) -> Result<(NewPlace, oneshot::Receiver<Invoice>), LinkError> {
         let now = self.0.clock.monotonic();
-        let mut table = self.0.table.lock();
-        table.take_turn(network, now)?;
-        table.check_room(link, network, self.0.most)?;
         let (sender, invoice) = oneshot::channel();
-        *table.by_link.entry(link).or_default() += 1;
-        *table.by_network.entry(network).or_default() += 1;
-        table.making += 1;
-        *table.making_by_network.entry(network).or_default() += 1;
-        let place = Place { link: Some(link), network: Some(network), making: Some(sender) };
-        table.places.insert(payment, place);
+        let mut table = self.0.table.lock();
+        table.rates.take(network, now).map_err(|retry_after| LinkError::Busy { retry_after })?;
+        let (link, network) = (Holder::key(&link.to_string()), Holder::from(network));
+        let taken = table.of_links.take(payment, &link, (), now);
+        let taken = taken.and_then(|_| table.open.take(payment, &network, (), now));
+        if taken.and_then(|_| table.making.take(payment, &network, sender, now)).is_err() {
+            table.free(&payment);
+            return Err(LinkError::Busy { retry_after: RETRY_AFTER });
+        }
         Ok((NewPlace { payments: self.clone(), payment: Some(payment) }, invoice))
     }
 
@@ -119,7 +86,7 @@ impl OpenPayments {
         if payment.invoice().is_none() && !payment.is_over() {
             return;
         }
-        let waiting = self.0.table.lock().is_made(id);
+        let waiting = self.0.table.lock().making.free(&id);
         if let Some((waiting, invoice)) = waiting.zip(payment.invoice()) {
             // Nobody may wait any more.
             let _ = waiting.send(invoice.clone());
@@ -137,67 +104,26 @@ impl NewPlace {
 impl Drop for NewPlace {
     fn drop(&mut self) {
         if let Some(payment) = self.payment {
-            self.payments.0.table.lock().remove(payment);
+            self.payments.0.table.lock().free(&payment);
         }
     }
 }
 
 impl Table {
-    fn take_turn(&mut self, network: ClientNetwork, now: Duration) -> Result<(), LinkError> {
-        if network == ClientNetwork::Loopback {
-            return Ok(());
-        }
-        let rate = self.rates.get_or_insert_mut(network, || TokenBucket::new(RATE, now));
-        rate.try_take(now).map_err(|retry_after| LinkError::Busy { retry_after })
-    }
-
-    fn check_room(&self, link: StreamId, network: ClientNetwork, most: usize) -> Result<(), LinkError> {
-        let held = |count: Option<&usize>| count.copied().unwrap_or_default();
-        let of_network = matches!(network, ClientNetwork::Network(_)).then(|| (most / NETWORK_SHARE).max(1));
-        let is_full = self.places.len() >= most
-            || held(self.by_link.get(&link)) >= (most / LINK_SHARE).max(1)
-            || of_network.is_some_and(|of| held(self.by_network.get(&network)) >= of)
-            || self.making >= MAKING
-            || quota(network, MAKING).is_some_and(|of| held(self.making_by_network.get(&network)) >= of);
-        if is_full { Err(LinkError::Busy { retry_after: RETRY_AFTER }) } else { Ok(()) }
-    }
-
-    /// Its invoice was made, or will not be.
-    fn is_made(&mut self, id: StreamId) -> Option<oneshot::Sender<Invoice>> {
-        let place = self.places.get_mut(&id)?;
-        let (waiting, network) = (place.making.take()?, place.network);
-        self.making = self.making.saturating_sub(1);
-        if let Some(network) = network {
-            decrement(&mut self.making_by_network, network);
-        }
-        Some(waiting)
-    }
-
-    fn remove(&mut self, id: StreamId) {
-        drop(self.is_made(id));
-        let Some(place) = self.places.remove(&id) else { return };
-        if let Some(link) = place.link {
-            decrement(&mut self.by_link, link);
-        }
-        if let Some(network) = place.network {
-            decrement(&mut self.by_network, network);
-        }
-    }
-}
-
-fn decrement<K: Hash + Eq>(counts: &mut HashMap<K, usize>, key: K) {
-    if let Some(count) = counts.get_mut(&key) {
-        *count = count.saturating_sub(1);
-        if *count == 0 {
-            counts.remove(&key);
-        }
+    fn free(&mut self, payment: &StreamId) {
+        self.making.free(payment);
+        self.open.free(payment);
+        self.of_links.free(payment);
     }
 }
 
 impl Observer for OpenPayments {
     fn restored(&self, open: &OpenOperation, _: Option<(Version, &Operation)>, _: UnixMillis) {
         if open.kind == OperationKind::LinkPayment {
-            self.0.table.lock().places.insert(open.id, Place::default());
+            // Of what an earlier process started, nothing else is known.
+            let (mut table, now) = (self.0.table.lock(), self.0.clock.monotonic());
+            table.open.add(open.id, Holder::crowd("unknown"), (), now);
+            table.of_links.add(open.id, Holder::crowd("unknown"), (), now);
         }
     }
 
@@ -209,7 +135,7 @@ impl Observer for OpenPayments {
 
     fn finished(&self, step: &CommittedStep<'_>) {
         let Operation::LinkPayment(payment) = step.operation else { return };
-        self.0.table.lock().remove(step.id);
+        self.0.table.lock().free(&step.id);
         if payment.is_paid() {
             return;
         }

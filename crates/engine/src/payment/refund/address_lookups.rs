@@ -1,43 +1,29 @@
 //! The look-ups of Lightning addresses that run at a time: a server that does not respond holds a place for seconds, and a
 //! payer can name as many servers as they like.
 
-use std::collections::HashMap;
+use usher_places::{Holder, Place, SharedPlaces, limit};
 
-use parking_lot::Mutex;
-
-use crate::kernel::per_network_limit::quota;
 use crate::{ClientNetwork, StreamId};
 
-/// Look-ups at a time; of these, two for one network and one for a refund.
-const PLACES: usize = 16;
-
-/// From which network each refund is looked up for.
-#[derive(Default)]
-pub(crate) struct AddressLookups(Mutex<HashMap<StreamId, ClientNetwork>>);
-
-/// The place of a look-up; dropped, it is free again.
-pub(super) struct Lookup<'a> {
-    lookups: &'a AddressLookups,
-    refund: StreamId,
+pub(crate) struct AddressLookups {
+    all: SharedPlaces,
+    of_refunds: SharedPlaces,
 }
 
-impl AddressLookups {
-    /// `None` when there is no room now.
-    pub(super) fn begin(&self, refund: StreamId, network: ClientNetwork) -> Option<Lookup<'_>> {
-        let mut places = self.0.lock();
-        let of_network = places.values().filter(|other| **other == network).count();
-        let is_full = places.len() >= PLACES || quota(network, PLACES).is_some_and(|quota| of_network >= quota);
-        if is_full || places.contains_key(&refund) {
-            return None;
+impl Default for AddressLookups {
+    fn default() -> Self {
+        Self {
+            all: SharedPlaces::new(limit::REFUND_LOOKUPS.fixed()),
+            of_refunds: SharedPlaces::new(limit::LOOKUPS_OF_REFUNDS.fixed()),
         }
-        places.insert(refund, network);
-        Some(Lookup { lookups: self, refund })
     }
 }
 
-impl Drop for Lookup<'_> {
-    fn drop(&mut self) {
-        self.lookups.0.lock().remove(&self.refund);
+impl AddressLookups {
+    /// The places of a look-up; `None` when there is no room now.
+    pub(super) fn begin(&self, refund: StreamId, network: ClientNetwork) -> Option<[Place; 2]> {
+        let of_refund = self.of_refunds.take(&Holder::key(&refund.to_string())).ok()?;
+        Some([of_refund, self.all.take(&network.into()).ok()?])
     }
 }
 
@@ -59,6 +45,6 @@ mod tests {
         drop((first, others));
         assert!(lookups.begin(stream(1), at(1)).is_some());
         drop(second);
-        assert!(lookups.0.lock().is_empty());
+        assert_eq!((lookups.all.taken(), lookups.of_refunds.taken()), (0, 0));
     }
 }

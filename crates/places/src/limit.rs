@@ -1,0 +1,220 @@
+//! The limits of this kind that the service has. Each is a row of the table in docs/limits.md, which a test compares.
+
+use std::time::Duration;
+
+use crate::places::{Limits, Protection, WhenFull};
+
+/// So many places for one thing.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// What takes a place.
+    pub name: &'static str,
+    /// Most places in all; `usize::MAX` where only the setting says it.
+    pub most: usize,
+    /// The setting of which they are one in so many.
+    pub part_of: Option<(&'static str, usize)>,
+    /// What one holder may have.
+    pub share: Share,
+    /// One place in so many is kept for the token.
+    pub kept: Option<usize>,
+    /// Who makes room when there is none.
+    pub when_full: WhenFull,
+    /// How long a place is protected.
+    pub protection: Protection,
+}
+
+/// What one holder may have of all places.
+#[derive(Clone, Copy, Debug)]
+pub enum Share {
+    /// All.
+    All,
+    /// One of this kind may have one place in so many.
+    OneIn(usize, &'static str),
+    /// One address may have as many as the setting says.
+    Setting(&'static str),
+}
+
+/// A page without JavaScript reloads every 5 s, but a phone may show the wallet or the signer's app meanwhile.
+const SEEN: Protection = Protection { after_seen: Duration::from_secs(90), longest: Duration::from_secs(300) };
+
+/// A session ends when nothing is done in it for so long, and at the latest after an hour.
+const SESSION: Protection = Protection { after_seen: Duration::from_secs(900), longest: Duration::from_secs(3_600) };
+
+const NONE: Limit = Limit {
+    name: "",
+    most: usize::MAX,
+    part_of: None,
+    share: Share::All,
+    kept: None,
+    when_full: WhenFull::Refuse,
+    protection: Protection::NONE,
+};
+/// One leaked key locks nobody out.
+const OF_KEYS: Limit = Limit { share: Share::OneIn(4, "key"), kept: Some(8), ..NONE };
+const OF_NETWORKS: Limit = Limit { share: Share::OneIn(8, "network"), ..NONE };
+const UNUSED: Limit = Limit { when_full: WhenFull::FewerDisplace, protection: SEEN, ..OF_NETWORKS };
+const SIGNERS: Limit = Limit { when_full: WhenFull::AlwaysDisplace, protection: SEEN, ..OF_NETWORKS };
+
+const MAX_OPEN: &str = "limits.max_open_streams";
+
+macro_rules! limits {
+    ($($constant:ident = $name:literal, $limit:expr;)*) => {
+        $(#[doc = $name] pub const $constant: Limit = Limit { name: $name, ..$limit };)*
+        /// Every limit.
+        pub const ALL: &[Limit] = &[$($constant),*];
+    };
+}
+
+limits! {
+    UNAUTHENTICATED_CONNECTIONS = "connections that have sent neither the token nor a key", Limit {
+        part_of: Some(("limits.max_unauthenticated_connections", 1)),
+        share: Share::Setting("limits.max_unauthenticated_per_address"),
+        when_full: WhenFull::OldestDisplaced,
+        ..NONE
+    };
+    AUTHENTICATED_CONNECTIONS = "connections that have sent one, and stay",
+        Limit { part_of: Some(("limits.max_connections", 1)), ..OF_KEYS };
+    LONG_POLLS = "long polls", Limit { part_of: Some(("limits.max_long_polls", 1)), ..OF_KEYS };
+    EVENT_STREAMS = "event streams", Limit { part_of: Some(("limits.max_event_streams", 1)), ..OF_KEYS };
+    WEBSOCKETS = "WebSockets", Limit { part_of: Some(("limits.max_websockets", 1)), ..OF_KEYS };
+    // At about 1.5 KiB each: 150 MiB.
+    WATCHED_STREAMS = "streams that WebSockets watch", Limit { most: 100_000, ..OF_KEYS };
+    // Ten times what group commit needs to be busy. If the store hangs, no more requests than this accumulate.
+    CHANGES = "requests that change something, of keys", Limit { most: 4_096, ..OF_KEYS };
+    // A mint that does not respond holds each until the request times out, with a connection: about 130 KB.
+    MINT_CALLS = "requests that wait for a mint", Limit { most: 1_024, ..OF_KEYS };
+    UNUSED_LOGINS = "logins in which nobody has named a key, at reusable logins",
+        Limit { most: 20_000, part_of: Some((MAX_OPEN, 4)), ..UNUSED };
+    UNUSED_LOGINS_OF_CLIENTS = "the same, of OpenID Connect",
+        Limit { most: 2_000, part_of: Some((MAX_OPEN, 4)), ..UNUSED };
+    // They are few; what happens to logins of users does not keep them out.
+    UNUSED_LOGINS_OF_OPERATORS = "the same, of operators",
+        Limit { most: 500, part_of: Some((MAX_OPEN, 4)), ..UNUSED };
+    ASKING_LOGINS = "logins at reusable logins in which a wallet is asked",
+        Limit { part_of: Some((MAX_OPEN, 4)), when_full: WhenFull::OldestDisplaced, ..NONE };
+    SIGNER_REQUESTS = "requests to remote signers (as many again to those of earlier logins)",
+        Limit { most: 4_096, ..SIGNERS };
+    SIGNERS_AWAITING_SCAN = "of these, such as are to open a code", Limit { most: 2_000, ..SIGNERS };
+    // Each may need three connections to relays.
+    SIGNERS_AWAITING_BUNKER = "of these, such as are at a pasted address", Limit { most: 128, ..SIGNERS };
+    OPERATOR_LOGINS = "logins begun on the operators' page, and what is left of them",
+        Limit { most: 2_000, when_full: WhenFull::AlwaysDisplace, ..OF_NETWORKS };
+    // The configuration names a hundred operators at most.
+    OPERATOR_SESSIONS = "sessions of operators", Limit {
+        most: 800,
+        share: Share::OneIn(100, "operator"),
+        when_full: WhenFull::AlwaysDisplace,
+        protection: SESSION,
+        ..NONE
+    };
+    LINK_PAYMENTS = "payments at links that are open, or ended unpaid within three hours",
+        Limit { part_of: Some((MAX_OPEN, 4)), share: Share::OneIn(32, "network"), ..NONE };
+    PAYMENTS_OF_LINKS = "the same, by link", Limit { share: Share::OneIn(2, "link"), ..LINK_PAYMENTS };
+    // A wallet that does not respond holds up no more.
+    LINK_INVOICES = "invoices for links that are being made", Limit { most: 64, ..OF_NETWORKS };
+    REFUND_LOOKUPS = "look-ups of Lightning addresses for refunds", Limit { most: 16, ..OF_NETWORKS };
+    LOOKUPS_OF_REFUNDS = "the same, by refund", Limit { most: 16, share: Share::OneIn(16, "refund"), ..NONE };
+}
+
+impl Limit {
+    /// With this value of the setting. A part of it is never nothing.
+    pub const fn of(&self, setting: usize) -> Limits {
+        let total = match self.part_of {
+            Some((_, one_in)) if one_in > 1 && setting < one_in => 1,
+            Some((_, one_in)) => setting / one_in,
+            None => setting,
+        };
+        let total = if total < self.most { total } else { self.most };
+        let share = match self.share {
+            Share::OneIn(one_in, _) => total / one_in,
+            Share::All | Share::Setting(_) => total,
+        };
+        let reserved = match self.kept {
+            Some(one_in) => total / one_in,
+            None => 0,
+        };
+        Limits { total, share, reserved, when_full: self.when_full, protection: self.protection }
+    }
+
+    /// Where no setting says how many.
+    pub const fn fixed(&self) -> Limits {
+        self.of(usize::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Below its heading and the line under it.
+    const HEADING: &str = "| what takes a place | places | at most | when all are taken |\n| --- | --- | --- | --- |\n";
+
+    fn part(one_in: usize) -> String {
+        match one_in {
+            1 => "all".to_owned(),
+            2 => "half".to_owned(),
+            4 => "a quarter".to_owned(),
+            8 => "an eighth".to_owned(),
+            one_in => format!("one in {one_in}"),
+        }
+    }
+
+    fn number(number: usize) -> String {
+        if number < 1_000 { number.to_string() } else { format!("{},{:03}", number / 1_000, number % 1_000) }
+    }
+
+    fn number_of(time: Duration) -> String {
+        number(usize::try_from(time.as_secs()).unwrap())
+    }
+
+    fn row(limit: &Limit) -> String {
+        let whom = if let Share::OneIn(_, whom) = limit.share { whom } else { "network" };
+        let setting = limit.part_of.map(|(setting, one_in)| match one_in {
+            1 => format!("`{setting}`"),
+            one_in => format!("{} of `{setting}`", part(one_in)),
+        });
+        let places = match (setting, limit.most) {
+            (Some(setting), usize::MAX) => setting,
+            (Some(setting), most) => format!("{setting}, {} at most", number(most)),
+            (None, most) => number(most),
+        };
+        let share = match (limit.share, limit.kept) {
+            (Share::All, _) => String::new(),
+            (Share::OneIn(one_in, whom), None) => format!("{} for one {whom}", part(one_in)),
+            (Share::OneIn(one_in, whom), Some(kept)) => {
+                format!("{} for one {whom}; {} is kept for the token", part(one_in), part(kept))
+            }
+            (Share::Setting(setting), _) => format!("`{setting}` for one address"),
+        };
+        let Protection { after_seen, longest } = limit.protection;
+        let idle = format!("not seen for {} s, or {} s old", number_of(after_seen), number_of(longest));
+        let who = match limit.when_full {
+            WhenFull::Refuse => "the newcomer gets none".to_owned(),
+            WhenFull::OldestDisplaced => "the oldest goes".to_owned(),
+            WhenFull::FewerDisplace => format!("one of a larger network goes, or of the same if it was {idle}"),
+            WhenFull::AlwaysDisplace if longest.is_zero() => {
+                "one of the same network goes, or of a larger one".to_owned()
+            }
+            WhenFull::AlwaysDisplace => format!("one of the same {whom} goes, or of a larger one; first if {idle}"),
+        };
+        format!("| {} | {places} | {share} | {who} |\n", limit.name)
+    }
+
+    #[test]
+    fn documentation_has_every_limit() {
+        let document = include_str!("../../../docs/limits.md");
+        let rows: String = ALL.iter().map(row).collect();
+        let (_, table) = document.split_once(HEADING).unwrap();
+        let (table, _) = table.split_once("\n\n").unwrap();
+        assert_eq!(format!("{table}\n"), rows, "docs/limits.md differs:\n{rows}");
+    }
+
+    #[test]
+    fn part_of_a_setting_is_bounded_and_never_nothing() {
+        let totals = [1, 8, 1_000_000].map(|setting| UNUSED_LOGINS.of(setting).total);
+        assert_eq!(totals, [1, 2, 20_000]);
+        let Limits { total, share, reserved, .. } = WEBSOCKETS.of(16);
+        assert_eq!((total, share, reserved), (16, 4, 2));
+        assert_eq!((OPERATOR_SESSIONS.fixed().total, OPERATOR_SESSIONS.fixed().share), (800, 8));
+    }
+}
