@@ -3,7 +3,7 @@
 //! wallet, a directory, exchange rates and a list of relays.
 
 // Compiled here, and with the unit tests of the engine.
-#![allow(clippy::panic, clippy::unwrap_used)]
+#![allow(missing_docs, clippy::panic, clippy::unwrap_used)]
 
 mod fake_app;
 mod fake_directory;
