@@ -1,6 +1,8 @@
 //! What `usher-dev` refuses before it starts anything. What it does when it has started is tested with `usher`, which is beside it
 //! (crates/usher/tests); because of this test, cargo builds it with the tests.
 
+#![allow(clippy::unwrap_used)] // a test's helpers too
+
 use std::net::TcpListener;
 use std::process::{Command, Output};
 
