@@ -145,7 +145,8 @@ pub(crate) async fn wallet_on(
     let mut options = TicketOptions::new(usher_http_client::tls_config(Vec::new()).unwrap());
     options.allow_private = true;
     options.longest_pause = Duration::from_secs(1);
-    options.wait = Duration::from_secs(15);
+    // Longer than anything takes on a busy machine.
+    options.wait = Duration::from_secs(60);
     change(&mut options);
     let wallet = CashuWallet::new(key, Arc::clone(store) as _, Arc::new(SystemClock), options).unwrap();
     wallet.start().await.unwrap();
