@@ -33,8 +33,8 @@ pub trait Process: Send + Sync + 'static {
     /// Ends all activity of the process at once, as `kill -9` would, and restarts it as a standby.
     fn start_over(&self, why: &'static str);
 
-    /// Ends the process.
-    fn exit(&self);
+    /// Ends the process, and says why.
+    fn exit(&self, why: &'static str);
 }
 
 /// Whether this instance holds the lease, without which nothing may reach a wallet or an app. Cheap to clone.
@@ -100,7 +100,7 @@ impl Kept {
         let on_loss = std::mem::replace(&mut *self.on_loss.lock(), OnLoss::Nothing);
         match on_loss {
             OnLoss::StartOver => self.process.start_over(why),
-            OnLoss::Exit => self.process.exit(),
+            OnLoss::Exit => self.process.exit(why),
             OnLoss::Nothing => {}
         }
     }

@@ -297,3 +297,22 @@ fn check_quote(quote: &MintQuoteBolt11Response<String>, amount: u64, unit: &str)
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quote_is_for_what_was_asked() {
+        let quote = |amount: u64, unit: &str| {
+            let json = serde_json::json!({
+                "quote": "q", "request": "lnbc1", "amount": amount, "unit": unit, "state": "UNPAID", "expiry": 9,
+            });
+            check_quote(&serde_json::from_value(json).unwrap(), 21, "sat")
+        };
+        quote(21, "sat").unwrap();
+        for (amount, unit) in [(20, "sat"), (22, "sat"), (21, "usd")] {
+            assert!(quote(amount, unit).is_err(), "{amount} {unit}");
+        }
+    }
+}

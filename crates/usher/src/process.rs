@@ -245,7 +245,14 @@ impl Process for ThisProcess {
         }
     }
 
-    fn exit(&self) {
+    fn exit(&self, why: &'static str) {
+        let end = || {
+            std::thread::sleep(ANSWERED_WITHIN);
+            std::process::exit(1)
+        };
+        // Nobody may read standard error: then this thread waits at it.
+        let _ = std::thread::Builder::new().name("exit".to_owned()).spawn(end);
+        crate::output::tell(&format!("usher: stopped: {why}"));
         std::process::exit(1);
     }
 }

@@ -49,9 +49,9 @@ async fn page_that_is_opened_after_the_approval_belongs_to_who_opens_it() {
 async fn scan_of_a_reusable_login_that_leads_back_is_approved_at_once() {
     let pages = PageRules { return_urls: vec!["https://app.example/".parse().unwrap()], ..PageRules::default() };
     let mut usher = Running::with_options(EngineOptions { pages, ..options() }).await;
-    let request = LoginRequest { return_url: Some("https://app.example/in".to_owned()), ..request("poster") };
+    let leading_back = LoginRequest { return_url: Some("https://app.example/in".to_owned()), ..request("poster") };
     let [shop, other] = [1, 2].map(|n| api_key(n, |terms| terms.own_streams_only = true));
-    let login = usher.engine.logins().start(&shop, request, None).await.unwrap();
+    let login = usher.engine.logins().start(&shop, leading_back, None).await.unwrap();
     let challenge = scan(&mut usher, 1, 1).await;
     usher.receive(2, &user(1), approval(&challenge)).await;
     assert_eq!(events(&usher, login.stream_id, 2).await, [named(1), approved(1)]);
@@ -74,6 +74,9 @@ async fn scan_of_a_reusable_login_that_leads_back_is_approved_at_once() {
     let code = back.strip_prefix(&format!("https://app.example/in?stream_id={}&code=", login.stream_id)).unwrap();
     let redeem = async |by: &Requester| usher.engine.logins().redeem(by, login.stream_id, code, None).await;
     assert!(matches!(redeem(&other).await, Err(RedeemError::NotFound)));
+    let second = usher.engine.logins().start(&shop, request("shelf"), None).await.unwrap().stream_id;
+    let elsewhere = usher.engine.logins().redeem(&shop, second, code, None).await;
+    assert!(matches!(elsewhere, Err(RedeemError::Wrong)), "{elsewhere:?}");
     assert_eq!(redeem(&shop).await.unwrap().main_key, user(2).public_key());
     assert_eq!(events(&usher, login.stream_id, 7).await[6], approved(2));
 }

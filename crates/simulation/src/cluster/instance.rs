@@ -159,7 +159,7 @@ impl Process for SimulatedProcess {
         self.end(End::StartsOver(why));
     }
 
-    fn exit(&self) {
+    fn exit(&self, _why: &'static str) {
         self.end(End::Stopped);
     }
 }
