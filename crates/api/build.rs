@@ -1,4 +1,4 @@
-//! Takes the files of the viewer behind `/docs` out of the archive of Swagger UI, and compresses them.
+//! Compresses the OpenAPI document, and the files of its viewer (`/docs`) from the archive of Swagger UI.
 
 use std::error::Error;
 use std::io::{Cursor, Read as _, Write as _};
@@ -16,6 +16,8 @@ const FILES: [(&str, &str); 3] = [
     ("dist/favicon-32x32.png", "favicon.png.gz"),
 ];
 
+const DOCUMENT: &str = "../../docs/openapi.json";
+
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
@@ -24,9 +26,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         let path = archive.file_names().find(|path| path.ends_with(file)).ok_or(file)?.to_owned();
         let mut content = Vec::new();
         archive.by_name(&path)?.read_to_end(&mut content)?;
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        encoder.write_all(&content)?;
-        std::fs::write(folder.join(name), encoder.finish()?)?;
+        std::fs::write(folder.join(name), compressed(&content)?)?;
     }
+    println!("cargo::rerun-if-changed={DOCUMENT}");
+    std::fs::write(folder.join("openapi.json.gz"), compressed(&std::fs::read(DOCUMENT)?)?)?;
     Ok(())
+}
+
+fn compressed(content: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(content)?;
+    encoder.finish()
 }

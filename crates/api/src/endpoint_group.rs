@@ -1,107 +1,166 @@
 //! A group of endpoints: one task of the app, one section of the OpenAPI document.
 
-use axum::routing::MethodRouter;
+use axum::routing::{MethodFilter, MethodRouter};
 use http::Method;
 use usher_engine::access::Scope;
-use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+use utoipa::Path;
+use utoipa::openapi::path::HttpMethod;
+use utoipa_axum::PathItemExt as _;
+use utoipa_axum::router::UtoipaMethodRouter;
 
 use crate::ApiState;
 use crate::access::{Access, ScopeExt as _};
 use crate::auth::AuthPolicy;
 use crate::route::{Audit, Route, operation_id};
 
-pub(crate) struct EndpointGroup {
+/// `D` is what is known of each endpoint beside its route: nothing where it is served.
+pub(crate) struct EndpointGroup<D = ()> {
     /// The tag of its operations.
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
-    pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) endpoints: Vec<Endpoint<D>>,
 }
 
 /// An endpoint, with who may call it.
-pub(crate) struct Endpoint {
+pub(crate) struct Endpoint<D> {
     pub(crate) policy: AuthPolicy,
-    /// What a key needs; `None`: nothing.
-    pub(crate) access: Option<Access>,
-    pub(crate) audit: Audit,
-    pub(crate) waits_for_mint: bool,
-    pub(crate) router: OpenApiRouter<ApiState>,
+    pub(crate) path: String,
+    pub(crate) router: MethodRouter<ApiState>,
+    /// `None` for a file.
+    pub(crate) documented: Option<(Method, Route, D)>,
 }
 
-impl EndpointGroup {
+/// The handler of an endpoint. [`handler!`] names one.
+pub(crate) trait Handler {
+    /// Its method and path.
+    type Path: Path;
+
+    /// The name of the function.
+    const NAME: &'static str;
+
+    /// What serves it.
+    fn on(method: MethodFilter) -> MethodRouter<ApiState>;
+
+    /// Its part of the OpenAPI document.
+    fn describe() -> Description;
+}
+
+/// An endpoint's part of the OpenAPI document.
+pub(crate) type Description = UtoipaMethodRouter<ApiState>;
+
+/// What an [`EndpointGroup`] keeps of a handler.
+pub(crate) trait Detail {
+    fn of<H: Handler>() -> Self;
+}
+
+impl Detail for () {
+    fn of<H: Handler>() {}
+}
+
+impl Detail for Description {
+    fn of<H: Handler>() -> Self {
+        H::describe()
+    }
+}
+
+/// `handler!(module::function)`: the function with the attribute `#[utoipa::path]`.
+macro_rules! handler {
+    ($module:ident::$function:ident) => {
+        utoipa_axum::paste! {{
+            struct Named;
+            impl $crate::endpoint_group::Handler for Named {
+                type Path = $module::[<__path_ $function>];
+                const NAME: &'static str = stringify!($function);
+
+                fn on(method: axum::routing::MethodFilter) -> axum::routing::MethodRouter<$crate::ApiState> {
+                    axum::routing::on(method, $module::$function)
+                }
+
+                fn describe() -> $crate::endpoint_group::Description {
+                    utoipa_axum::routes!($module::$function)
+                }
+            }
+            Named
+        }}
+    };
+}
+
+pub(crate) use handler;
+
+impl<D: Detail> EndpointGroup<D> {
     pub(crate) const fn new(name: &'static str, description: &'static str) -> Self {
         Self { name, description, endpoints: Vec::new() }
     }
 
-    /// Adds an endpoint (`routes!(module::handler)`) for clients with the token, or a key that has this. What its requests change is
-    /// recorded so.
-    pub(crate) fn endpoint(
-        self,
-        access: impl Into<Access>,
-        audit: Audit,
-        routes: UtoipaMethodRouter<ApiState>,
-    ) -> Self {
-        self.add(AuthPolicy::Client, Some(access.into()), audit, OpenApiRouter::default().routes(routes))
+    /// Adds an endpoint for clients with the token, or a key that has this. What its requests change is recorded so.
+    pub(crate) fn endpoint<H: Handler>(self, access: impl Into<Access>, audit: Audit, handler: H) -> Self {
+        self.add(AuthPolicy::Client, Some(access.into()), audit, handler)
     }
 
     /// The same, for requests that wait for a mint. They have places of their own, so that mints that do not respond hold up nothing else.
-    pub(crate) fn mint_call(
-        self,
-        access: impl Into<Access>,
-        audit: Audit,
-        routes: UtoipaMethodRouter<ApiState>,
-    ) -> Self {
-        let mut group = self.endpoint(access, audit, routes);
-        if let Some(added) = group.endpoints.last_mut() {
-            added.waits_for_mint = true;
-        }
-        group
+    pub(crate) fn mint_call<H: Handler>(self, access: impl Into<Access>, audit: Audit, handler: H) -> Self {
+        self.endpoint(access, audit, handler).change_last(|route| route.waits_for_mint = true)
+    }
+
+    /// The last one added is a `DELETE` whose requests have a body.
+    pub(crate) fn with_body(self) -> Self {
+        self.change_last(|route| route.takes_body = true)
     }
 
     /// Adds an endpoint with another policy. It changes nothing.
-    pub(crate) fn endpoint_for(self, policy: AuthPolicy, routes: UtoipaMethodRouter<ApiState>) -> Self {
-        self.add(policy, access_of(policy), Audit::Nothing, OpenApiRouter::default().routes(routes))
+    pub(crate) fn endpoint_for<H: Handler>(self, policy: AuthPolicy, handler: H) -> Self {
+        self.add(policy, access_of(policy), Audit::Nothing, handler)
     }
 
     /// Adds a path that is not part of the API: a file that a page loads.
-    pub(crate) fn file(self, policy: AuthPolicy, path: &str, file: MethodRouter<ApiState>) -> Self {
-        self.add(policy, None, Audit::Nothing, OpenApiRouter::default().route(path, file))
+    pub(crate) fn file(mut self, policy: AuthPolicy, path: &str, router: MethodRouter<ApiState>) -> Self {
+        self.endpoints.push(Endpoint { policy, path: path.to_owned(), router, documented: None });
+        self
     }
 
-    fn add(
-        mut self,
-        policy: AuthPolicy,
-        access: Option<Access>,
-        audit: Audit,
-        router: OpenApiRouter<ApiState>,
-    ) -> Self {
-        self.endpoints.push(Endpoint { policy, access, audit, waits_for_mint: false, router });
+    fn add<H: Handler>(mut self, policy: AuthPolicy, access: Option<Access>, audit: Audit, _handler: H) -> Self {
+        for of in H::Path::methods() {
+            let router = H::on(of.to_method_filter());
+            let method = method(of);
+            let route = Route {
+                access,
+                audit,
+                waits_for_mint: false,
+                takes_body: matches!(method, Method::POST | Method::PUT),
+                operation_id: operation_id(H::NAME).into(),
+            };
+            let documented = Some((method, route, D::of::<H>()));
+            self.endpoints.push(Endpoint { policy, path: H::Path::path(), router, documented });
+        }
+        self
+    }
+
+    fn change_last(mut self, change: impl FnOnce(&mut Route)) -> Self {
+        if let Some(Endpoint { documented: Some((_, route, _)), .. }) = self.endpoints.last_mut() {
+            change(route);
+        }
         self
     }
 
     /// Its endpoints, by method and path.
-    pub(crate) fn routes(&self) -> impl Iterator<Item = (Method, String, Route)> + '_ {
-        self.endpoints.iter().flat_map(|endpoint| {
-            let paths = &endpoint.router.get_openapi().paths.paths;
-            paths.iter().flat_map(|(path, item)| {
-                let operations = [
-                    (Method::GET, &item.get),
-                    (Method::POST, &item.post),
-                    (Method::PUT, &item.put),
-                    (Method::DELETE, &item.delete),
-                ];
-                operations.into_iter().filter_map(|(method, operation)| {
-                    let operation = operation.as_ref()?;
-                    let route = Route {
-                        access: endpoint.access,
-                        audit: endpoint.audit,
-                        waits_for_mint: endpoint.waits_for_mint,
-                        takes_body: operation.request_body.is_some(),
-                        operation_id: operation_id(operation.operation_id.as_deref().unwrap_or_default()).into(),
-                    };
-                    Some((method, path.clone(), route))
-                })
-            })
+    pub(crate) fn routes(&self) -> impl Iterator<Item = (&Method, &str, &Route)> + '_ {
+        self.endpoints.iter().filter_map(|endpoint| {
+            let (method, route, _) = endpoint.documented.as_ref()?;
+            Some((method, &*endpoint.path, route))
         })
+    }
+}
+
+fn method(of: HttpMethod) -> Method {
+    match of {
+        HttpMethod::Get => Method::GET,
+        HttpMethod::Post => Method::POST,
+        HttpMethod::Put => Method::PUT,
+        HttpMethod::Delete => Method::DELETE,
+        HttpMethod::Options => Method::OPTIONS,
+        HttpMethod::Head => Method::HEAD,
+        HttpMethod::Patch => Method::PATCH,
+        HttpMethod::Trace => Method::TRACE,
     }
 }
 
@@ -117,10 +176,21 @@ mod tests {
 
     #[test]
     fn only_endpoints_of_clients_change_something() {
-        for group in endpoints::groups() {
-            let others = group.endpoints.into_iter().filter(|endpoint| endpoint.policy != AuthPolicy::Client);
-            let group = EndpointGroup { endpoints: others.collect(), ..EndpointGroup::new("", "") };
-            assert!(group.routes().all(|(method, ..)| method.is_safe()));
+        for endpoint in endpoints::groups::<()>().into_iter().flat_map(|group| group.endpoints) {
+            let changes = endpoint.documented.is_some_and(|(method, ..)| !method.is_safe());
+            assert!(!changes || endpoint.policy == AuthPolicy::Client, "{}", endpoint.path);
+        }
+    }
+
+    /// A request's body is read before its handler runs.
+    #[test]
+    fn endpoints_with_a_body_in_the_document_take_one() {
+        for endpoint in endpoints::groups::<Description>().into_iter().flat_map(|group| group.endpoints) {
+            let Some((method, route, (_, paths, _))) = endpoint.documented else { continue };
+            let item = &paths.paths[&endpoint.path];
+            let operations = [&item.post, &item.put, &item.delete, &item.patch];
+            let has_body = operations.into_iter().flatten().any(|operation| operation.request_body.is_some());
+            assert!(has_body == route.takes_body || method == Method::POST, "{method} {}", endpoint.path);
         }
     }
 }

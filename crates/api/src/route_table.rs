@@ -16,7 +16,7 @@ impl RouteTable {
     pub(crate) fn of(groups: &[EndpointGroup]) -> Self {
         let mut table = Self::default();
         for (method, path, route) in groups.iter().flat_map(EndpointGroup::routes) {
-            table.0.entry(path).or_default().push((method, route));
+            table.0.entry(path.to_owned()).or_default().push((method.clone(), route.clone()));
         }
         table
     }

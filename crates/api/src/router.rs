@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
-use axum::{Extension, Router};
 use http::header::ACCEPT;
 use http::{HeaderValue, Method, Uri};
 use tower::ServiceExt as _;
@@ -14,7 +14,7 @@ use utoipa::openapi::OpenApi;
 
 use crate::auth::AuthPolicy;
 use crate::client_network;
-use crate::endpoints::{self, OpenApiSource};
+use crate::endpoints;
 use crate::middleware::{self, Context};
 use crate::openapi::document;
 use crate::problem::{ErrorCode, Problem};
@@ -59,12 +59,12 @@ fn public(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
 
 /// The whole API. Unknown paths need the token as well, so that unauthenticated peers learn nothing.
 pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
-    let groups = endpoints::groups();
+    let groups = endpoints::groups::<()>();
     let routes = Arc::new(RouteTable::of(&groups));
     let mut routers = AuthPolicy::ALL.map(|policy| (policy, Router::new()));
     for endpoint in groups.into_iter().flat_map(|group| group.endpoints) {
         if let Some((_, router)) = routers.iter_mut().find(|(of, _)| *of == endpoint.policy) {
-            *router = std::mem::take(router).merge(endpoint.router);
+            *router = std::mem::take(router).route(&endpoint.path, endpoint.router);
         }
     }
     let runner = from_fn_with_state(state.clone(), runner::run);
@@ -72,8 +72,7 @@ pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
         let router = router.method_not_allowed_fallback(method_not_allowed);
         let router = match policy {
             AuthPolicy::Client => router.fallback(route_not_found).layer(runner.clone()),
-            AuthPolicy::Docs => router.layer(Extension(OpenApiSource(openapi))),
-            AuthPolicy::Public | AuthPolicy::WebSocket => router,
+            AuthPolicy::Docs | AuthPolicy::Public | AuthPolicy::WebSocket => router,
         };
         let (routes, trusted_proxies) = (Arc::clone(&routes), trusted_proxies.clone());
         let context = Context { state: state.clone(), policy, routes, trusted_proxies };

@@ -14,12 +14,12 @@ mod subscriptions;
 mod tickets;
 mod verification;
 
-use crate::endpoint_group::EndpointGroup;
+use crate::endpoint_group::{Detail, EndpointGroup};
 
-pub(crate) use operate::{OpenApiSource, check_health, own_name};
+pub(crate) use operate::{check_health, own_name};
 
 /// All groups, in the order in which an app needs them.
-pub(crate) fn groups() -> [EndpointGroup; 10] {
+pub(crate) fn groups<D: Detail>() -> [EndpointGroup<D>; 10] {
     [
         login::group(),
         payments::group(),

@@ -15,21 +15,24 @@ use utoipa::openapi::{
     Schema, Type,
 };
 use utoipa::{PartialSchema as _, ToSchema as _};
+use utoipa_axum::router::OpenApiRouter;
 
 use self::description_text::OperationLinks;
+use crate::ApiState;
 use crate::access::{Access, Reach};
 use crate::auth::AuthPolicy;
-use crate::endpoint_group::{Endpoint, EndpointGroup};
+use crate::endpoint_group::{Description, Endpoint, EndpointGroup};
 use crate::problem::{ErrorCode, FieldErrorSchema, ProblemBody};
-use crate::route::operation_id;
+use crate::route::{Route, operation_id};
 
-pub(crate) fn document(groups: impl IntoIterator<Item = EndpointGroup>) -> OpenApi {
+pub(crate) fn document(groups: impl IntoIterator<Item = EndpointGroup<Description>>) -> OpenApi {
     let mut document = OpenApiBuilder::new().info(info()).build();
     let mut tags: Vec<Tag> = Vec::new();
     for group in groups {
         tags.push(TagBuilder::new().name(group.name).description(Some(group.description)).build());
-        for Endpoint { policy, access, router, .. } in group.endpoints {
-            let mut endpoint = router.into_openapi();
+        for Endpoint { policy, documented, .. } in group.endpoints {
+            let Some((_, Route { access, .. }, description)) = documented else { continue };
+            let mut endpoint = OpenApiRouter::<ApiState>::default().routes(description).into_openapi();
             for item in endpoint.paths.paths.values_mut() {
                 if policy == AuthPolicy::Client {
                     item.post.iter_mut().for_each(accept_idempotency_key);

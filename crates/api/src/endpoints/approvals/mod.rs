@@ -4,14 +4,13 @@ mod decide_approval;
 mod list_approvals;
 
 use usher_engine::access::Scope;
-use utoipa_axum::routes;
 
 use crate::access::ScopeExt as _;
-use crate::endpoint_group::EndpointGroup;
+use crate::endpoint_group::{Detail, EndpointGroup, handler};
 use crate::route::Audit;
 
-pub(super) fn group() -> EndpointGroup {
+pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new("Approvals", "Approve or decline payments by the service that wait for a second person.")
-        .endpoint(Scope::Approvals.of_service(), Audit::Nothing, routes!(list_approvals::list_approvals))
-        .endpoint(Scope::Approvals.of_service(), Audit::Once, routes!(decide_approval::decide_approval))
+        .endpoint(Scope::Approvals.of_service(), Audit::Nothing, handler!(list_approvals::list_approvals))
+        .endpoint(Scope::Approvals.of_service(), Audit::Once, handler!(decide_approval::decide_approval))
 }

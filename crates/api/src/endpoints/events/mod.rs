@@ -11,26 +11,25 @@ mod webhook_delivery;
 mod websocket;
 
 use usher_engine::access::Scope;
-use utoipa_axum::routes;
 
 use crate::access::ScopeExt as _;
 use crate::auth::AuthPolicy;
-use crate::endpoint_group::EndpointGroup;
+use crate::endpoint_group::{Detail, EndpointGroup, handler};
 use crate::route::Audit;
 
-pub(super) fn group() -> EndpointGroup {
+pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new("Events", "Learn what happened: read events, or have them posted to your app.")
-        .endpoint(Scope::EventsRead, Audit::Nothing, routes!(read_events::read_events))
-        .endpoint_for(AuthPolicy::WebSocket, routes!(websocket::open_web_socket))
-        .endpoint(Scope::EventsRead, Audit::Nothing, routes!(stream_all_events::stream_all_events))
+        .endpoint(Scope::EventsRead, Audit::Nothing, handler!(read_events::read_events))
+        .endpoint_for(AuthPolicy::WebSocket, handler!(websocket::open_web_socket))
+        .endpoint(Scope::EventsRead, Audit::Nothing, handler!(stream_all_events::stream_all_events))
         .endpoint(
             Scope::EventsRead.of_service(),
             Audit::Nothing,
-            routes!(list_webhook_deliveries::list_webhook_deliveries),
+            handler!(list_webhook_deliveries::list_webhook_deliveries),
         )
         .endpoint(
             Scope::Admin.of_service(),
             Audit::BeforeAndAfter,
-            routes!(retry_webhook_delivery::retry_webhook_delivery),
+            handler!(retry_webhook_delivery::retry_webhook_delivery),
         )
 }

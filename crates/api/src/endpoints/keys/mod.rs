@@ -7,16 +7,15 @@ mod revoke_key;
 mod rotate_key;
 
 use usher_engine::access::Scope;
-use utoipa_axum::routes;
 
 use crate::access::ScopeExt as _;
-use crate::endpoint_group::EndpointGroup;
+use crate::endpoint_group::{Detail, EndpointGroup, handler};
 use crate::route::Audit;
 
-pub(super) fn group() -> EndpointGroup {
+pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new("API keys", "Give each client a key that can do only what it needs.")
-        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, routes!(create_key::create_key))
-        .endpoint(Scope::Admin.of_service(), Audit::Nothing, routes!(list_keys::list_keys))
-        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, routes!(revoke_key::revoke_key))
-        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, routes!(rotate_key::rotate_key))
+        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(create_key::create_key))
+        .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(list_keys::list_keys))
+        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(revoke_key::revoke_key))
+        .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(rotate_key::rotate_key))
 }

@@ -13,29 +13,28 @@ use std::sync::Arc;
 
 use usher_engine::access::Scope;
 use usher_engine::ports::LightningNode;
-use utoipa_axum::routes;
 
 use crate::ApiState;
 use crate::access::ScopeExt as _;
-use crate::endpoint_group::EndpointGroup;
+use crate::endpoint_group::{Detail, EndpointGroup, handler};
 use crate::problem::Problem;
 use crate::route::Audit;
 
-pub(super) fn group() -> EndpointGroup {
+pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new(
         "Lightning node",
         "Manage the Lightning node that the service runs itself (`wallet.ln_backend` is `embedded`).",
     )
-    .endpoint(Scope::PaymentsReceive.of_service(), Audit::Nothing, routes!(list_channels::list_channels))
-    .endpoint(Scope::PaymentsSend.of_service().uncounted(), Audit::BeforeAndAfter, routes!(open_channel::open_channel))
+    .endpoint(Scope::PaymentsReceive.of_service(), Audit::Nothing, handler!(list_channels::list_channels))
+    .endpoint(Scope::PaymentsSend.of_service().uncounted(), Audit::BeforeAndAfter, handler!(open_channel::open_channel))
     .endpoint(
         Scope::PaymentsSend.of_service().uncounted(),
         Audit::BeforeAndAfter,
-        routes!(close_channel::close_channel),
+        handler!(close_channel::close_channel),
     )
-    .endpoint(Scope::PaymentsReceive, Audit::BeforeAndAfter, routes!(create_address::create_address))
-    .endpoint(Scope::PaymentsReceive.of_nothing(), Audit::Nothing, routes!(get_receiving_cost::get_receiving_cost))
-    .endpoint(Scope::PaymentsSend, Audit::Once, routes!(send_on_chain::send_on_chain))
+    .endpoint(Scope::PaymentsReceive, Audit::BeforeAndAfter, handler!(create_address::create_address))
+    .endpoint(Scope::PaymentsReceive.of_nothing(), Audit::Nothing, handler!(get_receiving_cost::get_receiving_cost))
+    .endpoint(Scope::PaymentsSend, Audit::Once, handler!(send_on_chain::send_on_chain))
 }
 
 /// The node.

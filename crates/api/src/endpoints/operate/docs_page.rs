@@ -79,7 +79,7 @@ fn asset(content_type: &'static str, mut response: Response) -> Response {
 }
 
 /// A file that is kept compressed by gzip: as it is for a client that accepts that, as every browser does.
-fn compressed(file: &'static [u8], request: &HeaderMap) -> Response {
+pub(super) fn compressed(file: &'static [u8], request: &HeaderMap) -> Response {
     let vary = (VARY, HeaderValue::from_name(ACCEPT_ENCODING));
     if accepts_gzip(request) {
         let encoding = (CONTENT_ENCODING, HeaderValue::from_static("gzip"));

@@ -23,16 +23,14 @@ mod rotate_oidc_keys;
 use axum::Router;
 use axum::routing::{get, options};
 use usher_engine::access::Scope;
-use utoipa_axum::routes;
 
 use crate::ApiState;
 use crate::access::ScopeExt as _;
 use crate::auth::AuthPolicy;
-use crate::endpoint_group::EndpointGroup;
+use crate::endpoint_group::{Detail, EndpointGroup, handler};
 use crate::route::Audit;
 
 pub(crate) use check_health::check_health;
-pub(crate) use get_openapi_document::OpenApiSource;
 
 /// The service's own name alone, for the listener of the pages.
 pub(crate) fn own_name() -> Router<ApiState> {
@@ -40,29 +38,31 @@ pub(crate) fn own_name() -> Router<ApiState> {
         .route("/.well-known/nostr.json", get(get_nostr_json::get_nostr_json).options(get_nostr_json::preflight))
 }
 
-pub(super) fn group() -> EndpointGroup {
+pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new(
         "Operation",
         "Monitor the service, manage its relays, its profile and its OpenID Connect provider, and read this description.",
     )
-    .endpoint_for(AuthPolicy::Public, routes!(check_health::check_health))
-    .endpoint(Scope::Admin.of_service(), Audit::Nothing, routes!(check_readiness::check_readiness))
-    .endpoint(Scope::Admin.of_service(), Audit::Nothing, routes!(get_metrics::get_metrics))
-    .endpoint(Scope::Admin.of_service(), Audit::Nothing, routes!(list_audit_entries::list_audit_entries))
-    .endpoint(Scope::Relays.of_service(), Audit::Nothing, routes!(list_relays::list_relays))
-    .endpoint(Scope::Relays.of_service(), Audit::BeforeAndAfter, routes!(add_relay::add_relay))
-    .endpoint(Scope::Relays.of_service(), Audit::BeforeAndAfter, routes!(remove_relay::remove_relay))
-    .endpoint(Scope::Relays.of_service(), Audit::BeforeAndAfter, routes!(publish_profile::publish_profile))
-    .endpoint(Scope::Admin.of_service(), Audit::Nothing, routes!(list_oidc_consents::list_oidc_consents))
-    .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, routes!(revoke_oidc_consent::revoke_oidc_consent))
-    .endpoint(Scope::Admin.of_service(), Audit::Nothing, routes!(list_oidc_keys::list_oidc_keys))
-    .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, routes!(rotate_oidc_keys::rotate_oidc_keys))
-    .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, routes!(revoke_oidc_key::revoke_oidc_key))
-    .endpoint_for(AuthPolicy::Public, routes!(get_nostr_json::get_nostr_json))
+    .endpoint_for(AuthPolicy::Public, handler!(check_health::check_health))
+    .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(check_readiness::check_readiness))
+    .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(get_metrics::get_metrics))
+    .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(list_audit_entries::list_audit_entries))
+    .endpoint(Scope::Relays.of_service(), Audit::Nothing, handler!(list_relays::list_relays))
+    .endpoint(Scope::Relays.of_service(), Audit::BeforeAndAfter, handler!(add_relay::add_relay))
+    .endpoint(Scope::Relays.of_service(), Audit::BeforeAndAfter, handler!(remove_relay::remove_relay))
+    .with_body()
+    .endpoint(Scope::Relays.of_service(), Audit::BeforeAndAfter, handler!(publish_profile::publish_profile))
+    .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(list_oidc_consents::list_oidc_consents))
+    .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(revoke_oidc_consent::revoke_oidc_consent))
+    .with_body()
+    .endpoint(Scope::Admin.of_service(), Audit::Nothing, handler!(list_oidc_keys::list_oidc_keys))
+    .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(rotate_oidc_keys::rotate_oidc_keys))
+    .endpoint(Scope::Admin.of_service(), Audit::BeforeAndAfter, handler!(revoke_oidc_key::revoke_oidc_key))
+    .endpoint_for(AuthPolicy::Public, handler!(get_nostr_json::get_nostr_json))
     .file(AuthPolicy::Public, "/.well-known/nostr.json", options(get_nostr_json::preflight))
-    .endpoint(Scope::Admin.of_nothing(), Audit::Nothing, routes!(get_version::get_version))
-    .endpoint_for(AuthPolicy::Docs, routes!(get_openapi_document::get_openapi_document))
-    .endpoint_for(AuthPolicy::Docs, routes!(docs_page::show_docs))
+    .endpoint(Scope::Admin.of_nothing(), Audit::Nothing, handler!(get_version::get_version))
+    .endpoint_for(AuthPolicy::Docs, handler!(get_openapi_document::get_openapi_document))
+    .endpoint_for(AuthPolicy::Docs, handler!(docs_page::show_docs))
     .file(AuthPolicy::Docs, "/docs/viewer.js", get(docs_page::viewer))
     .file(AuthPolicy::Docs, "/docs/swagger-ui.js", get(docs_page::script))
     .file(AuthPolicy::Docs, "/docs/swagger-ui.css", get(docs_page::style))

@@ -14,26 +14,25 @@ mod request_invoice;
 mod request_payment;
 
 use usher_engine::access::Scope;
-use utoipa_axum::routes;
 
 use crate::access::ScopeExt as _;
-use crate::endpoint_group::EndpointGroup;
+use crate::endpoint_group::{Detail, EndpointGroup, handler};
 use crate::route::Audit;
 
-pub(super) fn group() -> EndpointGroup {
+pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new(
         "Payments",
         "Ask users for Lightning payments, create payment links, pay invoices, and ask users for invoices.",
     )
-    .endpoint(Scope::PaymentsReceive, Audit::Once, routes!(request_payment::request_payment))
-    .endpoint(Scope::PaymentsSend, Audit::Once, routes!(pay_invoice::pay_invoice))
-    .endpoint(Scope::PaymentsSend, Audit::Once, routes!(request_invoice::request_invoice))
-    .endpoint(Scope::PaymentsReceive, Audit::Nothing, routes!(list_payments::list_payments))
-    .endpoint(Scope::PaymentsReceive, Audit::Nothing, routes!(get_receipt::get_receipt))
-    .endpoint(Scope::PaymentsSend, Audit::Once, routes!(refund_payment::refund_payment))
-    .endpoint(Scope::PaymentsReceive, Audit::Once, routes!(create_payment_link::create_payment_link))
-    .endpoint(Scope::PaymentsReceive, Audit::Nothing, routes!(list_payment_links::list_payment_links))
-    .endpoint(Scope::PaymentsReceive, Audit::Once, routes!(close_payment_link::close_payment_link))
-    .endpoint(Scope::PaymentsReceive.of_service(), Audit::Nothing, routes!(get_wallet_info::get_wallet_info))
-    .endpoint(Scope::PaymentsReceive.of_nothing(), Audit::Nothing, routes!(get_rate::get_rate))
+    .endpoint(Scope::PaymentsReceive, Audit::Once, handler!(request_payment::request_payment))
+    .endpoint(Scope::PaymentsSend, Audit::Once, handler!(pay_invoice::pay_invoice))
+    .endpoint(Scope::PaymentsSend, Audit::Once, handler!(request_invoice::request_invoice))
+    .endpoint(Scope::PaymentsReceive, Audit::Nothing, handler!(list_payments::list_payments))
+    .endpoint(Scope::PaymentsReceive, Audit::Nothing, handler!(get_receipt::get_receipt))
+    .endpoint(Scope::PaymentsSend, Audit::Once, handler!(refund_payment::refund_payment))
+    .endpoint(Scope::PaymentsReceive, Audit::Once, handler!(create_payment_link::create_payment_link))
+    .endpoint(Scope::PaymentsReceive, Audit::Nothing, handler!(list_payment_links::list_payment_links))
+    .endpoint(Scope::PaymentsReceive, Audit::Once, handler!(close_payment_link::close_payment_link))
+    .endpoint(Scope::PaymentsReceive.of_service(), Audit::Nothing, handler!(get_wallet_info::get_wallet_info))
+    .endpoint(Scope::PaymentsReceive.of_nothing(), Audit::Nothing, handler!(get_rate::get_rate))
 }

@@ -8,17 +8,16 @@ mod request_subscription;
 pub(super) mod subscription;
 
 use usher_engine::access::Scope;
-use utoipa_axum::routes;
 
 use crate::access::ScopeExt as _;
-use crate::endpoint_group::EndpointGroup;
+use crate::endpoint_group::{Detail, EndpointGroup, handler};
 use crate::route::Audit;
 
-pub(super) fn group() -> EndpointGroup {
+pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new("Subscriptions", "Ask users to agree to recurring payments, and manage their subscriptions.")
-        .endpoint(Scope::Subscriptions, Audit::Once, routes!(request_subscription::request_subscription))
-        .endpoint(Scope::Subscriptions, Audit::Once, routes!(close_subscription::close_subscription))
-        .endpoint(Scope::Subscriptions, Audit::Nothing, routes!(list_subscriptions::list_subscriptions))
-        .endpoint(Scope::Subscriptions, Audit::Nothing, routes!(get_subscription::get_subscription))
-        .endpoint(Scope::Subscriptions.of_nothing(), Audit::Nothing, routes!(get_next_occurrence::get_next_occurrence))
+        .endpoint(Scope::Subscriptions, Audit::Once, handler!(request_subscription::request_subscription))
+        .endpoint(Scope::Subscriptions, Audit::Once, handler!(close_subscription::close_subscription))
+        .endpoint(Scope::Subscriptions, Audit::Nothing, handler!(list_subscriptions::list_subscriptions))
+        .endpoint(Scope::Subscriptions, Audit::Nothing, handler!(get_subscription::get_subscription))
+        .endpoint(Scope::Subscriptions.of_nothing(), Audit::Nothing, handler!(get_next_occurrence::get_next_occurrence))
 }

@@ -11,24 +11,23 @@ mod send_ticket;
 mod withdraw_ticket;
 
 use usher_engine::access::Scope;
-use utoipa_axum::routes;
 
 use crate::access::ScopeExt as _;
-use crate::endpoint_group::EndpointGroup;
+use crate::endpoint_group::{Detail, EndpointGroup, handler};
 use crate::route::Audit;
 
-pub(super) fn group() -> EndpointGroup {
+pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new("Tickets", "Mint, send, request and redeem tickets: Cashu tokens of any mint and unit.")
-        .endpoint(Scope::Tickets, Audit::Once, routes!(request_ticket::request_ticket))
-        .mint_call(Scope::Tickets, Audit::BeforeAndAfter, routes!(mint_ticket::mint_ticket))
-        .mint_call(Scope::Tickets, Audit::BeforeAndAfter, routes!(burn_ticket::burn_ticket))
-        .endpoint(Scope::Tickets, Audit::Once, routes!(send_ticket::send_ticket))
-        .endpoint(Scope::Tickets, Audit::Nothing, routes!(list_outgoing_tickets::list_outgoing_tickets))
-        .mint_call(Scope::Tickets, Audit::BeforeAndAfter, routes!(reclaim_ticket::reclaim_ticket))
-        .endpoint(Scope::Tickets.of_service(), Audit::Nothing, routes!(list_ticket_balances::list_ticket_balances))
+        .endpoint(Scope::Tickets, Audit::Once, handler!(request_ticket::request_ticket))
+        .mint_call(Scope::Tickets, Audit::BeforeAndAfter, handler!(mint_ticket::mint_ticket))
+        .mint_call(Scope::Tickets, Audit::BeforeAndAfter, handler!(burn_ticket::burn_ticket))
+        .endpoint(Scope::Tickets, Audit::Once, handler!(send_ticket::send_ticket))
+        .endpoint(Scope::Tickets, Audit::Nothing, handler!(list_outgoing_tickets::list_outgoing_tickets))
+        .mint_call(Scope::Tickets, Audit::BeforeAndAfter, handler!(reclaim_ticket::reclaim_ticket))
+        .endpoint(Scope::Tickets.of_service(), Audit::Nothing, handler!(list_ticket_balances::list_ticket_balances))
         .mint_call(
             Scope::PaymentsSend.of_service().uncounted(),
             Audit::BeforeAndAfter,
-            routes!(withdraw_ticket::withdraw_ticket),
+            handler!(withdraw_ticket::withdraw_ticket),
         )
 }
