@@ -38,7 +38,7 @@ pub(crate) fn writer(file: &DatabaseFile, options: &SqliteOptions) -> Result<Con
     }
     file.restrict()?;
     configure_writer(&connection, options).during("configure the database").map_err(unusable)?;
-    schema::migrate(&mut connection, MIGRATIONS).map_err(|error| OpenError::of_schema(path, error))?;
+    schema::update(&mut connection).map_err(|error| OpenError::of_schema(path, error))?;
     let missing = schema::missing(&connection).map_err(unusable)?;
     if !missing.is_empty() {
         return Err(OpenError::Incomplete { path: path.to_owned(), missing });

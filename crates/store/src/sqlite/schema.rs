@@ -41,6 +41,13 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 22, sql: include_str!("../../migrations/sqlite/0022_paid_invoices.sql") },
 ];
 
+/// The schema that they make of an empty database: what [`statements`] reads there. A test compares it.
+const COMPLETE: &str = include_str!("../../migrations/sqlite/complete.sql");
+
+/// The rows that they make: the reserved stream `subscriptions`.
+const FIRST_ROWS: &str = "INSERT INTO operations (id, kind, state, revision, next_index, outbox, correlations)
+    VALUES (x'00000000000000000000000000000000', 0, '{}', 1, 0, 0, x'')";
+
 /// The newest version that this program knows.
 pub fn known_version() -> u32 {
     MIGRATIONS.last().map_or(0, |migration| migration.version)
@@ -97,16 +104,27 @@ pub(crate) fn inspect(connection: &Connection, migrations: &[Migration]) -> Resu
 /// [`SqliteFailure`].
 pub(crate) fn missing(connection: &Connection) -> Result<Vec<String>, SqliteFailure> {
     const DURING: &str = "compare the schema";
-    let mut complete = Connection::open_in_memory().during(DURING)?;
-    for migration in MIGRATIONS {
-        apply(&mut complete, migration).during(DURING)?;
+    if statements(connection).during(DURING)? == COMPLETE {
+        return Ok(Vec::new());
     }
+    let complete = Connection::open_in_memory().during(DURING)?;
+    complete.execute_batch(COMPLETE).during(DURING)?;
     let (expected, found) = (objects(&complete).during(DURING)?, objects(connection).during(DURING)?);
     let has = |table: &str| found.iter().any(|(of, _)| of == table);
     let missing = expected.iter().filter(|object| !found.contains(object));
     // Of a missing table that says enough.
     let missing = missing.filter(|(table, object)| has(table) || object.starts_with("the table "));
     Ok(missing.map(|(_, object)| object.clone()).collect())
+}
+
+/// The statements of the schema.
+fn statements(connection: &Connection) -> rusqlite::Result<String> {
+    connection.query_row(
+        "SELECT group_concat(sql || ';' || char(10), char(10) ORDER BY type != 'table', name)
+         FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'",
+        [],
+        |row| Ok(row.get::<_, Option<String>>(0)?.unwrap_or_default()),
+    )
 }
 
 /// The tables, columns and indexes, each with its table.
@@ -139,14 +157,27 @@ pub(crate) fn rewrite_version(connection: &Connection) -> Result<(), SqliteFailu
     connection.pragma_update(None, "user_version", version).during("write the schema's version")
 }
 
-/// Applies the missing migrations, each in its own transaction.
+/// Brings the database to this version's schema.
 ///
 /// # Errors
 /// As [`inspect`], and [`SchemaError::Migration`].
-pub(crate) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> Result<(), SchemaError> {
+pub(crate) fn update(connection: &mut Connection) -> Result<(), SchemaError> {
+    if inspect(connection, MIGRATIONS)? > 0 {
+        return migrate(connection, MIGRATIONS);
+    }
+    let version = known_version();
+    apply(connection, version, &[COMPLETE, FIRST_ROWS])
+        .during("create the schema")
+        .map_err(|failure| SchemaError::Migration(version, failure))?;
+    tracing::info!(version, "database schema created");
+    Ok(())
+}
+
+/// Applies the missing migrations, each in its own transaction.
+fn migrate(connection: &mut Connection, migrations: &[Migration]) -> Result<(), SchemaError> {
     let from = inspect(connection, migrations)?;
     for migration in migrations.iter().filter(|migration| migration.version > from) {
-        apply(connection, migration)
+        apply(connection, migration.version, &[migration.sql])
             .during("apply a migration")
             .map_err(|failure| SchemaError::Migration(migration.version, failure))?;
         tracing::info!(version = migration.version, "database schema migrated");
@@ -154,11 +185,13 @@ pub(crate) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> 
     Ok(())
 }
 
-fn apply(connection: &mut Connection, migration: &Migration) -> Result<(), rusqlite::Error> {
+fn apply(connection: &mut Connection, version: u32, statements: &[&str]) -> Result<(), rusqlite::Error> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute_batch(migration.sql)?;
+    for statements in statements {
+        transaction.execute_batch(statements)?;
+    }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", migration.version)?;
+    transaction.pragma_update(None, "user_version", version)?;
     transaction.commit()
 }
 
@@ -203,9 +236,10 @@ mod tests {
     #[test]
     fn every_migration_file_is_listed() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/sqlite");
-        let mut files: Vec<_> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> = files
+            .filter(|path| !path.ends_with("complete.sql"))
+            .map(|path| std::fs::read_to_string(path).unwrap())
             .collect();
         files.sort();
         let mut listed: Vec<_> = MIGRATIONS.iter().map(|migration| migration.sql.to_owned()).collect();
@@ -213,18 +247,41 @@ mod tests {
         assert!(files == listed, "migrations/sqlite and MIGRATIONS differ");
     }
 
+    /// `UPDATE_SCHEMA=1` writes `complete.sql`.
     #[test]
     fn migration_from_any_version_gives_the_same_schema() {
-        let schema_from = |version: usize| {
+        let from = |version: usize| {
             let mut connection = Connection::open_in_memory().unwrap();
             migrate(&mut connection, &MIGRATIONS[..version]).unwrap();
-            migrate(&mut connection, MIGRATIONS).unwrap();
-            let mut statement = connection.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name").unwrap();
-            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-            rows.collect::<Result<Vec<(String, Option<String>)>, _>>().unwrap()
+            update(&mut connection).unwrap();
+            connection
         };
-        for version in 1..MIGRATIONS.len() {
-            assert_eq!(schema_from(version), schema_from(MIGRATIONS.len()), "from {version}");
+        let migrated = statements(&from(1)).unwrap();
+        if std::env::var_os("UPDATE_SCHEMA").is_some() {
+            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/sqlite/complete.sql");
+            std::fs::write(file, &migrated).unwrap();
+        }
+        assert!(migrated == COMPLETE, "migrations/sqlite/complete.sql: write it with UPDATE_SCHEMA=1");
+        let rows = |connection: &Connection| {
+            let mut statement = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
+            let tables = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+            let count = |table| format!("SELECT '{table}', count(*) FROM {table}");
+            let counts: Vec<_> = tables.map(|table| count(table.unwrap())).collect();
+            let mut statement = connection.prepare(&(counts.join(" UNION ALL ") + " ORDER BY 1")).unwrap();
+            let counts = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+            counts.collect::<Result<Vec<(String, u64)>, _>>().unwrap()
+        };
+        let first = |connection: &Connection| {
+            let columns =
+                "SELECT json_array(hex(id), kind, state, revision, next_index, outbox, hex(correlations), version)
+                FROM (SELECT *, (SELECT user_version FROM pragma_user_version) AS version FROM operations)";
+            connection.query_row(columns, [], |row| row.get::<_, String>(0)).unwrap()
+        };
+        let fresh = from(0);
+        for version in 0..MIGRATIONS.len() {
+            let other = from(version);
+            assert_eq!(statements(&other).unwrap(), COMPLETE, "from {version}");
+            assert_eq!((rows(&other), first(&other)), (rows(&fresh), first(&fresh)), "from {version}");
         }
     }
 
