@@ -7,6 +7,10 @@
 //! A place that is in use is protected from newcomers of the same network, for a bounded time: nobody keeps a place for ever by
 //! holding a connection open.
 //!
+//! Not places: bytes that flow through a connection (`overhead_limits.rs` of `usher-nostr-connection`, `pre_auth_limits.rs` of
+//! `usher-api`), the scans of a public URL (`scan_limits.rs` of `usher-engine`: three rates, the narrowest first), and queues of
+//! work (`ticket_queue/lanes.rs`, `webhook_dispatcher/pending_streams.rs`).
+//!
 //! | file | is |
 //! | --- | --- |
 //! | `limit.rs` | every limit of this kind that the service has: the table in docs/limits.md |

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use smallvec::SmallVec;
+
 /// What a statement says and does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Statement {
@@ -35,7 +37,8 @@ pub(crate) enum Params {
 pub(crate) enum Param {
     Int(Option<i64>),
     Bool(bool),
-    Bytes(Option<Vec<u8>>),
+    /// Ids, keys and hashes without an allocation.
+    Bytes(Option<SmallVec<[u8; 32]>>),
     Text(Option<String>),
 }
 
@@ -101,28 +104,29 @@ into_param! {
     Option<u16> => Int, |value| value.map(i64::from);
     Option<i64> => Int, |value| value;
     bool => Bool, |value| value;
-    &[u8] => Bytes, |value| Some(value.to_vec());
-    Vec<u8> => Bytes, |value| Some(value);
-    Option<Vec<u8>> => Bytes, |value| value;
+    &[u8] => Bytes, |value| Some(SmallVec::from_slice(value));
+    Vec<u8> => Bytes, |value| Some(SmallVec::from_vec(value));
+    Option<Vec<u8>> => Bytes, |value| value.map(SmallVec::from_vec);
     &str => Text, |value| Some(value.to_owned());
+    String => Text, |value| Some(value);
     Option<&str> => Text, |value| value.map(str::to_owned);
 }
 
 impl<const N: usize> From<[u8; N]> for Param {
     fn from(value: [u8; N]) -> Self {
-        Self::Bytes(Some(value.to_vec()))
+        Self::from(&value)
     }
 }
 
 impl<const N: usize> From<&[u8; N]> for Param {
     fn from(value: &[u8; N]) -> Self {
-        Self::Bytes(Some(value.to_vec()))
+        Self::from(value.as_slice())
     }
 }
 
 impl<const N: usize> From<Option<[u8; N]>> for Param {
     fn from(value: Option<[u8; N]>) -> Self {
-        Self::Bytes(value.map(Vec::from))
+        Self::Bytes(value.map(|bytes| SmallVec::from_slice(&bytes)))
     }
 }
 

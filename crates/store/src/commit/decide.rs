@@ -154,21 +154,24 @@ fn append_events(writes: &mut Writes, commit: &Commit, operation: &mut Operation
 }
 
 fn change_outbox(rows: &mut Rows, writes: &mut Writes, commit: &Commit, operation: &mut Operation) {
-    let outbox = writes.outbox.entry(commit.operation).or_default();
     let kept = match &commit.outbox {
         _ if commit.finished => 0,
         OutboxChange::Replace(_) => 0,
         OutboxChange::Add(_) => operation.outbox,
         OutboxChange::Keep => return,
         OutboxChange::Pause(until) => {
-            outbox.pause(*until);
+            writes.outbox.entry(commit.operation).or_default().pause(*until);
             return;
         }
     };
+    let messages = messages(commit);
+    if operation.outbox <= kept && messages.is_empty() {
+        return;
+    }
+    let outbox = writes.outbox.entry(commit.operation).or_default();
     if operation.outbox > kept {
         outbox.clear();
     }
-    let messages = messages(commit);
     for (slot, message) in messages.iter().enumerate() {
         outbox.added.push((kept.saturating_add(slot), message.clone()));
     }

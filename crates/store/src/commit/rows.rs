@@ -1,6 +1,6 @@
 //! What a group of commits depends on: read at once, then kept up to date in memory.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use usher_engine::StreamId;
 use usher_engine::ports::{Commit, CorrelationKey, IdempotencyKey, OutboxChange, OutboxMessage};
@@ -74,20 +74,28 @@ pub(super) fn messages(commit: &Commit) -> &[OutboxMessage] {
     }
 }
 
+/// Each once.
+fn distinct<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all: Vec<_> = all.collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// The queries whose answers [`Rows::new`] takes.
 pub(super) fn reads(commits: &[&Commit]) -> Vec<Query> {
-    let operations: BTreeSet<_> = commits.iter().map(|commit| *commit.operation.as_bytes()).collect();
+    let operations = distinct(commits.iter().map(|commit| *commit.operation.as_bytes()));
     let keys = commits.iter().flat_map(|commit| commit.claims.iter().chain(commit.kept.iter().map(|(key, _)| key)));
-    let keys: BTreeSet<_> = keys.map(|key| *key.as_bytes()).collect();
-    let inbound: BTreeSet<_> = commits.iter().flat_map(|commit| &commit.inbound).map(|id| *id.as_bytes()).collect();
+    let keys = distinct(keys.map(|key| *key.as_bytes()));
+    let inbound = distinct(commits.iter().flat_map(|commit| &commit.inbound).map(|id| *id.as_bytes()));
     let users = commits.iter().flat_map(|commit| {
         let of_relays = commit.user_relays.iter().map(|relays| relays.main_key);
         let of_signers = commit.user_signers.iter().map(|signer| signer.main_key);
         of_relays.chain(of_signers).chain(messages(commit).iter().map(|message| message.main_key))
     });
-    let users: BTreeSet<_> = users.map(|user| *user.as_bytes()).collect();
+    let users = distinct(users.map(|user| *user.as_bytes()));
     let records = commits.iter().filter_map(|commit| commit.idempotency_record.as_ref());
-    let records: BTreeSet<_> = records.map(|new| new.record.key.0).collect();
+    let records = distinct(records.map(|new| new.record.key.0));
     let mut reads = vec![
         OPERATIONS.each(operations.into_iter().map(|id| params![id])),
         KEYS.each(keys.into_iter().map(|key| params![key])),

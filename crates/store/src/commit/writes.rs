@@ -76,7 +76,7 @@ const REMEMBER_USER: Statement = Statement::new(
 /// See the module.
 #[derive(Default)]
 pub(super) struct Writes {
-    operations: BTreeMap<StreamId, Change>,
+    operations: BTreeMap<StreamId, Box<Change>>,
     /// With their streams and indexes.
     pub(super) events: Vec<(StreamId, u64, NewEvent)>,
     /// Stream, index, queue, and when it is due.
@@ -108,7 +108,7 @@ struct Change {
     correlations: Vec<u8>,
     finished_at: Option<i64>,
     done: bool,
-    watched: Option<Vec<u8>>,
+    watched: Option<[u8; 32]>,
     at: i64,
     origin: Option<i64>,
 }
@@ -152,11 +152,11 @@ impl Writes {
             correlations: codec::write_correlations(&after.correlations),
             finished_at: commit.finished.then(|| codec::time(commit.at)),
             done: commit.done,
-            watched: commit.watched.filter(|_| !commit.finished).map(|hash| hash.as_bytes().to_vec()),
+            watched: commit.watched.filter(|_| !commit.finished).map(|hash| *hash.as_bytes()),
             at: codec::time(commit.at),
             origin: first.map_or(commit.origin.map(|origin| origin.0), |first| first.origin),
         };
-        self.operations.insert(commit.operation, change);
+        self.operations.insert(commit.operation, Box::new(change));
     }
 
     pub(super) fn own_key(&mut self, key: CorrelationKey, owner: StreamId, until: Option<UnixMillis>) {
@@ -178,7 +178,7 @@ impl Writes {
         let messages =
             outboxes().flat_map(|(id, outbox)| outbox.added.iter().map(move |(slot, added)| (id, slot, added)));
         let users = self.users.values().filter_map(|main_key| Some((main_key, rows.users.get(main_key)?)));
-        let (new, old): (Vec<_>, Vec<_>) = self.operations.iter().partition(|(_, change)| change.stored == 0);
+        let (new, old): (Vec<_>, Vec<_>) = self.operations.into_iter().partition(|(_, change)| change.stored == 0);
         let mut queries = vec![
             EMPTY_OUTBOX.each(outboxes().filter(|(_, outbox)| outbox.is_cleared).map(|(id, _)| params![of(id)])),
             PAUSE_OUTBOX.each(outboxes().filter_map(|(id, outbox)| Some(params![of(id), codec::time(outbox.paused?)]))),
@@ -188,11 +188,12 @@ impl Writes {
                 self.owned_keys.iter().map(|(key, (owner, until))| params![key, of(owner), until.map(codec::time)]),
             ),
             INSERT_OPERATION.each(new.into_iter().map(|(id, change)| {
-                let columns = change.columns();
-                params![of(id), change.kind].into_iter().chain(columns).chain(params![change.origin]).collect()
+                let (first, last) = ([of(&id).into(), change.kind.into()], change.origin.into());
+                first.into_iter().chain(change.columns()).chain([last]).collect()
             })),
             UPDATE_OPERATION.each(old.into_iter().map(|(id, change)| {
-                params![of(id), codec::integer(change.stored)].into_iter().chain(change.columns()).collect()
+                let first = [of(&id).into(), codec::integer(change.stored).into()];
+                first.into_iter().chain(change.columns()).collect()
             })),
             APPEND_EVENT.each(self.events.iter().map(|(stream, index, event)| {
                 let (event_type, at) = (event.event_type.as_str(), codec::time(event.at));
@@ -216,18 +217,18 @@ impl Writes {
 
 impl Change {
     /// The columns that are written the same way for a new operation and for an old one.
-    fn columns(&self) -> Vec<Param> {
-        params![
-            &*self.state,
-            codec::integer(self.revision),
-            codec::integer(self.next_index),
-            self.wake_at,
-            codec::limit(self.outbox),
-            &*self.correlations,
-            self.finished_at,
-            self.done,
-            self.watched.clone(),
-            self.at,
+    fn columns(self) -> [Param; 10] {
+        [
+            self.state.into(),
+            codec::integer(self.revision).into(),
+            codec::integer(self.next_index).into(),
+            self.wake_at.into(),
+            codec::limit(self.outbox).into(),
+            self.correlations.into(),
+            self.finished_at.into(),
+            self.done.into(),
+            self.watched.into(),
+            self.at.into(),
         ]
     }
 }

@@ -321,7 +321,7 @@ fn param(value: Value, kind: Kind) -> Result<Param, PostgresFailure> {
         (Value::Integer(0), Kind::Boolean) => Param::Bool(false),
         (Value::Integer(1), Kind::Boolean) => Param::Bool(true),
         (Value::Text(text), Kind::Text) => Param::Text(Some(text)),
-        (Value::Blob(bytes), Kind::Blob) => Param::Bytes(Some(bytes)),
+        (Value::Blob(bytes), Kind::Blob) => Param::from(bytes),
         (Value::Null, Kind::Integer | Kind::RowNumber) => Param::Int(None),
         (Value::Null, Kind::Text) => Param::Text(None),
         (Value::Null, Kind::Blob) => Param::Bytes(None),

@@ -114,7 +114,7 @@ impl ToSql for Param {
         match self {
             Self::Int(value) => value.to_sql_checked(ty, out),
             Self::Bool(value) => value.to_sql_checked(ty, out),
-            Self::Bytes(value) => value.to_sql_checked(ty, out),
+            Self::Bytes(value) => value.as_deref().to_sql_checked(ty, out),
             Self::Text(value) => value.as_deref().map(nul_escaping::encode).to_sql_checked(ty, out),
         }
     }
