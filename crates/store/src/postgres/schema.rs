@@ -160,6 +160,7 @@ mod tests {
     #[test]
     fn migrations_have_the_numbers_of_sqlites() {
         let mut expected = files("sqlite");
+        expected.remove("complete.sql");
         expected.insert("0000_base.sql".to_owned());
         assert_eq!(files("postgres"), expected);
         let versions: Vec<_> = MIGRATIONS.iter().map(|migration| migration.version).collect();
