@@ -211,6 +211,7 @@ impl Writes {
         queries.push(payment_records::put(&self.payment_records));
         queries.push(idempotency_records::put(self.records.values()));
         queries.extend(rows.audit.queries());
+        queries.retain(|query| !query.is_nothing());
         queries
     }
 }

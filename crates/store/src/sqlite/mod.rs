@@ -45,7 +45,7 @@ use crate::panic_signal::PanicSignal;
 use crate::row::Answer;
 use crate::statement::Query;
 
-use self::execute::run_all;
+use self::execute::{run, run_all};
 use self::file::DatabaseFile;
 use self::readers::{ReaderQueues, Readers};
 use self::thread_job::Message;
@@ -233,7 +233,7 @@ impl Engine for SqliteEngine {
     ) -> Result<T, StoreError> {
         let work = move |connection: &Connection| {
             let (result, writes) = decide(&run_all(connection, &reads)?)?;
-            run_all(connection, &writes)?;
+            writes.iter().try_for_each(|write| run(connection, write).map(drop))?;
             Ok(result)
         };
         self.on_writer(work).await
