@@ -1,43 +1,17 @@
 // What the client does when what it talks to is not the service: it neither storms, hangs, crashes nor fills the memory.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { WebSocket, WebSocketServer } from "ws";
-import { meaningOf, signTestEvent, Usher, UsherError, verifyWebhook } from "../dist/esm/index.js";
+import { meaningOf, signTestEvent, UsherError, verifyWebhook } from "../dist/esm/index.js";
+import { code, event } from "./support/client.mjs";
 import { json, problem, serve } from "./support/server.mjs";
+import { authenticate, push, withSocket } from "./support/socket.mjs";
 
-const event = (index, status, type = "StatusUpdate") => ({ index, type, timestamp: 1732137600, data: { status } });
-const code = (expected) => (thrown) => thrown instanceof UsherError && thrown.code === expected;
-
-/** `connection`: what the WebSocket does with a message. Without one there is no WebSocket. */
-async function withServer({ handler = (_, response) => json(response, {}), connection, options }, run) {
-  const http = await serve(handler);
-  let messages = 0;
-  if (connection) {
-    const sockets = new WebSocketServer({ server: http.server, path: "/ws" });
-    sockets.on("connection", (socket) => {
-      const send = (message) => socket.send(typeof message === "string" ? message : JSON.stringify(message));
-      socket.on("message", (text) => {
-        const message = JSON.parse(text);
-        messages += 1;
-        if (message.cmd === "auth") send({ id: message.id, type: "success", data: {} });
-        else connection(message, send);
-      });
-    });
-  }
-  const usher = new Usher({
-    url: http.url,
-    token: "t",
-    checkVersion: false,
-    WebSocket: connection && WebSocket,
-    ...options,
-  });
-  try {
-    await run({ usher, http, messages: () => messages });
-  } finally {
-    usher.close();
-    await http.close();
-  }
-}
+/** With a WebSocket that does this with each message after the token. */
+const withServer = ({ handler = (_, response) => json(response, {}), connection, options }, run) =>
+  withSocket(
+    { handler, connection: connection && ((it, send) => authenticate(it, send) || connection(it, send)), options },
+    run,
+  );
 
 const paidByHttp = (_, response) => json(response, { events: [event(0, "paid")], next: 1, done: true });
 
@@ -139,8 +113,7 @@ test("a WebSocket that leaves an event out again is given up, and HTTP says what
       connection: ({ id, cmd }, send) => {
         if (cmd !== "subscribe") return;
         send({ id, type: "success", data: {} });
-        for (let index = 1; index < 100; index++)
-          send({ ...event(index, "user_approved"), type: "event", event_type: "StatusUpdate", stream_id: "s" });
+        for (let index = 1; index < 100; index++) send(push("s", event(index, "user_approved")));
       },
     },
     async ({ usher, messages }) => {
@@ -167,9 +140,8 @@ test("events of another stream are nobody's result", () =>
       connection: ({ id, cmd }, send) => {
         if (cmd !== "subscribe") return;
         send({ id, type: "success", data: {} });
-        for (const stream_id of ["t", "", "S"])
-          send({ ...event(0, "paid"), type: "event", event_type: "StatusUpdate", stream_id });
-        send({ ...event(-1, "paid"), type: "event", event_type: "StatusUpdate", stream_id: "s" });
+        for (const stream_id of ["t", "", "S"]) send(push(stream_id, event(0, "paid")));
+        send(push("s", event(-1, "paid")));
       },
     },
     ({ usher }) => assert.rejects(usher.operation("s").result({ timeout: 500 }), code("RESULT_TIMEOUT")),

@@ -7,32 +7,6 @@ import { json, problem } from "./support/server.mjs";
 
 const told = { ...event(0, undefined, "KeyHandshake"), data: { main_key: "somebody's", preferred_relays: [] } };
 
-for (const transport of ["poll", "feed"]) {
-  test(`the result of a login is never the key that was told, by ${transport}`, async () => {
-    for (const [last, status] of [
-      ["declined", "declined"],
-      ["approved", "approved"],
-      ["timeout", undefined],
-    ]) {
-      const events = [told, event(1, last)];
-      await withServer(
-        (request, response) => {
-          if (request.url !== "/events") return json(response, page(events, 0, true));
-          response.writeHead(200, { "content-type": "text/event-stream" });
-          for (const event of events) response.write(`data: ${JSON.stringify({ stream_id: "s", ...event })}\n\n`);
-        },
-        async ({ url }) => {
-          const usher = client(url, { transport });
-          for (const operation of [usher.operation("s"), usher.resume("login", "s"), usher.resumeLogin("s")]) {
-            if (status) assert.equal((await operation.result()).data.status, status);
-            else await assert.rejects(operation.result(), OperationError);
-          }
-        },
-      );
-    }
-  });
-}
-
 test("a login that was not approved has no main_key, whatever its events say", async () => {
   const named = (index, status) => {
     const ended = event(index, status);

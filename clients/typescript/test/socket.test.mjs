@@ -1,38 +1,16 @@
 // What the client does when a WebSocket misbehaves: HTTP takes over, and nothing is lost, repeated or stormed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { WebSocket, WebSocketServer } from "ws";
-import { Usher } from "../dist/esm/index.js";
-import { json, problem, serve } from "./support/server.mjs";
 
-const event = (index, status) => ({ index, type: "StatusUpdate", timestamp: 1732137600, data: { status } });
-const push = (stream_id, { type, ...rest }) => ({ type: "event", stream_id, event_type: type, ...rest });
+import { WebSocket } from "ws";
+import { event } from "./support/client.mjs";
+import { json, problem } from "./support/server.mjs";
+import { authenticate, push, withSocket as withServer } from "./support/socket.mjs";
 
 /** A service whose pages say that `s` is paid, and whose WebSocket does what `connection` says. */
-async function withSocket(connection, run, handler) {
-  const http = await serve(
-    handler ??
-      ((_, response) => json(response, { events: [event(0, "user_approved"), event(1, "paid")], next: 2, done: true })),
-  );
-  const sockets = new WebSocketServer({ server: http.server, path: "/ws" });
-  let connections = 0;
-  sockets.on("connection", (socket) => {
-    connections += 1;
-    const send = (message) => socket.send(typeof message === "string" ? message : JSON.stringify(message));
-    socket.on("message", (text) => connection({ ...JSON.parse(text), number: connections }, send, socket));
-  });
-  const usher = new Usher({ url: http.url, token: "t", WebSocket, checkVersion: false });
-  try {
-    await run({ usher, http, connections: () => connections });
-  } finally {
-    usher.close();
-    sockets.clients.forEach((socket) => socket.terminate());
-    sockets.close();
-    await http.close();
-  }
-}
-
-const authenticate = ({ id, cmd }, send) => cmd === "auth" && (send({ id, type: "success", data: {} }), true);
+const withSocket = (connection, run) => withServer({ handler: paidByHttp, connection }, run);
+const paidByHttp = (_, response) =>
+  json(response, { events: [event(0, "user_approved"), event(1, "paid")], next: 2, done: true });
 
 test("two readers of one stream share a subscription, each with a position of its own", () =>
   withSocket(
@@ -82,14 +60,11 @@ for (const [name, connection] of [
     }));
 }
 
-test("a service without a WebSocket", async () => {
-  const http = await serve((_, response) => json(response, { events: [event(0, "paid")], next: 1, done: true }));
-  http.server.on("upgrade", (_, socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
-  const usher = new Usher({ url: http.url, token: "t", WebSocket, checkVersion: false });
-  assert.equal((await usher.operation("s").result()).data.status, "paid");
-  usher.close();
-  await http.close();
-});
+test("a service without a WebSocket", () =>
+  withServer({ handler: paidByHttp, options: { WebSocket } }, async ({ usher, http }) => {
+    http.server.on("upgrade", (_, socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+    assert.equal((await usher.operation("s").result()).data.status, "paid");
+  }));
 
 test("a stream that cannot be read fails its readers alone; a full service is asked again", () =>
   withSocket(

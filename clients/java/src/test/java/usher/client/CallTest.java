@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -14,11 +15,13 @@ import java.net.Socket;
 import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -67,16 +70,35 @@ class CallTest {
         }
     }
 
+    private static ServerSocket silentService() throws IOException {
+        return new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+    }
+
+    private static Usher connect(ServerSocket silent) {
+        return Usher.connect("http://127.0.0.1:" + silent.getLocalPort(), "t");
+    }
+
+    private static void untilTheClientClosesIt(Socket accepted) throws IOException {
+        accepted.getInputStream().readAllBytes();
+    }
+
     @Test
     void aSilentServiceIsATimeoutAndTheConnectionIsClosed() throws Exception {
-        try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-                Usher usher = Usher.connect("http://127.0.0.1:" + silent.getLocalPort(), "t")) {
-            Call<KeyHandshakeStarted> call = usher.api()
-                    .createKeyHandshake(KeyHandshakeRequest.of(), CallOptions.DEFAULT.withTimeout(Duration.ofMillis(500)));
-            try (Socket accepted = silent.accept()) {
-                assertEquals(Code.CONNECTION_TIMEOUT, assertThrows(UsherException.class, call::await).code());
-                while (accepted.getInputStream().read() >= 0) {
-                    // Until the client closes it.
+        CallOptions soon = CallOptions.DEFAULT.withTimeout(Duration.ofMillis(500));
+        List<Function<Usher, Call<?>>> calls = List.of(
+                usher -> usher.api().createKeyHandshake(KeyHandshakeRequest.of(), soon),
+                usher -> {
+                    Call<?> call = usher.login();
+                    call.orTimeout(300, TimeUnit.MILLISECONDS);
+                    return call;
+                });
+        for (Function<Usher, Call<?>> start : calls) {
+            try (ServerSocket silent = silentService();
+                    Usher usher = connect(silent)) {
+                Call<?> call = start.apply(usher);
+                try (Socket accepted = silent.accept()) {
+                    assertEquals(Code.CONNECTION_TIMEOUT, assertThrows(UsherException.class, call::await).code());
+                    untilTheClientClosesIt(accepted);
                 }
             }
         }
@@ -84,39 +106,22 @@ class CallTest {
 
     @Test
     void aCancelledCallClosesItsConnection() throws Exception {
-        try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-                Usher usher = Usher.connect("http://127.0.0.1:" + silent.getLocalPort(), "t")) {
-            Call<Optional<usher.client.model.Profile>> call = usher.profile("00");
+        try (ServerSocket silent = silentService();
+                Usher usher = connect(silent)) {
+            Call<?> call = usher.profile("00");
             try (Socket accepted = silent.accept()) {
                 assertTrue(accepted.getInputStream().read() >= 0);
                 assertTrue(call.cancel(true));
                 assertThrows(CancellationException.class, call::await);
-                while (accepted.getInputStream().read() >= 0) {
-                    // Until the client closes it.
-                }
-            }
-        }
-    }
-
-    @Test
-    void aTimeoutOfAFutureEndsTheCallAsWell() throws Exception {
-        try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-                Usher usher = Usher.connect("http://127.0.0.1:" + silent.getLocalPort(), "t")) {
-            Call<LoginOperation> call = usher.login();
-            call.orTimeout(300, TimeUnit.MILLISECONDS);
-            try (Socket accepted = silent.accept()) {
-                assertEquals(Code.CONNECTION_TIMEOUT, assertThrows(UsherException.class, call::await).code());
-                while (accepted.getInputStream().read() >= 0) {
-                    // Until the client closes it.
-                }
+                untilTheClientClosesIt(accepted);
             }
         }
     }
 
     @Test
     void aTimeoutOfAResultHasACodeOfItsOwn() throws Exception {
-        try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-                Usher usher = Usher.connect("http://127.0.0.1:" + silent.getLocalPort(), "t")) {
+        try (ServerSocket silent = silentService();
+                Usher usher = connect(silent)) {
             Call<PaymentResult> call = usher.resume(OperationKind.PAYMENT, "s").result();
             LinkedBlockingQueue<UsherException> told = new LinkedBlockingQueue<>();
             call.onDone((value, error) -> told.add(error));
@@ -160,8 +165,8 @@ class CallTest {
 
     @Test
     void anInterruptCancels() throws Exception {
-        try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-                Usher usher = Usher.connect("http://127.0.0.1:" + silent.getLocalPort(), "t")) {
+        try (ServerSocket silent = silentService();
+                Usher usher = connect(silent)) {
             Call<?> call = usher.login();
             Thread.currentThread().interrupt();
             assertThrows(CancellationException.class, call::await);
@@ -201,7 +206,7 @@ class CallTest {
                             OutputStream out = accepted.getOutputStream()) {
                         accepted.getInputStream().read();
                         out.write(bytes);
-                    } catch (java.io.IOException error) {
+                    } catch (IOException error) {
                         // The test is over.
                     }
                 });
@@ -237,8 +242,8 @@ class CallTest {
 
     @Test
     void closingTheClientEndsItsCallsAndLaterOnes() throws Exception {
-        try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
-            Usher usher = Usher.connect("http://127.0.0.1:" + silent.getLocalPort(), "t");
+        try (ServerSocket silent = silentService()) {
+            Usher usher = connect(silent);
             CountDownLatch told = new CountDownLatch(3);
             usher.login().onDone((login, error) -> {
                 if (error != null && error.code() == Code.NOT_CONNECTED) {

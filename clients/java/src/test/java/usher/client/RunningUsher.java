@@ -3,20 +3,20 @@ package usher.client;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 
 /** The real service with everything embedded ({@code usher dev}), and its real reference wallet. */
 final class RunningUsher implements AutoCloseable {
@@ -124,30 +124,14 @@ final class RunningUsher implements AutoCloseable {
 
     /** The mint is a process of its own, which notices a little later that the service is gone, and removes files of its own. */
     private void deleteFolder() throws Exception {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONG_SECONDS);
-        while (true) {
-            try {
-                Files.walkFileTree(folder, new SimpleFileVisitor<>() {
-                    @Override
-                    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
-                        Files.deleteIfExists(file);
-                        return FileVisitResult.CONTINUE;
-                    }
-
-                    @Override
-                    public FileVisitResult postVisitDirectory(Path directory, IOException failure) throws IOException {
-                        Files.deleteIfExists(directory);
-                        return FileVisitResult.CONTINUE;
-                    }
-                });
-                return;
-            } catch (IOException changing) {
-                if (System.nanoTime() > deadline) {
-                    throw changing;
-                }
-                Thread.sleep(50);
+        RealServiceTest.until(() -> {
+            try (Stream<Path> files = Files.walk(folder)) {
+                files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+            } catch (IOException | UncheckedIOException changing) {
+                // Looked at again.
             }
-        }
+            return !Files.exists(folder);
+        });
     }
 
     /**

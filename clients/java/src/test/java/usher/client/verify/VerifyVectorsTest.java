@@ -3,24 +3,14 @@ package usher.client.verify;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.math.BigInteger;
-import java.security.MessageDigest;
-import java.security.SecureRandom;
 import java.time.Clock;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.Arrays;
 import java.util.HexFormat;
-import java.util.Random;
 import java.util.stream.Stream;
-import org.bouncycastle.crypto.ec.CustomNamedCurves;
-import org.bouncycastle.crypto.params.ECDomainParameters;
-import org.bouncycastle.crypto.params.ECPrivateKeyParameters;
-import org.bouncycastle.crypto.signers.ECDSASigner;
-import org.bouncycastle.asn1.x9.X9ECParameters;
-import org.bouncycastle.math.ec.ECPoint;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -64,35 +54,6 @@ class VerifyVectorsTest {
                                 hex.parseHex(vector.get("public_key").textValue()),
                                 hex.parseHex(vector.get("digest").textValue()),
                                 hex.parseHex(vector.get("signature").textValue()))));
-    }
-
-    @Test
-    void agreesWithAnotherImplementationOfTheCurve() throws Exception {
-        long seed = new SecureRandom().nextLong();
-        Random random = new Random(seed);
-        X9ECParameters curve = CustomNamedCurves.getByName("secp256k1");
-        ECDomainParameters domain = new ECDomainParameters(curve.getCurve(), curve.getG(), curve.getN(), curve.getH());
-        for (int round = 0; round < 100; round++) {
-            BigInteger secret = new BigInteger(256, random).mod(Secp256k1Ecdsa.N.subtract(BigInteger.ONE)).add(BigInteger.ONE);
-            ECPoint point = curve.getG().multiply(secret).normalize();
-            if (point.getAffineYCoord().testBitZero()) {
-                // BIP-340: the key stands for the point with even y.
-                secret = Secp256k1Ecdsa.N.subtract(secret);
-            }
-            byte[] hash = MessageDigest.getInstance("SHA-256").digest(bytes32(new BigInteger(200, random)));
-            ECDSASigner signer = new ECDSASigner();
-            signer.init(true, new ECPrivateKeyParameters(secret, domain));
-            BigInteger[] signature = signer.generateSignature(hash);
-            BigInteger low = signature[1].min(Secp256k1Ecdsa.N.subtract(signature[1]));
-            byte[] key = bytes32(point.getAffineXCoord().toBigInteger());
-            String what = "seed " + seed + ", round " + round;
-            assertTrue(Secp256k1Ecdsa.verify(key, hash, both(signature[0], low)), what);
-            assertTrue(Secp256k1Ecdsa.verify(key, hash, both(signature[0], Secp256k1Ecdsa.N.subtract(low))), what + ": high S");
-            assertFalse(Secp256k1Ecdsa.verify(key, hash, both(low, signature[0])), what + ": swapped");
-            byte[] other = hash.clone();
-            other[random.nextInt(32)] ^= (byte) (1 << random.nextInt(8));
-            assertFalse(Secp256k1Ecdsa.verify(key, other, both(signature[0], low)), what + ": another message");
-        }
     }
 
     @Test
