@@ -189,7 +189,11 @@ impl fmt::Debug for Payment {
 
 impl StateMachine for Payment {
     fn kind(&self) -> OperationKind {
-        Self::kind(self)
+        match self.source {
+            InvoiceSource::Own { .. } if self.of_link.is_some() => OperationKind::LinkPayment,
+            InvoiceSource::Own { .. } => OperationKind::SinglePayment,
+            InvoiceSource::Other { .. } => OperationKind::InvoicePayment,
+        }
     }
 
     fn is_about(&self, user: &PublicKey) -> bool {
@@ -210,27 +214,90 @@ impl StateMachine for Payment {
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        Self::step(self, input, now)
+        match input {
+            Input::Timer if Some(now) >= self.wake_at() => self.woken(now),
+            Input::Resumed if matches!(self.phase, Phase::Making { .. } | Phase::Closing { .. }) => self.woken(now),
+            Input::Wallet {
+                author,
+                message: WalletMessage::PaymentResponse(response) | WalletMessage::PaymentConfirmation(response),
+                ..
+            } => self.answered(author, response, now),
+            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. } => {
+                self.device_proven(author, proof, now)
+            }
+            Input::InvoiceMade(made) => self.made(made, now),
+            Input::CorrelationTaken => self.fail("the wallet gave an invoice that it had given before", now),
+            Input::Settled(settlement) => self.settled(settlement, now),
+            Input::InvoiceStatus(status) => self.looked_up(status, now),
+            Input::Signal(Signal::CancelPayment) => self.withdraw(),
+            Input::Wallet { .. }
+            | Input::Timer
+            | Input::TimerAtRate(_)
+            | Input::Resumed
+            | Input::PaymentPrepared(_)
+            | Input::PaymentSent { .. }
+            | Input::Paid(_)
+            | Input::PaymentStatus(_)
+            | Input::OnChain(_)
+            | Input::Ticket(_)
+            | Input::AgeChecked { .. }
+            | Input::Signer(_)
+            | Input::Signal(
+                Signal::PaymentRequested(_)
+                | Signal::Paid { .. }
+                | Signal::NotPaid { .. }
+                | Signal::Charged(_)
+                | Signal::DeviceProven { .. }
+                | Signal::Close
+                | Signal::Superseded
+                | Signal::LoginEvent(_)
+                | Signal::LinkPaid(_)
+                | Signal::RefundTo(_),
+            ) => StepResult::Ignored,
+        }
     }
 
     fn wake_at(&self) -> Option<UnixMillis> {
-        Some(Self::wake_at(self))
+        Some(match self.phase {
+            Phase::Making { next, .. } | Phase::Closing { next, .. } => next,
+            Phase::Asking => self.expires_at,
+            Phase::Ended { until } => until,
+            Phase::Leaving { give_up } => give_up,
+        })
     }
 
     fn correlations(&self) -> Vec<CorrelationKey> {
-        Self::correlations(self)
+        let invoice = match &self.source {
+            InvoiceSource::Own { invoice, .. } => {
+                invoice.as_ref().map(|invoice| CorrelationKey::invoice(invoice.payment_hash()))
+            }
+            InvoiceSource::Other { invoice } => Some(CorrelationKey::paying(invoice.payment_hash())),
+        };
+        [CorrelationKey::request(&self.request_id)].into_iter().chain(invoice).collect()
     }
 
+    /// The key of the service's own invoice. If a Lightning backend returned the same invoice for another request, one
+    /// settlement would pay both: until it has expired, the invoice belongs to this payment alone.
     fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
-        self.kept_correlation().into_iter().collect()
+        match &self.source {
+            InvoiceSource::Own { invoice: Some(invoice), .. } => {
+                let expired = UnixMillis::from_secs(invoice.expires_at());
+                vec![(CorrelationKey::invoice(invoice.payment_hash()), expired.plus(MAX_CLOCK_SKEW))]
+            }
+            InvoiceSource::Own { invoice: None, .. } | InvoiceSource::Other { .. } => Vec::new(),
+        }
     }
 
     fn is_done(&self) -> bool {
-        Self::is_done(self)
+        matches!(self.phase, Phase::Ended { .. } | Phase::Leaving { .. })
     }
 
+    /// Until when money may still arrive after the end. Without an invoice, or once it was paid, none can.
     fn paid_late_until(&self) -> Option<UnixMillis> {
-        Self::paid_late_until(self)
+        match self.phase {
+            Phase::Ended { until } | Phase::Leaving { give_up: until } if !self.paid => self.invoice().map(|_| until),
+            _ => None,
+        }
     }
 
     fn lingers(&self) -> bool {
@@ -242,11 +309,14 @@ impl StateMachine for Payment {
     }
 
     fn watched(&self) -> Option<PaymentHash> {
-        Self::watched(self)
+        match &self.source {
+            InvoiceSource::Own { invoice: Some(invoice), .. } if !self.paid => Some(invoice.payment_hash()),
+            InvoiceSource::Own { .. } | InvoiceSource::Other { .. } => None,
+        }
     }
 
     fn payment_record(&self) -> Option<PaymentRecord> {
-        Self::payment_record(self)
+        self.books_entry()
     }
 
     fn silent_outcome(&self) -> OperationOutcome {
@@ -357,35 +427,6 @@ impl Payment {
         self.return_url.as_deref()
     }
 
-    pub(crate) const fn kind(&self) -> OperationKind {
-        match self.source {
-            InvoiceSource::Own { .. } if self.of_link.is_some() => OperationKind::LinkPayment,
-            InvoiceSource::Own { .. } => OperationKind::SinglePayment,
-            InvoiceSource::Other { .. } => OperationKind::InvoicePayment,
-        }
-    }
-
-    pub(crate) const fn wake_at(&self) -> UnixMillis {
-        match self.phase {
-            Phase::Making { next, .. } | Phase::Closing { next, .. } => next,
-            Phase::Asking => self.expires_at,
-            Phase::Ended { until } => until,
-            Phase::Leaving { give_up } => give_up,
-        }
-    }
-
-    pub(crate) const fn is_done(&self) -> bool {
-        matches!(self.phase, Phase::Ended { .. } | Phase::Leaving { .. })
-    }
-
-    /// Until when money may still arrive after the end. Without an invoice, or once it was paid, none can.
-    fn paid_late_until(&self) -> Option<UnixMillis> {
-        match self.phase {
-            Phase::Ended { until } | Phase::Leaving { give_up: until } if !self.paid => self.invoice().map(|_| until),
-            _ => None,
-        }
-    }
-
     pub(crate) const fn is_charge(&self) -> bool {
         self.charge().is_some()
     }
@@ -394,79 +435,6 @@ impl Payment {
         match &self.subscription {
             Some(link) => link.charge,
             None => None,
-        }
-    }
-
-    pub(crate) fn correlations(&self) -> Vec<CorrelationKey> {
-        let invoice = match &self.source {
-            InvoiceSource::Own { invoice, .. } => {
-                invoice.as_ref().map(|invoice| CorrelationKey::invoice(invoice.payment_hash()))
-            }
-            InvoiceSource::Other { invoice } => Some(CorrelationKey::paying(invoice.payment_hash())),
-        };
-        [CorrelationKey::request(&self.request_id)].into_iter().chain(invoice).collect()
-    }
-
-    /// The key of the service's own invoice. If a Lightning backend returned the same invoice for another request, one
-    /// settlement would pay both: until it has expired, the invoice belongs to this payment alone.
-    pub(crate) fn kept_correlation(&self) -> Option<(CorrelationKey, UnixMillis)> {
-        match &self.source {
-            InvoiceSource::Own { invoice: Some(invoice), .. } => {
-                let expired = UnixMillis::from_secs(invoice.expires_at());
-                Some((CorrelationKey::invoice(invoice.payment_hash()), expired.plus(MAX_CLOCK_SKEW)))
-            }
-            InvoiceSource::Own { invoice: None, .. } | InvoiceSource::Other { .. } => None,
-        }
-    }
-
-    pub(crate) fn watched(&self) -> Option<PaymentHash> {
-        match &self.source {
-            InvoiceSource::Own { invoice: Some(invoice), .. } if !self.paid => Some(invoice.payment_hash()),
-            InvoiceSource::Own { .. } | InvoiceSource::Other { .. } => None,
-        }
-    }
-
-    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        match input {
-            Input::Timer if now >= self.wake_at() => self.woken(now),
-            Input::Resumed if matches!(self.phase, Phase::Making { .. } | Phase::Closing { .. }) => self.woken(now),
-            Input::Wallet {
-                author,
-                message: WalletMessage::PaymentResponse(response) | WalletMessage::PaymentConfirmation(response),
-                ..
-            } => self.answered(author, response, now),
-            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. } => {
-                self.device_proven(author, proof, now)
-            }
-            Input::InvoiceMade(made) => self.made(made, now),
-            Input::CorrelationTaken => self.fail("the wallet gave an invoice that it had given before", now),
-            Input::Settled(settlement) => self.settled(settlement, now),
-            Input::InvoiceStatus(status) => self.looked_up(status, now),
-            Input::Signal(Signal::CancelPayment) => self.withdraw(),
-            Input::Wallet { .. }
-            | Input::Timer
-            | Input::TimerAtRate(_)
-            | Input::Resumed
-            | Input::PaymentPrepared(_)
-            | Input::PaymentSent { .. }
-            | Input::Paid(_)
-            | Input::PaymentStatus(_)
-            | Input::OnChain(_)
-            | Input::Ticket(_)
-            | Input::AgeChecked { .. }
-            | Input::Signer(_)
-            | Input::Signal(
-                Signal::PaymentRequested(_)
-                | Signal::Paid { .. }
-                | Signal::NotPaid { .. }
-                | Signal::Charged(_)
-                | Signal::DeviceProven { .. }
-                | Signal::Close
-                | Signal::Superseded
-                | Signal::LoginEvent(_)
-                | Signal::LinkPaid(_)
-                | Signal::RefundTo(_),
-            ) => StepResult::Ignored,
         }
     }
 

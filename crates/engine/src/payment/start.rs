@@ -8,8 +8,8 @@ use crate::kernel::commit::Change;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{
-    Input, Operation, Payer, Payment, PaymentTerms, RequestedPayment, Signal, StepResult, SubscriptionLink,
-    SubscriptionState, SubscriptionView,
+    Input, Operation, Payer, Payment, PaymentTerms, RequestedPayment, Signal, StateMachine as _, StepResult,
+    SubscriptionLink, SubscriptionState, SubscriptionView,
 };
 use crate::payment::Payments;
 use crate::payment::expiry::expiry;

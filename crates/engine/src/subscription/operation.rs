@@ -123,92 +123,6 @@ impl StateMachine for Subscription {
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        Self::step(self, input, now)
-    }
-
-    fn wake_at(&self) -> Option<UnixMillis> {
-        Self::wake_at(self)
-    }
-
-    fn correlations(&self) -> Vec<CorrelationKey> {
-        vec![self.correlation()]
-    }
-
-    fn announcement_queue(&self) -> StreamId {
-        StreamId::subscription_queue(self.id())
-    }
-
-    fn is_done(&self) -> bool {
-        Self::is_done(self)
-    }
-
-    fn is_woken_by_the_calendar() -> bool {
-        true
-    }
-}
-
-impl Subscription {
-    pub(crate) fn start(user_keys: UserKeys, agreement: Agreement, rules: SubscriptionRules, now: UnixMillis) -> Self {
-        let dates = if agreement.auto_charge { Dates::of(&agreement, now.secs()) } else { Dates::default() };
-        Self {
-            user_keys,
-            agreement,
-            rules,
-            created_at: now,
-            state: SubscriptionState::Active,
-            reason: None,
-            ended_at: None,
-            payments_made: 0,
-            dates,
-            by_hand: Vec::new(),
-        }
-    }
-
-    pub(crate) fn wake_at(&self) -> Option<UnixMillis> {
-        if let Some(ended_at) = self.ended_at {
-            return Some(UnixMillis::from_secs(ended_at).plus(self.rules.keep));
-        }
-        if self.dates.are_over() {
-            // After its last second.
-            return self.agreement.recurrence.until.map(|until| UnixMillis::from_secs(until.saturating_add(1)));
-        }
-        let due = self.dates.wake_at()?;
-        let free = self.by_hand.iter().map(|asked| asked.until).min().filter(|_| self.is_asked_for_all(0));
-        Some(UnixMillis::from_secs(due.max(free.unwrap_or_default())))
-    }
-
-    /// Whether what was paid and what is asked for are all the payments that the user authorized.
-    pub(crate) fn has_no_payment_left(&self, now: UnixMillis) -> bool {
-        self.is_asked_for_all(now.secs())
-    }
-
-    /// The same, of requests that can be paid at `now`, in Unix seconds, or later.
-    fn is_asked_for_all(&self, now: u64) -> bool {
-        let Some(max) = self.agreement.recurrence.max_payments else { return false };
-        let by_hand = self.by_hand.iter().filter(|asked| now < asked.until).count();
-        let asked = by_hand + usize::from(self.dates.running().is_some());
-        let asked = u32::try_from(asked).unwrap_or(u32::MAX);
-        by_hand >= MAX_REQUESTED || self.payments_made.saturating_add(asked) >= max
-    }
-
-    pub(crate) const fn is_done(&self) -> bool {
-        self.ended_at.is_some()
-    }
-
-    pub(crate) fn id(&self) -> &str {
-        &self.agreement.subscription_id
-    }
-
-    pub(crate) fn correlation(&self) -> CorrelationKey {
-        CorrelationKey::subscription(&self.agreement.subscription_id)
-    }
-
-    /// Whether `key` can refer to this subscription's user.
-    pub fn is_of(&self, key: &PublicKey) -> bool {
-        self.user_keys.is_with(key)
-    }
-
-    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match input {
             Input::Timer if self.wake_at().is_some_and(|at| now >= at) => self.woken(None, now),
             Input::TimerAtRate(rate) if self.wake_at().is_some_and(|at| now >= at) => self.woken(Some(rate), now),
@@ -254,6 +168,76 @@ impl Subscription {
             Input::Signal(Signal::Charged(charged)) => self.charged(charged, now),
             _ => StepResult::Ignored,
         }
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        if let Some(ended_at) = self.ended_at {
+            return Some(UnixMillis::from_secs(ended_at).plus(self.rules.keep));
+        }
+        if self.dates.are_over() {
+            // After its last second.
+            return self.agreement.recurrence.until.map(|until| UnixMillis::from_secs(until.saturating_add(1)));
+        }
+        let due = self.dates.wake_at()?;
+        let free = self.by_hand.iter().map(|asked| asked.until).min().filter(|_| self.is_asked_for_all(0));
+        Some(UnixMillis::from_secs(due.max(free.unwrap_or_default())))
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        vec![CorrelationKey::subscription(&self.agreement.subscription_id)]
+    }
+
+    fn announcement_queue(&self) -> StreamId {
+        StreamId::subscription_queue(self.id())
+    }
+
+    fn is_done(&self) -> bool {
+        self.ended_at.is_some()
+    }
+
+    fn is_woken_by_the_calendar() -> bool {
+        true
+    }
+}
+
+impl Subscription {
+    pub(crate) fn start(user_keys: UserKeys, agreement: Agreement, rules: SubscriptionRules, now: UnixMillis) -> Self {
+        let dates = if agreement.auto_charge { Dates::of(&agreement, now.secs()) } else { Dates::default() };
+        Self {
+            user_keys,
+            agreement,
+            rules,
+            created_at: now,
+            state: SubscriptionState::Active,
+            reason: None,
+            ended_at: None,
+            payments_made: 0,
+            dates,
+            by_hand: Vec::new(),
+        }
+    }
+
+    /// Whether what was paid and what is asked for are all the payments that the user authorized.
+    pub(crate) fn has_no_payment_left(&self, now: UnixMillis) -> bool {
+        self.is_asked_for_all(now.secs())
+    }
+
+    /// The same, of requests that can be paid at `now`, in Unix seconds, or later.
+    fn is_asked_for_all(&self, now: u64) -> bool {
+        let Some(max) = self.agreement.recurrence.max_payments else { return false };
+        let by_hand = self.by_hand.iter().filter(|asked| now < asked.until).count();
+        let asked = by_hand + usize::from(self.dates.running().is_some());
+        let asked = u32::try_from(asked).unwrap_or(u32::MAX);
+        by_hand >= MAX_REQUESTED || self.payments_made.saturating_add(asked) >= max
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.agreement.subscription_id
+    }
+
+    /// Whether `key` can refer to this subscription's user.
+    pub fn is_of(&self, key: &PublicKey) -> bool {
+        self.user_keys.is_with(key)
     }
 
     fn woken(&mut self, rate: Option<&Result<ExchangeRate, RateUnavailable>>, now: UnixMillis) -> StepResult {

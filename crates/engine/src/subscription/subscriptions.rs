@@ -11,7 +11,7 @@ use super::find_subscription::find;
 use crate::kernel::commit::{Modified, ModifyError};
 use crate::kernel::core::Core;
 use crate::kernel::idempotency::IdempotentRequest;
-use crate::operations::{Input, Operation, Signal, StepResult, SubscriptionState, SubscriptionView};
+use crate::operations::{Input, Operation, Signal, StateMachine as _, StepResult, SubscriptionState, SubscriptionView};
 use crate::ports::StoreError;
 use crate::{Requester, StreamId};
 

@@ -95,11 +95,27 @@ impl StateMachine for Authentication {
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        Self::step(self, input, now)
+        match input {
+            Input::Signer(_) | Input::Resumed if now >= self.expires_at => return StepResult::Ignored,
+            Input::Signer(report) => return self.signer_reported(report, now),
+            Input::Resumed => {
+                let ask = self.signer.as_mut().and_then(|signer| signer.ask_again(self.expires_at));
+                return ask.map_or(StepResult::Ignored, |ask| StepResult::Stepped(vec![ask]));
+            }
+            _ => {}
+        }
+        match self.reply(input, now) {
+            Reply::Ignored => StepResult::Ignored,
+            Reply::Proven(ask) => StepResult::Stepped(vec![ask]),
+            Reply::Answered { data, .. } => StepResult::Stepped(self.finish(EventData::Login(data), now)),
+            Reply::Expired => {
+                StepResult::Stepped(self.finish(LoginData::timeout("the user did not answer in time"), now))
+            }
+        }
     }
 
     fn wake_at(&self) -> Option<UnixMillis> {
-        Some(self.expires_at())
+        Some(self.expires_at)
     }
 
     fn correlations(&self) -> Vec<CorrelationKey> {
@@ -131,32 +147,8 @@ impl Authentication {
         self.user_keys.requested_key()
     }
 
-    pub(crate) const fn expires_at(&self) -> UnixMillis {
-        self.expires_at
-    }
-
     pub(crate) fn correlation(&self) -> CorrelationKey {
         CorrelationKey::challenge(&self.challenge)
-    }
-
-    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        match input {
-            Input::Signer(_) | Input::Resumed if now >= self.expires_at => return StepResult::Ignored,
-            Input::Signer(report) => return self.signer_reported(report, now),
-            Input::Resumed => {
-                let ask = self.signer.as_mut().and_then(|signer| signer.ask_again(self.expires_at));
-                return ask.map_or(StepResult::Ignored, |ask| StepResult::Stepped(vec![ask]));
-            }
-            _ => {}
-        }
-        match self.reply(input, now) {
-            Reply::Ignored => StepResult::Ignored,
-            Reply::Proven(ask) => StepResult::Stepped(vec![ask]),
-            Reply::Answered { data, .. } => StepResult::Stepped(self.finish(EventData::Login(data), now)),
-            Reply::Expired => {
-                StepResult::Stepped(self.finish(LoginData::timeout("the user did not answer in time"), now))
-            }
-        }
     }
 
     fn signer_reported(&mut self, report: &SignerReport, now: UnixMillis) -> StepResult {

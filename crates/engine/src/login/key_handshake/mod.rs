@@ -147,19 +147,39 @@ impl StateMachine for KeyHandshake {
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        Self::step(self, input, now)
+        match input {
+            Input::Wallet { author, sent_at, message: WalletMessage::KeyHandshake(handshake) }
+                if self.is_named_by(&handshake.token) =>
+            {
+                self.scanned(author, &handshake.preferred_relays, *sent_at, now)
+            }
+            Input::Signal(Signal::LoginEvent(event)) if self.login().is_some() => {
+                StepResult::Stepped(vec![Effect::Emit(event.clone())])
+            }
+            Input::Timer => self.woken(now),
+            _ => StepResult::Ignored,
+        }
     }
 
     fn wake_at(&self) -> Option<UnixMillis> {
         self.expires_at()
     }
 
+    /// The token in its URL and, if it is reusable, its static token and the token's other spellings: some wallets send
+    /// a token as it is encoded in the URL.
     fn correlations(&self) -> Vec<CorrelationKey> {
-        Self::correlations(self)
+        let named = self.is_reusable().then(|| CorrelationKey::static_token(self.static_token()));
+        let reports = self.login().map(|login| CorrelationKey::reusable_login(login.stream));
+        self.token_keys().into_iter().chain(named).chain(reports).collect()
     }
 
     fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
-        Self::kept_correlations(self)
+        match self.usage {
+            Usage::Reusable { closed: Some(until), .. } => {
+                self.token_keys().into_iter().map(|key| (key, until)).collect()
+            }
+            Usage::Reusable { closed: None, .. } | Usage::SingleUse { .. } => Vec::new(),
+        }
     }
 }
 
@@ -246,23 +266,6 @@ impl KeyHandshake {
         }
     }
 
-    /// The token in its URL and, if it is reusable, its static token and the token's other spellings: some wallets send
-    /// a token as it is encoded in the URL.
-    pub(crate) fn correlations(&self) -> Vec<CorrelationKey> {
-        let named = self.is_reusable().then(|| CorrelationKey::static_token(self.static_token()));
-        let reports = self.login().map(|login| CorrelationKey::reusable_login(login.stream));
-        self.token_keys().into_iter().chain(named).chain(reports).collect()
-    }
-
-    pub(crate) fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
-        match self.usage {
-            Usage::Reusable { closed: Some(until), .. } => {
-                self.token_keys().into_iter().map(|key| (key, until)).collect()
-            }
-            Usage::Reusable { closed: None, .. } | Usage::SingleUse { .. } => Vec::new(),
-        }
-    }
-
     fn token_keys(&self) -> Vec<CorrelationKey> {
         let mut keys = vec![CorrelationKey::token(&self.token)];
         if self.is_reusable() {
@@ -278,21 +281,6 @@ impl KeyHandshake {
             *closed = Some(kept_until);
         }
         vec![Effect::Finish]
-    }
-
-    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        match input {
-            Input::Wallet { author, sent_at, message: WalletMessage::KeyHandshake(handshake) }
-                if self.is_named_by(&handshake.token) =>
-            {
-                self.scanned(author, &handshake.preferred_relays, *sent_at, now)
-            }
-            Input::Signal(Signal::LoginEvent(event)) if self.login().is_some() => {
-                StepResult::Stepped(vec![Effect::Emit(event.clone())])
-            }
-            Input::Timer => self.woken(now),
-            _ => StepResult::Ignored,
-        }
     }
 
     /// Whether the token that a wallet sends is this handshake's: some wallets send it as it is encoded in the URL.

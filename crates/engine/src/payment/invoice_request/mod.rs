@@ -107,15 +107,27 @@ impl StateMachine for InvoiceRequest {
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        Self::step(self, input, now)
+        match input {
+            Input::Timer if now >= self.expires_at => self.end("timeout", "the user did not answer in time", now),
+            _ if now >= self.expires_at => StepResult::Ignored,
+            Input::Wallet { author, message: WalletMessage::InvoiceResponse(response), .. } => {
+                self.answered(author, response, now)
+            }
+            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
+                if self.user_keys.prove(author, proof, Permission::Payment, now) =>
+            {
+                StepResult::Stepped(vec![self.ask_too(author)])
+            }
+            _ => StepResult::Ignored,
+        }
     }
 
     fn wake_at(&self) -> Option<UnixMillis> {
-        Some(self.expires_at())
+        Some(self.expires_at)
     }
 
     fn correlations(&self) -> Vec<CorrelationKey> {
-        vec![self.correlation()]
+        vec![CorrelationKey::request(&self.request_id)]
     }
 }
 
@@ -133,30 +145,6 @@ impl InvoiceRequest {
         let state = Self { user_keys, request_id, reference, amount, description, expires_at, network, price };
         let ask = state.ask();
         (state, vec![ask])
-    }
-
-    pub(crate) const fn expires_at(&self) -> UnixMillis {
-        self.expires_at
-    }
-
-    pub(crate) fn correlation(&self) -> CorrelationKey {
-        CorrelationKey::request(&self.request_id)
-    }
-
-    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        match input {
-            Input::Timer if now >= self.expires_at => self.end("timeout", "the user did not answer in time", now),
-            _ if now >= self.expires_at => StepResult::Ignored,
-            Input::Wallet { author, message: WalletMessage::InvoiceResponse(response), .. } => {
-                self.answered(author, response, now)
-            }
-            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
-                if self.user_keys.prove(author, proof, Permission::Payment, now) =>
-            {
-                StepResult::Stepped(vec![self.ask_too(author)])
-            }
-            _ => StepResult::Ignored,
-        }
     }
 
     fn answered(&self, author: &PublicKey, response: &InvoiceResponse, now: UnixMillis) -> StepResult {

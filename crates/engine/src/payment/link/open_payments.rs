@@ -16,7 +16,7 @@ use crate::kernel::network_rates::NetworkRates;
 use crate::kernel::observer::{CommittedStep, Observer};
 use crate::kernel::requested_store::RequestedStore;
 use crate::kernel::tasks::Tasks;
-use crate::operations::{Operation, Payment};
+use crate::operations::{Operation, Payment, StateMachine as _};
 use crate::ports::{Clock, OpenOperation, OperationKind, Version};
 use crate::{ClientNetwork, StreamId, UnixMillis};
 
@@ -83,7 +83,7 @@ impl OpenPayments {
     }
 
     fn stepped(&self, id: StreamId, payment: &Payment) {
-        if payment.invoice().is_none() && !payment.is_over() {
+        if payment.invoice().is_none() && !payment.is_done() {
             return;
         }
         let waiting = self.0.table.lock().making.free(&id);

@@ -7,7 +7,7 @@ use crate::ports::{PaymentKind, PaymentRecord, PaymentRecordStatus};
 
 impl Payment {
     /// Nothing about somebody else's invoice: the service neither receives nor pays anything.
-    pub(super) fn payment_record(&self) -> Option<PaymentRecord> {
+    pub(super) fn books_entry(&self) -> Option<PaymentRecord> {
         let InvoiceSource::Own { invoice, .. } = &self.source else { return None };
         // At a payment link, strangers can have any number of invoices made.
         if self.of_link.is_some() && !self.paid {

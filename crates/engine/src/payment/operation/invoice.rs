@@ -7,7 +7,7 @@ use usher_protocol::bolt11::{Invoice, Network};
 
 use super::{InvoiceSource, Payment, Phase, Received, WITHDRAWN};
 use crate::UnixMillis;
-use crate::operations::{Effect, LightningRequest, StepResult, lease};
+use crate::operations::{Effect, LightningRequest, StateMachine as _, StepResult, lease};
 use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
 
 /// How long the backend may take to create an invoice, with all attempts; for a charge, half of the charge's time.

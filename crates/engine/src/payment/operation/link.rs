@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Payment, PaymentProgress};
 use crate::event::NewEvent;
 use crate::event_data::{EventData, PaymentData};
-use crate::operations::{Effect, Signal, emit};
+use crate::operations::{Effect, Signal, StateMachine as _, emit};
 use crate::ports::CorrelationKey;
 use crate::{OperationOutcome, StreamId, UnixMillis};
 
@@ -62,11 +62,6 @@ impl Payment {
     /// Whether it was paid.
     pub(crate) const fn is_paid(&self) -> bool {
         self.paid
-    }
-
-    /// Whether no invoice is made for it any more.
-    pub(crate) const fn is_over(&self) -> bool {
-        self.is_done()
     }
 
     /// How a payment at a link has ended without being paid; `None` if its own events say so.

@@ -127,7 +127,7 @@ fn contradictory_settlement_is_looked_up_again_and_never_silently_not_paid() {
             if payment.is_done() {
                 break outcome;
             }
-            now = payment.wake_at();
+            now = payment.wake_at().unwrap();
             let got = effects(payment.step(&Input::Timer, now));
             if payment.is_done() {
                 break got;
@@ -138,7 +138,7 @@ fn contradictory_settlement_is_looked_up_again_and_never_silently_not_paid() {
         assert_eq!((&data["status"], &data["outcome"]), (&json!("error"), &json!("unknown")));
         assert_eq!(payment.payment_record().unwrap().status, PaymentRecordStatus::Unknown);
         // It is not forgotten while the wallet insists.
-        let leaving = payment.wake_at();
+        let leaving = payment.wake_at().unwrap();
         effects(payment.step(&Input::Timer, leaving));
         assert_eq!(payment.step(&looked_up(contradiction), leaving), StepResult::Ignored);
         let mut late = payment.clone();
@@ -154,7 +154,7 @@ fn finished_payment_is_removed_only_after_a_conclusive_look_up() {
     let over = || {
         let mut payment = asking();
         payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW);
-        let leaving = payment.wake_at();
+        let leaving = payment.wake_at().unwrap();
         assert!(leaving >= NOW.plus(super::LINGER));
         // The Lightning backend could not be reached so far: the payment waits for the next reply.
         assert_eq!(effects(payment.step(&Input::Timer, leaving)), []);
@@ -173,7 +173,7 @@ fn finished_payment_is_removed_only_after_a_conclusive_look_up() {
 
     // A backend that never replies again is given up.
     let (mut payment, at) = over();
-    let end = payment.wake_at();
+    let end = payment.wake_at().unwrap();
     assert_eq!(end, at.plus(super::MAX_LINGER));
     assert_eq!(effects(payment.step(&Input::Timer, end)), [Effect::Finish]);
 }
@@ -292,7 +292,7 @@ fn invoice_is_looked_up_once_more_before_the_timeout() {
         let mut now = begin;
         while !payment.is_done() {
             payment.step(&Input::InvoiceStatus(Err(LightningError::NotSent)), now);
-            now = payment.wake_at();
+            now = payment.wake_at().unwrap();
             payment.step(&Input::Timer, now);
         }
         assert!(now >= begin.plus(patience) && now <= begin.plus(patience + super::CLOSING));
@@ -318,13 +318,13 @@ fn payment_expires_with_its_invoice() {
     let [Effect::Send(message)] = &made[..] else { panic!("{made:?}") };
     let end = after(100);
     assert_eq!((&content(message)["expires_at"], message.until), (&json!(end.secs().to_string()), end));
-    assert_eq!(payment.wake_at(), end, "nobody can pay it later");
+    assert_eq!(payment.wake_at().unwrap(), end, "nobody can pay it later");
     // As a rule it is asked for in the middle of a second, and lives as long as the request.
     let now = UnixMillis(NOW.0 + 900);
     let (mut payment, got) = Payment::to_us(terms(), 5_000, Network::Regtest, now);
     assert!(matches!(&got[..], [Effect::CallLightning(LightningRequest::MakeInvoice(new))] if new.expiry == 300));
     payment.step(&Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300))), now);
-    assert_eq!(payment.wake_at(), END);
+    assert_eq!(payment.wake_at().unwrap(), END);
 }
 
 /// How often an invoice is asked for until this failure ends the payment, when that is, and what the app receives.
@@ -335,7 +335,7 @@ fn asked_until_the_end(mut payment: Payment, failure: &LightningError) -> (u32, 
         if payment.is_done() {
             return (asked, now, got);
         }
-        now = payment.wake_at();
+        now = payment.wake_at().unwrap();
         let got = effects(payment.step(&Input::Timer, now));
         assert!(matches!(&got[..], [Effect::CallLightning(LightningRequest::MakeInvoice(_))]));
         asked += 1;
@@ -386,7 +386,7 @@ fn external_invoice_is_paid_only_with_a_valid_preimage() {
     let got = effects(payment.step(&success(Some(PREIMAGE)), NOW));
     assert_eq!(status(&got), "paid");
     assert!(!got.contains(&Effect::Finish), "remembered until nobody can ask for it again");
-    assert!(payment.wake_at().secs() >= NOW.secs() + 7200);
+    assert!(payment.wake_at().unwrap().secs() >= NOW.secs() + 7200);
     assert_eq!(payment.step(&success(Some(PREIMAGE)), NOW), StepResult::Ignored);
 
     let mut payment = external();
@@ -443,7 +443,7 @@ fn withdrawn_payment_is_not_requested_but_still_reports_money() {
     for input in [made, failure, Input::Timer] {
         let mut payment = making();
         assert_eq!(effects(payment.step(&withdrawn, NOW)), []);
-        let now = payment.wake_at();
+        let now = payment.wake_at().unwrap();
         let got = effects(payment.step(&input, now));
         assert_eq!(status(&got), "error");
         assert!(got.contains(&Effect::Finish), "nobody has seen an invoice");

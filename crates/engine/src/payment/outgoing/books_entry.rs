@@ -4,7 +4,7 @@ use super::{OutgoingPayment, Phase};
 use crate::ports::{PaymentKind, PaymentRecord, PaymentRecordStatus};
 
 impl OutgoingPayment {
-    pub(crate) fn payment_record(&self) -> PaymentRecord {
+    pub(crate) fn books_entry(&self) -> PaymentRecord {
         let amount = self.invoice.amount().unwrap_or_default();
         PaymentRecord {
             kind: PaymentKind::Outgoing,

@@ -201,11 +201,29 @@ impl StateMachine for OutgoingPayment {
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        Self::step(self, input, now)
+        // If the clock was ahead when it started, the longest times count from now.
+        self.started_at = self.started_at.min(now);
+        match input {
+            Input::Timer if Some(now) >= self.wake_at() => self.woken(now),
+            Input::Resumed => self.resumed(now),
+            Input::PaymentPrepared(prepared) => self.prepared(prepared, now),
+            Input::Paid(paid) => self.shown(paid, now),
+            Input::PaymentSent { attempt, result: Ok(paid) } => self.replied(*attempt, paid, now),
+            Input::PaymentSent { attempt, result: Err(failure) } => self.failed(*attempt, failure, now),
+            Input::PaymentStatus(status) => self.looked_up(status, now),
+            _ => StepResult::Ignored,
+        }
     }
 
     fn wake_at(&self) -> Option<UnixMillis> {
-        Some(Self::wake_at(self))
+        Some(match &self.phase {
+            Phase::Waiting { next, .. } => (*next).min(self.expires_at),
+            Phase::Sending { next, .. } | Phase::Checking { next, .. } => *next,
+            Phase::Ended { at, checks } => match AFTER_THE_END.get(*checks) {
+                Some(secs) if !self.paid => at.plus(Duration::from_secs(*secs)),
+                _ => self.forgotten_at(),
+            },
+        })
     }
 
     fn correlations(&self) -> Vec<CorrelationKey> {
@@ -213,27 +231,42 @@ impl StateMachine for OutgoingPayment {
     }
 
     fn is_done(&self) -> bool {
-        Self::is_done(self)
+        matches!(self.phase, Phase::Ended { .. })
     }
 
     fn is_by_wall_clock(&self, input: &Input) -> bool {
         matches!(input, Input::PaymentStatus(_))
     }
 
+    /// Until when it is looked up after the end, if the backend could not tell whether it paid.
     fn paid_late_until(&self) -> Option<UnixMillis> {
-        Self::paid_late_until(self)
+        match self.phase {
+            Phase::Ended { at, .. } if self.unknown && !self.paid => {
+                AFTER_THE_END.last().map(|secs| at.plus(Duration::from_secs(*secs)))
+            }
+            _ => None,
+        }
     }
 
     fn lingers(&self) -> bool {
         true
     }
 
+    /// What it has spent, or may spend.
     fn spending(&self) -> Option<Spending> {
-        Some(Self::spending(self))
+        let amount = self.invoice.amount().unwrap_or_default();
+        let (until, certain_not) = match self.phase {
+            Phase::Ended { at, .. } => (Some(at.plus(BUDGET_WINDOW)), !self.paid && !self.unknown),
+            Phase::Waiting { .. } | Phase::Sending { .. } | Phase::Checking { .. } => (None, false),
+        };
+        if certain_not {
+            return Some(Spending { amount: 0, fees_allowed: 0, fees_paid: None, until });
+        }
+        Some(Spending { amount, fees_allowed: self.fees_allowed, fees_paid: self.fees_paid, until })
     }
 
     fn payment_record(&self) -> Option<PaymentRecord> {
-        Some(Self::payment_record(self))
+        Some(self.books_entry())
     }
 }
 
@@ -243,61 +276,8 @@ impl OutgoingPayment {
         &self.invoice
     }
 
-    pub(crate) fn wake_at(&self) -> UnixMillis {
-        match &self.phase {
-            Phase::Waiting { next, .. } => (*next).min(self.expires_at),
-            Phase::Sending { next, .. } | Phase::Checking { next, .. } => *next,
-            Phase::Ended { at, checks } => match AFTER_THE_END.get(*checks) {
-                Some(secs) if !self.paid => at.plus(Duration::from_secs(*secs)),
-                _ => self.forgotten_at(),
-            },
-        }
-    }
-
-    /// What it has spent, or may spend.
-    pub(crate) fn spending(&self) -> Spending {
-        let amount = self.invoice.amount().unwrap_or_default();
-        let (until, certain_not) = match self.phase {
-            Phase::Ended { at, .. } => (Some(at.plus(BUDGET_WINDOW)), !self.paid && !self.unknown),
-            Phase::Waiting { .. } | Phase::Sending { .. } | Phase::Checking { .. } => (None, false),
-        };
-        if certain_not {
-            return Spending { amount: 0, fees_allowed: 0, fees_paid: None, until };
-        }
-        Spending { amount, fees_allowed: self.fees_allowed, fees_paid: self.fees_paid, until }
-    }
-
-    pub(crate) const fn is_done(&self) -> bool {
-        matches!(self.phase, Phase::Ended { .. })
-    }
-
-    /// Until when it is looked up after the end, if the backend could not tell whether it paid.
-    pub(crate) fn paid_late_until(&self) -> Option<UnixMillis> {
-        match self.phase {
-            Phase::Ended { at, .. } if self.unknown && !self.paid => {
-                AFTER_THE_END.last().map(|secs| at.plus(Duration::from_secs(*secs)))
-            }
-            _ => None,
-        }
-    }
-
     pub(crate) fn correlation(&self) -> CorrelationKey {
         CorrelationKey::paying(self.invoice.payment_hash())
-    }
-
-    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        // If the clock was ahead when it started, the longest times count from now.
-        self.started_at = self.started_at.min(now);
-        match input {
-            Input::Timer if now >= self.wake_at() => self.woken(now),
-            Input::Resumed => self.resumed(now),
-            Input::PaymentPrepared(prepared) => self.prepared(prepared, now),
-            Input::Paid(paid) => self.shown(paid, now),
-            Input::PaymentSent { attempt, result: Ok(paid) } => self.replied(*attempt, paid, now),
-            Input::PaymentSent { attempt, result: Err(failure) } => self.failed(*attempt, failure, now),
-            Input::PaymentStatus(status) => self.looked_up(status, now),
-            _ => StepResult::Ignored,
-        }
     }
 
     /// No request can name an expired invoice again, and it no longer counts towards the budget: only then may it be

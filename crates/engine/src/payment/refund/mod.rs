@@ -163,7 +163,7 @@ impl StateMachine for Refund {
 
     fn wake_at(&self) -> Option<UnixMillis> {
         match &self.phase {
-            Phase::Paying { payment, asks_again: false } => Some(payment.wake_at()),
+            Phase::Paying { payment, asks_again: false } => payment.wake_at(),
             _ => Some(self.expires_at),
         }
     }
@@ -205,7 +205,7 @@ impl StateMachine for Refund {
     fn spending(&self) -> Option<Spending> {
         let (amount, fees_allowed, until) = match &self.phase {
             Phase::Asking | Phase::Paying { asks_again: true, .. } => (self.amount, self.fees_allowed, None),
-            Phase::Paying { payment, .. } => return Some(payment.spending()),
+            Phase::Paying { payment, .. } => return payment.spending(),
             Phase::Expired => (0, 0, Some(self.expires_at)),
         };
         Some(Spending { amount, fees_allowed, fees_paid: None, until })
@@ -215,7 +215,7 @@ impl StateMachine for Refund {
         let (status, settled, fee, payment_hash) = match &self.phase {
             Phase::Asking | Phase::Paying { asks_again: true, .. } => (PaymentRecordStatus::Open, None, None, None),
             Phase::Paying { payment, .. } => {
-                let PaymentRecord { status, settled, fee, payment_hash, .. } = payment.payment_record();
+                let PaymentRecord { status, settled, fee, payment_hash, .. } = payment.books_entry();
                 (status, settled, fee, payment_hash)
             }
             Phase::Expired => (PaymentRecordStatus::NotPaid, None, None, None),
@@ -280,7 +280,7 @@ impl Refund {
         match &self.phase {
             Phase::Asking | Phase::Paying { asks_again: true, .. } => RefundProgress::Asking,
             Phase::Expired => RefundProgress::Expired,
-            Phase::Paying { payment, .. } => match payment.payment_record().status {
+            Phase::Paying { payment, .. } => match payment.books_entry().status {
                 PaymentRecordStatus::Open => RefundProgress::Paying,
                 PaymentRecordStatus::Paid => RefundProgress::Paid,
                 PaymentRecordStatus::NotPaid => RefundProgress::NotPaid,
@@ -395,7 +395,7 @@ impl Refund {
         }
         let (asked_again, was_over) = (*asks_again, payment.is_done());
         let StepResult::Stepped(mut effects) = payment.step(input, now) else { return StepResult::Ignored };
-        let status = payment.payment_record().status;
+        let status = payment.books_entry().status;
         if asked_again && status == PaymentRecordStatus::Paid {
             *asks_again = false;
             effects.push(Effect::ClearOutbox);

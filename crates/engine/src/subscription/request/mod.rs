@@ -155,15 +155,38 @@ impl StateMachine for RecurringRequest {
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        Self::step(self, input, now)
+        if self.refused.is_some() {
+            return self.step_refused(input, now);
+        }
+        match input {
+            Input::Timer if now >= self.expires_at => self.end("timeout", Some("the user did not answer in time"), now),
+            _ if now >= self.expires_at => StepResult::Ignored,
+            Input::Wallet { author, message: WalletMessage::RecurringResponse(response), .. } => {
+                self.answered(author, response, now)
+            }
+            Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }
+                if self.user_keys.may_pay(author, now) && self.closed.put(close, now) =>
+            {
+                StepResult::Stepped(Vec::new())
+            }
+            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
+                if self.user_keys.prove(author, proof, Permission::Payment, now) =>
+            {
+                StepResult::Stepped(vec![self.ask_too(author)])
+            }
+            Input::CorrelationTaken => self.end("error", Some("the wallet gave a subscription id that is in use"), now),
+            _ => StepResult::Ignored,
+        }
     }
 
     fn wake_at(&self) -> Option<UnixMillis> {
-        Some(Self::wake_at(self))
+        Some(self.refused.as_ref().map_or(self.expires_at, RefusedAgreement::until))
     }
 
+    /// A refused subscription's key is its own: the close sent to the wallet must not concern another one.
     fn correlations(&self) -> Vec<CorrelationKey> {
-        Self::correlations(self)
+        let refused = self.refused.iter().map(|refused| CorrelationKey::subscription(refused.subscription_id()));
+        [CorrelationKey::request(&self.request_id)].into_iter().chain(refused).collect()
     }
 
     fn may_close_early(&self) -> Option<Vec<PublicKey>> {
@@ -171,7 +194,7 @@ impl StateMachine for RecurringRequest {
     }
 
     fn is_done(&self) -> bool {
-        Self::is_done(self)
+        self.refused.is_some()
     }
 }
 
@@ -206,47 +229,8 @@ impl RecurringRequest {
         (state, vec![ask])
     }
 
-    pub(crate) fn wake_at(&self) -> UnixMillis {
-        self.refused.as_ref().map_or(self.expires_at, RefusedAgreement::until)
-    }
-
-    pub(crate) const fn is_done(&self) -> bool {
-        self.refused.is_some()
-    }
-
-    /// A refused subscription's key is its own: the close sent to the wallet must not concern another one.
-    pub(crate) fn correlations(&self) -> Vec<CorrelationKey> {
-        let refused = self.refused.iter().map(|refused| CorrelationKey::subscription(refused.subscription_id()));
-        [CorrelationKey::request(&self.request_id)].into_iter().chain(refused).collect()
-    }
-
     pub(crate) fn parties(&self) -> Vec<PublicKey> {
         self.user_keys.keys()
-    }
-
-    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        if self.refused.is_some() {
-            return self.step_refused(input, now);
-        }
-        match input {
-            Input::Timer if now >= self.expires_at => self.end("timeout", Some("the user did not answer in time"), now),
-            _ if now >= self.expires_at => StepResult::Ignored,
-            Input::Wallet { author, message: WalletMessage::RecurringResponse(response), .. } => {
-                self.answered(author, response, now)
-            }
-            Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }
-                if self.user_keys.may_pay(author, now) && self.closed.put(close, now) =>
-            {
-                StepResult::Stepped(Vec::new())
-            }
-            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
-                if self.user_keys.prove(author, proof, Permission::Payment, now) =>
-            {
-                StepResult::Stepped(vec![self.ask_too(author)])
-            }
-            Input::CorrelationTaken => self.end("error", Some("the wallet gave a subscription id that is in use"), now),
-            _ => StepResult::Ignored,
-        }
     }
 
     fn answered(&mut self, author: &PublicKey, response: &RecurringResponse, now: UnixMillis) -> StepResult {

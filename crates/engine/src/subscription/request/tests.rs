@@ -163,7 +163,7 @@ fn insufficient_authorization_is_closed_and_reported_as_rejected() {
     assert_eq!(effects(request.clone().step(&closing(&user(1), "s"), NOW)), [Effect::Finish]);
     assert_eq!(request.step(&closing(&user(1), "other"), NOW), StepResult::Ignored);
     assert_eq!(request.step(&closing(&user(3), "s"), NOW), StepResult::Ignored);
-    let end = request.wake_at();
+    let end = request.wake_at().unwrap();
     assert_eq!(end, NOW.plus(TTL));
     assert_eq!(effects(request.step(&Input::Timer, end)), [Effect::Finish]);
     // The id of another's subscription, which is not closed: an error.
@@ -310,6 +310,6 @@ fn agreement_after_the_recurrence_ended_is_an_error() {
         let wanted = RecurringPaymentRequest { recurrence: Recurrence { until, ..recurrence() }, ..wanted(false) };
         let (request, got) = RecurringRequest::start(wanted, (5_000, None), "r".to_owned(), rules.clone());
         let [Effect::Send(message)] = &got[..] else { panic!("{got:?}") };
-        assert_eq!((request.wake_at(), message.until), (expires_at, expires_at), "{until:?}");
+        assert_eq!((request.wake_at().unwrap(), message.until), (expires_at, expires_at), "{until:?}");
     }
 }
