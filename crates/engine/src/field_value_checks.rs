@@ -11,7 +11,7 @@ use crate::kernel::request_errors::StartError;
 use crate::payment::configured_rules::PaymentRules;
 use crate::payment::expiry::expiry;
 use crate::payment::price::Price;
-use crate::ports::{CurrencyCode, ExchangeRates, StoreError, TicketWallet};
+use crate::ports::{CurrencyCode, ExchangeRates, RateUnavailable, StoreError, TicketWallet};
 use crate::request_body::{RequestBody, RequestedCurrency};
 use crate::{FieldErrors, Requester, UnixMillis};
 
@@ -19,15 +19,21 @@ use crate::{FieldErrors, Requester, UnixMillis};
 const MAX_PAYMENT_TTL: Duration = Duration::from_secs(24 * 3600);
 
 /// A request with fields whose values are checked beyond their form.
-pub trait CheckedRequest: RequestBody + Clone {
-    /// Adds the fields of a draft that have an invalid value.
+pub trait CheckedRequest: RequestBody {
+    /// What the checks find out, and the request starts with.
+    type Found: Send;
+
+    /// Adds the fields of a draft that have an invalid value. Returns what it found, if it has added none.
     fn check(
         draft: &Self::Draft,
         requester: &Requester,
         checks: &FieldChecks,
         errors: &mut FieldErrors,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+    ) -> impl Future<Output = Result<Option<Self::Found>, StoreError>> + Send;
 }
+
+/// What an amount comes to in millisats, with its price if it is in another currency.
+pub(crate) type FixedPrice = Result<(u64, Option<Price>), RateUnavailable>;
 
 /// The pointers to the fields of a price.
 #[derive(Clone, Copy)]
@@ -49,88 +55,66 @@ pub struct FieldChecks {
 
 impl FieldChecks {
     /// Refuses a request with invalid fields.
-    pub(crate) async fn check<R: CheckedRequest>(&self, requester: &Requester, request: &R) -> Result<(), StartError> {
+    pub(crate) async fn check<R: CheckedRequest>(
+        &self,
+        requester: &Requester,
+        request: R,
+    ) -> Result<(R, R::Found), StartError> {
+        let draft = request.into_draft();
         let mut errors = FieldErrors::default();
-        R::check(&request.clone().into_draft(), requester, self, &mut errors).await?;
-        errors.finish(Some(())).map_err(StartError::Invalid)
+        let found = R::check(&draft, requester, self, &mut errors).await?;
+        errors.finish(R::complete(draft).zip(found)).map_err(StartError::Invalid)
     }
 
-    /// Checks an amount in millisats.
-    pub(crate) fn amount(&self, pointer: &'static str, amount: Option<u64>, errors: &mut FieldErrors) {
+    /// Checks an amount in millisats, and returns a valid one.
+    pub(crate) fn amount(&self, pointer: &str, amount: Option<u64>, errors: &mut FieldErrors) -> Option<u64> {
         let max = self.rules.max_amount;
-        match amount {
-            Some(0) => errors.add(pointer, "must be more than zero"),
-            Some(amount) if amount > max => {
-                errors.add(pointer, format!("must be at most {max} millisats (limits.max_amount_millisats)"));
+        match amount? {
+            0 => errors.reject(pointer, "must be more than zero"),
+            amount if amount > max => {
+                errors.reject(pointer, format!("must be at most {max} millisats (limits.max_amount_millisats)"))
             }
-            Some(_) | None => {}
+            amount => Some(amount),
         }
     }
 
-    /// Checks an amount in a currency. Returns what it comes to in millisats, if that is known.
+    /// Checks an amount in a currency, and fixes what a valid one comes to now.
     pub(crate) fn price(
         &self,
         fields: PriceFields,
         amount: Option<u64>,
         currency: Option<RequestedCurrency>,
         errors: &mut FieldErrors,
-    ) -> Option<u64> {
-        if matches!(currency, None | Some(RequestedCurrency::Unknown)) {
-            // Whatever it was meant to be.
-            self.amount(fields.amount, amount, errors);
-        }
-        let fixed = match (amount, currency?) {
-            (Some(amount), currency) => self.fix_price(fields, amount, currency).map(|(millisats, _)| Some(millisats)),
-            (None, currency) => self.rates_of(fields, currency).map(|_| None),
-        };
-        match fixed {
-            Ok(millisats) => millisats,
-            Err(StartError::Invalid(found)) => {
-                errors.extend(found);
+    ) -> Option<FixedPrice> {
+        let currency = match currency {
+            Some(RequestedCurrency::Iso(currency)) => Some(currency),
+            // An amount in an unknown currency is checked too.
+            Some(RequestedCurrency::Millisats | RequestedCurrency::Unknown) | None => {
+                let millisats = self.amount(fields.amount, amount, errors);
+                if currency? == RequestedCurrency::Millisats {
+                    return Some(Ok((millisats?, None)));
+                }
                 None
             }
-            // Not the request's fault.
-            Err(_) => None,
-        }
-    }
-
-    /// What an amount in a currency comes to now in millisats, and its price if that is another currency.
-    pub(crate) fn fix_price(
-        &self,
-        fields: PriceFields,
-        amount: u64,
-        currency: RequestedCurrency,
-    ) -> Result<(u64, Option<Price>), StartError> {
-        let Some((currency, rates)) = self.rates_of(fields, currency)? else {
-            let mut errors = FieldErrors::default();
-            self.amount(fields.amount, Some(amount), &mut errors);
-            return errors.finish(Some((amount, None))).map_err(StartError::Invalid);
-        };
-        let max = self.rules.max_amount;
-        let price = Price::fix(amount, currency, rates.rate(currency)?);
-        match price.filter(|price| price.amount_millisats <= max) {
-            Some(price) => Ok((price.amount_millisats, Some(price))),
-            None => Err(StartError::invalid(
-                fields.amount,
-                format!("must come to at most {max} millisats (limits.max_amount_millisats), at the rate of now"),
-            )),
-        }
-    }
-
-    /// The currency and where its rate is; `None` for millisats.
-    fn rates_of(
-        &self,
-        fields: PriceFields,
-        currency: RequestedCurrency,
-    ) -> Result<Option<(CurrencyCode, &dyn ExchangeRates)>, StartError> {
-        let currency = match currency {
-            RequestedCurrency::Millisats => return Ok(None),
-            RequestedCurrency::Iso(currency) => Some(currency),
-            RequestedCurrency::Unknown => None,
         };
         let configured = currency.zip(self.rates.as_deref());
         let found = configured.filter(|(currency, rates)| rates.currencies().contains(currency));
-        found.map(Some).ok_or_else(|| StartError::invalid(fields.currency, self.allowed_currencies()))
+        let Some((currency, rates)) = found else {
+            return errors.reject(fields.currency, self.allowed_currencies());
+        };
+        let amount = amount?;
+        let rate = match rates.rate(currency) {
+            Ok(rate) => rate,
+            Err(unavailable) => return Some(Err(unavailable)),
+        };
+        let max = self.rules.max_amount;
+        match Price::fix(amount, currency, rate).filter(|price| price.amount_millisats <= max) {
+            Some(price) => Some(Ok((price.amount_millisats, Some(price)))),
+            None => errors.reject(
+                fields.amount,
+                format!("must come to at most {max} millisats (limits.max_amount_millisats), at the rate of now"),
+            ),
+        }
     }
 
     fn allowed_currencies(&self) -> String {

@@ -44,21 +44,28 @@ request_body! {
 }
 
 impl CheckedRequest for PayInvoiceRequest {
+    /// The amount in millisats.
+    type Found = u64;
+
     async fn check(
         draft: &PayInvoiceDraft,
         _: &Requester,
         checks: &FieldChecks,
         errors: &mut FieldErrors,
-    ) -> Result<(), StoreError> {
-        if let Some(invoice) = &draft.invoice {
-            check_invoice(invoice, draft.amount, checks, errors);
-        }
+    ) -> Result<Option<u64>, StoreError> {
+        let amount = draft.invoice.as_ref().and_then(|invoice| check_invoice(invoice, draft.amount, checks, errors));
         checks.expiry("/expires_at", draft.expires_at, errors);
-        Ok(())
+        Ok(amount)
     }
 }
 
-fn check_invoice(invoice: &Invoice, amount: Option<u64>, checks: &FieldChecks, errors: &mut FieldErrors) {
+/// Returns its amount, if that is valid.
+fn check_invoice(
+    invoice: &Invoice,
+    amount: Option<u64>,
+    checks: &FieldChecks,
+    errors: &mut FieldErrors,
+) -> Option<u64> {
     let (theirs, ours) = (invoice.network(), checks.rules.network);
     if theirs != ours {
         errors.add("/invoice", format!("is for the network {theirs}; this service uses {ours}"));
@@ -67,9 +74,9 @@ fn check_invoice(invoice: &Invoice, amount: Option<u64>, checks: &FieldChecks, e
         errors.add("/invoice", "has expired");
     }
     match (invoice.amount(), amount) {
-        (None, _) => errors.add("/invoice", "names no amount"),
+        (None, _) => errors.reject("/invoice", "names no amount"),
         (Some(theirs), Some(given)) if theirs != given => {
-            errors.add("/amount", format!("is not the invoice's, which is {theirs}"));
+            errors.reject("/amount", format!("is not the invoice's, which is {theirs}"))
         }
         (Some(amount), _) => checks.amount("/invoice", Some(amount), errors),
     }
@@ -99,13 +106,12 @@ impl Payments {
             self.check_same_invoice(requester, stream_id, &request.invoice).await?;
             return self.starter.respond(once, stream_id).await;
         }
-        self.checks.check(requester, &request).await?;
+        let (request, amount) = self.checks.check(requester, request).await?;
         let invoice = &request.invoice;
         // Paying it again moves no money, and a wallet may take the first payment for the second.
         if is_paid {
             return Err(StartError::invalid("/invoice", "was paid already: ask the payee for a new one"));
         }
-        let amount = invoice.amount().unwrap_or_default();
         let stream_id = self.core.ids.stream_id();
         let wanted = invoice.clone();
         let record = once.as_ref().map(|once| once.record(&stream_id, now));

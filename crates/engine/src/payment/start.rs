@@ -3,8 +3,9 @@
 use usher_protocol::PublicKey;
 
 use crate::access::Scope;
-use crate::field_value_checks::{CheckedRequest, FieldChecks, PRICE_FIELDS};
+use crate::field_value_checks::{CheckedRequest, FieldChecks, FixedPrice, PRICE_FIELDS};
 use crate::kernel::commit::Change;
+use crate::kernel::core::Core;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{
@@ -20,7 +21,7 @@ use crate::request_body::{
     CurrencyName, Description, Identifier, Key, Millisats, OrDefault, Subkeys, UnixSeconds, WebUrl,
 };
 use crate::subscription::find_subscription::{self, OpenSubscription};
-use crate::{FieldErrors, Requester, UnixMillis};
+use crate::{FieldErrors, Requester};
 
 request_body! {
     /// Asks for a payment.
@@ -58,22 +59,21 @@ request_body! {
 }
 
 impl CheckedRequest for SinglePaymentRequest {
+    type Found = (FixedPrice, Option<OpenSubscription>);
+
     async fn check(
         draft: &SinglePaymentDraft,
         requester: &Requester,
         checks: &FieldChecks,
         errors: &mut FieldErrors,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<Self::Found>, StoreError> {
         check_payer(draft, errors);
-        let millisats = checks.price(PRICE_FIELDS, draft.amount, draft.currency, errors);
+        let price = checks.price(PRICE_FIELDS, draft.amount, draft.currency, errors);
         checks.expiry("/expires_at", draft.expires_at, errors);
-        if let (Some(id), Some(main_key)) = (&draft.subscription_id, &draft.main_key)
-            && requester.need(Scope::Subscriptions).is_ok()
-        {
-            let found = find_subscription::find(&checks.core.store, requester, id).await?;
-            check_subscription(found.as_ref(), main_key, millisats, checks.core.clock.now(), errors);
-        }
-        Ok(())
+        let millisats = price.as_ref().and_then(|fixed| fixed.as_ref().ok()).map(|(millisats, _)| *millisats);
+        let named = (draft.subscription_id.as_ref(), draft.main_key.as_ref());
+        let subscription = payable_subscription(named, millisats, requester, &checks.core, errors).await?;
+        Ok(price.map(|price| (price, subscription)))
     }
 }
 
@@ -90,29 +90,33 @@ fn check_payer(draft: &SinglePaymentDraft, errors: &mut FieldErrors) {
     }
 }
 
-/// A payment of a subscription: the subscription must be active and of this user, and the amount in millisats no more than
+/// The subscription that a payment names: it must be active and of this user, and the amount in millisats no more than
 /// authorized.
-fn check_subscription(
-    found: Option<&OpenSubscription>,
-    main_key: &PublicKey,
+async fn payable_subscription(
+    (id, main_key): (Option<&String>, Option<&PublicKey>),
     amount: Option<u64>,
-    now: UnixMillis,
+    requester: &Requester,
+    core: &Core,
     errors: &mut FieldErrors,
-) {
+) -> Result<Option<OpenSubscription>, StoreError> {
     const POINTER: &str = "/subscription_id";
-    match found.map(|found| &found.subscription).filter(|subscription| subscription.is_of(main_key)) {
-        Some(subscription) => {
-            let SubscriptionView { state, authorized_amount, .. } = subscription.view();
-            if state != SubscriptionState::Active {
-                errors.add(POINTER, format!("is of a subscription that is {}", state.as_str()));
-            } else if subscription.has_no_payment_left(now) {
-                errors.add(POINTER, "is of a subscription whose last payments (max_payments) are being asked for");
-            } else if amount.is_some_and(|amount| amount > authorized_amount) {
-                errors.add("/amount", format!("is more than the user authorized, which is {authorized_amount}"));
-            }
-        }
-        None => errors.add(POINTER, "is of no subscription of this main_key"),
+    let (Some(id), Some(main_key)) = (id, main_key) else { return Ok(None) };
+    if requester.need(Scope::Subscriptions).is_err() {
+        return Ok(None);
     }
+    let found = find_subscription::find(&core.store, requester, id).await?;
+    let Some(found) = found.filter(|found| found.subscription.is_of(main_key)) else {
+        return Ok(errors.reject(POINTER, "is of no subscription of this main_key"));
+    };
+    let SubscriptionView { state, authorized_amount, .. } = found.subscription.view();
+    if state != SubscriptionState::Active {
+        errors.add(POINTER, format!("is of a subscription that is {}", state.as_str()));
+    } else if found.subscription.has_no_payment_left(core.clock.now()) {
+        errors.add(POINTER, "is of a subscription whose last payments (max_payments) are being asked for");
+    } else if amount.is_some_and(|amount| amount > authorized_amount) {
+        errors.add("/amount", format!("is more than the user authorized, which is {authorized_amount}"));
+    }
+    Ok(Some(found))
 }
 
 impl Payments {
@@ -130,18 +134,14 @@ impl Payments {
         if request.subscription_id.is_some() {
             requester.need(Scope::Subscriptions)?;
         }
-        self.checks.check(requester, &request).await?;
+        let (request, (price, mut subscription)) = self.checks.check(requester, request).await?;
         self.need_lightning()?;
-        let (amount, price) = self.checks.fix_price(PRICE_FIELDS, request.amount, request.currency)?;
+        let (amount, price) = price?;
         let expires_at = expiry(request.expires_at, now);
         let stream_id = self.core.ids.stream_id();
         let return_url = self.pages.return_url(request.return_url.as_deref(), stream_id)?;
         let request_id = self.core.ids.token();
         loop {
-            let subscription = match (&request.subscription_id, &request.main_key) {
-                (Some(id), Some(main_key)) => self.payable_subscription(requester, id, main_key, amount, now).await?,
-                _ => None,
-            };
             let link = |subscription_id| SubscriptionLink { subscription_id, charge: None };
             let terms = PaymentTerms {
                 payer: request.main_key.map(|main_key| Payer { main_key, subkeys: request.subkeys.clone() }),
@@ -172,27 +172,17 @@ impl Payments {
             let record = once.as_ref().map(|once| once.record(&started, now));
             match self.starter.create_all(changes, record).await? {
                 None => return Ok(started),
-                // The subscription was stepped meanwhile: read it again.
-                Some(Conflict::Revision) => {}
+                // The subscription was stepped meanwhile: it is read again, and may no longer allow the payment.
+                Some(Conflict::Revision) => {
+                    let mut errors = FieldErrors::default();
+                    let named = (request.subscription_id.as_ref(), request.main_key.as_ref());
+                    let found = payable_subscription(named, Some(amount), requester, &self.core, &mut errors).await?;
+                    subscription = errors.finish(Some(found)).map_err(StartError::Invalid)?;
+                }
                 Some(Conflict::Correlation(_) | Conflict::InboundSeen | Conflict::AlreadyRequested) => {
                     return Err(StoreError::Unexpected("a random correlation key was there already").into());
                 }
             }
         }
-    }
-
-    /// The subscription of a payment, to whose revision the payment is bound; refuses a payment that it does not allow.
-    async fn payable_subscription(
-        &self,
-        requester: &Requester,
-        id: &str,
-        main_key: &PublicKey,
-        amount: u64,
-        now: UnixMillis,
-    ) -> Result<Option<OpenSubscription>, StartError> {
-        let found = find_subscription::find(&self.core.store, requester, id).await?;
-        let mut errors = FieldErrors::default();
-        check_subscription(found.as_ref(), main_key, Some(amount), now, &mut errors);
-        errors.finish(Some(found)).map_err(StartError::Invalid)
     }
 }

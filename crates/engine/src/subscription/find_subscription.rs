@@ -5,7 +5,8 @@ use crate::operations::{Operation, Subscription};
 use crate::ports::{CorrelationKey, StoreError, Version};
 use crate::{Requester, StreamId};
 
-pub(crate) struct OpenSubscription {
+/// A subscription that is not finished.
+pub struct OpenSubscription {
     pub(crate) stream_id: StreamId,
     pub(crate) version: Version,
     pub(crate) subscription: Subscription,

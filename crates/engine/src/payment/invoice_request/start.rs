@@ -1,7 +1,7 @@
 //! Starts a request for an invoice.
 
 use super::{RequestInvoice, RequestInvoiceDraft};
-use crate::field_value_checks::{CheckedRequest, FieldChecks, PriceFields};
+use crate::field_value_checks::{CheckedRequest, FieldChecks, FixedPrice, PriceFields};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{InvoiceRequest, Operation};
@@ -14,17 +14,18 @@ use crate::{FieldErrors, Requester};
 const FIELDS: PriceFields = PriceFields { amount: "/content/amount", currency: "/content/currency" };
 
 impl CheckedRequest for RequestInvoice {
+    type Found = FixedPrice;
+
     async fn check(
         draft: &RequestInvoiceDraft,
         _: &Requester,
         checks: &FieldChecks,
         errors: &mut FieldErrors,
-    ) -> Result<(), StoreError> {
-        if let Some(content) = &draft.content {
-            checks.price(FIELDS, content.amount, content.currency, errors);
-            checks.expiry("/content/expires_at", content.expires_at, errors);
-        }
-        Ok(())
+    ) -> Result<Option<FixedPrice>, StoreError> {
+        let Some(content) = &draft.content else { return Ok(None) };
+        let price = checks.price(FIELDS, content.amount, content.currency, errors);
+        checks.expiry("/content/expires_at", content.expires_at, errors);
+        Ok(price)
     }
 }
 
@@ -40,10 +41,10 @@ impl Payments {
         once: Option<IdempotentRequest<PricedOperation>>,
     ) -> Result<PricedOperation, StartError> {
         let now = self.core.clock.now();
-        self.checks.check(requester, &request).await?;
-        let expires_at = expiry(request.content.expires_at, now);
-        let fixed = self.checks.fix_price(FIELDS, request.content.amount, request.content.currency)?;
+        let (request, fixed) = self.checks.check(requester, request).await?;
+        let fixed = fixed?;
         let price = fixed.1.clone();
+        let expires_at = expiry(request.content.expires_at, now);
         let (state, effects) = InvoiceRequest::start(request, fixed, self.core.ids.token(), expires_at, self.network);
         let started = PricedOperation { stream_id: self.core.ids.stream_id(), price };
         let record = once.map(|once| once.record(&started, now));

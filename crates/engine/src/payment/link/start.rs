@@ -56,12 +56,14 @@ request_body! {
 }
 
 impl CheckedRequest for PaymentLinkRequest {
+    type Found = LinkAmount;
+
     async fn check(
         draft: &PaymentLinkDraft,
         _: &Requester,
         checks: &FieldChecks,
         errors: &mut FieldErrors,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<LinkAmount>, StoreError> {
         let currency = Some(draft.currency.unwrap_or(RequestedCurrency::Millisats));
         let fields = |amount| PriceFields { amount, currency: "/currency" };
         let read = |pointer: &str, value: Option<u64>, errors: &FieldErrors| value.is_some() || errors.names(pointer);
@@ -69,14 +71,15 @@ impl CheckedRequest for PaymentLinkRequest {
         let [amount, min, max] = [draft.amount, draft.min, draft.max];
         let [has_amount, has_min, has_max] =
             [read(has[0], amount, errors), read(has[1], min, errors), read(has[2], max, errors)];
-        match (has_amount, has_min, has_max) {
+        let taken = match (has_amount, has_min, has_max) {
             (true, false, false) => {
                 checks.price(fields("/amount"), amount, currency, errors);
+                amount.map(|amount| LinkAmount::Fixed { amount })
             }
-            (true, _, _) => errors.add("/amount", "cannot be together with min and max"),
-            (false, false, false) => errors.add("/amount", "is required, unless there are min and max"),
-            (false, true, false) => errors.add("/max", "is required together with min"),
-            (false, false, true) => errors.add("/min", "is required together with max"),
+            (true, _, _) => errors.reject("/amount", "cannot be together with min and max"),
+            (false, false, false) => errors.reject("/amount", "is required, unless there are min and max"),
+            (false, true, false) => errors.reject("/max", "is required together with min"),
+            (false, false, true) => errors.reject("/min", "is required together with max"),
             (false, true, true) => {
                 checks.price(fields("/max"), max, currency, errors);
                 if min == Some(0) {
@@ -84,12 +87,13 @@ impl CheckedRequest for PaymentLinkRequest {
                 } else if min.zip(max).is_some_and(|(min, max)| min > max) {
                     errors.add("/min", "must not be more than max");
                 }
+                min.zip(max).map(|(min, max)| LinkAmount::Chosen { min, max })
             }
-        }
+        };
         if draft.expires_at.is_some_and(|at| UnixMillis::from_secs(at) <= checks.core.clock.now()) {
             errors.add("/expires_at", "must be in the future");
         }
-        Ok(())
+        Ok(taken)
     }
 }
 
@@ -132,16 +136,11 @@ impl PaymentLinks {
         request: PaymentLinkRequest,
         once: Option<IdempotentRequest<PaymentLinkCreated>>,
     ) -> Result<PaymentLinkCreated, StartError> {
-        self.checks.check(requester, &request).await?;
+        let (request, amount) = self.checks.check(requester, request).await?;
         if !self.has_lightning {
             return Err(StartError::NoLightning);
         }
         let stream_id = self.core.ids.stream_id();
-        let amount = match (request.amount, request.min, request.max) {
-            (Some(amount), _, _) => LinkAmount::Fixed { amount },
-            (None, Some(min), Some(max)) => LinkAmount::Chosen { min, max },
-            (None, _, _) => return Err(StartError::invalid("/amount", "is required, unless there are min and max")),
-        };
         let terms = LinkTerms {
             stream: stream_id,
             amount,

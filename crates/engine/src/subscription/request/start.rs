@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{RecurringPaymentDraft, RecurringPaymentRequest};
-use crate::field_value_checks::{CheckedRequest, FieldChecks, PRICE_FIELDS};
+use crate::field_value_checks::{CheckedRequest, FieldChecks, FixedPrice, PRICE_FIELDS};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{Operation, RecurringRequest};
@@ -20,14 +20,16 @@ const MAX_AGREEMENT_TTL: Duration = Duration::from_secs(366 * 24 * 3600);
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(300);
 
 impl CheckedRequest for RecurringPaymentRequest {
+    type Found = FixedPrice;
+
     async fn check(
         draft: &RecurringPaymentDraft,
         _: &Requester,
         checks: &FieldChecks,
         errors: &mut FieldErrors,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<FixedPrice>, StoreError> {
         let now = checks.core.clock.now();
-        check_amounts(draft, checks, errors);
+        let price = check_amounts(draft, checks, errors);
         match draft.expires_at.map(UnixMillis::from_secs) {
             Some(expires_at) if expires_at <= now => errors.add("/expires_at", "must be in the future"),
             Some(expires_at) if expires_at > now.plus(MAX_AGREEMENT_TTL) => {
@@ -35,7 +37,7 @@ impl CheckedRequest for RecurringPaymentRequest {
             }
             _ => {}
         }
-        let Some(recurrence) = &draft.recurrence else { return Ok(()) };
+        let Some(recurrence) = &draft.recurrence else { return Ok(None) };
         let (first, until) = (recurrence.first_payment_due, recurrence.until);
         if until.zip(first).is_some_and(|(until, first)| until < first) {
             errors.add("/recurrence/until", "must not be before first_payment_due");
@@ -47,12 +49,13 @@ impl CheckedRequest for RecurringPaymentRequest {
         if draft.auto_charge == Some(true) && first.is_some_and(|first| first < earliest) {
             errors.add("/recurrence/first_payment_due", "must not be in the past when auto_charge is true");
         }
-        Ok(())
+        Ok(price)
     }
 }
 
-fn check_amounts(draft: &RecurringPaymentDraft, checks: &FieldChecks, errors: &mut FieldErrors) {
-    let now = checks.price(PRICE_FIELDS, draft.amount, draft.currency, errors);
+fn check_amounts(draft: &RecurringPaymentDraft, checks: &FieldChecks, errors: &mut FieldErrors) -> Option<FixedPrice> {
+    let price = checks.price(PRICE_FIELDS, draft.amount, draft.currency, errors);
+    let now = price.as_ref().and_then(|fixed| fixed.as_ref().ok()).map(|(millisats, _)| *millisats);
     if draft.currency == Some(RequestedCurrency::Millisats) {
         if draft.max_amount_millisats.is_some() {
             errors.add("/max_amount_millisats", "is only for amounts in another currency than millisats");
@@ -63,11 +66,13 @@ fn check_amounts(draft: &RecurringPaymentDraft, checks: &FieldChecks, errors: &m
             errors.add("/max_amount_millisats", "must be at least what amount comes to now");
         }
     }
-    let Some((currency, now)) = draft.currency.zip(now) else { return };
-    if draft.minimum_amount.is_some_and(|least| least > most(currency, now, draft.max_amount_millisats, checks)) {
+    if let Some((currency, now)) = draft.currency.zip(now)
+        && draft.minimum_amount.is_some_and(|least| least > most(currency, now, draft.max_amount_millisats, checks))
+    {
         let of = if currency == RequestedCurrency::Millisats { "amount" } else { "max_amount_millisats" };
         errors.add("/minimum_amount", format!("must not be more than {of}"));
     }
+    price
 }
 
 /// The most that a payment may come to, of one that comes to `now`, both in millisats.
@@ -90,11 +95,11 @@ impl Subscriptions {
         once: Option<IdempotentRequest<PricedOperation>>,
     ) -> Result<PricedOperation, StartError> {
         let now = self.core.clock.now();
-        self.checks.check(requester, &request).await?;
+        let (request, price) = self.checks.check(requester, request).await?;
         if request.auto_charge && !self.has_lightning {
             return Err(StartError::NoLightning);
         }
-        let (millisats, price) = self.checks.fix_price(PRICE_FIELDS, request.amount, request.currency)?;
+        let (millisats, price) = price?;
         let most = most(request.currency, millisats, request.max_amount_millisats, &self.checks);
         let started = PricedOperation { stream_id: self.core.ids.stream_id(), price: price.clone() };
         let (state, effects) =

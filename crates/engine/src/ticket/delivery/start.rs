@@ -8,7 +8,7 @@ use crate::kernel::commit::{Cause, Change};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::operations::{Operation, TicketDelivery};
-use crate::ports::{Conflict, StoreError};
+use crate::ports::{Conflict, StoreError, TokenInfo};
 use crate::ticket::tickets::Tickets;
 use crate::{FieldErrors, Requester, StreamId};
 
@@ -20,23 +20,26 @@ const ATTEMPTS: usize = 10;
 const MAX_SENT_TOKEN_BYTES: usize = 40_000;
 
 impl CheckedRequest for SendTicket {
+    type Found = TokenInfo;
+
     async fn check(
         draft: &SendTicketDraft,
         _: &Requester,
         checks: &FieldChecks,
         errors: &mut FieldErrors,
-    ) -> Result<(), StoreError> {
-        let Some(token) = &draft.token else { return Ok(()) };
+    ) -> Result<Option<TokenInfo>, StoreError> {
+        let Some(token) = &draft.token else { return Ok(None) };
         if token.0.len() > MAX_SENT_TOKEN_BYTES {
             let detail = format!(
                 "has {} bytes; a message to a user has room for {MAX_SENT_TOKEN_BYTES}. Send a token of fewer proofs",
                 token.0.len()
             );
-            errors.add("/token", detail);
-        } else if let Some(Err(fault)) = checks.tickets.as_ref().map(|wallet| wallet.read_token(token)) {
-            errors.add("/token", fault);
+            return Ok(errors.reject("/token", detail));
         }
-        Ok(())
+        match checks.tickets.as_ref().map(|wallet| wallet.read_token(token)).transpose() {
+            Ok(info) => Ok(info),
+            Err(fault) => Ok(errors.reject("/token", fault)),
+        }
     }
 }
 
@@ -52,10 +55,8 @@ impl Tickets {
         request: SendTicket,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
-        let wallet = self.wallet()?;
-        self.checks.check(requester, &request).await?;
-        let info =
-            wallet.read_token(&request.token).map_err(|fault| StartError::invalid("/token", fault.to_string()))?;
+        self.wallet()?;
+        let (request, info) = self.checks.check(requester, request).await?;
         for _ in 0..ATTEMPTS {
             let now = self.core.clock.now();
             let expires_at = now.plus(self.send_ttl);

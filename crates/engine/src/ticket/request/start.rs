@@ -11,15 +11,17 @@ use crate::ticket::tickets::{Tickets, check_amount};
 use crate::{FieldErrors, Requester, StreamId};
 
 impl CheckedRequest for RequestTicket {
+    type Found = ();
+
     async fn check(
         draft: &RequestTicketDraft,
         _: &Requester,
         checks: &FieldChecks,
         errors: &mut FieldErrors,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<()>, StoreError> {
         check_amount(draft.amount, errors);
         checks.expiry("/expires_at", draft.expires_at, errors);
-        Ok(())
+        Ok(Some(()))
     }
 }
 
@@ -36,7 +38,7 @@ impl Tickets {
     ) -> Result<StreamId, StartError> {
         self.check_mint(&request.mint_url)?;
         let now = self.core.clock.now();
-        self.checks.check(requester, &request).await?;
+        let (request, ()) = self.checks.check(requester, request).await?;
         self.wallet()?;
         let expires_at = expiry(request.expires_at, now);
         let (state, effects) = TicketRequest::start(request, self.core.ids.token(), expires_at);
