@@ -12,7 +12,6 @@ import http.client
 import json
 import os
 import re
-import secrets
 import subprocess
 import sys
 import tempfile
@@ -185,19 +184,9 @@ def commands(app, port):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="usher-examples-") as folder:
-        port, client_secret = free_port(), secrets.token_hex(32)
-        start_dev = lambda: Program(USHER, "dev", "--data-dir", folder, "--port", "0", "--relay-port", "0")
-        dev = start_dev()
+        port = free_port()
+        dev = Program(USHER, "dev", "--data-dir", folder, "--port", "0", "--relay-port", "0")
         try:
-            # It made its configuration; its user adds the app.
-            dev.wait_for("(Log the user in now)")
-            dev.stop()
-            with open(f"{folder}/config.toml", "a") as config:
-                config.write(f'\n[pages]\nreturn_urls = ["http://127.0.0.1:{port}/"]\n')
-                if "oidc" in sys.argv:
-                    config.write(f'\n[[oidc.clients]]\nid = "app"\nsecret = "{client_secret}"\nname = "The App"\n'
-                                 f'redirect_uris = ["http://127.0.0.1:{port}/callback"]\n')
-            dev = start_dev()
             base = dev.wait_for(r"^ +base URL +(\S+)$")
             token = dev.wait_for(r"^ +token +(\S+)$")
             dev.wait_for("(Log the user in now)")
@@ -212,7 +201,7 @@ def main():
                 for source, command in commands(app, port):
                     assert len(source.read_text().splitlines()) < LONGEST, f"{source} is too long for an example"
                     program = Program(*command, folder=HERE / app, USHER_URL=base, USHER_TOKEN=token, PORT=str(port),
-                                      CLIENT_SECRET=client_secret)
+                                      CLIENT_SECRET="demo-secret-that-everybody-may-know")
                     try:
                         (check_oidc if app == "oidc" else check)(program.wait_for(r"(http://127\.0\.0\.1:[0-9]+)"), token, wallet)
                     finally:

@@ -1,5 +1,5 @@
 // A site with a login by Nostr key, and an article that costs 10 sats. `npm install`, set USHER_TOKEN, `node app.mjs`.
-// Usher leads users back here: set pages.return_urls = ["http://127.0.0.1:8080/"] in its config.toml
+// `usher dev` leads users back here; for a service of your own, set pages.return_urls = ["http://127.0.0.1:8080/"]
 import { randomUUID } from "node:crypto";
 import express from "express";
 import { expressWebhookHandler, Usher } from "usher-client";

@@ -1,6 +1,6 @@
 """A site with a login by Nostr key, over plain HTTP: no client of Usher. Set USHER_TOKEN, then `uvicorn app:app --port 8080`.
 
-Usher leads users back here: set pages.return_urls = ["http://127.0.0.1:8080/"] in its config.toml
+`usher dev` leads users back here; for a service of your own, set pages.return_urls = ["http://127.0.0.1:8080/"]
 """
 
 import os

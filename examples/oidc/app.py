@@ -1,9 +1,9 @@
 """Logs users in with OpenID Connect: nothing here knows Nostr or Usher. `pip install -r requirements.txt`, `flask run`.
 
-Usher's config.toml:
+`usher dev` has the client `demo`. For a service of your own, in its config.toml:
 
     [[oidc.clients]]
-    id = "app"
+    id = "demo"
     secret = "<openssl rand -hex 32>"   # the same in CLIENT_SECRET
     name = "The App"
     redirect_uris = ["http://127.0.0.1:5000/callback"]
@@ -20,7 +20,7 @@ app = Flask(__name__)
 app.config.update(SECRET_KEY=secrets.token_hex(32), SESSION_COOKIE_SAMESITE="Lax")
 usher = OAuth(app).register(
     "usher",
-    client_id="app",
+    client_id="demo",
     client_secret=os.environ["CLIENT_SECRET"],
     server_metadata_url=os.environ.get("USHER_URL", "http://127.0.0.1:3000") + "/.well-known/openid-configuration",
     client_kwargs={"scope": "openid", "code_challenge_method": "S256"},

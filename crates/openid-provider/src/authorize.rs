@@ -89,7 +89,7 @@ impl Provider {
         let client = parameters.get("client_id").map_err(|_| RequestFault::Malformed)?;
         let client = client.and_then(|id| self.clients.get(id)).ok_or(RequestFault::UnknownClient)?;
         let redirect_uri = parameters.get("redirect_uri").map_err(|_| RequestFault::Malformed)?;
-        let redirect_uri = redirect_uri.filter(|uri| client.may_redirect_to(uri));
+        let redirect_uri = redirect_uri.filter(|uri| client.may_redirect_to(uri) || self.is_free_to_lead_to(uri));
         let redirect_uri =
             redirect_uri.ok_or_else(|| RequestFault::WrongRedirectUri { app: Some(client.name.clone()) })?;
 

@@ -130,6 +130,12 @@ fn without_loopback_port(uri: &str) -> Option<(&str, &str)> {
     (port.is_empty() || port.strip_prefix(':').is_some_and(is_port)).then_some((host, rest))
 }
 
+/// Whether a redirect URI leads to the browser's own machine.
+pub(crate) fn is_on_loopback(uri: &str) -> bool {
+    let is_web = |url: &Url| matches!(url.scheme(), "http" | "https") && is_loopback(url);
+    check_redirect_uri(uri).is_ok() && Url::parse(uri).is_ok_and(|url| is_web(&url))
+}
+
 fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Ipv4(ip)) => ip.is_loopback(),

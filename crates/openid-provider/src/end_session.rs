@@ -110,6 +110,7 @@ impl Provider {
             Some(uri) => {
                 let known = client.map(|client| &client.post_logout_redirect_uris);
                 let is_known = known.is_some_and(|known| known.iter().any(|known| known == uri));
+                let is_known = is_known || client.is_some() && self.is_free_to_lead_to(uri);
                 if !is_known {
                     return Err(RequestFault::WrongRedirectUri { app: client.map(|client| client.name.clone()) });
                 }

@@ -8,7 +8,7 @@ use usher_engine::ports::{Clock, Directory, OpenIdStore, Randomness};
 use usher_page_layout::Site;
 
 use crate::address_pseudonym_key::AddressPseudonymKey;
-use crate::client::Client;
+use crate::client::{Client, is_on_loopback};
 use crate::keys::SigningKeys;
 use crate::logins::Logins;
 use crate::records::TokenKey;
@@ -73,5 +73,10 @@ pub(crate) struct Provider {
 impl Provider {
     pub(crate) fn path(&self, path: &str) -> String {
         format!("{}{path}", self.base)
+    }
+
+    /// Whether each client may have users sent to this address: in test mode, those of the machine itself.
+    pub(crate) fn is_free_to_lead_to(&self, uri: &str) -> bool {
+        self.options.site.is_test_mode() && is_on_loopback(uri)
     }
 }

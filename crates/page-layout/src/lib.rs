@@ -45,6 +45,8 @@ pub struct SiteOptions {
     pub help_url: Option<String>,
     /// The service's picture, if it may have one.
     pub picture: Option<PictureSource>,
+    /// Whether the service is there to try things with (`usher dev`): each page says so.
+    pub is_test_mode: bool,
 }
 
 /// What the pages of a service have in common. Cheap to clone.
@@ -87,6 +89,11 @@ impl Site {
     /// The service's name.
     pub fn service_name(&self) -> Option<&str> {
         self.0.options.service_name.as_deref()
+    }
+
+    /// Whether the service is there to try things with.
+    pub fn is_test_mode(&self) -> bool {
+        self.0.options.is_test_mode
     }
 
     /// The frame of the page that a request asks for.

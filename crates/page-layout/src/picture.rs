@@ -71,6 +71,11 @@ impl Picture {
         &self.small
     }
 
+    /// The picture in a file, if it is one.
+    pub fn of(file: &[u8]) -> Option<Self> {
+        Self::decode(file).ok()
+    }
+
     /// Decodes a file of a raster format, which its first bytes tell; of an animation, the first frame.
     fn decode(file: &[u8]) -> Result<Self, PictureError> {
         let mut reader = ImageReader::new(Cursor::new(file));
@@ -121,6 +126,8 @@ pub struct PictureSource(Arc<Source>);
 
 struct Source {
     address: Address,
+    /// What is shown while the profile has none.
+    drawn: Option<Arc<Picture>>,
     client: Client,
     tasks: TaskTracker,
     cache: Mutex<Cache>,
@@ -142,9 +149,11 @@ impl fmt::Debug for PictureSource {
 }
 
 impl PictureSource {
-    /// A source that fetches with this client, whose time limit is that of a fetch, and begins at once.
-    pub fn new(address: Address, client: Client, tasks: TaskTracker) -> Self {
-        let source = Self(Arc::new(Source { address, client, tasks, cache: Mutex::default() }));
+    /// A source that fetches with this client, whose time limit is that of a fetch, and begins at once. `drawn` is shown while the
+    /// profile has no picture.
+    pub fn new(address: Address, drawn: Option<Picture>, client: Client, tasks: TaskTracker) -> Self {
+        let drawn = drawn.map(Arc::new);
+        let source = Self(Arc::new(Source { address, drawn, client, tasks, cache: Mutex::default() }));
         source.current();
         source
     }
@@ -163,7 +172,7 @@ impl PictureSource {
             let this = self.clone();
             self.0.tasks.spawn(async move { this.refresh(address).await });
         }
-        cache.picture.clone()
+        cache.picture.clone().or_else(|| self.0.drawn.clone())
     }
 
     async fn refresh(&self, address: String) {

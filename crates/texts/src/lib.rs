@@ -24,13 +24,15 @@ enum Node {
     Group(Group),
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Language {
     #[serde(skip)]
     tag: String,
     /// The language's name for itself.
     language: String,
+    /// What pages say when nothing on them is real.
+    test_mode: String,
     pages: Group,
     consent: Group,
 }
@@ -67,6 +69,12 @@ impl Language {{
         match self {{
 {names}        }}
     }}
+
+    /// What the pages of `usher dev` say of themselves.
+    pub const fn test_mode(self) -> &'static str {{
+        match self {{
+{test_modes}        }}
+    }}
 }}
 ",
         variants = list(|variant, language| format!("    /// {}.\n    {variant},\n", language.language)),
@@ -74,6 +82,7 @@ impl Language {{
         all = list(|variant, _| format!("        Self::{variant},\n")),
         tags = list(|variant, language| format!("            Self::{variant} => {:?},\n", language.tag)),
         names = list(|variant, language| format!("            Self::{variant} => {:?},\n", language.language)),
+        test_modes = list(|variant, language| format!("            Self::{variant} => {:?},\n", language.test_mode)),
     );
     write("language.rs", &code)
 }
@@ -216,7 +225,7 @@ mod tests {
         let code = |german: &str| {
             let language = |tag: &str, pages: &str| {
                 let pages = serde_json::from_str(pages).unwrap();
-                Language { tag: tag.to_owned(), language: String::new(), pages, consent: Group::new() }
+                Language { tag: tag.to_owned(), pages, ..Language::default() }
             };
             let english = r##"{"#a": "A note.", "a": "A", "b": {"c": "{x} and {y}"}}"##;
             texts(&[language("en", english), language("de", german)], |language| &language.pages)

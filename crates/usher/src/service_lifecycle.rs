@@ -64,6 +64,19 @@ pub struct Service {
     _address_file: Option<AddressFile>,
 }
 
+/// What a service is for.
+#[derive(Clone, Copy, Debug)]
+pub enum Mode {
+    /// Its users: `usher serve`.
+    Live,
+    /// Trying things: `usher dev`. The pages say so; apps on this machine may have users of OpenID Connect sent to any address of
+    /// it; the API's documentation needs no token there.
+    Test {
+        /// The service's picture, unless its profile has one.
+        picture: Option<&'static [u8]>,
+    },
+}
+
 impl Service {
     /// Starts everything; when it returns, requests are answered. Does not wait for relays, nor for the chain.
     ///
@@ -72,7 +85,7 @@ impl Service {
     pub async fn start(
         config: &Config,
         data_dir: &Path,
-        docs: DocsAccess,
+        mode: Mode,
         store: Arc<dyn Database>,
         listeners: Listeners,
         gate: LeaseGate,
@@ -146,7 +159,7 @@ impl Service {
         )
         .await
         .map_err(profile_directory::failed)?;
-        let site = site(config, pages_url.clone(), directory.clone(), http.tasks.clone())?;
+        let site = site(config, mode, pages_url.clone(), directory.clone(), http.tasks.clone())?;
         let keys = KeyRing::load(store.clone(), Arc::clone(&clock), Arc::clone(&randomness)).await?;
         operations.tasks.spawn(Arc::clone(&keys).run(operations.stop.clone()));
         let approvals = ApprovalsOptions {
@@ -189,7 +202,10 @@ impl Service {
             commit: version::COMMIT.to_owned(),
             jwt: JwtIssuer::new(identity.keys.clone()),
             limits: limits(config),
-            docs,
+            docs: match mode {
+                Mode::Live => DocsAccess::WithToken,
+                Mode::Test { .. } => DocsAccess::WithTokenOrLocal,
+            },
             directory,
             relays: Arc::new(RelayManager::new(Arc::clone(&pool), roster, store.clone())),
             status: Arc::new(Parts {

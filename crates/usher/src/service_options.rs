@@ -16,7 +16,7 @@ use usher_engine::audit::AuditOptions;
 use usher_engine::ports::{AuditKey, Directory, MintAuthToken};
 use usher_engine::{EngineOptions, PageRules, PaymentRules, RelyingParty, SpendingRules, VerificationRules};
 use usher_http_client::{Client, ClientOptions};
-use usher_page_layout::{PictureSource, Site, SiteOptions};
+use usher_page_layout::{Picture, PictureSource, Site, SiteOptions};
 use usher_pages::{ApprovalsOptions, PagesOptions};
 use usher_protocol::mint_url;
 use usher_rates::RateOptions;
@@ -27,6 +27,7 @@ use crate::config::passkey_checks::passkey_host;
 use crate::config::setting::BoundedInteger;
 use crate::failure::Failure;
 use crate::process::stepping_down;
+use crate::service_lifecycle::Mode;
 
 /// How long a stop waits for calls that run. Container runtimes kill after ten seconds; two are for what follows.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
@@ -155,6 +156,7 @@ pub(crate) fn rate_options(config: &Config) -> Result<Option<RateOptions>, Failu
 /// What all pages have in common. The picture is that of the profile as published last.
 pub(crate) fn site(
     config: &Config,
+    mode: Mode,
     url: String,
     directory: Arc<dyn Directory>,
     tasks: TaskTracker,
@@ -169,8 +171,12 @@ pub(crate) fn site(
         pool: None,
     });
     let address = Arc::new(move || directory.own_profile()?.picture);
-    let picture = Some(PictureSource::new(address, client, tasks));
-    Ok(Site::new(SiteOptions { picture, ..site_options(config, url) }))
+    let (is_test_mode, drawn) = match mode {
+        Mode::Live => (false, None),
+        Mode::Test { picture } => (true, picture),
+    };
+    let picture = Some(PictureSource::new(address, drawn.and_then(Picture::of), client, tasks));
+    Ok(Site::new(SiteOptions { picture, is_test_mode, ..site_options(config, url) }))
 }
 
 /// As [`site`], without the picture, which a standby does not know.
@@ -184,7 +190,7 @@ fn site_options(config: &Config, url: String) -> SiteOptions {
         service_name: service_name(config).map(str::to_owned),
         accent: config.pages.accent_color.clone(),
         help_url: config.pages.help_url.as_ref().map(|url| url.url().to_string()),
-        picture: None,
+        ..SiteOptions::default()
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod banner;
 mod data_dir;
+mod defaults;
 mod environment;
 mod lan;
 mod mint;
@@ -17,31 +18,36 @@ mod ticket_commands;
 mod tour;
 mod wallet_console;
 
+use std::fmt::Display;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
-use tokio::net::TcpListener;
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 use usher::cli::{DevAction, DevCommand};
 use usher::command::serve::stop;
-use usher::config::setting::LogFilter;
+use usher::config::setting::{BoundedInteger, LogFilter};
 use usher::config::{Config, Loaded, Source, load, report};
 use usher::database::open_sqlite;
 use usher::failure::Failure;
 use usher::logging::{self, Output};
 use usher::output::{tell, write};
 use usher::process;
-use usher::service_lifecycle::{Listeners, Service};
+use usher::service_lifecycle::{Listeners, Mode, Service};
 use usher::signals::Signals;
-use usher_api::DocsAccess;
 use usher_engine::ports::{Clock as _, SystemClock};
 use usher_engine::{KeyHandshakeRequest, Requester};
 use usher_instance::LeaseGate;
+use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
 
 use self::banner::banner;
 use self::data_dir::DataDir;
+use self::defaults::Defaults;
 use self::environment::DevEnvironment;
 use self::mint::DevMint;
 use self::network::DevNetwork;
@@ -63,6 +69,9 @@ const PAGES_PORT: u16 = 3001;
 /// The port of the relay unless another is asked for; when it is taken, any free one. The same each time, since
 /// handshake URLs name it.
 const RELAY_PORT: u16 = 7777;
+
+/// The pause after a connection that cannot be taken, for example as too many files are open.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// The token of the handshake URL that is shown: reusable, so that it neither expires nor is used up while somebody
 /// reads on.
@@ -104,14 +113,9 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     tell_ignored(&given);
     let network = if command.embedded { Some(DevNetwork::start().await?) } else { None };
     let listens_at = if command.container { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
-    let relay_at = |port| SocketAddr::from((lan.unwrap_or(listens_at), port));
-    let relay = match command.relay_port.or_else(|| command.container.then_some(RELAY_PORT)) {
-        Some(port) => environment::relay(relay_at(port)).await?,
-        None => match environment::relay(relay_at(RELAY_PORT)).await {
-            Ok(relay) => relay,
-            Err(_) => environment::relay(relay_at(0)).await?,
-        },
-    };
+    let (listener, beside) = listen(listens_at, port.or_else(|| command.container.then_some(PORT))).await?;
+    let relay_port = command.relay_port.or_else(|| command.container.then_some(RELAY_PORT));
+    let relay = listen_for_wallets(lan.unwrap_or(listens_at), relay_port).await?;
     let world = DevEnvironment::start(folder.path(), relay, network.as_ref().map(DevNetwork::payer)).await?;
     let mint = DevMint::start(folder).await;
     let lightning = network.as_ref().map_or_else(
@@ -133,9 +137,10 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
             variables.push(("SERVICE__PAGES__LISTEN_PORT", port));
         }
     }
-    if !given.is_set("pages.return_urls") {
-        variables.push(("SERVICE__PAGES__RETURN_URLS", "http://localhost, http://127.0.0.1"));
-    }
+    let api_port = u64::from(listener.local_addr()?.port());
+    let pages_port = own.pages.listen_port.map_or(api_port, BoundedInteger::get);
+    let defaults = Defaults::beside(&given, Some(pages_port).filter(|port| lan.is_none() && *port != 0));
+    variables.extend(defaults.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     // The mint is on loopback.
     variables.push(("SERVICE__CASHU__ALLOW_PRIVATE_MINTS", "true"));
     // A mint that the folder names may be the one to try things with.
@@ -151,10 +156,9 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     process::raise_file_limit(0);
     process::log_panics();
 
-    let port = port.or_else(|| command.container.then_some(PORT));
-    let (docs, listener) = (DocsAccess::WithTokenOrLocal, listen(listens_at, port).await?);
     let listeners = Listeners::beside(listener, config).await?;
-    let service = Service::start(config, folder.path(), docs, store, listeners, LeaseGate::default()).await?;
+    let mode = Mode::Test { picture: defaults.picture };
+    let service = Service::start(config, folder.path(), mode, store, listeners, LeaseGate::default()).await?;
     let request =
         KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: None, return_url: None };
     let handshake = service.engine().handshakes().start(&Requester::Service, request, None).await?;
@@ -185,6 +189,7 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     let outcome = tokio::select! {
         outcome = converse(&prompt, &mut signals) => outcome,
         failure = keep_mining(network.as_ref()) => Err(failure),
+        () = pass_on(beside, (Ipv4Addr::LOCALHOST, setup.service.port()).into()) => Ok(()),
         () = service.failed() => Err(Failure::said("a part of the service has failed (see the log): start again")),
     };
     wallet.stop().await;
@@ -260,22 +265,67 @@ fn tell_ignored(given: &Loaded) {
     }
 }
 
-async fn listen(address: Ipv4Addr, port: Option<u16>) -> Result<TcpListener, Failure> {
-    match port {
-        Some(port) => TcpListener::bind((address, port)).await.map_err(|error| port_taken(port, &error)),
-        None => match TcpListener::bind((address, PORT)).await {
-            Ok(listener) => Ok(listener),
-            Err(_) => Ok(TcpListener::bind((address, 0)).await?),
-        },
+/// Listens for API and pages at 127.0.0.1 and at `::1`, where there is one: browsers take either for `localhost`.
+async fn listen(address: Ipv4Addr, port: Option<u16>) -> Result<(TcpListener, Option<TcpListener>), Failure> {
+    if let Some(port) = port {
+        let refused = |error| Failure::said(format!("cannot listen on localhost:{port}: {error}"));
+        return bind_both(address, port).await.map_err(refused);
     }
+    if let Ok(listeners) = bind_both(address, PORT).await {
+        return Ok(listeners);
+    }
+    let listeners = bind_both(address, 0).await?;
+    tell_taken("service", PORT, listeners.0.local_addr()?.port());
+    Ok(listeners)
+}
+
+async fn bind_both(address: Ipv4Addr, port: u16) -> io::Result<(TcpListener, Option<TcpListener>)> {
+    let listener = TcpListener::bind((address, port)).await?;
+    match TcpListener::bind((Ipv6Addr::LOCALHOST, listener.local_addr()?.port())).await {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(error),
+        beside => Ok((listener, beside.ok())),
+    }
+}
+
+/// Passes on what comes at `::1`.
+async fn pass_on(listener: Option<TcpListener>, to: SocketAddr) {
+    let Some(listener) = listener else { return std::future::pending().await };
+    let mut connections = JoinSet::new();
+    loop {
+        match listener.accept().await {
+            Ok((mut from, _)) => {
+                connections.spawn(async move {
+                    let mut to = TcpStream::connect(to).await?;
+                    copy_bidirectional(&mut from, &mut to).await
+                });
+            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+/// The relay, at the same port each time unless that is taken.
+async fn listen_for_wallets(address: Ipv4Addr, port: Option<u16>) -> Result<EmbeddedRelay, Failure> {
+    if let Some(port) = port {
+        return environment::relay((address, port).into()).await;
+    }
+    if let Ok(relay) = environment::relay((address, RELAY_PORT).into()).await {
+        return Ok(relay);
+    }
+    let relay = environment::relay((address, 0).into()).await?;
+    let other =
+        relay.url().rsplit_once(':').map_or_else(String::new, |(_, port)| port.trim_end_matches('/').to_owned());
+    tell_taken("relay", RELAY_PORT, other);
+    Ok(relay)
+}
+
+fn tell_taken(what: &str, wanted: u16, taken: impl Display) {
+    tell(&format!("usher: another program uses port {wanted}: the {what} is at port {taken}"));
 }
 
 /// The port of the pages in the local network. A test that asks for any port of the API gets any for the pages.
 fn pages_port(address: Ipv4Addr, api: Option<u16>) -> u16 {
     let is_wanted = api != Some(0) && api != Some(PAGES_PORT);
     if is_wanted && std::net::TcpListener::bind((address, PAGES_PORT)).is_ok() { PAGES_PORT } else { 0 }
-}
-
-fn port_taken(port: u16, error: &io::Error) -> Failure {
-    Failure::said(format!("cannot listen on 127.0.0.1:{port}: {error}"))
 }

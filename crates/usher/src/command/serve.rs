@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use usher_api::{DocsAccess, Limits, StandbyParts};
+use usher_api::{Limits, StandbyParts};
 use usher_engine::ports::OsRandomness;
 use usher_instance::{ActiveLease, LeaseGate};
 use usher_pages::not_available;
@@ -21,7 +21,7 @@ use crate::config::{Config, Source, report};
 use crate::database::{SharedDatabase, open_sqlite, refusal};
 use crate::failure::{Failure, chain};
 use crate::logging::{self, Output};
-use crate::service_lifecycle::{Listeners, Service, identity, make_data_dir};
+use crate::service_lifecycle::{Listeners, Mode, Service, identity, make_data_dir};
 use crate::service_options::{forwarding_key, pages_url, serve_options, standby_site, tokens};
 use crate::signals::{Hangups, Signals};
 use crate::standby::{BecameActive, Forwarding, stand_by};
@@ -138,10 +138,10 @@ async fn start(
     slot: &LeaseSlot,
 ) -> Result<Option<Service>, Failure> {
     let listeners = Listeners::bind(config).await?;
-    let (data_dir, docs) = (&source.data_dir, DocsAccess::WithToken);
+    let data_dir = &source.data_dir;
     let Some(database) = SharedDatabase::configured(config, listeners.api.local_addr()?)? else {
         let store = open_sqlite(config, data_dir)?;
-        let service = Service::start(config, data_dir, docs, store, listeners, LeaseGate::default()).await?;
+        let service = Service::start(config, data_dir, Mode::Live, store, listeners, LeaseGate::default()).await?;
         return Ok(Some(service));
     };
     process::keep(&listeners.api);
@@ -183,7 +183,7 @@ async fn start(
             return Err(refused);
         }
     };
-    let started = Service::start(config, data_dir, docs, store, listeners, gate).await;
+    let started = Service::start(config, data_dir, Mode::Live, store, listeners, gate).await;
     if started.is_err() {
         hand_over(slot).await;
     }

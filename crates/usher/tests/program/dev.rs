@@ -1,11 +1,14 @@
-//! `usher dev`: the program that runs it, its folder, and the local network. The commands of its tour are those of the documents
-//! (`docs`).
+//! `usher dev`: the program that runs it, its folder, test mode, the tour, and the local network.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{self, Running, stderr, stdout, usher};
+use crate::common::{self, Running, on, stderr, stdout, usher};
+use crate::local_instance::squat_with;
 
 /// `usher dev` on free ports, so that tests run beside each other and beside a real one.
 fn dev(folder: &Path) -> Command {
@@ -125,5 +128,103 @@ fn with_lan_phones_reach_pages_and_relay_and_nothing_else() {
     assert_eq!(status(&format!("{base}/version")), "200");
     assert_eq!(status(&format!("{at_pages}/version")), "404");
     assert_eq!(status(&format!("{}/version", base.replace("127.0.0.1", "127.0.0.2"))), "000", "nobody listens there");
+    running.stop();
+}
+
+#[test]
+fn another_program_at_port_3000_is_announced_and_gets_no_token() {
+    // If it is taken already, its program sees nothing either.
+    let squatter = TcpListener::bind("127.0.0.1:3000").map(|listener| {
+        squat_with(listener, |stream, _| {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK");
+        })
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = usher();
+    command.args(["dev", "--relay-port", "0", "--data-dir"]).arg(folder.path());
+    let (running, banner) = start(command);
+    let base = field(&banner, "base URL");
+    let port = base.rsplit_once(':').unwrap().1;
+    let announced = format!("another program uses port 3000: the service is at port {port}");
+    assert!(running.said.contains(&announced), "{}", running.said);
+
+    let command = |arguments: &[&str]| {
+        let mut command = usher();
+        command.arg("--data-dir").arg(folder.path()).args(arguments);
+        command
+    };
+    let commands = ["keys list", "payments export", "audit list", "oidc consents", "health --ready"];
+    let ask = |arguments: &str| command(&arguments.split(' ').collect::<Vec<_>>()).output().unwrap();
+    for arguments in commands {
+        let output = ask(arguments);
+        assert!(output.status.success(), "{arguments}: {}", stderr(&output));
+    }
+    if TcpListener::bind("[::1]:0").is_ok() {
+        assert_eq!(curl(&[&format!("http://[::1]:{port}/health")]), "OK", "this is localhost, too");
+    }
+    let mut listening = Running::start(command(&["listen"]));
+    listening.wait_for(&format!("listening to {base}"));
+    running.stop();
+    for arguments in commands {
+        let output = ask(arguments);
+        assert!(!output.status.success(), "{arguments}: {}", stdout(&output));
+    }
+    if let Ok((_, sent)) = squatter {
+        let sent = String::from_utf8_lossy(&sent.lock().unwrap()).to_lowercase();
+        assert!(sent.contains("get /health") && !sent.contains("authorization"), "{sent}");
+    }
+}
+
+/// What a service on a folder offers: its login page, and the statuses of a login that leads back to this machine, and of one
+/// by OpenID Connect.
+fn offers(base: &str, token: &str) -> (String, [String; 2]) {
+    let token = format!("Authorization: Bearer {token}");
+    let login = |body: &str, more: &[&str]| {
+        let (json, url) = ("Content-Type: application/json", format!("{base}/login"));
+        curl(&[&["-H", &token, "-H", json, "-d", body, &url], more].concat())
+    };
+    let status = ["-o", "/dev/null", "-w", "%{http_code}"];
+    let started: serde_json::Value = serde_json::from_str(&login("{}", &[])).unwrap();
+    let asked = "response_type=code&scope=openid&client_id=demo&redirect_uri=http://127.0.0.1:5000/callback";
+    let by_openid = curl(&[&status[..], &["-H", &token, &format!("{base}/oauth/authorize?{asked}")]].concat());
+    let leads_back = login(r#"{"return_url":"http://localhost:8080/done"}"#, &status);
+    let page = started["page_url"].as_str().unwrap();
+    (format!("{page}\n{}", curl(&[page])), [leads_back, by_openid])
+}
+
+#[test]
+fn only_usher_dev_is_in_test_mode_and_the_folder_s_settings_are_stronger() {
+    let folder = tempfile::tempdir().unwrap();
+    let (running, banner) = start(dev(folder.path()));
+    let (base, token) = (field(&banner, "base URL"), field(&banner, "token"));
+    let (page, [leads_back, by_openid]) = offers(base, token);
+    assert!(page.starts_with("http://localhost:"), "where browsers have passkeys: {page}");
+    for part in ["Test mode", "Demo Shop", "src=\"data:image/png"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert_eq!([&leads_back[..], &by_openid], ["200", "303"]);
+    let elsewhere = "client_id=demo&redirect_uri=https://app.example/&response_type=code&scope=openid";
+    assert!(curl(&["-i", &format!("{base}/oauth/authorize?{elsewhere}")]).starts_with("HTTP/1.1 400"));
+    running.stop();
+
+    let mut serve = on(folder.path());
+    serve.env("SERVICE__NOSTR__RELAYS", "ws://127.0.0.1:9");
+    let (running, address) = Running::serve(serve);
+    let (page, statuses) = offers(&format!("http://{address}"), token);
+    assert!(page.starts_with("http://127.0.0.1:"), "{page}");
+    assert!(!page.contains("Test mode") && !page.contains("Demo Shop") && !page.contains("data:image/png"), "{page}");
+    assert_eq!(statuses, ["422", "404"]);
+    running.stop();
+
+    let mut config = OpenOptions::new().append(true).open(folder.path().join("config.toml")).unwrap();
+    let set = "public_url = \"http://127.0.0.1:1\"\nreturn_urls = [\"http://localhost:1/\"]";
+    write!(config, "\n[profile]\nname = \"own\"\n\n[pages]\n{set}\n").unwrap();
+    let (running, banner) = start(dev(folder.path()));
+    let login = field(&banner, "login page");
+    assert!(login.starts_with("http://127.0.0.1:1/"), "{banner}");
+    let base = field(&banner, "base URL");
+    let page = curl(&[&login.replace("http://127.0.0.1:1", base)]);
+    assert!(page.contains("own") && !page.contains("Demo Shop") && page.contains("Test mode"), "{page}");
+    assert_eq!(offers(base, token).1[0], "422");
     running.stop();
 }

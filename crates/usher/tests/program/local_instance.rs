@@ -34,7 +34,14 @@ fn listen(folder: &Path, arguments: &[&str]) -> Running {
 
 /// A program that has taken a port, and what it was sent. It answers each connection by `answer`.
 fn squat(answer: impl Fn(&mut TcpStream, &[u8]) + Send + 'static) -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    squat_with(TcpListener::bind("127.0.0.1:0").unwrap(), answer)
+}
+
+/// The same with a port that it has already.
+pub(crate) fn squat_with(
+    listener: TcpListener,
+    answer: impl Fn(&mut TcpStream, &[u8]) + Send + 'static,
+) -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
     let (address, sent) = (listener.local_addr().unwrap(), Arc::<Mutex<Vec<u8>>>::default());
     let log = Arc::clone(&sent);
     std::thread::spawn(move || {

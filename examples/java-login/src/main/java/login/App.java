@@ -1,5 +1,5 @@
 // A site with a login. `mvn compile`, set USHER_URL and USHER_TOKEN, `java -cp 'target/classes:target/lib/*' login.App`.
-// Usher leads users back here: set pages.return_urls = ["http://127.0.0.1:8080/"] in its config.toml
+// `usher dev` leads users back here; for a service of your own, set pages.return_urls = ["http://127.0.0.1:8080/"]
 package login;
 
 import com.sun.net.httpserver.*;
