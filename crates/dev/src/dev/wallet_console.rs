@@ -11,7 +11,7 @@ use super::sample_pages::Pages;
 use super::setup::Setup;
 use super::ticket_commands;
 use super::tour::{self, tour};
-use crate::wallet::{Reply as Answer, SentReply};
+use crate::wallet::{NOTHING_SENT, Reply as Answer, SentReply};
 
 /// How long to wait for the relay when a handshake URL is opened.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -250,6 +250,7 @@ impl<'a> Prompt<'a> {
 fn describe(given: &SentReply<'_>) -> String {
     let done = given.fulfilled();
     match given.verdict() {
+        Verdict::Declined if done.event.is_none() => return format!("The wallet declined it{NOTHING_SENT}."),
         Verdict::Declined => return "The wallet declined it.".to_owned(),
         Verdict::Failed => return "The wallet reported the payment as failed.".to_owned(),
         Verdict::InsufficientFunds => return "The wallet does not hold enough, and replied so.".to_owned(),

@@ -28,7 +28,7 @@ use self::console::Console;
 use self::error::CliError;
 use self::interactive::InteractiveWallet;
 use self::one_shot::OneShot;
-pub(crate) use self::respond::{Reply, SentReply};
+pub(crate) use self::respond::{NOTHING_SENT, Reply, SentReply};
 
 /// What is logged when `RUST_LOG` asks for nothing.
 const USUAL_LOG: &str = "warn";

@@ -321,7 +321,9 @@ async fn wait_for(
                 id.map_or(CliError::NoRequest(wait), |id| CliError::NoSuchRequest { id: id.to_owned(), waited: wait })
             );
         };
-        if id.is_none_or(|id| request.id.starts_with(id)) && request.content.is_request() {
+        let is_meant = id.is_none_or(|id| request.id.starts_with(id)) && request.content.is_request();
+        // One to which nothing was sent comes again.
+        if is_meant && file.verdict(wallet, &request).is_none() {
             return Ok(request);
         }
     }

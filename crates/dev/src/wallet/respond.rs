@@ -6,6 +6,9 @@ use usher_sandbox::wallet::{Agreement, Fulfilled, Request, RequestContent, Verdi
 
 use super::{CliError, display};
 
+/// What is said when a request is declined to which the protocol has no such reply.
+pub(crate) const NOTHING_SENT: &str = ": nothing was sent, as the protocol has no reply for it";
+
 #[derive(Clone, Debug)]
 pub(crate) enum Reply {
     Approve {
@@ -33,6 +36,10 @@ impl Reply {
                 let fulfilled = wallet.fulfil(request).await.map_err(explain)?;
                 let insufficient = fulfilled.insufficient_funds;
                 (if insufficient { Verdict::InsufficientFunds } else { Verdict::Approved }, fulfilled)
+            }
+            // The protocol has no message that declines these.
+            Self::Decline(_) if matches!(request.content, RequestContent::Invoice(_) | RequestContent::Token(_)) => {
+                (Verdict::Declined, Fulfilled::default())
             }
             Self::Decline(reason) => {
                 (Verdict::Declined, Fulfilled::replied(wallet.decline(request, reason.as_deref())?))
@@ -75,6 +82,9 @@ impl SentReply<'_> {
             Verdict::InsufficientFunds => format!("insufficient funds for {}", display::short(self.request)),
             _ => format!("{} {} ({})", self.word(), display::short(self.request), self.request.content.summary()),
         };
+        if self.verdict == Verdict::Declined && self.fulfilled.event.is_none() {
+            text.push_str(NOTHING_SENT);
+        }
         if let Some(paid) = &self.fulfilled.paid {
             text.push_str(&format!(": paid {} (fee: {})", millisats(paid.amount), millisats(paid.fees_paid)));
         }
