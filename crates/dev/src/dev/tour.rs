@@ -20,9 +20,8 @@ pub(super) const fn amount(embedded: bool) -> u64 {
 
 /// The commands, from the first login to an age check.
 pub(super) fn tour(setup: &Setup<'_>) -> String {
-    let (program, base) = (program(), setup.base());
+    let program = program();
     let folder = shell_word(setup.folder.path());
-    let stream = setup.handshake.stream_id;
     let environment = shell_environment(setup);
     let (approve, how) = if setup.auto_approve {
         ("", " (the wallet approves automatically)")
@@ -36,30 +35,33 @@ pub(super) fn tour(setup: &Setup<'_>) -> String {
 Paste these blocks into another terminal. First, once for each terminal:
 
 {environment}
-1. Show who logged in, after you typed  scan  here:
+1. Start a login. Open its page in a browser; here the user's wallet logs in:
 
-call \"$BASE/events/{stream}?after=0&wait=30\"
+LOGIN=$(call -X POST $BASE/login -d '{{}}')
+echo \"$LOGIN\" | field page_url
+wallet login \"$(echo \"$LOGIN\" | field url)\"
+events \"$(echo \"$LOGIN\" | field stream_id)\"
 
-2. Ask the user to prove that the key is theirs{how}:
-
-LOGIN=$(call -X POST $BASE/authenticate-key -d \"{{\\\"main_key\\\":\\\"$USER_KEY\\\",\\\"subkeys\\\":[]}}\")
-{approve}events \"$(echo \"$LOGIN\" | field stream_id)\"
-
-3. Start a handshake of your own, and open its URL as the user:
-
-HANDSHAKE=$(call -X POST $BASE/key-handshake -d '{{}}')
-wallet open \"$(echo \"$HANDSHAKE\" | field url)\"
-events \"$(echo \"$HANDSHAKE\" | field stream_id)\"
-
-4. Request a payment{large}{how}:
+2. Request a payment{large}. Anybody can pay at its page; the user is asked as well{how}:
 
 PAYMENT=$(call -X POST $BASE/payments/single -d \"{{\\\"main_key\\\":\\\"$USER_KEY\\\",\\\"subkeys\\\":[],
   \\\"description\\\":\\\"Tea\\\",\\\"amount\\\":{amount},\\\"currency\\\":\\\"millisats\\\"}}\")
+echo \"$PAYMENT\" | field page_url
 {approve}events \"$(echo \"$PAYMENT\" | field stream_id)\"
+
+3. Refund a part of it. The user is asked for an invoice{how}:
+
+REFUND=$(call -X POST \"$BASE/payments/$(echo \"$PAYMENT\" | field stream_id)/refund\" -d '{{\"amount\":4000}}')
+{approve}events \"$(echo \"$REFUND\" | field stream_id)\"
+
+4. Make a payment link, at whose page many people can pay:
+
+LINK=$(call -X POST $BASE/payment-links -d '{{\"amount\":10000,\"description\":\"One coffee\"}}')
+echo \"$LINK\" | field page_url
 
 {tickets}{last}. Show all events as they happen, until you press Ctrl-C:
 
-{program} --data-dir {folder} listen --base {base}
+{program} --data-dir {folder} listen
 "
     )
 }

@@ -126,6 +126,11 @@ impl Running {
         }
     }
 
+    /// Types a line; its standard input must be a pipe.
+    pub(crate) fn enter(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         rustix::process::kill_process(self.pid(), signal).unwrap();

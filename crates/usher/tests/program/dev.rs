@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::common::{self, Running, on, stderr, stdout, usher};
 use crate::local_instance::squat_with;
@@ -226,5 +226,29 @@ fn only_usher_dev_is_in_test_mode_and_the_folder_s_settings_are_stronger() {
     let page = curl(&[&login.replace("http://127.0.0.1:1", base)]);
     assert!(page.contains("own") && !page.contains("Demo Shop") && page.contains("Test mode"), "{page}");
     assert_eq!(offers(base, token).1[0], "422");
+    running.stop();
+}
+
+#[test]
+fn the_blocks_of_the_tour_can_be_pasted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = dev(folder.path());
+    command.stdin(Stdio::piped());
+    let (mut running, _) = start(command);
+    running.enter("scan");
+    running.wait_for("introduced itself");
+    let before = running.said.len();
+    running.enter("tour");
+    running.wait_for("Ctrl-C:");
+    let paragraphs: Vec<_> = running.said[before..].split("\n\n").collect();
+    let blocks = paragraphs.windows(2).filter(|pair| pair[0].trim_end().ends_with(':'));
+    let script: String = blocks.flat_map(|pair| [pair[1], "\n"]).collect();
+    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    let said = stdout(&output);
+    let shown = format!("{script}\n{said}\n{}", stderr(&output));
+    for part in ["\"status\":\"approved\"", "/pay/", "/link/", "\"code\":\"token_already_spent\""] {
+        assert!(said.contains(part), "{part}: {shown}");
+    }
+    assert_eq!(said.matches("\"status\":\"paid\"").count(), 2, "a payment and its refund: {shown}");
     running.stop();
 }
