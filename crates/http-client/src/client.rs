@@ -14,10 +14,10 @@ use crate::guarded_resolver::GuardedResolver;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// How connections are made and kept.
+/// Options of the client.
 #[derive(Clone)]
 pub struct ClientOptions {
-    /// Which servers are trusted over TLS; see [`tls_config`](crate::tls_config).
+    /// The TLS configuration; see [`tls_config`](crate::tls_config).
     pub tls: ClientConfig,
     /// Who chose the hosts.
     pub source: AddressSource,
@@ -27,11 +27,11 @@ pub struct ClientOptions {
     pub timeout: Duration,
     /// Time limit of connecting, from resolving the host to the end of the TLS handshake.
     pub connect_timeout: Duration,
-    /// Which connections are kept for later requests; `None` keeps none.
+    /// Reuse of connections; `None` disables it.
     pub pool: Option<Pool>,
 }
 
-/// Which connections are kept for later requests.
+/// Limits of reused connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool {
     /// Most connections per host.

@@ -23,12 +23,12 @@ impl Backoff {
         pause.mul_f64(rand::rng().random_range(0.5..=1.0))
     }
 
-    /// As after very many failures: the next pause is one of the longest.
+    /// Makes the next pause one of the longest.
     pub(crate) fn maximize(&mut self) {
         self.failures = u32::MAX;
     }
 
-    /// An attempt worked: pauses start again from `first`.
+    /// After a successful attempt: pauses start again from `first`.
     pub fn reset(&mut self) {
         self.failures = 0;
     }

@@ -1,4 +1,4 @@
-//! A connection from the handshake to its end: reads, writes, and notices when the relay is gone.
+//! A connection from the handshake to its end: reads, writes, and detects dead relays.
 
 use std::future::{self, poll_fn};
 use std::sync::Arc;
@@ -14,7 +14,6 @@ use crate::overhead_limits::{Abuse, ReadMeter};
 use crate::printable::printable;
 use crate::time_limits::Timing;
 
-/// The WebSocket over a metered stream.
 pub(crate) type Socket = WebSocketStream<Box<dyn ByteStream>>;
 
 /// Why a connection ended.
@@ -29,7 +28,7 @@ pub enum ConnectionError {
     /// Nothing arrived, not even the response to a ping.
     #[error("the relay no longer responds")]
     Silent,
-    /// The socket no longer accepts what we send.
+    /// The socket accepts no more data.
     #[error("the relay does not read what we send")]
     Stuck,
     /// The relay exceeded a limit.
@@ -55,23 +54,23 @@ impl From<tungstenite::Error> for ConnectionError {
 pub struct Interest {
     /// To receive messages. Without it nothing is read, which causes back-pressure on the relay.
     pub read: bool,
-    /// To send something.
+    /// To send a message.
     pub write: bool,
 }
 
 impl Interest {
-    /// To read alone.
+    /// Only reading.
     pub const READ: Self = Self { read: true, write: false };
 }
 
-/// What happened on a connection.
+/// An event on a connection.
 #[derive(Debug)]
 pub enum Activity {
-    /// The socket accepts a message now: hand it one with [`Connection::start_send`].
+    /// The socket is ready for a message; see [`Connection::start_send`].
     Writable,
     /// A text message.
     Text(Utf8Bytes),
-    /// A binary message of so many bytes.
+    /// A binary message of this many bytes.
     Binary(usize),
 }
 
@@ -86,7 +85,7 @@ pub struct Connection {
     was_reading: bool,
     received_at: Instant,
     pinged_at: Option<Instant>,
-    /// Since when the socket has accepted nothing.
+    /// Since when the socket has accepted no data.
     stuck_since: Option<Instant>,
 }
 
@@ -112,15 +111,15 @@ impl Connection {
         &self.timing
     }
 
-    /// Waits for the next activity of the kinds that the owner is ready for. Meanwhile flushes what was sent, pings a silent
-    /// relay, and gives up a dead one. Nothing is lost when this future is dropped.
+    /// Waits for the next activity in which the owner is interested. Meanwhile flushes sent messages, pings a silent
+    /// relay, and gives up a dead one. Cancel-safe.
     ///
     /// # Errors
     /// [`ConnectionError`] when the connection ended.
     pub async fn next(&mut self, interest: Interest) -> Result<Activity, ConnectionError> {
         let Interest { read, write } = interest;
         if read && !self.was_reading {
-            // While we did not read, the relay may well have sent something.
+            // The relay may have sent something while we did not read.
             self.received(Instant::now());
         }
         self.was_reading = read;
@@ -157,7 +156,7 @@ impl Connection {
         }
     }
 
-    /// Hands the socket a message, after [`Activity::Writable`].
+    /// Passes the socket a message, after [`Activity::Writable`].
     ///
     /// # Errors
     /// [`ConnectionError`] when the connection ended.
@@ -170,7 +169,7 @@ impl Connection {
         Ok(self.sink.start_send_unpin(message)?)
     }
 
-    /// Sends a message and waits until the socket has taken all of it.
+    /// Sends a message and waits until the socket has accepted all of it.
     ///
     /// # Errors
     /// [`ConnectionError`] when the connection ended, or the socket did not accept the message in time.
@@ -178,7 +177,7 @@ impl Connection {
         self.send_message(Message::Text(text.into())).await
     }
 
-    /// Tells the relay that we close the connection. It may still send messages before it confirms.
+    /// Sends a close frame. The relay may still send messages before it confirms.
     ///
     /// # Errors
     /// [`ConnectionError`] as for [`send`](Self::send).
@@ -235,7 +234,7 @@ impl Connection {
     }
 }
 
-/// What was received; `None` for a ping or pong. The library answers pings.
+/// A received message; `None` for a ping or pong. The library answers pings.
 fn activity(
     message: Option<Result<Message, tungstenite::Error>>,
     meter: &ReadMeter,
@@ -257,7 +256,7 @@ fn activity(
     Ok(Some(activity))
 }
 
-/// Waits until then; forever without a time.
+/// Waits until `due`; forever if it is `None`.
 pub async fn wait_until(due: Option<Instant>) {
     match due {
         Some(due) => sleep_until(due).await,

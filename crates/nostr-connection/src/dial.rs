@@ -26,12 +26,12 @@ use crate::overhead_limits::{Metered, ReadMeter};
 use crate::time_limits::Timing;
 use crate::tls::web_tls;
 
-/// Most addresses of one relay that are tried before a pause.
+/// Most addresses of a relay tried before a pause.
 const MAX_ATTEMPTS: usize = 4;
 
 const BUFFER_BYTES: usize = 32 * 1024;
 
-/// Why there is no connection. No variant names the relay's URL: it may hold a secret.
+/// Why connecting failed. Does not contain the relay's URL, which may be a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum DialError {
     /// The URL has no host.
@@ -46,13 +46,13 @@ pub enum DialError {
     /// No address accepted the connection in time.
     #[error("no address accepted the connection in time")]
     TcpTimeout,
-    /// TLS cannot be used.
+    /// TLS cannot be set up.
     #[error("TLS cannot be used: {0}")]
     Tls(#[from] rustls::Error),
     /// TLS or the WebSocket handshake failed.
     #[error("the handshake failed: {0}")]
     Handshake(#[source] Box<tungstenite::Error>),
-    /// The caller has too many connections to this network address already.
+    /// The caller refused this network address.
     #[error("too many connections to the same network address")]
     NotAdmitted,
     /// TLS and the WebSocket handshake took too long.
@@ -60,7 +60,7 @@ pub enum DialError {
     HandshakeTimeout,
 }
 
-/// How a relay is connected to.
+/// Options of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct DialOptions<'a> {
     /// Who supplied the URL.
@@ -69,15 +69,15 @@ pub struct DialOptions<'a> {
     pub timing: &'a Timing,
     /// For `wss://`; `None` means the web's certificate authorities.
     pub tls: Option<&'a Arc<ClientConfig>>,
-    /// Largest message that is received at all, in bytes; a larger one ends the connection.
+    /// Largest message received, in bytes; a larger one ends the connection.
     pub max_message_bytes: usize,
-    /// Replaces name resolution, the address guard and TCP.
+    /// Replaces name resolution, the address guard and TCP in simulations.
     pub dialer: Option<&'a dyn Dialer>,
-    /// Whether anything may be sent; `None` is always.
+    /// Whether anything may be sent; `None` means always.
     pub gate: Option<&'a WriteGate>,
 }
 
-/// Connects as [`open`] does, without the response to the handshake.
+/// As [`open`], without the handshake response.
 pub async fn dial(
     url: &Url,
     options: &DialOptions<'_>,
@@ -115,7 +115,7 @@ pub async fn open(
     let config = WebSocketConfig::default()
         .read_buffer_size(BUFFER_BYTES)
         .write_buffer_size(BUFFER_BYTES)
-        // Never reached: no more is handed over than the socket accepts, except for one message.
+        // Never reached: no more is passed than the socket accepts, except for one message.
         .max_write_buffer_size(BUFFER_BYTES + max_message_bytes.max(1024 * 1024))
         .max_message_size(Some(max_message_bytes))
         .max_frame_size(Some(max_message_bytes));
@@ -132,7 +132,7 @@ pub async fn open(
         };
         let failed = |error| DialError::Handshake(Box::new(error));
         let mut request = url.as_str().into_client_request().map_err(failed)?;
-        // Some operators of relays refuse what does not say what it is.
+        // Some relays refuse clients without a `User-Agent`.
         request
             .headers_mut()
             .insert(USER_AGENT, HeaderValue::from_static(concat!("Usher/", env!("CARGO_PKG_VERSION"))));
@@ -147,7 +147,7 @@ fn server_name(host: &Host<&str>) -> ServerName<'static> {
     match host {
         Host::Ipv4(ip) => IpAddr::V4(*ip).into(),
         Host::Ipv6(ip) => IpAddr::V6(*ip).into(),
-        // A host that is no DNS name gets a name that no certificate is for.
+        // A host that is not a DNS name gets a name that no certificate has.
         Host::Domain(name) => ServerName::try_from((*name).to_owned())
             .unwrap_or_else(|_| IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED).into()),
     }
@@ -168,13 +168,13 @@ async fn connect(candidates: &[SocketAddr], timing: &Timing) -> Result<(TcpStrea
     Err(failure)
 }
 
-/// Turns off Nagle's delay, and lets the kernel notice a dead peer: when we send, that is sooner than our pings.
+/// Disables Nagle's algorithm, and lets the kernel detect a dead peer, which after a send is faster than our pings.
 fn prepare(stream: &TcpStream, timing: &Timing) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);
     #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(Some(timing.write_within))?;
-    // The kernel counts in seconds and accepts no zero.
+    // The kernel counts whole seconds and refuses zero.
     let whole = |time: Duration| time.max(Duration::from_secs(1));
     let keepalive = TcpKeepalive::new().with_time(whole(timing.ping_after)).with_interval(whole(timing.pong_within));
     socket.set_tcp_keepalive(&keepalive)

@@ -1,4 +1,4 @@
-//! A connection that sends only while it may.
+//! A connection that sends only while its gate is open.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::dialer::ByteStream;
 
-/// Says, whenever something is about to be sent, whether it may be. What is still queued then is not sent: the connection breaks.
+/// Whether data may be sent, checked before each write. If not, the connection breaks and queued data is dropped.
 #[derive(Clone)]
 pub struct WriteGate(pub Arc<dyn Fn() -> bool + Send + Sync>);
 

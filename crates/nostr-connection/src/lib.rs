@@ -3,12 +3,12 @@
 //! ```text
 //! dial: resolve ─▶ address guard ─▶ TCP (or a Dialer) ─▶ TLS ─▶ WebSocket handshake, with received bytes metered
 //! Connection: messages out with back-pressure, messages in, pings, dead peers
-//! Session: one relay subscription, kept open; authentication; events out, and what the relay says about each
+//! Session: one relay subscription, kept open; authentication; events out, and their acknowledgements
 //! Quality of a connection that ended ─▶ Reconnection: the pause before the next attempt
 //! ```
 //!
-//! A connection ends when a relay sends too many frames or bytes that carry no message ([`Abuse`]), sends a message too slowly,
-//! falls silent, or reads nothing. The reason for a session of our own: `docs/adr/0002-own-relay-connection.md`.
+//! A connection ends when a relay sends too many frames or bytes that carry no message ([`Abuse`]), sends a message too
+//! slowly, falls silent, or reads nothing. For the reasons, see `docs/adr/0002-own-relay-connection.md`.
 
 mod backoff;
 mod connection;

@@ -1,5 +1,5 @@
-//! Limits what a connection costs beside its messages: received bytes are counted below TLS, because endless fragments or TLS
-//! records without content are invisible above it.
+//! Limits the overhead of a connection: received bytes are counted below TLS, because endless fragments or TLS records
+//! without content are invisible above it.
 
 use std::io;
 use std::pin::Pin;
@@ -12,18 +12,18 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 use usher_token_bucket::{Rate, TokenBucket};
 
-/// Most pings and pongs at once, and more of them per second.
+/// Burst of pings and pongs, and its refill per second.
 const CONTROL_FRAMES: u32 = 4096;
 const CONTROL_FRAMES_PER_SECOND: f64 = 512.0;
 
-/// Bytes of a control frame beside its content, and at most so many more that TLS adds.
+/// Bytes of a control frame beside its content; TLS may add as many more.
 const CONTROL_HEADER_BYTES: u64 = 2;
 const TLS_RECORD_BYTES: u64 = 64;
 
-/// Most bytes before a message is whole, beside twice the longest message: fragments and TLS records cost extra.
+/// Most bytes before a message is complete, beside twice the longest message: overhead of fragments and TLS records.
 const FRAGMENT_BYTES: u64 = 64 * 1024;
 
-/// Which limit a relay exceeded.
+/// The limit that a relay exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Abuse {
     /// Endless pings or pongs.
@@ -32,7 +32,7 @@ pub enum Abuse {
     /// Endless fragments, or TLS records with hardly any content.
     #[error("too many bytes without a message")]
     Bytes,
-    /// A message that does not end.
+    /// A message that takes too long.
     #[error("a message took too long to arrive")]
     Slow,
 }
@@ -43,7 +43,7 @@ impl Abuse {
     }
 }
 
-/// Counts what one connection receives. Shared by its stream and its owner.
+/// Counts the received bytes of one connection. Shared by its stream and its owner.
 #[derive(Debug)]
 pub(crate) struct ReadMeter(Mutex<Inner>);
 
@@ -51,7 +51,7 @@ pub(crate) struct ReadMeter(Mutex<Inner>);
 struct Inner {
     control_frames: TokenBucket<Instant>,
     control_frame_bytes: u64,
-    /// Received bytes that no message or control frame accounts for yet.
+    /// Received bytes not yet attributed to a message or control frame.
     pending: u64,
     most_pending: u64,
     begun: Option<Instant>,
@@ -95,7 +95,7 @@ impl ReadMeter {
     }
 }
 
-/// A stream whose received bytes are counted. What we write is not limited.
+/// A stream whose received bytes are counted.
 pub(crate) struct Metered<S> {
     inner: S,
     meter: Arc<ReadMeter>,

@@ -10,7 +10,7 @@ use crate::time_limits::Timing;
 /// Immediate attempts per minute: a relay whose connection breaks every three seconds needs 20.
 const AT_ONCE_PER_MINUTE: u32 = 30;
 
-/// How good a connection was.
+/// The quality of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quality {
     /// It received something useful and lasted for [`Timing::worked_after`].
@@ -21,9 +21,9 @@ pub enum Quality {
     Abusive,
 }
 
-/// Decides on the pause before each attempt. What wallets send while we are disconnected may be lost, so the first
-/// attempt after a connection that worked is made at once, and pauses begin when it fails. A relay that closes
-/// connections right away gets pauses from the beginning.
+/// Decides on the pause before each attempt. Messages sent while we are disconnected may be lost, so the first attempt
+/// after a working connection is immediate, and pauses begin when it fails. A relay that closes connections right away
+/// gets pauses from the start.
 #[derive(Debug)]
 pub struct Reconnection {
     backoff: Backoff,
@@ -34,7 +34,7 @@ pub struct Reconnection {
 /// The pause before the next attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// Hardly any: the connection worked until now.
+    /// Minimal: the connection worked until now.
     AtOnce(Duration),
     /// The relay is down or useless.
     BackOff(Duration),
@@ -50,7 +50,7 @@ impl Pause {
 }
 
 impl Reconnection {
-    /// No connection was made yet.
+    /// The state before the first connection.
     pub fn new(timing: &Timing, now: Instant) -> Self {
         Self {
             backoff: Backoff::new(timing.reconnect_first, timing.reconnect_longest),
@@ -59,7 +59,7 @@ impl Reconnection {
         }
     }
 
-    /// The pause after a connection of this quality; `None` when there was none.
+    /// The pause after a connection of this quality; `None` if none was established.
     pub fn after(&mut self, connection: Option<Quality>, now: Instant) -> Pause {
         match connection {
             Some(Quality::Worked) => {

@@ -1,4 +1,5 @@
-//! Messages from relays (NIP-01, NIP-42), parsed without copying; of events only the head, by which most are refused.
+//! Messages from relays (NIP-01, NIP-42), parsed without copying. Of events only the head is parsed, by which most are
+//! refused.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,11 +24,11 @@ pub enum RelayMessage<'a> {
     Notice { text: Cow<'a, str> },
     /// `["AUTH", <challenge>]`
     Auth { challenge: Cow<'a, str> },
-    /// Any other well-formed message: those of other NIPs, which we did not request.
+    /// Any other well-formed message of other NIPs, which we did not request.
     Other,
 }
 
-/// The part of an event by which most unwanted ones are refused.
+/// The fields of an event by which most unwanted ones are refused.
 #[allow(missing_docs, reason = "the fields of NIP-01")]
 #[derive(Debug, Deserialize)]
 pub struct EventHead<'a> {
@@ -42,20 +43,20 @@ pub struct EventHead<'a> {
 }
 
 impl<'a> RelayMessage<'a> {
-    /// Parses a message; `None` when it is not one.
+    /// Parses a message; `None` if it is not one.
     pub fn parse(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 }
 
 impl<'a> EventHead<'a> {
-    /// Parses an event's head; `None` when it has none.
+    /// Parses an event's head; `None` if it has none.
     pub fn parse(event: &'a RawValue) -> Option<Self> {
         serde_json::from_str(event.get()).ok()
     }
 }
 
-/// A string that is borrowed when it has no escapes (`Cow`'s own `Deserialize` always copies).
+/// A string that is borrowed if it has no escapes (`Cow`'s own `Deserialize` always copies).
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -101,7 +102,7 @@ fn text<'de, A: SeqAccess<'de>>(seq: &mut A) -> Result<Cow<'de, str>, A::Error> 
     seq.next_element::<Text<'de>>()?.map(|text| text.0).ok_or_else(|| de::Error::custom("too short"))
 }
 
-/// The explanation at the end, which some relays omit.
+/// The text at the end, which some relays omit.
 fn last_text<'de, A: SeqAccess<'de>>(seq: &mut A) -> Result<Cow<'de, str>, A::Error> {
     Ok(seq.next_element::<Option<Text<'de>>>()?.flatten().map_or(Cow::Borrowed(""), |text| text.0))
 }
@@ -115,7 +116,7 @@ pub enum Prefix {
     RateLimited,
     /// `auth-required:`
     AuthRequired,
-    /// `restricted:` or `blocked:`: not for us, whatever we do.
+    /// `restricted:` or `blocked:`: access is denied.
     NotForUs,
     /// Any other prefix, or none.
     Other,
@@ -175,7 +176,7 @@ mod tests {
             assert!(RelayMessage::parse(&format!("[{inner}]")).is_none(), "{inner}");
         }
         assert!(RelayMessage::parse(r#"["EOSE","s"] x"#).is_none() && RelayMessage::parse(r#"["EOSE","s""#).is_none());
-        // Deep nesting does not overflow the stack and is not accepted as an event.
+        // Deep nesting does not overflow the stack, and is not accepted as an event.
         if let Some(RelayMessage::Event { event, .. }) = RelayMessage::parse(&deep) {
             assert!(EventHead::parse(event).is_none());
         }

@@ -1,4 +1,4 @@
-//! At whose host a relay is, and how often relays that users name, which may not exist, are connected to there.
+//! The site of a relay, and limits on connections to the sites that users name.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -11,18 +11,19 @@ use usher_token_bucket::{Rate, TokenBucket};
 /// The [url_simplicity] of an address that consists of a host only.
 pub const SIMPLEST_URL: u8 = 2;
 
-/// Labels below a country's top-level domain under which domains are registered: `example.co.uk`.
+/// Second-level labels below country domains under which domains are registered: `example.co.uk`.
 const SHARED_SECOND_LEVEL: [&str; 15] =
     ["ac", "co", "com", "edu", "gen", "go", "gob", "gov", "me", "mil", "ne", "net", "nom", "or", "org"];
 
-/// Sites whose openings are counted: those at which relays were opened last.
+/// Sites whose openings are counted, most recent first.
 const SITES: usize = 4096;
 
-/// Relays opened at one site (for a plain address, at the relay) at once, and more each second: anybody can name hosts.
+/// Burst of openings at one site (for a plain address, at the relay), and its refill per second: anybody can name
+/// hosts.
 const OPENINGS: u32 = 32;
 const OPENINGS_PER_SECOND: f64 = 0.5;
 
-/// The registered domain, guessed without the public suffix list, or the network address: who runs the relay.
+/// The operator of a relay: the registered domain, guessed without the public suffix list, or the network address.
 pub fn site(url: &Url) -> String {
     let name = match url.host().unwrap_or(Host::Domain("")) {
         Host::Domain(name) => name.trim_end_matches('.'),
@@ -37,12 +38,12 @@ pub fn site(url: &Url) -> String {
     labels.get(labels.len().saturating_sub(registrable)..).unwrap_or_default().join(".")
 }
 
-/// What counts as one network address: for IPv6 the prefix that a provider assigns to one customer.
+/// The part of an address that is counted as one: for IPv6 the prefix that a provider assigns to one customer.
 pub fn network_of(ip: IpAddr) -> IpAddr {
     network(ip, 64)
 }
 
-/// How simple the address is. A relay without a path and on the usual port is more likely to be shared by many users.
+/// How simple the address is. A relay without a path and on the default port is more likely to be shared by many users.
 pub fn url_simplicity(url: &Url) -> u8 {
     match (url.path(), url.query(), url.port()) {
         ("/" | "", None, None) => SIMPLEST_URL,
@@ -51,7 +52,7 @@ pub fn url_simplicity(url: &Url) -> u8 {
     }
 }
 
-/// How often relays that users name may be opened, by site.
+/// Limits on opening relays that users name, by site.
 #[derive(Debug)]
 pub struct ConnectLimits(Rates<String, Instant>);
 
@@ -71,20 +72,21 @@ impl ConnectLimits {
     /// Counts an opening of this relay.
     ///
     /// # Errors
-    /// After how long it may be opened.
+    /// How long to wait before it may be opened.
     pub fn take(&mut self, url: &Url) -> Result<(), Duration> {
         let now = Instant::now();
         self.bucket(url, now).try_take(now)
     }
 
-    /// Counts a connection to this network for the relay's site, where many names may lead; whether there may be one.
+    /// Counts a connection to this network for the relay's site, where many names may resolve; returns whether it is
+    /// allowed.
     pub fn take_at(&mut self, network: IpAddr, url: &Url) -> bool {
         let now = Instant::now();
         self.0.of(format!("{network} {}", site(url)), now).take(now)
     }
 
     fn bucket(&mut self, url: &Url, now: Instant) -> &mut TokenBucket<Instant> {
-        // At a host that honest users use too, invented addresses must not count against the relay itself.
+        // On a host that honest users use, made-up addresses must not count against the relay itself.
         let key = if url_simplicity(url) == SIMPLEST_URL { url.as_str().to_owned() } else { site(url) };
         self.0.of(key, now)
     }
@@ -109,7 +111,7 @@ mod tests {
         assert!(!connect_limits.has_one(&invented(8)) && connect_limits.has_one(&url("wss://relay.example.com")));
         assert_eq!((0..100).filter(|_| connect_limits.take(&url("wss://relay.example.com")).is_ok()).count(), 32);
         assert_eq!(connect_limits.take(&url("wss://relay.example.org/x")), Ok(()));
-        // Plain names of one site that lead to one address.
+        // Names of one site that resolve to one address.
         let victim = IpAddr::from([192, 0, 2, 1]);
         let reached =
             (0..100).filter(|n| connect_limits.take_at(victim, &url(&format!("wss://r{n}.example.com")))).count();

@@ -13,20 +13,20 @@ pub struct Timing {
     pub reconnect_first: Duration,
     /// The longest pause before connecting again. Default 60 s.
     pub reconnect_longest: Duration,
-    /// Within this time after a connection that worked, the first new attempt is made: messages sent meanwhile may be
-    /// lost. Default 100 ms. At most thirty such attempts a minute are made; further ones wait for the ordinary pause.
+    /// The first attempt after a connection that worked is made within this time, because messages sent meanwhile may
+    /// be lost. Default 100 ms. At most thirty such attempts a minute; further ones use the ordinary pause.
     pub reconnect_at_once: Duration,
-    /// A connection that lasted this long and received something useful has worked: pauses start anew. Default 1 s.
+    /// A connection that lasted this long and received something useful has worked: pauses start again. Default 1 s.
     pub worked_after: Duration,
     /// A connection that lasted this long and received something useful is healthy. Default 30 s.
     pub healthy_after: Duration,
     /// After this long without data, a ping is sent. Default 30 s: common proxies drop connections idle for a minute.
     pub ping_after: Duration,
-    /// When nothing was received for this long after a ping, the connection is dead. Default 20 s.
+    /// A connection that receives nothing for this long after a ping is dead. Default 20 s.
     pub pong_within: Duration,
-    /// How long a message may take from its first byte to its last. Default 60 s.
+    /// Time limit of a message from its first byte to its last. Default 60 s.
     pub message_within: Duration,
-    /// When the socket took nothing of what we had to send for this long, the connection is dead. Default 20 s.
+    /// A connection whose socket accepts no data for this long is dead. Default 20 s.
     pub write_within: Duration,
 }
 

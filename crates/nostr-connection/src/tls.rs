@@ -6,7 +6,7 @@ use rustls::ClientConfig;
 static WEB: LazyLock<Result<Arc<ClientConfig>, rustls::Error>> =
     LazyLock::new(|| usher_http_client::tls_config(Vec::new()).map(Arc::new));
 
-/// The TLS configuration of relays, made once.
+/// The TLS configuration of relays, created once.
 ///
 /// # Errors
 /// When *ring* supports none of the protocol versions.

@@ -1,23 +1,23 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-/// The widths at which networks are counted, the widest first. A provider gives each customer 56 bits of IPv6 or fewer, a company 48,
-/// and who rents a range gets 40.
+/// The widths at which networks are counted, widest first. A provider assigns 56 bits of IPv6 or fewer to a customer,
+/// 48 to a company, and 40 can be rented.
 const IPV6_WIDTHS: [u8; 3] = [40, 48, 56];
 const IPV4_WIDTHS: [u8; 2] = [24, 32];
 
-/// The network of IPv6 that one host usually has to itself.
+/// The IPv6 network that usually belongs to one host.
 const HOST_WIDTH: u8 = 64;
 
-/// Who holds a place.
+/// The holder of a place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Holder {
-    /// The groups that it belongs to, the widest first.
+    /// Its groups, widest first.
     pub(crate) groups: Vec<Group>,
     pub(crate) has_share: bool,
 }
 
-/// What is counted together.
+/// A group that is counted together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Group {
     Network(IpAddr, u8),
@@ -25,7 +25,7 @@ pub(crate) enum Group {
     Crowd(&'static str),
 }
 
-/// The first bits of an address: so many of IPv6, or so many of IPv4.
+/// The first bits of an address: `ipv6` of IPv6, or `ipv4` of IPv4.
 fn masked(address: IpAddr, ipv6: u8, ipv4: u8) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => Ipv4Addr::from_bits(address.to_bits() & (u32::MAX << (32 - u32::from(ipv4)))).into(),
@@ -33,13 +33,13 @@ fn masked(address: IpAddr, ipv6: u8, ipv4: u8) -> IpAddr {
     }
 }
 
-/// What counts as one address: an address of IPv4, or the network of so many bits of IPv6 (1 to 128).
+/// The part of an address that is counted as one: an IPv4 address, or an IPv6 network of this many bits (1 to 128).
 pub fn network(address: IpAddr, ipv6_bits: u8) -> IpAddr {
     masked(address, ipv6_bits, 32)
 }
 
 impl Holder {
-    /// Whoever is at this address, or in the same IPv6 network of 56 bits. Who comes over loopback may be anybody.
+    /// Clients at this address, or in its IPv6 network of 56 bits. Loopback may be anybody.
     pub fn at(address: IpAddr) -> Self {
         let of = |width| Group::Network(masked(address, width, width), width);
         match address.to_canonical() {
@@ -62,12 +62,13 @@ impl Holder {
         Self { groups: vec![Group::Key(id.into())], has_share: true }
     }
 
-    /// All of those who cannot be told apart, by what they have in common. They have no share: they may be everybody.
+    /// All clients that cannot be distinguished, under a common name. They have no share limit, because they may be
+    /// everybody.
     pub fn crowd(name: &'static str) -> Self {
         Self { groups: vec![Group::Crowd(name)], has_share: false }
     }
 
-    /// The operator: has no share, may take reserved places, and is displaced by nobody.
+    /// The operator: has no share limit, may take reserved places, and is never displaced.
     pub const fn operator() -> Self {
         Self { groups: Vec::new(), has_share: false }
     }

@@ -1,43 +1,43 @@
-//! The limits of this kind that the service has. Each is a row of the table in docs/limits.md, which a test compares.
+//! All limits of this kind. Each is a row of the table in docs/limits.md, which a test compares.
 
 use std::time::Duration;
 
 use crate::places::{Limits, Protection, WhenFull};
 
-/// So many places for one thing.
+/// A limit on places for one thing.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
-    /// What takes a place.
+    /// What takes a place, as in the table.
     pub name: &'static str,
-    /// Most places in all; `usize::MAX` where only the setting says it.
+    /// Most places in total; `usize::MAX` if only a setting limits them.
     pub most: usize,
-    /// The setting of which they are one in so many.
+    /// A setting, and the divisor that gives this limit.
     pub part_of: Option<(&'static str, usize)>,
-    /// What one holder may have.
+    /// The share of one holder.
     pub share: Share,
-    /// One place in so many is kept for the token.
+    /// One place in this many is reserved for the API token.
     pub kept: Option<usize>,
-    /// Who makes room when there is none.
+    /// What happens when all places are taken.
     pub when_full: WhenFull,
     /// How long a place is protected.
     pub protection: Protection,
 }
 
-/// What one holder may have of all places.
+/// The share of one holder.
 #[derive(Clone, Copy, Debug)]
 pub enum Share {
     /// All.
     All,
-    /// One of this kind may have one place in so many.
+    /// One in this many places for a holder of this kind.
     OneIn(usize, &'static str),
-    /// One address may have as many as the setting says.
+    /// As many as this setting.
     Setting(&'static str),
 }
 
-/// A page without JavaScript reloads every 5 s, but a phone may show the wallet or the signer's app meanwhile.
+/// A page without JavaScript reloads every 5 s, but a phone may meanwhile show the wallet or the signer's app.
 const SEEN: Protection = Protection { after_seen: Duration::from_secs(90), longest: Duration::from_secs(300) };
 
-/// A session ends when nothing is done in it for so long, and at the latest after an hour.
+/// A session ends after this time without activity, and at the latest after an hour.
 const SESSION: Protection = Protection { after_seen: Duration::from_secs(900), longest: Duration::from_secs(3_600) };
 
 const NONE: Limit = Limit {
@@ -49,7 +49,7 @@ const NONE: Limit = Limit {
     when_full: WhenFull::Refuse,
     protection: Protection::NONE,
 };
-/// One leaked key locks nobody out.
+/// One leaked key cannot lock others out.
 const OF_KEYS: Limit = Limit { share: Share::OneIn(4, "key"), kept: Some(8), ..NONE };
 const OF_NETWORKS: Limit = Limit { share: Share::OneIn(8, "network"), ..NONE };
 const UNUSED: Limit = Limit { when_full: WhenFull::FewerDisplace, protection: SEEN, ..OF_NETWORKS };
@@ -79,15 +79,15 @@ limits! {
     WEBSOCKETS = "WebSockets", Limit { part_of: Some(("limits.max_websockets", 1)), ..OF_KEYS };
     // At about 1.5 KiB each: 150 MiB.
     WATCHED_STREAMS = "streams that WebSockets watch", Limit { most: 100_000, ..OF_KEYS };
-    // Ten times what group commit needs to be busy. If the store hangs, no more requests than this accumulate.
+    // Ten times what keeps group commit busy. If the store hangs, no more requests than this accumulate.
     CHANGES = "requests that change something, of keys", Limit { most: 4_096, ..OF_KEYS };
-    // A mint that does not respond holds each until the request times out, with a connection: about 130 KB.
+    // An unresponsive mint holds each until the request times out, with a connection: about 130 KB.
     MINT_CALLS = "requests that wait for a mint", Limit { most: 1_024, ..OF_KEYS };
     UNUSED_LOGINS = "logins in which nobody has named a key, at reusable logins",
         Limit { most: 20_000, part_of: Some((MAX_OPEN, 4)), ..UNUSED };
     UNUSED_LOGINS_OF_CLIENTS = "the same, of OpenID Connect",
         Limit { most: 2_000, part_of: Some((MAX_OPEN, 4)), ..UNUSED };
-    // They are few; what happens to logins of users does not keep them out.
+    // Few; not displaced by logins of users.
     UNUSED_LOGINS_OF_OPERATORS = "the same, of operators",
         Limit { most: 500, part_of: Some((MAX_OPEN, 4)), ..UNUSED };
     ASKING_LOGINS = "logins at reusable logins in which a wallet is asked",
@@ -99,7 +99,7 @@ limits! {
     SIGNERS_AWAITING_BUNKER = "of these, such as are at a pasted address", Limit { most: 128, ..SIGNERS };
     OPERATOR_LOGINS = "logins begun on the operators' page, and what is left of them",
         Limit { most: 2_000, when_full: WhenFull::AlwaysDisplace, ..OF_NETWORKS };
-    // The configuration names a hundred operators at most.
+    // The configuration allows at most a hundred operators.
     OPERATOR_SESSIONS = "sessions of operators", Limit {
         most: 800,
         share: Share::OneIn(100, "operator"),
@@ -110,14 +110,14 @@ limits! {
     LINK_PAYMENTS = "payments at links that are open, or ended unpaid within three hours",
         Limit { part_of: Some((MAX_OPEN, 4)), share: Share::OneIn(32, "network"), ..NONE };
     PAYMENTS_OF_LINKS = "the same, by link", Limit { share: Share::OneIn(2, "link"), ..LINK_PAYMENTS };
-    // A wallet that does not respond holds up no more.
+    // An unresponsive wallet holds up no more than these.
     LINK_INVOICES = "invoices for links that are being made", Limit { most: 64, ..OF_NETWORKS };
     REFUND_LOOKUPS = "look-ups of Lightning addresses for refunds", Limit { most: 16, ..OF_NETWORKS };
     LOOKUPS_OF_REFUNDS = "the same, by refund", Limit { most: 16, share: Share::OneIn(16, "refund"), ..NONE };
 }
 
 impl Limit {
-    /// With this value of the setting. A part of it is never nothing.
+    /// The limits for this value of the setting; a part of it is at least one.
     pub const fn of(&self, setting: usize) -> Limits {
         let total = match self.part_of {
             Some((_, one_in)) if one_in > 1 && setting < one_in => 1,
@@ -136,7 +136,7 @@ impl Limit {
         Limits { total, share, reserved, when_full: self.when_full, protection: self.protection }
     }
 
-    /// Where no setting says how many.
+    /// The limits without a setting.
     pub const fn fixed(&self) -> Limits {
         self.of(usize::MAX)
     }
@@ -146,7 +146,7 @@ impl Limit {
 mod tests {
     use super::*;
 
-    /// Below its heading and the line under it.
+    /// The heading of the table and the line under it.
     const HEADING: &str = "| what takes a place | places | at most | when all are taken |\n| --- | --- | --- | --- |\n";
 
     fn part(one_in: usize) -> String {

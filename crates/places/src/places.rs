@@ -6,32 +6,32 @@ use std::time::Duration;
 use crate::holder::{Group, Holder};
 use crate::ranking::{Ranking, Turn, Victim};
 
-/// How many places there are, and what happens when they are taken.
+/// The number of places, and what happens when they are taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Places in all.
+    /// Places in total.
     pub total: usize,
-    /// Most that one network (the narrowest that is counted) or one key may hold.
+    /// Most places of one network (at the narrowest width) or key.
     pub share: usize,
-    /// Of all, those that only the operator takes.
+    /// Places reserved for the operator, of the total.
     pub reserved: usize,
-    /// Who makes room when there is none.
+    /// What happens when all places are taken.
     pub when_full: WhenFull,
     /// How long a place is protected.
     pub protection: Protection,
 }
 
-/// Who makes room when all places are taken.
+/// What happens when all places are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
-    /// Nobody: newcomers are refused.
+    /// Newcomers are refused.
     Refuse,
     /// The oldest place, whoever holds it.
     OldestDisplaced,
-    /// The network that holds the most, for one that holds fewer, even if the place is protected. Others displace a place of their
-    /// own network, unless all of these are protected.
+    /// A newcomer whose network holds fewer displaces a place of the network that holds the most, even a protected one.
+    /// Otherwise the newcomer displaces an unprotected place of its own network.
     FewerDisplace,
-    /// The same, and protection only says who goes first: no newcomer is refused.
+    /// The same, but protection only determines the order: no newcomer is refused.
     AlwaysDisplace,
 }
 
@@ -40,32 +40,32 @@ pub enum WhenFull {
 pub struct Protection {
     /// After it was taken or seen.
     pub after_seen: Duration,
-    /// At most, counted from when it was taken. While it is open it is protected for so long.
+    /// At most this long after it was taken, which also applies while it is open.
     pub longest: Duration,
 }
 
 impl Protection {
-    /// The place that was taken first goes first.
+    /// No protection: the oldest place is displaced first.
     pub const NONE: Self = Self { after_seen: Duration::ZERO, longest: Duration::ZERO };
 }
 
-/// There is no place for this newcomer.
+/// There is no place for a newcomer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full {
-    /// Whether others may have one: this network or key holds its share.
+    /// Whether only this network or key has reached its limit.
     pub is_of_holder: bool,
-    /// When a place may be given up; `None` if that is unknown.
+    /// When a place may become free; `None` if unknown.
     pub retry_after: Option<Duration>,
 }
 
-/// A table of places, by key, each with a value. About 200 bytes for each place where nobody is displaced, otherwise 500; twice that
-/// where all are of different networks.
+/// A table of places by key, each with a value. Takes about 200 bytes per place without displacement, otherwise 500,
+/// and twice that if all are of different networks.
 pub struct Places<K, V = ()> {
     limits: Limits,
     taken: HashMap<K, Taken<V>>,
-    /// How many each key, or each network of the narrowest width, holds; `None` is the operator.
+    /// Places held by each key, or network of the narrowest width; `None` is the operator.
     held: HashMap<Option<Group>, usize>,
-    /// Those that can be displaced, in the order in which they would go if all were of one network.
+    /// Displaceable places in the order of displacement within one network.
     turns: BTreeMap<Turn, K>,
     ranking: Ranking,
     last_number: u64,
@@ -88,21 +88,21 @@ impl<V> Taken<V> {
 }
 
 impl<K: Clone + Eq + Hash, V> Places<K, V> {
-    /// Empty places.
+    /// A table without taken places.
     pub fn new(limits: Limits) -> Self {
         let (taken, held, turns, ranking) = (HashMap::new(), HashMap::new(), BTreeMap::new(), Ranking::default());
         Self { limits, taken, held, turns, ranking, last_number: 0 }
     }
 
-    /// Other limits from now on; who makes room stays as it is.
+    /// Changes the limits, but not what happens when all places are taken.
     pub const fn set_limits(&mut self, limits: Limits) {
         self.limits = Limits { when_full: self.limits.when_full, ..limits };
     }
 
-    /// Takes a place, instead of the one that `key` has already. Returns those that had to go for it.
+    /// Takes a place, replacing one that `key` has. Returns the displaced ones.
     ///
     /// # Errors
-    /// [`Full`]; then nothing has changed, but that `key` has lost its earlier place.
+    /// [`Full`]; the only change is then that `key` has lost its earlier place.
     pub fn take(&mut self, key: K, holder: &Holder, value: V, now: Duration) -> Result<Vec<(K, V)>, Full> {
         self.free(&key);
         let displaced = self.make_room(holder, now)?;
@@ -110,11 +110,10 @@ impl<K: Clone + Eq + Hash, V> Places<K, V> {
         Ok(displaced)
     }
 
-    /// Makes room for a newcomer, who takes the place with [`add`](Self::add) when what needs it has begun. Returns those that had
-    /// to go.
+    /// Makes room for a newcomer, whose place is later taken with [`add`](Self::add). Returns the displaced ones.
     ///
     /// # Errors
-    /// [`Full`]; then nothing has changed.
+    /// [`Full`]; nothing has changed then.
     pub fn make_room(&mut self, holder: &Holder, now: Duration) -> Result<Vec<(K, V)>, Full> {
         let mut displaced = Vec::new();
         if holder.has_share && self.held_by(holder) >= self.limits.share.max(1) {
@@ -123,7 +122,7 @@ impl<K: Clone + Eq + Hash, V> Places<K, V> {
             displaced
                 .extend(self.displace(victim, now).map_err(|retry_after| Full { is_of_holder: true, retry_after })?);
         }
-        // Places can be added for which no room was made, as after a restart: then several go.
+        // Places can be added without making room, as after a restart: several may then be displaced.
         while self.is_full_for(holder) {
             let victim = match self.limits.when_full {
                 WhenFull::Refuse => None,
@@ -142,7 +141,7 @@ impl<K: Clone + Eq + Hash, V> Places<K, V> {
     }
 
     fn is_full_for(&self, holder: &Holder) -> bool {
-        // Those of the operator count where they have more than is reserved.
+        // The operator's places count beyond the reserved ones.
         let of_operator = self.held_by(&Holder::operator());
         let kept = if holder.is_operator() { 0 } else { self.limits.reserved.saturating_sub(of_operator) };
         self.taken.len() + kept >= self.limits.total
@@ -152,7 +151,7 @@ impl<K: Clone + Eq + Hash, V> Places<K, V> {
         self.held.get(&holder.groups.last().cloned()).copied().unwrap_or_default()
     }
 
-    /// Displaces a place, if it may go; otherwise says when it may.
+    /// Displaces a place, if allowed; otherwise returns when it may be.
     fn displace(&mut self, victim: Option<Victim>, now: Duration) -> Result<Option<(K, V)>, Option<Duration>> {
         let Victim { turn, is_of_larger } = victim.ok_or(None)?;
         let wait = turn.0.saturating_sub(now);
@@ -163,7 +162,7 @@ impl<K: Clone + Eq + Hash, V> Places<K, V> {
         Ok(self.free(&key).map(|value| (key, value)))
     }
 
-    /// Adds a place, even if there is no room for it, instead of the one that `key` has already.
+    /// Adds a place, even if there is no room for it, replacing one that `key` has.
     pub fn add(&mut self, key: K, holder: Holder, value: V, now: Duration) {
         self.free(&key);
         self.last_number += 1;
@@ -171,22 +170,22 @@ impl<K: Clone + Eq + Hash, V> Places<K, V> {
         self.insert(key, Taken { holder, turn, taken_at: now, seen_at: now, open: 0, value });
     }
 
-    /// The place is given up. Returns its value; `None` if there is no such place.
+    /// Frees a place and returns its value; `None` if there is no such place.
     pub fn free(&mut self, key: &K) -> Option<V> {
         self.remove(key).map(|taken| taken.value)
     }
 
-    /// Another holds the place from now on.
+    /// Changes the holder of a place.
     pub fn set_holder(&mut self, key: &K, holder: Holder) {
         self.change(key, |taken| taken.holder = holder);
     }
 
-    /// Whoever holds the place was there a moment ago.
+    /// Records activity of the holder.
     pub fn seen(&mut self, key: &K, now: Duration) {
         self.change(key, |taken| taken.seen_at = now);
     }
 
-    /// Whoever holds the place is there, until it is closed as often.
+    /// Marks the place as open, until it is closed as often.
     pub fn open(&mut self, key: &K, now: Duration) {
         self.change(key, |taken| (taken.open, taken.seen_at) = (taken.open + 1, now));
     }
@@ -232,7 +231,7 @@ impl<K: Clone + Eq + Hash, V> Places<K, V> {
         self.limits.when_full != WhenFull::Refuse && !taken.holder.is_operator()
     }
 
-    /// Whether the place is in use, and not for too long: open, or seen a moment ago.
+    /// Whether the place is protected: open or recently seen, within the longest time.
     pub fn is_protected(&self, key: &K, now: Duration) -> bool {
         self.taken.get(key).is_some_and(|taken| taken.turn.0 > now)
     }
@@ -247,12 +246,12 @@ impl<K: Clone + Eq + Hash, V> Places<K, V> {
         self.taken.get_mut(key).map(|taken| &mut taken.value)
     }
 
-    /// How many are taken.
+    /// The number of taken places.
     pub fn len(&self) -> usize {
         self.taken.len()
     }
 
-    /// Whether none is taken.
+    /// Whether no place is taken.
     pub fn is_empty(&self) -> bool {
         self.taken.is_empty()
     }

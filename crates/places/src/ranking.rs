@@ -1,5 +1,5 @@
-//! In which order places are given up: the group that holds the most first, then the widest group within it that does, and there
-//! the place whose protection ends first.
+//! The order of displacement: the group that holds the most, then the widest group within it that does, and there the
+//! place whose protection ends first.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use crate::holder::{Group, Holder};
 
-/// When the protection of a place ends, and its number: later ones have higher numbers.
+/// When the protection of a place ends, and its serial number.
 pub(crate) type Turn = (Duration, u64);
 
-/// How many places a group holds, and which of them goes first. Of groups that hold as many, the one whose place goes first is last.
+/// The number of places of a group, and the first of them to be displaced. Of equal groups, the one with the earliest
+/// place ranks last.
 type Rank = (usize, Reverse<Turn>, Group);
 
 #[derive(Default)]
 pub(crate) struct Ranking {
-    /// Groups that belong to no other one.
+    /// Groups without a parent.
     widest: BTreeSet<Rank>,
     groups: HashMap<Group, Node>,
 }
@@ -23,15 +24,15 @@ pub(crate) struct Ranking {
 #[derive(Default)]
 struct Node {
     turns: BTreeSet<Turn>,
-    /// The groups within it.
+    /// Its subgroups.
     parts: BTreeSet<Rank>,
 }
 
-/// Which place goes first for a newcomer.
+/// The place to be displaced for a newcomer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Victim {
     pub(crate) turn: Turn,
-    /// Whether it is of a group that holds more than the newcomer's.
+    /// Whether its group holds more than the newcomer's.
     pub(crate) is_of_larger: bool,
 }
 
@@ -86,7 +87,7 @@ impl Ranking {
         self.groups.get(group)?.turns.first().copied()
     }
 
-    /// The place that goes first for a newcomer of `holder`, if there is any.
+    /// The place to be displaced for a newcomer of `holder`, if any.
     pub(crate) fn victim(&self, holder: &Holder) -> Option<Victim> {
         let (mut groups, mut own, mut is_of_larger) = (&self.widest, holder.groups.iter(), false);
         loop {

@@ -4,14 +4,14 @@ use std::num::NonZeroUsize;
 use lru::LruCache;
 use usher_token_bucket::{Rate, Timestamp, TokenBucket};
 
-/// A cache of at most so many entries. Not `LruCache::new`, which allocates for the whole capacity at once.
+/// An LRU cache of at most `capacity` entries. `LruCache::new` would allocate for the whole capacity at once.
 pub fn bounded<K: Hash + Eq, V>(capacity: usize) -> LruCache<K, V> {
     let mut cache = LruCache::unbounded();
     cache.resize(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN));
     cache
 }
 
-/// The same rate for each of many. Those who came last are remembered; who is forgotten has the whole burst again.
+/// The same rate limit for each key. Recent keys are remembered; a forgotten one has the full burst again.
 #[derive(Debug)]
 pub struct Rates<K: Hash + Eq, T> {
     rate: Rate,
@@ -19,12 +19,12 @@ pub struct Rates<K: Hash + Eq, T> {
 }
 
 impl<K: Hash + Eq, T: Timestamp> Rates<K, T> {
-    /// Everybody has this rate.
+    /// Each key has this rate.
     pub fn new(rate: Rate, remembered: usize) -> Self {
         Self { rate, buckets: bounded(remembered) }
     }
 
-    /// What is left to one of them.
+    /// The token bucket of a key.
     pub fn of(&mut self, key: K, now: T) -> &mut TokenBucket<T> {
         self.buckets.get_or_insert_mut(key, || TokenBucket::new(self.rate, now))
     }

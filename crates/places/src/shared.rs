@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use crate::holder::Holder;
 use crate::places::{Full, Limits, Places};
 
-/// Places behind a lock, each with a guard that frees it. Nobody is displaced.
+/// Places behind a lock, each with a guard that frees it. Without displacement.
 #[derive(Clone)]
 pub struct SharedPlaces(Arc<Mutex<(Places<u64>, u64)>>);
 
@@ -17,7 +17,7 @@ pub struct Place {
 }
 
 impl SharedPlaces {
-    /// Empty places.
+    /// A table without taken places.
     pub fn new(limits: Limits) -> Self {
         Self(Arc::new(Mutex::new((Places::new(limits), 0))))
     }
@@ -29,12 +29,12 @@ impl SharedPlaces {
     pub fn take(&self, holder: &Holder) -> Result<Place, Full> {
         let (places, number) = &mut *self.0.lock();
         *number += 1;
-        // Where nobody is displaced it does not matter what time it is.
+        // Without displacement the time does not matter.
         places.take(*number, holder, (), Duration::ZERO)?;
         Ok(Place { places: self.clone(), number: *number })
     }
 
-    /// How many are taken.
+    /// The number of taken places.
     pub fn taken(&self) -> usize {
         self.0.lock().0.len()
     }

@@ -1,41 +1,40 @@
-//! What several sources agree on.
+//! The rate on which several sources agree.
 //!
 //! | prices | the rate |
 //! | --- | --- |
 //! | none | none |
 //! | one | it |
 //! | two that differ by at most 2 % | halfway between them |
-//! | two that differ by more | none: nobody knows which one is wrong |
-//! | three or more | those more than 2 % away from the median are left out; the median of the others, if these are more than half |
+//! | two that differ by more | none: either may be wrong |
+//! | three or more | prices more than 2 % from the median are excluded; the median of the others, if they are more than half |
 
 use rust_decimal::Decimal;
 
-/// A fiftieth: how far prices may be apart.
+/// One part in this many, 2 %, is how far prices may be apart.
 const TOLERANCE: u64 = 50;
 
-/// What sources agree on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Agreement<T> {
     /// The rate.
     pub(crate) price: Decimal,
-    /// The sources that it comes from.
+    /// The sources of the rate.
     pub(crate) used: Vec<T>,
-    /// The sources that are too far away from the others.
+    /// The excluded sources.
     pub(crate) left_out: Vec<T>,
 }
 
 /// Why there is no rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disagreement {
-    /// Not all sources have been read.
+    /// Not all sources were read yet.
     Unread,
     /// There is no price.
     NoPrice,
-    /// There are two or more, too far apart.
+    /// Two or more prices are too far apart.
     TooFarApart,
 }
 
-/// What the sources of these prices, each more than zero, agree on.
+/// The rate on which the sources of these prices, each positive, agree.
 pub(crate) fn agree<T>(mut prices: Vec<(T, Decimal)>) -> Result<Agreement<T>, Disagreement> {
     prices.sort_by_key(|(_, price)| *price);
     let count = prices.len();
@@ -63,7 +62,7 @@ fn is_within(difference: Decimal, price: Decimal) -> bool {
     difference * Decimal::from(TOLERANCE) <= price
 }
 
-/// The middle of sorted prices, or halfway between the two in the middle.
+/// The middle of sorted prices, or the mean of the two in the middle.
 fn median<T>(sorted: &[(T, Decimal)]) -> Option<Decimal> {
     let (_, upper) = sorted.get(sorted.len() / 2)?;
     if sorted.len() % 2 == 1 {
@@ -79,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// The rate and those left out, of sources named by their place.
+    /// The rate and the excluded sources, by index.
     fn agreed(prices: &[&str]) -> Result<(String, Vec<usize>), Disagreement> {
         let prices = prices.iter().map(|price| price.parse().unwrap()).enumerate().collect();
         agree(prices).map(|agreement| (agreement.price.normalize().to_string(), agreement.left_out))
@@ -118,7 +117,7 @@ mod tests {
     }
 
     proptest! {
-        /// A minority of liars moves the rate by no more than honest sources differ, or prevents it.
+        /// A minority of wrong sources moves the rate by no more than honest sources differ, or prevents it.
         #[test]
         fn liars_in_the_minority_do_not_decide(
             honest in proptest::collection::vec(6_400_000_u64..6_410_000, 3..6),

@@ -17,22 +17,22 @@ use usher_http_client::{Client, ClientOptions};
 use crate::price_reader::{self, PriceError};
 use crate::source::RateSource;
 
-/// Largest response: a document with every currency there is has some 20 KB.
+/// Largest response: a document with all currencies has about 20 KB.
 const MAX_BODY: usize = 256 * 1024;
 
 /// Requests to one source at a time.
 const CONCURRENT: usize = 4;
 
-/// Why a source has no price. It names neither the URL nor anything that the source has sent.
+/// Why a source has no price. Contains neither the URL nor text of the source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceFailure {
     /// There is no complete response.
     #[error("{0}")]
     Http(String),
-    /// It redirects, which is not followed.
+    /// It redirects; redirects are not followed.
     #[error("it redirects to another address, which is not followed")]
     Redirect,
-    /// Its response has this status.
+    /// Its response has this error status.
     #[error("its response has the status {0}")]
     Status(u16),
     /// Its response has no price.
@@ -40,11 +40,10 @@ pub enum SourceFailure {
     Price(#[from] PriceError),
 }
 
-/// Fetches prices.
 pub(crate) struct Fetcher(Client);
 
 impl Fetcher {
-    /// Sends nothing yet.
+    /// Creates a client without connecting.
     pub(crate) fn new(tls: ClientConfig, timeout: Duration) -> Self {
         Self(Client::new(ClientOptions {
             tls,
@@ -56,7 +55,7 @@ impl Fetcher {
         }))
     }
 
-    /// Gives `found` the price of each of these currencies, as soon as it is known. A document with several of them is fetched
+    /// Sends `found` the price of each currency as soon as it is known. A document with several of them is fetched
     /// once.
     pub(crate) async fn fetch(
         &self,

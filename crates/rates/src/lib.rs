@@ -1,8 +1,8 @@
 //! Exchange rates of bitcoin from several sources, behind the port [`ExchangeRates`](usher_engine::ports::ExchangeRates).
 //!
-//! One task reads all sources of all currencies every `rates.refresh_seconds`, and each source keeps its last price with its time.
-//! The rate is the median of the prices that are younger than ten minutes, as `agreement.rs` describes; if the sources disagree,
-//! there is none. All arithmetic is decimal.
+//! One task reads all sources of all currencies every `rates.refresh_seconds`, and the last price of each source is
+//! kept with its time. The rate is the median of the prices that are younger than ten minutes, as `agreement.rs`
+//! describes; if the sources disagree, there is none. All arithmetic is decimal.
 
 mod agreement;
 mod fetch;

@@ -15,24 +15,24 @@ use crate::agreement::{Agreement, Disagreement, agree};
 use crate::fetch::{Fetcher, SourceFailure};
 use crate::source::RateSource;
 
-/// For how long a price is used.
+/// How long a price is used.
 const MAX_AGE: Duration = Duration::from_secs(600);
 
-/// Longest list of sources that a rate names, in characters.
+/// Longest list of source names in a rate, in characters.
 const MAX_NAMES: usize = 100;
 
-/// Which rates there are.
+/// Options of [`MedianRates`].
 #[derive(Clone, Debug)]
 pub struct RateOptions {
-    /// Where prices are read, each name once (`rates.sources`).
+    /// The sources, with unique names (`rates.sources`).
     pub sources: Vec<RateSource>,
-    /// In which currencies, each once (`rates.currencies`).
+    /// The currencies, without duplicates (`rates.currencies`).
     pub currencies: Vec<CurrencyCode>,
-    /// How often (`rates.refresh_seconds`).
+    /// The refresh interval (`rates.refresh_seconds`).
     pub refresh: Duration,
-    /// How long one response may take.
+    /// Time limit of one response.
     pub timeout: Duration,
-    /// How servers are trusted.
+    /// TLS configuration.
     pub tls: ClientConfig,
 }
 
@@ -43,11 +43,11 @@ pub struct MedianRates {
     refresh: Duration,
     clock: Arc<dyn Clock>,
     fetcher: Fetcher,
-    /// The latest of each source, by currency.
+    /// The latest result of each source, by currency.
     latest: Mutex<Vec<Vec<Latest>>>,
 }
 
-/// What a source has said of a currency.
+/// The latest result of a source for a currency.
 #[derive(Clone, Debug, Default)]
 struct Latest {
     price: Option<Price>,
@@ -61,10 +61,10 @@ struct Price {
     monotonic: Duration,
 }
 
-/// How it stands with a currency.
+/// The status of a currency.
 #[derive(Clone, Debug)]
 pub struct CurrencyStatus {
-    /// Which.
+    /// The currency.
     pub currency: CurrencyCode,
     /// The rate.
     pub rate: Result<ExchangeRate, RateUnavailable>,
@@ -72,18 +72,18 @@ pub struct CurrencyStatus {
     pub sources: Vec<SourceStatus>,
 }
 
-/// What a source says of a currency.
+/// The status of a source for a currency.
 #[derive(Clone, Debug)]
 pub struct SourceStatus {
     /// Its name.
     pub name: String,
     /// Its last price.
     pub price: Option<Decimal>,
-    /// How old that is.
+    /// The age of that price.
     pub age: Option<Duration>,
-    /// Why its last response was of no use.
+    /// Why its last response was unusable.
     pub failure: Option<SourceFailure>,
-    /// It is too far away from the other sources.
+    /// Whether it is excluded as too far from the other sources.
     pub is_left_out: bool,
 }
 
@@ -95,14 +95,14 @@ enum Standing {
 }
 
 impl MedianRates {
-    /// Rates that nobody has read yet.
+    /// Rates that are not read yet.
     pub fn new(options: RateOptions, clock: Arc<dyn Clock>) -> Self {
         let RateOptions { sources, currencies, refresh, timeout, tls } = options;
         let latest = vec![vec![Latest::default(); sources.len()]; currencies.len()];
         Self { sources, currencies, refresh, clock, fetcher: Fetcher::new(tls, timeout), latest: Mutex::new(latest) }
     }
 
-    /// The same, read at once and then regularly by a task, which ends when `stop` is cancelled.
+    /// The same, read at once and then regularly by a task that ends when `stop` is cancelled.
     pub fn start(
         options: RateOptions,
         clock: Arc<dyn Clock>,
@@ -142,7 +142,7 @@ impl MedianRates {
         .await;
     }
 
-    /// How it stands with each currency.
+    /// The status of each currency.
     pub fn status(&self) -> Vec<CurrencyStatus> {
         self.currencies.iter().map(|currency| self.status_of(*currency)).collect()
     }
@@ -186,14 +186,15 @@ impl MedianRates {
         self.latest.lock().get(place).cloned()
     }
 
-    /// By the clock that is further: the monotonic one may stop while the machine sleeps, the wall clock may be set back.
+    /// By the clock that advanced further: the monotonic one may stop while the machine sleeps, the wall clock may be
+    /// set back.
     fn age(&self, price: Price) -> Duration {
         let monotonic = self.clock.monotonic().saturating_sub(price.monotonic);
         monotonic.max(self.clock.now().since(price.at))
     }
 
-    /// What the sources with a price that is not too old agree on, by their places. After the start all are waited for: one alone
-    /// would decide.
+    /// The agreement of the sources with a recent price, by index. After the start it waits for all of them, so that
+    /// one alone does not decide.
     fn agreement(&self, currency: CurrencyCode, latest: &[Latest]) -> Result<Agreement<usize>, Disagreement> {
         let is_unread = |(source, latest): (&RateSource, &Latest)| {
             source.offers(currency) && latest.price.is_none() && latest.failure.is_none()
@@ -234,7 +235,7 @@ impl MedianRates {
         }
     }
 
-    /// Logs what has changed since these standings, one of each currency, and returns those now.
+    /// Logs changes since `before`, one standing per currency, and returns the current ones.
     fn log_changes(&self, before: &[Standing]) -> Vec<Standing> {
         let standing = |(nth, currency): (usize, &CurrencyCode)| {
             let now = match self.agreement(*currency, &self.latest_of(*currency).unwrap_or_default()) {

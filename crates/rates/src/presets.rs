@@ -1,18 +1,16 @@
-//! The public tickers that a configuration names by a word. Written from their public documentation.
+//! Public tickers that the configuration can name. Written from their public documentation.
 
-/// A ticker that everybody may read.
 pub(crate) struct Preset {
-    /// Its word in the configuration.
+    /// Its name in the configuration.
     pub(crate) name: &'static str,
     /// See [`RateSource::new`](crate::RateSource::new).
     pub(crate) url: &'static str,
     /// See [`RateSource::new`](crate::RateSource::new).
     pub(crate) pointer: &'static str,
-    /// The currencies that it has; `None`: not known, so it is asked for each.
+    /// The currencies that it has; `None` if unknown: it is queried for each.
     pub(crate) currencies: Option<&'static [&'static str]>,
 }
 
-/// All of them.
 pub(crate) const PRESETS: [Preset; 6] = [
     // The price of the last trade.
     Preset {
@@ -55,7 +53,7 @@ pub(crate) const PRESETS: [Preset; 6] = [
     },
 ];
 
-/// The words that name presets.
+/// The names of the presets.
 pub fn preset_names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|preset| preset.name)
 }

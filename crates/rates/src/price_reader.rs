@@ -1,11 +1,11 @@
-//! Reads the price in a document. A number never becomes a floating-point one.
+//! Reads the price in a document without floating-point conversion.
 
 use std::collections::BTreeMap;
 
 use rust_decimal::Decimal;
 use serde_json::value::RawValue;
 
-/// The highest price of a bitcoin that is believed, in any currency.
+/// Highest plausible price of a bitcoin, in any currency.
 const MAX_PRICE: u64 = 1_000_000_000_000_000;
 
 /// Decimal places of a price; further ones are rounded.
@@ -17,13 +17,13 @@ const MAX_CHARS: usize = 48;
 /// The largest exponent of ten of a JSON number.
 const MAX_EXPONENT: u32 = 20;
 
-/// Why a document has no price. It quotes nothing of the document.
+/// Why a document has no price. Contains nothing of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PriceError {
     /// It is not JSON.
     #[error("its response is not JSON")]
     NotJson,
-    /// The pointer leads nowhere.
+    /// The pointer does not match.
     #[error("its response has no value at the pointer")]
     Missing,
     /// It is neither a number nor a string of decimal digits.
@@ -56,7 +56,7 @@ fn member<'a>(value: &'a str, token: &str) -> Option<&'a RawValue> {
         let elements: Vec<&RawValue> = serde_json::from_str(value).ok()?;
         elements.get(token.parse::<usize>().ok()?).copied()
     } else {
-        // Anything else is no map, and has no members.
+        // Other values have no members.
         let mut members: BTreeMap<String, &RawValue> = serde_json::from_str(value).ok()?;
         members.remove(token)
     }
@@ -83,7 +83,7 @@ fn price(json: &str) -> Result<Decimal, PriceError> {
     if rounded > Decimal::ZERO { Ok(rounded) } else { Err(PriceError::NotPositive) }
 }
 
-/// Reads a well-formed number.
+/// Parses a well-formed number.
 fn decimal(text: &str) -> Result<Decimal, PriceError> {
     if text.len() > MAX_CHARS {
         return Err(PriceError::TooManyDigits);
@@ -121,7 +121,7 @@ mod tests {
             ("0.00000001", "", "0.00000001"),
             ("64123.123456785", "", "64123.12345678"),
             ("1000000000000000", "", "1000000000000000"),
-            // What a floating-point number would round.
+            // Numbers that floating-point conversion would round.
             ("900719925474099.3", "", "900719925474099.3"),
         ] {
             assert_eq!(at(document, pointer).as_deref(), Ok(price), "{document}");

@@ -5,7 +5,7 @@ use usher_engine::ports::CurrencyCode;
 
 use crate::presets::{PRESETS, Preset};
 
-/// Where prices are read: a JSON document for each currency, and the place of the price in it.
+/// A source of prices: a JSON document per currency, and the position of the price in it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RateSource {
     name: String,
@@ -14,25 +14,25 @@ pub struct RateSource {
     currencies: Option<&'static [&'static str]>,
 }
 
-/// Why this is no source.
+/// Why a source is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSource {
-    /// The URL is none.
+    /// The URL is invalid.
     #[error("`url` must be an http(s) URL without user name and password")]
     Url,
-    /// Something in braces is no placeholder.
+    /// A text in braces is not a placeholder.
     #[error("`url` must have nothing in braces but {{currency}} and {{CURRENCY}}")]
     Placeholder,
     /// The host differs between currencies.
     #[error("`url` must have no placeholder in its host")]
     Host,
-    /// The pointer is none.
+    /// The pointer is invalid.
     #[error("`pointer` must be a JSON Pointer, such as `/data/amount`")]
     Pointer,
 }
 
 impl RateSource {
-    /// The source that this word names.
+    /// The source of this preset.
     pub fn preset(name: &str) -> Option<Self> {
         let Preset { name, url, pointer, currencies } = PRESETS.iter().find(|preset| preset.name == name)?;
         Some(Self {
@@ -43,11 +43,11 @@ impl RateSource {
         })
     }
 
-    /// A source of the operator's own. In URL and JSON Pointer (RFC 6901), `{CURRENCY}` stands for the code of the currency in upper
-    /// case and `{currency}` for that in lower case.
+    /// A custom source. In URL and JSON Pointer (RFC 6901), `{CURRENCY}` stands for the currency's code in upper case
+    /// and `{currency}` in lower case.
     ///
     /// # Errors
-    /// When no document can be fetched there, or the pointer is none.
+    /// If the URL or the pointer is invalid.
     pub fn new(url: &str, pointer: &str) -> Result<Self, InvalidSource> {
         if !(pointer.is_empty() || pointer.starts_with('/')) {
             return Err(InvalidSource::Pointer);
@@ -66,7 +66,7 @@ impl RateSource {
         Ok(Self { name, url: url.to_owned(), pointer: pointer.to_owned(), currencies: None })
     }
 
-    /// The preset's name, or the host, with the port if that is not the usual one.
+    /// The preset's name, or the host, with the port unless it is the default.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -76,7 +76,7 @@ impl RateSource {
         self.currencies.is_none_or(|currencies| currencies.contains(&currency.as_str()))
     }
 
-    /// Where the document for this currency is. It may hold a secret.
+    /// The document's URL for this currency, which may contain a secret.
     pub fn url(&self, currency: CurrencyCode) -> String {
         fill(&self.url, currency.as_str())
     }

@@ -9,16 +9,15 @@ use usher_engine::UnixMillis;
 
 use crate::send_queue::Outgoing;
 
-/// Relays may refuse older events (strfry does after 60 s). A request that was sent earlier reaches an added relay when the
-/// engine repeats it.
+/// Relays may refuse older events (strfry does after 60 s). An older request reaches an added relay when the engine
+/// repeats it.
 const KEPT_FOR: Duration = Duration::from_secs(75);
 
-/// Most events kept, and most bytes. Others reach an added relay when they are repeated.
+/// Most events kept, and most bytes. The rest reaches an added relay when the engine repeats it.
 const MAX_EVENTS: usize = 4096;
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// The latest sent events, oldest first. An added relay gets those whose reply is still awaited, exactly as if it had been
-/// configured before.
+/// The latest sent events, oldest first. An added relay gets those whose reply is still awaited.
 #[derive(Debug, Default)]
 pub(crate) struct AddedRelayBacklog {
     inner: Mutex<Inner>,
@@ -31,7 +30,7 @@ struct Inner {
 }
 
 impl AddedRelayBacklog {
-    /// An event was sent; its reply is awaited until then.
+    /// Records a sent event; its reply is awaited until `until`.
     pub(crate) fn sent(&self, event: Outgoing, until: UnixMillis) {
         let now = event.made;
         let mut inner = self.inner.lock();
@@ -40,12 +39,11 @@ impl AddedRelayBacklog {
         inner.trim(now);
     }
 
-    /// Forgets old events.
     pub(crate) fn forget_old(&self, now: Instant) {
         self.inner.lock().trim(now);
     }
 
-    /// The events whose reply is still awaited, as if made now.
+    /// The events whose reply is still awaited, dated `now`.
     pub(crate) fn awaited(&self, wall: UnixMillis, now: Instant) -> Vec<Outgoing> {
         let mut inner = self.inner.lock();
         inner.trim(now);

@@ -17,12 +17,11 @@ impl ConversationKeys {
         Self { keys, known: Mutex::new(bounded(capacity)) }
     }
 
-    /// The key of the conversation with `other`.
     pub(crate) fn with(&self, other: &PublicKey) -> Result<ConversationKey, EnvelopeError> {
         if let Some(key) = self.known.lock().get(other) {
             return Ok(*key);
         }
-        // Outside the lock: two tasks may derive the same key at the same time, which is harmless.
+        // Outside the lock: two tasks deriving the same key at once do no harm.
         let key = envelope::conversation_key(&self.keys, other)?;
         self.known.lock().put(*other, key);
         Ok(key)

@@ -1,8 +1,7 @@
 //! Verifies events of relays and turns them into messages for the engine.
 //!
-//! Cheap checks come first, since anybody may send us anything: the head (kind, time, size, known id), then whether it
-//! is tagged for us, and only then the signature (30 µs), the decryption (3 µs, or 40 µs for an unknown author) and
-//! the message.
+//! Anybody can send events, so cheap checks come first: the head (kind, time, size, known id), the tag with our key,
+//! the signature (30 µs), the decryption (3 µs, or 40 µs for an unknown author), the message.
 
 use std::sync::Arc;
 
@@ -21,20 +20,17 @@ use crate::metrics::{Metrics, Refusal, add};
 use crate::options::RelayOptions;
 use crate::seen_events::SeenEvents;
 
-/// The result for an event.
 #[derive(Debug)]
 pub(crate) enum Verdict {
-    /// A message, received for the first time, or a key handshake received over this relay for the first time.
+    /// A message received for the first time, or a key handshake received over this relay for the first time.
     Message(Box<Inbound>),
-    /// Received before, here or from another relay; or our own.
+    /// Received before, over any relay; or our own.
     Known,
     /// A genuine event for our main key that our subkey cannot read: its author does not know our subkey.
     SealedToMainKey { author: PublicKey, event: EventId },
-    /// Useless.
     Refused(Refusal),
 }
 
-/// Verifies events for all relays.
 pub(crate) struct EventVerifier {
     own: PublicKey,
     own_hex: String,
@@ -92,7 +88,7 @@ impl EventVerifier {
         if !kind::FROM_WALLET.iter().any(|kind| u64::from(*kind) == head.kind) {
             return Err(Refusal::NotAsked);
         }
-        // The raw text has at least two quotes more than the content.
+        // The raw text includes at least the two quotes.
         if head.content.get().len() > MAX_CONTENT_BYTES + 2 {
             return Err(Refusal::TooLong);
         }
@@ -100,7 +96,7 @@ impl EventVerifier {
             return Err(Refusal::OutOfTime);
         }
         let claimed = EventId::from_hex(&head.id).map_err(|_| Refusal::Malformed)?;
-        // A handshake is passed to the engine once per relay, because the engine limits those over one relay. It is
+        // A handshake is passed to the engine once per relay, because the engine limits handshakes per relay. It is
         // verified again, because its id is only this relay's claim.
         let comes_anew = head.kind == u64::from(kind::KEY_HANDSHAKE)
             && self.seen_events.was_good(&claimed)
@@ -126,7 +122,7 @@ impl EventVerifier {
             return Ok(Verdict::Known);
         }
         let verdict = self.open(&event, Via { relay: relay.cloned(), copy });
-        // Events of outsiders must not push out those of our users.
+        // Events of outsiders must not push out events of users.
         if !matches!(verdict, Ok(Verdict::Message(_))) {
             self.seen_events.demote(event.id);
         } else if is_handshake && !self.handshake_sources.insert(event.id, relay) {
@@ -155,8 +151,8 @@ impl EventVerifier {
         })))
     }
 
-    /// Whether the event was made for our main key while we run on a subkey. A proof is never answered with a proof:
-    /// two services would continue forever.
+    /// Whether the event was made for our main key while we run on a subkey. A proof gets no proof in return: two
+    /// services would continue forever.
     fn knows_only_our_main_key(&self, event: &Event) -> bool {
         self.main != self.own
             && event.kind.as_u16() != kind::SUBKEY_PROOF
@@ -168,7 +164,6 @@ impl EventVerifier {
     }
 }
 
-/// Whether `tag` is a `p` tag of `key`.
 fn names(tag: &[String], key: &str) -> bool {
     matches!(tag, [name, value, ..] if name == "p" && value == key)
 }

@@ -6,13 +6,12 @@ use parking_lot::Mutex;
 use usher_places::{LruCache, bounded};
 use usher_protocol::EventId;
 
-/// Maximum number of remembered handshakes: 8,192 × about 400 bytes. A forgotten one is passed to the engine again.
+/// Most handshakes remembered: 8,192 × about 400 bytes. A forgotten one is passed to the engine again.
 const HANDSHAKES: usize = 8192;
 
-/// Relays of one handshake: 16 of the service, and all relays of users, which count as one.
+/// Relays of one handshake: 16 of the service, and all users' relays counted as one.
 const RELAYS: usize = 17;
 
-/// The relays over which recent handshakes arrived.
 #[derive(Debug)]
 pub(crate) struct HandshakeSources(Mutex<LruCache<EventId, Vec<Option<Arc<str>>>>>);
 
@@ -23,12 +22,11 @@ impl Default for HandshakeSources {
 }
 
 impl HandshakeSources {
-    /// Whether it arrived over this relay before.
     pub(crate) fn contains(&self, id: &EventId, relay: Option<&Arc<str>>) -> bool {
         self.0.lock().peek(id).is_some_and(|relays| has(relays, relay) || relays.len() >= RELAYS)
     }
 
-    /// Notes that it arrived over this relay; false when it did before.
+    /// Records that it arrived over this relay; false if it did before.
     pub(crate) fn insert(&self, id: EventId, relay: Option<&Arc<str>>) -> bool {
         let mut handshake_sources = self.0.lock();
         let relays = handshake_sources.get_or_insert_mut(id, Vec::new);

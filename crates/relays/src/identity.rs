@@ -8,7 +8,7 @@ use usher_protocol::{Keys, PublicKey};
 /// The service's keys.
 #[derive(Clone)]
 pub struct Identity {
-    /// The key we sign and decrypt with.
+    /// The key that signs and decrypts.
     pub keys: Keys,
     /// The service's main key: that of `keys`, or, when the service runs on a subkey, the key from which the subkey was derived.
     pub main_key: PublicKey,
@@ -22,12 +22,12 @@ impl Identity {
         Self { main_key: keys.public_key(), keys, subkey_proof: None }
     }
 
-    /// The key we sign with.
+    /// The key that signs.
     pub fn own_key(&self) -> PublicKey {
         self.keys.public_key()
     }
 
-    /// The keys to which messages for us are addressed: our own, and the main key when it differs.
+    /// The keys to which messages for us are addressed: our own, and the main key if it differs.
     pub(crate) fn addressed_by(&self) -> Vec<PublicKey> {
         let own = self.own_key();
         if own == self.main_key { vec![own] } else { vec![own, self.main_key] }

@@ -5,9 +5,9 @@
 //! relay ─▶ relay task: size, head, known id, signature, decryption, message ─▶ bounded inbox ─▶ engine
 //! ```
 //!
-//! Each relay has a task of its own, with one connection, one long-lived subscription and one queue. So a relay that is
-//! slow, silent, flooding or lying affects only its own task. Nothing waits for an `OK`: many relays send none for
-//! ephemeral kinds, and it is no receipt. The connection itself is `usher-nostr-connection`.
+//! Each relay has its own task, with one connection, one long-lived subscription and one queue. A relay that is slow,
+//! silent, flooding or lying affects only its own task. Nothing waits for an `OK`: many relays send none for ephemeral
+//! kinds, and it does not prove receipt. The connection itself is `usher-nostr-connection`.
 //!
 //! The same connections also serve:
 //!

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Why an inbound message was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// Longer than we parse.
+    /// Above the size limit.
     TooLong,
     /// Not a relay message, or not an event.
     Malformed,
@@ -22,7 +22,6 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Every reason.
     pub const ALL: [Self; 7] = [
         Self::TooLong,
         Self::Malformed,
@@ -86,7 +85,7 @@ pub struct MetricsSnapshot {
     pub refused: [u64; Refusal::ALL.len()],
     /// Events we encrypted and signed.
     pub sealed: u64,
-    /// Events written to a relay; one event to three relays counts three.
+    /// Events written to a relay; an event sent to three relays counts three times.
     pub sent: u64,
     /// Events that a relay refused.
     pub rejected: u64,
@@ -146,7 +145,6 @@ impl Metrics {
     }
 }
 
-/// Adds one to a counter.
 pub(crate) fn add(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }

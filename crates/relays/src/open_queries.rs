@@ -1,4 +1,4 @@
-//! The queries that are open on this connection.
+//! The queries open on one connection.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,15 +15,15 @@ const MAX_OPEN: usize = 8;
 /// The ids of query subscriptions: this prefix and a number.
 const PREFIX: &str = "q";
 
-/// Open queries, by the number in their subscription's id.
+/// Open queries, keyed by the number in the subscription id.
 #[derive(Debug)]
 pub(crate) struct OpenQueries {
     open: BTreeMap<u64, Query>,
-    /// They wait for authentication.
+    /// Waiting for authentication.
     parked: Vec<Query>,
-    /// Refused while others were open: sent again when fewer are open.
+    /// Refused while others were open; sent again when fewer are open.
     again: VecDeque<Query>,
-    /// How many at a time this relay seems to allow.
+    /// How many concurrent queries this relay seems to allow.
     most: usize,
     asked: u64,
 }
@@ -33,8 +33,7 @@ impl OpenQueries {
         Self { open: BTreeMap::new(), parked: Vec::new(), again: VecDeque::new(), most: MAX_OPEN, asked: 0 }
     }
 
-    /// Sends waiting queries as far as there is room, and gives up those that nobody waits for. Returns when to look
-    /// again.
+    /// Sends waiting queries while there is room, and drops those without a waiting caller. Returns when to call again.
     pub(crate) fn tick(
         &mut self,
         waiting: &QueryQueue,
@@ -55,12 +54,12 @@ impl OpenQueries {
         self.open.values().chain(&self.parked).chain(&self.again).map(Query::until).min()
     }
 
-    /// Whether `subscription` is one of these, open or not any more.
+    /// Whether `subscription` is a query's, open or closed.
     pub(crate) fn has(&self, subscription: &str) -> bool {
         number(subscription).is_some_and(|number| number < self.asked)
     }
 
-    /// The relay delivered an event; false when no open query requested it.
+    /// Handles an event; false when no open query requested it.
     pub(crate) fn event(&mut self, subscription: &str, event: &RawValue, frames: &mut VecDeque<Utf8Bytes>) -> bool {
         let Some(number) = number(subscription) else { return false };
         let Some(query) = self.open.get_mut(&number) else { return false };
@@ -70,14 +69,14 @@ impl OpenQueries {
         true
     }
 
-    /// The relay has sent all it has.
+    /// Handles `EOSE`.
     pub(crate) fn end_of_stored(&mut self, subscription: &str, frames: &mut VecDeque<Utf8Bytes>) {
         let Some(number) = number(subscription) else { return };
         self.end(number, frames);
     }
 
-    /// The relay closed the subscription; `later` when it may serve it after authentication. A relay that closes one
-    /// of several may allow fewer at a time, and there is no standard text for that: then fewer are sent, and this one
+    /// Handles `CLOSED`; `later` when the relay may serve the query after authentication. A relay that closes one of
+    /// several may allow fewer at a time, for which there is no standard text: the limit is lowered and the query sent
     /// again.
     pub(crate) fn closed(&mut self, subscription: &str, later: bool) {
         let Some(query) = number(subscription).and_then(|number| self.open.remove(&number)) else { return };
@@ -89,7 +88,7 @@ impl OpenQueries {
         }
     }
 
-    /// The relay has accepted or refused our authentication.
+    /// Handles the result of our authentication.
     pub(crate) fn authenticated(&mut self, accepted: bool, frames: &mut VecDeque<Utf8Bytes>) {
         for query in std::mem::take(&mut self.parked) {
             if accepted {
@@ -138,7 +137,6 @@ mod tests {
         now: Instant,
     }
 
-    /// A connection with this many queries.
     fn with(queries: usize) -> Relay {
         let (sender, replies) = mpsc::unbounded_channel();
         let (waiting, now) = (QueryQueue::default(), Instant::now());

@@ -15,7 +15,7 @@ pub struct RelayOptions {
     pub identity: Identity,
     /// The operator's relays, in the order in which handshake URLs name them.
     pub relays: Vec<RelayAddress>,
-    /// Those of [`relays`](Self::relays) that may lead to the public Internet alone.
+    /// Those of [`relays`](Self::relays) restricted to public addresses.
     pub public_only: Vec<RelayAddress>,
     /// Lets users name relays on private and loopback addresses. For development and closed networks only.
     pub allow_private: bool,
@@ -28,8 +28,8 @@ pub struct RelayOptions {
     pub user_relays_in_all: usize,
     /// How long a user's relay stays connected after the last reply was due, for late replies. Default 30 s.
     pub user_relay_grace: Duration,
-    /// How far an event's `created_at` may be from now, either way: wallets' clocks are wrong, and old events may be
-    /// replays. Default 15 min. Also how far back a subscription reaches.
+    /// How far an event's `created_at` may be from now, either way: clocks of wallets are wrong, and old events may be
+    /// replays. Also how far back a subscription reaches. Default 15 min.
     pub created_at_tolerance: Duration,
     /// Time limits of connections, and the pauses between them.
     pub connection: ConnectionTiming,
@@ -39,9 +39,9 @@ pub struct RelayOptions {
     pub limits: Limits,
     /// TLS configuration for `wss://`; `None` means the web's certificate authorities.
     pub tls: Option<Arc<rustls::ClientConfig>>,
-    /// Replaces TCP and the address guard; `None` outside simulations.
+    /// Replaces TCP and the address guard in simulations.
     pub dialer: Option<Arc<dyn Dialer>>,
-    /// Whether anything may be sent, to wallets above all; `None` is always.
+    /// Whether anything may be sent; `None` means always.
     pub gate: Option<WriteGate>,
 }
 
@@ -51,10 +51,11 @@ pub struct Timing {
     /// How long an event waits for its relay before it is dropped: the engine repeats unanswered requests with fresh
     /// events. Default 60 s.
     pub fresh_for: Duration,
-    /// Of the relay subscription, authentication and acknowledgements. Events that were sent and not acknowledged within
-    /// [`acknowledge_within`](SessionTiming::acknowledge_within) before a connection broke are sent once more.
+    /// Subscription, authentication and acknowledgements. Events sent within
+    /// [`acknowledge_within`](SessionTiming::acknowledge_within) before a connection broke, and not acknowledged, are
+    /// sent once more.
     pub session: SessionTiming,
-    /// How long nothing is sent to a relay that responds `rate-limited:`; doubles each time. Default 1 s.
+    /// The pause after a relay responds `rate-limited:`; doubles each time. Default 1 s.
     pub rate_limit_pause: Duration,
     /// How long a removed relay, or all of them at shutdown, may take to accept queued events. Default 2 s.
     pub drain: Duration,
@@ -65,20 +66,20 @@ pub struct Timing {
 /// Size and count limits.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Most events waiting for one relay. Default 4,096: at 500 logins per second, two events each, that is 4 s.
+    /// Most events waiting for one relay. Default 4,096: 4 s of 500 logins per second with two events each.
     pub queue_events: usize,
     /// Most bytes waiting for one relay. Default 8 MiB. Copies for several relays share their memory.
     pub queue_bytes: usize,
     /// Largest relay message that is parsed, in bytes. Default 128 KiB: the largest content we accept
     /// ([`usher_protocol::envelope::MAX_CONTENT_BYTES`], 88 KiB), and room for tags.
     pub message_bytes: usize,
-    /// Largest relay message that is received at all: a larger one ends the connection. Default 4 MiB for the
-    /// operator's relays, so that nobody can cut us off from one by an event that is a little too large.
+    /// Largest relay message received: a larger one ends the connection. Default 4 MiB for the operator's relays, so
+    /// that a slightly oversized event cannot disconnect us.
     pub frame_bytes: usize,
     /// The same for users' relays. Default 512 KiB: 64 of them buffer 32 MiB at worst.
     pub user_frame_bytes: usize,
-    /// How many ids of handled events are remembered, so that an event from five relays is handled once. Default
-    /// 32,768 (about 3 MB), a minute at 500 per second. The engine remembers durably.
+    /// How many ids of handled events are remembered, so that an event from several relays is handled once. Default
+    /// 32,768 (about 3 MB): a minute at 500 per second. The engine deduplicates durably.
     pub remembered_events: usize,
     /// How many conversation keys are kept, by author. Default 4,096.
     pub conversation_keys: usize,
@@ -87,8 +88,8 @@ pub struct Limits {
     /// How many useless messages per second a user's relay may send after that. Default 30: at 75 µs each, a
     /// seventh of a core if all 64 users' relays do.
     pub user_relay_useless_per_second: u32,
-    /// Most subkey proofs sent at once to authors whose events we cannot read. Over one relay half as many, and over
-    /// all users' relays together a quarter. Default 240.
+    /// Burst of subkey proofs to authors whose events we cannot read; half of it over one relay, a quarter over all
+    /// users' relays together. Default 240.
     pub proofs: u32,
     /// Subkey proofs per second after that. Default 60: a hundredth of a core.
     pub proofs_per_second: u32,

@@ -18,17 +18,17 @@ use crate::options::Limits;
 use crate::relay_address::RelayAddress;
 use crate::relay_status::Origin;
 
-/// Authors whose requests are counted; beyond them the limits of relays hold.
+/// Authors whose requests are counted; others are limited per relay.
 const AUTHORS: usize = 8192;
 
 /// Relays that are counted: more than are ever connected.
 const RELAYS: usize = 256;
 
-/// Responds with our proof to events that we cannot read: a few per author, a share per relay, and a limit in total,
-/// since anybody can send unreadable events to our main key.
+/// Responds with our proof to events that we cannot read. Anybody can send such events, so responses are limited per
+/// author, per relay and in total.
 ///
-/// In this order, so that one author cannot use up a relay's share, nor the authors over one relay the total. Relays
-/// that users named have a quarter of the total together: their owners can invent authors.
+/// In this order, so that no author uses up a relay's share, and no relay the total. Relays named by users share a
+/// quarter of the total, because their owners can generate authors.
 pub(crate) struct SubkeyProofResponder {
     identity: Identity,
     proof: String,
@@ -44,17 +44,16 @@ struct Counting {
     over_users: TokenBucket<Instant>,
 }
 
-/// Why there is no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProofLimited {
-    /// The author has used up their share, or there is no response to be made.
+    /// The author has used up their share, or no response is needed.
     PerAuthor,
-    /// Too many arrived over this relay; over another one it may be answered.
+    /// This relay's share is used up; another relay may deliver the event.
     PerRelay,
 }
 
 impl SubkeyProofResponder {
-    /// `None` when we run on our main key: then there is nothing to prove.
+    /// `None` when the service runs on its main key: there is nothing to prove.
     pub(crate) fn new(
         identity: &Identity,
         limits: &Limits,
@@ -72,7 +71,6 @@ impl SubkeyProofResponder {
         Some(Self { identity: identity.clone(), proof, conversation_keys, metrics, limits: Mutex::new(counting) })
     }
 
-    /// The response to `event` of `author`, which arrived over a relay.
     pub(crate) fn answer(
         &self,
         author: PublicKey,

@@ -1,4 +1,4 @@
-//! A check of one relay from outside the service: whether it responds, and the time on its clock.
+//! Checks one relay from outside the service: whether it responds, and its clock.
 
 use std::error::Error;
 use std::time::Duration;
@@ -17,24 +17,23 @@ const SUBSCRIPTION: &str = "probe";
 /// Largest message that is received, in bytes: the filter requests one event.
 const MAX_MESSAGE_BYTES: usize = 512 * 1024;
 
-/// Most messages that are read.
 const MAX_MESSAGES: usize = 64;
 
 /// A relay that responded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probed {
-    /// From resolving its name to the end of its response.
+    /// From name resolution to the end of the response.
     pub took: Duration,
-    /// The `Date` header of its response to the WebSocket handshake, if there was one.
+    /// The `Date` header of its response to the WebSocket handshake, if present.
     pub date: Option<String>,
-    /// It responds only to authenticated clients (NIP-42); the service authenticates.
+    /// It requires authentication (NIP-42), which the service supports.
     pub wants_authentication: bool,
 }
 
 /// Why a relay did not respond.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// There is no connection.
+    /// The connection failed.
     #[error(transparent)]
     Unreachable(Box<dyn Error + Send + Sync>),
     /// The connection ended before the response.
@@ -43,7 +42,7 @@ pub enum ProbeError {
     /// It refuses to respond.
     #[error("it refuses the subscription: {0}")]
     Refused(String),
-    /// It took too long.
+    /// It timed out.
     #[error("no response within {} s", .0.as_secs())]
     TimedOut(Duration),
 }
@@ -85,7 +84,7 @@ async fn ask(address: &RelayAddress, key: PublicKey) -> Result<Probed, ProbeErro
             }
             _ => continue,
         };
-        // Whatever the result: the connection ends either way.
+        // Best effort: the connection is dropped either way.
         let _ = connection.send_close().await;
         return Ok(Probed { took: started.elapsed(), date, wants_authentication });
     }

@@ -24,20 +24,20 @@ use crate::profile_lookup::{ExpiringCache, Found, ProfileSearcher, SingleFlight}
 use crate::relay_pool::RelayPool;
 use crate::service_profile::ServiceProfile;
 
-/// Options of look-ups. The default has the numbers.
+/// Options of look-ups.
 #[derive(Clone, Debug)]
 pub struct DirectoryOptions {
     /// The service's own profile as configured; see [`check_profile`]. An empty one is not published.
     pub profile: ProfileChange,
     /// How long to wait for relays. Default 5 s.
     pub relays_within: Duration,
-    /// When a profile was found and a relay that the user named has responded, how long to wait for others after the
-    /// last event. Default 1 s.
+    /// How long to wait for other relays after the last event, once a profile is found and a relay named by the user
+    /// has responded. Default 1 s.
     pub settle: Duration,
     /// How long a domain may take to respond to a NIP-05 query. Default 5 s.
     pub domain_within: Duration,
-    /// How long a profile waits for the domain; after that the identifier is left out. Default 3 s, so that a profile
-    /// takes at most 8 s.
+    /// How long a profile waits for the domain before the identifier is omitted. Default 3 s: a profile takes at most 8
+    /// s.
     pub profile_waits_for_domain: Duration,
     /// How long a found result is cached. Default 10 min.
     pub keep_found: Duration,
@@ -75,7 +75,7 @@ impl Default for DirectoryOptions {
 /// them. Empty when they are not known or cannot be read.
 pub type RelaysOfUser = Arc<dyn Fn(PublicKey) -> BoxFuture<'static, Vec<String>> + Send + Sync>;
 
-/// Why the directory does not start.
+/// Why the directory cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
     /// The configured profile cannot be published.
@@ -95,7 +95,7 @@ pub struct ProfileDirectory {
     profiles: Arc<SingleFlight<PublicKey, Result<Option<Profile>, LookUpError>>>,
 }
 
-/// What a look-up needs, even after its caller has gone.
+/// What a look-up needs; it outlives the caller.
 struct LookupContext {
     options: DirectoryOptions,
     pool: Arc<RelayPool>,
@@ -115,7 +115,7 @@ pub fn check_profile(profile: &ProfileChange) -> Result<(), Vec<FieldError>> {
 }
 
 impl ProfileDirectory {
-    /// Starts to keep the service's profile published at the relays of `pool`; waits for no relay. The tasks run on
+    /// Starts publishing the service's profile at the relays of `pool`, without waiting for a relay. The tasks run on
     /// `tasks` and end when `stop` is cancelled.
     ///
     /// # Errors
@@ -214,7 +214,7 @@ impl LookupContext {
         Ok(profile)
     }
 
-    /// The profile, with its identifier if the domain confirms it; its size; and how long to cache it.
+    /// The profile, with its identifier if the domain confirms it; its size; how long to cache it.
     async fn confirm(&self, event: &Event, document: ProfileContent) -> (Option<Profile>, usize, Duration) {
         let bytes = document.bytes();
         let mut profile = document.into_profile(event);
@@ -222,7 +222,7 @@ impl LookupContext {
         let open_queries = timeout(self.options.profile_waits_for_domain, self.identifiers.resolve(&identifier, None));
         let named = matches!(open_queries.await, Ok(Ok(Some(answer))) if answer.pubkey == profile.pubkey);
         profile.nip05 = named.then_some(identifier);
-        // The domain may be down only for a moment.
+        // The domain may be down temporarily.
         (Some(profile), bytes, if named { self.options.keep_found } else { self.options.keep_missing })
     }
 }

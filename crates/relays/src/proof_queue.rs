@@ -1,4 +1,4 @@
-//! Events for one relay that anybody can make us send: our subkey proofs. They must not delay other events.
+//! Low-priority events of one relay: our subkey proofs. Anybody can trigger them, so they must not delay other events.
 
 use std::collections::VecDeque;
 
@@ -7,13 +7,13 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use usher_protocol::EventId;
 
-/// Most events that wait; the oldest is dropped first.
+/// Most waiting events; the oldest is dropped first.
 const MAX_EVENTS: usize = 64;
 
-/// Most sent events that are remembered as low-priority ones.
+/// Most sent events remembered as low-priority.
 const MAX_SENT: usize = 256;
 
-/// Events that are sent only when nothing else waits for the relay, and not at all for a while after it limited our rate.
+/// Events sent only when nothing else waits for the relay, and not for a while after it limited our rate.
 #[derive(Debug, Default)]
 pub(crate) struct ProofQueue {
     inner: Mutex<Inner>,
@@ -41,7 +41,6 @@ impl ProofQueue {
         u64::from(full)
     }
 
-    /// Takes the oldest event: the message to send.
     pub(crate) fn pop(&self) -> Option<Utf8Bytes> {
         let mut inner = self.inner.lock();
         let (id, frame) = inner.waiting.pop_front()?;
@@ -59,14 +58,13 @@ impl ProofQueue {
         place.and_then(|place| inner.sent.remove(place)).is_some()
     }
 
-    /// Accepts no event until then, and drops those that wait; returns how many.
+    /// Accepts no event until `until`, and drops the waiting ones; returns how many.
     pub(crate) fn refuse(&self, until: Instant) -> u64 {
         let mut inner = self.inner.lock();
         inner.refused_until = Some(until);
         std::mem::take(&mut inner.waiting).len() as u64
     }
 
-    /// Drops those that wait.
     pub(crate) fn clear(&self) {
         self.inner.lock().waiting.clear();
     }
@@ -75,7 +73,6 @@ impl ProofQueue {
         self.inner.lock().waiting.is_empty()
     }
 
-    /// How many events wait.
     pub(crate) fn len(&self) -> usize {
         self.inner.lock().waiting.len()
     }

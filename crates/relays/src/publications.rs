@@ -1,7 +1,7 @@
 //! The service's events that each of its relays should have: its profile and its relay list.
 //!
-//! Each is sent to a relay once per connection until the relay has acknowledged it, and never after that. What it has
-//! accepted is remembered by `service_profile`, beyond this connection and this process.
+//! Each is sent to a relay once per connection until the relay acknowledges it. `service_profile` stores what each
+//! relay has accepted, across connections and restarts.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use usher_protocol::EventId;
 
-/// How often an event is sent to one relay, on as many connections, when the relay never acknowledges it.
+/// How often an event is sent to a relay that never acknowledges it, once per connection.
 const MAX_TRIES: u8 = 5;
 
 /// An event that a relay should have.
@@ -21,7 +21,6 @@ pub(crate) struct Publication {
     pub(crate) frame: Utf8Bytes,
 }
 
-/// The events that one relay should have.
 #[derive(Debug, Default)]
 pub(crate) struct Publications {
     inner: Mutex<Inner>,
@@ -49,8 +48,8 @@ enum Acknowledgement {
 }
 
 impl Publications {
-    /// Replaces the wanted events; notifies `accepted_one` when one is accepted. Events that stay keep their state. True when there
-    /// is something to send.
+    /// Replaces the wanted events; notifies `accepted_one` when one is accepted. Events that stay keep their state.
+    /// True if there is something to send.
     pub(crate) fn set(&self, publications: &[Publication], accepted_one: &Arc<Notify>) -> bool {
         let mut inner = self.inner.lock();
         inner.items.retain(|item| publications.iter().any(|wanted| wanted.id == item.publication.id));
@@ -64,14 +63,13 @@ impl Publications {
         inner.items.iter().any(|item| item.due)
     }
 
-    /// A connection begins: events without an acknowledgement are sent once more.
+    /// Handles a new connection: events without an acknowledgement are sent once more.
     pub(crate) fn begin(&self) {
         for item in &mut self.inner.lock().items {
             item.due = item.acknowledgement == Acknowledgement::Open && item.tries < MAX_TRIES;
         }
     }
 
-    /// The events to send now.
     pub(crate) fn take_due(&self) -> Vec<Publication> {
         let mut inner = self.inner.lock();
         let due = inner.items.iter_mut().filter(|item| item.due);
@@ -83,7 +81,7 @@ impl Publications {
         .collect()
     }
 
-    /// The relay accepted or refused an event, this or any other.
+    /// Handles an acknowledgement, of these or any other events.
     pub(crate) fn settle(&self, id: EventId, accepted: bool) {
         let mut inner = self.inner.lock();
         let Some(item) = inner.items.iter_mut().find(|item| item.publication.id == id) else { return };
@@ -93,7 +91,6 @@ impl Publications {
         }
     }
 
-    /// Whether the relay has accepted this event.
     pub(crate) fn has_accepted(&self, id: EventId) -> bool {
         let inner = self.inner.lock();
         inner.items.iter().any(|item| item.publication.id == id && item.acknowledgement == Acknowledgement::Accepted)

@@ -1,7 +1,7 @@
-//! What is sent over one connection, and what the relay says about it: events of the queues at the rate that the relay
-//! accepts, queries, and the refusals that the status shows. Without the connection: tests call it directly.
+//! Decides what to send over one connection: events of the queues at the rate that the relay accepts, and queries.
+//! Tracks the refusals that the status shows. Performs no I/O, so tests call it directly.
 //!
-//! Nothing waits for an `OK`: an acknowledgement can only make us send an event again.
+//! Nothing waits for an `OK`: a refusal can only make us send an event again.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,17 +24,17 @@ use crate::relay_handle::RelayHandle;
 use crate::send_queue::Outgoing;
 use crate::send_rate::SendRate;
 
-/// The id of our long-lived subscription. Ids are per connection, so it need not be unique.
+/// The id of our long-lived subscription; ids are per connection.
 const SUBSCRIPTION: &str = "usher";
 
-/// How long a relay that limited our rate for a low-priority event gets none.
+/// How long a relay gets no low-priority events after it limited our rate for one.
 const NO_LOW_PRIORITY_FOR: Duration = Duration::from_secs(60);
 
-/// How often an event is sent to one relay at most.
+/// Most attempts to send an event to one relay.
 const MAX_ATTEMPTS: u8 = 4;
 
-/// The session with this relay: everything that we would accept; older events would be refused anyway. A wallet's clock
-/// may be slow, and a relay may have kept what we missed.
+/// Options of the session with this relay. Requests events back to the accepted age: a wallet's clock may be slow, and
+/// a relay may have kept what we missed.
 pub(crate) fn session_options(handle: &RelayHandle, options: &RelayOptions, clock: Arc<dyn Clock>) -> SessionOptions {
     let tolerance = options.created_at_tolerance.as_secs();
     let addressed_by = Identity::addressed_by(&options.identity);
@@ -52,7 +52,6 @@ pub(crate) fn session_options(handle: &RelayHandle, options: &RelayOptions, cloc
     }
 }
 
-/// What is sent over one connection.
 pub(crate) struct Publisher<'a> {
     handle: &'a RelayHandle,
     metrics: &'a Metrics,
@@ -72,10 +71,10 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// Handles what the session received. Returns the event, if it is one of our subscription.
+    /// Handles a received message. Returns the event if it belongs to our subscription.
     ///
     /// # Errors
-    /// Why it is useless.
+    /// Why the message is useless.
     pub(crate) fn handle<'t>(
         &mut self,
         received: Received<'t, Outgoing>,
@@ -111,7 +110,7 @@ impl<'a> Publisher<'a> {
         Ok(None)
     }
 
-    /// Does what is due, and returns when something is due next, besides new events.
+    /// Does what is due, and returns when something is due next, apart from new events.
     pub(crate) fn tick(&mut self, protocol: &mut Protocol<Outgoing>, now: Instant) -> Option<Instant> {
         for Publication { id, frame } in self.handle.publications.take_due() {
             self.count_dropped(self.handle.queue.push(Outgoing { id, user: None, frame, made: now, attempts: 0 }));
@@ -122,18 +121,17 @@ impl<'a> Publisher<'a> {
         [paced, self.held_until(now), open_queries].into_iter().flatten().min()
     }
 
-    /// Whether there is an event to send now.
     pub(crate) fn has_next(&mut self, now: Instant) -> bool {
         self.send_rate.wait_until(now).is_none()
             && (self.handle.queue.has_ready(now) || !self.handle.low_priority.is_empty())
     }
 
-    /// When the next event is due if nothing new is queued: events may be held back for a moment.
+    /// When the next held-back event is due, if nothing new is queued.
     pub(crate) fn held_until(&self, now: Instant) -> Option<Instant> {
         self.handle.queue.held_until().filter(|at| *at > now)
     }
 
-    /// The message of the next event to send, which is being sent now.
+    /// Takes the message of the next event to send.
     pub(crate) fn next(&mut self, protocol: &mut Protocol<Outgoing>, now: Instant) -> Option<Utf8Bytes> {
         if self.send_rate.wait_until(now).is_some() || !protocol.may_publish(now) {
             return None;
@@ -154,7 +152,7 @@ impl<'a> Publisher<'a> {
         Some(message)
     }
 
-    /// The connection broke: what may have been lost is sent once more on the next one.
+    /// Handles a broken connection: what may have been lost is sent once more on the next one.
     pub(crate) fn end(self, lost: Vec<Outgoing>) {
         self.put_back(lost.into_iter().filter(|event| event.attempts < 2).collect());
     }
@@ -191,21 +189,21 @@ impl<'a> Publisher<'a> {
         }
         if self.handle.low_priority.settle(&id) {
             if verdict == Verdict::RateLimited {
-                // What anybody can make us send must not make the relay slow us down.
+                // Events that anybody can trigger must not reduce our rate.
                 add(&self.metrics.rate_limited);
                 self.send_rate.limited(now, now);
                 self.count_dropped(self.handle.low_priority.refuse(now + NO_LOW_PRIORITY_FOR));
             }
             return;
         }
-        // An event sent long ago, or acknowledged already: nothing follows.
+        // Sent long ago, or acknowledged already.
         let Some((mut event, sent_at)) = sent else { return };
         match verdict {
             Verdict::Accepted => self.handle.events_refused(None),
             Verdict::RateLimited => {
                 add(&self.metrics.rate_limited);
                 self.send_rate.limited(sent_at, now);
-                // The relay did not dislike the event, so only its age counts.
+                // The relay did not refuse the event itself, so this is no attempt; only its age limits it.
                 event.attempts = event.attempts.saturating_sub(1);
                 self.put_back(vec![event]);
             }

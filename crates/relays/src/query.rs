@@ -10,10 +10,9 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-/// Most queries that wait for one relay.
 const MAX_WAITING: usize = 64;
 
-/// Most events accepted for one query: relays have one of each kind, and some keep an old one or two.
+/// Most events accepted for one query: relays have one of each kind, and some keep a few old ones.
 const MAX_EVENTS: u8 = 6;
 
 /// Largest event accepted, in bytes of JSON: a content of 64 KiB, partly escaped, and tags.
@@ -22,13 +21,13 @@ pub(crate) const MAX_EVENT_BYTES: usize = 100 * 1024;
 /// A part of the result of a query.
 #[derive(Debug)]
 pub(crate) enum QueryReply {
-    /// An event as received: only its size was checked.
+    /// An event as received; only its size is checked.
     Event(String),
-    /// The end of the result. Always sent, once and last.
+    /// The end of the result, always sent last.
     End {
-        /// The relay, by the number that the caller gave it.
+        /// The relay's number, as given by the caller.
         relay: usize,
-        /// Whether the relay sent all it has.
+        /// Whether the relay sent `EOSE`.
         answered: bool,
     },
 }
@@ -56,7 +55,7 @@ impl Query {
         Self { relay, author, kinds: kinds.to_vec(), until, replies, events_left: MAX_EVENTS, answered: false }
     }
 
-    /// Its `REQ` message. Has one filter per kind, because the limit applies to each filter.
+    /// The `REQ` message, with one filter per kind because `limit` applies per filter.
     pub(crate) fn request(&self, subscription: &str) -> Utf8Bytes {
         let mut frame = vec![json!("REQ"), json!(subscription)];
         let filter = |kind: &u16| Filter::new().author(self.author).kind(Kind::from_u16(*kind)).limit(1);
@@ -64,28 +63,26 @@ impl Query {
         json!(frame).to_string().into()
     }
 
-    /// When nobody waits for the result any more.
     pub(crate) fn until(&self) -> Instant {
         self.until
     }
 
-    /// Whether nobody waits for the result any more.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         self.until <= now || self.replies.is_closed()
     }
 
-    /// The relay delivered an event. False when it is one too many.
+    /// Handles an event; false if it exceeds the limit.
     pub(crate) fn take(&mut self, event: &RawValue) -> bool {
         let Some(left) = self.events_left.checked_sub(1) else { return false };
         self.events_left = left;
         if event.get().len() <= MAX_EVENT_BYTES {
-            // Fails only when nobody waits any more.
+            // Fails only when the caller has gone.
             let _ = self.replies.send(QueryReply::Event(event.get().to_owned()));
         }
         true
     }
 
-    /// The relay has sent all it has.
+    /// Handles `EOSE`.
     pub(crate) fn answered(mut self) {
         self.answered = true;
     }
@@ -97,14 +94,13 @@ impl Drop for Query {
     }
 }
 
-/// The queries that wait for a relay.
 #[derive(Debug, Default)]
 pub(crate) struct QueryQueue {
     waiting: Mutex<VecDeque<Query>>,
 }
 
 impl QueryQueue {
-    /// Adds a query; when there are too many, it ends without a result.
+    /// Adds a query; if there are too many, it ends without a result.
     pub(crate) fn push(&self, query: Query) {
         let mut waiting = self.waiting.lock();
         if waiting.len() < MAX_WAITING {
@@ -123,7 +119,7 @@ impl QueryQueue {
         None
     }
 
-    /// The relay is not connected: all queries end without a result.
+    /// Ends all queries without a result: the relay is not connected.
     pub(crate) fn clear(&self) {
         self.waiting.lock().clear();
     }

@@ -8,14 +8,14 @@ use url::{Host, Url};
 use usher_nostr_connection::address_guard::is_public;
 use usher_nostr_connection::{site, url_simplicity};
 
-/// Longest address of a relay in bytes. Real ones have 20 to 60. The limit keeps handshake URLs scannable, and small what a
-/// user can make us store.
+/// Longest address of a relay in bytes; real ones have 20 to 60. Keeps handshake URLs scannable and bounds what a user
+/// can make us store.
 pub const MAX_ADDRESS_BYTES: usize = 256;
 
-/// The normalised address of a relay: equal addresses are the same relay.
+/// The normalised address of a relay; equal addresses name the same relay.
 ///
-/// Scheme and host in lower case, no default port, no fragment, and no slash at the end when the path is empty (as
-/// wallets write it, and as NIP-42 compares it).
+/// Scheme and host in lower case, no default port, no fragment, no trailing slash if the path is empty (as wallets
+/// write it and NIP-42 compares it).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelayAddress {
     text: String,
@@ -43,7 +43,7 @@ pub enum AddressError {
     /// The host is an IP address in a range that is not the public Internet.
     #[error("the address is not on the public Internet")]
     NotPublic,
-    /// A port below 1024 that is not for the web: other services listen there.
+    /// A port below 1024 other than the web's: other services listen there.
     #[error("a user's relay has port 80, 443 or one from 1024")]
     PrivilegedPort,
 }
@@ -58,7 +58,7 @@ impl RelayAddress {
         if text.len() > MAX_ADDRESS_BYTES {
             return Err(AddressError::TooLong);
         }
-        // The URL parser drops tabs and line breaks silently; a text with any is not an address.
+        // The URL parser silently drops tabs and line breaks.
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(AddressError::NotAUrl);
         }
@@ -80,15 +80,15 @@ impl RelayAddress {
         if url.path() == "/" && url.query().is_none() {
             normal.pop();
         }
-        // Escapes can make it longer.
+        // Percent-encoding can make it longer.
         if normal.len() > MAX_ADDRESS_BYTES {
             return Err(AddressError::TooLong);
         }
         Ok(Self { text: normal, url })
     }
 
-    /// Parses an address that a user supplied. Beside the rules of [`parse`](Self::parse), it may name neither an IP
-    /// address that is not public nor a port of other services. Names are checked when they are
+    /// Parses an address that a user supplied. In addition to the rules of [`parse`](Self::parse), it must not name a
+    /// non-public IP address or a port of other services. Names are checked when they are
     /// [resolved](usher_nostr_connection::address_guard::resolve).
     ///
     /// # Errors
@@ -115,12 +115,11 @@ impl RelayAddress {
         &self.text
     }
 
-    /// The same as a URL.
+    /// The address as a URL.
     pub(crate) const fn url(&self) -> &Url {
         &self.url
     }
 
-    /// The host to resolve; never empty.
     pub(crate) fn host(&self) -> Host<&str> {
         self.url.host().unwrap_or(Host::Domain(""))
     }
@@ -135,7 +134,6 @@ impl RelayAddress {
         url_simplicity(&self.url)
     }
 
-    /// The port to connect to.
     pub(crate) fn port(&self) -> u16 {
         self.url.port_or_known_default().unwrap_or(443)
     }

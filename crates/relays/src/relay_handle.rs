@@ -20,7 +20,7 @@ use usher_nostr_connection::address_guard::AddressSource;
 #[derive(Debug)]
 pub(crate) struct RelayHandle {
     pub(crate) address: RelayAddress,
-    /// By which the engine distinguishes our relays; `None` for a user's.
+    /// The engine's name for one of our relays; `None` for a user's.
     pub(crate) name: Option<Arc<str>>,
     pub(crate) origin: Origin,
     pub(crate) source: AddressSource,
@@ -28,7 +28,7 @@ pub(crate) struct RelayHandle {
     pub(crate) low_priority: ProofQueue,
     pub(crate) queries: QueryQueue,
     pub(crate) publications: Publications,
-    /// Cancelled when the relay is no longer wanted: queued events are still sent for a moment.
+    /// Cancelled when the relay is no longer wanted; queued events are still sent briefly.
     pub(crate) close: CancellationToken,
     state: Mutex<State>,
 }
@@ -39,13 +39,13 @@ struct State {
     subscribed: bool,
     subscription_refusal: Option<String>,
     event_refusal: Option<String>,
-    /// It was logged that the relay is down, and not yet that it is back.
+    /// Whether the log has the relay as down.
     reported_down: bool,
     /// Connections that broke since the last healthy one.
     broken: u32,
 }
 
-/// A warning is logged after this many broken connections without a healthy one.
+/// Broken connections without a healthy one before a warning is logged.
 const WARN_AFTER: u32 = 3;
 
 impl RelayHandle {
@@ -95,10 +95,10 @@ impl RelayHandle {
         }
     }
 
-    /// Sends the relay a query. It ends at once without a result when the relay is down.
+    /// Sends the relay a query; it ends at once without a result if the relay is down.
     pub(crate) fn send_query(&self, query: Query) {
         self.queries.push(query);
-        // Checked afterwards, because the end of a connection first marks it as down and then clears the queries.
+        // Checked after the push: the end of a connection marks the relay as down before it clears the queries.
         if self.is_down() || self.close.is_cancelled() {
             self.queries.clear();
         }
@@ -116,7 +116,7 @@ impl RelayHandle {
         (state.subscription_refusal, state.event_refusal) = (None, None);
     }
 
-    /// Notes that there is no connection; `since` stays that of the first failure. Logs a warning once.
+    /// Records that there is no connection; `since` stays that of the first failure. Logs one warning.
     pub(crate) fn disconnected(&self, now: UnixMillis, reason: String) {
         let mut state = self.state.lock();
         let since = match state.connection {
@@ -134,8 +134,7 @@ impl RelayHandle {
         state.subscribed = false;
     }
 
-    /// Notes that a connection that worked has broken and the next attempt is made at once. Usually not worth a warning;
-    /// logs one when it happens again and again.
+    /// Records that a working connection broke and is renewed at once. Logs a warning only after repeated breaks.
     pub(crate) fn reconnecting(&self, reason: &EndReason) {
         let mut state = self.state.lock();
         state.connection = RelayState::Connecting;
@@ -154,7 +153,6 @@ impl RelayHandle {
         }
     }
 
-    /// Notes that the connection is healthy.
     pub(crate) fn healthy(&self) {
         let mut state = self.state.lock();
         state.broken = 0;
@@ -163,13 +161,13 @@ impl RelayHandle {
         }
     }
 
-    /// The relay serves our subscription, or refuses it for this reason.
+    /// Records that the relay serves our subscription, or why it refuses.
     pub(crate) fn subscription_refused(&self, refusal: Option<String>) {
         let mut state = self.state.lock();
         (state.subscribed, state.subscription_refusal) = (refusal.is_none(), refusal);
     }
 
-    /// The relay accepts an event of ours, or refuses it for this reason.
+    /// Records that the relay accepts our events, or why it refuses.
     pub(crate) fn events_refused(&self, refusal: Option<String>) {
         self.state.lock().event_refusal = refusal;
     }

@@ -16,18 +16,16 @@ use crate::runtime_relay_changes::ServiceRelays;
 /// Most relays of ours: as many as a handshake URL may name. Each receives every event; three to five are common.
 pub const MAX_RELAYS: usize = usher_protocol::handshake_url::MAX_RELAYS;
 
-/// How long an addition waits for the connection, to report whether it works: long enough for a relay on another
-/// continent, short enough for a caller.
+/// How long an addition waits for the connection, to report its state: enough for a relay on another continent.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// How often the connection is checked meanwhile.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Adds and removes relays. Each change is stored before it takes effect.
 pub struct RelayManager {
     pool: Arc<RelayPool>,
     settings: Arc<dyn SettingStore>,
-    /// Changes are made one after the other. The configured part never changes.
+    /// Locked for a whole change. The configured part never changes.
     roster: tokio::sync::Mutex<ServiceRelays>,
     configured: ServiceRelays,
 }
@@ -60,7 +58,6 @@ impl RelayManager {
         }
     }
 
-    /// The connection to one of our relays.
     fn handle(&self, address: &RelayAddress) -> Result<Arc<RelayHandle>, RelayChangeError> {
         self.pool.handles().into_iter().find(|handle| handle.address == *address).ok_or(RelayChangeError::NotFound)
     }
@@ -125,7 +122,7 @@ fn parse_public(url: &str) -> Result<RelayAddress, RelayChangeError> {
     RelayAddress::parse_from_user(url).map_err(|error| RelayChangeError::Invalid(error.to_string()))
 }
 
-/// Waits until the relay serves our subscription or could not be reached.
+/// Waits until the relay serves our subscription or the connection fails.
 async fn settled(handle: &RelayHandle) {
     while !handle.status().subscribed && !handle.is_down() {
         sleep(POLL_INTERVAL).await;

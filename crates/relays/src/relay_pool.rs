@@ -24,7 +24,7 @@ use crate::relay_task;
 use crate::relays_in_use::Used;
 use crate::shared_state::{SharedState, outgoing};
 
-/// Most addresses of one message that are used.
+/// Most addresses used for one message.
 const MAX_ADDRESSES_PER_MESSAGE: usize = 16;
 
 /// All relay connections, and the messages sent over them.
@@ -36,10 +36,10 @@ pub struct RelayPool {
 }
 
 impl RelayPool {
-    /// Starts to connect to the configured relays and to deliver wallets' messages into `inbox`.
+    /// Connects to the configured relays and delivers wallets' messages into `inbox`.
     ///
-    /// The tasks run on `tasks` and end when `stop` is cancelled, after a moment in which queued events are sent. A
-    /// full `inbox` delays reading from relays; nothing is lost.
+    /// The tasks run on `tasks`. When `stop` is cancelled, they send queued events for a moment and end. A full `inbox`
+    /// delays reading from relays; nothing is lost.
     ///
     /// # Panics
     /// Outside a Tokio runtime.
@@ -62,11 +62,11 @@ impl RelayPool {
         pool
     }
 
-    /// Connects to one more of the operator's relays, with `public_only` on the public Internet alone; false when it is one already.
-    /// The others are not affected.
+    /// Connects to one more of the operator's relays, with `public_only` only at public addresses; false if it is one
+    /// already.
     ///
-    /// Events that were sent to users in the last minute and may still be answered are sent there too, because the
-    /// engine repeats what is unanswered; unless the relay is in use for a user already.
+    /// Events sent to users in the last minute whose reply is awaited are sent there too, unless the relay is already
+    /// in use for a user.
     pub fn add(&self, address: RelayAddress, public_only: bool) -> bool {
         let mut handle = self.handle(address, Origin::Configured);
         if public_only {
@@ -78,7 +78,7 @@ impl RelayPool {
             let in_use = relays_in_use.handle_to(&handle.address).is_some();
             (relays_in_use.add(&handle), in_use)
         };
-        // A user's relay has received the events for that user already.
+        // A user's relay has already received that user's events.
         if added && !in_use {
             for event in self.recent.awaited(self.shared.clock.now(), Instant::now()) {
                 self.shared.enqueue(&handle, event);
@@ -91,8 +91,7 @@ impl RelayPool {
         added
     }
 
-    /// Leaves one of the operator's relays after its queued events were sent; false when it was none. The others are
-    /// not affected.
+    /// Leaves one of the operator's relays after sending its queued events; false if it is none.
     pub fn remove(&self, address: &RelayAddress) -> bool {
         let removed = self.shared.relays_in_use.lock().remove(address);
         if let Some(handle) = &removed {
@@ -102,7 +101,7 @@ impl RelayPool {
         removed.is_some()
     }
 
-    /// The status of each relay: the operator's in their order, then users' by address.
+    /// The status of each relay: the operator's in their order, then users', sorted by address.
     pub fn status(&self) -> Vec<RelayStatus> {
         let (configured, mut of_users) = {
             let relays_in_use = self.shared.relays_in_use.lock();
@@ -117,7 +116,6 @@ impl RelayPool {
         self.shared.metrics.values()
     }
 
-    /// Our relays, in their order.
     pub(crate) fn handles(&self) -> Vec<Arc<RelayHandle>> {
         self.shared.relays_in_use.lock().configured()
     }
@@ -149,7 +147,7 @@ impl RelayPool {
             None => self.shared.conversation_keys.with(recipient).and_then(|conversation| {
                 envelope::seal_repeatable(&self.shared.options.identity.keys, &conversation, &contents)
             }),
-            // Such a key signs a few events, and is never used again.
+            // Such a key signs a few events and is then discarded: not cached.
             Some(signer) => envelope::conversation_key(signer, recipient)
                 .and_then(|conversation| envelope::seal_repeatable(signer, &conversation, &contents)),
         };
@@ -165,7 +163,7 @@ impl RelayPool {
         }
     }
 
-    /// The user's own relays for this message, opened if necessary.
+    /// The user's relays for this message, opened if necessary.
     fn user_relays(&self, message: &OutgoingMessage, now: UnixMillis) -> Vec<Arc<RelayHandle>> {
         let Some(user) = user_of(message) else { return Vec::new() };
         let parse = if self.shared.options.allow_private { RelayAddress::parse } else { RelayAddress::parse_from_user };
@@ -221,7 +219,7 @@ impl Messenger for RelayPool {
     }
 }
 
-/// The user that a message is for: in the protocol the main key is the first participant.
+/// The main key of a message's user: in the protocol, the first participant.
 fn user_of(message: &OutgoingMessage) -> Option<PublicKey> {
     message.participants.first().or(message.recipients.first()).copied()
 }

@@ -13,9 +13,9 @@ pub struct RelayStatus {
     pub origin: Origin,
     /// The state of its connection.
     pub state: RelayState,
-    /// Connected, and it has confirmed our subscription or delivered an event on it.
+    /// Whether it has confirmed our subscription or delivered an event on it.
     pub subscribed: bool,
-    /// What the relay refuses and why, in its own words, as long as it does.
+    /// What the relay currently refuses and why, in its own words.
     pub refusal: Option<String>,
     /// Events waiting to be sent to it.
     pub queued: usize,
@@ -26,21 +26,21 @@ pub struct RelayStatus {
 pub enum Origin {
     /// The operator's.
     Configured,
-    /// A user's, as long as a reply is awaited.
+    /// A user's, while a reply is awaited.
     User,
 }
 
 /// The state of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelayState {
-    /// The first attempt is under way.
+    /// The first attempt is in progress.
     Connecting,
     /// Connected.
     Connected {
         /// Since when.
         since: UnixMillis,
     },
-    /// Not connected; tried again with growing pauses.
+    /// Not connected; retried with growing pauses.
     Disconnected {
         /// Since when.
         since: UnixMillis,

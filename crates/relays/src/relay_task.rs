@@ -12,7 +12,6 @@ use crate::relay_status::Origin;
 use crate::session::RelaySession;
 use crate::shared_state::SharedState;
 
-/// Keeps the relay connected until `handle.close` is cancelled.
 pub(crate) async fn run(shared: Arc<SharedState>, handle: Arc<RelayHandle>) {
     let mut reconnection = Reconnection::new(&shared.options.connection, Instant::now());
     while let Some((ended, quality)) = connect_once(&shared, &handle).await {
@@ -25,7 +24,7 @@ pub(crate) async fn run(shared: Arc<SharedState>, handle: Arc<RelayHandle>) {
             Pause::BackOff(pause) => {
                 handle.disconnected(shared.clock.now(), ended.to_string());
                 handle.queries.clear();
-                // Authors who still need a proof write again.
+                // Authors who still need a proof send again.
                 handle.low_priority.clear();
                 pause
             }
@@ -41,8 +40,8 @@ pub(crate) async fn run(shared: Arc<SharedState>, handle: Arc<RelayHandle>) {
     tracing::debug!(relay = %handle.address, "relay closed");
 }
 
-/// One connection from the attempt to its end: why it ended, and how good it was, if there was one. `None` when the relay
-/// is no longer wanted.
+/// Runs one connection. Returns why it ended, and its quality if it was established; `None` when the relay is no longer
+/// wanted.
 async fn connect_once(shared: &SharedState, handle: &RelayHandle) -> Option<(EndReason, Option<Quality>)> {
     let limits = &shared.options.limits;
     let max_message_bytes = match handle.origin {

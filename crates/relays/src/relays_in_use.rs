@@ -1,14 +1,14 @@
-//! Which relays are in use: the operator's, and users' as long as they are needed.
+//! Which relays are in use: the operator's, and users' while they are needed.
 //!
-//! Anybody can generate keys and name relays to be connected to, so the places for users' relays are shared out:
+//! Anybody can generate keys and name relays, so connections to users' relays are limited:
 //!
-//! 1. By host: a limited number of relays of one [site](RelayAddress::site), and at one network address, whatever their names.
+//! 1. By host: a limited number of relays of one [site](RelayAddress::site), and at one network address.
 //! 2. A relay on which a reply is awaited stays, unless the new relay has priority: the host of the old one has more than
 //!    half of the relays that a host may have, and the host of the new one at least two fewer; or the new relay is a higher
 //!    choice of its user. Otherwise the new relay is refused, and its user is reached at the operator's relays.
 //!
-//! These are no [`Places`](usher_places::Places): names of sites cost nothing, so one that holds fewer must not displace others, and
-//! whether a relay is missed depends on its connection.
+//! [`Places`](usher_places::Places) does not fit: site names cost nothing, so a site with fewer relays must not
+//! displace others, and which relay to close depends on its connection.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -24,17 +24,16 @@ use usher_protocol::PublicKey;
 use crate::relay_address::RelayAddress;
 use crate::relay_handle::RelayHandle;
 
-/// Users whose relays are counted. Relays of a forgotten user stay until no reply is awaited.
+/// Users whose relays are counted. Relays of an uncounted user stay until no reply is awaited.
 const USERS: usize = 8192;
 
-/// Most users' relays that are other paths at one of the operator's relays: relays limit the connections of one
-/// client, and users must not use up ours.
+/// Most users' relays on the host of one of the operator's relays: relays limit connections per client, and users must
+/// not use up ours.
 const BESIDE_OURS: usize = 2;
 
-/// Users of one relay who are counted. A relay with more is shared by many and not closed for a single user.
+/// Counted users of one relay. A relay with more is not closed for a single user.
 const USERS_OF_A_RELAY: usize = 256;
 
-/// The relays in use.
 pub(crate) struct RelaysInUse {
     configured: Vec<Arc<RelayHandle>>,
     of_users: HashMap<RelayAddress, UserRelay>,
@@ -59,22 +58,20 @@ struct UserRelay {
     site: String,
     /// Where it was last connected to.
     network: Option<IpAddr>,
-    /// How many other relays its user prefers; for several users the fewest.
+    /// How many other relays its user prefers; for several users, the lowest number.
     choice: usize,
     until: UnixMillis,
     users: HashSet<PublicKey>,
     has_uncounted_users: bool,
-    /// Grows with each opening.
+    /// Opening order.
     opened: u64,
     last_use: u64,
 }
 
-/// The result of [`RelaysInUse::use_for`].
 #[derive(Default)]
 pub(crate) struct Used {
-    /// The user's relays to send to, beside the configured ones.
     pub(crate) handles: Vec<Arc<RelayHandle>>,
-    /// The new ones among them: each needs a task.
+    /// Newly opened ones, each of which needs a task.
     pub(crate) opened: Vec<Arc<RelayHandle>>,
     /// Other users' relays closed to make room.
     pub(crate) evicted: u64,
@@ -88,24 +85,21 @@ impl RelaysInUse {
         Self { configured: Vec::new(), of_users: HashMap::new(), by_user, connect_limits, bounds, uses: 0 }
     }
 
-    /// The operator's relays, in their order.
     pub(crate) fn configured(&self) -> Vec<Arc<RelayHandle>> {
         self.configured.clone()
     }
 
-    /// Users' relays.
     pub(crate) fn of_users(&self) -> Vec<Arc<RelayHandle>> {
         self.of_users.values().map(|relay| Arc::clone(&relay.handle)).collect()
     }
 
-    /// The relay with this address, ours or a user's.
     pub(crate) fn handle_to(&self, address: &RelayAddress) -> Option<Arc<RelayHandle>> {
         let ours = self.configured.iter().find(|handle| handle.address == *address);
         ours.or_else(|| self.of_users.get(address).map(|relay| &relay.handle)).map(Arc::clone)
     }
 
-    /// Adds one of the operator's relays; false when it is there already. If it is in use for a user, that connection
-    /// stays beside the new one until it is no longer needed: no gap.
+    /// Adds one of the operator's relays; false if it is there already. If it is in use for a user, that connection
+    /// stays until it is no longer needed, so there is no gap.
     pub(crate) fn add(&mut self, handle: &Arc<RelayHandle>) -> bool {
         let new = !self.is_configured(&handle.address);
         if new {
@@ -114,14 +108,13 @@ impl RelaysInUse {
         new
     }
 
-    /// Removes one of the operator's relays and returns it.
     pub(crate) fn remove(&mut self, address: &RelayAddress) -> Option<Arc<RelayHandle>> {
         let place = self.configured.iter().position(|handle| handle.address == *address)?;
         Some(self.configured.remove(place))
     }
 
-    /// The relays of `user` among `wanted`, opened by `open` when they are not in use yet, and kept until `until`.
-    /// Earlier ones take precedence. The operator's own relays are not among them.
+    /// The relays in `wanted`, opened with `open` if not in use, and kept until `until`. Earlier ones take precedence.
+    /// The operator's relays are excluded.
     pub(crate) fn use_for(
         &mut self,
         user: PublicKey,
@@ -183,7 +176,7 @@ impl RelaysInUse {
         self.configured.iter().any(|handle| handle.address == *address)
     }
 
-    /// Notes that `user` uses these relays now, and closes those beyond the user's limit, the oldest first.
+    /// Records that `user` uses these relays, and closes those beyond the user's limit, the oldest first.
     fn record(&mut self, user: PublicKey, wanted: &[RelayAddress]) {
         if wanted.is_empty() {
             return;
@@ -201,8 +194,7 @@ impl RelaysInUse {
         }
     }
 
-    /// Notes the network address of a user's relay. False when users have too many there already and no place can be
-    /// freed.
+    /// Records the network address of a user's relay. False if users have too many there and none can be closed.
     pub(crate) fn settle(&mut self, address: &RelayAddress, ip: IpAddr, now: UnixMillis) -> bool {
         let network = network_of(ip);
         let there = |of: &RelayAddress, relay: &UserRelay| of != address && relay.network == Some(network);
@@ -217,7 +209,7 @@ impl RelaysInUse {
         admitted
     }
 
-    /// Makes room for one more relay of a user. False when all others have the better claim.
+    /// Makes room for one more relay of a user. False if all others have priority.
     fn make_room(&mut self, address: &RelayAddress, choice: usize, now: UnixMillis, used: &mut Used) -> bool {
         let site = address.site();
         let same = |_: &RelayAddress, relay: &UserRelay| relay.site == site;
@@ -232,8 +224,8 @@ impl RelaysInUse {
             return false;
         }
         let victim = if of_site >= self.bounds.per_host {
-            // Within a site a plainer address takes precedence: anybody can invent paths on a host that honest users
-            // use too.
+            // Within a site a simpler address takes precedence: anybody can make up paths on a host that honest users
+            // use.
             let plainer = |(of, relay): &(&RelayAddress, &UserRelay)| {
                 relay.site == site && of.url_simplicity() < address.url_simplicity()
             };
@@ -252,8 +244,8 @@ impl RelaysInUse {
         room && self.connect_limits.take(address.url()).is_ok()
     }
 
-    /// Among the `considered` relays the one that is least missed: one on which no reply is awaited, else one that is
-    /// down anyway; of several the least recently used.
+    /// The relay to close among `considered`: one on which no reply is awaited, else one that is down; of several, the
+    /// least recently used.
     fn least_missed(
         &self,
         now: UnixMillis,
@@ -265,18 +257,18 @@ impl RelaysInUse {
         candidates.min_by_key(|(_, relay)| missed(relay)).map(|(address, _)| address.clone())
     }
 
-    /// The relay in use that must make room for one that is its user's choice with this number, at a site with so many
-    /// places.
+    /// The relay that makes room for a new one, given the new relay's rank with its user and how many relays its site
+    /// has.
     fn weakest_claim(&self, of_site: usize, choice: usize) -> Option<RelayAddress> {
         let count = |is_there: &dyn Fn(&&UserRelay) -> bool| self.of_users.values().filter(is_there).count();
         let share = |relay: &UserRelay| {
             let of_network = count(&|other| relay.network.is_some() && other.network == relay.network);
             count(&|other| other.site == relay.site).max(of_network)
         };
-        // Users may well have as many relays at one host.
+        // One host may have half of its limit without being displaced.
         let fair = (of_site + 1).max(self.bounds.per_host / 2);
         let weaker = |relay: &&UserRelay| share(relay) > fair || relay.choice > choice;
-        // Of one host's the least plain, then the youngest: others may have invented it to push an older one out.
+        // Within one host the least simple address, then the newest: it may be made up to displace an older one.
         let claim = |relay: &&UserRelay| {
             (share(relay), relay.choice, Reverse(relay.handle.address.url_simplicity()), relay.opened)
         };
@@ -300,7 +292,7 @@ impl UserRelay {
         }
     }
 
-    /// `user` uses other relays now; true when nobody uses this one any more.
+    /// Records that `user` has left this relay; true if it has no users left.
     fn leave(&mut self, user: &PublicKey) -> bool {
         self.users.remove(user);
         self.users.is_empty() && !self.has_uncounted_users

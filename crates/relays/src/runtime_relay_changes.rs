@@ -5,25 +5,22 @@ use usher_engine::ports::{SettingStore, StoreError};
 
 use crate::relay_address::RelayAddress;
 
-/// The name of the setting.
 const SETTING: &str = "relays";
 
 /// The configured relays and the *difference* made at run time.
 ///
-/// The difference is stored, not the resulting list. So a relay that is added to or removed from the configuration
-/// later is added or removed, unless that same relay was changed at run time. A difference that has become void (an
-/// added relay is now configured, a removed one no longer is) is dropped at the next start: then the configuration
-/// decides again.
+/// The difference is stored, not the resulting list, so later changes of the configuration apply unless the same relay
+/// was changed at run time. A void difference (an added relay is now configured, a removed one no longer is) is dropped
+/// at the next start; from then on the configuration decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServiceRelays {
     configured: Vec<RelayAddress>,
     added: Vec<RelayAddress>,
-    /// Those of `added` that may lead to the public Internet alone.
+    /// Those of `added` restricted to public addresses.
     public_only: Vec<RelayAddress>,
     removed: Vec<RelayAddress>,
 }
 
-/// The difference as stored.
 #[derive(Serialize, Deserialize)]
 struct Difference {
     added: Vec<String>,
@@ -36,7 +33,7 @@ impl ServiceRelays {
     /// The configured relays, with earlier changes made at run time.
     ///
     /// # Errors
-    /// When the store fails. An unreadable setting is not an error: then the configured relays are used.
+    /// When the store fails. If the setting is unreadable, the configured relays are used.
     pub async fn load(settings: &dyn SettingStore, configured: &[RelayAddress]) -> Result<Self, StoreError> {
         let mut roster = Self::default();
         for address in configured {
@@ -63,7 +60,7 @@ impl ServiceRelays {
         Ok(roster)
     }
 
-    /// Our relays: the configured ones in their order, then those added, without those removed.
+    /// The configured relays in their order, then those added, without those removed.
     pub fn relays(&self) -> Vec<RelayAddress> {
         let kept = self.configured.iter().filter(|address| !self.removed.contains(address));
         kept.chain(&self.added).cloned().collect()
@@ -74,7 +71,7 @@ impl ServiceRelays {
         self.configured.contains(address)
     }
 
-    /// Whether a relay may lead to the public Internet alone.
+    /// Whether a relay is restricted to public addresses.
     pub fn is_public_only(&self, address: &RelayAddress) -> bool {
         self.public_only.contains(address)
     }
@@ -83,7 +80,7 @@ impl ServiceRelays {
         self.added.contains(address) || (self.is_configured(address) && !self.removed.contains(address))
     }
 
-    /// With one more relay; one that is there may lead anywhere from now on, unless it is `public_only` again.
+    /// With one more relay. `public_only` restricts a new relay; without it, an existing restriction is lifted.
     pub(crate) fn with(&self, address: &RelayAddress, public_only: bool) -> Self {
         let mut roster = self.clone();
         roster.removed.retain(|removed| removed != address);
@@ -110,7 +107,6 @@ impl ServiceRelays {
         roster
     }
 
-    /// Stores the difference.
     pub(crate) async fn save(&self, settings: &dyn SettingStore) -> Result<(), StoreError> {
         let text = (!self.added.is_empty() || !self.removed.is_empty()).then(|| self.text());
         settings.set_setting(SETTING, text.as_deref()).await
@@ -124,7 +120,6 @@ impl ServiceRelays {
     }
 }
 
-/// What was stored.
 struct Changes {
     added: Vec<RelayAddress>,
     removed: Vec<RelayAddress>,

@@ -6,9 +6,9 @@ use usher_protocol::EventId;
 
 /// Remembers the ids of *verified* events, up to a limit.
 ///
-/// Only verified ones: an id is only a claim until it is verified, and a forger whose id was remembered could make us
-/// skip the real event. There are two memories: events that outsiders sign with keys of their own are verified too,
-/// but a flood of them must not push out the ids of real messages.
+/// An unverified id is only a claim: remembering a forged one would make us skip the real event. Events that outsiders
+/// sign with their own keys are verified too; they have a separate list, so that a flood of them cannot push out the
+/// ids of real messages.
 #[derive(Debug)]
 pub(crate) struct SeenEvents {
     inner: Mutex<Inner>,
@@ -25,36 +25,32 @@ impl SeenEvents {
         Self { inner: Mutex::new(Inner { good: bounded(capacity / 2), junk: bounded(capacity / 2) }) }
     }
 
-    /// Whether this event was handled before.
     pub(crate) fn contains(&self, id: &EventId) -> bool {
         let inner = self.inner.lock();
         inner.good.contains(id) || inner.junk.contains(id)
     }
 
-    /// Whether this event was handled before and was useful.
     pub(crate) fn was_good(&self, id: &EventId) -> bool {
         self.inner.lock().good.contains(id)
     }
 
-    /// Remembers a verified event; false when it was remembered already, because another relay's task was faster.
+    /// Remembers a verified event; false if another relay's task was faster.
     pub(crate) fn insert(&self, id: EventId) -> bool {
         let mut inner = self.inner.lock();
         !inner.junk.contains(&id) && inner.good.put(id, ()).is_none()
     }
 
-    /// The event turned out to be useless.
+    /// Marks an event as useless.
     pub(crate) fn demote(&self, id: EventId) {
         let mut inner = self.inner.lock();
         inner.good.pop(&id);
         inner.junk.put(id, ());
     }
 
-    /// Forgets a useless event.
     pub(crate) fn forget(&self, id: EventId) {
         self.inner.lock().junk.pop(&id);
     }
 
-    /// Whether it is remembered as useless.
     #[cfg(test)]
     pub(crate) fn is_junk(&self, id: &EventId) -> bool {
         self.inner.lock().junk.contains(id)

@@ -10,33 +10,28 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use usher_protocol::{EventId, PublicKey};
 
-/// The interval between events for one user: deployed wallets lose an event that arrives immediately after another.
+/// The interval between events for one user: deployed wallets lose an event that arrives right after another.
 const APART: Duration = Duration::from_millis(30);
 
-/// Most events of one user that are held back for that; others are sent at once. Eight devices and a main key are
-/// nine.
+/// Most events of one user held back for that; more are sent at once. A main key with eight devices needs nine.
 const MAX_HELD: usize = 16;
 
-/// Above this many users, those to whom nothing was sent recently are forgotten.
+/// Above this many users, idle ones are forgotten.
 const FORGET_AFTER: usize = 512;
 
-/// An event on its way to a relay.
+/// An event to be sent to a relay.
 #[derive(Clone, Debug)]
 pub(crate) struct Outgoing {
-    /// The event's id, by which the relay acknowledges it.
     pub(crate) id: EventId,
-    /// The user it is for, by their main key.
     pub(crate) user: Option<PublicKey>,
     /// The whole `EVENT` message; copies for several relays share it.
     pub(crate) frame: Utf8Bytes,
-    /// When it was made.
     pub(crate) made: Instant,
-    /// How often it was sent to this relay.
     pub(crate) attempts: u8,
 }
 
-/// The queue of one relay, limited in number, bytes and age; the oldest event leaves first. Events for one user leave
-/// a moment apart, while those of others pass. Adding events never waits.
+/// The queue of one relay, limited in number, bytes and age; oldest first. Events for one user are spaced by [`APART`];
+/// events of others overtake them. Adding events never waits.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     inner: Mutex<Inner>,
@@ -52,12 +47,10 @@ struct Inner {
     /// Events held back, by user, and when the first of each may leave.
     held: HashMap<PublicKey, VecDeque<Outgoing>>,
     leaves: BinaryHeap<Reverse<(Instant, PublicKey)>>,
-    /// How many are held back.
     held_back: usize,
     /// When an event was last sent to each user; only entries younger than [`APART`] matter.
     sent: HashMap<PublicKey, Instant>,
     forget_at: usize,
-    /// Of all events.
     bytes: usize,
 }
 
@@ -66,7 +59,7 @@ impl SendQueue {
         Self { inner: Mutex::default(), filled: Notify::new(), most_events, most_bytes, fresh_for }
     }
 
-    /// Adds an event; returns how many had to be dropped for it.
+    /// Adds an event; returns how many were dropped for it.
     pub(crate) fn push(&self, event: Outgoing) -> u64 {
         let dropped = {
             let mut inner = self.inner.lock();
@@ -85,7 +78,7 @@ impl SendQueue {
         dropped
     }
 
-    /// Puts events back in front, in order, as far as there is room; returns how many had to be dropped.
+    /// Puts events back in front, in order, while there is room; returns how many were dropped.
     pub(crate) fn put_back(&self, events: Vec<Outgoing>) -> u64 {
         let mut dropped = 0;
         {
@@ -127,18 +120,16 @@ impl SendQueue {
         }
     }
 
-    /// Whether an event may leave now, as far as the queue knows.
     pub(crate) fn has_ready(&self, now: Instant) -> bool {
         let inner = self.inner.lock();
         !inner.waiting.is_empty() || inner.leaves.peek().is_some_and(|Reverse((at, _))| *at <= now)
     }
 
-    /// When the first event that is held back may leave.
     pub(crate) fn held_until(&self) -> Option<Instant> {
         self.inner.lock().leaves.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Drops stale events, when nobody takes from the queue; returns how many.
+    /// Drops stale events while the relay is down; returns how many.
     pub(crate) fn drop_stale(&self, now: Instant) -> u64 {
         let mut inner = self.inner.lock();
         let mut dropped = 0;
@@ -149,8 +140,8 @@ impl SendQueue {
         dropped + inner.drop_held(|event| now.saturating_duration_since(event.made) > self.fresh_for)
     }
 
-    /// Keeps only the latest copy of each event: the engine repeats an event while its relay is away, and wallets reply to
-    /// each copy.
+    /// Keeps only the latest copy of each event: the engine repeats events while the relay is down, and wallets reply
+    /// to each copy.
     pub(crate) fn drop_copies(&self) {
         let mut inner = self.inner.lock();
         let (mut ids, mut bytes) = (HashSet::new(), 0);
@@ -166,7 +157,6 @@ impl SendQueue {
         inner.bytes = inner.bytes.saturating_sub(bytes);
     }
 
-    /// Drops everything.
     pub(crate) fn clear(&self) {
         *self.inner.lock() = Inner::default();
     }
@@ -175,17 +165,16 @@ impl SendQueue {
         self.inner.lock().len() == 0
     }
 
-    /// How many events wait.
     pub(crate) fn len(&self) -> usize {
         self.inner.lock().len()
     }
 
-    /// Wakes the waiting task although nothing was added here.
+    /// Wakes the waiting task although nothing was added.
     pub(crate) fn wake(&self) {
         self.filled.notify_one();
     }
 
-    /// Returns when something may have been added since the last call returned.
+    /// Returns when something may have been added since the last call.
     pub(crate) async fn filled(&self) {
         self.filled.notified().await;
     }
@@ -196,7 +185,7 @@ impl Inner {
         self.waiting.len() + self.held_back
     }
 
-    /// Whether something was sent to the event's user a moment ago, or waits for that.
+    /// Whether an event of this user was just sent or is held back.
     fn must_be_held(&self, event: &Outgoing, now: Instant) -> bool {
         let Some(user) = &event.user else { return false };
         match self.held.get(user) {
@@ -217,7 +206,7 @@ impl Inner {
         }
     }
 
-    /// The first held-back event that may leave; its user's next one leaves after it.
+    /// Takes the first held-back event that is due, and schedules its user's next one.
     fn pop_held(&mut self, now: Instant) -> Option<Outgoing> {
         let Reverse((at, user)) = *self.leaves.peek()?;
         if at > now {

@@ -1,23 +1,21 @@
-//! How fast a relay lets us send.
+//! Adapts the send rate to the relay's limits.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The first rate for a relay that limits us: 20 events per second.
 const FIRST: Duration = Duration::from_millis(50);
 
-/// The slowest rate.
 const SLOWEST: Duration = Duration::from_secs(5);
 
-/// Faster than this is not limited at all.
+/// Below this interval the rate is unlimited.
 const UNLIMITED: Duration = Duration::from_millis(5);
 
 /// After this long without a rejection the rate doubles.
 const SPEED_UP_AFTER: Duration = Duration::from_secs(5);
 
-/// No limit until the relay responds `rate-limited:`. Then a pause, and after it a rate that halves with each further
-/// rejection and doubles while there is none. It needs no `OK` to continue, because not every relay sends one.
+/// Unlimited until the relay responds `rate-limited:`. Then it pauses, and the rate halves with each further rejection
+/// and doubles while there is none. It does not depend on `OK`, which not every relay sends.
 #[derive(Debug)]
 pub(crate) struct SendRate {
     first_pause: Duration,
@@ -42,8 +40,8 @@ impl SendRate {
         }
     }
 
-    /// The relay rejected what was sent at `sent_at`. Rejections of what was sent before the last rejection was
-    /// received say nothing new.
+    /// Handles a rejection of an event sent at `sent_at`. Rejections of events sent before the last rejection arrived
+    /// are ignored.
     pub(crate) fn limited(&mut self, sent_at: Instant, now: Instant) {
         if self.limited_at.is_some_and(|heard| sent_at <= heard) {
             return;
@@ -68,7 +66,6 @@ impl SendRate {
         self.next_at.filter(|at| *at > now)
     }
 
-    /// An event was sent.
     pub(crate) fn sent(&mut self, now: Instant) {
         self.next_at = self.interval.map(|interval| now + interval);
     }

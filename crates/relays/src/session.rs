@@ -18,30 +18,28 @@ use crate::relay_status::Origin;
 use crate::send_queue::Outgoing;
 use crate::shared_state::SharedState;
 
-/// After this many messages other tasks get a turn: at 75 µs each, that is about a millisecond.
+/// Messages handled before yielding to other tasks: at 75 µs each, about a millisecond.
 const YIELD_AFTER: u32 = 16;
 
-/// The cost of a copy of a known event, of an `OK`, a `NOTICE` or the like, in useless messages.
+/// The cost of a copy of a known event, an `OK` or a `NOTICE`, in useless messages.
 const CHEAP_COST: f64 = 0.05;
 
 /// Reading this many bytes costs as much as a useless message.
 const BYTES_PER_COST: f64 = 32_768.0;
 
-/// What a good message counts, in useless messages. Only the engine knows whether it is useful: anybody with a key can
-/// make one.
+/// The cost of a valid message, in useless messages: anybody with a key can make one, and only the engine knows whether
+/// it is useful.
 const MESSAGE_COST: f64 = 0.2;
 
-/// A session with one of the service's or the users' relays, and everything known about it.
+/// The state of a session.
 pub(crate) struct RelaySession<'a> {
     shared: &'a SharedState,
     handle: &'a RelayHandle,
     session: Session<Outgoing>,
     publisher: Publisher<'a>,
-    /// A message for which the engine had no room. While it waits, nothing is read, and the relay feels the
-    /// back-pressure.
+    /// A message for which the inbox had no room. While it waits, nothing is read: back-pressure on the relay.
     undelivered: Option<Inbound>,
     inbox: PollSender<Inbound>,
-    /// What a user's relay may still cost.
     allowance: Option<TokenBucket<Instant>>,
     since_yield: u32,
 }
@@ -63,15 +61,14 @@ impl<'a> RelaySession<'a> {
         }
     }
 
-    /// Runs until the connection ends or the relay is no longer wanted. Returns why, and how good a connection it was.
+    /// Runs until the connection ends or the relay is no longer wanted. Returns why, and the connection's quality.
     pub(crate) async fn run(mut self) -> (EndReason, Option<Quality>) {
         let Err(ended) = self.serve().await;
         let quality = Some(self.session.quality(&ended));
         if let EndReason::ByUs = ended {
             self.close().await;
         }
-        // The event's id is remembered already: if the message were dropped, copies from other relays would be
-        // ignored.
+        // The event's id is remembered: if the message were dropped, copies from other relays would be ignored.
         if let Some(message) = self.undelivered.take() {
             tokio::select! {
                 biased;
@@ -93,7 +90,7 @@ impl<'a> RelaySession<'a> {
                 () = handle.close.cancelled() => return Err(EndReason::ByUs),
                 step = self.session.next(interest) => self.step(step?).await?,
                 room = poll_fn(|cx| self.inbox.poll_reserve(cx)), if self.undelivered.is_some() => {
-                    // The engine is gone: the service stops.
+                    // The engine has stopped.
                     if room.is_err() {
                         return Err(EndReason::ByUs);
                     }
@@ -183,7 +180,6 @@ impl<'a> RelaySession<'a> {
         }
     }
 
-    /// Passes a message to the engine after room was reserved.
     fn hand_over(&mut self, message: Inbound) {
         if self.inbox.send_item(message).is_ok() {
             add(&self.shared.metrics.delivered);
@@ -195,7 +191,7 @@ impl<'a> RelaySession<'a> {
         self.charge(1.0)
     }
 
-    /// Limits what a relay that a user chose may cost.
+    /// Charges a user's relay for a message.
     fn charge(&mut self, cost: f64) -> Result<(), EndReason> {
         let within = self.allowance.as_mut().is_none_or(|allowance| allowance.take_part(cost, Instant::now()));
         if within { Ok(()) } else { Err(EndReason::Flood) }
@@ -205,8 +201,8 @@ impl<'a> RelaySession<'a> {
         self.charge(bytes as f64 / BYTES_PER_COST)
     }
 
-    /// Sends queued events, closes the connection, and reads until the relay has closed it too: if the socket were closed
-    /// with unread data in it, the relay might lose the last events. Limited to a moment in all.
+    /// Sends queued events, closes the connection, and reads until the relay has closed it: closing a socket with
+    /// unread data might lose the last events. Has a deadline.
     async fn close(&mut self) {
         let deadline = Instant::now() + self.shared.options.timing.drain;
         let closing = async {
@@ -226,7 +222,7 @@ impl<'a> RelaySession<'a> {
             }
             Ok::<_, EndReason>(())
         };
-        // Whatever the result: the connection ends either way.
+        // Best effort: the connection is dropped either way.
         let _ = timeout_at(deadline, closing).await;
     }
 }

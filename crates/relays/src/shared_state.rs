@@ -23,7 +23,6 @@ use crate::relay_status::Origin;
 use crate::relays_in_use::{Bounds, RelaysInUse};
 use crate::send_queue::Outgoing;
 
-/// The state shared by all relays' tasks.
 pub(crate) struct SharedState {
     pub(crate) options: RelayOptions,
     pub(crate) clock: Arc<dyn Clock>,
@@ -33,7 +32,6 @@ pub(crate) struct SharedState {
     pub(crate) inbox: mpsc::Sender<Inbound>,
     pub(crate) stop: CancellationToken,
     pub(crate) relays_in_use: Mutex<RelaysInUse>,
-    /// Marked when a relay was connected, added or removed.
     pub(crate) changes: watch::Sender<()>,
     proofs: Option<SubkeyProofResponder>,
 }
@@ -62,13 +60,11 @@ impl SharedState {
         Self { options, clock, metrics, conversation_keys, event_verifier, inbox, stop, relays_in_use, changes, proofs }
     }
 
-    /// A relay was connected, added or removed.
     pub(crate) fn changed(&self) {
         self.changes.send_replace(());
     }
 
-    /// Whether a relay may be connected to at this network address: a user's relay only when there are not too many
-    /// others.
+    /// Whether a relay may be connected to at this network address; users' relays are limited.
     pub(crate) fn admit(&self, handle: &RelayHandle, ip: IpAddr) -> bool {
         handle.origin == Origin::Configured || self.relays_in_use.lock().settle(&handle.address, ip, self.clock.now())
     }
@@ -79,7 +75,7 @@ impl SharedState {
         let Some(proofs) = &self.proofs else { return };
         let answer = match proofs.answer(author, event, &over.address, over.origin, self.clock.now()) {
             Ok(answer) => outgoing(&answer, None),
-            // The same event may arrive over a relay that is not flooded.
+            // Another relay with a free share may deliver the same event.
             Err(ProofLimited::PerRelay) => return self.event_verifier.forget(event),
             Err(ProofLimited::PerAuthor) => return,
         };
@@ -93,13 +89,12 @@ impl SharedState {
         }
     }
 
-    /// Adds an event to a relay's queue.
     pub(crate) fn enqueue(&self, handle: &RelayHandle, event: Outgoing) {
         self.metrics.dropped.fetch_add(handle.queue.push(event), Ordering::Relaxed);
     }
 }
 
-/// The event for the queues, for a user (by main key): its `EVENT` message, made once for all relays.
+/// An event for the queues; its `EVENT` message is shared by all relays. `user` is a main key.
 pub(crate) fn outgoing(event: &Event, user: Option<PublicKey>) -> Outgoing {
     Outgoing { id: event.id, user, frame: event_message(event), made: Instant::now(), attempts: 0 }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::StatusCode;
 use usher_address_guard::GuardError;
 
-/// What TLS has to say may name what a certificate is for; no more than this is kept of it.
+/// Longest text kept of a TLS error, which may contain the names in a certificate.
 const MAX_TLS_TEXT: usize = 200;
 
 pub(crate) fn of_status(status: StatusCode) -> String {
@@ -16,15 +16,15 @@ pub(crate) fn of_status(status: StatusCode) -> String {
     format!("the receiver answered {}{name}{note}", status.as_u16())
 }
 
-/// There was no response within this time, or none that could be read.
+/// The reason of a failed exchange, whose time limit is `within`.
 pub(crate) fn of_failure(error: &usher_http_client::Error, timeout: Duration) -> String {
     use usher_http_client::Error;
     let words = match error.guard() {
         Some(GuardError::TooSlow) => return "could not connect in time".to_owned(),
-        // In the system's words, which do not name the host.
+        // The system's error, which does not contain the host.
         Some(GuardError::Unresolved(error)) => Some(format!("the host name could not be looked up ({error})")),
         Some(refused) => Some(refused.to_string()),
-        // The innermost cause knows best.
+        // The innermost cause is the most specific.
         None => error.causes().filter_map(of_cause).last(),
     };
     match (error, words) {
@@ -54,7 +54,7 @@ fn of_cause(error: &(dyn Error + 'static)) -> Option<String> {
 }
 
 fn of_io(error: &io::Error) -> Option<String> {
-    // An I/O error that wraps another does not name it as its source.
+    // An I/O error that wraps another does not return it as its source.
     if let Some(wrapped) = error.get_ref() {
         if let Some(inner) = wrapped.downcast_ref::<io::Error>() {
             return of_io(inner);

@@ -3,16 +3,16 @@
 use usher_engine::StreamId;
 use usher_engine::event::Event;
 
-/// The body: the event plus its stream. The data is inserted as it is stored, so that every attempt has the same bytes.
+/// The body: the event and its stream. The data is inserted as stored, so that every attempt has the same bytes.
 pub(crate) fn body(stream: StreamId, event: &Event) -> String {
-    // Nothing but the data can hold a character that JSON would escape: ids, type names and numbers.
+    // Only the data can need escaping; ids, type names and numbers cannot.
     format!(
         r#"{{"stream_id":"{stream}","index":{},"type":"{}","timestamp":{},"data":{}}}"#,
         event.index, event.event_type, event.timestamp, event.data
     )
 }
 
-/// The id by which a receiver recognises an event. It contains no full stop, which Standard Webhooks forbids in an id.
+/// The id by which a receiver recognises an event, without a full stop, as Standard Webhooks requires.
 pub(crate) fn id(stream: StreamId, event: &Event) -> String {
     format!("{stream}:{}", event.index)
 }

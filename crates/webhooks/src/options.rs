@@ -4,13 +4,13 @@ use std::time::Duration;
 use secrecy::SecretString;
 use url::Url;
 
-/// Where events are posted, how they are signed, and how long an exchange may take.
+/// Options of the webhook.
 #[derive(Clone)]
 pub struct WebhookOptions {
     /// The endpoint, `http` or `https`; it may be private. `user:password@` becomes an `Authorization` header.
     pub url: Url,
-    /// What the bodies are signed with, the newest first; none: nothing is signed. `X-Service-Signature` is made with
-    /// the first, `webhook-signature` with each, so that receivers can change over one by one.
+    /// The signing secrets, newest first; without any, posts are unsigned. `X-Service-Signature` uses the first,
+    /// `webhook-signature` all of them, so that receivers can switch one by one.
     ///
     /// The key of `X-Service-Signature` is the text itself. That of Standard Webhooks is the decoded base64 after
     /// `whsec_`, or the text itself without that prefix, although its verifiers accept only base64.
@@ -19,7 +19,8 @@ pub struct WebhookOptions {
     pub timeout: Duration,
     /// The `User-Agent` header.
     pub user_agent: String,
-    /// Certificates (PEM, one or more) trusted beside the public authorities, for an endpoint with a certificate of one's own.
+    /// Certificates (PEM, one or more) trusted in addition to the public authorities, for an endpoint with a private
+    /// certificate.
     pub trusted_certificates: Option<Vec<u8>>,
 }
 
@@ -27,7 +28,7 @@ impl WebhookOptions {
     /// Within the 15 to 30 s that Standard Webhooks recommends.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(20);
 
-    /// The usual options for this endpoint: unsigned, [`DEFAULT_TIMEOUT`](Self::DEFAULT_TIMEOUT), public authorities.
+    /// The default options for this endpoint: unsigned, [`DEFAULT_TIMEOUT`](Self::DEFAULT_TIMEOUT), public authorities.
     pub fn new(url: Url) -> Self {
         Self {
             url,
@@ -51,7 +52,7 @@ impl fmt::Debug for WebhookOptions {
     }
 }
 
-/// The part of `url` that may be shown: scheme, host and port.
+/// The printable part of `url`: scheme, host and port.
 pub(crate) fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
 }

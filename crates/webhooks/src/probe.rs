@@ -1,4 +1,4 @@
-//! Checks whether the receiver can be reached: connects without a request, for `usher doctor`.
+//! Checks whether the receiver is reachable: connects without sending a request, for `usher doctor`.
 
 use std::io;
 use std::sync::Arc;
@@ -12,27 +12,27 @@ use url::Url;
 use usher_address_guard::{AddressSource, GuardError, resolve};
 use usher_http_client::tls_config;
 
-/// Why the receiver cannot be reached. Says nothing of the URL: it may be a secret.
+/// Why the receiver is not reachable. Does not contain the URL, which may be a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// The URL is not an http(s) URL with a host.
     #[error("it is not an http(s) URL")]
     Url,
-    /// The name has no address.
+    /// The host name has no address.
     #[error("the host name cannot be resolved: {0}")]
     Unresolved(#[source] io::Error),
-    /// Nothing listens at any address of the host.
+    /// No address of the host accepts connections.
     #[error("cannot connect: {0}")]
     Connect(#[source] io::Error),
     /// The TLS handshake failed, for example for an expired certificate.
     #[error("the TLS handshake failed: {0}")]
     Tls(#[source] io::Error),
-    /// It took too long.
+    /// It timed out.
     #[error("no connection within {} s", .0.as_secs())]
     TimedOut(Duration),
 }
 
-/// Resolves the host of `url`, connects and, for `https`, makes the TLS handshake. No request is sent.
+/// Resolves the host of `url`, connects and, for `https`, performs the TLS handshake. Sends no request.
 pub async fn probe(url: &Url, limit: Duration) -> Result<(), ProbeError> {
     timeout(limit, reach(url, limit)).await.map_err(|_elapsed| ProbeError::TimedOut(limit))?
 }

@@ -1,17 +1,17 @@
-//! How long the receiver asks us to wait: the `Retry-After` header.
+//! The `Retry-After` header.
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use usher_engine::UnixMillis;
 
-/// No receiver holds a delivery back for longer: the whole schedule is three days.
+/// The longest delay that a receiver can request; the whole schedule is three days.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Reads a `Retry-After` value, in seconds or as an HTTP date; None when it is neither. A date that has passed is zero.
+/// Parses a `Retry-After` value, in seconds or as an HTTP date; `None` if it is neither. A past date is zero.
 pub(crate) fn parse(value: &[u8], now: UnixMillis) -> Option<Duration> {
     let text = std::str::from_utf8(value).ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More digits than a u64 holds are a long time too.
+        // Overflow counts as the maximum.
         return Some(text.parse().map_or(MAX_RETRY_AFTER, Duration::from_secs).min(MAX_RETRY_AFTER));
     }
     let date = httpdate::parse_http_date(text).ok()?;
@@ -23,7 +23,7 @@ pub(crate) fn parse(value: &[u8], now: UnixMillis) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    /// Sun, 06 Nov 1994 08:49:37 GMT, the standard's own example.
+    /// Sun, 06 Nov 1994 08:49:37 GMT, the example of the standard.
     const NOW: UnixMillis = UnixMillis::from_secs(784_111_777);
 
     #[test]

@@ -27,39 +27,38 @@ use crate::options::origin;
 use crate::signing::Signer;
 use crate::{WebhookError, WebhookOptions, failure_reason, message, retry_after};
 
-/// How much of a response's body is read: a connection can be reused only after that.
+/// How much of a response's body is read, which is required to reuse the connection.
 const MAX_BODY_BYTES: usize = 16 * 1024;
 
-/// How long the rest of a response is awaited: its head has the result, and the stream's next event waits.
+/// How long to wait for the rest of a response: its head has the result, and the stream's next event waits.
 const PATIENCE_FOR_BODY: Duration = Duration::from_secs(1);
 
-/// Connections kept for the next post. More posts than this at once open more, and close them after.
+/// Connections kept for the next posts. Further concurrent posts open and close their own.
 const IDLE_CONNECTIONS: usize = 128;
 
-/// How long an unused connection is kept: less than the 5 s of common servers (Node, uvicorn).
+/// How long an idle connection is kept: less than the 5 s of common servers (Node, uvicorn).
 const IDLE_TIME: Duration = Duration::from_secs(4);
 
-/// The longest deadline that makes sense.
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The app's webhook endpoint, over HTTP/1.1, without redirects, cookies and proxies of the environment. How many posts
-/// run at once is the caller's to bound.
+/// The app's webhook endpoint, over HTTP/1.1, without redirects, cookies or proxies of the environment. The caller
+/// limits concurrent posts.
 pub struct HttpWebhookSender {
     client: Client,
     uri: Uri,
     authorization: Option<HeaderValue>,
     user_agent: HeaderValue,
     origin: String,
-    /// Replaced as a whole while posts run: each is signed with one state of it.
+    /// Replaced as a whole, so that each post is signed with one set of secrets.
     signer: RwLock<Arc<Signer>>,
     timeout: Duration,
 }
 
 impl HttpWebhookSender {
-    /// A sender with these options. It sends nothing yet and does not look up the host.
+    /// A sender with these options. Neither connects nor resolves the host.
     ///
     /// # Errors
-    /// [`WebhookError`]: the options are wrong.
+    /// [`WebhookError`]: invalid options.
     pub fn new(options: WebhookOptions) -> Result<Self, WebhookError> {
         let WebhookOptions { url, secrets, timeout, user_agent, trusted_certificates } = options;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
@@ -77,11 +76,12 @@ impl HttpWebhookSender {
         };
         let options = ClientOptions {
             tls: tls_config(trusted).map_err(WebhookError::Tls)?,
-            // The operator's choice, a literal address as any name is.
+            // The operator chose the host, whether a name or an address.
             source: AddressSource::Operator,
             https_only: false,
             timeout,
-            // Half of the deadline, shared by the host's addresses: one that swallows packets leaves time for the others.
+            // Half of the deadline, shared by the host's addresses, so that an unresponsive one leaves time for the
+            // others.
             connect_timeout: timeout / 2,
             pool: Some(Pool { connections: IDLE_CONNECTIONS, idle: IDLE_TIME }),
         };
@@ -96,22 +96,22 @@ impl HttpWebhookSender {
         })
     }
 
-    /// Signs with these secrets from the next attempt on; the newest is the first, and none means unsigned.
+    /// Signs with these secrets from the next attempt on, newest first; unsigned without any.
     ///
     /// # Errors
-    /// [`WebhookError::NotAKey`], and then nothing has changed.
+    /// [`WebhookError::NotAKey`]; nothing is changed then.
     pub fn set_secrets(&self, secrets: &[SecretString]) -> Result<(), WebhookError> {
         let signer = Arc::new(Signer::new(secrets)?);
         *self.signer.write() = signer;
         Ok(())
     }
 
-    /// When each secret signed last since it was [set](Self::set_secrets), the newest secret first.
+    /// When each secret was last used since it was [set](Self::set_secrets), newest secret first.
     pub fn last_uses(&self) -> Vec<Option<UnixMillis>> {
         self.signer.read().last_uses()
     }
 
-    /// The request of one attempt; everything but the time and the signatures is the same each time.
+    /// The request of one attempt; only the time and the signatures differ between attempts.
     fn request(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Result<Request<Bytes>, http::Error> {
         let body = message::body(stream, event);
         let id = message::id(stream, event);
@@ -146,7 +146,7 @@ impl WebhookSender for HttpWebhookSender {
                 let sent = self.client.send(request).await;
                 sent.map_err(|error| failure_reason::of_failure(&error, self.timeout))
             }
-            // Not reached: all its parts are of the right form.
+            // Unreachable: all parts are valid.
             Err(_) => Err("the request can't be made".to_owned()),
         };
         let response = match answer {
@@ -159,7 +159,7 @@ impl WebhookSender for HttpWebhookSender {
     }
 }
 
-/// The result of a response, by its head alone: a receiver that breaks off after a 2xx has the event.
+/// The result of a response, from its head alone: a receiver that breaks off after a 2xx has the event.
 fn outcome(response: &Response, now: UnixMillis) -> Posted {
     let status = response.status();
     let http_status = status.as_u16();
@@ -170,7 +170,7 @@ fn outcome(response: &Response, now: UnixMillis) -> Posted {
     Posted::Refused { http_status: Some(http_status), reason: failure_reason::of_status(status), retry_after }
 }
 
-/// Reads the body to its end so that the connection can be used again, unless it is long or slow: then the connection is closed.
+/// Reads the body to reuse the connection, unless it is long or slow: then the connection is closed.
 async fn discard(mut response: Response) {
     let mut read = 0;
     let _ = timeout(PATIENCE_FOR_BODY, async {

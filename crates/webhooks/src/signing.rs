@@ -1,4 +1,4 @@
-//! Signatures of bodies: of the specification (section 6.2) and of Standard Webhooks 1.0.0.
+//! Signatures of bodies: the service's own scheme and that of Standard Webhooks 1.0.0.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,10 +14,10 @@ use usher_engine::UnixMillis;
 
 use crate::WebhookError;
 
-/// How a secret in Standard Webhooks' own form starts.
+/// Prefix of a secret in the form of Standard Webhooks.
 const STANDARD_PREFIX: &str = "whsec_";
 
-/// Reads base64 with and without padding, as the verifiers do.
+/// Decodes base64 with or without padding, as verifiers do.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -25,11 +25,11 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
 
 pub(crate) struct Signer {
     secrets: Vec<Secret>,
-    /// When it signed last, in Unix milliseconds; 0: never. All secrets sign each body.
+    /// When it was last used, in Unix milliseconds; 0 for never. All secrets sign each body.
     signed_at: AtomicU64,
 }
 
-/// One secret: the two schemes take different keys from it.
+/// A secret, with the keys that the two schemes derive from it.
 struct Secret {
     /// Keyed with the text as configured.
     service: Hmac<Sha256>,
@@ -38,8 +38,7 @@ struct Secret {
 }
 
 impl Signer {
-    /// Reads the secrets, the newest first. Fails when one is empty, or `whsec_` is not followed by the base64 of a
-    /// key.
+    /// Parses the secrets, newest first. Fails if one is empty, or `whsec_` is not followed by the base64 of a key.
     pub(crate) fn new(secrets: &[SecretString]) -> Result<Self, WebhookError> {
         let secrets = secrets
             .iter()
@@ -52,23 +51,23 @@ impl Signer {
         self.secrets.len()
     }
 
-    /// A body is being signed.
     pub(crate) fn note_use(&self, now: UnixMillis) {
         self.signed_at.fetch_max(now.0, Ordering::Relaxed);
     }
 
-    /// When each secret signed last, the newest secret first.
+    /// When each secret was last used, newest secret first.
     pub(crate) fn last_uses(&self) -> Vec<Option<UnixMillis>> {
         let signed_at = Some(self.signed_at.load(Ordering::Relaxed)).filter(|at| *at > 0).map(UnixMillis);
         vec![signed_at; self.secrets.len()]
     }
 
-    /// `X-Service-Signature`: lower-case hex of HMAC-SHA256 over the body, by the newest secret. None without one.
+    /// `X-Service-Signature`: lower-case hex of HMAC-SHA256 over the body, with the newest secret; `None` without one.
     pub(crate) fn service_signature(&self, body: &[u8]) -> Option<String> {
         self.secrets.first().map(|newest| hex::encode(sign(&newest.service, &[body])))
     }
 
-    /// `webhook-signature`: for each secret `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`. None without a secret.
+    /// `webhook-signature`: for each secret `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`; `None`
+    /// without secrets.
     pub(crate) fn standard_signature(&self, id: &str, timestamp: &str, body: &[u8]) -> Option<String> {
         let signed = [id.as_bytes(), b".", timestamp.as_bytes(), b".", body];
         let signatures: Vec<String> = self
@@ -81,7 +80,7 @@ impl Signer {
 }
 
 impl Secret {
-    /// None when the text is no key.
+    /// `None` if the text is not a key.
     fn new(text: &str) -> Option<Self> {
         let standard = Zeroizing::new(match text.strip_prefix(STANDARD_PREFIX) {
             Some(encoded) => LENIENT.decode(encoded).ok()?,

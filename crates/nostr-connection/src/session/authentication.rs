@@ -11,7 +11,7 @@ use usher_token_bucket::{Rate, TokenBucket};
 /// Most challenges answered per minute: each costs a signature, and one per connection is usual.
 const PER_MINUTE: u32 = 6;
 
-/// Longest challenge that is answered, in bytes.
+/// Longest challenge accepted, in bytes.
 const MAX_CHALLENGE_BYTES: usize = 1024;
 
 #[derive(Debug)]
@@ -27,7 +27,8 @@ impl Authentication {
         Self { response: None, settled: false, allowance }
     }
 
-    /// The response to a challenge, with the address that we dialled: a relay cannot forward another's challenge.
+    /// The response to a challenge, with the address that we dialled, so that a relay cannot forward another relay's
+    /// challenge.
     pub(super) fn respond(
         &mut self,
         keys: &Keys,

@@ -1,16 +1,16 @@
 use crate::connection::ConnectionError;
 use crate::dial::DialError;
 
-/// Why a session ended, or did not begin. No variant names the relay's URL: it may hold a secret.
+/// Why a session ended, or did not begin. Does not contain the relay's URL, which may be a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum EndReason {
-    /// There was no connection.
+    /// Connecting failed.
     #[error(transparent)]
     Dial(#[from] DialError),
     /// The connection was lost.
     #[error(transparent)]
     Lost(#[from] ConnectionError),
-    /// The relay does not serve us.
+    /// The relay refuses to serve us.
     #[error("the relay refuses our subscription")]
     Refused,
     /// The relay sent more than its owner accepts.

@@ -6,8 +6,8 @@
 //!                  Step::Subscribed: the relay has not confirmed the relay subscription in time
 //! ```
 //!
-//! The session keeps one relay subscription open, authenticates when the relay asks for it, and remembers what it sent
-//! until the relay acknowledges it. The owner decides what is sent, and in which order.
+//! The session keeps one relay subscription open, authenticates when the relay requests it, and keeps sent events until
+//! the relay acknowledges them. The owner decides what is sent, and in which order.
 
 mod authentication;
 mod end_reason;
@@ -33,14 +33,14 @@ pub fn event_message(event: &Event) -> Utf8Bytes {
     format!("[\"EVENT\",{}]", event.as_json()).into()
 }
 
-/// What happened in a session.
+/// An event in a session.
 #[derive(Debug)]
 pub enum Step {
-    /// A message: for [`Session::receive`].
+    /// A message, for [`Session::receive`].
     Text(Utf8Bytes),
-    /// A binary message of so many bytes, which is none of the protocol.
+    /// A binary message of this many bytes, which the protocol does not have.
     Binary(usize),
-    /// The socket accepts an event now: for [`Session::publish`].
+    /// The socket is ready for an event; see [`Session::publish`].
     Writable,
     /// The relay subscription is assumed to be open, because the relay has not closed it.
     Subscribed,
@@ -55,14 +55,14 @@ pub struct Session<E> {
 }
 
 impl<E> Session<E> {
-    /// Begins with the relay subscription.
+    /// Begins a session with the relay subscription.
     pub fn new(connection: Connection, options: SessionOptions) -> Self {
         let now = Instant::now();
         Self { connection, protocol: Protocol::new(options, now), begun: now, is_useful: false }
     }
 
-    /// Waits for what happens next: for messages if the owner reads, and until the socket accepts an event if the owner
-    /// has one. Meanwhile sends what the protocol needs. Nothing is lost when this future is dropped.
+    /// Waits for the next step: messages if the owner reads, and a writable socket if the owner has an event. Meanwhile
+    /// sends what the protocol requires. Cancel-safe.
     ///
     /// # Errors
     /// [`EndReason`] when the connection ended or has to end.
@@ -100,7 +100,7 @@ impl<E> Session<E> {
         received
     }
 
-    /// Sends an event, after [`Step::Writable`], and remembers it until the relay acknowledges it.
+    /// Sends an event, after [`Step::Writable`], and keeps it until the relay acknowledges it.
     ///
     /// # Errors
     /// [`ConnectionError`] when the connection ended.
@@ -114,27 +114,27 @@ impl<E> Session<E> {
         &mut self.protocol
     }
 
-    /// The connection broke: the events that may have been lost, oldest first.
+    /// After a broken connection: the events that may have been lost, oldest first.
     pub fn lost(self) -> Vec<E> {
         self.protocol.lost(Instant::now())
     }
 
-    /// The connection, to send what needs no acknowledgement, and to end it in an orderly way.
+    /// The connection, to send what needs no acknowledgement, and to close it.
     pub const fn connection(&mut self) -> &mut Connection {
         &mut self.connection
     }
 
-    /// Something useful was received, beside the confirmation of the relay subscription.
+    /// Records that something useful was received, other than the confirmation of the relay subscription.
     pub const fn note_useful(&mut self) {
         self.is_useful = true;
     }
 
-    /// From when on the connection is healthy, if it ever is.
+    /// When the connection becomes healthy, if ever.
     pub fn healthy_at(&self) -> Option<Instant> {
         self.is_useful.then(|| self.begun + self.connection.timing().healthy_after)
     }
 
-    /// How good the connection was that ends now for this reason.
+    /// The quality of a connection that ends for this reason.
     pub fn quality(&self, reason: &EndReason) -> Quality {
         match reason {
             EndReason::Flood | EndReason::Lost(ConnectionError::Abuse(_)) => Quality::Abusive,

@@ -2,17 +2,17 @@ use std::time::Duration;
 
 use nostr::{Filter, Keys};
 
-/// What a session is for.
+/// Options of a session.
 pub struct SessionOptions {
-    /// The relay's address as it was dialled, for authentication (NIP-42).
+    /// The relay's address as dialled, for authentication (NIP-42).
     pub relay: String,
-    /// Authenticate to the relay.
+    /// The keys for authentication.
     pub keys: Keys,
-    /// The machine's clock, in Unix seconds.
+    /// The wall clock, in Unix seconds.
     pub unix_time: Box<dyn Fn() -> u64 + Send + Sync>,
-    /// The filters of the relay subscription, for each request anew, at this time in Unix seconds.
+    /// The filters of the relay subscription, evaluated for each request with the time in Unix seconds.
     pub filters: Box<dyn Fn(u64) -> Vec<Filter> + Send + Sync>,
-    /// The id of the relay subscription; further requests have a number after it.
+    /// The id of the relay subscription; repeated requests append a number.
     pub subscription: &'static str,
     /// Time limits.
     pub timing: SessionTiming,
@@ -25,13 +25,13 @@ pub struct SessionTiming {
     pub confirm_within: Option<Duration>,
     /// How long to wait for a required challenge, or for the relay to accept our response. Default 5 s.
     pub auth_within: Duration,
-    /// How long an event that was sent is remembered until the relay acknowledges it. Default 10 s.
+    /// How long a sent event is kept until the relay acknowledges it. Default 10 s.
     pub acknowledge_within: Duration,
     /// The first pause before a closed relay subscription is requested again; it doubles. Default 1 s.
     pub resubscribe_first: Duration,
     /// The longest of these pauses. Default 60 s.
     pub resubscribe_longest: Duration,
-    /// What to do at a relay that does not serve us. Default: it is asked again after five minutes.
+    /// The reaction to a refusal. Default: a retry after five minutes.
     pub on_refusal: OnRefusal,
 }
 
@@ -48,11 +48,11 @@ impl Default for SessionTiming {
     }
 }
 
-/// What to do at a relay that does not serve us: it refuses our authentication, or says `restricted:` or `blocked:`.
+/// The reaction to a relay that refuses our authentication, or responds `restricted:` or `blocked:`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnRefusal {
-    /// The connection ends. It also ends after the tenth relay subscription that the relay closed, or challenge.
+    /// Ends the connection. It also ends after the tenth challenge, or relay subscription that the relay closed.
     End,
-    /// The relay subscription is requested again after this pause.
+    /// Requests the relay subscription again after this pause.
     RetryAfter(Duration),
 }

@@ -1,19 +1,19 @@
-//! The protocol on one connection (NIP-01, NIP-42), without the connection: a state machine that takes the relay's
-//! messages and returns ours.
+//! The protocol on one connection (NIP-01, NIP-42), without I/O: a state machine that takes the relay's messages and
+//! returns ours.
 //!
 //! States of the relay subscription:
 //!
 //! | state | left when |
 //! | --- | --- |
-//! | `Requested` | the relay confirms it (`EOSE`) or closes it, or does neither in time: assumed to be open |
-//! | `Open` | the relay closes it, or another takes its place |
-//! | `AwaitAuth`: the relay requires authentication | it accepts ours, or does not in time: requested again |
+//! | `Requested` | the relay confirms it (`EOSE`) or closes it; after a time-out it is assumed to be open |
+//! | `Open` | the relay closes it, or another replaces it |
+//! | `AwaitAuth`: the relay requires authentication | it accepts ours, or a time-out: requested again |
 //! | `Closed`: the relay closed it | the pause is over: requested again |
 //!
-//! Each request has an id of its own, so that late messages about an earlier one change nothing. One that is open is
-//! closed only after the one that takes its place is open: nothing is missed.
+//! Each request has its own id, so that late messages about an earlier one have no effect. An open one is closed only
+//! after its replacement is open, so nothing is missed.
 //!
-//! No state waits for an `OK`: an acknowledgement can only make the owner send an event again.
+//! No state waits for an `OK`: a refusal can only make the owner send an event again.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -31,13 +31,13 @@ use super::unacknowledged_events::UnacknowledgedEvents;
 use crate::backoff::Backoff;
 use crate::relay_message::{Prefix, RelayMessage};
 
-/// The machine's clock was set back when it shows a time this many seconds before that of our subscription.
+/// The wall clock was set back if it shows a time this many seconds before that of our subscription.
 const SET_BACK_SECS: u64 = 60;
 
-/// A relay subscription that was open for this long is requested again soon when the relay closes it.
+/// A relay subscription that was open for this long is soon requested again when the relay closes it.
 const LASTED: Duration = Duration::from_secs(30);
 
-/// Most refusals, and most challenges, on a connection that [ends](OnRefusal::End) for them.
+/// Most refusals, and most challenges, on a connection with [`OnRefusal::End`].
 const MAX_REFUSALS: u32 = 10;
 
 /// The state of the protocol on one connection.
@@ -46,18 +46,18 @@ pub struct Protocol<E> {
     subscription: Subscription,
     requested: u64,
     requested_at: Instant,
-    /// What the machine's clock showed then, in Unix seconds.
+    /// The wall clock at that time, in Unix seconds.
     requested_on: u64,
-    /// An open relay subscription of which the last request takes the place.
+    /// An open relay subscription that the last request replaces.
     replaced: Option<u64>,
     outdated: bool,
     resubscribe: Backoff,
     authentication: Authentication,
     unacknowledged: UnacknowledgedEvents<E>,
-    /// Events are held back until then, or until the relay has accepted or refused our authentication.
+    /// Events are held back until this time, or until the result of our authentication.
     hold_until: Option<Instant>,
     refusals: u32,
-    /// Messages that go before any event: `REQ`, `CLOSE`, `AUTH`.
+    /// Messages sent before any event: `REQ`, `CLOSE`, `AUTH`.
     first: VecDeque<Utf8Bytes>,
 }
 
@@ -71,7 +71,7 @@ enum Subscription {
     Closed {
         until: Instant,
     },
-    /// The connection has to end.
+    /// The connection must end.
     Refused,
 }
 
@@ -136,12 +136,12 @@ impl<E> Protocol<E> {
             }
             Subscription::AwaitAuth { until } if until <= now => match self.options.timing.on_refusal {
                 OnRefusal::End if !self.authentication.is_pending() => self.subscription = Subscription::Refused,
-                // A relay that has said nothing about our response may have accepted it.
+                // A relay that did not reply to our authentication may have accepted it.
                 OnRefusal::End | OnRefusal::RetryAfter(_) => self.request(now),
             },
             Subscription::Closed { until } if until <= now => self.request(now),
             Subscription::Open if std::mem::take(&mut self.outdated) => self.request(now),
-            // Otherwise the relay would withhold events that were made before the time of our subscription.
+            // Otherwise the relay would withhold events dated before our subscription.
             Subscription::Requested | Subscription::Open
                 if (self.options.unix_time)().saturating_add(SET_BACK_SECS) < self.requested_on =>
             {
@@ -161,12 +161,12 @@ impl<E> Protocol<E> {
         (waiting.into_iter().chain(self.hold_until).min(), false)
     }
 
-    /// The filters have changed: requests another relay subscription, as soon as the one that is being requested is open.
+    /// Requests a new relay subscription after a change of the filters, once the current request is open.
     pub fn renew(&mut self) {
         self.outdated = true;
     }
 
-    /// Whether the relay delivers our events, as far as is known: a relay subscription is open.
+    /// Whether a relay subscription is open, as far as is known.
     pub fn is_open(&self) -> bool {
         self.subscription == Subscription::Open || self.replaced.is_some()
     }
@@ -176,17 +176,17 @@ impl<E> Protocol<E> {
         matches!(self.subscription, Subscription::Requested | Subscription::Open)
     }
 
-    /// Whether the relay refuses us, and the connection has to end ([`OnRefusal::End`]).
+    /// Whether the relay refuses us and the connection must end ([`OnRefusal::End`]).
     pub fn is_refused(&self) -> bool {
         self.subscription == Subscription::Refused
     }
 
-    /// Whether the relay has accepted or refused our last authentication.
+    /// Whether the relay has replied to our last authentication.
     pub const fn is_authentication_settled(&self) -> bool {
         self.authentication.is_settled()
     }
 
-    /// Messages that go before any event, for the owner's relay subscriptions beside this one.
+    /// Messages sent before any event, for the owner's other relay subscriptions.
     pub const fn first(&mut self) -> &mut VecDeque<Utf8Bytes> {
         &mut self.first
     }
@@ -196,12 +196,12 @@ impl<E> Protocol<E> {
         self.hold_until.is_none_or(|until| until <= now)
     }
 
-    /// An event is being sent, in a message of so many bytes.
+    /// Records that an event is being sent, in a message of this many bytes.
     pub fn sent(&mut self, id: EventId, bytes: usize, event: E, now: Instant) {
         self.unacknowledged.sent(id, bytes, event, now);
     }
 
-    /// The connection broke: the events that may have been lost, oldest first.
+    /// After a broken connection: the events that may have been lost, oldest first.
     pub fn lost(self, now: Instant) -> Vec<E> {
         self.unacknowledged.lost(now)
     }
@@ -249,7 +249,7 @@ impl<E> Protocol<E> {
         (number <= self.requested).then_some(number)
     }
 
-    /// The relay closed a relay subscription; false when it was not the one that counts.
+    /// Handles a closed relay subscription; false if it is not the current one.
     fn closed(&mut self, number: u64, text: &str, now: Instant) -> bool {
         self.replaced = self.replaced.filter(|replaced| *replaced != number);
         if number != self.requested || !self.is_served() {
@@ -260,7 +260,7 @@ impl<E> Protocol<E> {
             Prefix::AuthRequired if !self.authentication.is_settled() => {
                 self.subscription = Subscription::AwaitAuth { until: now + self.options.timing.auth_within.max(pause) };
             }
-            // Whatever we do. But the rules of relays change.
+            // Permanent, but the rules of relays can change.
             Prefix::AuthRequired | Prefix::NotForUs => self.refused(now),
             Prefix::RateLimited | Prefix::Duplicate | Prefix::Other => {
                 self.subscription = Subscription::Closed { until: now + pause };
@@ -270,7 +270,7 @@ impl<E> Protocol<E> {
         true
     }
 
-    /// The relay does not serve us, whatever we do.
+    /// Handles a relay that refuses to serve us.
     fn refused(&mut self, now: Instant) {
         self.subscription = match self.options.timing.on_refusal {
             OnRefusal::End => Subscription::Refused,
@@ -297,7 +297,7 @@ impl<E> Protocol<E> {
         if self.authentication.settle(id) {
             self.hold_until = None;
             if accepted {
-                // Even when it is open: some relays show some events to authenticated clients only.
+                // Even if it is open: some relays show some events only to authenticated clients.
                 self.request(now);
             } else if matches!(self.subscription, Subscription::AwaitAuth { .. }) {
                 self.refused(now);

@@ -6,16 +6,16 @@ use tokio::time::Instant;
 
 use crate::relay_message::RelayMessage;
 
-/// What a message of the relay means.
+/// The meaning of a relay's message.
 #[derive(Debug)]
 pub enum Received<'t, E> {
-    /// An event of our relay subscription, as received: nothing is verified.
+    /// An event of our relay subscription, as received and not verified.
     Event(&'t RawValue),
     /// The relay confirmed our relay subscription.
     Subscribed,
     /// The relay closed our relay subscription, for this reason.
     Closed(Cow<'t, str>),
-    /// The relay accepted or refused our authentication. What was refused for its lack can be sent again.
+    /// The relay accepted or refused our authentication. Events refused for lack of it can be sent again.
     Authenticated {
         /// Whether it accepted.
         accepted: bool,
@@ -24,18 +24,18 @@ pub enum Received<'t, E> {
     },
     /// The relay acknowledged an event.
     Acknowledged {
-        /// Which event.
+        /// The event's id.
         id: EventId,
         /// Whether it accepts it.
         verdict: Verdict,
         /// The relay's explanation.
         text: Cow<'t, str>,
-        /// The event and when it was sent, if it is still remembered; once.
+        /// The event and when it was sent, if still known; returned once.
         sent: Option<(E, Instant)>,
     },
     /// A notice for people.
     Notice(Cow<'t, str>),
-    /// A message about something else: one of the owner's own relay subscriptions, or nothing we asked for.
+    /// A message about one of the owner's own relay subscriptions, or about nothing that we requested.
     Other(RelayMessage<'t>),
     /// The session has handled it.
     Handled,
@@ -43,14 +43,14 @@ pub enum Received<'t, E> {
     Invalid,
 }
 
-/// What a relay says about an event. It proves nothing: the relay may forward what it refuses, and lose what it accepts.
+/// A relay's verdict on an event. It proves nothing: the relay may forward what it refuses, and lose what it accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It has it, perhaps since before.
+    /// Stored or known already.
     Accepted,
-    /// Not now: we send too much.
+    /// Rate-limited.
     RateLimited,
-    /// Not before we authenticate, which we have not tried yet. Events are held back for a while.
+    /// Authentication is required and not yet tried. Events are held back meanwhile.
     AuthRequired,
     /// Refused.
     Refused,

@@ -4,11 +4,11 @@ use std::time::Duration;
 use nostr::EventId;
 use tokio::time::Instant;
 
-/// Most events kept, and most bytes: what a relay may still refuse, or lose with the connection.
+/// Most events kept, and most bytes.
 const MAX_EVENTS: usize = 512;
 const MAX_BYTES: usize = 2 * 1024 * 1024;
 
-/// Events that the relay has not acknowledged, oldest first. Many relays send no `OK`, so they leave by age.
+/// Events that the relay has not acknowledged, oldest first. Many relays send no `OK`, so events expire.
 #[derive(Debug)]
 pub(super) struct UnacknowledgedEvents<E> {
     events: VecDeque<Sent<E>>,

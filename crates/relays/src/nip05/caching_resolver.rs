@@ -9,7 +9,6 @@ use usher_engine::ports::{Clock, LookUpError, Nip05, Nip05Answer};
 use super::client::Nip05Client;
 use crate::profile_lookup::{ExpiringCache, SingleFlight};
 
-/// Resolves identifiers.
 pub(crate) struct CachingResolver {
     client: Nip05Client,
     clock: Arc<dyn Clock>,

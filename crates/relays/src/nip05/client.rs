@@ -15,7 +15,7 @@ use usher_http_client::{Client, ClientOptions};
 use super::well_known_document::{self, MAX_DOCUMENT_BYTES};
 use usher_nostr_connection::address_guard::AddressSource;
 
-/// Why a domain confirms nothing, for the log.
+/// Why a domain does not confirm an identifier, for the log.
 #[derive(Debug, thiserror::Error)]
 enum LookupError {
     #[error("the port belongs to another service")]
@@ -30,7 +30,6 @@ enum LookupError {
     Unnamed,
 }
 
-/// Looks up identifiers at their domains.
 #[derive(Clone, Debug)]
 pub(crate) struct Nip05Client {
     client: Client,
@@ -38,8 +37,7 @@ pub(crate) struct Nip05Client {
 }
 
 impl Nip05Client {
-    /// With `allow_private`, for development and closed networks, domains may resolve to any address and may use plain
-    /// HTTP.
+    /// With `allow_private` (development and closed networks), domains may resolve to any address and use plain HTTP.
     pub(crate) fn new(tls: &ClientConfig, within: Duration, allow_private: bool) -> Self {
         let source = if allow_private { AddressSource::Operator } else { AddressSource::User };
         let client = Client::new(ClientOptions {
@@ -48,13 +46,13 @@ impl Nip05Client {
             https_only: !allow_private,
             timeout: within,
             connect_timeout: within,
-            // Each domain is queried once in ten minutes.
+            // A domain is queried at most once in ten minutes.
             pool: None,
         });
         Self { client, allow_private }
     }
 
-    /// The key that `identifier` names now; `None` when it names none, for whatever reason.
+    /// The key that `identifier` names now; `None` when it names none or the look-up fails.
     pub(crate) async fn look_up(&self, identifier: &Nip05) -> Option<Nip05Answer> {
         let answer = self.try_look_up(identifier).await;
         answer.inspect_err(|error| tracing::debug!(%identifier, ?error, "a NIP-05 identifier is not confirmed")).ok()
@@ -75,7 +73,7 @@ impl Nip05Client {
     }
 
     async fn get(&self, scheme: &str, identifier: &Nip05) -> Result<Vec<u8>, LookupError> {
-        // Neither part has a character with a meaning in URLs.
+        // Neither part contains URL syntax.
         let url = format!("{scheme}://{}/.well-known/nostr.json?name={}", identifier.domain(), identifier.name());
         let request =
             Request::get(url).header(ACCEPT, "application/json").header(USER_AGENT, "usher").body(Bytes::new())?;

@@ -10,16 +10,15 @@ use usher_protocol::keys::parse_public_key;
 
 use crate::relay_address::RelayAddress;
 
-/// Largest document that is read, in bytes. Domains with thousands of names return only the requested one.
+/// Largest document read, in bytes. Domains with thousands of names return only the requested one.
 pub(super) const MAX_DOCUMENT_BYTES: usize = 64 * 1024;
 
-/// Most relays that are taken from a document.
 const MAX_RELAYS: usize = 16;
 
 #[derive(Deserialize)]
 struct WellKnownDocument {
     names: HashMap<String, Value>,
-    /// Optional; if it is invalid, only the relays are lost.
+    /// Optional; if invalid, only the relays are dropped.
     #[serde(default)]
     relays: Value,
 }

@@ -37,7 +37,6 @@ impl<K: Hash + Eq + Clone, V: Clone> ExpiringCache<K, V> {
         Self { inner: Mutex::new(inner), most_entries, most_bytes }
     }
 
-    /// The value of `key`, unless it is too old.
     pub(crate) fn get(&self, key: &K, now: UnixMillis) -> Option<V> {
         let mut inner = self.inner.lock();
         let entry = inner.entries.get(key)?;
@@ -48,7 +47,7 @@ impl<K: Hash + Eq + Clone, V: Clone> ExpiringCache<K, V> {
         None
     }
 
-    /// Stores a value of so many bytes for so long.
+    /// Stores a value of `bytes` bytes for `keep`.
     pub(crate) fn put(&self, key: K, value: V, bytes: usize, now: UnixMillis, keep: Duration) {
         let mut inner = self.inner.lock();
         inner.remove(&key);
@@ -63,7 +62,6 @@ impl<K: Hash + Eq + Clone, V: Clone> ExpiringCache<K, V> {
         }
     }
 
-    /// Removes a value.
     pub(crate) fn remove(&self, key: &K) {
         self.inner.lock().remove(key);
     }

@@ -10,10 +10,9 @@ use usher_protocol::envelope;
 use super::profile_content::{MAX_DOCUMENT_BYTES, ProfileContent};
 use super::relay_list_event::RELAY_LIST;
 
-/// The kind of a profile.
 pub(crate) const PROFILE: u16 = 0;
 
-/// The newest profile and relay list of one author seen so far.
+/// The newest profile and relay list of one author.
 #[derive(Debug)]
 pub(crate) struct NewestEvents {
     author: PublicKey,
@@ -22,7 +21,6 @@ pub(crate) struct NewestEvents {
     relay_list: Option<Event>,
 }
 
-/// What an event changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProfileUpdate {
     Nothing,
@@ -31,13 +29,12 @@ pub(crate) enum ProfileUpdate {
 }
 
 impl NewestEvents {
-    /// For `author`, without events dated later than `not_after` (Unix seconds): such an event would hide all others
-    /// until that time.
+    /// Ignores events dated later than `not_after` (Unix seconds): they would hide all others until that time.
     pub(crate) fn new(author: PublicKey, not_after: u64) -> Self {
         Self { author, not_after, profile: None, relay_list: None }
     }
 
-    /// Takes an event if it is the author's, valid, and newer than what is known.
+    /// Keeps an event if it is the author's, valid, and newer than the known one.
     pub(crate) fn take(&mut self, json: &str) -> ProfileUpdate {
         self.try_take(json).unwrap_or(ProfileUpdate::Nothing)
     }

@@ -13,16 +13,14 @@ use usher_nostr_connection::{Activity, DialOptions, Interest, RelayMessage, Timi
 use crate::query::{MAX_EVENT_BYTES, Query};
 use crate::relay_address::RelayAddress;
 
-/// The id of the relay subscription.
 const SUBSCRIPTION: &str = "q";
 
-/// Most messages that are read: beside the result, relays send a greeting and a notice or two.
+/// Most messages read: the result, a greeting and a few notices.
 const MAX_MESSAGES: usize = 64;
 
 /// How long closing may take.
 const CLOSING: Duration = Duration::from_millis(250);
 
-/// How one-shot queries are made.
 #[derive(Clone, Debug)]
 pub(crate) struct OneShotQueries {
     pub(crate) source: AddressSource,
@@ -34,7 +32,7 @@ pub(crate) struct OneShotQueries {
 
 impl OneShotQueries {
     /// Sends `query` to a relay. It ends without a result when the relay cannot be reached, requires authentication (a
-    /// relay that a user chose need not learn who we are), or sends something else.
+    /// user's relay need not learn who we are), or sends something else.
     pub(crate) async fn run(self, address: RelayAddress, mut query: Query) {
         let Ok(_permit) = self.permits.acquire().await else { return };
         let options = DialOptions {
@@ -72,7 +70,7 @@ impl OneShotQueries {
             connection.send(json!(["CLOSE", SUBSCRIPTION]).to_string()).await?;
             connection.send_close().await
         };
-        // Whatever the result: the connection ends either way.
+        // Best effort: the connection is dropped either way.
         let _ = timeout(CLOSING, closing).await;
         query.answered();
     }

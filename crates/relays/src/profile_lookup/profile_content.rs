@@ -8,7 +8,7 @@ use usher_engine::ports::{
 };
 use usher_protocol::text::clean;
 
-/// Largest content of a profile event that is read, in bytes.
+/// Largest content read, in bytes.
 pub(crate) const MAX_DOCUMENT_BYTES: usize = 64 * 1024;
 
 /// The known fields of a profile. An invalid field is dropped; the others stay.
@@ -18,7 +18,7 @@ pub(crate) struct ProfileContent {
     pub(crate) display_name: Option<String>,
     pub(crate) picture: Option<String>,
     pub(crate) about: Option<String>,
-    /// As claimed: the domain has not been asked yet.
+    /// As claimed; not yet confirmed by the domain.
     pub(crate) nip05: Option<Nip05>,
 }
 
@@ -30,10 +30,10 @@ impl ProfileContent {
             let cleaned = clean(map.get(field)?.as_str()?, most);
             (!cleaned.is_empty()).then_some(cleaned)
         };
-        // A truncated name would be another name.
+        // A truncated name would be a different name.
         let name = text("name", MAX_NAME_CHARS + 1).filter(|name| name.chars().count() <= MAX_NAME_CHARS);
         let display_name = text("display_name", MAX_DISPLAY_NAME_CHARS);
-        // Many write a name with spaces where a user name belongs: then it is a display name.
+        // A user name with spaces, as some clients write it, is a display name.
         let (name, display_name) = match name {
             Some(name) if name.contains(' ') => (None, display_name.or(Some(name))),
             name => (name, display_name),
@@ -76,8 +76,8 @@ pub(crate) fn picture(text: &str) -> Option<String> {
     fits.then(|| url.into())
 }
 
-/// The content of our own profile: `base` with the changes of `change`. Unknown fields were set with another program
-/// and are kept, unless there are too many.
+/// The content of our own profile: `base` with the changes of `change`. Unknown fields, set by other programs, are kept
+/// unless there are too many.
 pub(crate) fn write(base: Option<&str>, change: &ProfileChange) -> String {
     let fields = [
         ("name", &change.name),

@@ -4,13 +4,12 @@ use nostr::{Event, EventBuilder, Keys, Kind, Tag, Timestamp};
 
 use crate::relay_address::RelayAddress;
 
-/// The kind of a relay list.
 pub(crate) const RELAY_LIST: u16 = 10_002;
 
-/// Most entries that are read: the NIP recommends 2 to 4 of each kind.
+/// Most entries read; the NIP recommends 2 to 4 of each kind.
 const MAX_ENTRIES: usize = 64;
 
-/// The relays to which the author writes, unmodified, at most `most`. Their profile is found there.
+/// The relays to which the author writes, unmodified, at most `most`. The author's profile is there.
 pub(crate) fn write_relays(event: &Event, most: usize) -> Vec<String> {
     let mut relays = Vec::new();
     for tag in event.tags.iter().take(MAX_ENTRIES) {
@@ -27,7 +26,7 @@ pub(crate) fn write_relays(event: &Event, most: usize) -> Vec<String> {
     relays
 }
 
-/// A list of relays at which we both read and write.
+/// A list of relays for both reading and writing.
 pub(crate) fn build(relays: &[String], keys: &Keys, created_at: u64) -> Option<Event> {
     let tags = relays.iter().filter_map(|relay| Tag::parse(["r", relay.as_str()]).ok());
     EventBuilder::new(Kind::RelayList, "")

@@ -19,33 +19,29 @@ use crate::relay_address::RelayAddress;
 use crate::relay_pool::RelayPool;
 use usher_nostr_connection::address_guard::AddressSource;
 
-/// Most of our own relays that are queried, the first ones.
+/// Most of our own relays queried, in their order.
 const OUR_RELAYS: usize = 8;
 
-/// Most relays named by a user, in whichever way, that are queried.
+/// Most relays queried that the user named, in a handshake or a relay list.
 const THEIR_RELAYS: usize = 8;
 
-/// Looks up profiles at relays.
 pub(crate) struct ProfileSearcher {
     pool: Arc<RelayPool>,
     permits: Arc<Semaphore>,
-    /// How long a look-up may take.
     within: Duration,
-    /// When a profile was found and one of the user's relays has responded, how long to wait for others after the last
-    /// event.
+    /// How long to wait for other relays after the last event, once a profile is found and one of the user's relays has
+    /// responded.
     settle: Duration,
 }
 
-/// The result of a look-up.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) profile: Option<(Event, ProfileContent)>,
     pub(crate) relay_list: Option<Event>,
-    /// How many relays have sent all they have.
+    /// How many relays have sent `EOSE`.
     pub(crate) answered: usize,
 }
 
-/// A relay that is queried.
 struct QueriedRelay {
     address: RelayAddress,
     named: Named,
@@ -53,18 +49,16 @@ struct QueriedRelay {
     answered: bool,
 }
 
-/// How a relay is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Named {
-    /// It is a relay of the service.
+    /// A relay of the service.
     No,
-    /// The user named it in a handshake.
+    /// Named by the user in a handshake.
     Told,
     /// From the user's relay list.
     Listed,
 }
 
-/// A look-up in progress.
 struct Search<'a> {
     searcher: &'a ProfileSearcher,
     key: PublicKey,
@@ -137,8 +131,8 @@ impl ProfileSearcher {
 }
 
 impl Search<'_> {
-    /// Until when waiting is worthwhile; `None` when every relay has ended. The newest profile is at the relays of the
-    /// user's list, or without one at those that the user named: wait for one of them, and not long for others.
+    /// Until when to wait; `None` when every relay has ended. The newest profile is at the relays of the user's list,
+    /// or else at those that the user named: waits for one of them, and only briefly for others.
     fn patience(&self, found: bool, news_at: Instant) -> Option<Instant> {
         if self.relays.iter().all(|relay| relay.ended) {
             return None;
@@ -169,7 +163,7 @@ impl Search<'_> {
         }
     }
 
-    /// Sends the query over an existing connection, or else over one of its own.
+    /// Sends the query over an existing connection, or else a new one.
     fn ask(&mut self, address: RelayAddress, named: Named) {
         let shared = &self.searcher.pool.shared;
         let kinds = [PROFILE, RELAY_LIST];
@@ -188,7 +182,7 @@ impl Search<'_> {
             };
             self.one_shot_queries.push(Box::pin(one_shot.run(address.clone(), query)));
         }
-        // A query that is dropped here has ended and reports so itself.
+        // A query dropped here reports its own end.
         self.relays.push(QueriedRelay { address, named, ended: false, answered: false });
     }
 }

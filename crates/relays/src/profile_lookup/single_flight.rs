@@ -11,11 +11,11 @@ use tokio_util::task::TaskTracker;
 use usher_engine::Origin;
 use usher_engine::ports::LookUpError;
 
-/// The part of the look-ups that those of one API key may be: a slow server makes each last for seconds.
+/// One API key may use one part in this many of the look-ups: a slow server makes each last seconds.
 const PART_OF_KEY: usize = 4;
 
-/// Look-ups in progress, limited in number. Each is a task of its own: when its caller goes away, the result serves
-/// the next one.
+/// Look-ups in progress, limited in number. Each runs as its own task: if its caller goes away, the result serves the
+/// next one.
 #[derive(Debug)]
 pub(crate) struct SingleFlight<K, V> {
     running: Mutex<HashMap<K, Running<V>>>,
@@ -27,7 +27,6 @@ pub(crate) struct SingleFlight<K, V> {
 #[derive(Debug)]
 struct Running<V> {
     result: watch::Receiver<Option<V>>,
-    /// The API key for which it began.
     origin: Option<Origin>,
 }
 
@@ -40,7 +39,7 @@ where
         Arc::new(Self { running: Mutex::default(), most, tasks, stop })
     }
 
-    /// The result of the look-up of `key` in progress, or else of `known`, or else of a new one, for the API key `origin`.
+    /// The result of the look-up of `key` in progress, else `known`, else a new look-up for the API key `origin`.
     pub(crate) async fn join<F>(
         self: &Arc<Self>,
         key: K,

@@ -1,4 +1,4 @@
-//! The service's own profile and relay list, published when they change and not again.
+//! Publishes the service's own profile and relay list when they change.
 //!
 //! | event | when |
 //! | --- | --- |
@@ -8,11 +8,10 @@
 //! Both are stored before they are sent. Each of our relays gets each event until it has acknowledged it, at once or
 //! when it connects. Acknowledgements are remembered across restarts, so a service without changes sends nothing.
 //!
-//! They are signed with the key that we run on: with a subkey it is the subkey's profile, because we cannot sign for
-//! the main key.
+//! They are signed with the key that the service runs on: with a subkey it is the subkey's profile.
 //!
-//! Other programs may have used the key. Before a change, relays are queried for the key's newest events: unknown
-//! fields of the profile are kept, and a relay list that is not ours is left alone.
+//! Other programs may use the same key. Before a change, relays are queried for the key's newest events: unknown fields
+//! of the profile are kept, and a relay list that is not ours is left alone.
 
 mod publication_record;
 
@@ -36,22 +35,19 @@ use publication_record::{ConfiguredProfile, PublicationRecord};
 /// Most relays in our list: NIP-65 asks for 2 to 4.
 const LISTED: usize = 4;
 
-/// When no relay responds with our key's newest events, how long until they are queried again, if none connects
-/// before.
+/// How long until relays are queried again for our key's newest events, if none responded and none connects.
 const AGAIN_AFTER: Duration = Duration::from_secs(60);
 
-/// The service's own profile and relay list.
 pub(crate) struct ServiceProfile {
     pool: Arc<RelayPool>,
     searcher: Arc<ProfileSearcher>,
     settings: Arc<dyn SettingStore>,
     configured: ConfiguredProfile,
-    /// Changes are made one after the other.
+    /// Locked for a whole change.
     record: Mutex<PublicationRecord>,
     published: RwLock<Option<Profile>>,
-    /// Notified when a relay has accepted one of our events.
     heard: Arc<Notify>,
-    /// The relays for which another program's list was found and left alone.
+    /// Relays with another program's list, which is left alone.
     left_alone: RwLock<Option<Vec<String>>>,
 }
 
@@ -77,12 +73,11 @@ impl ServiceProfile {
         }))
     }
 
-    /// The profile published last.
     pub(crate) fn published(&self) -> Option<Profile> {
         self.published.read().clone()
     }
 
-    /// The relays that we tell others about: those that others can reach.
+    /// Our relays that others can reach.
     pub(crate) fn public_relays(&self) -> Vec<String> {
         let reachable = |address: &RelayAddress| {
             self.pool.shared.options.allow_private || RelayAddress::parse_from_user(address.as_str()).is_ok()
@@ -96,14 +91,14 @@ impl ServiceProfile {
             .collect()
     }
 
-    /// Publishes `wanted`, which was checked for faults.
+    /// Publishes `wanted`, which was validated.
     pub(crate) async fn publish(&self, wanted: &ProfileChange) -> Result<Profile, PublishError> {
         let mut record = self.record.lock().await;
         let base = self.newest_profile(&record).await.ok_or(PublishError::NoRelay)?;
         self.put(&mut record, base, wanted).await
     }
 
-    /// Does what is due whenever a relay connects or responds, or our relays change. Never ends.
+    /// Publishes what is due whenever a relay connects or responds, or our relays change. Never ends.
     pub(crate) async fn keep_published(self: Arc<Self>) {
         let mut changes = self.pool.shared.changes.subscribe();
         loop {
@@ -119,7 +114,7 @@ impl ServiceProfile {
         }
     }
 
-    /// True when something could not be done and has to be tried again.
+    /// True if something failed and must be retried.
     async fn bring_up_to_date(&self) -> Result<bool, PublishError> {
         let mut record = self.record.lock().await;
         self.note_accepted(&mut record).await?;
@@ -133,8 +128,8 @@ impl ServiceProfile {
         self.update_relay_list(&mut record).await
     }
 
-    /// The newest profile of our key, stored or at relays; `None` when it cannot be known: no relay responds and
-    /// nothing was published from here.
+    /// The newest profile of our key, stored or at relays; `None` if unknown: no relay responds and nothing was
+    /// published from here.
     async fn newest_profile(&self, record: &PublicationRecord) -> Option<Option<Event>> {
         let found = self.searcher.at_ours(self.own_key()).await;
         if found.answered == 0 && record.profile.is_none() {
@@ -165,7 +160,7 @@ impl ServiceProfile {
         Ok(profile)
     }
 
-    /// Publishes our relay list when it differs from the last one; true when that has to be tried again.
+    /// Publishes our relay list if it differs from the last one; true if that must be retried.
     async fn update_relay_list(&self, record: &mut PublicationRecord) -> Result<bool, PublishError> {
         let mut wanted = self.public_relays();
         wanted.truncate(LISTED);
@@ -194,7 +189,6 @@ impl ServiceProfile {
         Ok(false)
     }
 
-    /// Stores a change and sends it to our relays.
     async fn replace(&self, record: &mut PublicationRecord, mut next: PublicationRecord) -> Result<(), StoreError> {
         next.prune(&self.addresses());
         next.save(&*self.settings).await?;
@@ -203,7 +197,6 @@ impl ServiceProfile {
         Ok(())
     }
 
-    /// Hands each of our relays the events that it has not accepted yet.
     fn announce(&self, record: &PublicationRecord) {
         let publications: Vec<_> = record
             .events()
@@ -218,7 +211,6 @@ impl ServiceProfile {
         }
     }
 
-    /// Remembers which events relays have accepted.
     async fn note_accepted(&self, record: &mut PublicationRecord) -> Result<(), StoreError> {
         let mut next = record.clone();
         for handle in self.pool.handles() {
@@ -238,7 +230,8 @@ impl ServiceProfile {
             .map_err(|_| PublishError::Signing)
     }
 
-    /// Now, and in any case later than `base`: of two events of the same second relays keep one by its id.
+    /// The current time, but later than `base`: of two events of the same second, relays keep the one with the lower
+    /// id.
     fn after(&self, base: Option<&Event>) -> u64 {
         let now = self.pool.shared.clock.now().secs();
         base.map_or(now, |base| now.max(base.created_at.as_secs().saturating_add(1)))
@@ -258,7 +251,7 @@ fn as_profile(event: &Event) -> Option<Profile> {
     ProfileContent::read(&event.content).map(|document| document.into_profile(event))
 }
 
-/// Whether two contents have the same meaning, whatever their formatting.
+/// Whether two contents are equal as JSON.
 fn is_same(one: &str, other: &str) -> bool {
     let parse = |content: &str| serde_json::from_str::<serde_json::Value>(content).ok();
     parse(one).is_some_and(|value| parse(other) == Some(value))

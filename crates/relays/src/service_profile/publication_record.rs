@@ -8,25 +8,20 @@ use usher_engine::ports::{ProfileChange, SettingStore, StoreError};
 
 use crate::relay_address::RelayAddress;
 
-/// The name of the setting.
 const SETTING: &str = "profile";
 
-/// The record of the service's own profile. One setting holds all of it, because it changes together.
+/// The record of the service's own profile, in one setting because it changes together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PublicationRecord {
     /// The value of `profile.*` when it was last published.
     #[serde(default)]
     pub(super) configured: ConfiguredProfile,
-    /// The profile published last.
     pub(super) profile: Option<Event>,
-    /// The relay list published last.
     pub(super) relay_list: Option<Event>,
-    /// Which of these events each relay has accepted.
     #[serde(default)]
     accepted: BTreeMap<String, Vec<EventId>>,
 }
 
-/// The configured profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct ConfiguredProfile {
@@ -42,7 +37,7 @@ impl PublicationRecord {
     /// published again.
     pub(super) async fn load(settings: &dyn SettingStore, own: &PublicKey) -> Result<Self, StoreError> {
         let text = match settings.setting(SETTING).await {
-            // Read as damaged JSON.
+            // Treated as damaged JSON.
             Err(StoreError::Unreadable(_)) => Some(String::new()),
             text => text?,
         };
@@ -60,22 +55,19 @@ impl PublicationRecord {
         settings.set_setting(SETTING, Some(&text)).await
     }
 
-    /// The events that each of our relays should have.
     pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
         self.profile.iter().chain(&self.relay_list)
     }
 
-    /// Whether a relay has accepted this event.
     pub(super) fn has_accepted(&self, relay: &RelayAddress, id: EventId) -> bool {
         self.accepted.get(relay.as_str()).is_some_and(|ids| ids.contains(&id))
     }
 
-    /// Notes that a relay has accepted this event.
     pub(super) fn accept(&mut self, relay: &RelayAddress, id: EventId) {
         self.accepted.entry(relay.to_string()).or_default().push(id);
     }
 
-    /// Forgets other relays and other events.
+    /// Removes other relays and events.
     pub(super) fn prune(&mut self, relays: &[RelayAddress]) {
         let current: Vec<_> = self.events().map(|event| event.id).collect();
         self.accepted.retain(|relay, ids| {
@@ -91,8 +83,8 @@ impl ConfiguredProfile {
         Self { name, display_name, picture, about, nip05 }
     }
 
-    /// Changes `profile` where the configuration differs from `before`: what is configured now is set, what is no
-    /// longer configured is removed, and what was never configured stays as it is.
+    /// Changes `profile` where the configuration differs from `before`: sets what is configured, removes what no longer
+    /// is, and keeps what never was.
     pub(super) fn apply(&self, before: &Self, profile: &mut ProfileChange) {
         let fields = [
             (&self.name, &before.name, &mut profile.name),
