@@ -1,4 +1,4 @@
-//! Makes Rust of the texts (`crates/texts`).
+//! Generates Rust from the texts (`crates/texts`).
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     usher_texts::generate_languages()

@@ -1,29 +1,29 @@
-//! How visitors are listed in the database.
+//! Pseudonyms of visitors' addresses in the database.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ring::hmac;
 use usher_engine::ClientNetwork;
 
-/// Of the 32 bytes of a hidden network: as many as no two networks of one wider network share by chance.
+/// Of the 32 bytes of a pseudonymised network: enough that two networks of one wider network do not collide by chance.
 const HIDDEN_BYTES: usize = 8;
 
-/// The text of those who come over loopback.
+/// The pseudonym of clients on loopback.
 pub(crate) const LOOPBACK: &str = "loopback";
 
-/// Hides the addresses of visitors in the database: records of one address belong together, and nobody can tell which it is
-/// without this key.
+/// Pseudonymises visitors' addresses in the database: records of one address belong together, and the address cannot be
+/// recovered without this key.
 #[derive(Clone, Debug)]
 pub struct AddressPseudonymKey(hmac::Key);
 
 impl AddressPseudonymKey {
-    /// The key that is made of this secret. With another one, what is stored is of other visitors.
+    /// The key derived from `secret`. After a change of the secret, stored records belong to unknown visitors.
     pub fn new(secret: &[u8; 32]) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, secret))
     }
 
-    /// The text that a visitor's records are listed under. Texts of one network begin alike: with 24 characters those of the same 40
-    /// bits of IPv6, or 24 of IPv4; with 40 characters those of the same 48 bits of IPv6.
+    /// The pseudonym under which a visitor's records are stored. Pseudonyms of one network share a prefix: 24
+    /// characters for the same 40 bits of IPv6 or 24 of IPv4, 40 characters for the same 48 bits of IPv6.
     pub fn pseudonym(&self, network: ClientNetwork) -> String {
         let ClientNetwork::Network(address) = network else { return LOOPBACK.to_owned() };
         let networks: [IpAddr; 3] = match address {

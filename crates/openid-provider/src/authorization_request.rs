@@ -5,21 +5,21 @@ use serde::{Deserialize, Serialize};
 use crate::client::Client;
 use crate::parameters::{Parameters, Repeated};
 
-/// Scopes that mean something here; others are ignored (section 3.1.2.1).
+/// Supported scopes; others are ignored (section 3.1.2.1).
 pub(crate) const SCOPES: [&str; 4] = ["openid", "profile", "email", "offline_access"];
 
-/// Longest `state`, in bytes: some frameworks keep all that they know of a login in it. It is stored.
+/// Longest `state`, in bytes: some frameworks keep the whole login context in it. It is stored.
 const MAX_STATE_BYTES: usize = 8192;
 /// Longest `nonce`, in bytes: it is stored, and part of the ID token.
 const MAX_NONCE_BYTES: usize = 1024;
 
-/// Whether a `state` or `nonce` is printable ASCII alone (RFC 6749 appendix A.5). Stored as JSON, a control character would take
-/// six times its size.
+/// Whether a `state` or `nonce` is printable ASCII (RFC 6749 appendix A.5). In stored JSON, a control character takes
+/// six bytes.
 fn is_printable(value: &str) -> bool {
     value.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Where a response goes, and what it must say.
+/// An authorization request: what determines the response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AuthorizationRequest {
     pub(crate) client_id: String,
@@ -28,12 +28,12 @@ pub(crate) struct AuthorizationRequest {
     /// Known scopes, separated by spaces.
     pub(crate) scopes: String,
     pub(crate) nonce: Option<String>,
-    /// PKCE (RFC 7636), always of the method `S256`.
+    /// PKCE (RFC 7636); the method is always `S256`.
     pub(crate) code_challenge: Option<String>,
     /// `response_mode=form_post`: the response is a form that the browser posts to the client.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) form_post: bool,
-    /// `prompt=consent`: the user is asked anew, also after a login.
+    /// `prompt=consent`: the user is asked again, also after a login.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) ask_consent: bool,
 }
@@ -41,16 +41,16 @@ pub(crate) struct AuthorizationRequest {
 /// OAuth 2.0 Form Post Response Mode.
 const FORM_POST: &str = "form_post";
 
-/// What a request says about how the user logs in.
+/// What a request requires of the login.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Interaction {
     /// `prompt=none`: no page may be shown.
     pub(crate) silent: bool,
-    /// `prompt=login` or `select_account`: the user logs in anew.
+    /// `prompt=login` or `select_account`: the user logs in again.
     pub(crate) login: bool,
-    /// The most seconds since the user logged in.
+    /// Most seconds since the user logged in.
     pub(crate) max_age: Option<u64>,
-    /// An ID token of the user who is expected.
+    /// An ID token of the expected user.
     pub(crate) id_token_hint: Option<String>,
 }
 
@@ -136,12 +136,12 @@ impl AuthorizationRequest {
     }
 }
 
-/// Whether a browser can send a form there: an app's own scheme takes none.
+/// Whether a browser can post a form there: custom schemes of apps accept none.
 fn can_be_posted_to(redirect_uri: &str) -> bool {
     url::Url::parse(redirect_uri).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
 }
 
-/// The known scopes of a list, each once, in the order of [`SCOPES`].
+/// The supported scopes of a list, without duplicates, in the order of [`SCOPES`].
 pub(crate) fn known_scopes(list: &str) -> String {
     SCOPES.into_iter().filter(|scope| list.split(' ').any(|asked| asked == *scope)).collect::<Vec<_>>().join(" ")
 }
@@ -155,7 +155,7 @@ fn code_challenge(client: &Client, parameters: &Parameters) -> Result<Option<Str
             (false, None) => Ok(None),
         };
     };
-    // Without a method it is `plain`, which protects nobody who can read the request.
+    // The default method is `plain`, which does not protect against anybody who can read the request.
     if method != Some("S256") {
         return Err(OAuthError::invalid_request("code_challenge_method must be S256"));
     }

@@ -1,8 +1,7 @@
-//! `/oauth/authorize`: checks a request, and leads the browser to the login, to the question of consent, or back to the
+//! `/oauth/authorize`: checks a request and redirects the browser to the login, to the consent page, or back to the
 //! client.
 //!
-//! While the client or its redirect URI is not known to be right, errors are pages: a redirect would lead users wherever an
-//! attacker wants.
+//! Until the client and its redirect URI are verified, errors are pages: a redirect would be an open redirect.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,9 +42,9 @@ pub(crate) async fn by_get(
 ) -> Response {
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
     let network = network_of(network);
-    // It is never closed.
+    // The semaphore is never closed.
     let turn = Arc::clone(&provider.beginning).acquire_owned().await.ok();
-    // On a task of its own: a browser that disconnects would leave a login without its request, which nothing counts.
+    // On its own task: if the browser disconnects, a login without its request would escape the storage bounds.
     let work = {
         let (provider, headers, visit) = (Arc::clone(&provider), headers.clone(), visit.clone());
         async move {
@@ -60,7 +59,8 @@ pub(crate) async fn by_get(
     }
 }
 
-/// `POST /oauth/authorize`. The form of another site has no cookies (`SameSite=Lax`): it becomes a GET, which has them.
+/// `POST /oauth/authorize`. A cross-site form has no cookies (`SameSite=Lax`): it is redirected to a GET, which has
+/// them.
 pub(crate) async fn by_post(
     State(provider): State<SharedProvider>,
     visit: Visit,
@@ -73,7 +73,7 @@ pub(crate) async fn by_post(
     }
 }
 
-/// Without a server in front, as in tests, everybody is here.
+/// Without a server in front (tests), every client counts as loopback.
 pub(crate) fn network_of(network: Option<Extension<ClientNetwork>>) -> ClientNetwork {
     network.map_or(ClientNetwork::Loopback, |Extension(network)| network)
 }
@@ -188,7 +188,7 @@ impl Provider {
         Ok(response)
     }
 
-    /// Whether the user has agreed to give the client all that it asks for.
+    /// Whether the user has consented to everything the client requests.
     pub(crate) async fn has_agreed(&self, request: &AuthorizationRequest, user: &User) -> Result<bool, StoreError> {
         let consent = self.store.openid_consent(&request.client_id, &user.subject).await?;
         Ok(consent.is_some_and(|OpenIdConsent { scopes, .. }| {
@@ -224,7 +224,6 @@ impl Provider {
         }
     }
 
-    /// Uses a record that can be used once.
     pub(crate) async fn use_once(
         &self,
         id: OpenIdRecordId,
@@ -234,7 +233,7 @@ impl Provider {
     ) -> Result<OpenIdStepResult, StoreError> {
         for record in &add {
             let coming = add.iter().filter(|other| other.quota == record.quota).map(|other| other.bytes).sum();
-            // Where there is none, the user has what was made room for already: what is used here.
+            // The result is ignored: without room, the new record replaces the one that is used here.
             self.make_room(record.quota, &record.visitor, coming).await?;
         }
         self.store.use_openid_record(OpenIdStep { id, at: self.clock.now(), grace, add, consent }).await
@@ -245,12 +244,12 @@ impl Provider {
     }
 }
 
-/// Whether the user has logged in within the time that the client wants.
+/// Whether the user logged in within `max_age`.
 fn is_recent(interaction: &Interaction, user: &User, now: u64) -> bool {
     interaction.max_age.is_none_or(|max_age| max_age > 0 && now.saturating_sub(user.auth_time) <= max_age)
 }
 
-/// The secret of the request to which the end of a login page leads.
+/// The secret of the request to which a login page's end leads.
 fn request_in(continue_url: &str) -> Option<String> {
     let url = url::Url::parse(continue_url).ok()?;
     url.query_pairs().find(|(name, _)| name == "request").map(|(_, secret)| secret.into_owned())

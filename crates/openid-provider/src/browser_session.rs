@@ -11,21 +11,20 @@ use usher_engine::ports::{OpenIdRecord, OpenIdRecordId, StoreError};
 use crate::provider::Provider;
 use crate::records::{Content, Secret, User};
 
-/// The cookie's name. With the prefix `__Host-`, which browsers accept over TLS alone, no other host can set it: not even one below
-/// the same domain (RFC 6265bis section 4.1.3.2).
+/// The cookie's name. Browsers accept the prefix `__Host-` only over TLS, and no other host can set such a cookie, not
+/// even one below the same domain (RFC 6265bis section 4.1.3.2).
 const COOKIE_NAME: &str = "__Host-usher_session";
-/// Its name without TLS, on this machine.
+/// Its name without TLS, on loopback.
 const PLAIN_COOKIE_NAME: &str = "usher_session";
 
 pub(crate) struct Session {
     pub(crate) id: OpenIdRecordId,
-    /// What the page that asks whether to log out sends back: no other site can know it.
+    /// Sent back by the log-out page; no other site can know it.
     pub(crate) confirmation: String,
     pub(crate) user: User,
 }
 
 impl Provider {
-    /// The session of the browser that sends these headers.
     pub(crate) async fn session(&self, headers: &HeaderMap) -> Result<Option<Session>, StoreError> {
         let Some(secret) = cookie(headers, self.session_cookie().0) else { return Ok(None) };
         let found = self.find(secret).await?.filter(|found| !found.expired);
@@ -35,8 +34,8 @@ impl Provider {
         }))
     }
 
-    /// The record of a new session. A login always makes a new one: one that somebody has placed into the browser before is
-    /// worth nothing.
+    /// The record of a new session. Each login makes a new one, so a session planted in the browser before is
+    /// worthless.
     pub(crate) fn new_session(&self, secret: &Secret, user: &User, visitor: &str) -> OpenIdRecord {
         self.record(secret, &Content::Session(user.clone()), self.options.session_ttl, visitor)
     }
@@ -62,7 +61,7 @@ impl Provider {
     }
 }
 
-/// It says nothing about the secret.
+/// A hash, which does not reveal the secret.
 fn confirmation(secret: &str) -> String {
     BASE64URL.encode(Sha256::digest(format!("log out {secret}")))
 }

@@ -1,7 +1,6 @@
 //! The claims about a user.
 //!
-//! Only what nobody else can claim: names that users choose freely are in `name`, and what identifies them comes of the key or
-//! was verified.
+//! Identifying claims come from the key or are verified; names that users choose freely are only in `name`.
 
 use serde_json::{Value, json};
 use usher_engine::ports::{Nip05, Profile};
@@ -10,12 +9,12 @@ use usher_protocol::keys::{npub, parse_public_key};
 use crate::provider::Provider;
 use crate::records::Grant;
 
-/// Longest `preferred_username`: what common apps accept as the name of an account.
+/// Longest `preferred_username`: what common apps accept as an account name.
 const MAX_USERNAME_CHARS: usize = 40;
 
 impl Provider {
-    /// The claims that a grant allows. The profile is looked up on relays, within the directory's time limit; without it, the
-    /// claims are those that come of the key.
+    /// The claims that a grant allows. The profile is looked up on relays, within the directory's time limit; without
+    /// it, only the claims derived from the key are present.
     pub(crate) async fn claims(&self, grant: &Grant) -> Value {
         let mut claims = json!({ "sub": grant.user.subject });
         if let Some(email) = self.email(grant) {
@@ -29,8 +28,8 @@ impl Provider {
         claims
     }
 
-    /// An address at the operator's domain: apps want one to make an account. No `email_verified`, because some refuse
-    /// `false`.
+    /// An address at the operator's domain, because apps require one to create an account. There is no
+    /// `email_verified`, because some apps refuse `false`.
     pub(crate) fn email(&self, grant: &Grant) -> Option<String> {
         let domain = self.options.email_domain.as_ref().filter(|_| grant.has("email"))?;
         Some(format!("{}@{domain}", grant.user.subject))
@@ -54,15 +53,15 @@ fn add_profile(claims: &mut Value, npub: &str, profile: Option<&Profile>) {
     }
 }
 
-/// A verified identifier as the name of an account: `alice@shop.example` is `alice_shop.example`, and `_@shop.example` is
-/// `shop.example`. With its domain, because anybody can be `admin` at a domain of their own; without `@`, because common apps
-/// refuse that. A domain has no underscore, so that no two identifiers have the same name.
+/// A verified identifier as an account name: `alice@shop.example` is `alice_shop.example`, and `_@shop.example` is
+/// `shop.example`. It includes the domain, because anybody can be `admin` at their own domain, and has no `@`, which
+/// common apps refuse. A domain has no underscore, so names are unique.
 fn username(nip05: &Nip05) -> Option<String> {
     let username = match nip05.name() {
         "_" => nip05.domain().to_owned(),
         name => format!("{name}_{}", nip05.domain()),
     };
-    // A port.
+    // The domain may have a port.
     (username.len() <= MAX_USERNAME_CHARS && !username.contains(':')).then_some(username)
 }
 

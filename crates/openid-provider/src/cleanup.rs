@@ -1,4 +1,4 @@
-//! What is done now and then: expired records are removed, and old signing keys rotated.
+//! Periodic work: removes expired records and rotates old signing keys.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::provider::SharedProvider;
 use crate::storage_bounds::login_of;
 
 const EVERY: Duration = Duration::from_secs(600);
-/// For how long records stay after they have expired: a code that is used again within this time still revokes its tokens.
+/// How long records stay after they expire: a code reused within this time still revokes its tokens.
 const KEPT: Duration = Duration::from_secs(3600);
 const BATCH: usize = 1000;
 
@@ -28,7 +28,7 @@ pub(crate) async fn run(provider: SharedProvider, stop: CancellationToken) {
                 let logins: Vec<_> = removed.iter().filter_map(|data| login_of(data)).collect();
                 provider.forget_logins(logins).await;
                 if removed.len() == BATCH {
-                    // There may be more.
+                    // There may be more expired records.
                     continue;
                 }
             }

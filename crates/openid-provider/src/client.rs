@@ -1,4 +1,4 @@
-//! The clients: the apps that log users in through this service.
+//! Clients: the apps that log users in through this service.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::keys::Algorithm;
 
-/// Shortest secret: one of this length cannot be guessed, however often it is tried.
+/// Shortest secret: long enough that it cannot be guessed.
 const MIN_SECRET_CHARS: usize = 32;
 /// Longest secret, and longest [`Client::id`].
 const MAX_CHARS: usize = 128;
@@ -20,29 +20,29 @@ const MAX_URI_BYTES: usize = 1024;
 pub struct Client {
     /// Its identifier: 1 to 128 characters of `A-Z a-z 0-9 . _ -`.
     pub id: String,
-    /// Its secret; none for a public client (an app that runs on its users' devices).
+    /// Its secret; `None` for a public client (an app that runs on its users' devices).
     pub secret: Option<ClientSecret>,
-    /// What users are shown.
+    /// The name that users see.
     pub name: String,
-    /// Where users may be sent back to, compared character by character; for a public client, the port of a loopback address may be
-    /// any.
+    /// Where users may be redirected, compared character by character; a public client may use any port of a loopback
+    /// address.
     pub redirect_uris: Vec<String>,
-    /// Where users may be sent after they have logged out.
+    /// Where users may be redirected after logging out.
     pub post_logout_redirect_uris: Vec<String>,
-    /// Whether requests without PKCE are refused; those of public clients always are.
+    /// Whether PKCE is required; it always is for public clients.
     pub require_pkce: bool,
-    /// What ID tokens are signed with.
+    /// The signature algorithm of its ID tokens.
     pub algorithm: Algorithm,
 }
 
 impl Client {
-    /// Whether it must prove with PKCE (RFC 7636) that it began the request itself.
+    /// Whether it must use PKCE (RFC 7636).
     pub(crate) const fn needs_pkce(&self) -> bool {
         self.require_pkce || self.secret.is_none()
     }
 
-    /// Whether users may be sent back to this address: compared character by character, but for the port of a public
-    /// client on loopback, which it cannot know before (RFC 8252 section 7.3).
+    /// Whether users may be redirected to `uri`: compared character by character, except for the port of a public
+    /// client on loopback, which it cannot know in advance (RFC 8252 section 7.3).
     pub(crate) fn may_redirect_to(&self, uri: &str) -> bool {
         let is_known = self.redirect_uris.iter().any(|known| known == uri);
         is_known
@@ -52,10 +52,10 @@ impl Client {
                 })
     }
 
-    /// Checks everything that can be said without the other clients.
+    /// Checks everything that does not depend on the other clients.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first fault found.
     pub fn check(&self) -> Result<(), ClientError> {
         let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if self.id.is_empty() || self.id.len() > MAX_CHARS || !self.id.chars().all(is_id) {
@@ -76,10 +76,10 @@ impl Client {
 pub struct ClientSecret(SecretString);
 
 impl ClientSecret {
-    /// Takes a secret.
+    /// Validates a secret.
     ///
     /// # Errors
-    /// [`ClientError::Secret`] when it is too short or has other characters.
+    /// [`ClientError::Secret`] if it is too short, too long or has other characters.
     pub fn new(secret: &str) -> Result<Self, ClientError> {
         let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         if !(MIN_SECRET_CHARS..=MAX_CHARS).contains(&secret.len()) || !secret.chars().all(is_fit) {
@@ -88,7 +88,7 @@ impl ClientSecret {
         Ok(Self(SecretString::from(secret)))
     }
 
-    /// Whether this is it; takes the same time for every text of its length.
+    /// Compares in time that depends only on the length.
     pub(crate) fn is(&self, given: &str) -> bool {
         self.0.expose_secret().as_bytes().ct_eq(given.as_bytes()).into()
     }
@@ -100,8 +100,8 @@ impl fmt::Debug for ClientSecret {
     }
 }
 
-/// Checks that a URI may be redirected to: absolute, without a fragment; https, http on loopback, or the scheme of an app
-/// in reverse domain notation (RFC 8252 section 7.1).
+/// Checks that a URI is a valid redirect target: absolute, without a fragment; https, http on loopback, or the scheme
+/// of an app in reverse domain notation (RFC 8252 section 7.1).
 ///
 /// # Errors
 /// [`ClientError::RedirectUri`].
@@ -112,13 +112,13 @@ pub fn check_redirect_uri(uri: &str) -> Result<(), ClientError> {
     let is_allowed = match url.scheme() {
         "https" => url.username().is_empty() && url.password().is_none(),
         "http" => url.username().is_empty() && url.password().is_none() && is_loopback(&url),
-        // `javascript:` and `data:` have no dot, nor has any other scheme that browsers know.
+        // No scheme that browsers interpret, such as `javascript:` or `data:`, has a dot.
         scheme => scheme.contains('.'),
     };
     if is_allowed { Ok(()) } else { Err(ClientError::RedirectUri) }
 }
 
-/// What is before and after the port of an address of loopback.
+/// The parts before and after the port of a loopback address.
 fn without_loopback_port(uri: &str) -> Option<(&str, &str)> {
     let (host, rest) =
         ["http://127.0.0.1", "http://[::1]"].into_iter().find_map(|host| Some((host, uri.strip_prefix(host)?)))?;
@@ -145,7 +145,7 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// What is wrong with a client.
+/// Why a client is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
     /// [`Client::id`].

@@ -1,7 +1,7 @@
-//! How a client proves at the token endpoint who it is: `client_secret_basic`, `client_secret_post`, or, as a public client,
-//! not at all (RFC 6749 section 2.3).
+//! Client authentication at the token endpoint: `client_secret_basic`, `client_secret_post`, or none for public clients
+//! (RFC 6749 section 2.3).
 //!
-//! There is no limit of attempts: secrets have at least 32 characters, and a limit would lock the honest client out.
+//! Attempts are not limited: secrets have at least 32 characters, and a limit would lock the legitimate client out.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -75,6 +75,6 @@ fn basic(header: &[u8]) -> Option<(String, String)> {
 }
 
 fn decoded(text: &str) -> String {
-    // A pair without a value.
+    // Decoded as the name of a form field.
     form_urlencoded::parse(text.as_bytes()).next().map(|(name, _)| name.into_owned()).unwrap_or_default()
 }

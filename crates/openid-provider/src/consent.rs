@@ -1,6 +1,7 @@
-//! `/oauth/consent`: the user agrees, once for each client, to what it learns.
+//! `/oauth/consent`: the user consents, once per client, to what it learns.
 //!
-//! Only the browser whose user has logged in can agree: the request's secret is in the address, the session's in the cookie.
+//! Only the browser that has logged in can consent: the request's secret is in the address, the session's in the
+//! cookie.
 
 use axum::Extension;
 use axum::body::Bytes;
@@ -76,7 +77,7 @@ impl Provider {
         }
     }
 
-    /// Ends the browser's session, and begins the login anew.
+    /// Ends the browser's session and restarts the login.
     async fn with_another_account(
         &self,
         visit: &Visit,

@@ -1,4 +1,4 @@
-//! The provider as its operator manages it.
+//! The operator's interface to the provider.
 
 use async_trait::async_trait;
 use usher_engine::ports::{OpenIdConsent, OpenIdControl, OpenIdKey, OpenIdKeyError, StoreError};

@@ -1,4 +1,4 @@
-//! What clients read to learn how the provider works (OpenID Connect Discovery 1.0, RFC 8414), and its public keys.
+//! Provider metadata (OpenID Connect Discovery 1.0, RFC 8414) and public keys.
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::authorization_request::SCOPES;
 use crate::provider::SharedProvider;
 
-/// Apps that run in a browser may read responses that need no cookie.
+/// Apps in browsers may read responses that need no cookie.
 pub(crate) const CROSS_ORIGIN: (HeaderName, HeaderValue) = (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
 
 /// `GET /.well-known/openid-configuration`

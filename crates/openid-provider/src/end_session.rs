@@ -1,9 +1,9 @@
 //! `/oauth/end-session`: logs the browser out of this service (OpenID Connect RP-Initiated Logout 1.0).
 //!
-//! With an ID token of the user who is logged in, at once; otherwise the user is asked, because any site can lead a browser
-//! here. What the user confirms with is made of the session's secret, so no other site can send it. And a form of another site
-//! comes without the session's cookie (`SameSite=Lax`), but the browser would obey a response that deletes it: only a session that
-//! was found is ended.
+//! With an ID token of the logged-in user, at once; otherwise the user is asked, because any site can send a browser
+//! here. The confirmation is derived from the session's secret, so no other site can forge it. A cross-site form
+//! arrives without the session's cookie (`SameSite=Lax`), but the browser would obey a response that deletes the
+//! cookie: only a session that was found is ended.
 
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
@@ -20,7 +20,7 @@ use crate::redirect;
 
 struct LogoutRequest<'a> {
     client: Option<&'a Client>,
-    /// The main key in hex of the user who is to be logged out, by an ID token.
+    /// The main key in hex of the user to log out, from an ID token.
     subject: Option<String>,
     target: Option<String>,
 }
@@ -36,7 +36,7 @@ pub(crate) async fn by_get(
     provider.end_session(&parameters, &visit, &headers).await.unwrap_or_else(|error| provider.error_page(&visit, error))
 }
 
-/// `POST /oauth/end-session`, also of the page that asks. Without the confirmation, it becomes a GET.
+/// `POST /oauth/end-session`, also for the confirmation form. Without the confirmation, it is redirected to a GET.
 pub(crate) async fn by_post(
     State(provider): State<SharedProvider>,
     visit: Visit,
@@ -63,7 +63,7 @@ impl Provider {
             return Ok(redirect::to(&format!("{}?{}", self.path("/oauth/end-session"), parameters.to_query())));
         };
         let LogoutRequest { target, .. } = self.logout_request(parameters)?;
-        // The form of our own page: a redirect of it to the client is bound by the page's policy, a link is not.
+        // A response to our own form: `form-action` applies to a redirect to the client, but not to a link.
         let response = match &target {
             Some(target) => page::leaving_page(visit, target),
             None => page::logged_out_page(visit),
@@ -89,7 +89,7 @@ impl Provider {
         }
     }
 
-    /// Ends the session; the response takes it from the browser.
+    /// Ends the session and removes its cookie.
     async fn ended(&self, session: Session, mut response: Response) -> Result<Response, PageError> {
         self.store.drop_openid_records(vec![session.id]).await?;
         self.clear_session(&mut response);

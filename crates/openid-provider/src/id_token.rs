@@ -11,7 +11,6 @@ use crate::provider::Provider;
 use crate::records::{ACCESS_TTL, Grant};
 
 impl Provider {
-    /// An ID token that comes with this access token.
     pub(crate) fn id_token(
         &self,
         grant: &Grant,
@@ -39,7 +38,7 @@ impl Provider {
         self.keys.sign(algorithm, &claims)
     }
 
-    /// The user, and the client, of an ID token that this service has issued, expired or not.
+    /// The user and the client of an ID token issued by this service, expired or not.
     pub(crate) fn read_hint(&self, id_token: &str) -> Option<Hint> {
         let claims = self.keys.verify(id_token)?;
         let text = |name: &str| claims[name].as_str().map(str::to_owned);
@@ -53,7 +52,7 @@ pub(crate) struct Hint {
     pub(crate) client_id: String,
 }
 
-/// The left half of the hash, which binds an access token to its ID token (section 3.1.3.6).
+/// `at_hash`: the left half of the hash, which binds an access token to its ID token (section 3.1.3.6).
 fn at_hash(access_token: &str) -> Value {
     let digest = Sha256::digest(access_token);
     let (left, _) = digest.split_at(digest.len() / 2);

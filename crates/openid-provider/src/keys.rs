@@ -1,7 +1,7 @@
-//! The keys that sign ID tokens: made at first use, stored in the database, rotated after 90 days.
+//! The keys that sign ID tokens: generated at first use, stored in the database, rotated after 90 days.
 //!
-//! After a rotation the last key stays in the key set for a day, because clients hold ID tokens that it has signed. A key that is
-//! revoked disappears at once.
+//! After a rotation the previous key stays in the key set for a day, because clients hold ID tokens signed with it. A
+//! revoked key is removed at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,21 +22,20 @@ use sha2::{Digest as _, Sha256};
 use usher_engine::UnixMillis;
 use usher_engine::ports::{Clock, OpenIdKey, OpenIdKeyError, OpenIdStore};
 
-/// The setting that holds the keys.
 const SETTING: &str = "openid.keys";
-/// Bits of an RSA key: what RFC 7518 section 3.3 requires at least, and all libraries accept.
+/// Bits of an RSA key: the minimum of RFC 7518 section 3.3, which all libraries accept.
 const RSA_BITS: usize = 2048;
-/// For how long a key is published after its rotation.
+/// How long a key stays published after its rotation.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
-/// Most keys that are published after their rotation: more rotations within a day end the oldest early.
+/// Most keys published after their rotation: more rotations within a day end the oldest early.
 const MAX_RETIRED: usize = 16;
-/// For how long a key signs.
+/// How long a key signs.
 const LIFETIME: Duration = Duration::from_secs(90 * 24 * 3600);
 
-/// What ID tokens are signed with (RFC 7518).
+/// A signature algorithm of ID tokens (RFC 7518).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Algorithm {
-    /// RSA with SHA-256: what every library accepts.
+    /// RSA with SHA-256, which every library supports.
     #[default]
     #[serde(rename = "RS256")]
     Rs256,
@@ -57,7 +56,7 @@ impl Algorithm {
     }
 }
 
-/// A key as it is stored. Secret: it has no `Debug`.
+/// A key as stored. Secret: it has no `Debug`.
 #[derive(Clone, Serialize, Deserialize)]
 struct StoredKey {
     algorithm: Algorithm,
@@ -84,7 +83,7 @@ struct Key {
 /// The keys of the provider, the newest first.
 pub struct SigningKeys {
     keys: RwLock<Arc<Vec<Key>>>,
-    /// One rotation at a time.
+    /// Locked for a whole rotation.
     rotation: tokio::sync::Mutex<()>,
     store: Arc<dyn OpenIdStore>,
     clock: Arc<dyn Clock>,
@@ -92,7 +91,7 @@ pub struct SigningKeys {
 }
 
 impl SigningKeys {
-    /// Reads the keys, and makes those that are missing.
+    /// Reads the keys, and generates missing ones.
     pub async fn load(store: Arc<dyn OpenIdStore>, clock: Arc<dyn Clock>) -> Result<Self, OpenIdKeyError> {
         let stored: Vec<StoredKey> = match store.setting(SETTING).await? {
             None => Vec::new(),
@@ -116,11 +115,11 @@ impl SigningKeys {
         Ok(ring)
     }
 
-    /// Makes new keys that sign from now on. The last ones are published for another day; older ones are removed. Returns all
+    /// Generates new signing keys. The previous ones stay published for a day; older ones are removed. Returns all
     /// keys.
     ///
     /// # Errors
-    /// [`OpenIdKeyError`]; then the last keys go on signing.
+    /// [`OpenIdKeyError`]; the previous keys then continue to sign.
     pub async fn rotate(&self) -> Result<Vec<OpenIdKey>, OpenIdKeyError> {
         let _one = self.rotation.lock().await;
         let now = self.clock.now();
@@ -134,11 +133,11 @@ impl SigningKeys {
         Ok(self.list())
     }
 
-    /// Removes a key at once, so that nothing that it has signed is believed: for a key that somebody else has. If it signs, another
-    /// takes its place. Returns all keys; `None` when there is no such key.
+    /// Removes a compromised key at once, so that nothing signed with it is accepted. If it is a signing key, a new one
+    /// replaces it. Returns all keys; `None` if there is no such key.
     ///
     /// # Errors
-    /// [`OpenIdKeyError`]; then the key stays.
+    /// [`OpenIdKeyError`]; the key then stays.
     pub async fn revoke(&self, kid: &str) -> Result<Option<Vec<OpenIdKey>>, OpenIdKeyError> {
         let _one = self.rotation.lock().await;
         let keys = Arc::clone(&self.keys.read());
@@ -149,7 +148,7 @@ impl SigningKeys {
         Ok(Some(self.list()))
     }
 
-    /// Rotates keys that have signed for long enough.
+    /// Rotates keys older than [`LIFETIME`].
     pub(crate) async fn rotate_old(&self) -> Result<(), OpenIdKeyError> {
         let now = self.clock.now();
         let is_old = |key: &OpenIdKey| key.retired_at.is_none() && now.since(key.made_at) >= LIFETIME;
@@ -160,7 +159,7 @@ impl SigningKeys {
         Ok(())
     }
 
-    /// The keys, for an operator.
+    /// The keys, for operators.
     pub fn list(&self) -> Vec<OpenIdKey> {
         let keys = self.keys.read();
         let info = |key: &Key| OpenIdKey {
@@ -201,7 +200,7 @@ impl SigningKeys {
         Ok(format!("{signed}.{}", BASE64URL.encode(signature)))
     }
 
-    /// The claims of a JWT that one of the keys has signed, expired or not.
+    /// The claims of a JWT signed with one of the keys, expired or not.
     pub(crate) fn verify(&self, jwt: &str) -> Option<Value> {
         let (signed, signature) = jwt.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;
@@ -229,7 +228,7 @@ impl SigningKeys {
 
     async fn replace(&self, make: Vec<Algorithm>, others: Vec<StoredKey>) -> Result<(), OpenIdKeyError> {
         let now = self.clock.now();
-        // Takes a fifth of a second, for RSA.
+        // An RSA key takes a fifth of a second.
         let made = tokio::task::spawn_blocking(move || {
             let made = make.into_iter().map(|algorithm| generate(algorithm, now));
             made.collect::<Result<Vec<_>, _>>()
@@ -237,7 +236,7 @@ impl SigningKeys {
         let stored: Vec<StoredKey> =
             made.await.map_err(|_| OpenIdKeyError::Crypto)??.into_iter().chain(others).collect();
         let text = serde_json::to_string(&stored).map_err(|_| OpenIdKeyError::Crypto)?;
-        // What cannot be used is not stored.
+        // An unusable key is not stored.
         let keys = self.read(stored)?;
         self.store.set_setting(SETTING, Some(&text)).await?;
         *self.keys.write() = keys;
@@ -274,7 +273,7 @@ impl StoredKey {
                 (KeyPair::Ecdsa(Box::new(pair)), json!({ "crv": "P-256", "kty": "EC", "x": x, "y": y }))
             }
         };
-        // RFC 7638: the required members in the order of their names, which is how `serde_json` writes them.
+        // RFC 7638: the required members sorted by name, which is how `serde_json` writes them.
         let kid = BASE64URL.encode(Sha256::digest(public.to_string()));
         let mut jwk = public;
         for (name, value) in [("alg", self.algorithm.as_str()), ("kid", kid.as_str()), ("use", "sig")] {

@@ -1,32 +1,32 @@
 //! The OpenID Connect provider: other apps log users in through this service.
 //!
 //! Authorization code flow only (OpenID Connect Core 1.0, RFC 6749), with PKCE (RFC 7636), `iss` in every authorization
-//! response (RFC 9207), and the rules of RFC 9700. How a user logs in is behind [`Logins`]: this crate sees who the user is,
-//! and when and how they logged in.
+//! response (RFC 9207), and the rules of RFC 9700. [`Logins`] hides how a user logs in: this crate sees who the user
+//! is, and when and how they logged in.
 //!
 //! | path | file |
 //! | --- | --- |
 //! | `/.well-known/openid-configuration`, `/oauth/jwks` | `discovery` |
 //! | `/oauth/authorize` | `authorize`: checks a request, then login, consent or code |
-//! | `/oauth/login-return` | `login_return`: where the login page leads at its end |
-//! | `/oauth/consent` | `consent`: the user agrees once for each client |
+//! | `/oauth/login-return` | `login_return`: where the login page redirects at its end |
+//! | `/oauth/consent` | `consent`: the user consents once per client |
 //! | `/oauth/token` | `token` |
 //! | `/oauth/userinfo` | `userinfo` |
 //! | `/oauth/end-session` | `end_session` |
 //!
-//! What anybody can make the provider store is bounded (`storage_bounds`).
+//! `storage_bounds` limits what anonymous requests can make the provider store.
 //!
 //! Everything that a browser or a client holds is a random secret, of which only the hash is stored (`records`): an
-//! authorization request that waits for the login, one that waits for consent, a session, a code, tokens. A step that
-//! consumes one and makes the next is one transaction, so that nothing can be used twice, also after a crash. The records:
+//! authorization request waiting for the login or for consent, a session, a code, tokens. A step that consumes one and
+//! creates the next is one transaction, so nothing can be used twice, even after a crash. The records:
 //!
 //! ```text
 //! authorize ─▶ login ─▶ session + code          (consented before)
 //!                    └▶ session + consent ─▶ code ─▶ access token, refresh token ─▶ access token, refresh token ─▶ …
 //! ```
 //!
-//! A crash between two steps loses nothing: the next one finds what the last one stored. A response that is lost after its
-//! step cannot be repeated: the user or the client begins anew. Only a refresh can, for 10 s (`token`).
+//! A crash between two steps loses nothing: the next step finds what the previous one stored. A response lost after its
+//! step cannot be repeated, so the user or the client starts again; only a refresh can be repeated, for 10 s (`token`).
 
 mod address_pseudonym_key;
 mod authorization_request;

@@ -1,4 +1,4 @@
-//! `GET /oauth/login-return`: where the login page leads at its end.
+//! `GET /oauth/login-return`: where the login page redirects at its end.
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
@@ -19,7 +19,6 @@ const TIMED_OUT: OAuthError = OAuthError::new("access_denied", "the login was no
 /// OpenID Connect Core 1.0 section 3.1.2.1, `id_token_hint`.
 const OTHER_USER: OAuthError = OAuthError::new("login_required", "another user has logged in than id_token_hint names");
 
-/// `GET /oauth/login-return`
 pub(crate) async fn show(
     State(provider): State<SharedProvider>,
     RawQuery(query): RawQuery,

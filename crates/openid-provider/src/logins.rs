@@ -1,22 +1,22 @@
-//! How users log in, as the provider sees it.
+//! The port through which the provider logs users in.
 
 use async_trait::async_trait;
 use http::HeaderMap;
 use usher_engine::{ClientNetwork, UnixMillis};
 use usher_protocol::PublicKey;
 
-/// Begins logins and knows their outcomes. A login is bound by a cookie to the browser that begins it: otherwise
-/// whoever sends their login page to somebody else would be logged in as that person (session fixation).
+/// Begins logins and knows their outcomes. A cookie binds a login to the browser that begins it, which prevents session
+/// fixation: sending one's own login page to somebody else does not log the sender in as that person.
 #[async_trait]
 pub trait Logins: Send + Sync {
-    /// Begins a login for the browser that sends these headers. It is durable when this returns. Another login that nobody has
-    /// used may have ended for it.
+    /// Begins a login for the browser that sends these headers. It is durable when this returns. An unused login may be
+    /// ended to make room for it.
     async fn begin(&self, login: BeginLogin, headers: &HeaderMap) -> Result<LoginStarted, LoginError>;
 
-    /// Whether the user of a login is at it: its page waits or was just seen, or somebody has named a key.
+    /// Whether a user is working on a login: its page is open or was just seen, or a key was named.
     fn is_in_use(&self, login_id: &str) -> bool;
 
-    /// Removes a login, also one that has not ended: nobody asks for its outcome any more.
+    /// Removes a login, finished or not, whose outcome is no longer needed.
     async fn forget(&self, login_id: &str) -> Result<(), LoginError>;
 
     /// The outcome of a login, for the browser that sends these headers.
@@ -28,13 +28,13 @@ pub trait Logins: Send + Sync {
 pub struct BeginLogin {
     /// The app that the user logs in to, as its operator named it.
     pub client_name: String,
-    /// Where the login page leads at its end: an address of this service, with a query.
+    /// Where the login page redirects at its end: an address of this service, with a query.
     pub continue_url: String,
-    /// Whose browser it is, for the limits of logins that anybody can begin.
+    /// The client's network, for the limits of anonymous logins.
     pub network: ClientNetwork,
 }
 
-/// A login that has begun.
+/// A login that was begun.
 #[derive(Clone, Debug)]
 pub struct LoginStarted {
     /// Identifies it for [`Logins::outcome`].
@@ -43,29 +43,29 @@ pub struct LoginStarted {
     pub page_url: String,
     /// The values of the `Set-Cookie` headers that bind it to the browser.
     pub set_cookies: Vec<String>,
-    /// The [`continue_url`](BeginLogin::continue_url) of the logins that have ended for it.
+    /// The [`continue_url`](BeginLogin::continue_url) of the logins ended to make room.
     pub replaced: Vec<String>,
 }
 
-/// What became of a login.
+/// The outcome of a login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoginOutcome {
-    /// Nothing yet.
+    /// Not decided yet.
     Pending,
     /// The user has logged in.
     Approved {
-        /// Who the user is.
+        /// The user.
         main_key: PublicKey,
-        /// How: `wallet`, `extension`, `signer` or `passkey`.
+        /// The method: `wallet`, `extension`, `signer` or `passkey`.
         method: String,
-        /// When.
+        /// The time.
         at: UnixMillis,
     },
-    /// The user has refused.
+    /// The user declined.
     Declined,
-    /// It was not completed in time, or failed.
+    /// It expired or failed.
     TimedOut,
-    /// Another browser has begun it, or there is no such login.
+    /// It was begun in another browser, or does not exist.
     OtherBrowser,
 }
 

@@ -1,4 +1,4 @@
-//! The pages: consent, log-out and errors, in the layout of `crates/pages`, which serves the style sheet.
+//! The pages: consent, log-out and errors, in the layout of `crates/page-layout`.
 
 use std::convert::Infallible;
 
@@ -41,22 +41,22 @@ impl FromRequestParts<SharedProvider> for Visit {
 
 #[derive(Debug)]
 pub(crate) enum PageError {
-    /// The request is wrong, and nobody is known to whom the browser could be led with an error.
+    /// The request is invalid, and there is no verified client to which an error could be redirected.
     Request(RequestFault),
-    /// The request is over, or never was. If it is known, the page leads on to its app.
+    /// The request is over, or never existed. If it is known, the page links to its app.
     Ended(Option<Box<AuthorizationRequest>>),
-    /// Another browser has begun it.
+    /// It was begun in another browser.
     OtherBrowser,
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// What is wrong with a request.
+/// Why a request is invalid.
 #[derive(Clone, Debug)]
 pub(crate) enum RequestFault {
     Malformed,
     UnknownClient,
     WrongRedirectUri {
-        /// The name of the app that asks, if it is known.
+        /// The requesting app's name, if known.
         app: Option<String>,
     },
 }
@@ -86,7 +86,7 @@ struct ConsentPage<'a> {
     texts: &'a Texts,
     action: &'a str,
     heading: &'a str,
-    /// Who asks, and who is asked.
+    /// The app that asks, and the service that is asked.
     asks: &'a str,
     request: &'a str,
     learns: &'a [&'a str],
@@ -130,9 +130,9 @@ struct MessagePage<'a> {
     texts: &'a Texts,
     heading: &'a str,
     message: &'a str,
-    /// The name of the app that asks.
+    /// The requesting app's name.
     app: Option<&'a str>,
-    /// A way on: its text and its address.
+    /// A link: its text and its address.
     link: Option<(&'a str, &'a str)>,
 }
 
@@ -156,9 +156,9 @@ impl Provider {
         message_page(visit, status, message, app, None)
     }
 
-    /// Says that the request is over, and leads on to the app: whoever goes back in the browser comes here.
+    /// Reports that the request is over and links to the app: users who go back in the browser see this.
     fn over_page(&self, visit: &Visit, request: &AuthorizationRequest) -> Response {
-        // An app's own scheme has no pages: such an app gets a response to its request, as it expects one.
+        // A custom scheme has no pages: such an app gets an OAuth error response to its request.
         let address = match url::Url::parse(&request.redirect_uri) {
             Ok(url) if matches!(url.scheme(), "http" | "https") => format!("{}/", url.origin().ascii_serialization()),
             _ => self.address(request, &Outcome::Error(OVER)),
@@ -167,7 +167,7 @@ impl Provider {
         message_page(visit, StatusCode::NOT_FOUND, &visit.texts.over, None, Some((&link, &address)))
     }
 
-    /// The name of the app that asks. A client that is not configured any more gets nothing anyway: its code is worth nothing.
+    /// The requesting app's name. A client that is no longer configured receives no usable code.
     fn client_name<'a>(&'a self, request: &'a AuthorizationRequest) -> &'a str {
         self.clients.get(&request.client_id).map_or(request.client_id.as_str(), |client| &client.name)
     }
@@ -239,8 +239,8 @@ pub(crate) fn logged_out_page(visit: &Visit) -> Response {
     message_page(visit, StatusCode::OK, &visit.texts.logged_out, None, None)
 }
 
-/// Leads on to a client after a form: browsers bind a redirect of a form by the page's `form-action`, also where the client
-/// redirects again, but not a link.
+/// Links to a client after a form: `form-action` applies to redirects of a form, also to further redirects by the
+/// client, but not to links.
 pub(crate) fn leaving_page(visit: &Visit, target: &str) -> Response {
     let Visit { frame, texts } = visit;
     frame.render_without_script(StatusCode::OK, &LeavingPage { frame, texts, target })
@@ -265,7 +265,7 @@ fn message_page(
     frame.render_without_script(status, &MessagePage { frame, texts, heading, message, app, link })
 }
 
-/// The host of an address, for who has given the service no name.
+/// The host of an address, for a service without a name.
 fn host(address: &str) -> String {
     url::Url::parse(address).ok().and_then(|url| Some(url.host_str()?.to_owned())).unwrap_or_default()
 }

@@ -1,14 +1,14 @@
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
-/// Most parameters of a request; more are none of a client's.
+/// Most parameters of a request: far more than any client sends.
 const MAX_PARAMETERS: usize = 64;
 
-/// Names and values. One without a value is treated as if it were not there, and one that is repeated is refused
-/// (RFC 6749 section 3.1).
+/// Names and values. A parameter without a value is treated as absent, and a repeated one is refused (RFC 6749 section
+/// 3.1).
 pub(crate) struct Parameters(Vec<(String, String)>);
 
-/// A parameter that is there more than once.
+/// A repeated parameter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repeated(pub(crate) &'static str);
 
@@ -18,7 +18,7 @@ impl Parameters {
         Self(pairs.take(MAX_PARAMETERS).collect())
     }
 
-    /// Reads the body of a POST; `None` when it is no form.
+    /// Reads the body of a POST; `None` if it is not a form.
     pub(crate) fn form(headers: &HeaderMap, body: &[u8]) -> Option<Self> {
         let media_type = headers.get(CONTENT_TYPE)?.to_str().ok()?.split(';').next()?.trim();
         media_type.eq_ignore_ascii_case("application/x-www-form-urlencoded").then(|| Self::parse(body))
@@ -32,7 +32,7 @@ impl Parameters {
         }
     }
 
-    /// The first value, even if there are more.
+    /// The first value, even if repeated.
     pub(crate) fn first(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
     }

@@ -1,4 +1,4 @@
-//! Requests by which a user goes somewhere, and those of who only looks at an address.
+//! Distinguishes navigations by a user from prefetches.
 
 use axum::extract::Request;
 use axum::middleware::Next;
@@ -7,8 +7,8 @@ use http::{HeaderMap, Method, StatusCode};
 
 use usher_page_layout::HEADERS;
 
-/// Responds to `HEAD` and to browsers that load an address before their user goes there: nothing begins, is used up or ends. Such
-/// a browser asks anew when its user goes there.
+/// Responds to `HEAD` and to prefetches without starting, using up or ending anything. The browser repeats the request
+/// when its user navigates there.
 pub(crate) async fn visits_only(request: Request, next: Next) -> Response {
     if request.method() == Method::HEAD || is_prefetch(request.headers()) {
         return (StatusCode::SERVICE_UNAVAILABLE, HEADERS).into_response();
@@ -21,8 +21,8 @@ fn is_prefetch(headers: &HeaderMap) -> bool {
     ["sec-purpose", "purpose"].into_iter().any(|name| named(name).contains("prefetch"))
 }
 
-/// Whether a user would see a page that is the response: not in the response to a script, an image or a frame (Fetch Metadata
-/// Request Headers, section 2.1). Browsers before 2023 do not say.
+/// Whether a user would see a page sent in response: not if the request is for a script, an image or a frame (Fetch
+/// Metadata Request Headers, section 2.1). Browsers before 2023 do not send the headers.
 pub(crate) fn is_seen(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-dest").is_none_or(|destination| destination == "document")
 }

@@ -13,27 +13,27 @@ use crate::keys::SigningKeys;
 use crate::logins::Logins;
 use crate::records::TokenKey;
 
-/// How the provider is reached and whom it serves.
+/// Options of the provider.
 #[derive(Clone, Debug)]
 pub struct OpenIdOptions {
     /// Its issuer identifier: how a browser reaches the service, without a trailing slash (`pages.public_url`).
     pub issuer: String,
-    /// What all pages of the service have in common.
+    /// The layout of the service's pages.
     pub site: Site,
     /// The clients.
     pub clients: Vec<Client>,
-    /// The domain of the addresses in the claim `email`; none: there is no such claim.
+    /// The domain of the claim `email`; without one there is no such claim.
     pub email_domain: Option<String>,
-    /// For how long a browser stays logged in, so that further apps need no new login; at least a few minutes, in which the
-    /// user agrees.
+    /// How long a browser stays logged in, so that further apps need no new login; at least a few minutes, in which the
+    /// user consents.
     pub session_ttl: Duration,
-    /// Hides the addresses of visitors in the database.
+    /// Pseudonymises visitors' addresses in the database.
     pub pseudonym_key: AddressPseudonymKey,
     /// Makes tokens.
     pub token_key: TokenKey,
 }
 
-/// What the provider uses.
+/// What the provider depends on.
 pub struct OpenIdParts {
     /// Keeps its records.
     pub store: Arc<dyn OpenIdStore>,
@@ -60,13 +60,13 @@ pub(crate) struct Provider {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) keys: SigningKeys,
-    /// Logins that may begin now.
+    /// Permits to begin a login.
     pub(crate) beginning: Arc<Semaphore>,
-    /// Requests that change something and must not be cut off.
+    /// Requests that change something and must run to completion.
     pub(crate) tasks: TaskTracker,
-    /// Held by who removes requests that are too much. Apps that redeem a code do not wait for it.
+    /// Locked while excess requests are removed. Redeeming a code does not wait for it.
     pub(crate) making_room_for_requests: Mutex<()>,
-    /// Held by who removes sessions and tokens that are too much.
+    /// Locked while excess sessions and tokens are removed.
     pub(crate) making_room_for_grants: Mutex<()>,
 }
 

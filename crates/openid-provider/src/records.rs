@@ -1,4 +1,4 @@
-//! What the provider stores, and the secrets that find it.
+//! The stored records, and the secrets by which they are found.
 
 use std::time::Duration;
 
@@ -13,19 +13,19 @@ use usher_engine::ports::{OpenIdGrantId, OpenIdRecord, OpenIdRecordId, StoreErro
 use crate::authorization_request::AuthorizationRequest;
 use crate::provider::Provider;
 
-/// How long a code is valid: a redirect and one request of the client.
+/// How long a code is valid: enough for a redirect and one request of the client.
 pub(crate) const CODE_TTL: Duration = Duration::from_secs(60);
 /// How long an access token and an ID token are valid.
 pub(crate) const ACCESS_TTL: Duration = Duration::from_secs(3600);
-/// How long a refresh token is valid, from its making on: each use makes a new one.
+/// How long a refresh token is valid after it is issued; each use issues a new one.
 pub(crate) const REFRESH_TTL: Duration = Duration::from_secs(30 * 24 * 3600);
-/// How long a user may take to log in, and then to agree. A login itself may end earlier.
+/// How long a user may take to log in, and then to consent. A login itself may end earlier.
 pub(crate) const INTERACTION_TTL: Duration = Duration::from_secs(30 * 60);
 
 /// Longest secret that is looked up; ours have 43 characters.
 const MAX_SECRET_CHARS: usize = 64;
 
-/// The content of a record. Its kind is part of it, so that a secret of one kind is worth nothing as another.
+/// The content of a record. It includes the kind, so a secret of one kind cannot be used as another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Content {
@@ -33,23 +33,21 @@ pub(crate) enum Content {
         request: AuthorizationRequest,
         login_id: String,
         page_url: String,
-        /// The main key in hex of the only user who may log in (`id_token_hint`); none: anybody may.
+        /// The main key in hex of the only user who may log in (`id_token_hint`); `None` allows any.
         #[serde(default)]
         expected: Option<String>,
     },
     Consent {
         request: AuthorizationRequest,
-        /// The hash of the session's secret, in hex: only the browser that has logged in can agree.
+        /// The hash of the session's secret, in hex: only the browser that has logged in can consent.
         session: String,
         user: User,
     },
-    /// A browser whose user has logged in.
+    /// A browser session of a logged-in user.
     Session(User),
-    /// An authorization code.
     Code { grant: Grant, request: AuthorizationRequest },
-    /// An access token.
     AccessToken(Grant),
-    /// Each use makes a new one.
+    /// Each use issues a new one.
     RefreshToken(Grant),
 }
 
@@ -66,7 +64,6 @@ pub(crate) struct User {
 pub(crate) struct Grant {
     pub(crate) client_id: String,
     pub(crate) user: User,
-    /// The scopes, separated by spaces.
     pub(crate) scopes: String,
 }
 
@@ -86,7 +83,7 @@ pub(crate) struct Found {
     pub(crate) expired: bool,
 }
 
-/// A secret in the hands of a browser or client. It has no `Debug`.
+/// A secret held by a browser or client. It has no `Debug`.
 pub(crate) struct Secret(String);
 
 impl Secret {
@@ -99,23 +96,24 @@ impl Secret {
     }
 }
 
-/// Makes the tokens that come of a code or refresh token.
+/// Derives the tokens issued for a code or refresh token.
 #[derive(Clone, Debug)]
 pub struct TokenKey(hmac::Key);
 
 impl TokenKey {
-    /// The key that is made of this secret. With another one, a refresh token cannot be used again that was used a moment ago.
+    /// The key derived from `secret`. After a change of the secret, a refresh token used a moment ago cannot be used
+    /// again.
     pub fn new(secret: &[u8; 32]) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, secret))
     }
 
-    /// A secret of 256 bits, which only this key makes of `of`.
+    /// A secret of 256 bits, derived from `of`.
     pub(crate) fn derive(&self, purpose: &str, of: &str) -> Secret {
         Secret(BASE64URL.encode(hmac::sign(&self.0, format!("{purpose}\0{of}").as_bytes())))
     }
 }
 
-/// What the store knows this secret by.
+/// The id under which the store knows this secret.
 pub(crate) fn record_id(secret: &str) -> OpenIdRecordId {
     OpenIdRecordId(Sha256::digest(secret).into())
 }
@@ -125,7 +123,6 @@ pub(crate) fn hex(id: OpenIdRecordId) -> String {
 }
 
 impl Provider {
-    /// A new secret of 256 bits.
     pub(crate) fn new_secret(&self) -> Secret {
         let mut bytes = [0; 32];
         self.randomness.fill(&mut bytes);
@@ -138,7 +135,7 @@ impl Provider {
         bytes
     }
 
-    /// A record that this secret finds from now on, for whom is listed as `visitor`.
+    /// A record found by `secret`, listed under `visitor`.
     pub(crate) fn record(&self, secret: &Secret, content: &Content, ttl: Duration, visitor: &str) -> OpenIdRecord {
         let (client_id, subject) = match content {
             Content::Login { request, expected, .. } => (Some(&request.client_id), expected.as_ref()),
@@ -148,7 +145,7 @@ impl Provider {
                 (Some(&grant.client_id), Some(&grant.user.subject))
             }
         };
-        // Writing plain data into memory does not fail.
+        // Serialising plain data cannot fail.
         let data = serde_json::to_string(content).unwrap_or_default();
         OpenIdRecord {
             id: secret.id(),
@@ -164,7 +161,7 @@ impl Provider {
         }
     }
 
-    /// The record that this secret finds; an error when it cannot be read.
+    /// The record found by `secret`; an error if it cannot be read.
     pub(crate) async fn find(&self, secret: &str) -> Result<Option<Found>, StoreError> {
         if secret.len() > MAX_SECRET_CHARS {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Responses that lead the browser elsewhere, and those to authorization requests.
+//! Redirects of the browser, and responses to authorization requests.
 
 use axum::response::{IntoResponse as _, Response};
 use http::header::LOCATION;
@@ -9,26 +9,26 @@ use crate::authorization_request::{AuthorizationRequest, OAuthError};
 use crate::page::{self, Visit};
 use crate::provider::Provider;
 
-/// Leads the browser to an address. 303, so that a POST becomes a GET.
+/// Redirects the browser. 303, so that a POST becomes a GET.
 pub(crate) fn to(address: &str) -> Response {
     match HeaderValue::try_from(address) {
         Ok(address) => (StatusCode::SEE_OTHER, HEADERS, [(LOCATION, address)]).into_response(),
         Err(error) => {
-            // Redirect URIs are checked when they are configured, and everything added to them is percent-encoded.
+            // Redirect URIs are validated in the configuration, and added parameters are percent-encoded.
             tracing::error!(%error, "a browser could not be redirected");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
 }
 
-/// What an authorization request led to.
+/// The outcome of an authorization request.
 pub(crate) enum Outcome<'a> {
     Code(&'a str),
     Error(OAuthError),
 }
 
 impl Provider {
-    /// Leads the browser back to the client.
+    /// Sends the browser back to the client.
     pub(crate) fn respond(&self, visit: &Visit, request: &AuthorizationRequest, outcome: &Outcome<'_>) -> Response {
         if request.form_post {
             page::form_page(visit, &request.redirect_uri, &self.parameters(request, outcome))
@@ -37,8 +37,8 @@ impl Provider {
         }
     }
 
-    /// The same in response to a form of ours: browsers bind a redirect of a form by the page's `form-action`, also where the client
-    /// redirects again, but neither a link nor another form.
+    /// The same in response to a form of ours: `form-action` applies to redirects of a form, also to further redirects
+    /// by the client, but not to links or other forms.
     pub(crate) fn respond_to_form(
         &self,
         visit: &Visit,
@@ -59,8 +59,8 @@ impl Provider {
         format!("{}{separator}{}", request.redirect_uri, query.finish())
     }
 
-    /// A response, the request's `state`, and who says so (RFC 9207: a client with several providers must notice when one of them
-    /// answers in the place of another).
+    /// The response with the request's `state` and `iss` (RFC 9207: lets a client with several providers detect a
+    /// mix-up).
     fn parameters<'a>(
         &'a self,
         request: &'a AuthorizationRequest,

@@ -16,18 +16,18 @@ use crate::keys::SigningKeys;
 use crate::provider::{OpenIdOptions, OpenIdParts, Provider, SharedProvider};
 use crate::{authorize, cleanup, consent, discovery, end_session, login_return, prefetch_guard, token, userinfo};
 
-/// Largest body of a request; the largest that a client sends is a refresh token with its credentials.
+/// Largest request body; the largest legitimate one is a refresh token with client credentials.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// Logins that begin at the same time; others wait their turn, and none is refused. Anybody can begin one: so a flood of them
-/// has a small part of the database's time.
+/// Logins that begin at the same time; others wait, and none is refused. Anybody can begin one, so this bounds the
+/// share of the database's time that a flood takes.
 const BEGINNING: usize = 16;
 
 /// The provider.
 pub struct OpenIdProvider(pub(crate) SharedProvider);
 
 impl OpenIdProvider {
-    /// Reads the signing keys, or makes them, and begins to remove expired records.
+    /// Reads or generates the signing keys, and starts removing expired records.
     pub async fn start(
         options: OpenIdOptions,
         parts: OpenIdParts,
@@ -69,7 +69,7 @@ impl OpenIdProvider {
             )
             .route("/oauth/end-session", get(end_session::by_get).post(end_session::by_post))
             .route_layer(from_fn(prefetch_guard::visits_only))
-            // These change nothing by GET.
+            // GET requests to these change nothing.
             .route("/.well-known/openid-configuration", get(discovery::configuration).options(preflight))
             .route("/oauth/jwks", get(discovery::jwks).options(preflight))
             .route("/oauth/consent", get(consent::show).post(consent::decide))

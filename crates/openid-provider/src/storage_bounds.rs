@@ -1,12 +1,13 @@
-//! What anybody can make the provider store, and which of it goes when it is too much.
+//! Limits on what anonymous requests can make the provider store, and what is evicted.
 //!
-//! Anybody with a key of their own can complete as many logins as they like. So what is stored is bounded, in all and
-//! for each address. Beyond that the oldest goes: first what was used, then what was not; of the same address, and when
-//! all is taken, of the network that has the most (`address_pseudonym_key`). A login whose user is at it stays where newcomers of its
-//! own address come: when there is nothing else, they are refused. It goes for others who have less, or whoever keeps logins open
-//! would lock everybody out. Logins in which nobody has named a key are bounded by the engine.
+//! Anybody can generate keys and complete any number of logins, so storage is bounded in total and per address. Beyond
+//! that the oldest records are removed, used ones first: those of the same address, or, at the total limit, of the
+//! network that has the most (`address_pseudonym_key`). A login that a user is working on is not removed for newcomers
+//! of the same address, who are refused if there is nothing else to remove. It is removed for networks that have less;
+//! otherwise an attacker could keep logins open and lock everybody out. The engine bounds logins in which no key was
+//! named.
 //!
-//! These are rows of the database, counted in bytes: no places in memory (`usher-places`), which a restart would forget.
+//! These limits count bytes of database rows and survive a restart, unlike `usher-places`.
 
 use usher_engine::ports::{NewOpenIdConsent, OpenIdConsent, OpenIdQuota, OpenIdRecord, StoreError};
 
@@ -16,24 +17,24 @@ use crate::records::Content;
 
 const MEBIBYTE: u64 = 1024 * 1024;
 
-/// Most bytes of requests, with the logins that they wait for: about 3,700 usual ones.
+/// Most bytes of requests and their logins: about 3,700 typical ones.
 const MAX_REQUESTS: u64 = 16 * MEBIBYTE;
 /// Most bytes of sessions and tokens: about 150,000.
 const MAX_GRANTS: u64 = 128 * MEBIBYTE;
 /// Most consents: about 40 MB.
 const MAX_CONSENTS: u64 = 100_000;
 
-/// What those at one address may have: one part in so many.
+/// One address may have one part in this many.
 const SHARE: u64 = 8;
 
-/// What a record takes beside its content: its columns, and its places in five indexes.
+/// Overhead of a record beside its content: its columns and five index entries.
 const ROW_BYTES: u64 = 512;
-/// What the login of a request takes in the database.
+/// Size of a request's login in the database.
 const LOGIN_BYTES: u64 = 3072;
 
 const BATCH: usize = 64;
 
-/// The part of `most` that the visitor who is listed under this text may have. Who comes over loopback may be anybody.
+/// The part of `most` for the visitor with this pseudonym. Loopback, which may be anybody, is not limited.
 fn part(visitor: &str, most: u64) -> u64 {
     if visitor == LOOPBACK { most } else { most / SHARE }
 }
@@ -71,8 +72,8 @@ impl Provider {
         Ok(has_room)
     }
 
-    /// Removes what is too much of one quota, before records of this visitor with so many bytes are added: a browser
-    /// that disconnects could leave it undone afterwards. Returns whether there is room.
+    /// Removes the excess of one quota before records of this visitor with this many bytes are added; removing it
+    /// afterwards could be cut off by a disconnect. Returns whether there is room.
     pub(crate) async fn make_room(&self, quota: OpenIdQuota, visitor: &str, coming: u64) -> Result<bool, StoreError> {
         let (most, turn) = match quota {
             OpenIdQuota::Requests => (MAX_REQUESTS, &self.making_room_for_requests),
@@ -81,7 +82,7 @@ impl Provider {
         // One at a time: two would remove twice as much.
         let _turn = turn.lock().await;
         for (of, most) in [(Some(visitor), part(visitor, most)), (None, most)] {
-            // Of those whose logins are in use, how many stay, and of whom.
+            // Among records whose logins are in use: how many stay, and of which visitor.
             let (mut stay, mut largest, mut spares) = (0, String::new(), true);
             loop {
                 let over = self.store.openid_records_over(quota, of, most.saturating_sub(coming), stay, BATCH).await?;
@@ -109,7 +110,7 @@ impl Provider {
                         logins.extend(login);
                     }
                 }
-                // First the logins: what is interrupted here is found again.
+                // Logins first: an interruption here is repaired by the next run.
                 self.forget_logins(logins).await;
                 if !dropped.is_empty() {
                     self.store.drop_openid_records(dropped).await?;
@@ -119,18 +120,17 @@ impl Provider {
         Ok(true)
     }
 
-    /// The records with this content are used or removed: what is left of their logins goes too.
+    /// Removes the logins of records with this content, which are used or removed.
     pub(crate) async fn forget_logins(&self, logins: Vec<String>) {
         for login in logins {
             if let Err(error) = self.logins.forget(&login).await {
-                // It ends by itself, and is removed when its retention is over.
+                // It ends by itself and is removed after its retention.
                 tracing::warn!(error = &error as &dyn std::error::Error, "a used login could not be removed");
             }
         }
     }
 }
 
-/// The login of a stored request.
 pub(crate) fn login_of(data: &str) -> Option<String> {
     match serde_json::from_str(data) {
         Ok(Content::Login { login_id, .. }) => Some(login_id),

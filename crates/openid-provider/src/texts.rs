@@ -1,4 +1,4 @@
-//! The texts of the pages, made of `crates/texts`.
+//! The texts of the pages, generated from `crates/texts`.
 #![deny(dead_code)]
 
 include!(concat!(env!("OUT_DIR"), "/texts.rs"));

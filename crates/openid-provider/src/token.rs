@@ -1,12 +1,12 @@
-//! `POST /oauth/token`: a code, or a refresh token, becomes tokens.
+//! `POST /oauth/token`: exchanges a code or a refresh token for tokens.
 //!
-//! A code and a refresh token can be used once. Whoever uses one again has stolen it, or was stolen from: all tokens of its
-//! grant are revoked (RFC 9700 sections 2.1.1 and 2.2.2).
+//! A code and a refresh token can be used once. A second use means that it was stolen, so all tokens of its grant are
+//! revoked (RFC 9700 sections 2.1.1 and 2.2.2).
 //!
-//! Only within 10 s a refresh token can be used again: apps send requests in parallel, and responses get lost. What comes of it is
-//! what came of the first use, so a family has one newest refresh token at any time, and a thief and the app cannot both go on: one
-//! of them uses a token that was used long before. The tokens that come of a refresh token are made of it with a key of the service,
-//! so they need not be stored to be the same again, and nobody else can make them.
+//! A refresh token can be used again only within 10 s, because apps send requests in parallel and responses get lost.
+//! It yields the same tokens as the first use, so a family has one newest refresh token at any time. A thief and the
+//! app cannot both continue: one of them uses a token after its 10 s. The tokens are derived from the refresh token
+//! with a key of the service, so they need not be stored to be reproduced, and nobody else can make them.
 
 use std::time::Duration;
 
@@ -36,10 +36,10 @@ const INVALID_CODE: OAuthError = OAuthError::new(
 const INVALID_REFRESH_TOKEN: OAuthError =
     OAuthError::new("invalid_grant", "the refresh token is not valid for this client, revoked or expired");
 
-/// For how long after its first use a refresh token can be used again: an app may send several requests at the same time.
+/// How long after its first use a refresh token can be used again.
 const PARALLEL_REFRESH: Duration = Duration::from_secs(10);
 
-/// How many refresh tokens are followed, each used within these 10 s, to the newest.
+/// Most refresh tokens followed to the newest one, each used within these 10 s.
 const MAX_PARALLEL: usize = 32;
 
 enum Failure {
@@ -140,7 +140,7 @@ impl Provider {
         if grant.client_id != client.id {
             return Err(INVALID_REFRESH_TOKEN.into());
         }
-        // Unknown ones are ignored, as they were when the user logged in.
+        // Unknown scopes are ignored, as at the login.
         let asked = known_scopes(parameters.get("scope")?.unwrap_or_default());
         let scopes = if asked.is_empty() { grant.scopes.clone() } else { asked };
         if !scopes.split(' ').all(|scope| grant.has(scope)) {
@@ -149,7 +149,7 @@ impl Provider {
         self.issue(client, token, &found, grant, scopes, None).await
     }
 
-    /// Uses the record that was found by `secret` and issues tokens, in one transaction.
+    /// Uses the record found by `secret` and issues tokens, in one transaction.
     async fn issue(
         &self,
         client: &Client,
@@ -163,7 +163,7 @@ impl Provider {
             Content::RefreshToken(_) => (INVALID_REFRESH_TOKEN, PARALLEL_REFRESH),
             _ => (INVALID_CODE, Duration::ZERO),
         };
-        // One that was used before is used again, however late, so that its grant is revoked.
+        // An expired record that was used before still goes through, so that its grant is revoked.
         if found.expired && !found.used {
             return Err(invalid.into());
         }
@@ -189,12 +189,11 @@ impl Provider {
         }
     }
 
-    /// The newest tokens of the family of a refresh token that was used a moment ago: those that came of it, or of the one that came
-    /// of it, and so on.
+    /// The newest tokens of the family of a refresh token used a moment ago: its successors, or theirs, and so on.
     async fn issue_again(&self, client: &Client, used: &str) -> Result<Value, Failure> {
         let (mut access, mut refresh) = self.successors(used);
         for _ in 0..MAX_PARALLEL {
-            // They are gone if the user or the operator has revoked them.
+            // Gone if the user or the operator revoked them.
             let next = self.find(refresh.expose()).await?.ok_or(INVALID_REFRESH_TOKEN)?;
             if !next.used {
                 let found = self.find(access.expose()).await?.ok_or(INVALID_REFRESH_TOKEN)?;
@@ -207,7 +206,7 @@ impl Provider {
         Err(INVALID_REFRESH_TOKEN.into())
     }
 
-    /// The access token and the refresh token that come of this code or refresh token.
+    /// The access token and the refresh token derived from this code or refresh token.
     fn successors(&self, secret: &str) -> (Secret, Secret) {
         let key = &self.options.token_key;
         (key.derive("access token", secret), key.derive("refresh token", secret))
@@ -234,7 +233,7 @@ impl Provider {
     }
 }
 
-/// Whether the client proves that it began the request. A verifier without a challenge is refused too: somebody may have
+/// Whether the client proves that it began the request. A verifier without a challenge is refused: an attacker may have
 /// removed the challenge from the request (RFC 9700 section 4.8.2).
 fn is_verifier(challenge: Option<&str>, verifier: Option<&str>) -> bool {
     match (challenge, verifier) {
@@ -250,7 +249,7 @@ fn body_of(error: OAuthError) -> Value {
     json!({ "error": error.error, "error_description": error.description })
 }
 
-/// A response that nobody stores (RFC 6749 section 5.1).
+/// A response that must not be cached (RFC 6749 section 5.1).
 fn response(status: StatusCode, body: &Value) -> Response {
     let headers = [
         CROSS_ORIGIN,

@@ -1,4 +1,4 @@
-//! `/oauth/userinfo`: what a client may know of the user (OpenID Connect Core 1.0 section 5.3).
+//! `/oauth/userinfo`: the claims about the user (OpenID Connect Core 1.0 section 5.3).
 
 use axum::body::Bytes;
 use axum::extract::State;
@@ -51,7 +51,6 @@ impl Provider {
         (headers, self.claims(&grant).await.to_string()).into_response()
     }
 
-    /// Whether the client of a token is still configured.
     fn is_known(&self, content: &Content) -> bool {
         matches!(content, Content::AccessToken(grant) if self.clients.contains_key(&grant.client_id))
     }

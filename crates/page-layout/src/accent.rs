@@ -1,12 +1,12 @@
-//! The colour of buttons and links, with the contrast that WCAG 2.2 asks for.
+//! The colour of buttons and links, with the contrast that WCAG 2.2 requires.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What text needs against its ground (WCAG 2.2, 1.4.3).
+/// Contrast of text with its background (WCAG 2.2, 1.4.3).
 const MIN_CONTRAST: f64 = 4.5;
 
-/// What the tint for dark pages has against their card.
+/// Contrast of the tint for dark pages with their card.
 const DARK_CONTRAST: f64 = 7.0;
 
 /// The card of light pages, as in `page.css`.
@@ -34,7 +34,7 @@ impl Rgb {
         (one.max(other) + 0.05) / (one.min(other) + 0.05)
     }
 
-    /// The colour with this much white in it, in hundredths.
+    /// The colour mixed with white, in hundredths.
     fn with_white(self, hundredths: u16) -> Self {
         let mix = |channel: u8| {
             let mixed = (u16::from(channel) * (100 - hundredths) + 255 * hundredths) / 100;
@@ -50,17 +50,18 @@ impl fmt::Display for Rgb {
     }
 }
 
-/// A colour for buttons and links. White text on it, and it as text on white, can be read; for dark pages it has a lighter tint.
+/// A colour for buttons and links. White text on it and text in it on white are readable; dark pages use a lighter
+/// tint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccentColor {
     light: String,
     dark: String,
 }
 
-/// Why a colour is no accent.
+/// Why a colour is not usable.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum AccentError {
-    /// It is no `#rrggbb`.
+    /// Not `#rrggbb`.
     #[error("not a colour")]
     Syntax,
     /// White text on it could not be read.
@@ -77,7 +78,7 @@ impl AccentColor {
         &self.light
     }
 
-    /// The style that follows the style sheet.
+    /// The style appended to the style sheet.
     pub(crate) fn style(&self) -> String {
         let Self { light, dark } = self;
         format!(

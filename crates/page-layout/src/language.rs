@@ -1,12 +1,12 @@
-//! The language of a page: what the user has chosen on a page, or what the browser accepts (RFC 9110 section 12.5.4).
+//! The language of a page: the user's choice, or what the browser accepts (RFC 9110 section 12.5.4).
 
 use http::HeaderMap;
 use http::header::{ACCEPT_LANGUAGE, COOKIE};
 
-/// The parameter of a page's address that chooses its language.
+/// The query parameter that chooses the language.
 pub(crate) const PARAMETER: &str = "language";
 
-/// The cookie that remembers the choice.
+/// The cookie that stores the choice.
 const COOKIE_NAME: &str = "usher_language";
 
 /// In seconds.
@@ -20,13 +20,13 @@ impl Language {
     }
 }
 
-/// The language that the address chooses.
+/// The language chosen in the address.
 pub(crate) fn in_query(query: &str) -> Option<Language> {
     let value = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == PARAMETER)?.1;
     Language::with_tag(&value)
 }
 
-/// The language that the browser's user has chosen before, or that the browser accepts.
+/// The language chosen before, or accepted by the browser.
 pub(crate) fn of_browser(public_url: &str, headers: &HeaderMap) -> Language {
     let name = cookie_name(public_url);
     let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
@@ -36,7 +36,7 @@ pub(crate) fn of_browser(public_url: &str, headers: &HeaderMap) -> Language {
         .unwrap_or_else(|| best(headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default()))
 }
 
-/// The `Set-Cookie` header that remembers a choice.
+/// The `Set-Cookie` header that stores the choice.
 pub(crate) fn cookie(public_url: &str, language: Language) -> String {
     let secure = if public_url.starts_with("https://") { "; Secure" } else { "" };
     let (name, tag) = (cookie_name(public_url), language.tag());
@@ -48,7 +48,7 @@ fn cookie_name(public_url: &str) -> String {
     format!("{prefix}{COOKIE_NAME}")
 }
 
-/// The language with the highest weight, the first of several; English when there is none.
+/// The language with the highest weight, the first of several; English if there is none.
 fn best(accepted: &str) -> Language {
     let mut found = (Language::En, 0.0);
     for range in accepted.split(',') {

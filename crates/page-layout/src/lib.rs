@@ -1,8 +1,8 @@
-//! What all pages for browsers have in common: the layout with the service's name and picture, the style sheet, the language,
-//! the policy of their responses, and that what changes something runs to its end.
+//! What all pages for browsers share: the layout with the service's name and picture, the style sheet, the language,
+//! the security policy, and requests that run to completion.
 //!
-//! A page is an askama template that extends `templates/layout.html` and has a field `frame`. Its style is inside it, allowed by
-//! its hash, so that a browser loads a page with one more request: its script.
+//! A page is an askama template that extends `templates/layout.html` and has a field `frame`. Its style is inline,
+//! allowed by its hash, so that a page needs only one more request, for its script.
 
 mod accent;
 mod headers;
@@ -29,10 +29,10 @@ pub use self::picture::{Picture, PictureSource};
 pub use self::preflight::preflight;
 pub use self::runner::{PageRunner, run_changes, run_to_end};
 
-/// The style of all pages but for the accent.
+/// The style of all pages, without the accent.
 const STYLE: &str = include_str!("../assets/page.css");
 
-/// What the pages say of the service, and how they look.
+/// The appearance of the pages.
 #[derive(Clone, Debug, Default)]
 pub struct SiteOptions {
     /// How a browser reaches the service, without a trailing slash (`pages.public_url`).
@@ -43,13 +43,13 @@ pub struct SiteOptions {
     pub accent: AccentColor,
     /// Where users find help (`pages.help_url`).
     pub help_url: Option<String>,
-    /// The service's picture, if it may have one.
+    /// The source of the service's picture.
     pub picture: Option<PictureSource>,
     /// Whether the service is there to try things with (`usher dev`): each page says so.
     pub is_test_mode: bool,
 }
 
-/// What the pages of a service have in common. Cheap to clone.
+/// What the pages of a service share. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Site(Arc<Shared>);
 
@@ -58,7 +58,7 @@ struct Shared {
     options: SiteOptions,
     base: String,
     style: String,
-    /// Of pages with a script, and without.
+    /// With and without a script.
     policies: [HeaderValue; 2],
 }
 
@@ -91,12 +91,12 @@ impl Site {
         self.0.options.service_name.as_deref()
     }
 
-    /// Whether the service is there to try things with.
+    /// Whether the service is for trying things out.
     pub fn is_test_mode(&self) -> bool {
         self.0.options.is_test_mode
     }
 
-    /// The frame of the page that a request asks for.
+    /// The frame of the requested page.
     pub fn frame(&self, request: &Parts) -> Frame {
         let query = request.uri.query().unwrap_or_default();
         let chosen = language::in_query(query);
@@ -109,31 +109,31 @@ impl Site {
     }
 }
 
-/// What is around the content of one page.
+/// The layout around the content of one page.
 #[derive(Clone, Debug)]
 pub struct Frame {
     site: Site,
     /// The language of the page.
     pub language: Language,
     is_chosen: bool,
-    /// The query without the language; `None` when the page's address shows another one.
+    /// The query without the language; `None` if the page's address shows something else.
     query: Option<String>,
     picture: Option<Arc<Picture>>,
 }
 
-/// A language to switch to.
+/// A link to another language.
 #[derive(Clone, Debug)]
 pub struct LanguageLink {
     /// The language.
     pub language: Language,
-    /// The page in this language.
+    /// The address of the page in this language.
     pub href: String,
-    /// Whether the page is in it.
+    /// Whether it is the current language.
     pub is_current: bool,
 }
 
 impl Frame {
-    /// The pages of the service.
+    /// The site.
     pub const fn site(&self) -> &Site {
         &self.site
     }
@@ -153,12 +153,12 @@ impl Frame {
         self.site.0.options.help_url.as_deref()
     }
 
-    /// The style sheet.
+    /// The style sheet, with the accent.
     pub fn style(&self) -> &str {
         &self.site.0.style
     }
 
-    /// The colour of the browser's own bars, in light mode.
+    /// The colour of the browser's own bars in light mode.
     pub fn theme_color(&self) -> &str {
         self.site.0.options.accent.light()
     }
@@ -168,13 +168,13 @@ impl Frame {
         self.picture.as_deref().map(Picture::large)
     }
 
-    /// What stands for the service without a picture: the first letter of its name.
+    /// The substitute for a picture: the first letter of the service's name.
     pub fn monogram(&self) -> String {
         let letter = self.service_name().and_then(|name| name.chars().find(|character| character.is_alphanumeric()));
         letter.map(|letter| letter.to_uppercase().collect()).unwrap_or_else(|| "U".to_owned())
     }
 
-    /// The icon of the page's tab, as `data:` URL.
+    /// The icon of the browser tab, as `data:` URL.
     pub fn icon(&self) -> String {
         match &self.picture {
             Some(picture) => picture.small().to_owned(),
@@ -191,7 +191,7 @@ impl Frame {
         )
     }
 
-    /// The languages to switch to; none where the page is the response to a form.
+    /// The languages to switch to; none if the page is the response to a form.
     pub fn languages(&self) -> Vec<LanguageLink> {
         let Some(query) = &self.query else { return Vec::new() };
         let separator = if query.is_empty() { "" } else { "&" };
@@ -203,19 +203,19 @@ impl Frame {
         Language::ALL.into_iter().map(link).collect()
     }
 
-    /// Renders a page. A language that its user has just chosen is remembered.
+    /// Renders a page, and stores a newly chosen language.
     pub fn render(&self, status: StatusCode, page: &impl Template) -> Response {
         let [policy, _] = &self.site.0.policies;
         self.with_policy(status, page, policy)
     }
 
-    /// The same for a page without a script.
+    /// Renders a page without a script.
     pub fn render_without_script(&self, status: StatusCode, page: &impl Template) -> Response {
         let [_, policy] = &self.site.0.policies;
         self.with_policy(status, page, policy)
     }
 
-    /// The same for a page with a form that this script sends to another site.
+    /// Renders a page with a form that this script posts to another site.
     pub fn render_leaving_form(&self, status: StatusCode, page: &impl Template, script: &str) -> Response {
         let [style, script] = [self.style(), script].map(|text| BASE64_STANDARD.encode(Sha256::digest(text)));
         match HeaderValue::try_from(headers::policy_of_leaving_form(&style, &script)) {
@@ -229,7 +229,7 @@ impl Frame {
         let html = match page.render() {
             Ok(html) => html,
             Err(error) => {
-                // Writing to a string does not fail, and no template of ours does.
+                // Writing to a string cannot fail, nor do our templates.
                 tracing::error!(%error, "a page could not be rendered");
                 return StatusCode::INTERNAL_SERVER_ERROR.into_response();
             }
@@ -245,7 +245,7 @@ impl Frame {
     }
 }
 
-/// The start and the end of a key (`npub…`), by which people know it again.
+/// The start and the end of a key (`npub…`), by which people recognise it.
 pub fn short_key(npub: &str) -> String {
     match (npub.get(..12), npub.get(npub.len().saturating_sub(6)..)) {
         (Some(start), Some(end)) if npub.len() > 20 => format!("{start}…{end}"),

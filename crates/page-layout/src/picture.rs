@@ -1,5 +1,5 @@
-//! The service's picture, from its profile: fetched once, bounded, and drawn anew as small as pages show it. What a browser gets
-//! is made here, so that nothing of the original file reaches it, and it is inside the page.
+//! The service's picture, from its profile: fetched once, limited in size, and redrawn at the size that pages show.
+//! Nothing of the original file reaches a browser, and the picture is embedded in the page.
 
 use std::fmt;
 use std::io::Cursor;
@@ -18,23 +18,23 @@ use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 use usher_http_client::Client;
 
-/// Largest file that is read.
+/// Largest file read.
 const MAX_FILE_BYTES: usize = 2 * 1024 * 1024;
 
 /// Largest width and height of a file, in pixels.
 const MAX_SIDE: u32 = 4096;
 
-/// Most memory that decoding may take: an image of the largest size.
+/// Most memory for decoding: an image of the largest size.
 const MAX_MEMORY: u64 = 4096 * 4096 * 4 + 16 * 1024 * 1024;
 
-/// The sides of the pictures in pixels: sharp at twice their size on the page, and the icon of a tab.
+/// The sides of the pictures in pixels: twice the size on the page, and the icon of a tab.
 const LARGE: u32 = 112;
 const SMALL: u32 = 32;
 
-/// Largest PNG; what is larger becomes a JPEG.
+/// Largest PNG; larger ones become JPEG.
 const MAX_PNG_BYTES: usize = 6 * 1024;
 
-/// How long a picture is shown before it is fetched again, and how long after a failure.
+/// How long a picture is shown before it is fetched again, and how long to wait after a failure.
 const FRESH: Duration = Duration::from_secs(24 * 60 * 60);
 const RETRY: Duration = Duration::from_secs(10 * 60);
 
@@ -45,7 +45,7 @@ pub struct Picture {
     small: String,
 }
 
-/// Why a file is no picture.
+/// Why a file is not a picture.
 #[derive(Debug, thiserror::Error)]
 enum PictureError {
     #[error(transparent)]
@@ -66,7 +66,7 @@ impl Picture {
         &self.large
     }
 
-    /// The icon of the tab.
+    /// The icon of the browser tab.
     pub fn small(&self) -> &str {
         &self.small
     }
@@ -76,7 +76,7 @@ impl Picture {
         Self::decode(file).ok()
     }
 
-    /// Decodes a file of a raster format, which its first bytes tell; of an animation, the first frame.
+    /// Decodes a file of a raster format, recognised by its first bytes; of an animation, the first frame.
     fn decode(file: &[u8]) -> Result<Self, PictureError> {
         let mut reader = ImageReader::new(Cursor::new(file));
         let format = image::guess_format(file).map_err(|_| PictureError::Format)?;
@@ -95,7 +95,7 @@ impl Picture {
     }
 }
 
-/// PNG where it is small, which keeps what is transparent; otherwise JPEG on white.
+/// PNG if it is small, to keep transparency; otherwise JPEG on white.
 fn data_url(image: &DynamicImage) -> Result<String, PictureError> {
     let mut png = Vec::new();
     image.write_to(&mut Cursor::new(&mut png), ImageFormat::Png)?;
@@ -135,10 +135,10 @@ struct Source {
 
 #[derive(Default)]
 struct Cache {
-    /// Of which address the rest is.
+    /// The address from which the rest was fetched.
     address: Option<String>,
     picture: Option<Arc<Picture>>,
-    /// When it is fetched again; `None` while it is being fetched.
+    /// When it is fetched next; `None` during a fetch.
     next: Option<Instant>,
 }
 
@@ -149,7 +149,7 @@ impl fmt::Debug for PictureSource {
 }
 
 impl PictureSource {
-    /// A source that fetches with this client, whose time limit is that of a fetch, and begins at once. `drawn` is shown while the
+    /// A source that fetches with this client, whose time limit applies, and starts at once. `drawn` is shown while the
     /// profile has no picture.
     pub fn new(address: Address, drawn: Option<Picture>, client: Client, tasks: TaskTracker) -> Self {
         let drawn = drawn.map(Arc::new);
@@ -158,7 +158,7 @@ impl PictureSource {
         source
     }
 
-    /// The picture, if it has been fetched. Waits for nothing; the first pages after the start may come before it.
+    /// The picture, once fetched. Does not wait; the first pages after the start may have none.
     pub fn current(&self) -> Option<Arc<Picture>> {
         let address = (self.0.address)();
         let mut cache = self.0.cache.lock();
@@ -243,7 +243,7 @@ mod tests {
         for wrong in [&script[..], b"<html>", b"", b"BM\x00\x00", b"\x89PNG\r\n\x1a\n broken"] {
             assert!(Picture::decode(wrong).is_err());
         }
-        // Two bytes of a header say that it is enormous.
+        // Two bytes of the header claim an enormous size.
         let mut bomb = file(&DynamicImage::new_rgb8(1, 1), ImageFormat::Png);
         bomb.splice(16..20, 60_000_u32.to_be_bytes());
         assert!(Picture::decode(&bomb).is_err());

@@ -4,8 +4,8 @@ use http::header::{
 };
 use http::{HeaderValue, StatusCode};
 
-/// `OPTIONS` of what apps in a browser may read from any site (Fetch standard, CORS preflight). None of it needs a cookie. A `*` does
-/// not stand for `authorization`.
+/// `OPTIONS` for responses that apps in browsers may read from any site (Fetch standard, CORS preflight). None of them
+/// needs a cookie. `*` does not cover `authorization`.
 pub async fn preflight() -> Response {
     let headers = [
         (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),

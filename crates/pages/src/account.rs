@@ -1,4 +1,4 @@
-//! Who has logged in, as pages show it.
+//! The logged-in user, as pages show them.
 
 use std::time::Duration;
 
@@ -8,19 +8,17 @@ use usher_protocol::keys::npub;
 
 use crate::PagesState;
 
-/// How long a page waits for the name of its user. Without it, it shows the key alone.
+/// How long a page waits for the user's name before it shows only the key.
 const NAME_WITHIN: Duration = Duration::from_millis(400);
 
-/// A user.
 pub(crate) struct Account {
-    /// The name in the user's profile; empty where there is none.
+    /// The name in the user's profile; empty if there is none.
     pub(crate) name: String,
-    /// The key as `npub…`, its start and its end.
+    /// The start and end of the key (`npub…`).
     pub(crate) npub: String,
 }
 
 impl Account {
-    /// Looks a user's name up.
     pub(crate) async fn of(pages: &PagesState, key: &PublicKey) -> Self {
         let name = match &pages.directory {
             Some(directory) => tokio::time::timeout(NAME_WITHIN, directory.profile(key, None)).await.ok(),

@@ -1,7 +1,7 @@
-//! The way to the provider that checks an age, and back.
+//! The redirect to the provider that verifies an age, and back.
 //!
-//! A check is begun by a POST to the session's own unguessable address, so that no other site can cause it. The browser that
-//! begins it gets a cookie, without which nobody can return from the provider in its place.
+//! A check begins with a POST to the session's unguessable address, so no other site can start it. The browser gets a
+//! cookie, without which no other browser can return from the provider in its place.
 
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
@@ -19,7 +19,7 @@ use crate::page::{self, Next};
 use crate::texts::{Message, Texts};
 use crate::visit::Visit;
 
-/// The page that leads to the provider. A redirect of a form is bound by the page's `form-action`, a link is not.
+/// The page that links to the provider: `form-action` applies to a redirect after a form, not to a link.
 #[derive(Template)]
 #[template(path = "leaving.html")]
 struct LeavingPage<'a> {
@@ -116,7 +116,7 @@ fn message(visit: &Visit, status: StatusCode, message: &Message, back: Option<&s
     page::message(status, visit, message, back.map_or(Next::Nothing, Next::Back))
 }
 
-/// A cookie of each session's own: several can be open in one browser.
+/// One cookie per session: several can be open in one browser.
 fn check_cookie_name(pages: &PagesState, session: StreamId) -> String {
     cookie_name(pages.url(), &format!("usher_check_{session}"))
 }

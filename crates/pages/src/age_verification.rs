@@ -27,16 +27,16 @@ struct SessionPage<'a> {
     address: &'a str,
     title: &'a str,
     asks: &'a str,
-    /// What went wrong, if something did.
+    /// An error message, if any.
     notice: Option<&'a str>,
     status: &'a str,
-    /// The text of the button that begins the check, if there is one.
+    /// The text of the button that begins the check, if shown.
     button: Option<&'a str>,
     what_the_button_does: &'a str,
     tone: Tone,
-    /// How it ended.
+    /// The outcome.
     outcome: &'a str,
-    /// Whether nobody has decided yet.
+    /// Whether no decision was made yet.
     is_open: bool,
     checked: &'a str,
     checker: &'a str,
@@ -49,16 +49,16 @@ struct SessionPage<'a> {
     /// Whether the page reloads by itself without JavaScript: only where the user can do nothing but wait, because it
     /// interrupts screen readers.
     reloads: bool,
-    /// Where the page leads to at the end.
+    /// Where the page links at the end.
     return_url: Option<&'a str>,
-    /// Where the browser goes now.
+    /// Where the browser is redirected now.
     return_now: Option<&'a str>,
 }
 
-/// The query with which the user returns from a check that has no result.
+/// The query with which the user returns from a check without a result.
 pub(crate) const INCOMPLETE: &str = "incomplete";
 
-/// How often the page looks whether a check was begun elsewhere or staff have decided: an event follows only at the end.
+/// How often the page polls for a check begun elsewhere or a decision by staff: an event is sent only at the end.
 const CHECK_EVERY: Duration = Duration::from_secs(10);
 
 impl KeyedView for VerificationView {
@@ -155,18 +155,16 @@ fn show_session(
             outcome: by_state(&texts.outcomes, view.state),
             is_open: open,
             return_url,
-            // Not after the other ends: the user reads here why.
+            // Only after success: otherwise the user reads here why.
             return_now: return_url.filter(|_| view.state == VerificationState::Passed),
         },
     )
 }
 
-/// Whether the state will change.
 const fn is_live(state: VerificationState) -> bool {
     matches!(state, VerificationState::Open | VerificationState::Checking | VerificationState::Issuing)
 }
 
-/// The state in one word.
 const fn word(state: VerificationState) -> &'static str {
     match state {
         VerificationState::Open => "open",

@@ -1,5 +1,5 @@
-//! The script that the pages load: one file, so that a page is there after one more request. The script for passkeys is loaded
-//! when a user presses.
+//! The script that the pages load: one file, so that a page needs one more request. The script for passkeys is loaded
+//! on demand.
 
 use std::io::{self, Write as _};
 use std::sync::LazyLock;
@@ -19,12 +19,12 @@ const PAGE_SCRIPT: &str = concat!(
 );
 const PASSKEY_SCRIPT: &str = include_str!("../assets/passkey.js");
 
-/// `GET /pages/assets/page.js`: the parts share one scope.
+/// `GET /pages/assets/page.js`: the concatenated parts, which share one scope.
 pub(crate) async fn page_script() -> Response {
     script(PAGE_SCRIPT)
 }
 
-/// `GET /pages/assets/passkey.js`: the bundle that `passkey-script` makes. It is loaded when the user presses, compressed.
+/// `GET /pages/assets/passkey.js`: the compressed bundle of `passkey-script`, loaded on demand.
 pub(crate) async fn passkey_script(headers: HeaderMap) -> Response {
     static COMPRESSED: LazyLock<Option<Vec<u8>>> = LazyLock::new(|| compress(PASSKEY_SCRIPT.as_bytes()).ok());
     let accepted = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    /// What is served is what was reviewed: `npm run check --prefix crates/pages/passkey-script` makes it again.
+    /// The served bundle is the reviewed one: `npm run check --prefix crates/pages/passkey-script` rebuilds it.
     #[test]
     fn passkey_script_is_the_one_that_was_made_and_is_small() {
         let digest = Sha256::digest(PASSKEY_SCRIPT).iter().map(|byte| format!("{byte:02x}")).collect::<String>();

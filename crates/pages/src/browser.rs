@@ -1,4 +1,4 @@
-//! The browser that a page belongs to, by a cookie.
+//! The cookies that bind pages to a browser.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,32 +9,32 @@ use url::Url;
 use usher_engine::operations::LoginMethod;
 use usher_engine::{ReusablePage, StreamId};
 
-/// Most cookies of logins that a browser keeps: the oldest go, so that requests do not grow without end.
+/// Most login cookies that a browser keeps; the oldest are removed, which bounds the size of requests.
 const MAX_LOGINS: usize = 20;
 
-/// The name of the cookie that remembers what a browser has logged in with.
+/// The cookie that remembers the browser's last login method.
 const LAST_METHOD: &str = "usher_last_method";
 
 /// In seconds.
 pub(crate) const YEAR: u64 = 365 * 24 * 60 * 60;
 
-/// What the names of the cookies of logins begin with.
+/// Prefix of the names of login cookies.
 const LOGIN: &str = "usher_login_";
 
-/// What loads a page.
+/// The initiator of a page load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FetchInitiator {
-    /// A browser, for its user to see.
+    /// A navigation by a user.
     User,
-    /// The script of a page of this service, which loads its own page again.
+    /// A script of this service, which reloads its own page.
     Script,
-    /// A browser that does not say why (before 2023, or without TLS), or a program that shows or checks links.
+    /// A browser that sends no metadata (before 2023, or without TLS), or a link checker.
     Unknown,
-    /// Nobody will see it.
+    /// A prefetch, which is not shown.
     Nobody,
 }
 
-/// What loads a page (Fetch Metadata Request Headers, sections 2.1 and 2.3).
+/// The initiator of a page load (Fetch Metadata Request Headers, sections 2.1 and 2.3).
 pub(crate) fn fetch_initiator(method: &Method, headers: &HeaderMap) -> FetchInitiator {
     if method == Method::HEAD || is_prefetch(headers) {
         return FetchInitiator::Nobody;
@@ -49,8 +49,8 @@ pub(crate) fn fetch_initiator(method: &Method, headers: &HeaderMap) -> FetchInit
     }
 }
 
-/// Whether a form comes from a page of this service, as far as the browser says (Fetch Metadata Request Headers, sections 2.1
-/// and 2.3); before 2023, or without TLS, browsers send its origin alone.
+/// Whether a form comes from a page of this service, as far as the browser reports it (Fetch Metadata Request Headers,
+/// sections 2.1 and 2.3). Before 2023, or without TLS, browsers send only its origin.
 pub(crate) fn is_own_form(public_url: &str, headers: &HeaderMap) -> bool {
     let named = |name: &str| headers.get(name).map(http::HeaderValue::as_bytes);
     let is_seen = named("sec-fetch-dest").is_none_or(|destination| destination == b"document");
@@ -63,8 +63,8 @@ pub(crate) fn is_own_form(public_url: &str, headers: &HeaderMap) -> bool {
         }
 }
 
-/// Whether a form certainly comes from a page of this service: the browser says so in at least one of the headers of
-/// [`is_own_form`], and contradicts it in none.
+/// Whether a form certainly comes from a page of this service: at least one of the headers of [`is_own_form`] says so,
+/// and none contradicts it.
 pub(crate) fn is_certainly_own_form(public_url: &str, headers: &HeaderMap) -> bool {
     let own = Url::parse(public_url).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
     let all = |name: &str, expected: &str| {
@@ -75,14 +75,14 @@ pub(crate) fn is_certainly_own_form(public_url: &str, headers: &HeaderMap) -> bo
     is_said && all("sec-fetch-site", "same-origin") && all("sec-fetch-dest", "document") && all(ORIGIN.as_str(), &own)
 }
 
-/// Whether a browser loads a page that its user may never open.
+/// Whether the request is a prefetch.
 fn is_prefetch(headers: &HeaderMap) -> bool {
     let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     [named("sec-purpose"), named("purpose")].iter().any(|purpose| purpose.contains("prefetch"))
 }
 
-/// The `Set-Cookie` headers that give a login's page to a browser, which sends `headers`. It lives an hour longer than the
-/// login, for the page that shows the outcome.
+/// The `Set-Cookie` headers that bind a login's page to the browser that sent `headers`. The cookie lives an hour
+/// longer than the login, for the page that shows the outcome.
 ///
 /// `public_url` is `pages.public_url`.
 pub fn login_cookies(
@@ -96,12 +96,12 @@ pub fn login_cookies(
     [own].into_iter().chain(surplus_cookies(public_url, login, headers)).collect()
 }
 
-/// The `Set-Cookie` headers that remove the cookies of the oldest logins, if a browser has too many beside this one.
+/// The `Set-Cookie` headers that remove the oldest login cookies, if a browser has too many beside this one.
 pub(crate) fn surplus_cookies(public_url: &str, login: StreamId, headers: &HeaderMap) -> Vec<String> {
     let (prefix, own) = (cookie_name(public_url, LOGIN), login_cookie_name(public_url, login));
     let names = cookies(headers).map(|(name, _)| name);
     let mut others: Vec<&str> = names.filter(|name| name.starts_with(&prefix) && *name != own).collect();
-    // Their ids are in the order in which the logins began.
+    // Ids sort in the order in which the logins began.
     others.sort_unstable();
     others.dedup();
     let too_many = (others.len() + 1).saturating_sub(MAX_LOGINS);
@@ -110,19 +110,18 @@ pub(crate) fn surplus_cookies(public_url: &str, login: StreamId, headers: &Heade
 
 /// The value of the cookie of a login.
 pub(crate) struct LoginCookie {
-    /// What the browser shows to have the page.
+    /// The secret that binds the page to the browser.
     pub(crate) browser: String,
-    /// The page of a reusable login on which the browser has begun this one: the way back when it is long over. The browser
-    /// says so, and it is its own affair: it knows the address.
+    /// The page of a reusable login on which this login began: a link back after the login is over. Supplied by the
+    /// browser, which knows that address anyway.
     pub(crate) begun_at: Option<ReusablePage>,
 }
 
 impl LoginCookie {
-    /// Reads what a browser shows.
     pub(crate) fn read(value: &str) -> Self {
         let (browser, rest) = value.split_once('.').unwrap_or((value, ""));
         let begun_at = rest.split_once('.').and_then(|(login, page_secret)| {
-            // It becomes a part of an address.
+            // It becomes part of an address.
             let is_plain = page_secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
             let login = login.parse().ok().filter(|_| is_plain && !page_secret.is_empty())?;
             Some(ReusablePage { login, page_secret: page_secret.to_owned() })
@@ -140,12 +139,12 @@ impl fmt::Display for LoginCookie {
     }
 }
 
-/// A cookie of each login's own: several can be open in one browser.
+/// One cookie per login: several can be open in one browser.
 pub fn login_cookie_name(public_url: &str, login: StreamId) -> String {
     cookie_name(public_url, &format!("{LOGIN}{login}"))
 }
 
-/// The logins whose cookies a browser shows, the newest first, each with its cookie.
+/// The logins whose cookies a browser sends, newest first, with their values.
 pub(crate) fn shown_logins(public_url: &str, headers: &HeaderMap) -> Vec<(StreamId, String)> {
     let prefix = cookie_name(public_url, LOGIN);
     let login = |name: &str| name.strip_prefix(&prefix)?.parse::<StreamId>().ok();
@@ -156,35 +155,34 @@ pub(crate) fn shown_logins(public_url: &str, headers: &HeaderMap) -> Vec<(Stream
     shown
 }
 
-/// What a browser says that it has logged in with before.
+/// The browser's last login method.
 pub(crate) fn last_method(public_url: &str, headers: &HeaderMap) -> Option<LoginMethod> {
     LoginMethod::parse(&cookie(headers, &cookie_name(public_url, LAST_METHOD))?)
 }
 
-/// The `Set-Cookie` header with which a browser remembers what it has logged in with.
+/// The `Set-Cookie` header that remembers the login method.
 pub(crate) fn last_method_cookie(public_url: &str, method: LoginMethod) -> String {
     set_cookie(public_url, &cookie_name(public_url, LAST_METHOD), method.as_str(), YEAR)
 }
 
-/// The name of a cookie. With the prefix `__Host-`, which browsers accept over TLS alone, no other host can set it: not even one
-/// below the same domain (RFC 6265bis section 4.1.3.2).
+/// The name of a cookie. Browsers accept the prefix `__Host-` only over TLS, and no other host can set such a cookie,
+/// not even one below the same domain (RFC 6265bis section 4.1.3.2).
 pub(crate) fn cookie_name(public_url: &str, name: &str) -> String {
     let prefix = if public_url.starts_with("https://") { "__Host-" } else { "" };
     format!("{prefix}{name}")
 }
 
-/// A `Set-Cookie` header. The path is that which `__Host-` requires.
+/// A `Set-Cookie` header. `__Host-` requires the path `/`.
 pub(crate) fn set_cookie(public_url: &str, name: &str, value: &str, max_age: u64) -> String {
     let secure = if public_url.starts_with("https://") { "; Secure" } else { "" };
     format!("{name}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}")
 }
 
-/// The same for a cookie that the browser sends with no request that another site has it make.
+/// The same with `SameSite=Strict`.
 pub(crate) fn set_strict_cookie(public_url: &str, name: &str, value: &str, max_age: u64) -> String {
     set_cookie(public_url, name, value, max_age).replace("; SameSite=Lax", "; SameSite=Strict")
 }
 
-/// The value of a cookie.
 pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     cookies(headers).find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
 }

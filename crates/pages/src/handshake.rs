@@ -1,6 +1,6 @@
 //! The page of a key handshake: its URL for the user's wallet.
 //!
-//! Whoever has the address can respond in the user's place, as with the URL itself.
+//! Anybody with the address can respond in the user's place, as with the URL itself.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::texts::{Message, Texts};
 use crate::visit::Visit;
 use crate::waiting_page::Shown;
 
-/// How often the page looks whether the operator has closed a handshake: no event says so.
+/// How often the page polls whether the operator has closed the handshake: there is no event for it.
 const CLOSED_EVERY: Duration = Duration::from_secs(30);
 
 #[derive(Template)]
@@ -34,7 +34,6 @@ struct HandshakePage<'a> {
     asks: &'a str,
     status: &'a str,
     tone: Tone,
-    /// The state in one word.
     state: &'a str,
     /// Whether the state may change.
     live: bool,
@@ -45,7 +44,7 @@ struct HandshakePage<'a> {
     code: Option<CodePanel<'a>>,
     /// In seconds, and as a text.
     time_left: Option<(u64, &'a str)>,
-    /// Where the page leads to at the end.
+    /// Where the browser is redirected now.
     return_now: Option<&'a str>,
 }
 
@@ -127,7 +126,6 @@ fn show_handshake(visit: &Visit, address: &str, view: &HandshakeView) -> Respons
     )
 }
 
-/// The state in one word.
 const fn word(state: HandshakeState) -> &'static str {
     match state {
         HandshakeState::Waiting => "waiting",

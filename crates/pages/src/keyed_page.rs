@@ -1,4 +1,4 @@
-//! Pages that are found by an id and a secret alone: payment, key handshake, age verification.
+//! Pages that need only an id and a secret: payment, key handshake, age verification.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -18,10 +18,7 @@ pub(crate) trait KeyedView: Send + Sized + 'static {
     /// The first part of its path: `/{FOLDER}/{id}/{secret}`.
     const FOLDER: &'static str;
 
-    /// Looks it up; `None` when there is none, or the secret is another.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Looks it up; `None` if it does not exist or the secret is wrong.
     fn find(
         engine: &Engine,
         id: StreamId,
@@ -31,14 +28,13 @@ pub(crate) trait KeyedView: Send + Sized + 'static {
     /// Its state, for the page's script.
     fn shown(&self) -> Shown;
 
-    /// What the page says when there is none.
+    /// The message when there is none.
     fn not_found(texts: &Texts) -> &Message;
 }
 
-/// What the address names.
+/// The id and the secret of the address.
 pub(crate) type Address = Path<(String, String)>;
 
-/// What was found.
 pub(crate) struct Found<V> {
     pub(crate) id: StreamId,
     /// The page's own path.
@@ -46,7 +42,7 @@ pub(crate) struct Found<V> {
     pub(crate) view: V,
 }
 
-/// Finds what this page shows; otherwise what it says instead.
+/// Looks up the page's content, or the response if there is none.
 pub(crate) async fn find<V: KeyedView>(
     pages: &PagesState,
     visit: &Visit,
@@ -62,7 +58,7 @@ pub(crate) async fn find<V: KeyedView>(
     }
 }
 
-/// What the page says while the store does not work.
+/// The page shown while the store fails.
 pub(crate) fn unavailable(visit: &Visit, id: StreamId, error: &StoreError) -> Response {
     tracing::error!(stream_id = %id, %error, "a page could not be shown");
     page::message(StatusCode::SERVICE_UNAVAILABLE, visit, &visit.texts.unavailable, Next::Nothing)

@@ -5,29 +5,29 @@
 //!
 //! | path | is |
 //! | --- | --- |
-//! | `/login/{stream_id}/{secret}` | the page of a login; a POST opens it for a browser that does not say that a user sees it |
+//! | `/login/{stream_id}/{secret}` | the page of a login; a POST opens it for a browser that sends no Fetch Metadata |
 //! | `/login/{stream_id}/{secret}/events` | its state as server-sent events, for the page's script |
-//! | `/login/{stream_id}/{secret}/extension` | the event that a browser extension has signed (POST) |
-//! | `/login/{stream_id}/{secret}/signer` | the user names their remote signer |
-//! | `/login/{stream_id}/{secret}/signed` | where an Android signer app leads the browser back to, with the event in the query |
-//! | `/login/{stream_id}/{secret}/passkey` | the user's key and its recovery file (GET); a passkey was made or used (POST) |
-//! | `/login/{stream_id}/{secret}/passkey/options`, `…/wrapped-key` | what the script asks for (POST) |
-//! | `/login/{stream_id}/{secret}/decline` | the user does not want to log in (POST); leads to the page (GET) |
+//! | `/login/{stream_id}/{secret}/extension` | receives the event signed by a browser extension (POST) |
+//! | `/login/{stream_id}/{secret}/signer` | the user enters their remote signer |
+//! | `/login/{stream_id}/{secret}/signed` | where an Android signer app returns, with the event in the query |
+//! | `/login/{stream_id}/{secret}/passkey` | the user's key and its recovery file (GET); a passkey was created or used (POST) |
+//! | `/login/{stream_id}/{secret}/passkey/options`, `…/wrapped-key` | requests of the script (POST) |
+//! | `/login/{stream_id}/{secret}/decline` | declines the login (POST); redirects to the page (GET) |
 //! | `/pay/{stream_id}/{secret}`, `…/events` | the page of a payment, and its state |
 //! | `/refund/{stream_id}/{secret}`, `…/events` | the page of a refund, to which the payer posts an invoice, and its state |
-//! | `/link/{stream_id}/{secret}` | the page of a payment link; a POST asks for an invoice, and leads to the payment's page |
+//! | `/link/{stream_id}/{secret}` | the page of a payment link; a POST requests an invoice and redirects to the payment's page |
 //! | `/lnurlp/{stream_id}/{secret}`, `…/invoice` | the same link for wallets (LNURL-pay) |
-//! | `/.well-known/lnurlp/{name}` | what can be paid to the service's Lightning address |
+//! | `/.well-known/lnurlp/{name}` | the payment parameters of the service's Lightning address |
 //! | `/handshake/{stream_id}/{secret}`, `…/events` | the page of a key handshake, and its state |
 //! | `/verify/{session_id}/{secret}`, `…/events` | the page of a verification session, and its state |
 //! | `/verify/{session_id}/{secret}/start` | begins the check of a provider (POST) |
-//! | `/approve` and below | payments that wait for an operator (`approvals`), if there are operators who approve |
-//! | `/verify/return` | where the provider sends the browser back to |
-//! | `/pages/none` | says that there is no such page, for browsers that ask for another path |
+//! | `/approve` and below | payments waiting for an operator (`approvals`), if there are approvers |
+//! | `/verify/return` | where the provider redirects the browser |
+//! | `/pages/none` | the "not found" page, for browsers that request an unknown path |
 //! | `/pages/assets/page.js` | the script of all pages |
-//! | `/pages/assets/passkey.js` | what it loads when a user presses a button for passkeys |
+//! | `/pages/assets/passkey.js` | the script for passkeys, loaded on demand |
 //!
-//! The listener around this router limits connections and time, and keeps addresses out of the log: they contain secrets.
+//! The listener around this router limits connections and time, and does not log addresses, which contain secrets.
 
 mod account;
 mod age_provider_redirect;
@@ -73,30 +73,29 @@ pub use self::approvals::ApprovalsOptions;
 pub use self::browser::{cookie, login_cookie_name, login_cookies};
 pub use self::page::not_available;
 
-/// Largest body of a request, in bytes: a signed event.
+/// Largest request body, in bytes: a signed event.
 const MAX_BODY_BYTES: usize = 16 * 1024;
 
-/// How the pages are reached and what they say of the service.
+/// Options of the pages.
 #[derive(Clone)]
 pub struct PagesOptions {
-    /// What all pages of the service have in common.
+    /// The layout of the service's pages.
     pub site: Site,
     /// Knows the names of users.
     pub directory: Option<Arc<dyn Directory>>,
-    /// The ways to log in that the login page offers, in this order (`pages.login_methods`); `None` offers all, the likely one
-    /// first.
+    /// The login methods that the login page offers, in this order (`pages.login_methods`); `None` offers all, the most
+    /// likely first.
     pub login_methods: Option<Vec<LoginMethod>>,
     /// Whether the service's NIP-05 name is a Lightning address (`payments.lightning_address`).
     pub has_lightning_address: bool,
-    /// For the page on which operators approve payments, if there are any who may.
+    /// The page on which operators approve payments.
     pub approvals: ApprovalsOptions,
     /// Where requests that change something run.
     pub tasks: TaskTracker,
-    /// Cancelled when the service stops: then pages that wait end their responses.
+    /// Cancelled when the service stops: long responses then end.
     pub stop: CancellationToken,
 }
 
-/// What every page has at hand.
 #[derive(Clone)]
 struct PagesState(Arc<Shared>);
 
@@ -107,24 +106,23 @@ struct Shared {
     login_methods: OfferedMethods,
     has_lightning_address: bool,
     stop: CancellationToken,
-    /// Pages that are rendered at a time.
+    /// Permits to render a page.
     rendering: Semaphore,
 }
 
 impl PagesState {
-    /// How a browser reaches the service, without a trailing slash.
     fn url(&self) -> &str {
         self.site.url()
     }
 
-    /// Waits until a page may be rendered. Together pages take half of the processors, so that no flood of visitors takes all
-    /// of them from the API. Nobody may wait for anything while they hold this.
+    /// Waits for a permit to render a page. Pages use at most half of the processors, so that a flood of visitors
+    /// leaves the rest to the API. Holders must not wait for anything.
     async fn turn(&self) -> Option<SemaphorePermit<'_>> {
-        // It is never closed.
+        // The semaphore is never closed.
         self.rendering.acquire().await.ok()
     }
 
-    /// The path of a page of this kind: `login`, `pay`, `link`, `refund`, `handshake` or `verify`.
+    /// The path of a page: `folder` is `login`, `pay`, `link`, `refund`, `handshake` or `verify`.
     fn address(&self, folder: &str, id: StreamId, secret: &str) -> String {
         format!("{}/{folder}/{id}/{secret}", self.site.base())
     }
@@ -138,7 +136,6 @@ impl std::ops::Deref for PagesState {
     }
 }
 
-/// All pages.
 pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
     let PagesOptions { site, directory, login_methods, has_lightning_address, approvals, tasks, stop } = options;
     let login_methods = OfferedMethods::new(login_methods);
@@ -147,7 +144,7 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
     let state =
         PagesState(Arc::new(Shared { engine, site, directory, login_methods, has_lightning_address, stop, rendering }));
     let runner = PageRunner::new(tasks);
-    // For what changes something by GET.
+    // For requests that change something by GET.
     let to_end = from_fn_with_state(runner.clone(), run_to_end);
     let approvals = approvals::router(state.clone(), approvals, runner.clone());
     Router::new()

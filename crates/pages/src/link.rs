@@ -1,6 +1,6 @@
-//! The page of a payment link: a visitor asks for an invoice of their own, and pays it on the page of that payment.
+//! The page of a payment link: a visitor requests an invoice and pays it on the page of that payment.
 //!
-//! Anybody who has the address can pay. No invoice is made before somebody presses the button.
+//! Anybody with the address can pay. An invoice is created only when somebody presses the button.
 
 use askama::Template;
 use axum::Extension;
@@ -23,7 +23,6 @@ use crate::qr::Qr;
 use crate::texts::{LinkTexts, Message, Texts};
 use crate::visit::Visit;
 
-/// The first part of the path of the page.
 const FOLDER: &str = "link";
 
 /// Decimal places of a sat.
@@ -36,24 +35,23 @@ struct LinkPage<'a> {
     texts: &'a Texts,
     /// The page's own path.
     address: &'a str,
-    /// The amount, or the question for it.
+    /// The amount, or the prompt for it.
     title: &'a str,
-    /// About how much it is in sats, if it is in a currency.
+    /// The approximate amount in sats, if the link has a currency.
     in_sats: Option<&'a str>,
     description: &'a str,
-    /// The beginning of a description that would push the form off a phone's screen.
+    /// The beginning of a long description, so that it does not push the form off a phone's screen.
     summary: Option<String>,
     is_chosen: bool,
     label: &'a str,
     range: &'a str,
-    /// What the visitor has typed, and what is wrong with it.
+    /// The visitor's input and its error.
     typed: &'a str,
     refused: Option<&'a str>,
     qr: Option<Qr>,
     lnurl: &'a str,
 }
 
-/// A link that was found.
 struct Found {
     id: StreamId,
     /// The page's own path.
@@ -141,7 +139,7 @@ const fn over(texts: &LinkTexts, state: LinkState) -> Option<&Message> {
     }
 }
 
-/// What the visitor is told in place of the link.
+/// The message shown in place of the link.
 fn instead(visit: &Visit, found: &Found, error: LinkError) -> Response {
     let texts = &visit.texts.link;
     let back = Next::Back(&found.address);
@@ -206,7 +204,6 @@ fn show_link(status: StatusCode, visit: &Visit, found: &Found, typed: &str, refu
     )
 }
 
-/// The least and the most that can be paid.
 fn range(view: &LinkView, unit: &Unit) -> (String, String) {
     let (least, most) = match view.amount {
         LinkAmount::Fixed { amount } => (amount, amount),
@@ -215,13 +212,13 @@ fn range(view: &LinkView, unit: &Unit) -> (String, String) {
     (unit.shown(least), unit.shown(most))
 }
 
-/// In what a visitor thinks: the link's currency, or sats.
+/// The unit shown to visitors: the link's currency, or sats.
 struct Unit {
     currency: Option<CurrencyCode>,
     texts: &'static Texts,
 }
 
-/// Why a text is no amount.
+/// Why a text is not an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AmountFault {
     NoNumber,
@@ -262,7 +259,7 @@ impl Unit {
         }
     }
 
-    /// An amount as a visitor may type it.
+    /// An example of an amount as a visitor may type it.
     fn example(&self) -> String {
         match self.currency {
             None => "1000".to_owned(),
@@ -271,7 +268,7 @@ impl Unit {
         }
     }
 
-    /// Reads what a visitor has typed: digits, with decimal places after a point or a comma.
+    /// Parses a visitor's input: digits, with decimal places after a point or a comma.
     fn read(&self, typed: &str) -> Result<u64, AmountFault> {
         let (whole, places) = typed.trim().split_once(['.', ',']).unwrap_or((typed.trim(), ""));
         let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -283,12 +280,12 @@ impl Unit {
         if places.len() > decimals {
             return Err(AmountFault::TooPrecise);
         }
-        // What is too long to be counted is more than any link allows.
+        // Overflow exceeds the maximum of any link.
         Ok(format!("{whole}{places:0<decimals$}").parse().unwrap_or(u64::MAX))
     }
 }
 
-/// An amount in the minor unit, in the major unit with all its decimal places.
+/// An amount in the minor unit, formatted in the major unit with all decimal places.
 fn major(amount: u64, decimals: u32) -> String {
     let unit = 10_u64.saturating_pow(decimals);
     let (whole, rest) = (amount / unit, amount % unit);

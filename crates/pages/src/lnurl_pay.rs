@@ -1,8 +1,7 @@
 //! Payment links for wallets: LNURL-pay (LUD-06, with success actions of LUD-09 and comments of LUD-12), and the service's Lightning
 //! address (LUD-16).
 //!
-//! Wallets in browsers ask from other origins, so every response can be read there. An error is a response like any other, as
-//! LUD-06 has it: its HTTP status is 200.
+//! Responses allow any origin, because wallets run in browsers. Errors have the HTTP status 200, as LUD-06 requires.
 
 use std::sync::Once;
 
@@ -23,9 +22,9 @@ pub(crate) async fn offer(State(pages): State<PagesState>, Path((id, secret)): A
     respond_offer(pages.engine.payment_links().offer(id, &secret, identifier.as_deref()).await)
 }
 
-/// `GET /.well-known/lnurlp/{name}`. Of other names it says nothing but that they are not this one, which everybody may know.
+/// `GET /.well-known/lnurlp/{name}`. For other names, it reveals only that they are not this one.
 pub(crate) async fn address(State(pages): State<PagesState>, Path(name): Path<String>) -> Response {
-    // A tag is the payer's own (LUD-16). Phones begin with a capital letter.
+    // A tag is the payer's own (LUD-16). Phone keyboards start with a capital letter.
     let name = name.split_once('+').map_or(name.as_str(), |(name, _)| name);
     let is_name = |of: &str| of.split('@').next().is_some_and(|own| own.eq_ignore_ascii_case(name));
     match pages.identifier().filter(|identifier| is_name(identifier)) {
@@ -45,7 +44,7 @@ pub(crate) async fn invoice(
     let query = query.unwrap_or_default();
     let value = |wanted: &str| {
         let mut values = url::form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == wanted);
-        // Of one that is there twice, nobody knows which is meant.
+        // A repeated parameter is ambiguous.
         values.next().filter(|_| values.next().is_none()).map(|(_, value)| value.into_owned())
     };
     let Some(amount) = value("amount").as_deref().and_then(whole_number) else {
@@ -78,7 +77,7 @@ impl PagesState {
     }
 }
 
-/// Digits alone: `parse` also takes a leading `+`.
+/// Only digits: `parse` also accepts a leading `+`.
 fn whole_number(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }

@@ -1,9 +1,9 @@
 //! The page of a login.
 //!
-//! It belongs to the browser that opens it first: whoever sends their own login page to somebody else cannot be logged in as
-//! that person. What loads the page without saying that a user sees it (programs that preview links, old browsers) gets a page
-//! with a button first. The page of a reusable login leads each browser on to a login of its own. Requests that change something
-//! are POSTs to the page's own unguessable address, with the browser's cookie.
+//! It belongs to the browser that opens it first, so sending one's login page to somebody else does not log the sender
+//! in as that person. A client that does not report a user navigation (link previews, old browsers) first gets a page
+//! with a button. The page of a reusable login redirects each browser to a login of its own. Requests that change
+//! something are POSTs to the page's unguessable address, with the browser's cookie.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ struct LoginPage<'a> {
     address: &'a str,
     title: &'a str,
     heading: &'a str,
-    /// What who asks for the login learns.
+    /// What the app learns from the login.
     learns: &'a str,
     status: &'a str,
     tone: Tone,
@@ -55,33 +55,33 @@ struct LoginPage<'a> {
     reloads: bool,
     wallet_url: &'a str,
     other_links: Vec<OtherLink<'a>>,
-    /// The code for a wallet, where it is not in front.
+    /// The QR code for a wallet, unless it is the main one.
     wallet_qr: Option<Qr>,
-    /// The code in front.
+    /// The main QR code.
     code: Option<CodePanel<'a>>,
     /// The event for the extension to sign: JSON text.
     unsigned_proof: &'a str,
     ways: Ways,
-    /// Whether the user may name a remote signer.
+    /// Whether the user may enter a remote signer.
     offers_signers: bool,
-    /// The remote signer that was named last.
+    /// The remote signer entered last.
     signer: Option<SignerPart<'a>>,
     /// The address that opens a signer app on the same phone.
     app_link: Option<String>,
-    /// Passkeys, if the page offers them.
+    /// Passkeys, if offered.
     passkey: Option<PasskeyPart<'a>>,
     seconds_left: u64,
     time_left: &'a str,
-    /// Where the page leads to at the end, and the text of the button.
+    /// Where the page redirects at the end, and the text of the button.
     return_now: Option<&'a str>,
     go_on: &'a str,
-    /// Who has logged in.
+    /// The logged-in user.
     account: Option<Account>,
-    /// Where the next login begins, when this one is over: the link's text and its address.
+    /// Where the next login begins after this one is over: the link's text and its address.
     start_again: Option<(&'static str, &'a str)>,
 }
 
-/// The page that a browser gets of which it is not known whether a user sees it: the login's page comes after it.
+/// The page shown before the login's page to a client that may not be showing it to a user.
 #[derive(Template)]
 #[template(path = "enter.html")]
 struct EnterPage<'a> {
@@ -91,36 +91,36 @@ struct EnterPage<'a> {
     address: &'a str,
 }
 
-/// How often the page looks how far a remote signer is: no event says so.
+/// How often the page polls the state of a remote signer, which has no events.
 const SIGNER_EVERY: Duration = Duration::from_secs(1);
 
-/// How often the page looks whether a wallet has scanned, when the event of that is on the stream of a reusable login.
+/// How often the page polls whether a wallet has scanned, if that event is on the stream of a reusable login.
 const SCAN_EVERY: Duration = Duration::from_secs(2);
 
 /// `GET /login/{stream_id}/{secret}`
 pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin, method: Method, headers: HeaderMap) -> Response {
-    // The page is for the browser whose user opens it, not for who looks at its address first.
+    // The page belongs to the browser whose user opens it, not to one that only prefetched its address.
     let claims = match fetch_initiator(&method, &headers) {
         FetchInitiator::User => true,
-        // Without TLS no browser says that it shows the page.
+        // Without TLS no browser sends Fetch Metadata.
         FetchInitiator::Unknown => !pages.url().starts_with("https://"),
-        // The page that the browser has already.
+        // The browser already has the page.
         FetchInitiator::Script => false,
         FetchInitiator::Nobody => return page::not_shown(),
     };
     open(&pages, &at, claims, &headers, async |view| show_login(&pages, &at, view).await).await
 }
 
-/// `POST /login/{stream_id}/{secret}`: the user says that they have opened the page.
+/// `POST /login/{stream_id}/{secret}`: the user opens the page.
 pub(crate) async fn enter(State(pages): State<PagesState>, at: AtLogin, headers: HeaderMap) -> Response {
-    // Another site can have browsers send such a form without the cookies of their logins. It can lead them to the page, no more.
+    // Another site can make browsers send this form without their login cookies; it can only lead them to the page.
     if !is_own_form(pages.url(), &headers) {
         return page::see_other(&at.address);
     }
     open(&pages, &at, true, &headers, async |_| page::see_other(&at.address)).await
 }
 
-/// Opens the page, and responds with what `shows` makes of it.
+/// Opens the page, and responds with the result of `shows`.
 async fn open(
     pages: &PagesState,
     at: &AtLogin,
@@ -144,7 +144,7 @@ async fn open(
             let _turn = pages.turn().await;
             let page = EnterPage { frame: &at.visit.frame, texts: at.texts, address: &at.address };
             let mut response = at.visit.frame.render(StatusCode::OK, &page);
-            // With "no-referrer", the page's own form would come from the origin "null", as one of any site can.
+            // With "no-referrer", the page's own form would have the origin "null", as a form of any site can.
             response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
             response
         }
@@ -155,7 +155,7 @@ async fn open(
     }
 }
 
-/// Leads a browser from the page of a reusable login to the page of its own login.
+/// Redirects a browser from the page of a reusable login to its own login.
 async fn visit_reusable(pages: &PagesState, at: &AtLogin, headers: &HeaderMap) -> Response {
     match pages
         .engine
@@ -191,7 +191,6 @@ async fn visit_reusable(pages: &PagesState, at: &AtLogin, headers: &HeaderMap) -
     }
 }
 
-/// Adds `Set-Cookie` headers.
 pub(crate) fn set_cookies(response: &mut Response, cookies: Vec<String>) {
     for cookie in cookies.into_iter().filter_map(|cookie| HeaderValue::try_from(cookie).ok()) {
         response.headers_mut().append(SET_COOKIE, cookie);
@@ -209,7 +208,7 @@ pub(crate) async fn events(State(pages): State<PagesState>, at: AtLogin) -> Resp
             match engine.logins().open(login, &secret, browser.as_deref(), false).await {
                 Ok(OpenedLogin::Page { view, .. }) => {
                     let is_final = !view.state.is_open();
-                    // These have no events of their own.
+                    // These states have no events of their own.
                     let scan = ((view.is_child_login || view.client_name.is_some()) && !is_final).then_some(SCAN_EVERY);
                     let check_after = view.signer.as_ref().map(|_| SIGNER_EVERY).or(scan);
                     Some(Shown { word: word(&view), is_final, check_after })
@@ -256,15 +255,15 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
 /// `POST /login/{stream_id}/{secret}/decline`
 pub(crate) async fn decline(State(pages): State<PagesState>, at: AtLogin) -> Response {
     match pages.engine.logins().decline(at.login, &at.secret, at.browser.as_deref()).await {
-        // Nothing may be left of it.
+        // Nothing of the login may remain.
         Ok(view) if view.is_child_login => show_login(&pages, &at, &view).await,
-        // The page shows the outcome, whichever it is.
+        // The page shows the outcome.
         Ok(_) | Err(LoginPageError::Ended) => page::see_other(&at.address),
         Err(error) => at.refused(&pages, &error).await,
     }
 }
 
-/// `GET /login/{stream_id}/{secret}/decline`: the browser goes back to what followed the form.
+/// `GET /login/{stream_id}/{secret}/decline`: the browser goes back to the form's result.
 pub(crate) async fn decline_again(at: AtLogin) -> Response {
     page::see_other(&at.address)
 }
@@ -276,7 +275,7 @@ async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Respo
     let start_again = view.start_again.as_ref().map(|page| at.page_of(pages, page.login, &page.page_secret));
     let return_now = view.return_url.as_deref().filter(|_| !open);
     let account = match view.state {
-        // Who is led on does not wait for it.
+        // A browser that is redirected does not wait for the profile.
         LoginState::Proven { main_key, .. } | LoginState::Approved { main_key, .. } if return_now.is_none() => {
             Some(Account::of(pages, &main_key).await)
         }
@@ -295,16 +294,16 @@ async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Respo
         view.signer.as_ref().map(|_| LoginMethod::Signer),
         at.last_used,
     );
-    // The user has chosen, and has only to approve.
+    // The user has chosen a method and only has to approve.
     let is_asking = view.state == LoginState::Asking;
     if is_asking && view.signer.is_none() {
         ways.put_aside();
     }
     let mut signer = view.signer.as_ref().map(|signer| SignerPart::of(signer, &texts.login));
     let mut wallet_qr = Qr::of(&view.wallet_url).filter(|_| open && can_scan);
-    // One code is in front, that of the way in front.
+    // One main code, that of the first method.
     let signer_code = signer.as_mut().and_then(|signer| signer.qr.take());
-    // The user has asked for it.
+    // The user has requested it.
     let signer_code = signer_code.map(|qr| (qr, texts.login.signer_qr, texts.login.signer_scan, true));
     let is_wallet_first = ways.first.contains(&LoginMethod::Wallet);
     let code = signer_code.or_else(|| {
@@ -365,12 +364,11 @@ async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Respo
     )
 }
 
-/// The state in one word.
 fn word(view: &LoginView) -> String {
     let login = match view.state {
         LoginState::Waiting => "waiting",
         LoginState::Asking => "asking",
-        // The page leads on at once; only the app knows the rest.
+        // The page redirects at once; only the app knows the rest.
         LoginState::Proven { .. } | LoginState::Approved { .. } => "approved",
         LoginState::Declined => "declined",
         LoginState::Expired => "expired",

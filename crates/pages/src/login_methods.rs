@@ -1,31 +1,32 @@
-//! The ways to log in that a page offers, and their order.
+//! The login methods that a page offers, and their order.
 //!
-//! A further way is a variant of [`LoginMethod`], its template in `templates/ways`, and an arm in `templates/ways/way.html`.
+//! A new method needs a variant of [`LoginMethod`], a template in `templates/ways`, and an arm in
+//! `templates/ways/way.html`.
 
 use usher_engine::operations::LoginMethod;
 
-/// The ways, the most likely one first.
+/// The methods, the most likely first.
 const BY_LIKELIHOOD: [LoginMethod; 4] =
     [LoginMethod::Extension, LoginMethod::Passkey, LoginMethod::Wallet, LoginMethod::Signer];
 
-/// The ways that an operator offers (`pages.login_methods`).
+/// The methods that an operator offers (`pages.login_methods`).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfferedMethods {
-    /// In this order; `None` offers all of them, the likely one first.
+    /// In this order; `None` offers all, the most likely first.
     chosen: Option<Vec<LoginMethod>>,
 }
 
-/// The ways as a page shows them.
+/// The methods as a page shows them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ways {
-    /// At the top. Those before the last one are shown only where the browser has them.
+    /// At the top. All but the last one are shown only where the browser supports them.
     pub(crate) first: Vec<LoginMethod>,
     /// Under "Other ways to log in".
     pub(crate) others: Vec<LoginMethod>,
 }
 
 impl Ways {
-    /// Whether a browser may have none of those at the top.
+    /// Whether a browser may support none of those at the top.
     pub(crate) fn needs_browser(&self) -> bool {
         !self.first.is_empty() && self.first.iter().all(|method| depends_on_browser(*method))
     }
@@ -35,7 +36,7 @@ impl Ways {
         self.first.contains(&method) || self.others.contains(&method)
     }
 
-    /// Puts all of them under "Other ways to log in".
+    /// Moves all of them under "Other ways to log in".
     pub(crate) fn put_aside(&mut self) {
         self.others.splice(..0, self.first.drain(..));
     }
@@ -46,13 +47,12 @@ impl OfferedMethods {
         Self { chosen }
     }
 
-    /// Whether users may log in with this on the page.
     pub(crate) fn has(&self, method: LoginMethod) -> bool {
         self.chosen.as_ref().is_none_or(|chosen| chosen.contains(&method))
     }
 
-    /// The ways of a page that shows those which `is_possible` names. `begun` is what the user has begun there, and
-    /// `last_used` what this browser has logged in with before: it changes no order that the operator has chosen.
+    /// The methods of a page that shows those for which `is_possible` is true. `begun` is the method that the user has
+    /// begun, and `last_used` the browser's last method, which does not change an order chosen by the operator.
     pub(crate) fn ways(
         &self,
         is_possible: impl Fn(LoginMethod) -> bool,
@@ -63,7 +63,7 @@ impl OfferedMethods {
         methods.retain(|method| is_possible(*method));
         let last_used = last_used.filter(|_| self.chosen.is_none());
         for preferred in [last_used, begun].into_iter().flatten() {
-            // Stable: the others keep their order.
+            // A stable sort: the others keep their order.
             methods.sort_by_key(|method| *method != preferred);
         }
         let sure = methods.iter().position(|method| Some(*method) == begun || !depends_on_browser(*method));
@@ -72,7 +72,7 @@ impl OfferedMethods {
     }
 }
 
-/// Whether the page's script shows it only where the browser has it.
+/// Whether the page's script shows it only in browsers that support it.
 const fn depends_on_browser(method: LoginMethod) -> bool {
     match method {
         LoginMethod::Extension | LoginMethod::Passkey => true,

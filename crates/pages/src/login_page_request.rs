@@ -1,4 +1,4 @@
-//! What the requests to the page of a login have in common.
+//! What requests to the page of a login share.
 
 use axum::extract::{FromRequestParts, Path};
 use axum::response::{IntoResponse as _, Response};
@@ -16,26 +16,24 @@ use crate::page::{self, Next};
 use crate::texts::{Message, Texts};
 use crate::visit::Visit;
 
-/// The first part of the path of the page.
 const FOLDER: &str = "login";
 
-/// What the browsers of Android phones call themselves, among other things.
+/// Part of the user agent of browsers on Android phones.
 const ANDROID: &[u8] = b"Android";
 
-/// A request to the page of a login.
 pub(crate) struct AtLogin {
     pub(crate) login: StreamId,
-    /// What the page is found by.
+    /// The secret in the address.
     pub(crate) secret: String,
     /// The page's own path.
     pub(crate) address: String,
-    /// What the browser shows to have the page.
+    /// The secret that binds the page to the browser, from its cookie.
     pub(crate) browser: Option<String>,
-    /// The page of a reusable login on which the browser says that it has begun this one.
+    /// The page of a reusable login on which this login began, from the browser's cookie.
     begun_at: Option<ReusablePage>,
-    /// What the browser says that it has logged in with before.
+    /// The browser's last login method, from its cookie.
     pub(crate) last_used: Option<LoginMethod>,
-    /// Whether the browser says that it is on an Android phone.
+    /// Whether the user agent is that of an Android phone.
     pub(crate) is_android: bool,
     pub(crate) network: ClientNetwork,
     pub(crate) texts: &'static Texts,
@@ -62,19 +60,18 @@ impl FromRequestParts<PagesState> for AtLogin {
             .get(USER_AGENT)
             .is_some_and(|agent| agent.as_bytes().windows(ANDROID.len()).any(|part| part == ANDROID));
         let address = pages.address(FOLDER, login, &secret);
-        // Without a server in front, as in tests, everybody is here.
+        // Without a server in front (tests), every client counts as loopback.
         let network = parts.extensions.get().copied().unwrap_or(ClientNetwork::Loopback);
         Ok(Self { login, secret, address, browser, begun_at, last_used, is_android, network, texts, visit })
     }
 }
 
 impl AtLogin {
-    /// A page that only says something.
     pub(crate) fn message(&self, status: StatusCode, message: &Message, next: Next<'_>) -> Response {
         page::message(status, &self.visit, message, next)
     }
 
-    /// There is no such login. If the browser had it, it has made room for others, or has been over for long.
+    /// The response for an unknown login. If the browser had it, it made room for others, or ended long ago.
     pub(crate) async fn not_found(&self, pages: &PagesState) -> Response {
         let not_found = || self.message(StatusCode::NOT_FOUND, &self.texts.login.not_found, Next::Nothing);
         let Some(page) = &self.begun_at else { return not_found() };
@@ -89,17 +86,16 @@ impl AtLogin {
         }
     }
 
-    /// The reusable login is closed.
+    /// The response when the reusable login is closed.
     pub(crate) fn closed(&self) -> Response {
         self.message(StatusCode::GONE, &self.texts.login.over, Next::Nothing)
     }
 
-    /// The path of the page of another login.
     pub(crate) fn page_of(&self, pages: &PagesState, login: StreamId, secret: &str) -> String {
         pages.address(FOLDER, login, secret)
     }
 
-    /// The page belongs to another browser.
+    /// The response when the page belongs to another browser.
     pub(crate) fn elsewhere(&self, pages: &PagesState, start_again: Option<&ReusablePage>) -> Response {
         let texts = &self.texts.login;
         match start_again.map(|page| self.page_of(pages, page.login, &page.page_secret)) {
@@ -110,7 +106,7 @@ impl AtLogin {
         }
     }
 
-    /// The response to a form when its request is refused.
+    /// The response to a form whose request is refused.
     pub(crate) async fn refused(&self, pages: &PagesState, error: &LoginPageError) -> Response {
         match error {
             LoginPageError::NotFound => self.not_found(pages).await,
@@ -128,13 +124,13 @@ impl AtLogin {
         }
     }
 
-    /// The login cannot be read.
+    /// The response when the login cannot be read.
     pub(crate) fn unavailable(&self, error: &StoreError) -> Response {
         tracing::error!(login = %self.login, %error, "the page of a login could not be shown");
         self.message(StatusCode::SERVICE_UNAVAILABLE, &self.texts.unavailable, Next::Nothing)
     }
 
-    /// The message for the user when something is refused.
+    /// The status and message of a refusal.
     pub(crate) fn refusal(&self, error: &LoginPageError) -> (StatusCode, &'static Message) {
         let Self { login, texts, .. } = self;
         match error {
@@ -149,7 +145,7 @@ impl AtLogin {
     }
 }
 
-/// The response to a body of another type: a form of another site cannot send every type. `None` when it is of this one.
+/// The response to a body of another media type, which prevents cross-site forms; `None` if the type is right.
 pub(crate) fn other_type(headers: &HeaderMap, media_type: &str) -> Option<Response> {
     let given = headers.get(CONTENT_TYPE).map(http::HeaderValue::as_bytes).unwrap_or_default();
     let is_other = !given.starts_with(media_type.as_bytes());

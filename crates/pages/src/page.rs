@@ -1,4 +1,4 @@
-//! What all pages have in common.
+//! What all pages share.
 
 use askama::Template;
 use axum::response::{IntoResponse as _, Redirect, Response};
@@ -13,21 +13,21 @@ use crate::qr::Qr;
 use crate::texts::{Message, Texts};
 use crate::visit::Visit;
 
-/// After how many seconds a page that could not be shown is loaded again.
+/// After how many seconds a page that could not be shown is reloaded.
 const RETRY_SECONDS: u64 = 2;
 
-/// What a page says about how it ended.
+/// The outcome that a page reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// It has not.
+    /// Not over yet.
     Waiting,
-    /// Well.
+    /// Success.
     Passed,
-    /// Otherwise.
+    /// Failure.
     Failed,
 }
 
-/// A link and a code of what the page asks for, for wallets that open another scheme.
+/// A link and QR code with another scheme, for wallets that do not open the first.
 pub(crate) struct OtherLink<'a> {
     /// With `://`.
     pub(crate) scheme: &'a str,
@@ -36,24 +36,23 @@ pub(crate) struct OtherLink<'a> {
 }
 
 impl<'a> OtherLink<'a> {
-    /// Those of these URLs.
     pub(crate) fn of_all(urls: &'a [String]) -> Vec<Self> {
         let scheme = |url: &'a str| url.find("://").and_then(|end| url.get(..end + 3)).unwrap_or(url);
         urls.iter().map(|url| Self { scheme: scheme(url), url, qr: Qr::of(url) }).collect()
     }
 }
 
-/// A code beside the actions, or behind a line where it is not likely to be scanned.
+/// A QR code beside the actions, or collapsed where it is unlikely to be scanned.
 pub(crate) struct CodePanel<'a> {
     pub(crate) qr: Qr,
-    /// What it is, for who does not see it.
+    /// The description for screen readers.
     pub(crate) label: &'a str,
-    /// What to do with it.
+    /// The instruction.
     pub(crate) text: &'a str,
     pub(crate) is_open: bool,
 }
 
-/// A page that only says something.
+/// A page with only a message.
 #[derive(Template)]
 #[template(path = "message.html")]
 struct MessagePage<'a> {
@@ -62,38 +61,37 @@ struct MessagePage<'a> {
     tone: Tone,
     heading: &'a str,
     message: &'a str,
-    /// Where the page leads to: its text and its address.
+    /// A link: its text and its address.
     link: Option<(&'a str, &'a str)>,
-    /// After how many seconds it goes there by itself.
+    /// After how many seconds the page follows it by itself.
     goes_after: Option<u64>,
 }
 
-/// What the user can do next on a page that only says something.
+/// The next step on a page with only a message.
 #[derive(Clone, Copy)]
 pub(crate) enum Next<'a> {
     Nothing,
-    /// Go back to this address.
+    /// A link back to this address.
     Back(&'a str),
-    /// Go to this address, which this text names.
+    /// A link to this address with this text.
     To(&'a str, &'a str),
-    /// Begin another login at this address.
+    /// A link that begins another login.
     StartAgain(&'a str),
-    /// Load this address again; the page does it by itself after so many seconds.
+    /// Reload this address; the page does it by itself after this many seconds.
     Retry(&'a str, u64),
 }
 
-/// The response to who only looks at an address: nothing begins, and a browser that loads the page in advance loads it anew when
-/// its user opens it.
+/// The response to a prefetch: nothing begins, and the browser repeats the request when its user opens the page.
 pub(crate) fn not_shown() -> Response {
     (HEADERS, StatusCode::SERVICE_UNAVAILABLE).into_response()
 }
 
-/// `GET /pages/none`: says that there is no such page.
+/// `GET /pages/none`: the "not found" page.
 pub(crate) async fn none(visit: Visit) -> Response {
     message(StatusCode::NOT_FOUND, &visit, &visit.texts.no_page, Next::Nothing)
 }
 
-/// What a browser is shown in place of any page while the service cannot be reached: it loads the page again by itself.
+/// The page that a browser gets while the service is unavailable; it reloads by itself.
 pub fn not_available(site: &Site, request: &Parts) -> Response {
     let visit = Visit::new(site, request);
     let address = request.uri.path_and_query().map_or("/", |address| address.as_str());
@@ -105,12 +103,11 @@ pub fn not_available(site: &Site, request: &Parts) -> Response {
     )
 }
 
-/// Leads the browser to another page of ours, by GET.
+/// Redirects the browser to another page of ours, by GET.
 pub(crate) fn see_other(address: &str) -> Response {
     (HEADERS, Redirect::to(address)).into_response()
 }
 
-/// A page that only says something.
 pub(crate) fn message(status: StatusCode, visit: &Visit, message: &Message, next: Next<'_>) -> Response {
     let Message { heading, message } = *message;
     let texts = visit.texts;

@@ -1,5 +1,5 @@
-//! Passkeys on a login's page: what its script asks for, and the page on which users open a recovery file, see their key, or
-//! add a passkey for it. That page waits for nothing, so that nothing reloads it while the user types.
+//! Passkeys on a login's page: the requests of its script, and the page on which users open a recovery file, see their
+//! key, or add a passkey for it. That page does not wait for events, so it never reloads while the user types.
 
 use askama::Template;
 use axum::Json;
@@ -18,14 +18,14 @@ use crate::login_page_request::{AtLogin, other_type};
 use crate::page;
 use crate::texts::Texts;
 
-/// What the page's script must know of passkeys.
+/// What the page's script needs for passkeys.
 pub(crate) struct PasskeyPart<'a> {
     /// The domain that passkeys are bound to.
     pub(crate) rp_id: &'a str,
 }
 
 impl<'a> PasskeyPart<'a> {
-    /// `None` when the page offers no passkeys.
+    /// `None` if the page offers no passkeys.
     pub(crate) fn of(view: &'a LoginView) -> Option<Self> {
         view.passkey_rp_id.as_deref().map(|rp_id| Self { rp_id })
     }
@@ -62,11 +62,11 @@ struct WrappedKeyResponse {
 
 /// `GET /login/{stream_id}/{secret}/passkey`
 pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin) -> Response {
-    // The first browser is the one that opens the login's page.
+    // The login's page must be opened before this one.
     let Some(browser) = at.browser.as_deref() else { return page::see_other(&at.address) };
     match pages.engine.logins().open(at.login, &at.secret, Some(browser), false).await {
         Ok(OpenedLogin::Page { view, .. }) if view.state.is_open() => {
-            // The login's page says why.
+            // The login's page shows why.
             let offered = PasskeyPart::of(&view).filter(|_| pages.login_methods.has(LoginMethod::Passkey));
             let Some(passkey) = offered else { return page::see_other(&at.address) };
             let page = PasskeyPage {
@@ -84,7 +84,7 @@ pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin) -> Respon
     }
 }
 
-/// `POST /login/{stream_id}/{secret}/passkey/options`: what the user's authenticator is asked.
+/// `POST /login/{stream_id}/{secret}/passkey/options`: the options for the user's authenticator.
 pub(crate) async fn options(
     State(pages): State<PagesState>,
     at: AtLogin,
@@ -121,7 +121,7 @@ pub(crate) async fn wrapped_key(
     }
 }
 
-/// `POST /login/{stream_id}/{secret}/passkey`: a passkey was made or used, and the event is signed with its key.
+/// `POST /login/{stream_id}/{secret}/passkey`: a passkey was created or used, and the event is signed with its key.
 pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers: HeaderMap, body: String) -> Response {
     let proof: PasskeyProof = match read(&pages, &at, &headers, &body) {
         Ok(proof) => proof,
@@ -134,7 +134,6 @@ pub(crate) async fn prove(State(pages): State<PagesState>, at: AtLogin, headers:
     }
 }
 
-/// Reads a request of the page's script.
 fn read<T: DeserializeOwned>(
     pages: &PagesState,
     at: &AtLogin,
@@ -151,7 +150,7 @@ fn read<T: DeserializeOwned>(
         .map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, page::HEADERS, error.to_string()).into_response().into())
 }
 
-/// The response when a passkey approves no login: the page's script shows it.
+/// The response when a passkey login is refused, shown by the page's script.
 fn refusal(at: &AtLogin, error: &PasskeyLoginError) -> Response {
     let texts = &at.texts.login;
     let (status, said) = match error {

@@ -1,7 +1,7 @@
-//! The page of a payment: the invoice for any Lightning wallet. Paying it is the same operation as paying with the user's
-//! Nostr wallet; the page has no way of its own for money.
+//! The page of a payment: the invoice for any Lightning wallet. Paying it is the same operation as paying with the
+//! user's Nostr wallet.
 //!
-//! Whoever has the address can see and pay the invoice, and nothing else.
+//! Anybody with the address can see and pay the invoice, and nothing else.
 
 use std::time::Duration;
 
@@ -23,13 +23,13 @@ use crate::texts::{Message, PaymentStatusTexts, Texts};
 use crate::visit::Visit;
 use crate::waiting_page::Shown;
 
-/// How often the page looks whether the invoice has been made: no event says so.
+/// How often the page polls whether the invoice was created, for which there is no event.
 const MAKING_EVERY: Duration = Duration::from_secs(1);
 
-/// Longest description that is shown whole: some three lines on a phone.
+/// Longest description shown in full: about three lines on a phone.
 const SUMMARY_CHARS: usize = 110;
 
-/// How often the page looks whether money has arrived after the end.
+/// How often the page polls whether money has arrived after the end.
 const LATE_EVERY: Duration = Duration::from_secs(30);
 
 #[derive(Template)]
@@ -40,19 +40,19 @@ struct PaymentPage<'a> {
     /// The page's own path.
     address: &'a str,
     title: &'a str,
-    /// How it ended.
+    /// The outcome.
     heading: &'a str,
     service: &'a str,
-    /// What the payer thinks of: the price in a currency, or sats.
+    /// The price in its currency, or in sats.
     amount: &'a str,
-    /// Also in sats, if that is another.
+    /// The amount in sats, if the price has a currency.
     in_sats: Option<&'a str>,
     description: &'a str,
-    /// The beginning of a description that would push the code off a phone's screen.
+    /// The beginning of a long description, so that it does not push the code off a phone's screen.
     summary: Option<String>,
-    /// When it was paid, in UTC: the same in each language.
+    /// When it was paid, in UTC: the same text in each language.
     paid_at: Option<String>,
-    /// What names the payment.
+    /// The payment's identifier.
     number: &'a str,
     status: &'a str,
     tone: Tone,
@@ -68,13 +68,13 @@ struct PaymentPage<'a> {
     qr: Option<Qr>,
     seconds_left: u64,
     time_left: &'a str,
-    /// Where the user may go at the end.
+    /// Where the user may continue at the end.
     return_url: Option<&'a str>,
-    /// Where the browser goes now.
+    /// Where the browser is redirected now.
     return_now: Option<&'a str>,
 }
 
-/// How far a payment is, as the page shows it.
+/// The progress of a payment, as the page shows it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Status {
     Making,
@@ -101,7 +101,6 @@ impl Status {
         }
     }
 
-    /// The status in one word.
     const fn word(self) -> &'static str {
         match self {
             Self::Making => "making",
@@ -187,7 +186,7 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
         let amount = grouped(&price.major().to_string(), mark);
         texts.payment.price(amount, price.currency.as_str())
     });
-    // Upper case: QR codes have a shorter form for it, and both schemes and invoices may be in either case.
+    // Upper case: QR codes encode it more compactly, and schemes and invoices ignore case.
     let qr = view.invoice.as_ref().and_then(|invoice| Qr::of(&format!("lightning:{}", invoice.to_uppercase())));
     visit.frame.render(
         StatusCode::OK,
@@ -219,19 +218,18 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
             seconds_left: view.time_left.as_secs(),
             time_left: &texts.time_left(view.time_left),
             return_url,
-            // Not after the other ends: the user reads here why, and whether money has arrived all the same.
+            // Only after success: otherwise the user reads here why, and whether money has arrived all the same.
             return_now: return_url.filter(|_| status == Status::Paid),
         },
     )
 }
 
-/// A time, as pages show it.
 pub(crate) fn date(at: UnixMillis) -> Option<String> {
     let at = DateTime::from_timestamp(i64::try_from(at.secs()).ok()?, 0)?;
     Some(at.format("%Y-%m-%d %H:%M UTC").to_string())
 }
 
-/// The beginning of a long text; `None` when it is short.
+/// The beginning of a long text; `None` if it is short.
 pub(crate) fn summary(text: &str) -> Option<String> {
     let (end, _) = text.char_indices().nth(SUMMARY_CHARS)?;
     Some(format!("{}…", text.get(..end)?.trim_end_matches(|last: char| !last.is_alphanumeric())))
@@ -244,7 +242,7 @@ pub(crate) fn sats(millisats: u64, decimal_mark: &str) -> String {
     grouped(if rest == 0 { number.trim_end_matches(".000") } else { number.trim_end_matches('0') }, decimal_mark)
 }
 
-/// A number with the whole in groups of three digits, with a narrow space between them.
+/// A number in groups of three digits, separated by narrow spaces.
 pub(crate) fn grouped(number: &str, decimal_mark: &str) -> String {
     let (whole, places) = number.split_once('.').unwrap_or((number, ""));
     let mut grouped = String::new();

@@ -7,14 +7,14 @@ use qrcode::{Color, EcLevel, QrCode};
 /// The light border that readers need (ISO/IEC 18004), in modules.
 const MARGIN: usize = 4;
 
-// Codes have an invoice in capital letters, which need fewer modules, after a scheme in small ones: cameras of phones
-// open no other.
+// Invoices are in capital letters, which need fewer modules; schemes are in small letters, because cameras of phones
+// open no others.
 
-/// Largest code that phones read from a screen, in modules: 2,200 digits, capital letters and a few signs, or 1,500 bytes. An
-/// invoice with the longest description has about 1,400 such characters.
+/// Largest code that phones read from a screen, in modules: 2,200 alphanumeric characters or 1,500 bytes. An invoice
+/// with the longest description has about 1,400 such characters.
 const MAX_WIDTH: usize = 133;
 
-/// A QR code as the parts of an SVG.
+/// A QR code as parts of an SVG.
 pub(crate) struct Qr {
     /// The width and height with the border, in modules.
     pub(crate) size: usize,
@@ -23,9 +23,9 @@ pub(crate) struct Qr {
 }
 
 impl Qr {
-    /// The code of `text`; `None` when it is too long to be read.
+    /// The code of `text`; `None` if it is too long.
     pub(crate) fn of(text: &str) -> Option<Self> {
-        // Level L: codes on a screen are not dirty, and fewer modules are easier to read.
+        // Level L: codes on a screen are not damaged, and fewer modules are easier to read.
         let code = QrCode::with_error_correction_level(text, EcLevel::L).ok()?;
         let width = code.width();
         if width > MAX_WIDTH {
@@ -33,7 +33,7 @@ impl Qr {
         }
         let mut path = String::new();
         for (row, modules) in code.to_colors().chunks(width).enumerate() {
-            // Each row is a line through its middle: the lengths of its dark runs, and of the light ones between them.
+            // Each row is a line through its middle, with the lengths of its dark runs and the gaps between them.
             let _ = write!(path, "M{MARGIN} {row}.5", row = row + MARGIN);
             for run in modules.chunk_by(|left, right| left == right) {
                 // Writing to a string cannot fail.

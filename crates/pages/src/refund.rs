@@ -1,6 +1,6 @@
-//! The page of a refund: the payer names the invoice to which it is paid.
+//! The page of a refund: the payer enters the invoice to be paid.
 //!
-//! Whoever has the address can have the money paid to themselves: the app gives it to the payer alone.
+//! Anybody with the address can claim the money, so the app gives it only to the payer.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use crate::texts::{Message, Texts};
 use crate::visit::Visit;
 use crate::waiting_page::Shown;
 
-/// How often the page looks whether a payment whose outcome is not known was made after all.
+/// How often the page polls whether a payment with an unknown outcome succeeded after all.
 const LATE_EVERY: Duration = Duration::from_secs(30);
 
 #[derive(Template)]
@@ -38,23 +38,23 @@ struct RefundPage<'a> {
     amount: &'a str,
     description: &'a str,
     how: &'a str,
-    /// What names the refund.
+    /// The refund's identifier.
     number: &'a str,
     status: &'a str,
     tone: Tone,
     /// The state in one word.
     state: &'a str,
     asks_for_invoice: bool,
-    /// What the payer has typed, and what is wrong with it.
+    /// The payer's input and its error.
     typed: &'a str,
     refused: Option<&'a str>,
     /// Whether the state may change.
     live: bool,
-    /// Whether the page reloads by itself without JavaScript: not while the payer types.
+    /// Whether the page reloads by itself without JavaScript; false while the payer types.
     reloads: bool,
     seconds_left: u64,
     time_left: &'a str,
-    /// It leads nowhere.
+    /// Always `None`.
     return_now: Option<&'a str>,
 }
 
@@ -118,7 +118,7 @@ pub(crate) async fn take(
     let texts = &visit.texts.refund;
     let amount = visit.texts.payment.amount(sats(found.view.amount, visit.texts.payment.decimal_mark));
     let refused = match pages.engine.payments().refund_to(found.id, &secret, &typed, network).await {
-        // The page shows what becomes of it; it may have an invoice already.
+        // The page shows the outcome; there may be an earlier invoice.
         Ok(()) | Err(RefundInvoiceError::Over) => return page::see_other(&found.address),
         Err(RefundInvoiceError::NoPayee | RefundInvoiceError::NotFound) => texts.no_payee.to_owned(),
         Err(RefundInvoiceError::Busy) => texts.busy.to_owned(),
@@ -191,7 +191,6 @@ fn show_refund(
     )
 }
 
-/// The state in one word.
 const fn word(progress: RefundProgress) -> &'static str {
     match progress {
         RefundProgress::AwaitingApproval => "awaiting_approval",

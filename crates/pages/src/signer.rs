@@ -1,6 +1,7 @@
-//! Remote signers (NIP-46): the part of a login's page that says how far one is, and the page on which the user names one.
+//! Remote signers (NIP-46): the part of a login's page that shows a signer's progress, and the page on which the user
+//! enters one.
 //!
-//! That page waits for nothing, so that nothing reloads it while the user pastes an address.
+//! That page does not wait for events, so it never reloads while the user pastes an address.
 
 use askama::Template;
 use axum::extract::State;
@@ -23,14 +24,14 @@ struct SignerPage<'a> {
     texts: &'a Texts,
     /// The path of the login's page.
     address: &'a str,
-    /// The address that the user has typed, and what is wrong with it.
+    /// The rejected input, and its error.
     refused: Option<(&'a str, &'a Message)>,
 }
 
 /// The request to a signer, as the login's page shows it.
 pub(crate) struct SignerPart<'a> {
     pub(crate) status: &'static str,
-    /// Our address, while no signer has replied.
+    /// Our address, until a signer has replied.
     pub(crate) address: Option<&'a str>,
     /// The address as a QR code.
     pub(crate) qr: Option<Qr>,
@@ -54,13 +55,12 @@ impl<'a> SignerPart<'a> {
                 SignerFault::Busy => (said.busy, None),
             },
         };
-        // Before a relay delivers what the signer sends, its reply would be lost.
+        // A signer's reply would be lost until a relay delivers messages to us.
         let address = view.address.as_deref().filter(|_| view.status == SignerStatus::Listening);
         Self { status, address, qr: address.and_then(Qr::of), confirm }
     }
 }
 
-/// The status in one word, for the page's script.
 pub(crate) const fn word(status: &SignerStatus) -> &'static str {
     match status {
         SignerStatus::Starting => "starting",
@@ -77,17 +77,17 @@ pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin) -> Respon
     if !pages.login_methods.has(LoginMethod::Signer) {
         return page::see_other(&at.address);
     }
-    // The first browser is the one that opens the login's page.
+    // The login's page must be opened before this one.
     let Some(browser) = &at.browser else { return page::see_other(&at.address) };
     match pages.engine.logins().may_ask_signer(at.login, &at.secret, browser).await {
         Ok(true) => form_page(StatusCode::OK, &at, None),
-        // The login's page says why.
+        // The login's page shows why.
         Ok(false) => page::see_other(&at.address),
         Err(error) => at.unavailable(&error),
     }
 }
 
-/// `POST /login/{stream_id}/{secret}/signer`: the form has the signer's `address`, or none when the signer will open ours.
+/// `POST /login/{stream_id}/{secret}/signer`: the form has the signer's `address`, or none if the signer opens ours.
 pub(crate) async fn ask(State(pages): State<PagesState>, at: AtLogin, headers: HeaderMap, form: String) -> Response {
     if let Some(refused) = other_type(&headers, "application/x-www-form-urlencoded") {
         return refused;

@@ -1,8 +1,8 @@
 //! Signer apps on an Android phone (NIP-55 for web applications): a link opens the app, and the app opens an address of the
 //! login's page with the signed event in it.
 //!
-//! The address is this page's own, and what is signed has the challenge of this login: it is good for one login, in the browser
-//! that has the page.
+//! The address belongs to this page, and the signed event contains this login's challenge: it is valid for one login,
+//! in the browser that has the page.
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
@@ -16,10 +16,10 @@ use crate::browser::{FetchInitiator, fetch_initiator};
 use crate::login_page_request::AtLogin;
 use crate::page::{self, Next};
 
-/// The address that opens an app which can sign `unsigned_proof`.
+/// The link to an app that can sign `unsigned_proof`.
 pub(crate) fn link(pages: &PagesState, at: &AtLogin, unsigned_proof: &str) -> String {
     let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-    // The app writes what it has signed behind it.
+    // The app appends the signed event.
     let callback = format!("{}/login/{}/{}/signed?event=", pages.url(), at.login, at.secret);
     format!(
         "nostrsigner:{}?compressionType=none&returnType=event&type=sign_event&callbackUrl={}",

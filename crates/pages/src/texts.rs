@@ -1,4 +1,4 @@
-//! The texts of the pages, made of `crates/texts`, and those that depend on a number.
+//! The texts of the pages, generated from `crates/texts`, and texts that depend on a number.
 #![deny(dead_code)]
 
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 include!(concat!(env!("OUT_DIR"), "/texts.rs"));
 
 impl Texts {
-    /// How long something is still possible.
+    /// How long something remains possible.
     pub(crate) fn time_left(&self, left: Duration) -> String {
         match left.as_secs() / 60 {
             0 => self.seconds_left.to_owned(),
@@ -15,7 +15,7 @@ impl Texts {
         }
     }
 
-    /// How long something was still possible when the page was loaded: true for as long as the page is shown.
+    /// How long something remained possible when the page was loaded; true while the page is shown.
     pub(crate) fn time_left_when_loaded(&self, left: Duration) -> String {
         let seconds = left.as_secs();
         self.left_when_loaded(format_args!("{}:{:02}", seconds / 60, seconds % 60))
@@ -23,7 +23,7 @@ impl Texts {
 }
 
 impl ApprovalsTexts {
-    /// How long ago something was, or will be.
+    /// A duration, past or future.
     pub(crate) fn duration(&self, duration: Duration) -> String {
         let minutes = duration.as_secs() / 60;
         match (minutes / 60, minutes % 60) {

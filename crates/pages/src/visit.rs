@@ -1,4 +1,4 @@
-//! What a page says, and what is around it, in the language of the browser.
+//! The context of a page, in the language of the browser.
 
 use std::convert::Infallible;
 
@@ -14,12 +14,11 @@ use crate::texts::{self, Texts};
 pub(crate) struct Visit {
     pub(crate) frame: Frame,
     pub(crate) texts: &'static Texts,
-    /// Whether the browser is that of a phone: what is to be scanned is not in front then.
+    /// Whether the browser is on a phone: codes to be scanned are then not shown first.
     pub(crate) is_phone: bool,
 }
 
 impl Visit {
-    /// A request for a page of this site.
     pub(crate) fn new(site: &Site, parts: &Parts) -> Self {
         let frame = site.frame(parts);
         let texts = texts::of(frame.language);
@@ -28,7 +27,7 @@ impl Visit {
         Self { frame, texts, is_phone }
     }
 
-    /// The service's name, or what stands for it.
+    /// The service's name, or a substitute.
     pub(crate) fn service(&self) -> &str {
         self.frame.service_name().unwrap_or(self.texts.this_service)
     }

@@ -1,6 +1,6 @@
 //! Pages that wait: the state of an operation as server-sent events, for the page's script.
 //!
-//! Each event is the state as one word. The script loads the page again when the word is another than the one that is shown.
+//! Each event is the state as one word. The script reloads the page when the word differs from the shown one.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -15,29 +15,28 @@ use usher_engine::{EventPage, ShownStream, StreamId};
 use crate::PagesState;
 use crate::page;
 
-/// After how long without a change a comment is sent, so that no proxy closes the response as idle.
+/// After how long without a change a comment is sent, so that proxies do not close the response as idle.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Events that are read at a time. Only their number matters.
+/// Events read at a time; only their number is used.
 const BATCH: usize = 100;
 
 /// Tells proxies not to buffer the response; nginx and compatible proxies obey this header.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// The state of an operation, as its page shows it.
 pub(crate) struct Shown {
-    /// In one word.
+    /// As one word.
     pub(crate) word: String,
-    /// Whether nothing will change it.
+    /// Whether it is final.
     pub(crate) is_final: bool,
-    /// How long it may take until it changes without an event; `None` if it never does.
+    /// After how long it may change without an event; `None` if it never does.
     pub(crate) check_after: Option<Duration>,
 }
 
-/// Reads the state anew; `None` when the page is gone.
+/// Reads the state; `None` when the page is gone.
 pub(crate) type Reader = Box<dyn Fn() -> BoxFuture<'static, Option<Shown>> + Send + Sync>;
 
-/// Responds with the state of `stream` whenever it has changed. A state that is final is not waited for.
+/// Streams the state of `stream` whenever it changes; ends at a final state.
 pub(crate) async fn respond(pages: &PagesState, stream: StreamId, read: Reader) -> Response {
     match read().await {
         None => gone(),
@@ -59,29 +58,27 @@ pub(crate) async fn respond(pages: &PagesState, stream: StreamId, read: Reader) 
     }
 }
 
-/// Ends the reconnections of the browser (the HTML standard, section 9.2.3): the page itself says why.
+/// Stops the browser from reconnecting (the HTML standard, section 9.2.3): the page itself shows why.
 pub(crate) fn gone() -> Response {
     (page::HEADERS, StatusCode::NO_CONTENT).into_response()
 }
 
-/// The states of an operation on their way to a page.
 struct Feed {
     pages: PagesState,
     stream: StreamId,
     read: Reader,
     /// The index of the next event.
     after: u64,
-    /// A state that is not written yet.
+    /// A state not sent yet.
     ready: Option<Shown>,
     check_after: Option<Duration>,
-    /// Whether the operation has ended: what is still to come comes without an event to wait for.
+    /// Whether the operation has ended: later changes have no events.
     is_done: bool,
-    /// Whether a state that is final was written.
+    /// Whether a final state was sent.
     wrote_final: bool,
 }
 
 impl Feed {
-    /// The next piece of the response; `None` at its end.
     async fn chunk(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
         let text = match self.ready.take() {
             Some(shown) => self.write(&shown),
@@ -96,7 +93,7 @@ impl Feed {
         format!("data: {}\n\n", shown.word)
     }
 
-    /// The next events; an empty page when there were none for this long.
+    /// The next events; an empty page if there were none for `patience`.
     async fn next_events(&self, patience: Duration) -> Option<EventPage> {
         if self.is_done && self.check_after.is_some() {
             tokio::time::sleep(patience).await;
@@ -108,7 +105,8 @@ impl Feed {
         let patience = self.check_after.unwrap_or(KEEP_ALIVE);
         let page = tokio::select! {
             biased;
-            // First: an engine that stops with us ends every wait at once. The browser reconnects to the next service.
+            // Polled first: when the engine stops too, every wait ends at once. The browser reconnects to the next
+            // process.
             () = self.pages.stop.cancelled() => return None,
             page = self.next_events(patience) => page?,
         };
@@ -120,7 +118,7 @@ impl Feed {
         }
         let shown = (self.read)().await?;
         if page.done && shown.is_final && self.wrote_final {
-            // The page loads what follows.
+            // The page loads the rest.
             return None;
         }
         Some(self.write(&shown))

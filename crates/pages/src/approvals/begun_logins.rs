@@ -1,6 +1,5 @@
-//! The logins that this page has begun. Anybody can begin one, and complete it with a key of their own, so the page removes what is
-//! left of them: when it has seen the outcome, and the oldest when there are too many. Those that nobody has used yet are bounded by
-//! the engine as well.
+//! The logins begun on this page. Anybody can begin one and complete it with a generated key, so the page removes them:
+//! each once its outcome was seen, and the oldest when there are too many. The engine also bounds unused logins.
 
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use usher_engine::ports::StoreError;
 use usher_engine::{ClientNetwork, Engine, StreamId};
 use usher_places::{Places, limit};
 
-/// A restart forgets which they were: then they are removed after their retention.
+/// Lost at a restart; such logins are removed after their retention.
 pub(super) struct BegunLogins(Mutex<Places<StreamId>>);
 
 impl Default for BegunLogins {
@@ -19,10 +18,7 @@ impl Default for BegunLogins {
 }
 
 impl BegunLogins {
-    /// A login of this network has begun. Those that make room for it are removed.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Adds a login of this network; removes those that make room for it.
     pub(super) async fn add(
         &self,
         engine: &Engine,
@@ -38,9 +34,6 @@ impl BegunLogins {
     }
 
     /// Removes a login whose outcome was seen.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub(super) async fn forget(&self, engine: &Engine, login: StreamId) -> Result<(), StoreError> {
         engine.logins().forget(login).await?;
         self.0.lock().free(&login);

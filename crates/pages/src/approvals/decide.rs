@@ -1,4 +1,4 @@
-//! `/approve/{stream_id}/{decision}`: asks an operator whether they mean it, and decides.
+//! `/approve/{stream_id}/{decision}`: asks an operator for confirmation, and decides.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::page::{self, Next};
 use crate::texts::Texts;
 use crate::visit::Visit;
 
-/// What the audit log calls a decision, as the API does.
+/// The name of a decision in the audit log, as in the API.
 const ACTION: &str = "decideApproval";
 
 #[derive(Template)]
@@ -34,11 +34,11 @@ struct ConfirmPage<'a> {
     heading: &'a str,
     message: &'a str,
     payment: &'a ShownPayment,
-    /// Where the form goes.
+    /// The form's target.
     action: &'a str,
     token: &'a str,
     button: &'a str,
-    /// The list.
+    /// The address of the list.
     back: &'a str,
 }
 
@@ -120,7 +120,7 @@ pub(super) async fn decide(
             state.sessions.note(&session, said);
             page::see_other(&state.path())
         }
-        // An operator asks for no payments.
+        // Operators request no payments, so `OwnRequest` does not occur.
         Err(DecideError::NotFound | DecideError::OwnRequest) => gone(&state, &visit),
         Err(DecideError::Store(error)) => state.unavailable(&visit, &error),
     }
@@ -167,7 +167,7 @@ fn gone(state: &ApprovalsState, visit: &Visit) -> Response {
     page::message(StatusCode::NOT_FOUND, visit, &visit.texts.approvals.gone, Next::Back(&state.path()))
 }
 
-/// What the form of a decision does, with all that is shown of the payment: if anything of it is another, so is the form.
+/// The purpose of a decision's form, with all shown data of the payment: if any of it changes, the form is void.
 fn what_it_does(decision: Decision, payment: &WaitingPayment) -> String {
     format!("{} {payment:?}", decision.as_str())
 }

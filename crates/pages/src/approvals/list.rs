@@ -1,4 +1,4 @@
-//! `GET /approve`: what waits.
+//! `GET /approve`: waiting payments.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -29,16 +29,15 @@ struct ListPage<'a> {
     /// The page's own path.
     address: &'a str,
     payments: &'a [ShownPayment],
-    /// What was decided last in this session.
+    /// The last decision in this session.
     decided: Option<&'a str>,
-    /// Where more of them are.
+    /// The address of the next page.
     more: Option<&'a str>,
-    /// Who has logged in.
+    /// The logged-in operator.
     account: &'a Account,
     log_out_token: &'a str,
 }
 
-/// Where the page begins.
 #[derive(Deserialize)]
 pub(super) struct Position {
     after: Option<String>,

@@ -1,4 +1,4 @@
-//! Operators log in with the login of the service, and log out.
+//! Login and log-out of operators, with the login of the service.
 
 use std::time::Duration;
 
@@ -22,16 +22,16 @@ use crate::page::{self, Next};
 use crate::texts::Texts;
 use crate::visit::Visit;
 
-/// How long the browser keeps the cookie of a login beyond the login itself: it has an hour in any case.
+/// How long the browser keeps a login's cookie; `login_cookies` adds an hour.
 const LIFETIME: Duration = Duration::from_secs(3600);
 
-/// How long after a login its outcome begins a session: the browser is on its way here.
+/// How long after a login its outcome can begin a session, while the browser returns.
 const RETURN_WITHIN: Duration = Duration::from_secs(5 * 60);
 
-/// What a log-out form does.
+/// The purpose of the log-out form.
 pub(super) const LOG_OUT: &str = "log out";
 
-/// The way to the login.
+/// The page that offers the login.
 #[derive(Template)]
 #[template(path = "approvals_enter.html")]
 struct EnterPage<'a> {
@@ -39,22 +39,22 @@ struct EnterPage<'a> {
     texts: &'a Texts,
     heading: &'a str,
     message: &'a str,
-    /// The key that has logged in, in full, and may not approve.
+    /// The full key that has logged in but may not approve.
     refused: Option<&'a str>,
-    /// Where the form goes.
+    /// The form's target.
     action: &'a str,
 }
 
-/// Why somebody has no session.
+/// Why there is no session.
 #[derive(Clone, Copy)]
 pub(super) enum LoggedOut {
-    /// They have not logged in.
+    /// Not logged in.
     NotYet,
-    /// Their session is over.
+    /// The session has expired.
     Over,
-    /// They have ended it.
+    /// The operator has logged out.
     ByThemselves,
-    /// They have logged in with this key.
+    /// The key that logged in may not approve.
     OtherKey(PublicKey),
 }
 
@@ -69,10 +69,10 @@ pub(super) async fn begin(
         return state.foreign_form(&visit);
     }
     if state.session(&headers).is_some() {
-        // The browser has come from another site, and has sent its cookie only now.
+        // The browser came from another site and has sent its cookie only now.
         return page::see_other(&state.path());
     }
-    // Without a server in front, as in tests, everybody is here.
+    // Without a server in front (tests), every client counts as loopback.
     let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
     let client_name = visit.texts.approvals.client_name.to_owned();
     match state.begin_login(client_name, network).await {
@@ -93,7 +93,7 @@ pub(super) async fn begin(
     }
 }
 
-/// `GET /approve/return`: the login's page leads here at its end.
+/// `GET /approve/return`: the login's page redirects here at its end.
 pub(super) async fn end(
     State(state): State<ApprovalsState>,
     source: Option<Extension<PageRequestSource>>,
@@ -147,7 +147,7 @@ pub(super) async fn log_out(
     response
 }
 
-/// The page of somebody who has no session.
+/// The page without a session.
 pub(super) async fn enter(state: &ApprovalsState, visit: &Visit, why: LoggedOut) -> Response {
     let texts = &visit.texts.approvals;
     let key = match why {
@@ -174,13 +174,13 @@ pub(super) async fn enter(state: &ApprovalsState, visit: &Visit, why: LoggedOut)
     ))
 }
 
-/// A field of a form; empty if it has none.
+/// A field of a form; empty if absent.
 pub(super) fn field(form: &str, name: &str) -> String {
     let mut fields = url::form_urlencoded::parse(form.as_bytes());
     fields.find(|(field, _)| field == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
-/// An operator, as the audit log names them.
+/// The operator's name in the audit log.
 pub(super) fn operator_name(key: &PublicKey) -> String {
     let hex = key.to_hex();
     format!("operator:{}", hex.get(..16).unwrap_or(&hex))
@@ -200,7 +200,7 @@ impl ApprovalsState {
         Ok(started)
     }
 
-    /// The key of the login that the browser has just completed here, if it has. It counts once.
+    /// The key of a login that this browser has just completed, if any. It can be taken once.
     async fn take_login(&self, headers: &HeaderMap) -> Result<Option<PublicKey>, StoreError> {
         let (engine, continue_url) = (&self.pages.engine, self.continue_url());
         let _only = self.returning.lock().await;
@@ -216,7 +216,7 @@ impl ApprovalsState {
         Ok(None)
     }
 
-    /// Notes in the audit log that a key may not approve. It does not say which: the log names no user.
+    /// Records in the audit log that a key may not approve. The entry omits the key: the log names no user.
     async fn record_refusal(&self, source: PageRequestSource) {
         if self.recorded_refusals.lock().try_take(self.clock.monotonic()).is_err() {
             return;

@@ -1,17 +1,18 @@
-//! The operators' page: payments that wait for an approval, for people whose keys the configuration names (`wallet.approvers`).
+//! The operators' page: payments waiting for approval, for the keys in the configuration (`wallet.approvers`).
 //!
 //! | path | is |
 //! | --- | --- |
-//! | `/approve` | what waits; for a browser without a session, the way to the login |
+//! | `/approve` | waiting payments; without a session, the login |
 //! | `/approve/login` | begins a login (POST) |
-//! | `/approve/return` | where the login's page leads at its end: begins the session |
+//! | `/approve/return` | where the login's page redirects at its end: begins the session |
 //! | `/approve/logout` | ends the session (POST) |
-//! | `/approve/{stream_id}/{decision}` | asks for a confirmation, and decides (POST); `decision` is `approve` or `decline` |
+//! | `/approve/{stream_id}/{decision}` | asks for confirmation, and decides (POST); `decision` is `approve` or `decline` |
 //!
-//! Operators log in as users do, at a login that the app learns nothing of, bound by its cookie to the browser that has begun
-//! it ([`BrowserLogin`](usher_engine::BrowserLogin)). A session is a secret in a cookie; only its hash is kept, in memory
-//! (`sessions`). What changes something is a form of a page of this service, as the browser has to say, with a token that only
-//! the session's browser can know (`sessions::OpenSession::form_token`); that of a decision is of the payment as it was shown.
+//! Operators log in as users do, with a login that the app cannot see and that a cookie binds to the browser
+//! ([`BrowserLogin`](usher_engine::BrowserLogin)). A session is a secret in a cookie; only its hash is kept, in memory
+//! (`sessions`). Every change is a form post from a page of this service, verified by Fetch Metadata and by a token
+//! that only the session's browser can know (`sessions::OpenSession::form_token`). The token of a decision covers the
+//! payment as shown.
 
 mod begun_logins;
 mod decide;
@@ -46,24 +47,22 @@ use crate::visit::Visit;
 /// The first part of the path.
 const FOLDER: &str = "approve";
 
-/// The name of the session's cookie.
 const COOKIE: &str = "usher_operator";
 
-/// How many logins with a key that may not approve are recorded in the audit log: anybody can make one.
+/// How many logins with a key that may not approve are recorded in the audit log: anybody can cause them.
 const RECORDED_REFUSALS: Rate = Rate::every(10, Duration::from_secs(3600));
 
-/// What the page of approvals needs.
+/// Dependencies of the approvals page.
 #[derive(Clone)]
 pub struct ApprovalsOptions {
-    /// Knows the names of the API keys that ask for payments.
+    /// Knows the names of the API keys that request payments.
     pub keys: Arc<KeyRing>,
     /// The clocks.
     pub clock: Arc<dyn Clock>,
-    /// Makes the secrets of sessions.
+    /// Generates the secrets of sessions.
     pub randomness: Arc<dyn Randomness>,
 }
 
-/// What the page has at hand.
 #[derive(Clone)]
 struct ApprovalsState {
     pages: PagesState,
@@ -75,7 +74,7 @@ struct Approvals {
     clock: Arc<dyn Clock>,
     sessions: Sessions,
     logins: BegunLogins,
-    /// Held while a browser comes back from its login, which counts once.
+    /// Locked while a browser returns from its login, whose outcome can be taken once.
     returning: tokio::sync::Mutex<()>,
     recorded_refusals: Mutex<TokenBucket<Duration>>,
 }
@@ -94,7 +93,7 @@ impl FromRef<ApprovalsState> for PagesState {
     }
 }
 
-/// The routes; none if nobody may approve.
+/// The routes; none if there are no approvers.
 pub(crate) fn router(pages: PagesState, options: ApprovalsOptions, runner: PageRunner) -> Router {
     if pages.engine.payments().approvers().is_empty() {
         return Router::new();
@@ -118,12 +117,11 @@ pub(crate) fn router(pages: PagesState, options: ApprovalsOptions, runner: PageR
 }
 
 impl ApprovalsState {
-    /// The path of the page.
     fn path(&self) -> String {
         format!("{}/{FOLDER}", self.pages.site.base())
     }
 
-    /// Where a login's page leads at its end.
+    /// Where a login's page redirects at its end.
     fn continue_url(&self) -> String {
         format!("{}/{FOLDER}/return", self.pages.url())
     }
@@ -137,20 +135,21 @@ impl ApprovalsState {
         cookie_name(self.pages.url(), COOKIE)
     }
 
-    /// The `Set-Cookie` header that gives a browser its session; without one it takes it away.
+    /// The `Set-Cookie` header that sets the session's cookie; without a secret, removes it.
     fn session_cookie(&self, secret: Option<&str>) -> String {
         let max_age = secret.map_or(0, |_| sessions::LONGEST.as_secs());
         set_strict_cookie(self.pages.url(), &self.cookie_name(), secret.unwrap_or_default(), max_age)
     }
 
-    /// The response to a form that may be of another site, or of this page at another address, where it has no cookies.
+    /// The response to a form that may come from another site, or from this page at another address, where its cookies
+    /// are missing.
     fn foreign_form(&self, visit: &Visit) -> Response {
         let texts = &visit.texts.approvals;
         let address = format!("{}/{FOLDER}", self.pages.url());
         page::message(StatusCode::FORBIDDEN, visit, &texts.foreign_form, Next::To(texts.go_to_page, &address))
     }
 
-    /// What the page says while the store does not work.
+    /// The page shown while the store fails.
     fn unavailable(&self, visit: &Visit, error: &StoreError) -> Response {
         tracing::error!(%error, "the page of approvals could not be shown");
         let texts = visit.texts;
@@ -158,7 +157,7 @@ impl ApprovalsState {
     }
 }
 
-/// With "no-referrer", the page's own forms would come from the origin "null", as those of any site can.
+/// With "no-referrer", the page's own forms would have the origin "null", as those of any site can.
 fn with_own_forms(mut response: Response) -> Response {
     response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     response

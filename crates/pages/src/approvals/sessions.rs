@@ -1,4 +1,4 @@
-//! The sessions of operators: a secret in a cookie, of which only the hash is kept, in memory. A restart ends them all.
+//! The sessions of operators: a secret in a cookie, whose hash is kept in memory. A restart ends them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(super) const LONGEST: Duration = limit::OPERATOR_SESSIONS.protection.longest
 pub(super) struct Sessions {
     clock: Arc<dyn Clock>,
     randomness: Arc<dyn Randomness>,
-    /// One is open as long as its place is protected.
+    /// A session is open while its place is protected.
     open: Mutex<Places<SecretHash, Session>>,
 }
 
@@ -29,11 +29,10 @@ struct Session {
     decided: Option<String>,
 }
 
-/// The session of a browser that has shown its secret.
+/// The session of a browser that presented its secret.
 pub(super) struct OpenSession {
-    /// Who has logged in.
     pub(super) operator: PublicKey,
-    /// What was decided last, as the page says it.
+    /// The last decision, as the page shows it.
     pub(super) decided: Option<String>,
     secret: String,
 }
@@ -49,12 +48,12 @@ impl Sessions {
         self.randomness.fill(&mut bytes);
         let secret = BASE64URL.encode(bytes);
         let (holder, session) = (Holder::key(&operator.to_hex()), Session { operator, decided: None });
-        // Another of the operator makes room.
+        // Displaces another session of the operator.
         let _displaced = self.open.lock().take(hash(&secret), &holder, session, self.clock.monotonic());
         secret
     }
 
-    /// The session with this secret, which is used by that.
+    /// The session with this secret; finding it extends it.
     pub(super) fn find(&self, secret: &str) -> Option<OpenSession> {
         let now = self.clock.monotonic();
         let mut open = self.open.lock();
@@ -69,21 +68,20 @@ impl Sessions {
         Some(OpenSession { operator, decided, secret: secret.to_owned() })
     }
 
-    /// Notes what was decided in a session.
+    /// Records a decision in a session.
     pub(super) fn note(&self, session: &OpenSession, decided: String) {
         if let Some(session) = self.open.lock().get_mut(&hash(&session.secret)) {
             session.decided = Some(decided);
         }
     }
 
-    /// Ends the session with this secret.
     pub(super) fn end(&self, secret: &str) {
         self.open.lock().free(&hash(secret));
     }
 }
 
 impl OpenSession {
-    /// The token of a form of this session that does this, and nothing else. It says nothing about the session's secret.
+    /// The token of a form of this session with this purpose. It does not reveal the session's secret.
     pub(super) fn form_token(&self, does: &str) -> String {
         BASE64URL.encode(self.authenticate(does).finalize().into_bytes())
     }
@@ -93,7 +91,6 @@ impl OpenSession {
         BASE64URL.decode(token).is_ok_and(|token| self.authenticate(does).verify_slice(&token).is_ok())
     }
 
-    /// Ends the session.
     pub(super) fn end(self, sessions: &Sessions) {
         sessions.end(&self.secret);
     }
@@ -101,7 +98,7 @@ impl OpenSession {
     fn authenticate(&self, does: &str) -> Hmac<Sha256> {
         let mut key = hmac::digest::Key::<Hmac<Sha256>>::default();
         let (start, _) = key.split_at_mut(32);
-        // The hash that is kept is another one.
+        // A different hash from the stored one.
         start.copy_from_slice(&Sha256::digest(format!("usher: forms of {}", self.secret)));
         let mut mac = Hmac::<Sha256>::new(&key);
         mac.update(does.as_bytes());

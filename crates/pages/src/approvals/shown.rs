@@ -1,4 +1,4 @@
-//! A payment that waits, as the page shows it: in short in the list, and in full before a decision.
+//! A waiting payment, as the page shows it: a summary in the list, and in full before a decision.
 
 use std::time::Duration;
 
@@ -11,16 +11,14 @@ use crate::payment::{date, sats};
 use crate::texts::ApprovalsTexts;
 use crate::visit::Visit;
 
-/// What is shown.
 pub(super) struct ShownPayment {
-    /// The first part of the paths of its forms.
+    /// The first part of its forms' paths.
     pub(super) address: String,
     pub(super) amount: String,
-    /// What is said of it, each with its label.
+    /// Labelled details.
     pub(super) rows: Vec<Row>,
 }
 
-/// A line of what is said.
 pub(super) struct Row {
     pub(super) label: &'static str,
     pub(super) value: String,
@@ -29,12 +27,10 @@ pub(super) struct Row {
 }
 
 impl ShownPayment {
-    /// In short.
     pub(super) fn in_list(state: &ApprovalsState, visit: &Visit, payment: &WaitingPayment) -> Self {
         Self::of(state, visit, payment, false)
     }
 
-    /// With everything that is known.
     pub(super) fn in_full(state: &ApprovalsState, visit: &Visit, payment: &WaitingPayment) -> Self {
         Self::of(state, visit, payment, true)
     }
@@ -78,7 +74,7 @@ impl ShownPayment {
     }
 }
 
-/// Who has asked: the name and id of the key, or its end if it was revoked.
+/// The requester: the key's name and id, or the end of its id if it was revoked.
 fn requested_by(state: &ApprovalsState, texts: &ApprovalsTexts, payment: &WaitingPayment, is_full: bool) -> String {
     let Some(origin) = payment.requested_by else { return texts.token.to_owned() };
     let key = state.keys.list().into_iter().find(|key| key.id.origin() == origin);
