@@ -30,25 +30,25 @@ use crate::rollback_guard::Generation;
 use crate::store::Store;
 use crate::{connections, events, fee_rate, funding, overview, payment_cleanup};
 
-/// Threads of the node's runtime: it blocks some while it writes.
+/// Threads of the node's runtime, some of which block on writes.
 const THREADS: usize = 4;
 
-/// Notifications that wait for the engine.
+/// Notifications queued for the engine.
 const NOTIFICATIONS: usize = 1024;
 
-/// How long to wait for a channel that can be used before a payment is reported as not sent.
+/// How long to wait for a usable channel before a payment is reported as not sent.
 const CHANNEL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a call may take that asks the liquidity provider: a connection and two requests of five seconds each.
+/// Time limit of a call that queries the liquidity provider: a connection and two requests of five seconds each.
 pub(crate) const PROVIDER_TIME: Duration = Duration::from_secs(20);
 
-/// How long to wait for the outcome of a payment; afterwards it is looked up.
+/// How long to wait for the outcome of a payment, which is looked up afterwards.
 const PAYMENT_TIME: Duration = Duration::from_secs(60);
 
 /// A Lightning node inside the service.
 pub struct EmbeddedLightning {
     pub(crate) inner: Arc<NodeContext>,
-    /// The node's threads; taken when it stops.
+    /// The node's threads; taken at the stop.
     runtime: Mutex<Option<Runtime>>,
     pub(crate) handle: tokio::runtime::Handle,
     stop: CancellationToken,
@@ -69,8 +69,8 @@ impl Drop for EmbeddedLightning {
     }
 }
 
-/// Stops the node on a thread of its own, because that blocks, and only then ends the runtime, which the node needs for
-/// it. Lets go of the folder. The receiver gets a value at the end.
+/// Stops the node on its own thread, because stopping blocks, then ends the runtime, which stopping needs, and releases
+/// the folder. The receiver gets a value at the end.
 fn shut_down(inner: &Arc<NodeContext>, runtime: Runtime) -> oneshot::Receiver<()> {
     let (stopped, wait) = oneshot::channel();
     let inner = Arc::clone(inner);
@@ -80,7 +80,7 @@ fn shut_down(inner: &Arc<NodeContext>, runtime: Runtime) -> oneshot::Receiver<()
         // The library panics if one of its threads did, for example because a write failed.
         if std::panic::catch_unwind(AssertUnwindSafe(|| node.stop())).is_err() {
             tracing::warn!("the Lightning node did not stop in order");
-            // It would try again when it is dropped.
+            // Dropping it would stop it again.
             std::mem::forget(node);
         }
         store.close();
@@ -95,7 +95,7 @@ impl EmbeddedLightning {
     /// [`stop`](Self::stop) before the process ends.
     ///
     /// # Errors
-    /// If an option cannot be used, another process uses the data, or they belong to another mnemonic or network.
+    /// If an option is invalid, another process uses the data, or they belong to another mnemonic or network.
     pub async fn start(
         options: Options,
         clock: Arc<dyn Clock>,
@@ -127,7 +127,7 @@ impl EmbeddedLightning {
         Ok((Arc::new(backend), to_engine))
     }
 
-    /// Stops the node in order: everything is written, so that the next start finds its channels as they are.
+    /// Stops the node in order: all state is written, so that the next start finds its channels unchanged.
     pub async fn stop(&self) {
         self.stop.cancel();
         let Some(runtime) = self.runtime.lock().take() else { return };
@@ -145,7 +145,7 @@ impl EmbeddedLightning {
     }
 }
 
-/// Runs the node as soon as its chain source answers, on the node's runtime.
+/// Runs the node once its chain source answers, on the node's runtime.
 async fn run(
     options: Arc<Options>,
     inner: Arc<NodeContext>,
@@ -167,7 +167,7 @@ async fn run(
         });
         match built.await {
             Ok(Ok(node)) => break Arc::new(node),
-            // The chain source went away at the wrong moment.
+            // The chain source failed between two requests.
             Ok(Err(error @ StartError::NoTip)) => {
                 tracing::warn!(%error, retry = ?pause, "the Lightning node waits for its chain source");
             }
@@ -175,7 +175,7 @@ async fn run(
                 tracing::error!(%error, "the Lightning node is off until the next start");
                 return;
             }
-            // The panic is in the log.
+            // The panic is logged.
             Err(_) => return,
         }
         tokio::select! {
@@ -199,7 +199,7 @@ async fn run(
     events::run(inner, notifications, stop).await;
 }
 
-/// Opens the store and shows what it has.
+/// Opens the store and builds a draft that shows its content.
 async fn open(
     options: &Arc<Options>,
     clock: Arc<dyn Clock>,

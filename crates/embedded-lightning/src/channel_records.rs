@@ -1,4 +1,4 @@
-//! The adapter's records for the operator: channels and how they ended, openings that were requested, and what liquidity
+//! The adapter's records for the operator: channels and how they ended, requested openings, and the fees that liquidity
 //! providers kept.
 
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use crate::store::{MONITORS, Store};
 pub(crate) enum Closure {
     /// With the peer's agreement.
     Cooperative,
-    /// By one side alone.
+    /// By one side alone (force-closed).
     Forced,
     /// By the library, because the process was killed between two writes.
     AfterKill,
@@ -31,7 +31,7 @@ impl Closure {
     }
 }
 
-/// An opening that was requested.
+/// A requested opening.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Opening {
     pub(crate) peer: String,
@@ -39,7 +39,7 @@ pub(crate) struct Opening {
     pub(crate) amount: u64,
     /// The library's id of the channel, once it has one.
     pub(crate) channel: Option<u128>,
-    /// The names of all channel monitors that the library had stored before.
+    /// The channel monitors that the library had stored before.
     pub(crate) monitors: HashSet<String>,
 }
 
@@ -56,8 +56,8 @@ impl Store {
         Ok(())
     }
 
-    /// Records how a channel ended; `channel_id` is what the peers call it. One that was never funded held no money: it leaves
-    /// no record.
+    /// Records how a channel ended; `channel_id` is the peers' id of it. A channel that was never funded held no money
+    /// and leaves no record.
     pub(crate) fn channel_closed(
         &self,
         channel: u128,
@@ -75,7 +75,7 @@ impl Store {
         Ok(changed == 1)
     }
 
-    /// Whether a channel was closed with the peer's agreement.
+    /// Whether a channel was closed cooperatively.
     pub(crate) fn is_closed_with_peer(&self, channel_id: [u8; 32]) -> io::Result<bool> {
         self.connection
             .lock()
@@ -84,7 +84,7 @@ impl Store {
             .map_err(io::Error::other)
     }
 
-    /// Whether a channel was closed by its peer or by this node.
+    /// How each channel was closed.
     pub(crate) fn closures(&self) -> io::Result<Closures> {
         self.connection
             .lock()
@@ -101,7 +101,7 @@ impl Store {
             .map_err(io::Error::other)
     }
 
-    /// When a channel was last closed by one side alone, in Unix seconds.
+    /// When a channel was last force-closed, in Unix seconds.
     pub(crate) fn last_forced_closure(&self) -> io::Result<Option<u64>> {
         self.connection
             .lock()
@@ -110,7 +110,7 @@ impl Store {
             .map_err(io::Error::other)
     }
 
-    /// Records what a liquidity provider kept of a payment. Events repeat: it counts once.
+    /// Records what a liquidity provider kept of a payment; a repeated event is counted once.
     pub(crate) fn record_skimmed_fee(&self, hash: PaymentHash, fee: u64) -> io::Result<()> {
         self.change(|connection| {
             connection
@@ -120,7 +120,7 @@ impl Store {
         Ok(())
     }
 
-    /// What liquidity providers have kept in all, in millisats.
+    /// Total kept by liquidity providers, in millisats.
     pub(crate) fn skimmed_fees(&self) -> io::Result<u64> {
         self.connection
             .lock()
@@ -129,7 +129,7 @@ impl Store {
             .map_err(io::Error::other)
     }
 
-    /// The opening that was requested with this key.
+    /// The opening requested with this key.
     pub(crate) fn opening(&self, key: &IdempotencyKey) -> io::Result<Option<Opening>> {
         self.connection
             .lock()
@@ -151,7 +151,7 @@ impl Store {
             .map_err(io::Error::other)
     }
 
-    /// Records an opening before the library gets it.
+    /// Records an opening before the library is called.
     pub(crate) fn begin_opening(&self, key: &IdempotencyKey, peer: &str, amount: u64) -> io::Result<()> {
         self.change(|connection| {
             connection
@@ -164,7 +164,7 @@ impl Store {
         Ok(())
     }
 
-    /// The names of the channel monitors that the library has stored.
+    /// The names of the stored channel monitors.
     pub(crate) fn monitors(&self) -> io::Result<HashSet<String>> {
         self.connection
             .lock()
@@ -173,7 +173,6 @@ impl Store {
             .map_err(io::Error::other)
     }
 
-    /// Records the library's id of the channel of an opening.
     pub(crate) fn opening_has_channel(&self, key: &IdempotencyKey, channel: u128) -> io::Result<()> {
         self.change(|connection| {
             connection
@@ -183,7 +182,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether a channel is that of a recorded opening.
+    /// Whether a channel belongs to a recorded opening.
     pub(crate) fn is_of_an_opening(&self, channel: u128) -> io::Result<bool> {
         self.connection
             .lock()

@@ -1,4 +1,4 @@
-//! Channels: shown, opened, closed, and what opening one for a payment costs.
+//! Channels: listing, opening, closing, and the price of opening one for a payment.
 
 use std::collections::HashSet;
 use std::str::FromStr as _;
@@ -19,11 +19,11 @@ use crate::funding;
 use crate::node::CLOSING_RESERVE;
 use crate::node_context::NodeContext;
 
-/// How long the invoice lives, in seconds, that is made to learn a price and that nobody gets.
+/// Lifetime, in seconds, of the unpublished invoice that is created to learn a price.
 const PRICE_INVOICE: u32 = 60;
 
 impl NodeContext {
-    /// The channels. Blocks.
+    /// Blocks.
     pub(crate) fn channels(&self) -> Vec<Channel> {
         let peers = self.node().list_peers();
         let address =
@@ -43,8 +43,8 @@ impl NodeContext {
         self.node().list_channels().into_iter().map(channel).collect()
     }
 
-    /// What it would cost now to receive a payment. The library tells a price only with an invoice: one is made that nobody
-    /// gets. Blocks.
+    /// The current cost of receiving a payment. The library returns a price only with an invoice, so one is created and
+    /// discarded. Blocks.
     pub(crate) fn receiving_cost(&self, amount: u64) -> Result<ReceivingCost, NodeError> {
         self.check_sync().map_err(|error| match error {
             LightningError::Refused { reason, .. } => NodeError::Unavailable(reason),
@@ -85,11 +85,11 @@ impl NodeContext {
         Ok(ReceivingCost { opens_channel: true, opening_fee: fee })
     }
 
-    /// Opens a channel, once for each key. Blocks.
+    /// Opens a channel, once per key. Blocks.
     pub(crate) fn open_channel(&self, wanted: &WantedChannel) -> Result<ChannelOpening, NodeError> {
         let (peer, address) = self.peer(wanted.peer.as_deref())?;
         let amount = wanted.amount / 1000;
-        // One at a time, so that none is taken for another.
+        // One at a time, so that channels cannot be confused.
         let _opening = self.spending.lock();
         if let Some(key) = &wanted.key {
             match self.store.opening(key).map_err(storage)? {
@@ -152,7 +152,7 @@ impl NodeContext {
         Ok(self.opening_state(peer, channel))
     }
 
-    /// A channel that was opened when the process ended before that was recorded.
+    /// A channel that was opened when the process ended before it was recorded.
     fn unrecorded(&self, peer: PublicKey, amount: u64) -> Result<Option<u128>, NodeError> {
         for channel in self.node().list_channels() {
             let fits = channel.is_outbound
@@ -166,11 +166,11 @@ impl NodeContext {
         Ok(None)
     }
 
-    /// Whether a channel was funded since an opening began that the library does not list: the process was killed after the
-    /// library had stored the channel's monitor and before it stored its list of channels. The library closes such a
-    /// channel by force, and its money returns.
+    /// Whether a channel was funded since an opening began that the library does not list: the process was killed
+    /// between the library's write of the channel's monitor and of its list of channels. The library force-closes such
+    /// a channel, and its money returns.
     fn has_abandoned_channel(&self, opening: &Opening) -> Result<bool, NodeError> {
-        // First the monitors: a channel that is funded in between is listed.
+        // Monitors first: a channel funded in between is listed.
         let stored = self.store.monitors().map_err(storage)?;
         let listed: HashSet<String> = self
             .node()
@@ -182,8 +182,8 @@ impl NodeContext {
         Ok(stored.iter().any(|monitor| !opening.monitors.contains(monitor) && !listed.contains(monitor)))
     }
 
-    /// Whether a channel is being opened with coins that the on-chain wallet still takes for unspent: it learns of the
-    /// funding transaction from the chain source, as of any other.
+    /// Whether a channel is being opened with coins that the on-chain wallet still considers unspent: it learns of the
+    /// funding transaction from the chain source.
     pub(crate) fn spends_coins_unseen(&self) -> bool {
         let node = self.node();
         let is_seen = |channel: &ChannelDetails| {
@@ -203,7 +203,7 @@ impl NodeContext {
         ChannelOpening { peer: peer.to_string(), state }
     }
 
-    /// Who a channel is opened with.
+    /// The peer with which a channel is opened.
     fn peer(&self, named: Option<&str>) -> Result<(PublicKey, SocketAddress), NodeError> {
         let invalid = |detail: &str| NodeError::InvalidPeer(detail.to_owned());
         match (named, &self.provider) {
@@ -218,7 +218,6 @@ impl NodeContext {
         }
     }
 
-    /// Closes a channel. Blocks.
     pub(crate) fn close_channel(&self, id: &str, force: bool) -> Result<(), NodeError> {
         let channels = self.node().list_channels();
         let channel = channels.iter().find(|channel| channel.channel_id.to_string() == id);

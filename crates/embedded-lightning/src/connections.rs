@@ -1,4 +1,5 @@
-//! Keeps the node connected to its peers. The library tries again only once a minute: too long for a customer who waits.
+//! Keeps the node connected to its peers. The library retries only once a minute, which is too long for a waiting
+//! customer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +11,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::options::LiquidityProvider;
 
-/// How long to wait after a connection was found to be lost, at first.
+/// The first pause after a connection was lost.
 const MIN_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long to wait at most, while a peer cannot be reached.
+/// The longest pause while a peer is unreachable.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// Connects to the provider and to the peers of channels whenever they are not connected, until `stop`.
+/// Connects to the provider and the peers of channels whenever they are disconnected, until `stop`.
 pub(crate) async fn keep(node: Arc<Node>, provider: Option<LiquidityProvider>, stop: CancellationToken) {
     let mut pause = MIN_PAUSE;
     loop {
@@ -25,7 +26,7 @@ pub(crate) async fn keep(node: Arc<Node>, provider: Option<LiquidityProvider>, s
         pause = match reached {
             Ok(true) => MIN_PAUSE,
             Ok(false) => (pause * 2).min(MAX_PAUSE),
-            // The library broke; there is nothing to connect to.
+            // The library panicked; there is nothing to connect.
             Err(_) => return,
         };
         tokio::select! {
@@ -35,7 +36,7 @@ pub(crate) async fn keep(node: Arc<Node>, provider: Option<LiquidityProvider>, s
     }
 }
 
-/// Whether all are connected now. Blocks.
+/// Whether all peers are connected. Blocks.
 fn connect_all(node: &Node, provider: Option<&LiquidityProvider>) -> bool {
     missing(node, provider).into_iter().all(|(id, address)| node.connect(id, address, true).is_ok())
 }

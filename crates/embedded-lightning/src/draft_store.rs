@@ -1,5 +1,5 @@
-//! A copy of the node's data of which nothing is stored until it is committed in one piece: the node can be looked at before
-//! it is started, and building it changes nothing.
+//! A copy of the node's data, written only by a single commit: the node can be inspected before it starts, and building
+//! it changes nothing.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,7 +16,7 @@ type Entry = (String, String, String);
 
 pub(crate) struct DraftStore {
     store: Arc<Store>,
-    /// What was written since; `None`: removed.
+    /// Changes since the copy; `None` is a removal.
     changes: Mutex<BTreeMap<Entry, Option<Vec<u8>>>>,
 }
 
@@ -25,7 +25,7 @@ impl DraftStore {
         Self { store, changes: Mutex::default() }
     }
 
-    /// Stores everything that was written, at once.
+    /// Stores all changes in one transaction.
     pub(crate) fn commit(&self) -> io::Result<()> {
         let changes = self.changes.lock();
         let entries = changes.iter().map(|((primary, secondary, key), value)| {
@@ -41,7 +41,7 @@ impl DraftStore {
 
 impl KVStoreSync for DraftStore {
     fn read(&self, primary: &str, secondary: &str, key: &str) -> Result<Vec<u8>, ldk_io::Error> {
-        // They are large and not looked at, and the library never frees a node.
+        // Skipped: they are large and not needed, and the library never frees a node.
         if primary.is_empty() && secondary.is_empty() && matches!(key, "network_graph" | "scorer") {
             return Err(io::Error::from(io::ErrorKind::NotFound).into());
         }

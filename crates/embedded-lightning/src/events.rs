@@ -1,4 +1,4 @@
-//! What the node reports: each event is recorded, passed to the engine, and only then acknowledged. Events repeat after a
+//! Events of the node: each is recorded, passed to the engine, and only then acknowledged. Events repeat after a
 //! restart.
 
 use std::sync::Arc;
@@ -13,7 +13,6 @@ use usher_protocol::message::{PaymentHash, Preimage};
 use crate::channel_records::Closure;
 use crate::node_context::NodeContext;
 
-/// Processes events until `stop`.
 pub(crate) async fn run(
     inner: Arc<NodeContext>,
     notifications: mpsc::Sender<LightningNotification>,
@@ -43,7 +42,7 @@ pub(crate) async fn run(
     }
 }
 
-/// A kill may lose the event that a channel is funded: one that can be used is.
+/// A kill may lose the event that a channel is funded; a usable channel is.
 fn record_usable_channels(inner: &NodeContext) -> std::io::Result<()> {
     let channels = inner.node().list_channels();
     channels
@@ -52,7 +51,7 @@ fn record_usable_channels(inner: &NodeContext) -> std::io::Result<()> {
         .try_for_each(|channel| inner.store.channel_funded(channel.user_channel_id.0, inner.now()))
 }
 
-/// Stores what an event says, and returns what the engine should know.
+/// Records an event, and returns what the engine should know.
 fn record(inner: &NodeContext, event: Event) -> std::io::Result<Option<LightningNotification>> {
     let now = inner.now();
     match event {
@@ -95,7 +94,7 @@ fn record(inner: &NodeContext, event: Event) -> std::io::Result<Option<Lightning
     }
 }
 
-/// Why a payment failed, in words for the operator.
+/// Why a payment failed, for the operator.
 const fn failure(reason: Option<PaymentFailureReason>) -> &'static str {
     match reason {
         Some(PaymentFailureReason::RecipientRejected) => "the payee refused the payment",

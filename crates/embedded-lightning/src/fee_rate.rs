@@ -1,4 +1,4 @@
-//! The fee rate of money that is sent on chain, if the request names none. The library keeps its own estimate to itself.
+//! The default fee rate of on-chain payments; the library does not expose its own estimate.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,19 +9,19 @@ use tokio_util::sync::CancellationToken;
 use crate::node_context::NodeContext;
 use crate::options::ChainAccess;
 
-/// How often the chain source is asked.
+/// How often the chain source is queried.
 const INTERVAL: Duration = Duration::from_secs(300);
 
-/// How often it is asked while it names none.
+/// How often it is queried while it has no estimate.
 const RETRY: Duration = Duration::from_secs(30);
 
-/// How old an estimate may be, in seconds.
+/// Maximum age of an estimate, in seconds.
 const OLDEST: u64 = 3600;
 
-/// Sats per 1,000 weight units that are one sat per virtual byte (BIP 141: four weight units are a virtual byte).
+/// Sats per 1,000 weight units that equal one sat per virtual byte (BIP 141: a virtual byte is four weight units).
 const PER_VIRTUAL_BYTE: f64 = 250.0;
 
-/// What the chain source has named last.
+/// The last estimate of the chain source.
 #[derive(Default)]
 pub(crate) struct FeeRateEstimate(Mutex<Option<Estimate>>);
 
@@ -34,14 +34,14 @@ struct Estimate {
 }
 
 impl FeeRateEstimate {
-    /// Sats per 1,000 weight units, if that is known at this time in Unix seconds.
+    /// Sats per 1,000 weight units; `None` if unknown at `now` (Unix seconds).
     pub(crate) fn get(&self, now: u64) -> Option<u64> {
         let estimate = *self.0.lock();
         estimate.filter(|estimate| estimate.at.saturating_add(OLDEST) >= now).map(|estimate| estimate.rate)
     }
 }
 
-/// Asks the chain source again and again, until `stop`.
+/// Queries the chain source repeatedly, until `stop`.
 pub(crate) async fn follow(inner: Arc<NodeContext>, chain: Arc<dyn ChainAccess>, stop: CancellationToken) {
     loop {
         let asked = tokio::select! {
@@ -50,7 +50,7 @@ pub(crate) async fn follow(inner: Arc<NodeContext>, chain: Arc<dyn ChainAccess>,
         };
         let pause = match asked {
             Ok(rate) => {
-                // Rounded up; it is finite and positive.
+                // Rounded up; finite and positive.
                 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
                 let rate = (rate * PER_VIRTUAL_BYTE).ceil() as u64;
                 *inner.fee_rate.0.lock() = Some(Estimate { rate, at: inner.now() });

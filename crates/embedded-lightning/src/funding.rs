@@ -1,7 +1,7 @@
-//! Publishes transactions again and again until they are in a block: those that fund channels, and those that send money on
-//! chain (`sends.rs`), which nobody else publishes. The library hands a funding transaction to the chain source once, and expects that it reaches a block
-//! (LDK's `BroadcasterInterface`). It may not: the process is killed at that moment, the chain source does not answer, or
-//! drops it for others that pay more. The channel would never open.
+//! Republishes transactions until they are in a block: those that fund channels, and on-chain payments (`sends.rs`),
+//! which nothing else publishes. The library passes a funding transaction to the chain source once, and relies on it
+//! reaching a block (LDK's `BroadcasterInterface`). That can fail: the process is killed, the chain source does not
+//! answer, or drops it in favour of higher fees. The channel would never open.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 use crate::node_context::NodeContext;
 use crate::options::ChainAccess;
 
-/// How often transactions that are in no block are published.
+/// How often unconfirmed transactions are published.
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// What a transaction begins with after its version: three zero bytes of that, and marker and flag of one with witnesses
+/// The bytes of a transaction after its first version byte: three zero bytes, and marker and flag of one with witnesses
 /// (BIP 144).
 const START: [u8; 5] = [0, 0, 0, 0, 1];
 
-/// Publishes the transactions that are in no block, at once and then again and again, until `stop`.
+/// Publishes unconfirmed transactions, at once and then periodically, until `stop`.
 pub(crate) async fn publish(inner: Arc<NodeContext>, chain: Arc<dyn ChainAccess>, stop: CancellationToken) {
     let mut due = tokio::time::interval(INTERVAL);
     let mut refusals: HashMap<Txid, String> = HashMap::new();
@@ -33,7 +33,7 @@ pub(crate) async fn publish(inner: Arc<NodeContext>, chain: Arc<dyn ChainAccess>
         }
         let looking = Arc::clone(&inner);
         let found = tokio::task::spawn_blocking(move || looking.unconfirmed()).await;
-        // The library broke; there is nothing to publish.
+        // The library panicked; there is nothing to publish.
         let Ok(found) = found else { return };
         let found = found.unwrap_or_else(|error| {
             tracing::warn!(%error, "the transactions to publish cannot be read");
@@ -58,7 +58,6 @@ pub(crate) async fn publish(inner: Arc<NodeContext>, chain: Arc<dyn ChainAccess>
 }
 
 impl NodeContext {
-    /// The transactions to publish. Blocks.
     fn unconfirmed(&self) -> std::io::Result<Vec<(Txid, Vec<u8>)>> {
         let mut found = self.unconfirmed_fundings()?;
         let sends = self.store.publishing()?.into_iter();
@@ -66,9 +65,10 @@ impl NodeContext {
         Ok(found)
     }
 
-    /// The funding transactions that are in no block, of channels that this node opened. Blocks.
+    /// The unconfirmed funding transactions of channels that this node opened. Blocks.
     ///
-    /// They are taken from what is stored, and only with the channel's monitor: the peer has signed how the money returns then.
+    /// They are read from the store, and only if the channel's monitor is stored: the peer has then signed the
+    /// commitment transaction, by which the money can return.
     fn unconfirmed_fundings(&self) -> std::io::Result<Vec<(Txid, Vec<u8>)>> {
         let unconfirmed: HashSet<OutPoint> = self
             .node()
@@ -91,13 +91,13 @@ impl NodeContext {
     }
 }
 
-/// Under which name the library stores the monitor of the channel that this output funds.
+/// The library's key for the monitor of the channel funded by this output.
 pub(crate) fn monitor(output: OutPoint) -> String {
     format!("{}_{}", output.txid, output.vout)
 }
 
-/// The wanted transactions, from the library's list of channels, which has them in the form of the chain. The library shows
-/// them to nobody. Whatever surrounds them does not matter: the transaction's id is the digest of what is found.
+/// The wanted transactions, found in the library's serialised list of channels, because the library does not expose
+/// them. The surrounding format does not matter: a transaction is recognised by its id.
 fn transactions(stored: &[u8], wanted: &HashSet<Txid>) -> Vec<(Txid, Vec<u8>)> {
     let mut found = HashMap::new();
     for version in 0..stored.len() {
@@ -145,7 +145,7 @@ mod tests {
         stored.extend([2, 0, 0, 0, 0, 1, 0xff]);
         stored.extend(serialize(&other));
         stored.extend(serialize(&one));
-        // It ends too early.
+        // Truncated.
         stored.extend(serialize(&absent));
         stored.pop();
 

@@ -1,4 +1,4 @@
-//! Invoices of the service: made only if they can be paid.
+//! Invoices of the service, created only if they can be paid.
 
 use std::sync::Arc;
 
@@ -14,12 +14,13 @@ use usher_protocol::message::{PaymentHash, Preimage};
 use crate::liquidity::{Receivable, receivable};
 use crate::node_context::{NodeContext, OLDEST_SYNC};
 
-/// How long after its expiry an invoice may still be paid: the library accepts a payment two hours after it, by the time
-/// of blocks, which may be hours behind.
+/// How long after its expiry an invoice may still be paid: the library accepts payments for two hours, by the time of
+/// blocks, which may lag by hours.
 pub(crate) const ACCEPTED_AFTER_EXPIRY: u64 = 24 * 3600;
 
 impl NodeContext {
-    /// Makes an invoice that can be paid now: over a channel there is, or over one that the provider opens for it. Blocks.
+    /// Creates an invoice that can be paid now: over an existing channel, or one that the provider opens for it.
+    /// Blocks.
     pub(crate) fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
         self.check_sync()?;
         let description = if let Some(text) = &wanted.hashed {
@@ -48,8 +49,8 @@ impl NodeContext {
         }
     }
 
-    /// Makes an invoice that is paid over the channels there are, if `room` has enough for it, and reserves that, unless strangers
-    /// can have it made.
+    /// Creates an invoice paid over existing channels, if `room` suffices, and reserves that amount unless anybody can
+    /// request the invoice.
     fn make_plain(
         &self,
         wanted: &WantedInvoice,
@@ -66,14 +67,14 @@ impl NodeContext {
         self.remember(&invoice, reserved).map(Some)
     }
 
-    /// What the channels can receive and is not promised to an open invoice.
+    /// The inbound capacity not reserved by open invoices.
     pub(crate) fn free_inbound(&self) -> Result<Receivable, LightningError> {
         let reserved = self.store.reserved_inbound(self.now());
         let reserved = reserved.map_err(|error| LightningError::Failed(error.to_string()))?;
         Ok(receivable(&self.node().list_channels()).without(reserved))
     }
 
-    /// Stores until when an invoice can be paid and what it reserves, and reads it as the engine does.
+    /// Stores until when an invoice can be paid and what it reserves, and parses it as the engine does.
     fn remember(&self, invoice: &Bolt11Invoice, reserved_inbound: u64) -> Result<Invoice, LightningError> {
         let invoice: Invoice = invoice
             .to_string()
@@ -85,7 +86,7 @@ impl NodeContext {
         Ok(invoice)
     }
 
-    /// Why no invoice is handed out, in words for the operator.
+    /// Why no invoice is issued, for the operator.
     pub(crate) fn unpayable(&self, error: NodeError, amount: u64, limit: u64) -> LightningError {
         let free = self.free_inbound().map_or(0, |free| free.at_once);
         let room = format!(
@@ -116,21 +117,20 @@ impl NodeContext {
         Err(refused("the Lightning node has not heard from its chain source for an hour or since the first start"))
     }
 
-    /// The state of an invoice of the service. Blocks.
     pub(crate) fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
         let payment = self.node().payment(&PaymentId(*hash.as_bytes()));
         let Some(payment) = payment.filter(|payment| payment.direction == PaymentDirection::Inbound) else {
-            // An unpaid one is removed from the library's memory when it is dead (`payment_cleanup.rs`).
+            // Once dead, an unpaid invoice is removed from the library's memory (`payment_cleanup.rs`).
             return Ok(if self.is_dead(hash, self.now()) { InvoiceStatus::Dead } else { InvoiceStatus::Unknown });
         };
         if payment.status == PaymentStatus::Succeeded {
             return Ok(self.settlement(hash).map_or(InvoiceStatus::Open, InvoiceStatus::Settled));
         }
-        // A failed attempt does not end an invoice: the payer may try again until it expires.
+        // A failed attempt does not end an invoice: the payer may retry until it expires.
         Ok(if self.is_dead(hash, self.now()) { InvoiceStatus::Dead } else { InvoiceStatus::Open })
     }
 
-    /// Whether nobody can pay an unpaid invoice any more. `false` if that is unknown.
+    /// Whether an unpaid invoice can no longer be paid; `false` if unknown.
     pub(crate) fn is_dead(&self, hash: PaymentHash, now: u64) -> bool {
         let expiry = self.store.invoice_expiry(hash).ok().flatten();
         expiry.is_some_and(|at| at.saturating_add(ACCEPTED_AFTER_EXPIRY) < now)
@@ -158,17 +158,16 @@ impl NodeContext {
     }
 }
 
-/// Trying again later may help.
+/// A failure for which a retry may help.
 fn refused(reason: impl Into<String>) -> LightningError {
     LightningError::Refused { again: true, reason: reason.into() }
 }
 
-/// Trying again does not help.
+/// A failure for which a retry does not help.
 fn definite(reason: &str) -> LightningError {
     LightningError::Refused { again: false, reason: reason.to_owned() }
 }
 
-/// Runs blocking work of the node on its own runtime.
 pub(crate) async fn blocking<T: Send + 'static>(
     inner: &Arc<NodeContext>,
     runtime: &tokio::runtime::Handle,

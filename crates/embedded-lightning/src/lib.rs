@@ -9,9 +9,9 @@
 //!
 //! # Payments
 //!
-//! The library records a payment only *after* it has handed it to the network, and forgets a payment that it queued
-//! when the process ends at the wrong instant. So the adapter has a record of its own, which it writes before the library
-//! gets the payment, and which only the library's events end:
+//! The library records a payment only *after* it has sent it, and loses a queued payment if the process ends at the
+//! wrong moment. So the adapter writes its own record before it calls the library, and only the library's events end
+//! it:
 //!
 //! ```text
 //! (none) ──recorded, then handed to the library──▶ sending ──event: sent────▶ paid
@@ -21,38 +21,41 @@
 //!
 //! | crash … | what the next start does |
 //! | --- | --- |
-//! | before the record | nothing was sent, and look-ups say so |
-//! | after the record, before the library stored anything of it | no stored state of the library names the payment hash, so it was never sent: a peer gets nothing that is not stored. The record is removed |
-//! | after the library stored it | the record stays `sending`; the library resolves the payment and repeats its event until the record says how it ended |
+//! | before the record | nothing was sent, and look-ups report so |
+//! | after the record, before the library stored anything of it | no stored state of the library contains the payment hash, so it was never sent: the library stores before it sends. The record is removed |
+//! | after the library stored it | the record stays `sending`; the library resolves the payment and repeats its event until the record has the outcome |
 //!
-//! A payment hash is handed to the library once: after `failed` the invoice is not paid again.
+//! A payment hash is passed to the library once: after `failed` the invoice is not paid again.
 //!
 //! # The operator's view
 //!
-//! The same node is behind the port [`LightningNode`](usher_engine::ports::LightningNode): its state with warnings
-//! (`overview.rs`), channels, addresses and prices (`channels.rs`). The opening of a channel is recorded under its key before
-//! the library gets it. After a crash a channel that fits the record and that no other record has is the one that was
-//! opened. Without one, nothing was funded unless the library has a channel monitor that is newer than the record: it stores
-//! that before it publishes the funding transaction, and closes the channel if it was killed before it stored the rest.
-//! The library publishes a funding transaction once; the adapter repeats that until it is in a block (`funding.rs`).
+//! The same node implements the port [`LightningNode`](usher_engine::ports::LightningNode): its state with warnings
+//! (`overview.rs`), channels, addresses and prices (`channels.rs`). The opening of a channel is recorded under its key
+//! before the library is called. After a crash, a channel that matches the record and no other record is the one that
+//! was opened. If there is none, nothing was funded unless the library has a channel monitor newer than the record: it
+//! stores the monitor before it publishes the funding transaction, and closes the channel if it was killed before it
+//! stored the rest. The library publishes a funding transaction once; the adapter republishes it until it is in a block
+//! (`funding.rs`).
 //!
-//! Money leaves on chain by transactions that the adapter makes and stores before it publishes them (`sends.rs`), from a copy of
-//! the library's wallet (`stored_wallet.rs`).
+//! On-chain payments are transactions that the adapter creates from a copy of the library's wallet (`stored_wallet.rs`)
+//! and stores before it publishes them (`sends.rs`).
 //!
 //! # Who publishes a closing transaction
 //!
-//! Publishing it costs miner fees. Without an on-chain balance the node leaves it to the provider: a new operator has none, and
-//! what a payment was claimed by is then safe, because the node can claim from the provider's transaction without coins of
-//! its own. With a balance at the start (`node.rs`), it publishes it itself, so that a provider that is gone keeps nothing.
+//! Publishing it costs miner fees. A node without an on-chain balance, such as a new one, leaves it to the provider;
+//! claimed payments are safe, because the node can claim them from the provider's transaction without coins of its own.
+//! A node with a balance at the start (`node.rs`) publishes it itself, so that money is not lost if the provider is
+//! gone.
 //!
-//! # Who connects to it
+//! # Connections
 //!
-//! Nobody: the node connects to its peers itself, and listens on no port.
+//! The node connects to its peers itself and listens on no port.
 //!
 //! # What a kill can cost
 //!
 //! If the process is killed between the library's write of a channel and its write of the list of channels, the library
-//! closes that channel at the next start. Payments still end truly, but closing costs fees and liquidity. The log says so.
+//! closes that channel at the next start and this is logged. Payments still end correctly, but closing costs fees and
+//! liquidity.
 
 mod backend;
 mod channel_records;

@@ -1,4 +1,4 @@
-//! What can be received and sent over the channels there are.
+//! What can be received and sent over the existing channels.
 
 use ldk_node::ChannelDetails;
 
@@ -9,11 +9,11 @@ const COMMITMENT_WEIGHT: u64 = 1124 + 2 * 172;
 /// Two anchor outputs, in sats (BOLT 3).
 const ANCHORS: u64 = 660;
 
-/// How many channels a payer can be expected to use for one payment: an invoice names at most three.
+/// How many channels a payer can be expected to use for one payment; an invoice names at most three.
 const PARTS: usize = 3;
 
-/// The largest payment, in millisats, that the node can receive over its channels: over one alone, and over several at
-/// once, which only some payers can do.
+/// The largest payment, in millisats, that the node can receive: over one channel, and over several at once, which only
+/// some payers support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Receivable {
     pub(crate) at_once: u64,
@@ -21,8 +21,8 @@ pub(crate) struct Receivable {
 }
 
 impl Receivable {
-    /// What is left of it for another invoice, if so much is promised to open ones. Over which channels these are paid is
-    /// the payers' choice, so it is taken off in full.
+    /// The rest for another invoice if `reserved` is reserved by open ones. Payers choose the channels, so it is
+    /// subtracted from both limits.
     pub(crate) const fn without(self, reserved: u64) -> Self {
         Self { at_once: self.at_once.saturating_sub(reserved), in_parts: self.in_parts.saturating_sub(reserved) }
     }
@@ -36,7 +36,7 @@ pub(crate) fn receivable(channels: &[ChannelDetails]) -> Receivable {
     }))
 }
 
-/// What can be sent in one payment over one channel, in millisats.
+/// What can be sent over the usable channels, in millisats: the sum of their limits.
 pub(crate) fn sendable(channels: &[ChannelDetails]) -> u64 {
     channels.iter().filter(|channel| channel.is_usable).map(|channel| channel.next_outbound_htlc_limit_msat).sum()
 }
@@ -47,8 +47,8 @@ fn limits(channels: impl Iterator<Item = u64>) -> Receivable {
     Receivable { at_once: channels.first().copied().unwrap_or(0), in_parts: channels.iter().take(PARTS).sum() }
 }
 
-/// One channel's limit: its capacity and the most that may be in flight. If the peer opened it, the peer also pays the
-/// fee of the commitment transaction out of its side, for twice the fee rate of today.
+/// One channel's limit: its capacity and the maximum in flight. If the peer opened the channel, it pays the fee of the
+/// commitment transaction from its side, here for twice the current fee rate.
 fn inbound(capacity: u64, in_flight: Option<u64>, ours: bool, feerate: u64) -> u64 {
     let fee = if ours { 0 } else { (COMMITMENT_WEIGHT * feerate * 2 / 1000 + ANCHORS) * 1000 };
     capacity.saturating_sub(fee).min(in_flight.unwrap_or(u64::MAX))

@@ -1,9 +1,9 @@
-//! The library's log, in the service's.
+//! Forwards the library's log to the service's.
 
 use ldk_node::logger::{LogLevel, LogRecord, LogWriter};
 
-/// Passes on what an operator may want to know. The library's `info` and below name each invoice and payment: they are
-/// `debug` here, and what is below is dropped, because it may contain secrets.
+/// Forwards what operators may need. The library's `info` and below name each invoice and payment: `info` becomes
+/// `debug`, and lower levels, which may contain secrets, are dropped.
 pub(crate) struct LogBridge;
 
 impl LogWriter for LogBridge {

@@ -1,5 +1,5 @@
-//! What the operator decides about data that the guard against old copies (`rollback_guard.rs`) refuses: gives up a node whose data
-//! are lost, so that a new one may start, or takes over data that the service's database does not know.
+//! The operator's decisions about data that the guard against old copies (`rollback_guard.rs`) refuses: give up a node
+//! whose data are lost, so that a new one can start, or adopt data unknown to the service's database.
 
 use std::path::Path;
 
@@ -10,16 +10,16 @@ use crate::options::Options;
 use crate::rollback_guard::{self, Known};
 use crate::store::{FILE, Store};
 
-/// What there is of a node.
+/// The state of a node's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataState {
-    /// The service never had one, or has given it up.
+    /// The service never had a node, or has given it up.
     None,
-    /// Its data, be they new or old.
+    /// The data exist, current or old.
     Present,
-    /// There are data, and the service's database does not know them, or is a backup that is not newer.
+    /// The data exist, but the service's database does not know them, or is a backup that is not newer.
     Unknown,
-    /// The service had one, and its data are not there.
+    /// The service had a node, and its data are missing.
     Lost,
 }
 
@@ -29,7 +29,7 @@ pub enum DataState {
 /// If a process uses the folder, or it or the service's database cannot be read.
 pub async fn data_state(folder: &Path, settings: &dyn SettingStore) -> Result<DataState, StartError> {
     let known = Known::read(settings).await?;
-    // A start that was refused leaves a file without data.
+    // A refused start leaves a file without data.
     if folder.join(FILE).try_exists().map_err(StartError::storage)? {
         let store = Store::open(folder)?;
         let (has_entries, stamp) = (store.has_entries(), *store.stamp().borrow());
@@ -42,7 +42,7 @@ pub async fn data_state(folder: &Path, settings: &dyn SettingStore) -> Result<Da
     Ok(if known.is_some_and(|known| !known.is_abandoned) { DataState::Lost } else { DataState::None })
 }
 
-/// Takes over data that the service's database does not know. They must be the newest. The service must not run.
+/// Adopts data unknown to the service's database, which must be the newest. The service must not run.
 ///
 /// # Errors
 /// If the data are of another mnemonic or network, a process uses the folder, or it or the service's database cannot be used.
@@ -56,7 +56,7 @@ pub async fn adopt(options: &Options) -> Result<(), StartError> {
     rollback_guard::set(&**settings, stamp).await.map_err(|error| StartError::Settings(error.to_string()))
 }
 
-/// Gives up the node whose data are lost: the next start makes a new one, and old copies are still refused.
+/// Gives up the node whose data are lost: the next start creates a new one, and old copies are still refused.
 ///
 /// # Errors
 /// If the service's database cannot be read or written.

@@ -13,7 +13,6 @@ use crate::backend::{EmbeddedLightning, PROVIDER_TIME};
 use crate::node_context::NodeContext;
 
 impl EmbeddedLightning {
-    /// Runs blocking work of the node on its own runtime.
     async fn manage<T: Send + 'static>(
         &self,
         work: impl FnOnce(&NodeContext) -> Result<T, NodeError> + Send + 'static,
@@ -26,7 +25,7 @@ impl EmbeddedLightning {
         self.handle.spawn_blocking(move || work(&inner)).await.unwrap_or_else(|_| Err(broke()))
     }
 
-    /// The same, only while the node runs.
+    /// The same, but only while the node runs.
     async fn manage_running<T: Send + 'static>(
         &self,
         work: impl FnOnce(&NodeContext) -> Result<T, NodeError> + Send + 'static,
@@ -108,7 +107,7 @@ mod tests {
         while !backend.status().connected {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        // As if one of the library's tasks had.
+        // Simulates a panic in one of the library's tasks.
         assert!(backend.handle.spawn(async { panic!("on purpose") }).await.is_err());
         assert!(!backend.status().connected);
         assert!(matches!(backend.state().await, Err(NodeError::Unavailable(reason)) if reason.contains("restart")));

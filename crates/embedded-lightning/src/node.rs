@@ -1,5 +1,5 @@
-//! Builds the library's node twice: a draft at once, which shows what is stored, and the one that runs as soon as the chain
-//! source answers and is of the right network. Keeps trying to start it.
+//! Builds the library's node twice: at once a draft, which shows the stored state, and the real one as soon as the
+//! chain source answers and has the right network. Retries the start.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use crate::log_bridge::LogBridge;
 use crate::options::{ChainSource, InvalidOption, Options, bitcoin_network};
 use crate::store::{OpenError, Store};
 
-/// The pause after the first attempt to start the node.
+/// The pause after the first failed start.
 pub(crate) const MIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest pause between attempts.
 pub(crate) const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// The on-chain balance, in sats, with which the node can close a channel without its peer: publishing the closing
-/// transaction and claiming payments under way cost miner fees (the library's default).
+/// The on-chain balance, in sats, with which the node can close a channel alone: publishing the closing transaction and
+/// claiming pending payments cost miner fees (the library's default).
 pub(crate) const CLOSING_RESERVE: u64 = 25_000;
 
-/// Why the node cannot be set up.
+/// Why the node cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// An option has a value that cannot be used.
+    /// An option is invalid.
     #[error(transparent)]
     Option(#[from] InvalidOption),
     /// Its storage cannot be opened.
@@ -53,19 +53,19 @@ pub enum StartError {
          that no other service uses them, run `usher lightning adopt`"
     )]
     Foreign,
-    /// The data are of a node with another seed.
+    /// The data belong to another seed.
     #[error("the Lightning node's data belong to another wallet.embedded.mnemonic")]
     OtherMnemonic,
-    /// The data are of a node on another network.
+    /// The data belong to another network.
     #[error("the Lightning node's data belong to the network {0}, and wallet.network is {1}")]
     OtherNetwork(String, &'static str),
     /// The service's own database cannot be read or written.
     #[error("the stamp of the Lightning node's data cannot be read or written: {0}")]
     Settings(String),
-    /// The system gives it no threads.
+    /// The system provides no threads.
     #[error("the Lightning node has no threads: {0}")]
     Threads(std::io::Error),
-    /// The chain source does not say where the chain ends.
+    /// The chain source does not report the tip of the chain.
     #[error("the chain source does not say where the chain ends")]
     NoTip,
     /// The library cannot use the stored data.
@@ -92,10 +92,9 @@ impl StartError {
     }
 }
 
-/// Where the draft of a node looks for the chain: nowhere.
+/// The chain source of a draft: unreachable.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
-/// Refuses data of another node. Blocks.
 pub(crate) fn check_owner(options: &Options, store: &Store) -> Result<(), StartError> {
     let network = options.network.as_str();
     if !store.has_entries().map_err(StartError::storage)? {
@@ -108,7 +107,7 @@ pub(crate) fn check_owner(options: &Options, store: &Store) -> Result<(), StartE
     }
 }
 
-/// Notes whose the data are, if that is not known.
+/// Stores the owner of the data, if not yet known.
 fn note_owner(options: &Options, store: &Store) -> Result<(), StartError> {
     if store.owner().map_err(StartError::storage)?.is_some() {
         return Ok(());
@@ -116,9 +115,9 @@ fn note_owner(options: &Options, store: &Store) -> Result<(), StartError> {
     store.set_owner(&options.fingerprint()?, options.network.as_str()).map_err(StartError::storage)
 }
 
-/// A node that shows what is stored. It is never started, asks nobody and stores nothing. Also says whether the node will
-/// close channels with the provider by itself: without an on-chain balance it cannot pay for that, and leaves it to the
-/// provider. Blocks.
+/// A node that shows the stored state. It is never started, contacts nobody and stores nothing. Also returns whether
+/// the node will publish closing transactions of channels with the provider itself; without an on-chain balance it
+/// cannot pay for that. Blocks.
 pub(crate) fn draft(
     options: &Options,
     store: Arc<Store>,
@@ -128,14 +127,13 @@ pub(crate) fn draft(
     builder.set_chain_source_esplora(NOWHERE.to_owned(), None);
     let node = builder.build_with_store(Arc::new(DraftStore::of(Arc::clone(&store)))).map_err(StartError::Build)?;
     if store.has_entries().map_err(StartError::storage)? {
-        // It could be built, so the data are this node's.
+        // Building succeeded, so the data are this node's.
         note_owner(options, &store)?;
     }
     let closes_alone = options.provider.is_none() || node.list_balances().total_onchain_balance_sats >= CLOSING_RESERVE;
     Ok((node, closes_alone))
 }
 
-/// Builds the node that runs. Blocks.
 pub(crate) fn build(
     options: &Options,
     store: Arc<Store>,
@@ -156,13 +154,13 @@ pub(crate) fn build(
     Ok(node)
 }
 
-/// Stores a new node in one piece: the library could not open a wallet of which only a part is stored. A node that asks a
-/// bitcoind looks for its money from the end of the chain on, unless its mnemonic had money before.
+/// Stores a new node in one transaction: the library cannot open a partially stored wallet. With a bitcoind, the node
+/// scans for its money from the current tip, unless it recovers a mnemonic.
 fn begin(options: &Options, store: &Arc<Store>, runtime: &tokio::runtime::Handle) -> Result<(), StartError> {
     let mut builder = builder(options, runtime, false)?;
     match &options.chain {
         chain @ ChainSource::Bitcoind { .. } if !options.recover => set_chain_source(&mut builder, chain),
-        // One that knows no end of the chain looks from its first block.
+        // Without a tip it would scan from the first block.
         ChainSource::Bitcoind { .. } | ChainSource::Esplora { .. } => {
             builder.set_chain_source_esplora(NOWHERE.to_owned(), None);
         }
@@ -173,12 +171,12 @@ fn begin(options: &Options, store: &Arc<Store>, runtime: &tokio::runtime::Handle
     if !options.recover {
         check_tip(options, &node)?;
     }
-    // The library stores where its wallet begins together with the first address.
+    // The library stores the wallet's birthday together with the first address.
     node.onchain_payment().new_address().map_err(|_| StartError::Build(BuildError::WalletSetupFailed))?;
     draft.commit().map_err(StartError::storage)
 }
 
-/// A bitcoind must have said where the chain ends: the library goes on without, and reads the whole chain then. Regtest may
+/// A bitcoind must have reported its tip: otherwise the library continues and later scans the whole chain. Regtest may
 /// have no blocks.
 fn check_tip(options: &Options, node: &Node) -> Result<(), StartError> {
     let asks_bitcoind = matches!(options.chain, ChainSource::Bitcoind { .. });
@@ -201,7 +199,7 @@ fn set_chain_source(builder: &mut Builder, chain: &ChainSource) {
     }
 }
 
-/// What drafts and running nodes have in common.
+/// The builder shared by drafts and running nodes.
 fn builder(options: &Options, runtime: &tokio::runtime::Handle, closes_alone: bool) -> Result<Builder, StartError> {
     let mut config = Config {
         storage_dir_path: options.folder.to_string_lossy().into_owned(),
@@ -209,8 +207,9 @@ fn builder(options: &Options, runtime: &tokio::runtime::Handle, closes_alone: bo
         ..Config::default()
     };
     if let (Some(anchors), Some(provider)) = (&mut config.anchor_channels_config, &options.provider) {
-        // The library refuses the provider's channels unless it keeps a reserve for each, which a new operator does not have,
-        // or trusts the provider. But then it never publishes the closing transaction of such a channel.
+        // The library refuses the provider's channels unless it keeps a reserve for each, which a new operator does not
+        // have, or trusts the provider. If it trusts the provider, it never publishes the closing transaction of such a
+        // channel.
         if closes_alone {
             anchors.per_channel_reserve_sats = 0;
         } else {
@@ -227,8 +226,9 @@ fn builder(options: &Options, runtime: &tokio::runtime::Handle, closes_alone: bo
     Ok(builder)
 }
 
-/// Waits until the chain source answers, is of the right network, and has as many blocks as the node has seen: the library takes
-/// a shorter chain for one in which the funding of its channels was undone, and closes them. `false`: the node stops.
+/// Waits until the chain source answers, has the right network, and has as many blocks as the node has seen: the
+/// library treats a shorter chain as a reorganisation that undid its channels' funding, and closes them. `false`: the
+/// node stops.
 pub(crate) async fn until_chain(options: &Options, seen: u32, stop: &CancellationToken) -> bool {
     let Some(chain) = &options.chain_access else { return true };
     let mut pause = MIN_PAUSE;
@@ -255,8 +255,8 @@ pub(crate) async fn until_chain(options: &Options, seen: u32, stop: &Cancellatio
     }
 }
 
-/// Starts the node, and tries again while its chain source does not answer. `false`: it was stopped first, or cannot be
-/// started. Runs on the node's runtime.
+/// Starts the node, and retries while its chain source does not answer. `false`: it was stopped first, or cannot start.
+/// Runs on the node's runtime.
 pub(crate) async fn start(node: &Arc<Node>, stop: &CancellationToken) -> bool {
     let mut pause = MIN_PAUSE;
     loop {

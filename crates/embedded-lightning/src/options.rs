@@ -1,4 +1,4 @@
-//! How the node is set up.
+//! Options of the node.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,72 +14,72 @@ use ldk_node::lightning::ln::msgs::SocketAddress;
 use usher_engine::ports::SettingStore;
 use usher_protocol::bolt11::Network;
 
-/// How many bytes of a digest tell one seed from another.
+/// Bytes of the digest that identifies a seed.
 const FINGERPRINT: usize = 8;
 
-/// How the node is set up. `Debug` shows no secret.
+/// Options of the node. `Debug` shows no secret.
 pub struct Options {
-    /// Where it stores its data; created if it does not exist. Nothing else may use it.
+    /// The folder of its data, created if missing. Nothing else may use it.
     pub folder: PathBuf,
     /// The network of invoices and channels.
     pub network: Network,
     /// The seed: an English BIP-39 mnemonic.
     pub mnemonic: String,
-    /// Where it learns of blocks.
+    /// The source of blocks.
     pub chain: ChainSource,
-    /// Who opens channels for incoming payments.
+    /// Opens channels for incoming payments.
     pub provider: Option<LiquidityProvider>,
     /// The largest routing fee of a payment, in percent of its amount.
     pub max_fee_percent: u64,
-    /// The most that the provider may keep of a payment for opening a channel, in percent of its amount.
+    /// The most that the provider may deduct from a payment for opening a channel, in percent of its amount.
     pub max_opening_fee_percent: u64,
-    /// Asks the chain source where its chain ends before the node is built and for fee rates, and publishes transactions again;
-    /// without, none of that is done.
+    /// Queries the chain source for its tip before the node is built and for fee rates, and republishes transactions;
+    /// without it, none of this is done.
     pub chain_access: Option<Arc<dyn ChainAccess>>,
-    /// Whether a new node looks for the mnemonic's money in the whole chain. One with an Esplora server always does.
+    /// Whether a new node scans the whole chain for the mnemonic's money. With an Esplora server it always does.
     pub recover: bool,
-    /// Where the service stores which copy of the data is the newest; without, an old copy is not recognised.
+    /// Stores which copy of the data is the newest; without it, old copies are not detected.
     pub settings: Option<Arc<dyn SettingStore>>,
 }
 
-/// The end of a chain.
+/// The tip of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tip {
-    /// The network that it is of.
+    /// Its network.
     pub network: Network,
     /// The height of its last block.
     pub height: u32,
 }
 
-/// What is asked of the chain source beside what the library asks.
+/// Requests to the chain source beyond the library's own.
 #[async_trait]
 pub trait ChainAccess: Send + Sync {
-    /// The end of the chain.
+    /// The tip of the chain.
     ///
     /// # Errors
-    /// Why the chain source cannot be used, in words for the operator and without secrets.
+    /// Why the chain source cannot be used, for the operator and without secrets.
     async fn tip(&self) -> Result<Tip, String>;
 
-    /// Publishes a transaction, in the form of the chain. One that the chain source has already is fine.
+    /// Publishes a serialised transaction. One that the chain source already has is no error.
     ///
     /// # Errors
-    /// Why the chain source does not take it, in words for the operator and without secrets.
+    /// Why the chain source rejects it, for the operator and without secrets.
     async fn publish(&self, transaction: &[u8]) -> Result<(), String>;
 
-    /// The fee rate with which a transaction is in a block within an hour, in sats per virtual byte, at least 1.
+    /// The fee rate that confirms a transaction within an hour, in sats per virtual byte, at least 1.
     ///
     /// # Errors
-    /// Why it is not known, in words for the operator and without secrets.
+    /// Why it is unknown, for the operator and without secrets.
     async fn fee_rate(&self) -> Result<f64, String>;
 }
 
-/// Where the node learns of blocks.
+/// The source of blocks.
 pub enum ChainSource {
     /// An Esplora server.
     Esplora {
         /// Its base URL.
         url: String,
-        /// Sent as bearer token, if the server wants one.
+        /// Sent as bearer token, if the server requires one.
         token: Option<String>,
     },
     /// The RPC of a bitcoind.
@@ -88,7 +88,7 @@ pub enum ChainSource {
         host: String,
         /// Its port.
         port: u16,
-        /// The user.
+        /// Its user.
         user: String,
         /// The user's password.
         password: String,
@@ -103,7 +103,7 @@ pub struct LiquidityProvider {
     pub(crate) token: Option<String>,
 }
 
-/// A value that cannot be used.
+/// An invalid option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidOption {
     /// Not a BIP-39 mnemonic.
@@ -115,7 +115,7 @@ pub enum InvalidOption {
 }
 
 impl LiquidityProvider {
-    /// Reads `<node id>@<host>:<port>`; `token` is what the provider may ask for.
+    /// Parses `<node id>@<host>:<port>`; `token` is for providers that require one.
     ///
     /// # Errors
     /// If the text has another form.
@@ -138,7 +138,7 @@ impl Options {
         Xpriv::new_master(bitcoin_network(self.network), &seed).map_err(|_| InvalidOption::Mnemonic)
     }
 
-    /// Tells the seed from others, and nothing else of it.
+    /// Identifies the seed without revealing it.
     pub(crate) fn fingerprint(&self) -> Result<String, InvalidOption> {
         let mut engine = sha256::HashEngine::default();
         engine.input(b"usher: fingerprint of the Lightning node's seed");
@@ -148,7 +148,7 @@ impl Options {
     }
 }
 
-/// The network in the library's words.
+/// The network as the library's type.
 pub(crate) const fn bitcoin_network(network: Network) -> ldk_node::bitcoin::Network {
     match network {
         Network::Bitcoin => ldk_node::bitcoin::Network::Bitcoin,

@@ -1,4 +1,4 @@
-//! The state of the node for its operator, and what the operator should know.
+//! The state of the node for its operator, with warnings.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,20 +14,19 @@ use crate::liquidity::sendable;
 use crate::node::CLOSING_RESERVE;
 use crate::node_context::{NodeContext, OLDEST_SYNC};
 
-/// Below which part of the capacity, in percent, what can be received in one payment is little.
+/// A warning is given if one payment can receive less than this percentage of the capacity.
 const LITTLE_INBOUND: u64 = 20;
 
-/// For how many seconds a channel that was closed by force is warned of: its money is on the chain long before.
+/// How long, in seconds, a forced closure causes a warning: by then its money is on chain.
 const WARN_OF_CLOSURE: u64 = 7 * 24 * 3600;
 
-/// How many outputs a funding transaction of the library may have: the channel and the change. A few more do no harm.
+/// Most outputs of a funding transaction of the library: the channel and the change, with some margin.
 const FUNDING_OUTPUTS: u8 = 8;
 
-/// How often it is looked whether there is something to warn of.
+/// How often warnings are evaluated.
 const POLL_INTERVAL: Duration = Duration::from_secs(60);
 
 impl NodeContext {
-    /// The state of the node. Blocks.
     pub(crate) fn state(&self) -> std::io::Result<NodeState> {
         let (status, channels, balances) =
             (self.node().status(), self.node().list_channels(), self.node().list_balances());
@@ -43,7 +42,7 @@ impl NodeContext {
         let swept = balances.pending_balances_from_channel_closures.iter().map(|pending| match pending {
             PendingSweepBalance::PendingBroadcast { amount_satoshis, .. }
             | PendingSweepBalance::BroadcastAwaitingConfirmation { amount_satoshis, .. } => *amount_satoshis,
-            // It is part of the balance on the chain.
+            // Included in the on-chain balance.
             PendingSweepBalance::AwaitingThresholdConfirmations { .. } => 0,
         });
         let waits_for_provider = !self.closes_alone
@@ -56,7 +55,7 @@ impl NodeContext {
                 _ => false,
             });
         let (spendable, kept) = self.on_chain(&balances, &channels);
-        // The library may not have seen yet what is being sent.
+        // The library may not yet have seen the pending transactions.
         let (on_chain, spendable, kept, sending) = match self.balance_with_sends()? {
             None => (balances.total_onchain_balance_sats, spendable, kept, 0),
             Some((total, spendable, sending)) => {
@@ -88,7 +87,7 @@ impl NodeContext {
         Ok(state)
     }
 
-    /// Whether what a channel held is on its way to the wallet itself, which shows it in its balance on the chain as soon as it
+    /// Whether a closed channel pays directly to the wallet, whose on-chain balance includes it as soon as the wallet
     /// has seen the closing transaction.
     fn pays_to_wallet(&self, balance: &LightningBalance) -> std::io::Result<bool> {
         match balance {
@@ -100,10 +99,10 @@ impl NodeContext {
         }
     }
 
-    /// Whether this node was to open a channel and never published the funding transaction, because the process was killed
-    /// before: the money never left the wallet, but the library keeps a balance of the channel. The one who opens a channel pays
-    /// for its closing transaction. A channel's id is made of the funding transaction's id and the number of the output
-    /// (BOLT 2, `funding_created`), and the wallet knows all transactions that have spent its money.
+    /// Whether this node's funding transaction of a channel was never published, because the process was killed before:
+    /// the money never left the wallet, but the library still lists a balance of the channel. The opener of a channel
+    /// pays for its closing transaction. A channel's id consists of the funding transaction's id and the output's
+    /// number (BOLT 2, `funding_created`), and the wallet knows all transactions that have spent its money.
     fn was_never_funded(&self, balance: &LightningBalance) -> bool {
         match balance {
             LightningBalance::ClaimableOnChannelClose { channel_id, transaction_fee_satoshis: 1.., .. } => {
@@ -133,7 +132,7 @@ impl NodeContext {
     }
 }
 
-/// What an output of a channel gives us for sure, in sats.
+/// The part of a channel balance that is certainly ours, in sats.
 fn claimable(balance: &LightningBalance) -> Option<(ldk_node::lightning::ln::types::ChannelId, u64)> {
     match balance {
         LightningBalance::ClaimableOnChannelClose { channel_id, amount_satoshis, .. }
@@ -148,15 +147,15 @@ fn claimable(balance: &LightningBalance) -> Option<(ldk_node::lightning::ln::typ
     }
 }
 
-/// What warnings depend on beside the state.
+/// What warnings depend on besides the state.
 struct Situation {
     runs: bool,
     has_provider: bool,
     provider_is_away: bool,
-    /// When a channel was last closed by one side alone, in Unix seconds.
+    /// When a channel was last force-closed, in Unix seconds.
     forced_closure: Option<u64>,
-    /// A channel with the provider was closed by force, its closing transaction is not in a block, and the node leaves it
-    /// to the provider to publish it.
+    /// A channel with the provider was force-closed, its closing transaction is unconfirmed, and publishing it is left
+    /// to the provider.
     waits_for_provider: bool,
     /// Unix seconds.
     now: u64,
@@ -215,7 +214,7 @@ fn warnings(state: &NodeState, situation: &Situation) -> Vec<NodeWarning> {
     warnings
 }
 
-/// Logs each warning when it begins to hold, until `stop`.
+/// Logs each warning when it starts to apply, until `stop`.
 pub(crate) async fn watch(inner: Arc<NodeContext>, stop: CancellationToken) {
     let mut said: HashSet<&'static str> = HashSet::new();
     loop {

@@ -1,5 +1,5 @@
-//! Notices when a thread of the node panics. The library's data are locked for good then, and each further call would panic
-//! as well.
+//! Detects panics of the node's threads: the library's locks are then poisoned, and every further call would panic as
+//! well.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,12 +10,12 @@ use std::sync::{Arc, Once};
 pub(crate) struct PanicGuard(Arc<AtomicBool>);
 
 thread_local! {
-    /// The guard of the node that this thread belongs to.
+    /// The guard of the node to which this thread belongs.
     static GUARD: RefCell<Option<PanicGuard>> = const { RefCell::new(None) };
 }
 
 impl PanicGuard {
-    /// Watches the current thread. Panics are still reported as before.
+    /// Watches the current thread. Panics are still reported.
     pub(crate) fn watch_this_thread(&self) {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
@@ -32,7 +32,6 @@ impl PanicGuard {
         GUARD.set(Some(self.clone()));
     }
 
-    /// Whether a watched thread has panicked.
     pub(crate) fn has_panicked(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

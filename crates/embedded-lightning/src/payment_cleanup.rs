@@ -1,11 +1,10 @@
-//! What is removed, and when. The library keeps all its payments and invoices in memory, so the ones that nobody needs
-//! any more are removed from it.
+//! Removal of old payments and invoices. The library keeps all of them in memory, so unneeded ones are removed:
 //!
-//! - An unpaid invoice leaves the library's memory when nobody can pay it any more. Its row in the adapter's own records
-//!   stays, so that a look-up still says that it is dead.
-//! - A payment that came without an invoice of the service (anybody can send one, of any amount) leaves it a day later.
-//! - What the library notes of transactions on the chain stays: it would note it again.
-//! - Records leave the disk, and what belongs to them the library's memory, after [`RETENTION`].
+//! - An unpaid invoice is removed from the library's memory once it can no longer be paid. Its row in the adapter's
+//!   records stays, so that a look-up still reports it as dead.
+//! - A payment received without an invoice of the service (anybody can send one, of any amount) is removed a day later.
+//! - The library's records of on-chain transactions stay: it would recreate them.
+//! - Records are removed from disk, with the library's payments, after [`RETENTION`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,13 +17,11 @@ use usher_protocol::message::PaymentHash;
 use crate::invoices::ACCEPTED_AFTER_EXPIRY;
 use crate::node_context::NodeContext;
 
-/// How long payments are kept after they have ended and their invoices have expired: longer than anybody asks for them.
+/// How long payments are kept after they ended and their invoices expired; nobody queries them later.
 const RETENTION: u64 = 90 * 24 * 3600;
 
-/// How often what is older is removed.
 const INTERVAL: Duration = Duration::from_secs(600);
 
-/// Removes records until `stop`.
 pub(crate) async fn run(inner: Arc<NodeContext>, stop: CancellationToken) {
     let mut due = tokio::time::interval(INTERVAL);
     loop {
@@ -38,18 +35,16 @@ pub(crate) async fn run(inner: Arc<NodeContext>, stop: CancellationToken) {
 }
 
 impl NodeContext {
-    /// Removes everything that is due. Blocks.
     fn clean_up(&self, stop: &CancellationToken) {
         let now = self.now();
-        // The library tells an expired invoice by the time of the last block it has seen.
+        // The library judges expiry by the time of the last block that it has seen.
         if self.check_sync().is_ok() {
             self.remove_dead_invoices(now, stop);
         }
         self.remove_old_records(now.saturating_sub(RETENTION), stop);
     }
 
-    /// Removes the unpaid invoices that nobody can pay any more, and payments without an invoice, from the library's memory.
-    /// Blocks.
+    /// Removes dead unpaid invoices, and payments without an invoice, from the library's memory. Blocks.
     fn remove_dead_invoices(&self, now: u64, stop: &CancellationToken) {
         let changed_before = now.saturating_sub(ACCEPTED_AFTER_EXPIRY);
         let old = self.node().list_payments_with_filter(|payment: &&PaymentDetails| {
@@ -59,8 +54,8 @@ impl NodeContext {
         });
         let dead = old.into_iter().take_while(|_| !stop.is_cancelled()).filter(|payment| {
             let hash = PaymentHash::from_bytes(payment.id.0);
-            // Without a record no invoice was handed out: the process ended before, it was made to learn a price, or there
-            // was none.
+            // Without a record no invoice was issued: the process ended before, the invoice was created to learn a
+            // price, or there was none.
             matches!(self.store.invoice_expiry(hash), Ok(None))
                 || payment.status != PaymentStatus::Succeeded && self.is_dead(hash, now)
         });
@@ -70,7 +65,7 @@ impl NodeContext {
         }
     }
 
-    /// Removes the records that ended before `until`, and what the library keeps of them. Blocks.
+    /// Removes records that ended before `until`, and the library's payments for them. Blocks.
     fn remove_old_records(&self, until: u64, stop: &CancellationToken) {
         while !stop.is_cancelled() {
             let Ok(hashes) = self.store.remove_old_records(until) else { return };
@@ -116,7 +111,7 @@ mod tests {
         tokio::time::timeout(Duration::from_secs(60), making).await.expect("an invoice")
     }
 
-    /// The provider sends a payment for which there is no invoice.
+    /// Makes the provider send a payment without an invoice.
     async fn gift(network: &Network, backend: &EmbeddedLightning) -> PaymentId {
         let (node, provider) = (backend.inner.node(), Arc::clone(network.provider.node()));
         let id = node.node_id();
@@ -165,7 +160,7 @@ mod tests {
         assert_eq!([&paid, &short, &long].map(in_memory), [true, false, true]);
         assert!(inner.node().payment(&gift).is_none(), "nobody asked for it");
         assert!(inner.is_dead(hash(&short), tomorrow), "its record stays");
-        // By today's clock it could still be paid; it is gone, and nobody says that it is open.
+        // It could still be paid by the clock, but is removed and not reported as open.
         assert_eq!(backend.look_up_invoice(hash(&short)).await, Ok(InvoiceStatus::Unknown));
         assert!(matches!(backend.look_up_invoice(hash(&paid)).await, Ok(InvoiceStatus::Settled(_))));
         backend.stop().await;

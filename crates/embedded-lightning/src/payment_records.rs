@@ -1,4 +1,4 @@
-//! The adapter's own records: payments by the service, and until when invoices can be paid.
+//! The adapter's own records: outgoing payments, and until when invoices can be paid.
 
 use std::io;
 
@@ -8,18 +8,18 @@ use usher_protocol::message::{PaymentHash, Preimage};
 
 use crate::store::Store;
 
-/// Where the library stores its list of payments, which it writes after it has sent one.
+/// The library's key for its list of payments, which it writes after it has sent one.
 const LIBRARY_PAYMENTS: &str = "payments";
 
-/// A payment by the service.
+/// An outgoing payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SentPayment {
-    /// The request that was prepared for it.
+    /// Its prepared request.
     pub(crate) request: String,
     pub(crate) state: SentState,
 }
 
-/// What is known of a payment by the service.
+/// The state of an outgoing payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SentState {
     /// The library has it, or is about to get it.
@@ -31,7 +31,6 @@ pub(crate) enum SentState {
 }
 
 impl Store {
-    /// The record of a payment.
     pub(crate) fn sent_payment(&self, hash: PaymentHash) -> io::Result<Option<SentPayment>> {
         self.connection
             .lock()
@@ -49,8 +48,8 @@ impl Store {
             .map_err(io::Error::other)
     }
 
-    /// Records that a payment is about to be handed to the library. `false`: there is a record already. `expires_at` is the
-    /// invoice's: until then the record protects from paying it twice.
+    /// Records that a payment is about to be passed to the library; `false` if there is a record already. `expires_at`
+    /// is the invoice's expiry: until then the record protects against paying twice.
     pub(crate) fn begin_payment(
         &self,
         hash: PaymentHash,
@@ -80,7 +79,7 @@ impl Store {
         Ok(())
     }
 
-    /// Records that a payment reached the payee. Nothing changes that afterwards.
+    /// Records that a payment reached the payee, which is final.
     pub(crate) fn payment_succeeded(&self, hash: PaymentHash, paid: &CompletedPayment, now: u64) -> io::Result<()> {
         self.change(|connection| {
             connection
@@ -109,9 +108,9 @@ impl Store {
     }
 
     /// Removes the records of payments that were never sent: the process ended after the record and before the library
-    /// stored anything of the payment. It stores each payment before a peer learns of it, so a payment hash that its
-    /// stored state does not contain was never sent. Its own list of payments proves nothing: it may list a payment that
-    /// it had only queued. Call this before the library starts.
+    /// stored anything of the payment. The library stores each payment before a peer learns of it, so a payment hash
+    /// that its stored state does not contain was never sent. Its list of payments proves nothing: it may contain a
+    /// payment that was only queued. Call this before the library starts.
     pub(crate) fn remove_unsent_payments(&self) -> io::Result<usize> {
         self.change(|connection| {
             let hashes: Vec<[u8; 32]> = connection
@@ -141,8 +140,8 @@ impl Store {
         })
     }
 
-    /// Records until when an invoice can be paid, in Unix seconds, and how many millisats of the channels' inbound capacity
-    /// it needs until then: none if a channel opens for it.
+    /// Records until when an invoice can be paid, in Unix seconds, and how many millisats of inbound capacity it
+    /// reserves: none if a channel is opened for it.
     pub(crate) fn record_invoice(&self, hash: PaymentHash, expires_at: u64, reserved_inbound: u64) -> io::Result<()> {
         self.change(|connection| {
             connection.prepare_cached("INSERT OR REPLACE INTO invoices VALUES (?1, ?2, ?3)")?.execute(params![
@@ -154,7 +153,7 @@ impl Store {
         Ok(())
     }
 
-    /// How many millisats of inbound capacity the open invoices need that were made before.
+    /// The inbound capacity, in millisats, reserved by open invoices.
     pub(crate) fn reserved_inbound(&self, now: u64) -> io::Result<u64> {
         self.connection
             .lock()
@@ -165,7 +164,7 @@ impl Store {
             .map_err(io::Error::other)
     }
 
-    /// Records that an invoice was paid: it needs no inbound capacity any more.
+    /// Records that an invoice was paid, which releases its inbound capacity.
     pub(crate) fn invoice_paid(&self, hash: PaymentHash) -> io::Result<()> {
         self.change(|connection| {
             connection
@@ -175,7 +174,6 @@ impl Store {
         Ok(())
     }
 
-    /// Until when an invoice can be paid.
     pub(crate) fn invoice_expiry(&self, hash: PaymentHash) -> io::Result<Option<u64>> {
         self.connection
             .lock()
@@ -184,8 +182,8 @@ impl Store {
             .map_err(io::Error::other)
     }
 
-    /// Removes records that nobody asks for any more: invoices that expired before `until`, and payments that ended
-    /// before it and whose invoice expired before it. The result is their payment hashes.
+    /// Removes records that are no longer queried: invoices that expired before `until`, and payments that ended and
+    /// whose invoice expired before it. Returns their payment hashes.
     pub(crate) fn remove_old_records(&self, until: u64) -> io::Result<Vec<PaymentHash>> {
         self.change(|connection| {
             let mut removed = Vec::new();
@@ -265,7 +263,7 @@ mod tests {
     fn a_payment_that_the_library_never_stored_was_not_sent() {
         let (_folder, store) = store();
         store.begin_payment(HASH, "r", 5, 1).unwrap();
-        // The library lists it and has queued it in memory only.
+        // The library lists it, but has only queued it in memory.
         store.write(LIBRARY_PAYMENTS, "", &hex::encode(HASH.as_bytes()), HASH.as_bytes().to_vec()).unwrap();
         assert_eq!(store.remove_unsent_payments().unwrap(), 1);
         assert_eq!(store.sent_payment(HASH).unwrap(), None);

@@ -1,5 +1,4 @@
-//! Payments by the service: recorded, then handed to the library, once for each payment hash (see the crate's
-//! documentation).
+//! Outgoing payments: recorded, then passed to the library, once per payment hash (see the crate's documentation).
 
 use ldk_node::NodeError;
 use ldk_node::lightning::ln::channelmanager::PaymentId;
@@ -15,24 +14,23 @@ use uuid::Uuid;
 use crate::node_context::NodeContext;
 use crate::payment_records::SentState;
 
-/// What a prepared payment says.
+/// The content of a prepared payment.
 #[derive(Serialize, Deserialize)]
 struct Request {
-    /// Tells it from other requests for the same invoice.
+    /// Distinguishes it from other requests for the same invoice.
     id: Uuid,
     /// The largest routing fee in millisats.
     max_fee: u64,
 }
 
-/// What [`NodeContext::send`] found.
+/// The result of [`NodeContext::send`].
 pub(crate) enum Sent {
     /// The outcome is not known yet.
     UnderWay,
-    /// It has ended before.
+    /// It had ended before.
     Ended(CompletedPayment),
 }
 
-/// A request to pay `invoice`.
 pub(crate) fn prepare(invoice: &Invoice, until: u64, max_fee_percent: u64) -> Result<SignedPayment, LightningError> {
     let amount = invoice.amount().ok_or_else(|| refused(false, "the invoice names no amount"))?;
     let max_fee = (u128::from(amount) * u128::from(max_fee_percent) / 100).try_into().unwrap_or(u64::MAX);
@@ -42,7 +40,7 @@ pub(crate) fn prepare(invoice: &Invoice, until: u64, max_fee_percent: u64) -> Re
 }
 
 impl NodeContext {
-    /// Hands a payment to the library, unless that was done before. Blocks.
+    /// Passes a payment to the library, unless that was done before. Blocks.
     pub(crate) fn send(&self, invoice: &Invoice, payment: &SignedPayment, again: bool) -> Result<Sent, LightningError> {
         let hash = invoice.payment_hash();
         if let Some(sent) = self.sent_before(hash, payment)? {
@@ -73,9 +71,9 @@ impl NodeContext {
         let sent = self.node().bolt11_payment().send(&bolt11, Some(route));
         fail::fail_point!("after-lightning-send", |_| std::process::abort());
         match sent {
-            // The library knows the payment already: its events say how it ends.
+            // The library has the payment already: its events report the outcome.
             Ok(_) | Err(NodeError::DuplicatePayment) => Ok(Sent::UnderWay),
-            // It handed out nothing: it found these before it began.
+            // Nothing was sent: these errors occur before sending.
             Err(error @ (NodeError::PaymentSendingFailed | NodeError::InvalidInvoice | NodeError::NotRunning)) => {
                 self.store.forget_payment(hash).map_err(|error| unknown(&error.to_string()))?;
                 Err(match error {
@@ -92,7 +90,7 @@ impl NodeContext {
         }
     }
 
-    /// What the record says of a payment, for the request in hand.
+    /// The recorded result of a payment, for this request.
     fn sent_before(&self, hash: PaymentHash, payment: &SignedPayment) -> Result<Option<Sent>, LightningError> {
         let record = self.store.sent_payment(hash).map_err(|error| unknown(&error.to_string()))?;
         match record {
@@ -108,7 +106,7 @@ impl NodeContext {
         }
     }
 
-    /// The outcome of a payment that was handed to the library; `None` while it is under way.
+    /// The outcome of a payment passed to the library; `None` while it is pending.
     pub(crate) fn outcome(&self, hash: PaymentHash) -> Option<Result<CompletedPayment, LightningError>> {
         match self.store.sent_payment(hash).ok()??.state {
             SentState::Sending => None,
@@ -117,7 +115,7 @@ impl NodeContext {
         }
     }
 
-    /// The state of a payment by the service. Without a record it was never sent.
+    /// The state of an outgoing payment. Without a record it was never sent.
     pub(crate) fn look_up_payment(&self, hash: PaymentHash) -> Result<OutgoingPaymentStatus, LightningError> {
         let record = self.store.sent_payment(hash).map_err(|error| unknown(&error.to_string()))?;
         Ok(match record.map(|record| record.state) {

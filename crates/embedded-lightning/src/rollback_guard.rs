@@ -1,12 +1,13 @@
-//! Guards against starting with a copy of the node's data that is older than what this service had: a peer may take all
-//! the money of a channel whose old state is published.
+//! Guards against starting with an outdated copy of the node's data: a peer may take all the money of a channel whose
+//! old state is published.
 //!
-//! Each write of a channel's state stamps the data with the next number, in the same transaction, and so does each start,
-//! stop and transaction that sends money on chain. The service's database follows at once. Data with a smaller number than the database's were restored from a
-//! backup, or are missing. A copy of *everything* that is restored together cannot be told from the original.
+//! Each write of a channel's state stamps the data with the next number, in the same transaction, and so does each
+//! start, stop and on-chain payment. The service's database is updated at once. Data with a smaller number than the
+//! database's were restored from a backup, or are missing. If *everything* is restored from the same backup, this
+//! cannot be detected.
 //!
-//! A backup of the service's database has its number marked: which data are newer than the backup but not the newest cannot be
-//! told either, so the operator decides about all of them.
+//! In a backup of the service's database the number is marked: data newer than the backup may still be outdated, so the
+//! operator decides about them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,19 +18,19 @@ use usher_engine::ports::{SettingStore, StoreError};
 use crate::node::StartError;
 use crate::store::Store;
 
-/// The name of the number in the service's database.
+/// The setting of the number in the service's database.
 const SETTING: &str = "lightning.generation";
 
-/// Follows the number when the data were given up.
+/// Appended to the number when the data were given up.
 const ABANDONED: &str = " abandoned";
 
-/// Follows the number in a backup of the service's database.
+/// Appended to the number in a backup of the service's database.
 const BACKUP: &str = " backup";
 
-/// The shortest time between two writes to the service's database: a busy node changes channels more often.
+/// Shortest time between two writes to the service's database: a busy node changes channels more often.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// How long to wait after a write to the service's database has failed.
+/// How long to wait after a failed write to the service's database.
 const RETRY: Duration = Duration::from_secs(5);
 
 /// The number, in both places.
@@ -44,8 +45,8 @@ impl Generation {
         Self { store, settings }
     }
 
-    /// Refuses data that are older than what the service's database knows, or that it does not know at all. Changes nothing.
-    /// Call this before the node is built.
+    /// Refuses data that are older than the service's database, or unknown to it. Changes nothing. Call this before the
+    /// node is built.
     pub(crate) async fn check(&self) -> Result<(), StartError> {
         let Some(settings) = &self.settings else { return Ok(()) };
         let here = *self.store.stamp().borrow();
@@ -62,7 +63,7 @@ impl Generation {
         }
     }
 
-    /// Stamps the data of a node that is about to run, above everything that the service has seen.
+    /// Stamps the data of a node that is about to run, above all known numbers.
     pub(crate) async fn begin(&self) -> Result<(), StartError> {
         let Some(settings) = &self.settings else { return Ok(()) };
         let seen = Known::read(&**settings).await?.map_or(0, |known| known.stamp);
@@ -70,14 +71,12 @@ impl Generation {
         set(&**settings, next).await.map_err(|error| StartError::Settings(error.to_string()))
     }
 
-    /// Stamps the data before the node stops.
     pub(crate) async fn advance(&self) {
         if self.store.advance_stamp(0).is_ok() {
             self.record().await;
         }
     }
 
-    /// Stores the newest stamp in the service's database.
     pub(crate) async fn record(&self) {
         let Some(settings) = &self.settings else { return };
         let newest = *self.store.stamp().borrow();
@@ -86,7 +85,7 @@ impl Generation {
         }
     }
 
-    /// Lets the service's database follow, until `stop`.
+    /// Copies new stamps to the service's database, until `stop`.
     pub(crate) async fn follow(self, stop: CancellationToken) {
         let Some(settings) = &self.settings else { return };
         let mut stamp = self.store.stamp();
@@ -112,13 +111,13 @@ impl Generation {
     }
 }
 
-/// What the service's database knows.
+/// The content of the service's database.
 pub(crate) struct Known {
     /// The newest stamp.
     pub(crate) stamp: u64,
-    /// Whether the operator has given up the data: then a new node may start, and old copies may not.
+    /// Whether the operator has given up the data: a new node may start, old copies may not.
     pub(crate) is_abandoned: bool,
-    /// Whether the database is a restored backup, and no node has started with it.
+    /// Whether the database is a restored backup with which no node has started yet.
     pub(crate) is_backup: bool,
 }
 
@@ -137,19 +136,16 @@ impl Known {
     }
 }
 
-/// Stores the newest stamp.
 pub(crate) async fn set(settings: &dyn SettingStore, stamp: u64) -> Result<(), StoreError> {
     settings.set_setting(SETTING, Some(&stamp.to_string())).await
 }
 
-/// Stores that the data are given up.
 pub(crate) async fn abandon(settings: &dyn SettingStore, stamp: u64) -> Result<(), StoreError> {
     // Settings are JSON.
     settings.set_setting(SETTING, Some(&format!("\"{stamp}{ABANDONED}\""))).await
 }
 
-/// The setting and the value that a backup of this database has in its place; `None` if the service never had a node, or has
-/// given it up.
+/// The setting and its value in a backup of this database; `None` if the service never had a node, or has given it up.
 ///
 /// # Errors
 /// If the service's database cannot be read.

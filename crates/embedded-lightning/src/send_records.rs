@@ -1,4 +1,4 @@
-//! The adapter's records of money that is sent on chain. The transaction is stored before anybody gets it, and published until
+//! The adapter's records of on-chain payments. A transaction is stored before it is published, and republished until
 //! it, or another that spends its coins, has six confirmations.
 
 use std::io;
@@ -10,7 +10,7 @@ use usher_engine::StreamId;
 
 use crate::store::Store;
 
-/// A transaction that sends money on chain.
+/// A transaction of an on-chain payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Send {
     pub(crate) transaction: Transaction,
@@ -21,7 +21,7 @@ pub(crate) struct Send {
     pub(crate) state: SendState,
 }
 
-/// What is known of it.
+/// Its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SendState {
     /// It has fewer than six confirmations.
@@ -43,10 +43,10 @@ impl SendState {
 }
 
 impl Store {
-    /// Records a transaction before anybody gets it. An order has one.
+    /// Records a transaction before it is published. An order has one transaction.
     pub(crate) fn begin_send(&self, id: StreamId, send: &Send, now: u64) -> io::Result<()> {
         let raw = serialize(&send.transaction);
-        // A copy of the data without it is recognised as old (`rollback_guard.rs`).
+        // A copy of the data without it is detected as outdated (`rollback_guard.rs`).
         self.advance_stamp(0)?;
         self.change(|connection| {
             connection.prepare_cached("INSERT INTO sends VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(params![
@@ -61,7 +61,6 @@ impl Store {
         Ok(())
     }
 
-    /// The transaction of an order.
     pub(crate) fn send(&self, id: StreamId) -> io::Result<Option<Send>> {
         self.connection
             .lock()
@@ -79,7 +78,6 @@ impl Store {
             .map_err(io::Error::other)
     }
 
-    /// Records how a transaction ended.
     pub(crate) fn end_send(&self, id: StreamId, state: SendState, now: u64) -> io::Result<()> {
         self.change(|connection| {
             connection.prepare_cached("UPDATE sends SET state = ?2, changed_at = ?3 WHERE id = ?1")?.execute(params![

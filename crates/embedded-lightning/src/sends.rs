@@ -1,4 +1,4 @@
-//! Money that leaves the node on chain: each order has one transaction, whatever happens.
+//! On-chain payments: each order has exactly one transaction.
 //!
 //! ```text
 //! (none) ──made, signed and stored, in one step──▶ publishing ──six confirmations──────────────────▶ confirmed
@@ -7,12 +7,12 @@
 //!
 //! | crash … | what the next start does |
 //! | --- | --- |
-//! | before it is stored | nobody has it: the repeated order makes another |
-//! | after it is stored | it is published, as every 30 seconds until it has six confirmations. The repeated order gets the same |
+//! | before it is stored | it was not published: the repeated order creates another |
+//! | after it is stored | it is published, every 30 seconds until it has six confirmations. The repeated order gets the same |
 //!
-//! Coins that stored transactions spend are not spent again, although the library learns of them from the chain only. It might
-//! spend one in between by itself, to close a channel by force: then one of the two is never in a block, and is shown as
-//! replaced.
+//! Coins that stored transactions spend are not spent again, although the library learns of these transactions only
+//! from the chain. The library might itself spend such a coin to force-close a channel: one of the two transactions is
+//! then never confirmed, and is shown as replaced.
 
 use std::io;
 use std::str::FromStr as _;
@@ -33,14 +33,14 @@ use crate::options::bitcoin_network;
 use crate::send_records::{Send, SendState};
 use crate::stored_wallet;
 
-/// How many confirmations make a transaction final.
+/// Confirmations after which a transaction is final.
 const FINAL: u32 = 6;
 
-/// The largest fee rate, in sats per 1,000 weight units: 1,000 sats per virtual byte. Requests cannot name more; a chain source
-/// that does is not believed.
+/// The largest fee rate, in sats per 1,000 weight units: 1,000 sats per virtual byte. Requests cannot exceed it, and
+/// higher estimates of a chain source are ignored.
 const MAX_FEE_RATE: u64 = 250_000;
 
-/// A transaction that is not signed.
+/// An unsigned transaction.
 struct Draft {
     psbt: Psbt,
     /// Sats that the payee gets.
@@ -50,7 +50,7 @@ struct Draft {
 }
 
 impl NodeContext {
-    /// What it would cost now to send money on chain. Blocks.
+    /// The current cost of an on-chain payment. Blocks.
     pub(crate) fn price_on_chain(&self, wish: &OnChainWish) -> Result<OnChainPrice, NodeError> {
         let payee = self.payee(&wish.address)?;
         self.check_coins_seen()?;
@@ -63,7 +63,7 @@ impl NodeContext {
         Ok(OnChainPrice { amount: draft.amount * 1000, fee: draft.fee * 1000, fee_rate })
     }
 
-    /// Sends money on chain, once for each order. Blocks.
+    /// Sends money on chain, once per order. Blocks.
     pub(crate) fn send_on_chain(&self, order: &OnChainOrder) -> Result<OnChainStatus, NodeError> {
         // One at a time, so that no coin is spent twice.
         let _spending = self.spending.lock();
@@ -90,7 +90,6 @@ impl NodeContext {
         Ok(status(&send, OnChainState::Unconfirmed))
     }
 
-    /// The state of the transaction of an order. Blocks.
     pub(crate) fn look_up_on_chain(&self, order: StreamId) -> Result<Option<OnChainStatus>, NodeError> {
         let Some(send) = self.store.send(order).map_err(storage)? else { return Ok(None) };
         let state = match send.state {
@@ -113,8 +112,8 @@ impl NodeContext {
         Ok(Some(status(&send, state)))
     }
 
-    /// What the balance on the chain comes to with what was sent, in sats: all of it, what can be spent, and what is being sent,
-    /// fees included. `None` if nothing is being sent. Blocks.
+    /// The on-chain balance after pending payments, in sats: total, spendable, and being sent including fees. `None` if
+    /// nothing is being sent. Blocks.
     pub(crate) fn balance_with_sends(&self) -> io::Result<Option<(u64, u64, u64)>> {
         let publishing = self.store.publishing()?;
         if publishing.is_empty() {
@@ -130,8 +129,8 @@ impl NodeContext {
         Ok(Some((balance.total().to_sat(), balance.trusted_spendable().to_sat(), sending)))
     }
 
-    /// Whether money is being sent with coins that the library still takes for unspent: it learns of the transaction from the
-    /// chain source, as of any other.
+    /// Whether money is being sent with coins that the library still considers unspent: it learns of the transaction
+    /// from the chain source.
     pub(crate) fn sends_coins_unseen(&self) -> io::Result<bool> {
         let publishing = self.store.publishing()?;
         if publishing.is_empty() {
@@ -141,7 +140,7 @@ impl NodeContext {
         Ok(publishing.iter().any(|send| wallet.get_tx(send.transaction.compute_txid()).is_none()))
     }
 
-    /// The on-chain wallet with what was sent, whether or not the chain source has shown it.
+    /// The on-chain wallet including pending payments, whether or not the chain source has reported them.
     fn wallet(&self) -> io::Result<Wallet> {
         let mut wallet = stored_wallet::load(&self.store, self.root, self.bitcoin_network())?;
         let now = self.now();
@@ -174,7 +173,7 @@ impl NodeContext {
                 "is dust: the network forwards no output of less than {dust} sat to this kind of address"
             )));
         }
-        // Coins of others that are in no block may never be in one.
+        // Unconfirmed coins from others may never be confirmed.
         let untrusted: Vec<OutPoint> = wallet
             .list_unspent()
             .filter(|coin| coin.keychain == KeychainKind::External && coin.chain_position.is_unconfirmed())
@@ -263,7 +262,7 @@ impl NodeContext {
     }
 }
 
-/// The networks of an address, in words: some share their form.
+/// The networks of an address, for messages; some share a format.
 fn networks(address: &Address<NetworkUnchecked>) -> String {
     let of = Network::ALL.into_iter().filter(|network| address.is_valid_for_network(bitcoin_network(*network)));
     let names: Vec<_> = of.map(Network::as_str).collect();
@@ -280,7 +279,7 @@ fn signed(wallet: &Wallet, mut psbt: Psbt) -> Result<Transaction, NodeError> {
     }
 }
 
-/// How a transaction stands in the wallet.
+/// The state of a transaction in the wallet.
 fn state(wallet: &Wallet, transaction: &Transaction) -> OnChainState {
     let tip = wallet.latest_checkpoint().height();
     let confirmations = |height: u32| tip.saturating_sub(height).saturating_add(1);

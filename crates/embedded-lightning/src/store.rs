@@ -1,7 +1,7 @@
 //! The node's storage: one SQLite file, whose every write is on disk before it is acknowledged.
 //!
-//! It has the library's key-value pairs and the adapter's own records (`payment_records.rs`). After one write has failed, all
-//! later writes fail: the library's memory may be ahead of the disk then, and only a restart brings them together.
+//! It has the library's key-value pairs and the adapter's own records (`payment_records.rs`). After a failed write, all
+//! later writes fail: the library's memory may be ahead of the disk, and only a restart makes them consistent.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -18,13 +18,13 @@ use tokio::sync::watch;
 /// The file in the node's folder.
 pub(crate) const FILE: &str = "lightning.db";
 
-/// Where the library stores a channel monitor from the moment in which a channel is funded until long after its end.
+/// The library's namespace for channel monitors, from the funding of a channel until long after its end.
 pub(crate) const MONITORS: &str = "monitors";
 
-/// Where the library stores changes of a channel monitor, between two writes of the whole.
+/// The library's namespace for updates of a channel monitor, between two full writes.
 const MONITOR_UPDATES: &str = "monitor_updates";
 
-/// Under which key the library stores its list of channels.
+/// The library's key for its list of channels.
 const CHANNEL_MANAGER: &str = "manager";
 
 /// Locked while a process uses the folder.
@@ -103,16 +103,16 @@ const DELETE: &str = "DELETE FROM entries WHERE primary_namespace = ?1 AND secon
 /// Why the storage cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process has it.
+    /// Another process uses it.
     #[error("another process uses it: only one may run a node at a time, or its money is lost")]
     InUse,
-    /// A newer version of the program wrote it.
+    /// It was written by a newer version of the program.
     #[error("a newer version of this program wrote it (version {0}, this one knows {VERSION})")]
     Newer(i64),
     /// The folder or file cannot be read or written.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Parts of it are of different times, or the disk has changed it.
+    /// Parts of it are inconsistent, or the disk has corrupted it.
     #[error("the database in it is damaged: {0}")]
     Damaged(String),
     /// The database cannot be used.
@@ -123,7 +123,7 @@ pub enum OpenError {
 pub(crate) struct Store {
     pub(crate) connection: Mutex<Connection>,
     failed: AtomicBool,
-    /// Held until the store is closed: the lock ends with the process, however it ends.
+    /// Held until the store is closed; the lock ends with the process.
     lock: Mutex<Option<File>>,
     /// The newest stamp (`rollback_guard.rs`).
     stamp: watch::Sender<u64>,
@@ -168,22 +168,22 @@ impl Store {
         })
     }
 
-    /// Whether a write has failed, or the store is closed, so that the node must not go on.
+    /// Whether a write has failed or the store is closed, so that the node must stop.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire)
     }
 
-    /// Lets go of the folder. The library keeps parts of itself alive after its end: they can write no more.
+    /// Releases the folder. Parts of the library may outlive it; they can no longer write.
     pub(crate) fn close(&self) {
         let connection = self.connection.lock();
         self.failed.store(true, Ordering::Release);
-        // Everything is in one file then. The library keeps the connection.
+        // Moves everything into one file. The library keeps the connection open.
         let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         drop(connection);
         drop(self.lock.lock().take());
     }
 
-    /// Runs one write. A fail point ends the process before it, or lets it fail.
+    /// Runs one write. A fail point can end the process before it, or make it fail.
     pub(crate) fn change<T>(&self, write: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> io::Result<T> {
         fail::fail_point!("before-lightning-write", |action| {
             if action.is_none() {
@@ -203,20 +203,19 @@ impl Store {
         })
     }
 
-    /// Whether the library has stored anything.
     pub(crate) fn has_entries(&self) -> io::Result<bool> {
         let connection = self.connection.lock();
         connection.query_row("SELECT EXISTS (SELECT 1 FROM entries)", [], |row| row.get(0)).map_err(io::Error::other)
     }
 
-    /// Whether the library has stored its list of channels, which names the last block that it has processed.
+    /// Whether the library has stored its list of channels, which contains the last processed block.
     pub(crate) fn has_channel_manager(&self) -> io::Result<bool> {
         let connection = self.connection.lock();
         let sql = "SELECT EXISTS (SELECT 1 FROM entries WHERE primary_namespace = '' AND secondary_namespace = '' AND key = ?1)";
         connection.query_row(sql, [CHANNEL_MANAGER], |row| row.get(0)).map_err(io::Error::other)
     }
 
-    /// The library's list of channels, in its own form.
+    /// The library's list of channels, as serialised by it.
     pub(crate) fn channel_manager(&self) -> io::Result<Option<Vec<u8>>> {
         match self.value("", "", CHANNEL_MANAGER) {
             Ok(value) => Ok(Some(value)),
@@ -230,7 +229,7 @@ impl Store {
         self.stamp.subscribe()
     }
 
-    /// Stamps the data once more, above `least`; the result is the new number.
+    /// Stamps the data with a number above `least`, which is returned.
     pub(crate) fn advance_stamp(&self, least: u64) -> io::Result<u64> {
         let stamp = self.change(|connection| {
             connection.execute("UPDATE generation SET number = max(number, ?1)", [least])?;
@@ -240,14 +239,14 @@ impl Store {
         Ok(stamp)
     }
 
-    /// Whose data they are: a fingerprint of the seed, and the network.
+    /// The owner of the data: a fingerprint of the seed, and the network.
     pub(crate) fn owner(&self) -> io::Result<Option<(String, String)>> {
         let connection = self.connection.lock();
         let owner = connection.query_row("SELECT seed, network FROM owner", [], |row| Ok((row.get(0)?, row.get(1)?)));
         owner.optional().map_err(io::Error::other)
     }
 
-    /// Stores whose data they are, once.
+    /// Stores the owner of the data, once.
     pub(crate) fn set_owner(&self, seed: &str, network: &str) -> io::Result<()> {
         self.change(|connection| connection.execute("INSERT INTO owner VALUES (?1, ?2)", [seed, network]))?;
         Ok(())
@@ -285,7 +284,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes entries, or removes those without a value, in one piece.
+    /// Writes entries, or removes those without a value, in one transaction.
     pub(crate) fn change_entries<'a>(
         &self,
         entries: impl Iterator<Item = (&'a str, &'a str, &'a str, Option<&'a [u8]>)>,
@@ -345,15 +344,15 @@ impl KVStoreSync for Store {
     }
 }
 
-/// A result that is known before the future is polled.
+/// A future that is ready at once.
 pub(crate) type Ready<T> = Pin<Box<dyn Future<Output = Result<T, ldk_io::Error>> + Send>>;
 
 pub(crate) fn ready<T: Send + 'static>(result: Result<T, ldk_io::Error>) -> Ready<T> {
     Box::pin(std::future::ready(result))
 }
 
-/// Each call is done before it returns: the order of writes is the order of calls, and the time between the write of a
-/// channel and the write of the list of channels is as short as possible. It blocks a thread of the node's own runtime.
+/// Each call completes before it returns, so that writes happen in the order of calls, and the time between the writes
+/// of a channel and of the list of channels is short. It blocks a thread of the node's own runtime.
 impl KVStore for Store {
     fn read(&self, primary: &str, secondary: &str, key: &str) -> Ready<Vec<u8>> {
         ready(self.value(primary, secondary, key))

@@ -1,8 +1,8 @@
 //! The library's on-chain wallet, read from what the library has stored.
 //!
-//! The library sends money on chain by a call that makes a transaction, hands it to the chain source once, and keeps nothing of
-//! it: after a kill nobody knows whether it was sent. So the adapter makes transactions itself (`sends.rs`), from a copy of
-//! the wallet that is read anew each time and never stored. The wallet is BDK's; its keys are those of BIP 84.
+//! The library's call for on-chain payments creates a transaction, passes it to the chain source once, and stores
+//! nothing: after a kill it is unknown whether it was sent. So the adapter creates transactions itself (`sends.rs`),
+//! from a copy of the wallet that is read each time and never stored. The wallet is BDK's, with keys of BIP 84.
 
 #![allow(clippy::drop_non_drop, reason = "the library's macros do that")]
 
@@ -28,13 +28,13 @@ use ldk_node::lightning::{decode_tlv_stream, read_tlv_fields};
 
 use crate::store::Store;
 
-/// Where the library stores its wallet, in several entries.
+/// The library's namespace for its wallet, which has several entries.
 const WALLET: &str = "bdk_wallet";
 
-/// The version of the form below.
+/// The version of this format.
 const VERSION: u8 = 1;
 
-/// Reads the wallet, as the library has stored it last.
+/// Reads the wallet as last stored by the library.
 pub(crate) fn load(store: &Store, root: Xpriv, network: Network) -> io::Result<Wallet> {
     let (external, internal) = (Bip84(root, KeychainKind::External), Bip84(root, KeychainKind::Internal));
     let secp = Secp256k1::new();
@@ -59,7 +59,6 @@ pub(crate) fn load(store: &Store, root: Xpriv, network: Network) -> io::Result<W
     loaded.ok_or_else(|| io::Error::other("the library has stored no on-chain wallet"))
 }
 
-/// Reads an entry.
 fn read<T>(store: &Store, key: &str) -> io::Result<Option<T>>
 where
     Stored<T>: Readable,
@@ -78,7 +77,7 @@ where
     Stored::<T>::read(&mut rest).map(|Stored(value)| Some(value)).map_err(read)
 }
 
-/// A value in the form in which the library stores it: streams of types, lengths and values (BOLT 1).
+/// A value as the library serialises it: streams of types, lengths and values (BOLT 1).
 struct Stored<T>(T);
 
 impl Readable for Stored<LocalChain> {

@@ -1,4 +1,4 @@
-//! For the tests of this crate.
+//! Fixtures for the tests of this crate.
 
 use std::path::Path;
 

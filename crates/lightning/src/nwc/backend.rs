@@ -1,4 +1,4 @@
-//! The adapter of the port `Lightning`: each method is one NIP-47 request.
+//! The adapter of the port `Lightning`: one NIP-47 request per method.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use super::lookup_reliability::LookupReliability;
 use super::relay_task::{self, Shared};
 use super::response::Response;
 
-/// Requests that wait for one relay: more than may be without a response at a time.
+/// Requests queued for one relay: more than may be without a response at a time.
 const QUEUE: usize = 128;
 
 /// Events that wait to be read.
@@ -35,14 +35,14 @@ const RECEIVED: usize = 256;
 /// Notifications that wait for the engine.
 const NOTIFICATIONS: usize = 1024;
 
-/// How far ahead the clock of the backend or a relay may be. Only for requests other than payments, where late execution is
-/// harmless.
+/// How far ahead the clock of the backend or a relay may be. Used for requests other than payments, for which late
+/// execution is harmless.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(120);
 
 /// How long to wait for a connection before a request is reported as not sent.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The same for an invoice, for which a user waits.
+/// The same for an invoice, while a user waits.
 const REACH_FOR_INVOICE: Duration = Duration::from_secs(15);
 
 /// How the backend is reached.
@@ -50,19 +50,19 @@ const REACH_FOR_INVOICE: Duration = Duration::from_secs(15);
 pub struct NwcOptions {
     /// The connection string.
     pub uri: ConnectionUri,
-    /// How long to wait for a response. Less than the 25 s after which an operation asks again.
+    /// How long to wait for a response: less than the 25 s after which an operation asks again.
     pub patience: Duration,
-    /// How long to wait for the response to a payment after the backend may no longer act on the request.
+    /// How long to wait for the response to a payment after the request has expired for the backend.
     pub grace: Duration,
-    /// Replaces TCP; `None` outside simulations.
+    /// Replaces TCP in simulations.
     pub dialer: Option<Arc<dyn Dialer>>,
-    /// Whether anything may be sent; `None` is always.
+    /// Whether anything may be sent; `None` means always.
     pub gate: Option<WriteGate>,
-    /// Stores how far look-ups can be relied on.
+    /// Stores how reliable look-ups are.
     pub settings: Settings,
 }
 
-/// Where the adapter stores what it has learned. By default nowhere: then it learns again after each start.
+/// Where the adapter stores what it learns; by default nowhere, so that it learns again after each start.
 #[derive(Clone, Default)]
 pub struct Settings(pub Option<Arc<dyn SettingStore>>);
 
@@ -93,7 +93,7 @@ pub struct NwcBackend {
     patience: Duration,
     grace: Duration,
     lookup_reliability: Arc<LookupReliability>,
-    /// The form in which it is asked for invoices with the hash of a description: see `make_hashed_invoice`.
+    /// The form of requests for invoices with a description hash: see `make_hashed_invoice`.
     hash_form: AtomicUsize,
     tasks: TaskTracker,
 }
@@ -105,7 +105,7 @@ impl fmt::Debug for NwcBackend {
 }
 
 impl NwcBackend {
-    /// Starts the connections on `tasks` and returns at once, whether or not the backend can be reached. They end when
+    /// Starts the connections on `tasks` and returns at once, whether or not the backend is reachable. They end when
     /// `stop` is cancelled.
     ///
     /// # Errors
@@ -162,21 +162,21 @@ impl NwcBackend {
         self.call(LOOK_UP, json!({ "payment_hash": hash.to_string() })).await
     }
 
-    /// A user waits for it, and it is sent as soon as there is a connection.
+    /// Requests an invoice while a user waits; the request is sent as soon as there is a connection.
     async fn ask_for_invoice(&self, params: Value) -> Result<Response, LightningError> {
         let request = Request { reach: REACH_FOR_INVOICE.min(self.patience), ..self.request("make_invoice", params) };
         self.client.call(&request).await
     }
 
-    /// Asks for an invoice with the hash of `text`, in the first of the forms that this backend is not known to ignore. If it knows
-    /// no hashes, the invoice has the description in words: payers read it.
+    /// Requests an invoice with the hash of `text`, in the first form that this backend is not known to ignore. If it
+    /// does not support hashes, the invoice has the plain description, for payers to read.
     async fn make_hashed_invoice(&self, wanted: &WantedInvoice, text: &str) -> Result<Invoice, LightningError> {
         let WantedInvoice { amount, description, expiry, .. } = wanted;
         let digest = sha256::Hash::hash(text.as_bytes());
         let hash = digest.to_string();
         let forms = [
             Some(json!({ "amount": amount, "description_hash": hash, "expiry": expiry })),
-            // Some backends compute the hash from the text. Others that get both drop the hash.
+            // Some backends compute the hash from the text. Others drop the hash if they get both.
             (text.len() <= MAX_DESCRIPTION_BYTES)
                 .then(|| json!({ "amount": amount, "description": text, "description_hash": hash, "expiry": expiry })),
             Some(json!({ "amount": amount, "description": description, "expiry": expiry })),
@@ -205,7 +205,7 @@ impl NwcBackend {
         last
     }
 
-    /// Learns from a payment that succeeded whether look-ups find it. Nobody waits for that.
+    /// Learns from a succeeded payment whether look-ups find it. Runs in the background.
     fn learn(&self, hash: PaymentHash) {
         if !self.lookup_reliability.should_try() {
             return;
@@ -267,7 +267,7 @@ impl Lightning for NwcBackend {
         hash: PaymentHash,
         asked: Option<&SignedPayment>,
     ) -> Result<OutgoingPaymentStatus, LightningError> {
-        // About a request to another backend this one proves nothing.
+        // This backend proves nothing about a request to another one.
         let asked = asked.and_then(|payment| Some((self.client.signed(payment)?.id, payment.until)));
         if let Some((request, _)) = asked {
             self.client.expect(request, hash);
@@ -275,7 +275,7 @@ impl Lightning for NwcBackend {
         let response = self.look_up(hash).await?;
         let status = response.outgoing_status(hash)?;
         match (&status, asked) {
-            // By its own clock, too, it no longer acts on the request.
+            // The request has expired by the backend's own clock, too.
             (OutgoingPaymentStatus::Unknown(_), Some((_, until)))
                 if response.is_not_found() && response.is_after(until) =>
             {

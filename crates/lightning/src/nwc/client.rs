@@ -27,49 +27,47 @@ const MAX_REQUESTS: usize = 64;
 /// Most payments without a response at a time. They may take minutes and must not delay other requests.
 const MAX_PAYMENTS: usize = 32;
 
-/// The method that looks up an invoice or a payment.
 pub(crate) const LOOK_UP: &str = "lookup_invoice";
 
-/// A backend that was silent for this long is probably away.
+/// A backend silent for this long is probably down.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
 
-/// How often a backend that is away is probed.
+/// How often a backend that is down is probed.
 const PROBE: Duration = Duration::from_millis(1_500);
 
-/// How often a request is made again for a backend that comes back.
+/// How often a request is repeated for a backend that comes back.
 const MAX_REPEATS: u32 = 4;
 
-/// Payments whose late responses are received.
+/// Payments whose late responses are accepted.
 const LATE_PAYMENTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
 
-/// How long to wait for the backend's announcement once a relay has us subscribed. A backend without one is an old one.
+/// How long to wait for the backend's announcement once a relay has subscribed us. Old backends send none.
 const ANNOUNCED: Duration = Duration::from_secs(2);
 
-/// A request that pays nothing.
+/// A request other than a payment.
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: Value,
-    /// Unix seconds after which the backend must not act on it.
+    /// Expiry in Unix seconds: the backend must not act on it afterwards.
     pub(crate) until: u64,
     /// How long to wait for the response.
     pub(crate) patience: Duration,
-    /// How much of that to wait for a connection before the request is reported as not sent.
+    /// How long to wait for a connection, within `patience`, before the request is reported as not sent.
     pub(crate) reach: Duration,
-    /// Whether a backend that was away gets the request again.
+    /// Whether the request is repeated for a backend that was down.
     pub(crate) repeats: bool,
 }
 
-/// Sends requests to the backend.
 pub(crate) struct Client {
     pub(super) shared: Arc<Shared>,
     pub(super) cipher: Cipher,
     pub(super) sender: RequestSender,
-    /// Payments that were requested, by request: their responses may be late.
+    /// Payments by request id: their responses may be late.
     pub(super) payments: Mutex<LruCache<EventId, PaymentHash>>,
     pub(super) liveness: Liveness,
     /// The newest announcement and when it was made.
     pub(super) announced: watch::Sender<Option<(Timestamp, Announcement)>>,
-    /// No announcement arrived in time.
+    /// Whether no announcement arrived in time.
     waited: AtomicBool,
     permits: Semaphore,
     pub(super) payment_permits: Semaphore,
@@ -98,7 +96,6 @@ impl Client {
         self.shared.up.borrow().contains(&true)
     }
 
-    /// Sends a request and waits for the response.
     pub(crate) async fn call(&self, request: &Request<'_>) -> Result<Response, LightningError> {
         let deadline = Instant::now() + request.patience;
         let calling = async {
@@ -118,7 +115,7 @@ impl Client {
         }
     }
 
-    /// Signs a request as soon as there is a connection; waits for one for `reach`.
+    /// Signs a request as soon as there is a connection, for which it waits up to `reach`.
     pub(crate) async fn prepare(&self, method: &str, params: &Value, until: u64, reach: Duration) -> Option<Event> {
         let mut up = self.shared.up.subscribe();
         timeout(reach, up.wait_for(|up| up.contains(&true))).await.ok()?.ok()?;
@@ -127,7 +124,7 @@ impl Client {
         self.sign(scheme, method, params, until).filter(|_| in_time)
     }
 
-    /// The encryption that the backend reads.
+    /// The encryption that the backend supports.
     async fn scheme(&self) -> Scheme {
         let mut announced = self.announced.subscribe();
         if announced.borrow().is_none() && !self.waited.load(Ordering::Relaxed) {
@@ -155,11 +152,11 @@ impl Client {
         builder.sign_with_keys(&self.shared.uri.keys).ok()
     }
 
-    /// Hands the request to every connected relay and waits. When this returns, the request is out of our hands: a socket
-    /// has it, or none ever will.
+    /// Hands the request to every connected relay and waits. When this returns, the request was written to a socket or
+    /// never will be.
     ///
-    /// A backend that was away and comes back gets another request at once: what is requested here may be done twice. A
-    /// relay that connects gets the same request: perhaps only a relay was missing.
+    /// A backend that comes back gets a new request at once, so what is requested here may be done twice. A relay that
+    /// connects gets the same request, because only that relay may have been down.
     async fn exchange(
         &self,
         request: &Request<'_>,
@@ -195,8 +192,8 @@ impl Client {
         }
     }
 
-    /// Returns when the backend was silent for `quiet` after a request was written, and then showed life. Probes it
-    /// meanwhile. A backend that was not silent is slow, and has what it was sent.
+    /// Returns when the backend was silent for `quiet` after a request was written, and then sent something. Probes it
+    /// meanwhile. A backend that was not silent is slow and already has the request.
     async fn back_after_silence(&self, written: Instant, quiet: Duration) {
         let mut since = written;
         loop {
@@ -212,7 +209,7 @@ impl Client {
         }
     }
 
-    /// Requests something meaningless, to find out whether the backend is there; not more often than useful.
+    /// Sends a meaningless request to find out whether the backend is up; rate-limited.
     fn probe(&self) {
         let until = self.shared.clock.now().plus(PROBE * 5).secs();
         let params = json!({ "payment_hash": "0".repeat(64) });

@@ -7,11 +7,11 @@ use nostr::{Keys, SecretKey};
 use url::Url;
 use usher_protocol::PublicKey;
 
-/// Most relays of a connection string that are used.
+/// Most relays of a connection string used.
 const MAX_RELAYS: usize = 8;
 
-/// A connection string: `nostr+walletconnect://<backend's key>?relay=<url>&relay=<url>&secret=<our key>`. Whoever has it can
-/// spend money, so `Debug` shows nothing of it.
+/// A connection string: `nostr+walletconnect://<backend's key>?relay=<url>&relay=<url>&secret=<our key>`. Anybody who
+/// has it can spend money, so `Debug` hides it.
 #[derive(Clone)]
 pub struct ConnectionUri {
     /// The backend's key.
@@ -22,7 +22,7 @@ pub struct ConnectionUri {
     pub(crate) relays: Vec<Url>,
 }
 
-/// A text is not a connection string. Shows nothing of it, because it is a secret.
+/// A text is not a connection string. Does not contain the text, which may be a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is not a connection string of Nostr Wallet Connect: nostr+walletconnect://<key>?relay=<url>&secret=<key>")]
 pub struct InvalidConnectionUri;
@@ -41,7 +41,7 @@ impl FromStr for ConnectionUri {
         if !matches!(url.scheme(), "nostr+walletconnect" | "nostrwalletconnect") {
             return Err(InvalidConnectionUri);
         }
-        // Some backends leave the slashes out.
+        // Some backends omit the slashes.
         let key = url.host_str().unwrap_or_else(|| url.path());
         let backend = PublicKey::from_hex(key).map_err(|_| InvalidConnectionUri)?;
         let mut relays = Vec::new();

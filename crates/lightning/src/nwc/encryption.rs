@@ -6,10 +6,9 @@ use nostr::nips::nip04;
 use nostr::nips::nip44::v2::{self, ConversationKey};
 use nostr::{PublicKey, SecretKey};
 
-/// Longest content that is decrypted, in bytes: the responses we request have a few hundred.
+/// Longest content decrypted, in bytes; the requested responses have a few hundred.
 const MAX_CONTENT_BYTES: usize = 64 * 1024;
 
-/// How a message is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
     /// NIP-04, for old backends.
@@ -22,7 +21,6 @@ pub(crate) enum Scheme {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable;
 
-/// Encrypts and decrypts between our key and the backend's.
 pub(crate) struct Cipher {
     ours: SecretKey,
     theirs: PublicKey,
@@ -45,7 +43,7 @@ impl Cipher {
         }
     }
 
-    /// Decrypts a content of either scheme: NIP-04 is recognised by its form.
+    /// Decrypts a content of either scheme; NIP-04 is recognised by its form.
     pub(crate) fn open(&self, content: &str) -> Result<String, Unreadable> {
         if content.len() > MAX_CONTENT_BYTES {
             return Err(Unreadable);

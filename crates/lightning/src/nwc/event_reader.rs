@@ -1,4 +1,4 @@
-//! Reads what the backend sends: responses, notifications, announcements. And reports when a relay is connected again.
+//! Reads responses, notifications and announcements of the backend, and reports new relay connections.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -13,10 +13,10 @@ use super::client::Client;
 use super::relay_task::{self, ReceivedEvent};
 use super::response::{Announcement, Notification, Response};
 
-/// Notifications that are remembered, so that copies from several relays are read once.
+/// Remembered notification events, to drop copies from several relays.
 const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2047);
 
-/// Notifications that are remembered: a backend sends each notification in both encryptions, one after the other.
+/// Remembered notifications: a backend sends each in both encryptions, one after the other.
 const REPORTED: usize = 256;
 
 impl Client {
@@ -28,7 +28,7 @@ impl Client {
     ) {
         let mut seen = LruCache::new(SEEN);
         let mut reported = VecDeque::with_capacity(REPORTED);
-        // Whether the backend encrypts notifications with NIP-44: then nothing is learnt from the copies in NIP-04.
+        // Whether the backend encrypts notifications with NIP-44; the copies in NIP-04 are then ignored.
         let mut uses_nip44 = false;
         loop {
             let event = tokio::select! {
@@ -55,7 +55,7 @@ impl Client {
                 relay_task::INFO => {
                     seen.put(event.id, ());
                     self.read_announcement(&event);
-                    // It may have another version now.
+                    // The backend may have changed its version.
                     uses_nip44 = false;
                     None
                 }
@@ -72,7 +72,7 @@ impl Client {
             };
             reported.truncate(REPORTED - 1);
             reported.push_front(notification.clone());
-            // When it is full, the relays wait.
+            // A full channel holds up the relays.
             tokio::select! {
                 sent = notifications.send(notification) => if sent.is_err() { return },
                 () = self.shared.stop.cancelled() => return,
@@ -98,13 +98,12 @@ impl Client {
         }
     }
 
-    /// Whether the response to this request is wanted.
+    /// Whether the response to this request is awaited.
     fn is_wanted(&self, request: &EventId) -> bool {
         self.sender.is_awaited(request) || self.payments.lock().contains(request) || self.liveness.is_probe(request)
     }
 
-    /// Hands a response to the task that waits for it. A payment that succeeded is reported even if no task waits any
-    /// more.
+    /// Hands a response to the task that waits for it. A succeeded payment is reported even if no task waits.
     fn read_response(&self, event: &Event) -> Option<LightningNotification> {
         let request = relay_task::request_of(event)?;
         let waiter = self.sender.take_waiter(&request);
@@ -121,12 +120,12 @@ impl Client {
         let paid = response.clone().and_then(|response| response.paid()).ok();
         let succeeded = payment.zip(paid).filter(|(hash, paid)| paid.preimage.payment_hash() == *hash);
         if succeeded.is_some() {
-            // Once: copies may arrive over several relays.
+            // Reported once: copies may arrive over several relays.
             self.payments.lock().pop(&request);
         }
         match waiter {
             Some(waiter) => {
-                // Full: it has a response already. Closed: nobody waits any more.
+                // Full: the task has a response already. Closed: the task has gone.
                 let _ = waiter.try_send(response);
                 None
             }
@@ -149,7 +148,7 @@ impl Client {
         }
     }
 
-    /// Notes each new connection, until everything stops.
+    /// Records each new connection, until everything stops.
     pub(crate) async fn watch_connections(&self) {
         let mut up = self.shared.up.subscribe();
         let mut before = up.borrow_and_update().clone();
@@ -168,7 +167,7 @@ impl Client {
         }
     }
 
-    /// Reports when the backend can be reached again, until everything stops.
+    /// Reports when the backend is reachable again, until everything stops.
     pub(crate) async fn report_reconnections(&self, notifications: mpsc::Sender<LightningNotification>) {
         let mut up = self.shared.up.subscribe();
         let watching = async {

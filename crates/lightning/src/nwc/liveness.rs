@@ -9,14 +9,11 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Probes whose responses are received.
+/// Probes whose responses are accepted.
 const PROBES: usize = 32;
 
-/// When the backend was seen, and how.
 pub(super) struct Liveness {
-    /// When it was last seen.
     seen: watch::Sender<Option<Instant>>,
-    /// Over which relay.
     relay: AtomicUsize,
     /// How often a relay connected.
     connections: watch::Sender<u64>,
@@ -40,11 +37,10 @@ impl Default for Liveness {
     }
 }
 
-/// The connections made from a moment on.
+/// Connections made after a certain moment.
 pub(super) struct NewConnections(watch::Receiver<u64>);
 
 impl NewConnections {
-    /// Waits for the next one.
     pub(super) async fn next(&mut self) {
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;
@@ -53,7 +49,7 @@ impl NewConnections {
 }
 
 impl Liveness {
-    /// The backend sent something just now, over this relay.
+    /// Records that the backend sent something over this relay.
     pub(super) fn seen(&self, relay: usize) {
         self.relay.store(relay, Ordering::Relaxed);
         self.seen.send_replace(Some(Instant::now()));
@@ -63,32 +59,31 @@ impl Liveness {
         *self.seen.borrow()
     }
 
-    /// The relay over which it was last seen; the first relay when it was never seen.
+    /// The relay over which it was last seen; the first relay if it never was.
     pub(super) fn last_relay(&self) -> usize {
         self.relay.load(Ordering::Relaxed)
     }
 
-    /// Returns when it was seen after this instant.
+    /// Returns when it was seen after `since`.
     pub(super) async fn seen_after(&self, since: Instant) {
         let _ = self.seen.subscribe().wait_for(|seen| seen.is_some_and(|at| at > since)).await;
     }
 
-    /// It announced itself again.
+    /// Records an announcement.
     pub(super) fn announced(&self) {
         self.seen.send_replace(Some(Instant::now()));
     }
 
-    /// A relay connected, again or for the first time.
+    /// Records that a relay connected, again or for the first time.
     pub(super) fn connected(&self) {
         self.connections.send_modify(|connections| *connections += 1);
     }
 
-    /// Connections from now on.
     pub(super) fn new_connections(&self) -> NewConnections {
         NewConnections(self.connections.subscribe())
     }
 
-    /// Whether the last probe was made at least `every` ago. If so, the next one is due after as much again.
+    /// Whether the last probe is at least `every` ago. If so, records a new one.
     pub(super) fn may_probe(&self, every: Duration) -> bool {
         let mut probes = self.probes.lock();
         let now = Instant::now();

@@ -1,7 +1,7 @@
-//! How far this backend's look-ups can be relied on: learned from known payments, and stored.
+//! How reliable this backend's look-ups are: learned from known payments, and stored.
 //!
-//! Some deployed backends respond `NOT_FOUND`, or find the payee's invoice, even for payments of ours that succeeded. So
-//! "not found" proves something only when the backend has been seen to find a payment of ours.
+//! Some deployed backends respond `NOT_FOUND`, or find the payee's invoice, even for succeeded payments. So "not found"
+//! is proof only after the backend has found a payment of ours.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,21 +15,20 @@ use usher_engine::ports::{LookupCoverage, SettingStore};
 
 use super::connection_uri::ConnectionUri;
 
-/// How often to check whether a backend that found nothing does now, or one that did still does.
+/// How often look-ups are checked again.
 const EVERY: Duration = Duration::from_secs(600);
 
-/// The stored forms, which are JSON.
+/// The stored values, as JSON.
 const SETTLED: &str = "\"settled\"";
 const UNSETTLED: &str = "\"unsettled\"";
 
-/// What is known about the look-ups of one connection.
+/// What is known about one connection's look-ups.
 pub(super) struct LookupReliability {
     settings: Option<Arc<dyn SettingStore>>,
-    /// The name of the stored setting: one per connection.
+    /// The name of the stored setting, one per connection.
     name: String,
     loaded: OnceCell<()>,
     coverage: Mutex<LookupCoverage>,
-    /// When it was last checked.
     tried: Mutex<Option<Instant>>,
 }
 
@@ -47,7 +46,7 @@ impl LookupReliability {
         }
     }
 
-    /// Which payments look-ups have been seen to find.
+    /// Which payments look-ups are known to find.
     pub(super) async fn coverage(&self) -> LookupCoverage {
         self.load().await;
         *self.coverage.lock()
@@ -80,7 +79,7 @@ impl LookupReliability {
         due
     }
 
-    /// A look-up found a payment that succeeded.
+    /// Records that a look-up found a succeeded payment.
     pub(super) async fn found(&self, seen: LookupCoverage) {
         self.load().await;
         if seen > *self.coverage.lock() {
@@ -89,7 +88,7 @@ impl LookupReliability {
         }
     }
 
-    /// A look-up did not find a payment that succeeded.
+    /// Records that a look-up did not find a succeeded payment.
     pub(super) async fn missed(&self) {
         self.load().await;
         if *self.coverage.lock() != LookupCoverage::None {

@@ -5,11 +5,11 @@
 //!                                   ▲ ◀── event reader ◀── relay task ◀─ responses and notifications
 //! ```
 //!
-//! Each relay of the connection string has one long-lived subscription. A request goes to every connected relay; the first
-//! response is used. A request that was never written to a socket is taken back when its time is over, so that a request
-//! reported as failed is not executed later. A backend that was away gets the request again when it shows life.
+//! Each relay of the connection string has one long-lived subscription. A request goes to every connected relay; the
+//! first response is used. A request that was never written to a socket is withdrawn when it times out, so that a
+//! request reported as failed is not executed later. A backend that comes back gets the request again.
 //!
-//! Payments are different (`payment.rs`): the request is signed, then stored by the engine, then sent to one relay, and only
+//! Payments are different (`payment.rs`): the request is signed, stored by the engine, then sent to one relay; only
 //! that same request is ever sent again.
 
 mod backend;

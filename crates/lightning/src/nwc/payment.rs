@@ -1,4 +1,4 @@
-//! Payments: one signed request, sent when its response can be received, and sent again only as long as it cannot be
+//! Payments: one signed request, sent when its response can be received, and sent again only while it cannot be
 //! executed twice.
 
 use std::time::Duration;
@@ -15,10 +15,9 @@ use super::client::{Client, LOOK_UP, QUIET, Request, no_response, stopping};
 use super::pending_request::PendingRequest;
 use super::relay_task;
 
-/// The method that pays.
 const PAY: &str = "pay_invoice";
 
-/// How long the backend may act on a request, at most.
+/// Longest time in which the backend may act on a request.
 const EXPIRATION: Duration = Duration::from_secs(60);
 
 /// How long to wait for a connection before a payment is reported as not sent.
@@ -28,7 +27,7 @@ impl Client {
     /// Signs a request to pay as soon as there is a connection. Sends nothing.
     pub(super) async fn prepare_payment(&self, invoice: &Invoice, until: u64) -> Result<SignedPayment, LightningError> {
         let signing = async {
-            // The connection may take a while; the request's own time begins with it.
+            // Connecting may take a while; the request's expiry is set afterwards.
             let mut up = self.shared.up.subscribe();
             up.wait_for(|up| up.contains(&true)).await.ok()?;
             let until = self.shared.clock.now().plus(EXPIRATION).secs().min(until);
@@ -41,7 +40,7 @@ impl Client {
         }
     }
 
-    /// The request that was signed, if it was signed for this connection.
+    /// The signed request, if it was signed for this connection.
     pub(super) fn signed(&self, payment: &SignedPayment) -> Option<Event> {
         let event = Event::from_json(&payment.request).ok()?;
         let uri = &self.shared.uri;
@@ -52,7 +51,7 @@ impl Client {
         is_ours.then_some(event)
     }
 
-    /// Sends a request to pay and waits for the response, `grace` longer than the backend may act on the request.
+    /// Sends a payment request and waits for the response, for `grace` longer than the request's expiry.
     pub(super) async fn pay(
         &self,
         hash: PaymentHash,
@@ -89,7 +88,7 @@ impl Client {
         announced.mark_unchanged();
         let (mut pending, mut responses) = PendingRequest::new(&self.sender);
         pending.listen(event.id);
-        // To one relay: a backend that remembers no requests would act on each copy, and refuse the second.
+        // Sent to one relay: a backend without deduplication would act on each copy and refuse the second.
         if !again && !pending.send_to_one(event, until, self.liveness.last_relay()) {
             return Err(LightningError::NotSent);
         }
@@ -117,7 +116,7 @@ impl Client {
                     looking = None;
                     match found {
                         Ok(OutgoingPaymentStatus::Paid(paid)) if paid.preimage.payment_hash() == hash => return Ok(paid),
-                        // The backend is there and does not know the payment, or cannot look up.
+                        // The backend is up and does not know the payment, or cannot look it up.
                         Ok(OutgoingPaymentStatus::Unknown(_)) | Err(LightningError::Refused { again: false, .. }) => {
                             if pending.send_to_all(event, until) > 0 {
                                 info!("the Lightning backend does not know a payment: sending the same request again");
@@ -130,7 +129,7 @@ impl Client {
                             quiet *= 2;
                             look_at = Instant::now() + quiet;
                         }
-                        // It is away.
+                        // The backend is down.
                         Err(LightningError::NotSent | LightningError::Unknown(_)) => {
                             look_at = Instant::now() + QUIET / 8;
                         }
@@ -140,12 +139,12 @@ impl Client {
         }
     }
 
-    /// From now on a response to this request is received, whenever it arrives.
+    /// Accepts a response to this request from now on, however late.
     pub(super) fn expect(&self, request: EventId, hash: PaymentHash) {
         self.payments.lock().put(request, hash);
     }
 
-    /// Asks whether the backend knows the payment; it has a moment to respond.
+    /// Asks whether the backend knows the payment, with a short time limit.
     async fn look_for(&self, hash: PaymentHash) -> Result<OutgoingPaymentStatus, LightningError> {
         let request = Request {
             method: LOOK_UP,
@@ -159,7 +158,7 @@ impl Client {
     }
 }
 
-/// An error about a request that was sent more than once: an earlier copy may be the reason.
+/// The error of a request that was sent more than once: an earlier copy may have caused it.
 fn doubtful(failure: LightningError) -> LightningError {
     match failure {
         LightningError::Refused { reason, .. } => LightningError::Failed(reason),

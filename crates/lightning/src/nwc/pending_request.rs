@@ -1,4 +1,4 @@
-//! A request without a response yet: to which relays it was handed, and whether it was written.
+//! A request without a response: to which relays it was handed, and whether it was written.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +13,8 @@ use super::request_sender::{Outcome, RequestSender};
 /// Responses that may arrive before the first is read.
 const MAX_RESPONSES: usize = 4;
 
-/// The events that were handed to relays for one request. When it is dropped, nobody waits for a response any more, and
-/// what was not written to a socket never will be.
+/// The events handed to relays for one request. Dropping it withdraws what was not written to a socket, and ends the
+/// wait for responses.
 pub(super) struct PendingRequest<'a> {
     sender: &'a RequestSender,
     ids: Vec<EventId>,
@@ -22,15 +22,13 @@ pub(super) struct PendingRequest<'a> {
     waiter: mpsc::Sender<Outcome>,
 }
 
-/// The responses to a pending request.
 pub(super) struct Responses(mpsc::Receiver<Outcome>);
 
 impl Responses {
-    /// The next response.
     pub(super) async fn next(&mut self) -> Outcome {
         match self.0.recv().await {
             Some(response) => response,
-            // Not as long as the pending request holds a sender.
+            // Does not happen while the pending request holds a sender.
             None => std::future::pending().await,
         }
     }
@@ -42,7 +40,7 @@ impl<'a> PendingRequest<'a> {
         (Self { sender, ids: Vec::new(), handed: Vec::new(), waiter }, Responses(responses))
     }
 
-    /// From now on responses to this event are received.
+    /// Accepts responses to this event from now on.
     pub(super) fn listen(&mut self, id: EventId) {
         self.ids.push(id);
         self.sender.wait_for(id, self.waiter.clone());
@@ -54,7 +52,7 @@ impl<'a> PendingRequest<'a> {
         self.sender.send_to_all(&outgoing)
     }
 
-    /// Hands an event to one relay, to `preferred` if possible; `false` when no relay takes it.
+    /// Hands an event to one relay, to `preferred` if possible; `false` if no relay takes it.
     pub(super) fn send_to_one(&mut self, event: &Event, until: u64, preferred: usize) -> bool {
         let outgoing = self.outgoing(event, until);
         self.sender.send_to_one(&outgoing, preferred)
@@ -67,7 +65,7 @@ impl<'a> PendingRequest<'a> {
         outgoing
     }
 
-    /// Returns when no relay is connected and nothing was written: a relay may go down with a request still in its queue.
+    /// Returns when no relay is connected and nothing was written: a relay may go down with a request in its queue.
     pub(super) async fn lost(&self) {
         let mut connected = self.sender.connected();
         let _ = connected.wait_for(|connected| !connected.contains(&true)).await;
@@ -77,11 +75,11 @@ impl<'a> PendingRequest<'a> {
         }
     }
 
-    /// From now on nothing of it is written; `true` when nothing was written before either.
+    /// Withdraws the request; `true` if nothing of it was written.
     pub(super) fn take_back(&self) -> bool {
         let mut never_written = true;
         for outgoing in &self.handed {
-            // Each of them, whatever is known of the others.
+            // Withdraws each one, whatever the result for the others.
             never_written &= outgoing.take_back();
         }
         never_written

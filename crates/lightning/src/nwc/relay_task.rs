@@ -33,19 +33,19 @@ pub(crate) const NOTIFICATION_NIP04: u16 = 23_196;
 /// A notification of the backend, encrypted with NIP-44.
 pub(crate) const NOTIFICATION: u16 = 23_197;
 
-/// Largest message that is received, in bytes.
+/// Largest message received, in bytes.
 const MAX_MESSAGE_BYTES: usize = 256 * 1024;
 
-/// How far the backend's clock may be behind ours: older events are not requested. Relays keep them briefly, if at all.
+/// How far the backend's clock may be behind: older events are not requested. Relays store them briefly, if at all.
 const CLOCKS: Duration = Duration::from_secs(900);
 
-/// After a connection that lasted longer than this, a relay that goes down is logged as a warning again.
+/// A connection longer than this resets the warning about the relay.
 const LASTED: Duration = Duration::from_secs(30);
 
-/// A connection that lasted this long has worked: two seconds after the subscription was assumed to be open.
+/// A connection longer than this has worked: two seconds after the subscription was assumed to be open.
 const WORKED: Duration = Duration::from_secs(4);
 
-/// Time limits and pauses. A backend is asked for an invoice while a user waits: pauses are shorter than with other relays.
+/// Time limits and pauses. Pauses are short, because users wait for invoices.
 pub(crate) fn timing() -> Timing {
     Timing {
         reconnect_first: Duration::from_millis(500),
@@ -56,7 +56,7 @@ pub(crate) fn timing() -> Timing {
     }
 }
 
-/// Nothing is sent before a subscription is open, so it is assumed to be open soon.
+/// A subscription is soon assumed to be open, because nothing is sent before it is.
 fn session_timing() -> SessionTiming {
     SessionTiming {
         confirm_within: Some(Duration::from_secs(2)),
@@ -68,18 +68,15 @@ fn session_timing() -> SessionTiming {
     }
 }
 
-/// An event of the backend, as a relay delivered it.
+/// An event of the backend, and the relay that delivered it.
 pub(crate) struct ReceivedEvent {
-    /// Which relay.
     pub(crate) relay: usize,
     pub(crate) event: Event,
 }
 
-/// Shared by the relays' tasks.
 pub(crate) struct Shared {
     pub(crate) uri: ConnectionUri,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Which relays have us subscribed.
     pub(crate) up: watch::Sender<Vec<bool>>,
     pub(crate) received: mpsc::Sender<ReceivedEvent>,
     pub(crate) stop: CancellationToken,
@@ -101,7 +98,6 @@ impl Shared {
     }
 }
 
-/// Keeps a connection to the relay until everything stops.
 pub(crate) async fn run(
     shared: Arc<Shared>,
     relay: usize,
@@ -118,13 +114,13 @@ pub(crate) async fn run(
             () = shared.stop.cancelled() => return shared.set_up(relay, false),
         };
         shared.set_up(relay, false);
-        // Queued requests were meant for this connection: the tasks that wait for their responses withdraw them.
+        // Queued requests were meant for this connection; the tasks that wait for their responses withdraw them.
         while outgoing.try_recv().is_ok() {}
         was_logged &= begun.elapsed() <= LASTED;
         if was_logged {
             debug!(relay = host, reason = %ended, "the Lightning backend's relay is down");
         } else {
-            // Only the host of its URL: the rest may be a secret.
+            // Only the host of the URL: the rest may be a secret.
             warn!(relay = host, reason = %ended, "the Lightning backend's relay is down; trying again until it is back");
             was_logged = true;
         }
@@ -135,7 +131,7 @@ pub(crate) async fn run(
     }
 }
 
-/// One connection from the attempt to its end: why it ended, and how good it was, if there was one.
+/// Runs one connection. Returns why it ended, and its quality if it was established.
 async fn connect_once(
     shared: &Shared,
     relay: usize,
@@ -156,7 +152,7 @@ async fn connect_once(
     }
 }
 
-/// The request that a response belongs to: its first `e` tag.
+/// The request of a response: its first `e` tag.
 pub(crate) fn request_of(event: &Event) -> Option<EventId> {
     event.tags.iter().take(16).find_map(|tag| match tag.as_slice() {
         [name, id, ..] if name == "e" => EventId::from_hex(id).ok(),

@@ -1,4 +1,4 @@
-//! Decrypted messages of the backend. Their form may be loose, and nothing is concluded that they do not state.
+//! Decrypted messages of the backend. Parsing is lenient about their form, and infers nothing that they do not state.
 
 mod transaction;
 
@@ -16,10 +16,10 @@ use usher_protocol::payee;
 
 use transaction::{Direction, Proof, Transaction};
 
-/// Longest text of the backend's own that is kept, in characters.
+/// Longest error text kept, in characters.
 const MAX_WORDS: usize = 200;
 
-/// Most methods that are kept of an announcement.
+/// Most methods kept of an announcement.
 const MAX_METHODS: usize = 64;
 
 /// A response is invalid. What was requested may have been done.
@@ -94,19 +94,19 @@ impl Response {
     /// [`InvalidResponse`].
     pub fn parse(text: &str) -> Result<Self, InvalidResponse> {
         let mut answer: Self = parse(text)?;
-        // Some programs write it as JSON in a text.
+        // Some programs write it as JSON in a string.
         if let Some(Value::String(text)) = &answer.result
             && let Ok(result @ Value::Object(_)) = parse(text)
         {
             answer.result = Some(result);
         }
         let has_result = answer.result.as_ref().is_some_and(|result| !result.is_null());
-        // What some programs write for none.
+        // Some programs write a placeholder for no error.
         answer.error = answer.error.filter(|error| !(has_result && error.code.is_empty() && error.message.is_empty()));
         if answer.error.is_none() && !has_result { Err(InvalidResponse) } else { Ok(answer) }
     }
 
-    /// Notes when the backend made it, by its own clock (Unix seconds).
+    /// Sets when the backend made it, by its own clock (Unix seconds).
     pub(crate) const fn created_at(mut self, at: u64) -> Self {
         self.created_at = at;
         self
@@ -117,7 +117,7 @@ impl Response {
         self.created_at >= until
     }
 
-    /// Whether the backend says that it does not know what was looked up.
+    /// Whether the backend reports that it does not know what was looked up.
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self.looked_up(), Ok(None))
     }
@@ -127,13 +127,13 @@ impl Response {
         self.looked_up().is_ok_and(|found| found.is_some_and(|found| found.direction() == Some(Direction::Incoming)))
     }
 
-    /// Which payments of ours this look-up is seen to find. A transaction that is not marked as outgoing proves nothing:
-    /// some backends find the invoice instead of the payment.
+    /// Which of our payments this look-up proves to be found. A transaction not marked as outgoing proves nothing: some
+    /// backends find the invoice instead of the payment.
     pub(crate) fn coverage(&self) -> LookupCoverage {
         let Ok(Some(transaction)) = self.looked_up() else { return LookupCoverage::None };
         match transaction.state() {
             _ if transaction.direction() != Some(Direction::Outgoing) => LookupCoverage::None,
-            // A backend may list only payments that have ended: "failed" proves no more than "settled".
+            // A backend may list only payments that have ended, so "failed" proves no more than "settled".
             Some("pending") => LookupCoverage::InProgress,
             _ => LookupCoverage::Ended,
         }
@@ -142,9 +142,9 @@ impl Response {
     /// The result of `method`.
     ///
     /// # Errors
-    /// [`LightningError`]: definite only when the backend's error code says that it was not done.
+    /// [`LightningError`]: definite only if the backend's error code proves that nothing was done.
     pub fn result(&self, method: &str) -> Result<&Value, LightningError> {
-        // A response to another method proves nothing. A backend that could not read the request omits the type.
+        // A response to another method proves nothing. Backends omit the type if they could not read the request.
         if self.result_type.as_deref().is_some_and(|result_type| !result_type.eq_ignore_ascii_case(method)) {
             return Err(unclear());
         }
@@ -155,7 +155,7 @@ impl Response {
         }
     }
 
-    /// What was looked up; `None` when the backend says that it does not know it.
+    /// The transaction looked up; `None` if the backend reports that it does not know it.
     fn looked_up(&self) -> Result<Option<Transaction<'_>>, LightningError> {
         match self.result("lookup_invoice") {
             Ok(result) => Ok(Some(Transaction(result))),
@@ -197,7 +197,7 @@ impl Response {
         let is_incoming = transaction.may_be(Direction::Incoming);
         if transaction.is_settled() {
             return Ok(match (transaction.proof(hash), transaction.amount()) {
-                // A backend whose own user paid it may show the payer's side. The preimage proves it all the same.
+                // If the backend's own user paid it, it may return the payer's side. The preimage is proof either way.
                 (proof, Ok(amount)) if is_incoming || matches!(proof, Proof::Valid(_)) => {
                     InvoiceStatus::Settled(transaction.settlement(amount, proof))
                 }
@@ -205,7 +205,7 @@ impl Response {
             });
         }
         match transaction.state() {
-            // The payer's side says nothing of what else may pay the invoice.
+            // The payer's side does not show what else may pay the invoice.
             _ if !is_incoming => Err(unclear()),
             Some("expired" | "failed") => Ok(InvoiceStatus::Dead),
             _ => Ok(InvoiceStatus::Open),
@@ -224,7 +224,7 @@ impl Response {
             return Err(unclear());
         }
         if !transaction.may_be(Direction::Outgoing) {
-            // An invoice of the backend's own. Settled, it was paid; otherwise this says nothing of the payment.
+            // An invoice of the backend's own. If settled, it was paid; otherwise it shows nothing about the payment.
             return Ok(match transaction.proof(hash) {
                 _ if !transaction.is_settled() => OutgoingPaymentStatus::Unknown(LookupCoverage::None),
                 Proof::Valid(preimage) => OutgoingPaymentStatus::Paid(CompletedPayment { preimage, fees_paid: None }),
@@ -285,7 +285,8 @@ impl Response {
 }
 
 impl ErrorObject {
-    /// By the error codes of NIP-47 that say that it was not done. `INTERNAL`, `OTHER` and unknown codes prove nothing.
+    /// Definite for the error codes of NIP-47 that exclude execution. `INTERNAL`, `OTHER` and unknown codes prove
+    /// nothing.
     fn to_error(&self) -> LightningError {
         let reason = || {
             let (code, message) = (clean(&self.code), clean(&self.message));
@@ -296,14 +297,14 @@ impl ErrorObject {
             }
         };
         match self.code.as_str() {
-            // A backend that has just changed its encryption announces it, and the next request uses it.
+            // A backend that changed its encryption announces it, and the next request uses it.
             "RATE_LIMITED" | "INSUFFICIENT_BALANCE" | "QUOTA_EXCEEDED" | "UNSUPPORTED_ENCRYPTION" => {
                 LightningError::Refused { again: true, reason: reason() }
             }
             "RESTRICTED" | "UNAUTHORIZED" | "NOT_IMPLEMENTED" | "NOT_FOUND" => {
                 LightningError::Refused { again: false, reason: reason() }
             }
-            // "This may be due to a timeout" (NIP-47): the code alone does not tell.
+            // "This may be due to a timeout" (NIP-47): the code alone is no proof.
             "PAYMENT_FAILED" => LightningError::Failed(reason()),
             _ => LightningError::Unknown(reason()),
         }
@@ -311,7 +312,7 @@ impl ErrorObject {
 }
 
 impl Notification {
-    /// Parses the decrypted text of a notification; `None` for those that are not needed.
+    /// Parses the decrypted text of a notification; `None` for unneeded ones.
     ///
     /// # Errors
     /// [`InvalidResponse`].
@@ -332,7 +333,7 @@ impl Notification {
                 let hash = hash()?;
                 let settlement = match transaction.amount() {
                     Ok(amount) => transaction.settlement(amount, transaction.proof(hash)),
-                    // Without a preimage, it is only a reason to look it up.
+                    // Without a preimage, it only triggers a look-up.
                     Err(InvalidResponse) => transaction.settlement(None, Proof::None),
                 };
                 Ok(Some(Self::Received(hash, settlement)))
@@ -342,14 +343,14 @@ impl Notification {
                 let paid = CompletedPayment { preimage, fees_paid: transaction.number("fees_paid") };
                 Ok(Some(Self::Sent(hash()?, paid)))
             }
-            // It contradicts itself.
+            // Contradictory content.
             "payment_received" | "payment_sent" => Err(InvalidResponse),
             _ => Ok(None),
         }
     }
 }
 
-/// An error, or what programs write for none.
+/// An error object, or a placeholder for none.
 fn error_object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ErrorObject>, D::Error> {
     let error = Value::deserialize(deserializer)?;
     let is_one = !matches!(error, Value::Null | Value::Bool(false) | Value::Array(_));
@@ -365,7 +366,7 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
     Ok(Value::deserialize(deserializer)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned))
 }
 
-/// What it says, unless it is what programs write for nothing.
+/// The error text, unless it is a placeholder for none.
 fn words(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if text.trim().is_empty() || text.eq_ignore_ascii_case("null") => None,
@@ -376,7 +377,7 @@ fn words(value: &Value) -> Option<String> {
     }
 }
 
-/// Parses JSON, also after a byte order mark or before the zero that ends a text in C.
+/// Parses JSON, tolerating a byte order mark and a trailing NUL.
 fn parse<T: DeserializeOwned>(text: &str) -> Result<T, InvalidResponse> {
     serde_json::from_str(text.trim_start_matches('\u{feff}').trim_end_matches('\0')).map_err(|_| InvalidResponse)
 }
@@ -385,7 +386,7 @@ fn unclear() -> LightningError {
     LightningError::Unknown(InvalidResponse.to_string())
 }
 
-/// Text of the backend without control characters, shortened.
+/// Text of the backend, shortened and without control characters.
 pub(crate) fn clean(text: &str) -> String {
     text.chars().filter(|char| !char.is_control()).take(MAX_WORDS).collect()
 }

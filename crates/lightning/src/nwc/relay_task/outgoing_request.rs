@@ -1,4 +1,4 @@
-//! A request on its way to a socket.
+//! A request to be written to a socket.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use nostr::{Event, EventId};
 use usher_nostr_connection::{Utf8Bytes, event_message};
 
-/// A request on its way to a socket. The task that waits for the response may withdraw it until it is written.
+/// A request to be written to a socket. The task that waits for the response may withdraw it until it is written.
 #[derive(Debug)]
 pub(crate) struct OutgoingRequest {
     pub(crate) id: EventId,
     pub(crate) message: Utf8Bytes,
-    /// Unix seconds from which on it is void.
+    /// Unix seconds at which it expires.
     until: u64,
     state: AtomicU8,
 }
 
 /// It is written to a socket, or about to be.
 const WRITTEN: u8 = 1;
-/// It was taken back.
+/// It was withdrawn.
 const TAKEN_BACK: u8 = 2;
 
 impl OutgoingRequest {
@@ -26,12 +26,12 @@ impl OutgoingRequest {
         Arc::new(Self { id: event.id, message: event_message(event), until, state: AtomicU8::new(0) })
     }
 
-    /// Takes it back: from now on it is not written. `true` when it was not written before either.
+    /// Withdraws it; `true` if it was not written.
     pub(crate) fn take_back(&self) -> bool {
         self.state.fetch_or(TAKEN_BACK, Ordering::SeqCst) & WRITTEN == 0
     }
 
-    /// Marks it as written at this time (Unix seconds). `false` when it may not be written any more.
+    /// Marks it as written at `now` (Unix seconds); `false` if it must not be written any more.
     pub(crate) fn mark_written(&self, now: u64) -> bool {
         let written = |state| (state & TAKEN_BACK == 0).then_some(state | WRITTEN);
         now < self.until && self.state.fetch_update(Ordering::SeqCst, Ordering::SeqCst, written).is_ok()

@@ -1,4 +1,4 @@
-//! One connection to a relay, from the first subscription to the end of the connection.
+//! The session on one connection to a relay.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -17,21 +17,19 @@ use super::{
 };
 use crate::nwc::response::clean;
 
-/// Requests that are remembered until we have authenticated.
+/// Most requests kept until we have authenticated.
 const MAX_REFUSED: usize = 64;
 
-/// The session on one connection.
 pub(super) struct RequestSession<'a> {
     shared: &'a Shared,
     relay: usize,
     url: &'a Url,
     session: Session<Arc<OutgoingRequest>>,
     backend: String,
-    /// To be written: taken from the queue one by one, or refused before we authenticated.
+    /// To be written: from the queue, or refused before we authenticated.
     waiting: VecDeque<Arc<OutgoingRequest>>,
     /// Refused until we have authenticated.
     refused: Vec<Arc<OutgoingRequest>>,
-    /// What has been logged on this connection.
     logged: Logged,
 }
 
@@ -41,8 +39,8 @@ struct Logged {
     refused: bool,
 }
 
-/// The session with a relay: the backend's announcement, and what it sends to us from now on. Authenticates (NIP-42) with
-/// the connection's key, which the relay has seen in the subscription.
+/// Options of the session: subscribes to the backend's announcement and to what it sends from now on. Authenticates
+/// (NIP-42) with the connection's key, which the relay knows from the subscription.
 fn session_options(shared: &Shared, url: &Url) -> SessionOptions {
     let clock = Arc::clone(&shared.clock);
     let (backend, ours) = (shared.uri.backend, shared.uri.keys.public_key());
@@ -77,7 +75,7 @@ impl<'a> RequestSession<'a> {
         }
     }
 
-    /// Runs until the connection ends. Returns why, and how good a connection it was.
+    /// Runs until the connection ends. Returns why, and the connection's quality.
     pub(super) async fn run(
         mut self,
         outgoing: &mut mpsc::Receiver<Arc<OutgoingRequest>>,
@@ -99,7 +97,7 @@ impl<'a> RequestSession<'a> {
                     Step::Subscribed => self.subscribed(),
                     Step::Binary(_) => {}
                 },
-                // Nothing is sent before we can receive the response.
+                // A request is written only once its response can be received.
                 request = outgoing.recv(), if is_open && self.waiting.is_empty() => match request {
                     Some(request) => self.waiting.push_back(request),
                     None => return Err(EndReason::ByUs),
@@ -108,7 +106,7 @@ impl<'a> RequestSession<'a> {
         }
     }
 
-    /// Writes a request, unless it was taken back or is void.
+    /// Writes a request, unless it was withdrawn or has expired.
     fn write(&mut self) -> Result<(), EndReason> {
         match self.waiting.pop_front() {
             Some(request) if request.mark_written(self.shared.clock.now().secs()) => {
@@ -126,11 +124,11 @@ impl<'a> RequestSession<'a> {
 
     async fn read(&mut self, text: &str) {
         match self.session.receive(text) {
-            // Events that are not from the backend are refused without parsing them.
+            // Events of other authors are refused without parsing them.
             Received::Event(event) if event.get().contains(&self.backend) => {
                 let Ok(event) = Event::from_json(event.get()) else { return };
                 if event.pubkey == self.shared.uri.backend {
-                    // When it is full, the relay waits. Fails only when everything stops.
+                    // A full channel holds up the relay. Fails only at shutdown.
                     let _ = self.shared.received.send(ReceivedEvent { relay: self.relay, event }).await;
                 }
             }

@@ -1,6 +1,6 @@
 //! An invoice or a payment as a NIP-47 backend describes it.
 //!
-//! Backends differ in how they write numbers and times, and in what they write where they have nothing to tell.
+//! Backends differ in how they write numbers, times and absent values.
 
 use serde_json::Value;
 use usher_engine::ports::Settlement;
@@ -9,7 +9,7 @@ use usher_protocol::message::{PaymentHash, Preimage};
 
 use super::InvalidResponse;
 
-/// A NIP-47 transaction. A field of the wrong type is treated as absent, unless it is needed.
+/// A NIP-47 transaction. A field of the wrong type counts as absent, unless it is required.
 #[derive(Clone, Copy)]
 pub(super) struct Transaction<'a>(pub(super) &'a Value);
 
@@ -18,7 +18,7 @@ const FIELDS: [&str; 6] = ["type", "state", "payment_hash", "invoice", "preimage
 
 const STATES: [&str; 5] = ["pending", "accepted", "settled", "expired", "failed"];
 
-/// Which way the money goes, for the backend.
+/// The direction of the money, as seen by the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     Incoming,
@@ -28,14 +28,14 @@ pub(super) enum Direction {
 /// The largest integer that a floating-point number represents exactly.
 const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 
-/// The preimage that a transaction shows.
+/// The preimage of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proof {
     /// It hashes to the payment hash.
     Valid(Preimage),
-    /// It is well-formed and hashes to another payment hash.
+    /// Well-formed, but hashes to another payment hash.
     Wrong(Preimage),
-    /// None, or what a backend writes in place of one: nothing, zeros, another text.
+    /// Absent, or a backend's placeholder: empty, zeros, another text.
     None,
 }
 
@@ -48,10 +48,10 @@ impl Transaction<'_> {
         self.0.get(name).and_then(whole_number)
     }
 
-    /// The amount in millisats, if it names one.
+    /// The amount in millisats, if present.
     ///
     /// # Errors
-    /// [`InvalidResponse`] if it names something that is no amount.
+    /// [`InvalidResponse`] if the value is not an amount.
     pub(super) fn amount(&self) -> Result<Option<u64>, InvalidResponse> {
         match self.0.get("amount") {
             None | Some(Value::Null) => Ok(None),
@@ -76,8 +76,8 @@ impl Transaction<'_> {
         serde_json::from_value(Value::String(self.text("payment_hash")?.to_owned())).ok()
     }
 
-    /// Whether it is about this payment hash. A backend that names none means the one that was requested; of one that writes zeros,
-    /// the preimage tells.
+    /// Whether it is about this payment hash. A backend that returns none means the requested one; for one that returns
+    /// zeros, the preimage decides.
     pub(super) fn is_about(&self, hash: PaymentHash) -> bool {
         let is_one = FIELDS.iter().any(|field| self.0.get(field).is_some());
         is_one
@@ -98,12 +98,12 @@ impl Transaction<'_> {
         }
     }
 
-    /// Whether it has this direction, or names none.
+    /// Whether it has this direction, or none.
     pub(super) fn may_be(&self, direction: Direction) -> bool {
         self.direction().is_none_or(|named| named == direction)
     }
 
-    /// One of the states of NIP-47. Another word is a backend's own, and says nothing.
+    /// A state defined by NIP-47; other words are ignored.
     pub(super) fn state(&self) -> Option<&'static str> {
         let state = self.text("state")?;
         STATES.into_iter().find(|known| known.eq_ignore_ascii_case(state))
@@ -116,9 +116,9 @@ impl Transaction<'_> {
         }
     }
 
-    /// How an invoice was paid. An outgoing transaction of the backend itself has the fee of the payer, not of the payee.
+    /// How an invoice was paid. An outgoing transaction has the fee of the payer, not of the payee.
     pub(super) fn settlement(&self, amount: Option<u64>, proof: Proof) -> Settlement {
-        // A fee of all of it is none of its payee's.
+        // A payee's fee cannot be the whole amount.
         let is_fee = |fee: &u64| self.may_be(Direction::Incoming) && amount.is_none_or(|amount| *fee < amount);
         let fees_paid = self.number("fees_paid").filter(is_fee).unwrap_or_default();
         let preimage = match proof {
@@ -129,7 +129,7 @@ impl Transaction<'_> {
     }
 }
 
-/// A whole number, also one that is written as `1000.0`, `1e3` or text; at most all bitcoin there are.
+/// A whole number, also written as `1000.0`, `1e3` or text; at most the number of millisats in existence.
 fn whole_number(value: &Value) -> Option<u64> {
     let number = match value {
         Value::Number(number) => number.as_u64().or_else(|| exact(number.as_f64()?)),
@@ -144,7 +144,7 @@ fn exact(number: f64) -> Option<u64> {
     (number.fract() == 0.0 && (0.0..=MAX_EXACT).contains(&number)).then_some(number as u64)
 }
 
-/// Whether it is a time, in whatever form, and not what programs write for none: nothing, 0, a word, the years 1 and 1970.
+/// Whether it is a time, in any form, and not a placeholder: empty, 0, a word, the years 1 and 1970.
 fn is_time(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -171,7 +171,7 @@ fn is_date(text: &str) -> bool {
     let numbers: Vec<&str> = text.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty()).collect();
     match numbers.iter().find(|digits| digits.len() >= 4) {
         Some(digits) => {
-            // A year, alone or with what follows it (20261128), or Unix time.
+            // A year, alone or followed by more (20261128), or Unix time.
             let is_year = matches!(digits.len(), 4 | 6 | 8 | 12 | 14);
             let number = if is_year { digits.get(..4).unwrap_or_default() } else { digits };
             number.parse::<f64>().is_ok_and(|number| number >= FIRST_YEAR)
@@ -184,5 +184,5 @@ fn is_date(text: &str) -> bool {
     }
 }
 
-/// Lightning is younger.
+/// Lightning is younger than this.
 const FIRST_YEAR: f64 = 2009.0;
