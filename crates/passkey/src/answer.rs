@@ -1,4 +1,4 @@
-//! What a page sends of an authenticator's answer. Nothing of it reaches a library before it has been read here.
+//! Parses what a page sends of an authenticator's response. Nothing unparsed reaches a library.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,7 +10,7 @@ use crate::{PasskeyError, malformed};
 
 const AT: u8 = 0x40;
 const ED: u8 = 0x80;
-/// The flags that have a meaning, without those for what comes after the counter: UP, UV, BE, BS.
+/// The flags UP, UV, BE and BS; those that announce further data are excluded.
 const KNOWN_FLAGS: u8 = 0x1d;
 const RP_ID_HASH_BYTES: usize = 32;
 const AAGUID_BYTES: usize = 16;
@@ -31,8 +31,8 @@ enum CredentialType {
     PublicKey,
 }
 
-/// `RegistrationResponseJSON` or `AuthenticationResponseJSON`, without what the service does not go by: what the browser says of
-/// extensions, transports and attachment.
+/// `RegistrationResponseJSON` or `AuthenticationResponseJSON`, without unused fields: the browser's extensions,
+/// transports and attachment.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer<R> {
@@ -50,7 +50,6 @@ struct Attestation {
     attestation_object: Bytes,
 }
 
-/// What a passkey has signed.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AssertionResponse {
@@ -61,14 +60,14 @@ pub(crate) struct AssertionResponse {
     pub(crate) user_handle: Bytes,
 }
 
-/// The passkey's id, and what it has signed.
+/// The passkey's id, and its assertion.
 pub(crate) fn assertion(json: &str) -> Result<(Vec<u8>, AssertionResponse), PasskeyError> {
     let answer: Answer<AssertionResponse> = serde_json::from_str(json).map_err(malformed)?;
     Ok((answer.raw_id.0, answer.response))
 }
 
-/// The answer of a registration as `webauthn_rp` takes it: without extensions, of which it knows few, and without an attestation
-/// statement. None was asked for, and nothing of what is left out is signed.
+/// A registration response as `webauthn_rp` accepts it: without extensions, of which it supports few, and without an
+/// attestation statement, which is not requested. Nothing omitted is signed.
 pub(crate) fn registration(json: &str) -> Result<String, PasskeyError> {
     let Answer { raw_id, response, .. }: Answer<Attestation> = serde_json::from_str(json).map_err(malformed)?;
     let object: Cbor = ciborium::from_reader(&*response.attestation_object.0).map_err(malformed)?;
@@ -128,7 +127,7 @@ fn without_extensions(data: &[u8]) -> Option<Vec<u8>> {
     let AuthenticatorData { rp_id_hash, flags, counter, rest: credential } = AuthenticatorData::read(data)?;
     let (&id_length, after) = credential.get(AAGUID_BYTES..)?.split_first_chunk()?;
     let mut after_key = after.get(usize::from(u16::from_be_bytes(id_length))..)?;
-    // The key: its end is known only to who reads it.
+    // The length of the key is known only after parsing it.
     ciborium::from_reader::<Cbor, _>(&mut after_key).ok()?;
     let credential = credential.get(..credential.len() - after_key.len())?;
     Some([rp_id_hash, &[flags & (KNOWN_FLAGS | AT)], &counter.to_be_bytes(), credential].concat())

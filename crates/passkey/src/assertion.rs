@@ -1,5 +1,5 @@
-//! The checks of a passkey that was used (WebAuthn, section 7.2). They are here because the signature is over the bytes as the
-//! authenticator has sent them, with extensions that `webauthn_rp` refuses: what the service does not need of them is ignored.
+//! Verifies the use of a passkey (WebAuthn, section 7.2). Implemented here because the signature covers the bytes that
+//! the authenticator sent, including extensions that `webauthn_rp` refuses and the service ignores.
 
 use p256::ecdsa::signature::Verifier as _;
 use p256::elliptic_curve::point::DecompressPoint as _;
@@ -17,10 +17,9 @@ const VERIFIED: u8 = 0x04;
 const BACKUP_ELIGIBLE: u8 = 0x08;
 const BACKED_UP: u8 = 0x10;
 
-/// Most bits of an RSA modulus, as at the registration.
+/// Most bits of an RSA modulus, as for registrations.
 const MAX_RSA_BITS: usize = 16_384;
 
-/// The public key of a stored passkey.
 pub(crate) type StoredKey = CompressedPubKey<[u8; 32], [u8; 32], [u8; 48], Vec<u8>>;
 
 /// `CollectedClientData`
@@ -37,14 +36,14 @@ struct ClientData {
     top_origin: Option<IgnoredAny>,
 }
 
-/// What an answer must be of.
+/// The expected values of a response.
 pub(crate) struct Expected<'a> {
     pub(crate) rp_id: &'a str,
     pub(crate) origin: &'a str,
     pub(crate) challenge: &'a str,
 }
 
-/// Verifies an answer; returns the passkey's state after it.
+/// Verifies a response; returns the passkey's new state.
 pub(crate) fn verify(
     expected: &Expected<'_>,
     answer: &AssertionResponse,
@@ -75,7 +74,7 @@ pub(crate) fn verify(
     let signed = [&*answer.authenticator_data.0, &Sha256::digest(client_data)].concat();
     verify_signature(key, &signed, &answer.signature.0)
         .ok_or_else(|| PasskeyError::Refused("the signature is not valid".to_owned()))?;
-    // Authenticators without a counter say 0.
+    // Authenticators without a counter send 0.
     if data.counter <= state.sign_count && (data.counter, state.sign_count) != (0, 0) {
         return Err(PasskeyError::CounterWentBack);
     }

@@ -1,4 +1,4 @@
-//! Runs the fuzz targets with generated and damaged input, so that they run with every test run.
+//! Runs the fuzz targets with generated and damaged input in every test run.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use crate::testing::SoftAuthenticator;
 #[allow(missing_docs, unreachable_pub)]
 mod target;
 
-/// Answers and parts of them: each is for one of the two targets.
+/// Responses and parts of them, each for one of the two targets.
 static SEEDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let party = RelyingParty::new("login.example", "https://login.example", "Bar Seven").unwrap();
     let mut authenticator = SoftAuthenticator::new(7, "login.example", "https://login.example");
@@ -47,7 +47,7 @@ fn seeds_are_answers() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// A piece is cut out, and another put in its place.
+    /// Replaces a part with something else.
     #[test]
     fn damaged_answers(
         seed in 0usize..7,
@@ -69,7 +69,7 @@ proptest! {
         run(&bytes);
     }
 
-    /// Lengths and nesting that a sender states, without the bytes for them.
+    /// Lengths and nesting without the announced bytes.
     #[test]
     fn heads_of_cbor(head in 0x40u8..=0xff, times in 1usize..4_000) {
         run(&[vec![2], vec![head; times]].concat());

@@ -1,11 +1,11 @@
-//! Passkeys (WebAuthn): the options that a page gives to the user's authenticator, and the verification of its answers.
+//! Passkeys (WebAuthn): the options for the user's authenticator, and the verification of its responses.
 //!
-//! The service wants discoverable credentials, the user verified, no attestation, one origin, no frame of another site, a
-//! counter that never goes back. `webauthn_rp` makes the options, verifies registrations and reads keys; what a passkey that is
-//! used has signed is verified here. What authenticators say of extensions is ignored. The key that the page derives from the
-//! PRF extension is no business of this crate, and its secrets never reach the service.
+//! The service requires discoverable credentials, user verification, one origin, no cross-site frame and a counter that
+//! never decreases, and requests no attestation. `webauthn_rp` creates the options, verifies registrations and reads
+//! keys; assertions are verified here. Extension outputs are ignored. The page derives a key from the PRF extension,
+//! whose secrets never reach the service.
 //!
-//! A ceremony is one attempt: it has a challenge of its own, and is verified once.
+//! A ceremony is one attempt with its own challenge, and is verified once.
 
 mod answer;
 mod assertion;
@@ -38,16 +38,16 @@ use crate::assertion::{Expected, StoredKey};
 /// Bytes of a user handle.
 const USER_HANDLE_BYTES: usize = 16;
 
-/// How long a passkey may take to be made: the user may save a recovery file meanwhile. In milliseconds.
+/// Time limit for creating a passkey, in milliseconds: the user may save a recovery file meanwhile.
 const REGISTRATION_TIMEOUT: NonZeroU32 = NonZeroU32::MIN.saturating_add(10 * 60 * 1_000 - 1);
 
 /// Most bytes of a credential id (WebAuthn Level 3, section 4).
 pub const MAX_CREDENTIAL_ID_BYTES: usize = 1_023;
 
-/// Most characters of an error that says what is malformed.
+/// Longest error about malformed input, in characters.
 const MAX_ERROR_CHARS: usize = 200;
 
-/// The service, as authenticators know it.
+/// The service as the relying party.
 #[derive(Clone, Debug)]
 pub struct RelyingParty {
     rp_id: RpId,
@@ -60,48 +60,48 @@ pub struct RelyingParty {
 #[error("not a domain")]
 pub struct InvalidRpId;
 
-/// The library refuses the options that this crate makes. It does not.
+/// The library refuses the options that this crate creates, which does not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the options for an authenticator could not be made")]
 pub struct UnusableOptions;
 
-/// What an authenticator has answered proves nothing.
+/// Why a response is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PasskeyError {
-    /// It is not the answer of an authenticator.
+    /// Not an authenticator's response.
     #[error("not an authenticator's answer: {0}")]
     Malformed(String),
     /// A check failed: challenge, origin, RP id, user verification, signature, counter.
     #[error("the authenticator's answer is refused: {0}")]
     Refused(String),
-    /// The counter went back: there are two of this passkey.
+    /// The counter decreased: the passkey may have been cloned.
     #[error("the passkey's counter went back: there may be a copy of it")]
     CounterWentBack,
-    /// What is stored of the passkey cannot be read.
+    /// The stored passkey cannot be read.
     #[error("the stored passkey cannot be read")]
     Unreadable,
 }
 
-/// What is kept of a passkey, beside its owner. There is no secret in it.
+/// The stored data of a passkey, without its owner. Contains no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
-    /// What the authenticator calls it.
+    /// The authenticator's id of it.
     pub id: Vec<u8>,
-    /// Random: what the authenticator calls its user.
+    /// A random id of the user for the authenticator.
     pub user_handle: Vec<u8>,
     /// Its public key and extensions.
     pub public_key: Vec<u8>,
-    /// What changes with each use: the signature counter, and whether it is backed up.
+    /// The state that changes with each use: the signature counter, and whether it is backed up.
     pub state: Vec<u8>,
 }
 
-/// A passkey is being made.
+/// The creation of a passkey.
 pub struct RegistrationCeremony {
     state: RegistrationServerState<USER_HANDLE_BYTES>,
     challenge: String,
 }
 
-/// A passkey is being used.
+/// The use of a passkey.
 pub struct AssertionCeremony {
     challenge: String,
 }
@@ -119,20 +119,20 @@ impl fmt::Debug for AssertionCeremony {
 }
 
 impl RegistrationCeremony {
-    /// The challenge as the browser gets it: base64url.
+    /// The challenge for the browser: base64url.
     pub fn challenge(&self) -> &str {
         &self.challenge
     }
 }
 
 impl AssertionCeremony {
-    /// The challenge as the browser gets it: base64url.
+    /// The challenge for the browser: base64url.
     pub fn challenge(&self) -> &str {
         &self.challenge
     }
 }
 
-/// An authenticator's answer, before it is known whose passkey it is.
+/// An assertion whose passkey is not looked up yet.
 pub struct Assertion {
     credential_id: Vec<u8>,
     response: AssertionResponse,
@@ -145,7 +145,7 @@ impl fmt::Debug for Assertion {
 }
 
 impl Assertion {
-    /// Reads the JSON text that a page sends (`AuthenticationResponseJSON`).
+    /// Parses the JSON text sent by a page (`AuthenticationResponseJSON`).
     ///
     /// # Errors
     /// [`PasskeyError::Malformed`].
@@ -154,7 +154,7 @@ impl Assertion {
         Ok(Self { credential_id, response })
     }
 
-    /// The id of the passkey that is said to have answered.
+    /// The id of the passkey, as claimed.
     pub fn credential_id(&self) -> &[u8] {
         &self.credential_id
     }
@@ -175,8 +175,8 @@ impl RelyingParty {
         self.rp_id.as_ref()
     }
 
-    /// Begins to make a passkey. The second value is for the browser: `PublicKeyCredentialCreationOptionsJSON`, without the
-    /// PRF extension, which is the page's own.
+    /// Begins the creation of a passkey. The second value is for the browser: `PublicKeyCredentialCreationOptionsJSON`,
+    /// without the PRF extension, which the page adds.
     ///
     /// # Errors
     /// [`UnusableOptions`].
@@ -188,7 +188,7 @@ impl RelyingParty {
         options.timeout = REGISTRATION_TIMEOUT;
         let (state, client) = options.start_ceremony().map_err(|_| UnusableOptions)?;
         let mut options = serde_json::to_value(&client).map_err(|_| UnusableOptions)?;
-        // The library allows fewer characters in a name than a service's name has.
+        // The library allows shorter names than the service does.
         for (pointer, name) in [("/rp", "name"), ("/user", "name"), ("/user", "displayName")] {
             let entity = options.pointer_mut(pointer).and_then(Value::as_object_mut).ok_or(UnusableOptions)?;
             entity.insert(name.to_owned(), json!(self.name));
@@ -197,7 +197,7 @@ impl RelyingParty {
         Ok((RegistrationCeremony { state, challenge }, options))
     }
 
-    /// Begins to use a passkey, whichever of this service's the user has. The second value is for the browser:
+    /// Begins the use of any passkey for this service. The second value is for the browser:
     /// `PublicKeyCredentialRequestOptionsJSON`, without the PRF extension.
     ///
     /// # Errors
@@ -210,7 +210,7 @@ impl RelyingParty {
         Ok((AssertionCeremony { challenge }, options))
     }
 
-    /// Verifies that a passkey was made: `response` is `RegistrationResponseJSON`.
+    /// Verifies the creation of a passkey; `response` is `RegistrationResponseJSON`.
     ///
     /// # Errors
     /// [`PasskeyError`].
@@ -237,11 +237,11 @@ impl RelyingParty {
         })
     }
 
-    /// Verifies that this passkey was used. Returns its state after it.
+    /// Verifies the use of this passkey. Returns its new state.
     ///
     /// # Errors
     /// [`PasskeyError`].
-    // By value: a challenge is answered once.
+    // By value: a challenge can be used once.
     #[allow(clippy::needless_pass_by_value)]
     pub fn verify(
         &self,
@@ -265,7 +265,7 @@ impl RelyingParty {
     }
 }
 
-/// Errors of parsers repeat what they do not understand: whoever sent it must not fill the log with it.
+/// Truncates errors of parsers, which repeat their input and could fill the log.
 fn malformed(error: impl fmt::Display) -> PasskeyError {
     PasskeyError::Malformed(error.to_string().chars().take(MAX_ERROR_CHARS).collect())
 }

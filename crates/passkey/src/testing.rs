@@ -1,6 +1,6 @@
-//! An authenticator in software, whose answers are right or wrong as a test chooses.
+//! A software authenticator, whose responses tests can falsify.
 
-// For tests alone.
+// For tests only.
 #![allow(clippy::expect_used, clippy::missing_panics_doc)]
 
 use base64::Engine as _;
@@ -21,32 +21,32 @@ pub const BACKUP_ELIGIBLE: u8 = 0x08;
 const HAS_CREDENTIAL: u8 = 0x40;
 const HAS_EXTENSIONS: u8 = 0x80;
 
-/// A passkey in an authenticator. What the fields say goes into its answers.
+/// A passkey in an authenticator. Its fields determine its responses.
 #[derive(Clone)]
 pub struct SoftAuthenticator {
     pub(crate) key: SigningKey,
     /// The passkey's id.
     pub id: Vec<u8>,
-    /// What the service called the user.
+    /// The service's id of the user.
     pub user_handle: String,
     /// The domain to which the passkey is bound.
     pub rp_id: String,
-    /// The page on which the user is, as the browser says.
+    /// The origin of the page, as reported by the browser.
     pub origin: String,
-    /// Whether that page is in a frame of another site, as the browser says.
+    /// Whether that page is in a cross-site frame, as reported by the browser.
     pub cross_origin: bool,
-    /// The flags of the answer.
+    /// The flags of the response.
     pub flags: u8,
     /// The counter of the next answer.
     pub counter: u32,
-    /// What extensions say when it is made, and when it is used: CBOR. Nothing if it is empty.
+    /// CBOR of extension outputs, for creation and for use; omitted if empty.
     pub extensions: [Vec<u8>; 2],
     /// The format of its attestation, and the statement.
     pub attestation: (&'static str, Cbor),
 }
 
 impl SoftAuthenticator {
-    /// An honest one. `seed` is its key and its id, and is not 0.
+    /// A correct one. `seed`, which is not 0, determines its key and its id.
     pub fn new(seed: u8, rp_id: &str, origin: &str) -> Self {
         Self {
             key: SigningKey::from_bytes(&[seed; 32].into()).expect("a key"),
@@ -63,12 +63,12 @@ impl SoftAuthenticator {
         }
     }
 
-    /// Its id as browsers write it.
+    /// Its id in base64url.
     pub fn credential_id(&self) -> String {
         URL_SAFE_NO_PAD.encode(&self.id)
     }
 
-    /// Makes the passkey: `RegistrationResponseJSON`. Counts.
+    /// Creates the passkey: `RegistrationResponseJSON`. Increments the counter.
     pub fn make(&mut self, options: &Value) -> Value {
         options["user"]["id"].as_str().expect("a user handle").clone_into(&mut self.user_handle);
         let point = self.key.verifying_key().to_encoded_point(false);
@@ -97,7 +97,7 @@ impl SoftAuthenticator {
         }))
     }
 
-    /// Uses the passkey: `AuthenticationResponseJSON`. Counts.
+    /// Uses the passkey: `AuthenticationResponseJSON`. Increments the counter.
     pub fn get(&mut self, options: &Value) -> Value {
         let [_, extensions] = &self.extensions;
         let client_data = self.client_data("webauthn.get", options);

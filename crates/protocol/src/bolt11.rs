@@ -15,7 +15,7 @@ pub const MAX_DESCRIPTION_BYTES: usize = 639;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Network {
-    /// The network on which coins are money: `lnbc…`.
+    /// The network with real money: `lnbc…`.
     Bitcoin,
     /// The public test network: `lntb…`.
     Testnet,
@@ -46,7 +46,7 @@ impl fmt::Display for Network {
     }
 }
 
-/// An invoice whose signature is right and whose required fields are there.
+/// An invoice with a valid signature and all required fields.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Invoice {
     text: String,
@@ -70,10 +70,10 @@ pub enum InvoiceError {
     /// It is longer than [`MAX_INVOICE_BYTES`].
     #[error("is longer than {MAX_INVOICE_BYTES} bytes")]
     TooLong,
-    /// No BOLT 11 invoice, a wrong checksum or signature, a missing field, or an amount that cannot be paid.
+    /// Not a BOLT 11 invoice, an invalid checksum or signature, a missing field, or an invalid amount.
     #[error("is not a valid BOLT 11 invoice")]
     Invalid,
-    /// It is for a network nobody here knows.
+    /// It is for an unknown network.
     #[error("is for an unknown network")]
     UnknownNetwork,
 }
@@ -99,12 +99,12 @@ impl Invoice {
         self.created_at
     }
 
-    /// Unix seconds from which it should not be paid any more.
+    /// Unix seconds at which it expires.
     pub const fn expires_at(&self) -> u64 {
         self.expires_at
     }
 
-    /// Whether it should not be paid any more at `now`, in Unix seconds.
+    /// Whether it has expired at `now` (Unix seconds).
     pub const fn is_expired(&self, now: u64) -> bool {
         now >= self.expires_at
     }
@@ -116,12 +116,12 @@ impl Invoice {
 
     /// The public key of the payee's node, compressed, as 66 hex characters.
     pub fn payee(&self) -> String {
-        // It was parsed before, so it can be parsed.
+        // Parsing succeeded before.
         let parsed = self.text.parse::<Bolt11Invoice>();
         parsed.map(|invoice| invoice.get_payee_pub_key().to_string()).unwrap_or_default()
     }
 
-    /// What the payee wrote; `None` when there is only a hash of it.
+    /// The description; `None` if there is only its hash.
     pub fn description(&self) -> Option<&str> {
         match &self.description {
             Description::Text(text) => Some(text),
@@ -129,7 +129,7 @@ impl Invoice {
         }
     }
 
-    /// The SHA-256 of what the payee wrote, when there is only that.
+    /// The SHA-256 of the description, if the invoice has only that.
     pub const fn description_hash(&self) -> Option<&[u8; 32]> {
         match &self.description {
             Description::Text(_) => None,
@@ -149,7 +149,7 @@ impl FromStr for Invoice {
         let says_amount = signed.hrp.raw_amount.is_some() || signed.hrp.si_prefix.is_some();
         let parsed = Bolt11Invoice::from_signed(signed).map_err(|_| InvoiceError::Invalid)?;
         let amount = parsed.amount_milli_satoshis();
-        // An amount too large for the library reads as none, and none leaves it to the payer.
+        // The library reads an amount that is too large for it as none, which would leave the amount to the payer.
         if says_amount != amount.is_some() || amount == Some(0) {
             return Err(InvoiceError::Invalid);
         }
@@ -310,7 +310,7 @@ mod tests {
             assert_eq!(invoice.amount(), millisats);
         }
         for (raw_amount, si_prefix) in [
-            // More than 18,446,744 bitcoin are more picobitcoin than an integer holds: not an amount left open.
+            // More than 18,446,744 bitcoin overflow the integer of picobitcoin: invalid, not an open amount.
             (21_000_000, None),
             (0, None),
             (0, Some(SiPrefix::Micro)),

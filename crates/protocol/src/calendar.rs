@@ -1,8 +1,8 @@
 //! Calendars of subscriptions (docs/protocol.md, Payments).
 //!
-//! A service sends one of eight plain words. Deployed wallets send them back expanded, in systemd's form `[weekdays
+//! A service sends one of eight keywords. Deployed wallets send them back expanded, in systemd's form `[weekdays
 //! ]year-month-day hour:minute:second[ timezone]` with fields `*`, `a`, `a..b`, `a..b/step` and lists of these. Each
-//! text is brought into one normal spelling. Times are UTC unless a time zone of the IANA database is named.
+//! text is normalised. Times are UTC unless a time zone of the IANA database is named.
 
 mod expression;
 mod field;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use self::expression::Fields;
 
-/// Longest text that is looked at, in bytes; the longest normal spelling there can be is shorter.
+/// Longest text parsed, in bytes; no normal spelling is longer.
 pub const MAX_CALENDAR_BYTES: usize = 2048;
 
 /// When a subscription is paid.
@@ -37,7 +37,7 @@ pub enum Calendar {
     Semiannually,
     /// The first of January.
     Yearly,
-    /// Something else that a wallet made of it.
+    /// Another calendar, as chosen by a wallet.
     Other(Expression),
 }
 
@@ -63,12 +63,12 @@ const WORDS: [(Calendar, &str, &str); 8] = [
 ];
 
 impl Calendar {
-    /// The calendar that a plain word means: what operators may ask for.
+    /// The calendar of a keyword.
     pub fn from_word(word: &str) -> Option<Self> {
         WORDS.into_iter().find(|(_, known, _)| *known == word).map(|(calendar, _, _)| calendar)
     }
 
-    /// The plain word, if this is one of the eight.
+    /// The keyword, if there is one.
     pub fn word(&self) -> Option<&'static str> {
         WORDS.iter().find(|(calendar, _, _)| calendar == self).map(|(_, word, _)| *word)
     }
@@ -77,13 +77,13 @@ impl Calendar {
     /// 2200.
     ///
     /// An occurrence is an instant at which the wall clock of the time zone shows an allowed time. Days that a month
-    /// does not have are skipped and, as in systemd, times left out when clocks are put forward. A time that comes
-    /// twice when they are put back counts once, the first time.
+    /// does not have are skipped and, as in systemd, so are times skipped when clocks are put forward. A time that is
+    /// repeated when clocks are put back counts once, the first time.
     pub fn next_after(&self, from: u64) -> Option<u64> {
         wall_clock::next_after(&Fields::parse(self.expanded())?, from)
     }
 
-    /// The form with fields, as deployed wallets send it back.
+    /// The expanded form, as deployed wallets send it.
     pub fn expanded(&self) -> &str {
         match self {
             Self::Other(expression) => &expression.0,

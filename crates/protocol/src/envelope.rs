@@ -37,22 +37,22 @@ pub enum EnvelopeError {
     Unsignable,
 }
 
-/// What an event carries, and to whom.
+/// The contents of an event, and its participants.
 #[derive(Clone, Copy)]
 pub struct Contents<'a> {
-    /// All keys of the far side (main key and known subkeys): each becomes a `p` tag, the same on every copy.
+    /// All keys of the other side (main key and known subkeys): each becomes a `p` tag, the same on every copy.
     pub participants: &'a [PublicKey],
     /// The event's kind.
     pub kind: u16,
     /// The message's text.
     pub plaintext: &'a str,
-    /// When the event is made, in Unix seconds.
+    /// The event's `created_at`, in Unix seconds.
     pub created_at: u64,
 }
 
-/// Makes the event that carries `plaintext` from `sender` to `recipient`, another one each time, at `created_at` (Unix
-/// seconds). `participants`, all keys of the far side, become `p` tags. `replies_to` becomes an `e` and a `d` tag: only
-/// subkey proofs use it, whose kind is addressable, and some relays refuse those without a `d` tag.
+/// Creates an event with `plaintext` from `sender` to `recipient`, a different one each time, dated `created_at` (Unix
+/// seconds). `participants`, all keys of the other side, become `p` tags. `replies_to` becomes an `e` and a `d` tag.
+/// Only subkey proofs use it: their kind is addressable, and some relays refuse such events without a `d` tag.
 ///
 /// # Errors
 /// [`EnvelopeError::Unencryptable`] when the plaintext is empty or over [`MAX_PLAINTEXT_BYTES`].
@@ -69,8 +69,8 @@ pub fn seal(
     seal_with(sender, conversation, &contents, replies_to, &mut OsRng)
 }
 
-/// Makes the event of these contents, the same byte for byte each time: wallets know repetitions by the event's id. The nonce is
-/// derived from the contents and the conversation key.
+/// Creates the event of these contents, byte for byte the same each time: wallets recognise repetitions by the event's
+/// id. The nonce is derived from the contents and the conversation key.
 ///
 /// # Errors
 /// As [`seal`].
@@ -102,7 +102,7 @@ fn seal_with<R: RngCore + CryptoRng>(
         .map_err(|_| EnvelopeError::Unsignable)
 }
 
-/// Pseudorandom bytes of the contents, by the conversation key: HMAC-SHA256 blocks in counter mode.
+/// Pseudorandom bytes derived from the contents with the conversation key: HMAC-SHA256 blocks in counter mode.
 struct Derived {
     key: HmacEngine<sha256::Hash>,
     block: [u8; 32],
@@ -113,8 +113,8 @@ struct Derived {
 impl Derived {
     fn of(conversation: &ConversationKey, contents: &Contents<'_>) -> Self {
         let mut key = HmacEngine::<sha256::Hash>::new(conversation.as_bytes());
-        // Every field but the last has a fixed length, so no two contents give the same input. NIP-44 uses the same key for
-        // messages of at least 33 bytes that begin with a nonce, and no such nonce begins with this text.
+        // All fields but the last have a fixed length, so different contents give different inputs. NIP-44 uses the
+        // same key for messages of at least 33 bytes that begin with a nonce; a nonce never begins with this text.
         key.input(b"usher: the nonce of a repeatable event");
         key.input(&contents.kind.to_be_bytes());
         key.input(&contents.created_at.to_be_bytes());

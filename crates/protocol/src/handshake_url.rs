@@ -1,14 +1,14 @@
-//! The handshake URL: what a user scans (docs/protocol.md, Key handshake).
+//! The handshake URL, which a user scans (docs/protocol.md, Key handshake).
 //!
 //! ```text
 //! <scheme>://<npub>?relays=<url>,<url>&token=<token>[&subkey=<npub>][&no_request=true]
 //! ```
 //!
-//! **Encoding.** Each value is percent-encoded: every byte but `A–Z a–z 0–9 - . _ ~` becomes `%XX`. The addresses in `relays` are
-//! encoded one by one and joined by plain commas; a comma inside an address is `%2C` before.
+//! **Encoding.** Each value is percent-encoded: every byte but `A–Z a–z 0–9 - . _ ~` becomes `%XX`. The addresses in
+//! `relays` are encoded separately and joined by plain commas; commas in an address are first replaced by `%2C`.
 //!
-//! **Parsing** also takes any scheme, a hexadecimal key, encoded commas between addresses and a `/` after the key; it ignores
-//! unknown parameters and a fragment, and refuses a parameter given twice. `+` is a plus sign.
+//! **Parsing** also accepts any scheme, a hexadecimal key, encoded commas between addresses and a `/` after the key; it
+//! ignores unknown parameters and a fragment, and refuses repeated parameters. `+` is a plus sign.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ use crate::keys::{npub, parse_public_key};
 use crate::relay_url::is_relay_url;
 use crate::serde_helpers::MAX_ID_BYTES;
 
-/// Longest URL that is looked at, in bytes: more than the largest QR code holds (4,296 alphanumerics).
+/// Longest URL parsed, in bytes: more than the largest QR code holds (4,296 alphanumerics).
 pub const MAX_URL_BYTES: usize = 4608;
 
 /// Most relays a URL may name.
@@ -58,13 +58,13 @@ pub enum HandshakeUrlError {
     /// Not of the form `scheme://key?…`.
     #[error("not a handshake URL (scheme://key?relays=…&token=…)")]
     NotAUrl,
-    /// The key is neither `npub` nor hexadecimal, or no point on the curve.
+    /// The key is neither `npub` nor hexadecimal, or not a point on the curve.
     #[error("the handshake URL's key is not a public key")]
     BadKey,
-    /// The subkey is neither `npub` nor hexadecimal, or no point on the curve.
+    /// The subkey is neither `npub` nor hexadecimal, or not a point on the curve.
     #[error("the handshake URL's subkey is not a public key")]
     BadSubkey,
-    /// An address is not one of a relay.
+    /// An address is not that of a relay.
     #[error("the handshake URL names something that is not the address of a relay")]
     BadRelay,
     /// More than [`MAX_RELAYS`].
@@ -73,7 +73,7 @@ pub enum HandshakeUrlError {
     /// The token is missing, empty, too long, or has control characters.
     #[error("the handshake URL has no usable token")]
     BadToken,
-    /// A parameter is given twice.
+    /// A parameter is repeated.
     #[error("the handshake URL gives a parameter twice")]
     Repeated,
     /// A value is not percent-encoded UTF-8.
@@ -181,7 +181,7 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// Whether `text` is a scheme as RFC 3986 has it, of a sensible length.
+/// Whether `text` is a scheme (RFC 3986) of reasonable length.
 pub fn is_scheme(text: &str) -> bool {
     text.len() <= MAX_SCHEME_BYTES
         && text.starts_with(|c: char| c.is_ascii_alphabetic())

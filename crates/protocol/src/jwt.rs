@@ -1,5 +1,5 @@
-//! JSON Web Tokens over Nostr keys (docs/api.md, JWTs): ES256K, the BIP-340 key taken with even Y. What is valid is
-//! decided here and in no library: the clients decide the same (clients/test-vectors/jwts.json).
+//! JSON Web Tokens signed with Nostr keys (docs/api.md, JWTs): ES256K, with the BIP-340 key of even Y. Validity is
+//! decided here and not by a library, so that the clients decide the same (clients/test-vectors/jwts.json).
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -19,13 +19,15 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{keys, serde_helpers};
 
-/// Longest token that is looked at, in bytes.
+/// Longest token parsed, in bytes.
 pub const MAX_TOKEN_BYTES: usize = 8 * 1024;
 
-/// By how much the issuer's clock may be ahead, in seconds: tokens are verified right away. `exp` has no grace.
+/// How far the issuer's clock may be ahead, in seconds: tokens are verified right after they are issued. `exp` has no
+/// tolerance.
 pub const CLOCK_SKEW_SECS: u64 = 30;
 
-/// The largest time, and the negative of the smallest: 2^53 - 1, what every JSON library reads exactly (RFC 8259 section 6).
+/// The largest time, and the negative of the smallest: 2^53 - 1, which every JSON library reads exactly (RFC 8259
+/// section 6).
 const MAX_TIME: f64 = 9_007_199_254_740_991.0;
 
 /// The claims of a token.
@@ -35,9 +37,9 @@ pub struct Token {
     pub target_key: PublicKey,
     /// Unix seconds at which it was issued.
     pub issued_at: Option<u64>,
-    /// Unix seconds from which it counts.
+    /// Unix seconds from which it is valid.
     pub not_before: Option<u64>,
-    /// Unix seconds from which it no longer counts.
+    /// Unix seconds from which it is no longer valid.
     pub expires_at: u64,
 }
 
@@ -58,30 +60,30 @@ pub enum VerifyError {
     /// Not a JWT, or its claims are not of the expected shape.
     #[error("the token is malformed")]
     Malformed,
-    /// Signed by another algorithm than ES256K, or not at all.
+    /// Another algorithm than ES256K, or none.
     #[error("the token's algorithm is not ES256K")]
     Algorithm,
-    /// Not signed by this key, or changed since.
+    /// Not signed by this key, or altered.
     #[error("the token is not signed by this key")]
     Signature,
     /// It has no expiry.
     #[error("the token has no expiry (exp)")]
     NoExpiry,
-    /// Its time is over.
+    /// It has expired.
     #[error("the token has expired")]
     Expired,
-    /// Its time has not come.
+    /// It is not valid yet.
     #[error("the token is not valid yet")]
     NotYetValid,
-    /// The key to verify by is not a point on the curve.
+    /// The verification key is not a point on the curve.
     #[error("the key is not a point on the curve")]
     BadKey,
 }
 
-/// The algorithm holds a context of the curve library, which is costly to make.
+/// Static because the algorithm's curve context is expensive to create.
 static ES256K: LazyLock<Es256k<Sha256>> = LazyLock::new(Es256k::default);
 
-/// The members of a header or of claims: an object that has no member twice (RFC 7515 section 4, RFC 7519 section 4).
+/// The members of a header or of claims: an object without duplicate members (RFC 7515 section 4, RFC 7519 section 4).
 struct Members(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for Members {
@@ -116,17 +118,17 @@ struct Target {
     target_key: PublicKey,
 }
 
-/// Issues tokens in the name of one key, which cannot be read from it and is not in `Debug`.
+/// Issues tokens signed with one key, which it does not expose, also not in `Debug`.
 #[derive(Clone)]
 pub struct JwtIssuer(Keys);
 
 impl JwtIssuer {
-    /// Issues in the name of `keys`.
+    /// Issues tokens signed with `keys`.
     pub const fn new(keys: Keys) -> Self {
         Self(keys)
     }
 
-    /// The key that its tokens verify with.
+    /// The key that verifies its tokens.
     pub fn public_key(&self) -> PublicKey {
         self.0.public_key()
     }
@@ -143,7 +145,7 @@ impl fmt::Debug for JwtIssuer {
     }
 }
 
-/// A token about `target_key`, signed by `issuer`, that counts from `now` for `duration_secs` (Unix seconds).
+/// A token about `target_key`, signed by `issuer`, valid from `now` (Unix seconds) for `duration_secs`.
 ///
 /// # Errors
 /// [`IssueError::Time`] when the end is beyond the year 262,000.
@@ -157,7 +159,7 @@ pub fn issue(issuer: &Keys, target_key: PublicKey, now: u64, duration_secs: u64)
     ES256K.token(&header, &claims, &even_secret(issuer)).map_err(|_| IssueError::Unwritable)
 }
 
-/// Checks that `token` is signed by `issuer` and counts at `now` (Unix seconds).
+/// Checks that `token` is signed by `issuer` and valid at `now` (Unix seconds).
 pub fn verify(token: &str, issuer: &PublicKey, now: u64) -> Result<Token, VerifyError> {
     let issuer = issuer.xonly().map_err(|_| VerifyError::BadKey)?;
     let key = secp256k1::PublicKey::from_x_only_public_key(issuer, Parity::Even);
@@ -175,7 +177,7 @@ pub fn verify(token: &str, issuer: &PublicKey, now: u64) -> Result<Token, Verify
         Some(_) => return Err(VerifyError::Algorithm),
         None => return Err(VerifyError::Malformed),
     }
-    // Extensions that a reader must understand (RFC 7515, 4.1.11): we know none. An empty list is invalid, too.
+    // Extensions that a verifier must support (RFC 7515, 4.1.11): none are supported. An empty list is invalid, too.
     if header.contains_key("crit") {
         return Err(VerifyError::Malformed);
     }
@@ -183,7 +185,7 @@ pub fn verify(token: &str, issuer: &PublicKey, now: u64) -> Result<Token, Verify
     read_claims(&members(claims)?, now)
 }
 
-/// Checks a signature over `text`. RFC 8812 allows both values of S; the curve library takes the low one.
+/// Checks a signature over `text`. RFC 8812 allows both values of S; the curve library requires the low one.
 fn check_signature(text: &str, signature: &[u8], key: &secp256k1::PublicKey) -> Result<(), VerifyError> {
     let mut signature = Signature::from_compact(signature).map_err(|_| VerifyError::Signature)?;
     signature.normalize_s();
@@ -206,7 +208,7 @@ fn read_claims(claims: &Map<String, Value>, now: u64) -> Result<Token, VerifyErr
     Ok(Token { target_key, issued_at, not_before, expires_at })
 }
 
-/// The bytes of base64url without padding, in the one text that stands for them.
+/// Decodes base64url without padding, and only its canonical form.
 fn decode(part: &str) -> Result<Vec<u8>, VerifyError> {
     URL_SAFE_NO_PAD.decode(part).map_err(|_| VerifyError::Malformed)
 }
@@ -224,7 +226,7 @@ fn time(claims: &Map<String, Value>, name: &str) -> Result<Option<u64>, VerifyEr
     Ok(Some(secs))
 }
 
-/// The secret key whose point has even Y: the one that BIP-340 signs with.
+/// The secret key with even Y, with which BIP-340 signs.
 fn even_secret(keys: &Keys) -> secp256k1::SecretKey {
     let secret: secp256k1::SecretKey = **keys.secret_key();
     match secret.x_only_public_key(nostr::SECP256K1).1 {

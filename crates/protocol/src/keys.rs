@@ -1,27 +1,27 @@
-//! Keys in the configuration and the API: 64 hexadecimal characters, and no other form.
+//! Keys in the configuration and the API: only 64 hexadecimal characters.
 
 use nostr::nips::nip19::ToBech32 as _;
 use nostr::{PublicKey, SecretKey};
 
-/// Why a text is not a key. The messages are fit for an operator's eyes and never repeat the text.
+/// Why a text is not a key. The messages are for operators and never contain the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// A public key in bech32 form.
     #[error("keys are 64 hexadecimal characters here: convert this {0} with `usher key to-hex`")]
     Bech32Public(&'static str),
-    /// A secret key in bech32 form, where a secret key is wanted.
+    /// A secret key in bech32 form instead of hexadecimal.
     #[error("the secret key is in nsec form: convert it to 64 hexadecimal characters with `usher key from-nsec`")]
     Bech32Secret,
-    /// A secret key, where a public key is wanted.
+    /// A secret key instead of a public key.
     #[error("this is a secret key (nsec), not a public key: it does not belong here and should be considered exposed")]
     SecretForPublic,
-    /// Another number of characters.
+    /// Wrong number of characters.
     #[error("a key is 64 hexadecimal characters, not {0} characters")]
     Length(usize),
     /// Characters that are not hexadecimal digits.
     #[error("a key is 64 hexadecimal characters (0-9, a-f)")]
     NotHex,
-    /// No point of the curve has this x coordinate.
+    /// Not the x coordinate of a point on the curve.
     #[error("this is not a public key: no such point on the curve secp256k1")]
     NotAPoint,
     /// Zero, or not below the order of the curve.
@@ -29,7 +29,7 @@ pub enum KeyError {
     NotAScalar,
 }
 
-/// Reads a public key: 64 hexadecimal characters, either case, a point on the curve.
+/// Parses a public key: 64 hexadecimal characters in either case, a point on the curve.
 ///
 /// # Errors
 /// [`KeyError`]; `npub…`, `nprofile…` and `nostr:…` are refused with the command that converts them.
@@ -58,7 +58,7 @@ pub fn npub(key: &PublicKey) -> String {
     }
 }
 
-/// Reads a secret key: 64 hexadecimal characters, either case.
+/// Parses a secret key: 64 hexadecimal characters in either case.
 ///
 /// # Errors
 /// [`KeyError`]; `nsec…` is refused with the command that converts it.
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(parse_public_key(&format!(" {KEY}")).unwrap_err(), KeyError::Length(65));
         assert_eq!(parse_public_key(&"g".repeat(64)).unwrap_err(), KeyError::NotHex);
         assert_eq!(parse_public_key(&"é".repeat(32)).unwrap_err(), KeyError::NotHex);
-        // x = 5 is on no point of secp256k1; x = p is no field element.
+        // No point of secp256k1 has x = 5; x = p is not a field element.
         assert_eq!(parse_public_key(&format!("{:064x}", 5)).unwrap_err(), KeyError::NotAPoint);
         assert_eq!(parse_public_key(&"f".repeat(64)).unwrap_err(), KeyError::NotAPoint);
         assert_eq!(parse_secret_key(&"0".repeat(64)).unwrap_err(), KeyError::NotAScalar);

@@ -31,7 +31,7 @@ pub const CASHU_DIRECT: u16 = 29502;
 /// Subkey proof, either side.
 pub const SUBKEY_PROOF: u16 = 30000;
 
-/// The kinds a service takes from wallets: the `kinds` of its one subscription per relay.
+/// The kinds that a service accepts from wallets: the `kinds` of its relay subscription.
 pub const FROM_WALLET: [u16; 9] = [
     AUTH_RESPONSE,
     KEY_HANDSHAKE,
@@ -44,7 +44,7 @@ pub const FROM_WALLET: [u16; 9] = [
     SUBKEY_PROOF,
 ];
 
-/// The kinds a wallet takes from services.
+/// The kinds that a wallet accepts from services.
 pub const FROM_SERVICE: [u16; 8] = [
     AUTH_CHALLENGE,
     PAYMENT_REQUEST,

@@ -1,7 +1,7 @@
 //! The wallet protocol: the messages between a service and a user's wallet over Nostr, without any I/O.
 //!
-//! A [handshake URL](handshake_url) brings the two together. A [message] is JSON text, sealed into a signed, encrypted
-//! Nostr event ([`envelope`]). A user's devices may speak with [subkeys](subkey) of the user's key.
+//! A [handshake URL](handshake_url) connects the two. A [message] is JSON text, sealed into a signed, encrypted Nostr
+//! event ([`envelope`]). A user's devices may use [subkeys](subkey) of the user's key.
 //!
 //! Time is passed in. All untrusted input is bounded when it is parsed.
 

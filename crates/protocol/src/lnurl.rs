@@ -2,7 +2,7 @@
 
 use bech32::{Bech32, Hrp};
 
-/// A URL as an LNURL, in lower case. One that is too long for a checksum of Bech32 is in the form of LUD-17 instead.
+/// Encodes a URL as an LNURL, in lower case. A URL too long for Bech32's checksum is written in the form of LUD-17.
 pub fn encode(url: &str) -> String {
     let encoded = bech32::encode::<Bech32>(Hrp::parse_unchecked("lnurl"), url.as_bytes());
     encoded.unwrap_or_else(|_| format!("lnurlp{}", url.trim_start_matches("https").trim_start_matches("http")))

@@ -1,5 +1,6 @@
-//! The proof of a login by a browser extension (NIP-07), a signer app (NIP-55), a remote signer (NIP-46) or a passkey: one signed
-//! NIP-98 event. It names the login's page (tag `u`) and its own challenge (tag `challenge`), so it proves nothing elsewhere.
+//! The proof of a login by a browser extension (NIP-07), a signer app (NIP-55), a remote signer (NIP-46) or a passkey:
+//! one signed NIP-98 event. It contains the login's page (tag `u`) and challenge (tag `challenge`), so it is valid
+//! nowhere else.
 
 use std::fmt;
 
@@ -12,18 +13,18 @@ pub const KIND: u16 = 27_235;
 /// How far the event's `created_at` may be from the service's clock, in seconds (NIP-98).
 pub const WINDOW_SECS: u64 = 60;
 
-/// Longest text that is parsed as an event, in bytes. Signers return what they were given, in less than 1 KiB.
+/// Longest event text parsed, in bytes. Signers return what they received, less than 1 KiB.
 pub const MAX_BYTES: usize = 8 * 1024;
 
-/// Most tags an event may have: three are ours, and some signers add one that names themselves.
+/// Most tags of an event: three are ours, and some signers add one with their name.
 const MAX_TAGS: usize = 16;
 
-/// What the signer of one login must sign.
+/// What must be signed for one login.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LoginChallenge {
     /// The address of the login's page, without its secret.
     pub url: String,
-    /// Random, of this login alone.
+    /// Random, unique to this login.
     pub challenge: String,
 }
 
@@ -79,8 +80,8 @@ impl LoginChallenge {
         Ok((self.verify(&event, now)?, event.id))
     }
 
-    /// As [`verify_json`](Self::verify_json), of an event that may be older: its signer was asked some time ago, and nothing else
-    /// has this challenge.
+    /// As [`verify_json`](Self::verify_json), without the limit on the event's age: its signer was asked some time ago,
+    /// and the challenge is unique.
     ///
     /// # Errors
     /// As [`verify`](Self::verify).
@@ -92,8 +93,8 @@ impl LoginChallenge {
         self.verify(&event, event.created_at.as_secs().min(now))
     }
 
-    /// As [`verify_json`](Self::verify_json), of an event that is for this passkey and for this challenge of its authenticator
-    /// as well: its tag `passkey` has the two.
+    /// As [`verify_json`](Self::verify_json), and the event's tag `passkey` must have this passkey and this challenge
+    /// of its authenticator.
     ///
     /// # Errors
     /// As [`verify`](Self::verify).
@@ -114,10 +115,10 @@ impl LoginChallenge {
         self.verify(&event, now)
     }
 
-    /// The key that has signed `event` for this login; `now` is in Unix seconds.
+    /// The key that signed `event` for this login; `now` is in Unix seconds.
     ///
     /// # Errors
-    /// [`LoginProofError`]: the first thing that is wrong.
+    /// [`LoginProofError`]: the first failed check.
     pub fn verify(&self, event: &Event, now: u64) -> Result<PublicKey, LoginProofError> {
         if event.kind.as_u16() != KIND {
             return Err(LoginProofError::Kind);

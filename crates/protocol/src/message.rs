@@ -1,7 +1,7 @@
 //! The messages on the wire (docs/protocol.md).
 //!
-//! Untrusted input is bounded here: identifiers, tokens and invoices that are too long make a message unreadable, text
-//! for people is [cleaned](crate::text::clean) and truncated, lists are cut. `Debug` shows no secrets.
+//! Untrusted input is bounded here: a message with an oversized identifier, token or invoice is rejected, text for
+//! people is [cleaned](crate::text::clean) and truncated, lists are truncated. `Debug` shows no secrets.
 
 mod authentication;
 mod cashu;

@@ -5,9 +5,9 @@ use url::Url;
 /// Longest address of a mint, in bytes.
 pub const MAX_MINT_URL_BYTES: usize = 512;
 
-/// The normal form of a mint's address; `None` if `text` is none: an `http` or `https` URL of at most
+/// The normal form of a mint's address; `None` if `text` is not one: an `http` or `https` URL of at most
 /// [`MAX_MINT_URL_BYTES`] without credentials, query or fragment. Scheme and host are in lower case, without default
-/// port and trailing slash. The code that connects must check where it leads.
+/// port and trailing slash. The code that connects must check the network address.
 pub fn normalize(text: &str) -> Option<String> {
     if text.len() > MAX_MINT_URL_BYTES || text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '\\') {
         return None;

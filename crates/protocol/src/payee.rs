@@ -1,19 +1,19 @@
-//! Payees as wallets copy them and people paste them: an invoice, a Lightning address or an LNURL, in a URI, broken into
-//! lines, or with characters that nobody sees.
+//! Payees as wallets copy them and people paste them: an invoice, a Lightning address or an LNURL, in a URI, with line
+//! breaks or invisible characters.
 
 use url::form_urlencoded;
 
 use crate::text::is_invisible;
 
-/// Schemes in front of an invoice or an address. Some programs that find an address in a text make it one of e-mail.
+/// Schemes before an invoice or an address. Some programs turn a pasted Lightning address into `mailto:`.
 const SCHEMES: [&str; 5] = ["lightning:", "web+lightning:", "bitcoin:", "mailto:", "lnurl:"];
 
-/// The invoice, Lightning address or LNURL in a text, in lower case, which means the same in all three. Text that has none
-/// becomes something else that is none.
+/// The invoice, Lightning address or LNURL in a text, in lower case, which does not change the meaning. Other text is
+/// not made valid.
 pub fn plain(text: &str) -> String {
     let text = seen(text);
     let mut rest = unquoted(&text).to_owned();
-    // An address of the chain with an invoice beside it (BIP 21).
+    // An on-chain address with an invoice (BIP 21).
     if let Some((_, query)) = rest.split_once('?')
         && let Some((_, invoice)) = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "lightning")
     {
@@ -23,20 +23,20 @@ pub fn plain(text: &str) -> String {
     while let Some(after) = SCHEMES.iter().find_map(|scheme| payee.strip_prefix(scheme)) {
         payee = after.trim_start_matches('/');
     }
-    // The parameters of a URI.
+    // Parameters of a URI.
     payee = payee.split(['?', '&', '#']).next().unwrap_or_default();
-    // Some wallets write a Lightning address with such a sign (BIP 353).
+    // Some wallets write a Lightning address with this prefix (BIP 353).
     unquoted(payee.trim_start_matches(['₿', '⚡'])).to_owned()
 }
 
-/// The text in lower case, without what nobody sees, and with the usual sign between name and domain.
+/// The text in lower case, without invisible characters, and with an ASCII `@`.
 fn seen(text: &str) -> String {
     let is_seen = |c: &char| !(c.is_whitespace() || c.is_control() || is_invisible(*c));
     let usual = |c| if matches!(c, '＠' | '﹫') { '@' } else { c };
     text.chars().filter(is_seen).flat_map(char::to_lowercase).map(usual).collect()
 }
 
-/// Without what stands around it in a sentence.
+/// Strips surrounding punctuation.
 fn unquoted(text: &str) -> &str {
     const AROUND: &str = "\"'`<>()[]{}“”„‘’‚«»‹›.,;!";
     text.trim_matches(|c| AROUND.contains(c))

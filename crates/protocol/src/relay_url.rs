@@ -2,11 +2,11 @@
 
 use url::Url;
 
-/// Longest address of a relay that is looked at, in bytes.
+/// Longest relay address accepted, in bytes.
 pub const MAX_RELAY_URL_BYTES: usize = 512;
 
 /// Whether `text` is an address of a relay: a `ws` or `wss` URL with a host, without credentials, spaces or control
-/// characters, of at most [`MAX_RELAY_URL_BYTES`]. The code that connects must check where it leads.
+/// characters, of at most [`MAX_RELAY_URL_BYTES`]. The code that connects must check the network address.
 pub fn is_relay_url(text: &str) -> bool {
     if text.len() > MAX_RELAY_URL_BYTES || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return false;

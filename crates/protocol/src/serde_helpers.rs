@@ -1,4 +1,4 @@
-//! How values are written in JSON, and bounded when they are read. Errors never quote a value: it may be a secret.
+//! JSON formats of values, with bounds for parsing. Errors never contain a value, which may be a secret.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::text;
 /// Longest identifier of anything (token, challenge, request id, subscription id), in bytes.
 pub(crate) const MAX_ID_BYTES: usize = 256;
 
-/// A `u64` as a string of decimal digits; a JSON integer is taken, too.
+/// A `u64` as a string of decimal digits; a JSON integer is accepted, too.
 pub(crate) mod timestamp {
     use super::*;
 
@@ -64,7 +64,7 @@ pub(crate) mod optional_timestamp {
     }
 }
 
-/// A public key as 64 hexadecimal characters; anything but a point on the curve is refused.
+/// A public key as 64 hexadecimal characters; must be a point on the curve.
 pub(crate) mod public_key {
     use super::*;
 
@@ -93,7 +93,7 @@ pub(crate) mod hex32 {
     }
 }
 
-/// Whether `text` is 1 to `max` bytes of visible ASCII: what identifiers, tokens, invoices and addresses are made of.
+/// Whether `text` is 1 to `max` bytes of visible ASCII, as in identifiers, tokens, invoices and addresses.
 pub(crate) fn is_visible(text: &str, max: usize) -> bool {
     (1..=max).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
@@ -107,7 +107,8 @@ pub(crate) fn at_most<'de, D: Deserializer<'de>, const MAX: usize>(deserializer:
     Ok(text)
 }
 
-/// An identifier: 1 to [`MAX_ID_BYTES`] bytes without control characters. Refused, not cut: a part of it means nothing.
+/// An identifier: 1 to [`MAX_ID_BYTES`] bytes without control characters. Not truncated, because a part of it has no
+/// meaning.
 pub(crate) fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     longer_id::<D, MAX_ID_BYTES>(deserializer)
 }
@@ -149,20 +150,20 @@ pub(crate) fn optional_visible<'de, D: Deserializer<'de>, const MAX: usize>(
     }
 }
 
-/// Words for people, [made harmless](text::clean) and cut to `MAX` characters.
+/// Text for people, [cleaned](text::clean) and truncated to `MAX` characters.
 pub(crate) fn words<'de, D: Deserializer<'de>, const MAX: usize>(deserializer: D) -> Result<String, D::Error> {
     Ok(text::clean(&String::deserialize(deserializer)?, MAX))
 }
 
-/// As [`words`]; `null`, or nothing left, is none.
+/// As [`words`]; `null` or an empty result is `None`.
 pub(crate) fn optional_words<'de, D: Deserializer<'de>, const MAX: usize>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.map(|words| text::clean(&words, MAX)).filter(|w| !w.is_empty()))
 }
 
-/// The first `max_items` distinct texts of a list, or of a single text, that `keep` accepts; the rest is dropped.
-/// Another value gives an empty list: a login should not fail for it.
+/// The first `max_items` distinct texts of a list, or of a single text, that `keep` accepts; the rest is dropped. Other
+/// values give an empty list, so that a login does not fail for them.
 pub(crate) fn some_of<'de, D: Deserializer<'de>>(
     deserializer: D,
     max_items: usize,
@@ -177,7 +178,7 @@ pub(crate) fn some_of<'de, D: Deserializer<'de>>(
     Ok(kept)
 }
 
-/// The texts of a list, or the only one.
+/// A list of strings, or a single one.
 struct Texts(Vec<String>);
 
 struct OneText(Option<String>);
@@ -236,7 +237,7 @@ impl<'de> Visitor<'de> for TextsVisitor {
     }
 }
 
-/// A value that may be absent; an unreadable value is treated as absent.
+/// An optional value; an unreadable one is treated as absent.
 pub(crate) fn if_readable<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

@@ -11,25 +11,25 @@ pub use permission::{Permission, Permissions};
 
 use crate::serde_helpers;
 
-/// The only version of [`Metadata`] there is.
+/// The only version of [`Metadata`].
 pub const VERSION: u8 = 2;
 
-/// Longest [`Metadata::name`], in bytes; the wire's two bytes of length would hold 65,535.
+/// Longest [`Metadata::name`], in bytes; the two-byte length of the wire format would allow 65,535.
 pub const MAX_NAME_BYTES: usize = 1024;
 
-/// The input of a subkey's derivation. Every field is part of it, so no field can be changed afterwards.
+/// The input of a subkey's derivation. It covers every field, so no field can be changed afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metadata {
-    /// Name of the device, as its owner wrote it; [clean](crate::text::clean) it before you show it.
+    /// The device's name, chosen by its owner; [clean](crate::text::clean) it before display.
     #[serde(deserialize_with = "serde_helpers::at_most::<_, MAX_NAME_BYTES>")]
     pub name: String,
-    /// Random bytes that make the subkey unlike any other.
+    /// Random bytes that make the subkey unique.
     #[serde(with = "serde_helpers::hex32")]
     pub nonce: [u8; 32],
-    /// Unix seconds from which the proof counts.
+    /// Unix seconds from which the proof is valid.
     #[serde(with = "serde_helpers::timestamp")]
     pub valid_from: u64,
-    /// Unix seconds from which the proof no longer counts.
+    /// Unix seconds from which the proof is no longer valid.
     #[serde(with = "serde_helpers::timestamp")]
     pub expires_at: u64,
     /// What the subkey may do.
@@ -44,28 +44,28 @@ pub struct SubkeyProof {
     /// The main key.
     #[serde(with = "serde_helpers::public_key")]
     pub main_key: PublicKey,
-    /// What the subkey is derived by.
+    /// The metadata of the derivation.
     pub metadata: Metadata,
 }
 
 /// Why a proof is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProofError {
-    /// The subkey is not derived from the main key by this metadata.
+    /// The subkey is not derived from the main key with this metadata.
     #[error("the subkey is not derived from this main key")]
     NotDerived,
     /// `now` is outside `valid_from ≤ now < expires_at`.
     #[error("the proof is not valid at this time")]
     OutsideValidity,
-    /// The proof lacks the permission the message needs.
+    /// The proof lacks the permission that the message requires.
     #[error("the proof lacks the permission")]
     MissingPermission,
-    /// The metadata is of a version whose meaning is not known.
+    /// The version of the metadata is unknown.
     #[error("the proof is of an unknown version")]
     UnknownVersion,
 }
 
-/// A text is not a proof. Says where, not what: the text may be anything.
+/// A text is not a proof. Contains the position, not the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a subkey proof (line {line}, column {column})")]
 pub struct NotAProof {
@@ -76,7 +76,7 @@ pub struct NotAProof {
 }
 
 impl SubkeyProof {
-    /// Reads a proof from its JSON text, as `nostr.subkey_proof` holds it.
+    /// Parses a proof from its JSON text, as in `nostr.subkey_proof`.
     pub fn parse(json: &str) -> Result<Self, NotAProof> {
         serde_json::from_str(json).map_err(|e| NotAProof { line: e.line(), column: e.column() })
     }

@@ -2,24 +2,25 @@
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 
-/// Longest reason, in characters; longer ones are cut.
+/// Longest reason, in characters; longer ones are truncated.
 pub const MAX_REASON_CHARS: usize = 1024;
 
-/// Longest description, in characters; longer ones are cut.
+/// Longest description, in characters; longer ones are truncated.
 pub const MAX_DESCRIPTION_CHARS: usize = 4096;
 
-/// Longest name or version of a client, in characters; longer ones are cut.
+/// Longest name or version of a client, in characters; longer ones are truncated.
 pub const MAX_LABEL_CHARS: usize = 128;
 
 /// Most combining marks on one character: no script needs more.
 const MAX_MARKS: u8 = 4;
 
-/// `text` for one line of a log, a terminal or a page: at most `max_chars` characters, no controls.
+/// Makes `text` safe for one line of a log, a terminal or a page: at most `max_chars` characters, no control
+/// characters.
 ///
-/// White space becomes one plain space. Control and invisible characters, which can forge log entries, take over a
-/// terminal, reorder text or make two names look the same, are dropped, but joiners between two characters (Persian, emoji)
-/// are kept; so are combining marks without a character, and those that pile up. The ends are trimmed. What is cut ends
-/// with `…`.
+/// White space becomes one plain space. Control and invisible characters are dropped, because they can forge log
+/// entries, control a terminal, reorder text or make two names look the same; joiners between two characters (Persian,
+/// emoji) are kept. Combining marks without a base character or in excess are dropped. The ends are trimmed. Truncated
+/// text ends with `…`.
 pub fn clean(text: &str, max_chars: usize) -> String {
     let mut cleaned = String::with_capacity(text.len().min(max_chars.saturating_mul(4)));
     let (mut chars, mut marks, mut joiner) = (0, MAX_MARKS, None);
@@ -55,11 +56,11 @@ pub fn clean(text: &str, max_chars: usize) -> String {
     cleaned
 }
 
-/// Whether nothing is seen of it where it stands alone, or nothing certain: format characters, fillers, joiners, variation selectors,
-/// what no standard gives a look.
+/// Whether a character is invisible on its own or has no defined appearance: format characters, fillers, joiners,
+/// variation selectors, unassigned characters.
 pub fn is_invisible(c: char) -> bool {
     match c {
-        // Signs of Arabic and Kaithi that are seen around what follows.
+        // Arabic and Kaithi signs that are visible around the following text.
         '\u{600}'..='\u{605}'
         | '\u{6dd}'
         | '\u{70f}'
@@ -91,7 +92,7 @@ const fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
 
-/// The variation selectors of emoji: they change the character before them.
+/// Variation selectors of emoji, which change the preceding character.
 const fn is_variation(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}')
 }

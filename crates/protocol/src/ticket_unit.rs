@@ -3,7 +3,7 @@
 /// Longest name of a unit, in bytes.
 pub const MAX_TICKET_UNIT_BYTES: usize = 32;
 
-/// The normal form of a unit's name, in lower case; `None` if `text` is none: 1 to [`MAX_TICKET_UNIT_BYTES`] ASCII
+/// The normal form of a unit's name, in lower case; `None` if `text` is not one: 1 to [`MAX_TICKET_UNIT_BYTES`] ASCII
 /// letters, digits, `-` and `_`: `sat`, `msat`, `usd`, or one of a mint's own, such as `multi`.
 pub fn normalize(text: &str) -> Option<String> {
     let valid = (1..=MAX_TICKET_UNIT_BYTES).contains(&text.len())

@@ -1,4 +1,4 @@
-//! Addresses of signers.
+//! `bunker://` addresses of signers.
 
 use url::Url;
 use usher_engine::ports::InvalidSignerAddress;
@@ -7,12 +7,12 @@ use usher_protocol::PublicKey;
 
 use crate::relay_url;
 
-/// Longest address that is read, in bytes.
+/// Longest address accepted, in bytes.
 const MAX_BYTES: usize = 2_048;
 
 const MAX_SECRET_BYTES: usize = 256;
 
-/// Most relays of an address that are used.
+/// Most relays of an address used.
 const MAX_RELAYS: usize = 3;
 
 /// `bunker://<signer's key>?relay=<url>&relay=<url>&secret=<secret>`.
@@ -23,7 +23,7 @@ pub(crate) struct BunkerUrl {
 }
 
 impl BunkerUrl {
-    /// Parses an address that a user pasted; `source` is that of its relays.
+    /// Parses an address pasted by a user; `source` is that of its relays.
     pub(crate) fn parse(text: &str, source: AddressSource) -> Result<Self, InvalidSignerAddress> {
         let text = text.trim();
         if text.len() > MAX_BYTES {
@@ -32,7 +32,7 @@ impl BunkerUrl {
         let url = Url::parse(text).map_err(|_| InvalidSignerAddress::Malformed)?;
         let key = url.host_str().filter(|_| url.scheme() == "bunker").ok_or(InvalidSignerAddress::Malformed)?;
         let signer = PublicKey::from_hex(key).map_err(|_| InvalidSignerAddress::Malformed)?;
-        // Not every 32 bytes are a key.
+        // Not every 32 bytes are a valid key.
         signer.xonly().map_err(|_| InvalidSignerAddress::Malformed)?;
         let (mut relays, mut secret) = (Vec::new(), String::new());
         for (name, value) in url.query_pairs() {

@@ -1,10 +1,10 @@
-//! Our address, which the user opens in their signer.
+//! The service's `nostrconnect://` address, which the user opens in a signer.
 
 use url::Url;
 use url::form_urlencoded::byte_serialize;
 use usher_protocol::PublicKey;
 
-/// What we ask a signer to permit: to sign the proof of a login (NIP-98), and nothing else.
+/// The only permission requested of a signer: to sign the proof of a login (NIP-98).
 pub(crate) const PERMISSIONS: &str = "sign_event:27235";
 
 /// `nostrconnect://<our key>?relay=…&secret=…&perms=…&name=…&url=…`, with each value percent-encoded.
@@ -16,7 +16,7 @@ pub(crate) fn address(client: &PublicKey, relays: &[Url], secret: &str, name: &s
         address.push(if index == 0 { '?' } else { '&' });
         address.push_str(key);
         address.push('=');
-        // Signers read `+` as a plus.
+        // `byte_serialize` encodes a space as `+`, which signers take literally.
         let encoded: String = byte_serialize(value.as_bytes()).collect();
         address.push_str(&encoded.replace('+', "%20"));
     }

@@ -8,15 +8,15 @@
 //!      relay: one connection per relay, shared by all pairings ─▶ relay ─▶ … ─▶ the user's signer
 //! ```
 //!
-//! Each session has a key of its own, so that nobody who watches relays sees which sessions belong together. A relay holds
-//! one relay subscription for the keys of all pairings that wait.
+//! Each session has its own key, so that observers of relays cannot link sessions. Each relay connection has one relay
+//! subscription for the keys of all waiting pairings.
 //!
-//! Kind 24133 is ephemeral: a signer that is away never sees a request. So a request is repeated, always with the same id,
-//! until there is a reply.
+//! Kind 24133 is ephemeral: a signer that is offline never receives a request. So a request is repeated with the same
+//! id until there is a reply.
 //!
-//! Relays, and the signer itself, are untrusted input. Nobody can pretend to be the signer: before it is known, only a reply
-//! that contains the secret of our address counts, and after that only its own events do. And the signer can pretend
-//! nothing: the result is a signed event, which is compared with what was asked for.
+//! Relays and the signer itself are untrusted input. Nobody can impersonate the signer: before it is known, only a
+//! reply with the secret of our address is accepted, and afterwards only its own events. The signer cannot falsify the
+//! result: it is a signed event, which is compared with the request.
 
 mod bunker_url;
 mod invitation;

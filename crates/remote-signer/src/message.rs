@@ -9,13 +9,13 @@ use usher_nostr_connection::printable;
 /// The kind of requests and replies.
 pub(crate) const KIND: u16 = 24_133;
 
-/// Longest reply that is read, in bytes: a signed event of a few hundred, and room for verbose signers.
+/// Longest reply accepted, in bytes: a signed event of a few hundred, with room for verbose signers.
 const MAX_REPLY_BYTES: usize = 16 * 1024;
 
 /// Longest address of a signer's page, in bytes.
 const MAX_PAGE_BYTES: usize = 2_048;
 
-/// The text of a request.
+/// The JSON text of a request.
 pub(crate) fn request(id: &str, method: &str, params: &[String]) -> String {
     json!({ "id": id, "method": method, "params": params }).to_string()
 }
@@ -29,13 +29,13 @@ pub(crate) struct Reply {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyContent {
     Result(String),
-    /// It refuses; the text is fit to be shown.
+    /// A refusal; the text may be shown.
     Error(String),
-    /// The user must open this page first. Then the same request gets another reply.
+    /// The user must open this page first. The same request then gets another reply.
     Confirm(String),
 }
 
-/// As it is on the wire. Signers send `null` for what is missing, or leave it out.
+/// The wire form of a reply. Signers send `null` for absent values, or omit them.
 #[derive(Deserialize)]
 struct WireReply {
     id: String,
@@ -43,13 +43,13 @@ struct WireReply {
     result: Option<serde_json::Value>,
     #[serde(default)]
     error: Option<String>,
-    /// Only requests have one.
+    /// Present only in requests.
     #[serde(default)]
     method: Option<IgnoredAny>,
 }
 
 impl Reply {
-    /// Reads a reply; `None` when it is not one, such as a request.
+    /// Parses a reply; `None` for other messages, such as requests.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_REPLY_BYTES {
             return None;
@@ -61,22 +61,22 @@ impl Reply {
         let result = match result {
             None | Some(serde_json::Value::Null) => None,
             Some(serde_json::Value::String(text)) => Some(text),
-            // Some signers do not turn an event or a list into a text first.
+            // Some signers send an event or a list without encoding it as a string.
             Some(other) => Some(other.to_string()),
         };
-        // The error comes first: some signers send a result of `error` beside it.
+        // The error comes first: some signers send the result `error` beside it.
         let content = match (error.filter(|error| !error.is_empty()), result) {
             (Some(page), Some(result)) if result == "auth_url" => ReplyContent::Confirm(page_of_signer(&page)?),
             (Some(error), _) => ReplyContent::Error(printable(&error)),
             (None, Some(result)) => ReplyContent::Result(result),
-            // The reply to `switch_relays` of a signer that stays where it is.
+            // The reply to `switch_relays` of a signer that keeps its relays.
             (None, None) => ReplyContent::Result("null".to_owned()),
         };
         Some(Self { id, content })
     }
 }
 
-/// The address of a signer's page, if a browser may be sent there.
+/// The address of a signer's page, if a browser may be redirected there.
 fn page_of_signer(text: &str) -> Option<String> {
     let url = Url::parse(text).ok().filter(|_| text.len() <= MAX_PAGE_BYTES)?;
     let is_loopback = match url.host()? {

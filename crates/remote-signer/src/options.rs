@@ -2,31 +2,31 @@ use std::time::Duration;
 
 use usher_nostr_connection::{OnRefusal, SessionTiming, Timing, WriteGate};
 
-/// How signers are reached, and how the service introduces itself. [`RemoteSignerOptions::new`] has the defaults.
+/// Options of remote signers. [`RemoteSignerOptions::new`] has the defaults.
 #[derive(Clone, Debug)]
 pub struct RemoteSignerOptions {
-    /// The relays that addresses of ours (`nostrconnect://`) name, in this order; at most three are used.
+    /// The relays in our addresses (`nostrconnect://`), in this order; at most three are used.
     pub relays: Vec<String>,
     /// Lets signers name relays at private and loopback addresses. For development and closed networks only.
     pub allow_private: bool,
-    /// The service's name, as signers show it to their users.
+    /// The service's name, as shown by signers.
     pub name: String,
-    /// How a browser reaches the service's pages, as signers show it to their users.
+    /// The URL of the service's pages, as shown by signers.
     pub url: String,
     /// Most connections to relays that users or signers name. Default 512.
     pub user_connections: usize,
     /// Most of these under one registered domain, whatever their paths and ports, and at one network address, whatever their
     /// names. Default 8, as for users' relays.
     pub user_connections_per_host: usize,
-    /// The first pause before a request without a reply is repeated; it doubles up to eight times as long. Default 4 s.
+    /// The first pause before a request is repeated; it doubles up to eight times as long. Default 4 s.
     pub repeat_first: Duration,
-    /// How long to wait for a signer's list of relays, which many signers do not have. Default 3 s.
+    /// How long to wait for a signer's list of relays, which many signers do not support. Default 3 s.
     pub switch_within: Duration,
-    /// Time limits of the relay subscription. It is assumed to be open after 3 s.
+    /// Time limits of the relay subscription, which is assumed to be open after 3 s.
     pub session: SessionTiming,
     /// Time limits of connections, and the pauses between them.
     pub connection: Timing,
-    /// Whether anything may be sent; `None` is always.
+    /// Whether anything may be sent; `None` means always.
     pub gate: Option<WriteGate>,
 }
 
@@ -47,7 +47,7 @@ impl RemoteSignerOptions {
                 on_refusal: OnRefusal::End,
                 ..SessionTiming::default()
             },
-            // A user waits: pauses are shorter than with other relays.
+            // Pauses are short, because users wait.
             connection: Timing {
                 reconnect_first: Duration::from_millis(500),
                 reconnect_longest: Duration::from_secs(15),

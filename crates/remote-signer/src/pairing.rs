@@ -1,4 +1,4 @@
-//! The conversation with one signer, from the connection to the signature.
+//! The exchange with one signer, from the connection to the signature.
 //!
 //! ```text
 //! our address ───a reply with our secret────▶ connected     its author is the signer
@@ -8,8 +8,8 @@
 //! user known ────sign_event─────────────────▶ signed        exactly what was asked for, by that user
 //! ```
 //!
-//! Each request is repeated with the same id until there is a reply, at once when a relay is connected again. A signer that
-//! shows a page of its own (`auth_url`) has received the request, and is not asked again before it replies.
+//! Each request is repeated with the same id until there is a reply, and at once when a relay reconnects. A signer that
+//! shows its own page (`auth_url`) has received the request, which is then not repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,16 +28,16 @@ use crate::relay::{Membership, Received, Shared};
 use crate::signed_event;
 use crate::stored_session::{Session, random_text};
 
-/// What waits to be read by one pairing; further events are dropped.
+/// Events queued for one pairing; further ones are dropped.
 const RECEIVED: usize = 64;
 
-/// The longest pause between two copies of a request, in first pauses.
+/// The longest pause between two copies of a request, in multiples of the first pause.
 const MAX_PAUSE: u32 = 8;
 
-/// A relay that is connected again gets the request at once if it is older than this.
+/// A relay that reconnects gets the request at once if the last copy is older than this.
 const RECENTLY: Duration = Duration::from_secs(1);
 
-/// Longest event that is decrypted, in bytes of its content.
+/// Longest event decrypted, in bytes of its content.
 const MAX_CONTENT_BYTES: usize = 32 * 1024;
 
 enum Outcome {
@@ -102,7 +102,7 @@ impl Pairing {
         Ok(SignedEvent { event, session: self.shared.cipher.seal(&self.session)? })
     }
 
-    /// Waits until somebody replies with the secret of our address: that is the signer. Everybody else is ignored.
+    /// Waits for a reply with the secret of our address, whose author is the signer. All other replies are ignored.
     async fn wait_for_signer(&mut self) -> Result<(), RemoteSignerError> {
         loop {
             let event = match self.next().await? {
@@ -134,10 +134,10 @@ impl Pairing {
         }
     }
 
-    /// The signer is known and has accepted us: asks for its relays, which many signers do not name.
+    /// After the signer has accepted us: requests its relays, which many signers do not provide.
     async fn connected(&mut self) -> Result<(), RemoteSignerError> {
         self.session.connected = true;
-        // The secret has served its purpose.
+        // The secret is used up.
         self.session.secret.clear();
         self.report_session()?;
         let switching = timeout(self.shared.options.switch_within, self.request_once("switch_relays", &[]));
@@ -168,12 +168,12 @@ impl Pairing {
         self.request_with_pauses(method, params, |copies| first * 2u32.saturating_pow(copies - 1).min(MAX_PAUSE)).await
     }
 
-    /// Asks once, and waits for the reply.
+    /// Sends a request once, and waits for the reply.
     async fn request_once(&mut self, method: &str, params: &[String]) -> Result<Outcome, RemoteSignerError> {
         self.request_with_pauses(method, params, |_| Duration::from_secs(24 * 60 * 60)).await
     }
 
-    /// Asks, and asks again when as long as `pause` says has passed after so many copies.
+    /// Sends a request, and repeats it: after the n-th copy, `pause` gives the time to the next.
     async fn request_with_pauses(
         &mut self,
         method: &str,
@@ -217,14 +217,14 @@ impl Pairing {
         }
     }
 
-    /// The reply to this request, if it is one.
     fn reply(&self, event: &Event, id: &str) -> Option<ReplyContent> {
         let signer = self.session.signer.filter(|signer| *signer == event.pubkey);
         let conversation = self.conversation.as_ref().filter(|_| signer.is_some())?;
         open(conversation, event).filter(|reply| reply.id == id).map(|reply| reply.content)
     }
 
-    /// Sends a request over every connected relay. Each copy is another event: relays do not deliver an event twice.
+    /// Sends a request over every connected relay. Each copy is a new event, because relays do not deliver the same
+    /// event twice.
     fn publish(&self, text: &str) -> Result<Instant, RemoteSignerError> {
         let (Some(signer), Some(conversation)) = (self.session.signer, &self.conversation) else {
             return Err(RemoteSignerError::Unusable);
@@ -236,7 +236,7 @@ impl Pairing {
         Ok(Instant::now())
     }
 
-    /// From now on this is the signer.
+    /// Sets the signer.
     fn talk_to(&mut self, signer: PublicKey) -> Result<(), RemoteSignerError> {
         let conversation = envelope::conversation_key(&self.keys, &signer);
         self.conversation = Some(conversation.map_err(|_| RemoteSignerError::Unusable)?);
@@ -263,9 +263,9 @@ impl Pairing {
         self.received.recv().await.ok_or(RemoteSignerError::Unusable)
     }
 
-    /// Reports progress, unless nobody reads it.
+    /// Reports progress, unless the receiver is gone or full.
     fn report(&self, progress: SignerProgress) {
-        // Full or closed: what is reported helps the user, and nothing depends on it.
+        // Best effort: progress only informs the user.
         let _ = self.progress.try_send(progress);
     }
 
@@ -275,7 +275,7 @@ impl Pairing {
     }
 }
 
-/// The reply in an event, if there is one and nobody else wrote it.
+/// The reply in an event, if the signer wrote it.
 fn open(conversation: &ConversationKey, event: &Event) -> Option<Reply> {
     if event.content.len() > MAX_CONTENT_BYTES || envelope::verify(event).is_err() {
         return None;

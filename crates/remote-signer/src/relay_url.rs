@@ -6,10 +6,10 @@ use url::{Host, Url};
 use usher_nostr_connection::address_guard::{AddressSource, is_public};
 use usher_protocol::relay_url::is_relay_url;
 
-/// Longest address of a relay that a user or a signer names, in bytes.
+/// Longest relay address of a user or signer, in bytes.
 const MAX_USER_RELAY_BYTES: usize = 256;
 
-/// The relay's address, if it may be connected to. Names of users' relays are checked again when they are resolved.
+/// The relay's address, if it may be connected to. Names of users' relays are checked again when resolved.
 pub(crate) fn parse(text: &str, source: AddressSource) -> Option<Url> {
     let mut url = Url::parse(text).ok().filter(|_| is_relay_url(text))?;
     url.set_fragment(None);

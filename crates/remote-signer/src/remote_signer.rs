@@ -23,10 +23,10 @@ use crate::relay_url;
 use crate::storage_cipher::SessionCipher;
 use crate::stored_session::Session;
 
-/// Most relays that an address of ours names: each makes its QR code larger.
+/// Most relays in our address: each makes its QR code larger.
 const MAX_RELAYS: usize = 3;
 
-/// Why there can be no remote signers.
+/// Why remote signers cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// No key can be derived from the service's.
@@ -34,14 +34,14 @@ pub enum StartError {
     Cipher,
 }
 
-/// Remote signers that are reached over Nostr relays (NIP-46).
+/// Remote signers over Nostr relays (NIP-46).
 pub struct NostrRemoteSigner {
     shared: Arc<Shared>,
 }
 
 impl NostrRemoteSigner {
-    /// Connects to nothing before it is used. Sessions are encrypted with a key derived from `service_key`, the service's own.
-    /// Tasks run on `tasks` until `stop` is cancelled.
+    /// Does not connect until it is used. Sessions are encrypted with a key derived from `service_key`, the service's
+    /// own. Tasks run on `tasks` until `stop` is cancelled.
     pub fn new(
         options: RemoteSignerOptions,
         service_key: &SecretKey,
@@ -58,7 +58,7 @@ impl NostrRemoteSigner {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// How many relays have a connection, or are being connected to.
+    /// The number of relays that are connected or connecting.
     pub fn connections(&self) -> usize {
         self.shared.relays.lock().len()
     }

@@ -1,21 +1,21 @@
-//! Compares what a signer signed with what it was asked for.
+//! Compares what a signer signed with the request.
 
 use nostr::{Event, JsonUtil as _};
 use serde_json::json;
 use usher_engine::ports::{RemoteSignerError, WantedEvent};
 use usher_protocol::{PublicKey, envelope};
 
-/// How far a signer that sets the time itself may be from now, either way, in seconds.
+/// For signers that set the time themselves: how far it may be from now, either way, in seconds.
 const MAX_CLOCK_SKEW: u64 = 60;
 
-/// The text of the event that a signer is asked to sign, as of `created_at` (Unix seconds).
+/// The JSON text of the event to sign, dated `created_at` (Unix seconds).
 pub(crate) fn unsigned(wanted: &WantedEvent, author: &PublicKey, created_at: u64) -> String {
     let WantedEvent { kind, content, tags } = wanted;
     json!({ "pubkey": author.to_hex(), "kind": kind, "content": content, "tags": tags, "created_at": created_at })
         .to_string()
 }
 
-/// The event in a signer's reply, if it is what was asked for.
+/// The event in a signer's reply, if it matches the request.
 pub(crate) fn check(
     reply: &str,
     wanted: &WantedEvent,

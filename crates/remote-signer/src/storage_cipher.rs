@@ -1,4 +1,4 @@
-//! Encrypts sessions for the caller's storage: whoever has one can ask the user's signer for signatures.
+//! Encrypts sessions for the caller's storage: anybody who has one can request signatures from the user's signer.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -10,11 +10,11 @@ use usher_protocol::SecretKey;
 
 use crate::stored_session::Session;
 
-/// What the key is for: no other key of the service is derived with the same text.
+/// Domain separation: no other key of the service is derived with this text.
 const PURPOSE: &[u8] = b"usher: sessions of remote signers";
 
-/// Encrypts with a key derived from the service's, as NIP-44 does with the key of a conversation: ChaCha20, and an HMAC by
-/// which a session that was altered or belongs to another service is noticed.
+/// Encrypts with a key derived from the service's, as NIP-44 does with the key of a conversation: ChaCha20, and an
+/// HMAC, which detects sessions that were altered or belong to another service.
 pub(crate) struct SessionCipher(ConversationKey);
 
 impl SessionCipher {

@@ -1,4 +1,4 @@
-//! What is kept of a session, in the form that the caller stores.
+//! The stored form of a session.
 
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -9,37 +9,36 @@ use usher_protocol::{Keys, PublicKey, SecretKey};
 use crate::bunker_url::BunkerUrl;
 use crate::relay_url;
 
-/// After so many refusals in a row a session is of no more use: most signers refuse with the same words whether their user declines
-/// or they do not know us any more.
+/// Consecutive refusals after which a session is discarded: most signers refuse with the same words whether their user
+/// declines or they no longer know us.
 const MAX_REFUSALS: u32 = 3;
 
-/// What signers say that do not know us, in lower case.
+/// Refusals of signers that do not know us, in lower case.
 const UNKNOWN: [&str; 3] = ["unknown client", "unknown app", "not connected"];
 
-/// Most relays of a signer that are used beside those with which the session began.
+/// Most relays of a signer used beside those with which the session began.
 const MAX_SIGNER_RELAYS: usize = 3;
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Session {
     /// Our key in hex.
     client_key: String,
-    /// What the signer returns when the user has opened our address, or what we show a signer that was pasted. May be empty
-    /// for the latter.
+    /// What the signer returns when the user has opened our address, or what we send to a signer whose address was
+    /// pasted; may be empty for the latter.
     pub(crate) secret: String,
     relays: Vec<Url>,
-    /// Whether a user named these.
+    /// Whether a user named these relays.
     from_user: bool,
     /// Relays to which the signer has moved.
     #[serde(default)]
     signer_relays: Vec<Url>,
     pub(crate) signer: Option<PublicKey>,
-    /// Whether the signer has accepted the connection.
     #[serde(default)]
     pub(crate) connected: bool,
-    /// The user whose key the signer holds, as it says.
+    /// The user whose key the signer holds, as claimed by the signer.
     #[serde(default)]
     pub(crate) user: Option<PublicKey>,
-    /// How often it has refused to sign since it last signed.
+    /// Refusals since its last signature.
     #[serde(default)]
     refusals: u32,
 }
@@ -70,7 +69,7 @@ impl Session {
         self.refusals = 0;
     }
 
-    /// The signer has refused to sign, for this reason; returns whether it may be asked another time.
+    /// Records a refusal to sign; returns whether the session can be used again.
     pub(crate) fn refused(&mut self, reason: &str) -> bool {
         self.refusals = self.refusals.saturating_add(1);
         let reason = reason.to_lowercase();
@@ -89,19 +88,18 @@ impl Session {
         }
     }
 
-    /// The relays that our address names.
     pub(crate) fn invitation_relays(&self) -> &[Url] {
         &self.relays
     }
 
-    /// Every relay over which the signer may be reached, and how far each is trusted.
+    /// Every relay over which the signer may be reached, with its restrictions.
     pub(crate) fn relays(&self, user_source: AddressSource) -> impl Iterator<Item = (&Url, AddressSource)> {
         let first = if self.from_user { user_source } else { AddressSource::Operator };
         let began = self.relays.iter().map(move |url| (url, first));
         began.chain(self.signer_relays.iter().map(move |url| (url, user_source)))
     }
 
-    /// The signer has moved to these relays. It may still answer on the others. Whether there are new ones.
+    /// Records that the signer has moved to these relays. It may still reply on the others. Returns whether any is new.
     pub(crate) fn move_to(&mut self, relays: &[String], user_source: AddressSource) -> bool {
         let relays = relays.iter().filter_map(|relay| relay_url::parse(relay, user_source));
         let mut found: Vec<Url> = Vec::new();
@@ -122,14 +120,14 @@ pub(crate) fn new_keys(randomness: &dyn Randomness) -> Keys {
     let mut bytes = [0; 32];
     loop {
         randomness.fill(&mut bytes);
-        // Practically never zero, or not below the order of the curve; then others are taken.
+        // An invalid key (zero, or not below the order of the curve) is practically impossible; the loop retries.
         if let Ok(secret) = SecretKey::from_slice(&bytes) {
             return Keys::new(secret);
         }
     }
 }
 
-/// A secret, or the id of a request: 128 random bits.
+/// A secret or request id: 128 random bits.
 pub(crate) fn random_text(randomness: &dyn Randomness) -> String {
     let mut bytes = [0; 16];
     randomness.fill(&mut bytes);

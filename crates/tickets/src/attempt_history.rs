@@ -10,14 +10,14 @@ use crate::stored_job::{Job, Stage};
 /// certainly processed that attempt.
 pub(crate) const LATE_EFFECTS: Duration = Duration::from_secs(5 * 60);
 
-/// The attempts with a job's current outputs; the default is none. After a restart only whether all were refused is known.
+/// The attempts with a job's current outputs; by default none. After a restart only whether all were refused is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Attempts {
     /// An attempt may have reached the mint without a response and may still take effect.
     pub(crate) uncertain: bool,
     /// There was an attempt.
     pub(crate) any: bool,
-    /// Since when the mint refuses, on the monotonic clock.
+    /// Since when the mint has been refusing, on the monotonic clock.
     pub(crate) refused_since: Option<Duration>,
     /// How often an unpaid quote was checked.
     pub(crate) looks: usize,
@@ -49,7 +49,6 @@ impl Attempts {
     }
 }
 
-/// The result of an attempt.
 pub(crate) enum Attempt {
     /// The job has reached its next stage.
     Changed(Job),

@@ -20,7 +20,6 @@ use crate::signatures::in_order;
 use crate::stored_job::{Ending, Job, Kind, Record, Stage, plain_commit};
 use crate::{own_proof, token};
 
-/// Counters per request and seed.
 const BATCH: u32 = 100;
 
 /// The restore of a keyset ends after this many batches without a signature, as in other wallets.
@@ -243,7 +242,6 @@ impl Core {
         }
     }
 
-    /// Those of these proofs that are not in the store.
     async fn missing(&self, proofs: Vec<Proof>) -> Result<Vec<Proof>, RestoreError> {
         let id = |proof: &Proof| proof.y().map(|y| token::proof_id(&y)).map_err(|_| wrong("a proof has no point"));
         let ids = proofs.iter().map(id).collect::<Result<Vec<_>, _>>()?;

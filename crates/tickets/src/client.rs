@@ -89,7 +89,7 @@ async fn carry(transport: &dyn MintTransport, request: Request<Bytes>) -> Result
     }
 }
 
-/// Converts an error of the HTTP client, whose text contains neither the address nor text of the server.
+/// Converts an error of the HTTP client. The result contains neither the address nor text of the server.
 fn failure(error: &Error) -> MintError {
     match error {
         Error::TimedOut => MintError::TimedOut,
@@ -250,7 +250,7 @@ impl MintClient {
     }
 }
 
-/// Reads a quote. `cashu` reads a missing state as unpaid; such a quote would be paid but never minted.
+/// Reads a quote. `cashu` reads a missing state as unpaid; treating it as unpaid would leave a paid quote unminted.
 fn read_quote(quote: serde_json::Value) -> Result<MintQuoteBolt11Response<String>, MintError> {
     if quote.get("state").is_none_or(serde_json::Value::is_null) {
         let reason = "its quote has no `state`: it is too old, or does not follow NUT-04";
@@ -259,7 +259,6 @@ fn read_quote(quote: serde_json::Value) -> Result<MintQuoteBolt11Response<String
     serde_json::from_value(quote).map_err(|_| MintError::Invalid("its quote is not as NUT-04 has it".to_owned()))
 }
 
-/// The path without ids.
 fn first_parts(path: &str) -> String {
     path.split('/').take(4).collect::<Vec<_>>().join("/")
 }

@@ -1,6 +1,6 @@
 //! Own proofs that a mint reports as spent although the wallet has not spent them.
 //!
-//! They are never deleted because of the report. The transaction that ends their job sets them aside, out of the balance. The
+//! The report alone never deletes them. The transaction that ends their job sets them aside, out of the balance. The
 //! maintenance and `usher tickets check` query their mints again and return unspent proofs to the balance.
 
 use std::collections::{BTreeMap, BTreeSet};

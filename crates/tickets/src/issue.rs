@@ -44,8 +44,8 @@ const LATE_PAYMENT: Duration = Duration::from_secs(24 * 60 * 60);
 /// The lifetime of a quote without expiry.
 const QUOTE_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long after the quote a job goes on although the mint refuses to mint what was paid for, or has no signatures of what it
-/// issued: the mint may be repaired.
+/// How long after the quote a job continues although the mint refuses to mint a paid quote, or has no signatures for an
+/// issued one: the mint may be repaired.
 const PAID_PATIENCE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 impl Core {
@@ -121,7 +121,7 @@ impl Core {
             }
         }
         if !minting.terms.repeatable && !entry.is_awaited() && entry.is_expected() {
-            // The caller is paying the quote and is expected to ask again.
+            // The caller is paying the quote and will ask again.
             return Ok(Attempt::Later(POLL_INTERVAL));
         }
         attempts.any = true;
@@ -172,7 +172,7 @@ impl Core {
         self.fail(job, Failure::Refused(refusal.text.clone()), true).await
     }
 
-    /// Whether the job goes on after refusals: the quote was paid for it, less than [`PAID_PATIENCE`] ago.
+    /// Whether the job continues after refusals: the quote was paid for it less than [`PAID_PATIENCE`] ago.
     fn is_patient(&self, minting: &Minting) -> bool {
         minting.unpaid_seen && self.is_recent(minting)
     }

@@ -63,8 +63,8 @@ impl Core {
         }
     }
 
-    /// Fills in the auth token that the mint accepted last if the caller names none. Not for minting, which is what an
-    /// operator's mint protects with its token.
+    /// Fills in the auth token that the mint accepted last if the caller names none. Not for minting, which is the
+    /// operation that mints protect with such tokens.
     async fn with_token(&self, mint: &Mint, mut terms: Terms) -> Terms {
         let auth = match &mut terms {
             Terms::Redeem(terms) | Terms::Verify(terms) => &mut terms.auth,

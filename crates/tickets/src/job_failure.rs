@@ -37,7 +37,7 @@ impl From<MintError> for Failure {
 }
 
 impl Failure {
-    /// The error for a caller of a job that goes on: nothing is definite.
+    /// The error for a caller of an unfinished job: nothing is definite.
     pub(crate) fn of_unfinished_job(self) -> TicketError {
         match self {
             Self::Refused(reason) => {

@@ -26,7 +26,7 @@ use crate::stored_job::{Ending, Job, Stage, Terms, plain_commit};
 /// How long a repeated request waits until the payment of a quote is noticed.
 const PAYMENT_WAIT: Duration = Duration::from_secs(10);
 
-/// How long a caller who has to pay a quote is expected to ask again: a payment takes up to a minute.
+/// How long a caller who pays a quote is expected to keep asking: a payment takes up to a minute.
 const PAYMENT_TIME: Duration = Duration::from_secs(120);
 
 /// How long a caller who was promised the token waits for its commit.
@@ -51,7 +51,7 @@ pub(crate) struct Core {
     pub(crate) tasks: TaskTracker,
     /// Jobs stop before their next attempt.
     pub(crate) closing: CancellationToken,
-    /// Jobs stop wherever they are.
+    /// Jobs stop immediately.
     pub(crate) aborting: CancellationToken,
 }
 
@@ -168,7 +168,7 @@ impl Core {
         Limits { per_mint: self.options.max_jobs_per_mint, in_all: self.options.max_jobs }
     }
 
-    /// Starts the task of a job; `None` if it runs already, or without a caller.
+    /// Starts the task of a job; `None` if it is already running, or without a caller.
     pub(crate) fn start(
         self: &Arc<Self>,
         id: TicketJobId,
@@ -282,7 +282,7 @@ impl Core {
         }
     }
 
-    /// Gives a mint job up: returns its token, or lets later signatures join the balance.
+    /// Gives up a mint job: returns its token, or lets later signatures join the balance.
     pub(crate) async fn give_up(&self, id: TicketJobId) -> Result<Option<Token>, TicketError> {
         loop {
             let Some(stored) = self.store.ticket_job(id).await? else { return Ok(None) };
@@ -358,7 +358,6 @@ impl Core {
     }
 }
 
-/// Runs a computation that is too long for the runtime's threads.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, OutputError> + Send + 'static,
 ) -> Result<T, OutputError> {

@@ -99,12 +99,11 @@ impl Keysets {
         }
     }
 
-    /// Forgets the list, after the mint refused a keyset from it.
+    /// Discards the list, after the mint refused a keyset from it.
     pub(crate) fn forget(&self) {
         self.cache.lock().list = None;
     }
 
-    /// The cached keys of a keyset.
     pub(crate) fn known(&self, id: Id) -> Option<Arc<Keys>> {
         self.cache.lock().keys.get(&id).cloned()
     }

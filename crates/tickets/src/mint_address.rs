@@ -18,7 +18,6 @@ impl MintAddress {
         &self.0
     }
 
-    /// Its host, if that is an IP address.
     pub(crate) fn ip(&self) -> Option<IpAddr> {
         let uri: http::Uri = self.0.parse().ok()?;
         uri.host()?.trim_start_matches('[').trim_end_matches(']').parse().ok()

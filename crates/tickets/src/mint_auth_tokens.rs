@@ -10,7 +10,6 @@ use usher_engine::ports::{MintAuthToken, StoreError, TicketStore};
 
 use crate::mint_address::MintAddress;
 
-/// The name of the setting.
 const SETTING: &str = "mint_tokens";
 
 /// Most mints whose token is kept. The token that was stored first is dropped first.

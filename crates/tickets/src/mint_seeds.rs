@@ -85,7 +85,7 @@ impl fmt::Debug for MintSeeds {
 mod tests {
     use super::*;
 
-    /// A change loses the balance of every operator who restores a key.
+    /// Changing them loses the balance of every operator who restores from the key.
     #[test]
     fn the_seeds_are_pinned() {
         let expected = |message: &str| {

@@ -5,14 +5,14 @@ use rustls::ClientConfig;
 
 use crate::MintTransport;
 
-/// How the ticket wallet reaches mints, and its limits.
+/// Options of the ticket wallet.
 #[derive(Clone)]
 pub struct TicketOptions {
     /// Allows private addresses and plain HTTP (`cashu.allow_private_mints`).
     pub allow_private: bool,
     /// Which servers are trusted over TLS; see [`tls_config`](usher_http_client::tls_config).
     pub tls: ClientConfig,
-    /// Carries requests to mints in place of HTTP.
+    /// Replaces HTTP for requests to mints.
     pub transport: Option<Arc<dyn MintTransport>>,
     /// How long a caller waits for a job, which continues afterwards.
     pub wait: Duration,

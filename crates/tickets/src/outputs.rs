@@ -105,13 +105,11 @@ impl Outputs {
         Ok(Self { keyset, outputs: (from..to).map(derive).collect::<Result<_, _>>()? })
     }
 
-    /// The outputs at these positions.
     pub(crate) fn only(&self, positions: &[usize]) -> Self {
         let outputs = positions.iter().filter_map(|position| self.outputs.get(*position).cloned()).collect();
         Self { keyset: self.keyset, outputs }
     }
 
-    /// The totals of [`Self::prepare`].
     pub(crate) fn totals(&self) -> Vec<(u64, Owner)> {
         let total = |owner| {
             let amounts = self.outputs.iter().filter(|output| output.owner == owner).map(|output| output.amount);

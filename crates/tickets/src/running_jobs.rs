@@ -19,7 +19,7 @@ const FAIR: usize = 64;
 /// The fraction of all jobs that one API key may have, because jobs at unresponsive mints stay.
 const PART_OF_KEY: usize = 4;
 
-/// How far a running job is.
+/// The progress of a running job.
 #[derive(Clone)]
 pub(crate) enum Progress {
     /// It runs; with the failure of the last attempt.
@@ -56,7 +56,7 @@ pub(crate) struct Entry {
 #[derive(Default)]
 struct Waiters {
     count: usize,
-    /// The token that is being committed goes to a waiting caller.
+    /// The token being committed goes to a waiting caller.
     promised: bool,
     /// Until when the caller who pays the quote is expected to ask again.
     expected_until: Option<Instant>,
@@ -71,7 +71,7 @@ impl Entry {
         match progress {
             Progress::PaymentNeeded { .. } | Progress::Pending => self.parked.store(true, Ordering::Relaxed),
             Progress::Working(None) => self.parked.store(false, Ordering::Relaxed),
-            // A failed request does not end the waiting.
+            // The caller keeps waiting after a failed request.
             Progress::Working(Some(_)) | Progress::Stopped | Progress::Ended(_) => {}
         }
         self.progress.send_replace(progress);
@@ -126,7 +126,7 @@ impl Entry {
         waiters.promised
     }
 
-    /// Takes the promise back after a failed commit.
+    /// Withdraws the promise after a failed commit.
     pub(crate) fn withdraw_promise(&self) {
         self.waiters.lock().promised = false;
     }
@@ -147,7 +147,7 @@ impl Waiter {
         &self.entry
     }
 
-    /// Stops waiting. False if the token was promised: its commit is under way.
+    /// Stops waiting. False if the token was promised and is being committed.
     pub(crate) fn leave(&mut self) -> bool {
         let mut waiters = self.entry.waiters.lock();
         if waiters.promised {
@@ -173,10 +173,9 @@ impl Drop for Waiter {
 #[derive(Default)]
 pub(crate) struct Jobs(Mutex<HashMap<TicketJobId, Arc<Entry>>>);
 
-/// Who waits for a job: an API key, or with `None` another part of the service, or its token.
+/// The caller waiting for a job: an API key, or `None` for the API token and for the service itself.
 pub(crate) struct Caller(pub(crate) Option<Origin>);
 
-/// A job that was added, and its first waiter.
 pub(crate) struct Added {
     pub(crate) entry: Arc<Entry>,
     pub(crate) waiter: Option<Waiter>,

@@ -16,7 +16,7 @@ use crate::outputs::{COUNTERS, OutputError, Outputs};
 /// Counters per request of [`Core::find_first_unused`], each with an output of both seeds.
 const LOOKED_AT: u32 = 50;
 
-/// Most requests of one look-up. Beyond it the mint refuses outputs that it has signed, and the next look-up goes on.
+/// Most requests of one look-up. Beyond it the mint refuses outputs that it has signed, and the next look-up continues.
 const LOOKS: usize = 64;
 
 impl Core {
@@ -105,7 +105,6 @@ impl Core {
     }
 }
 
-/// The signature of each output, if it was restored.
 pub(crate) fn in_order(
     outputs: &[BlindedMessage],
     restored: Vec<(BlindedMessage, BlindSignature)>,

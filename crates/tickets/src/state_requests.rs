@@ -129,14 +129,13 @@ impl Core {
                     Ok(states) => Ok(together(states.by_ref().take(request.ys.len()))),
                     Err(error) => Err((*error).clone()),
                 };
-                // The caller may have given up.
+                // The caller may have gone.
                 let _ = request.reply.send(state);
             }
         }
     }
 }
 
-/// The combined state of proofs.
 pub(crate) fn together(states: impl Iterator<Item = cashu::State>) -> TokenState {
     states.fold(TokenState::Unspent, |all, state| match (all, state) {
         (TokenState::Spent, _) | (_, cashu::State::Spent) => TokenState::Spent,

@@ -51,7 +51,6 @@ impl Terms {
         }
     }
 
-    /// The auth token that the caller names.
     pub(crate) fn auth(&self) -> Option<&MintAuthToken> {
         match self {
             Self::Mint(terms) => terms.auth.as_ref(),
@@ -139,9 +138,9 @@ pub(crate) struct Minting {
     pub(crate) invoice: String,
     /// Unix seconds.
     pub(crate) expires_at: Option<u64>,
-    /// Whether the mint ever reported the quote as unpaid: then it may have been paid with the service's money.
+    /// Whether the mint ever reported the quote as unpaid: it may then have been paid with the service's money.
     pub(crate) unpaid_seen: bool,
-    /// When the quote was made, in Unix seconds.
+    /// When the quote was created, in Unix seconds.
     pub(crate) quoted_at: u64,
     pub(crate) outputs: Outputs,
 }
@@ -175,7 +174,7 @@ pub(crate) enum Ending {
     Token(Token),
     /// This amount joined the balance, as requested.
     Amount(u64),
-    /// The token had no recipient any more: this amount joined the balance.
+    /// The token has no recipient any more: this amount joined the balance.
     #[serde(rename = "joined")]
     AddedToBalance(u64),
     /// It failed without effect.
@@ -186,7 +185,6 @@ pub(crate) enum Ending {
     },
 }
 
-/// A job with its revision in the store.
 #[derive(Clone)]
 pub(crate) struct Job {
     pub(crate) id: TicketJobId,
@@ -217,7 +215,6 @@ impl Job {
         }
     }
 
-    /// The auth token of an unfinished job.
     pub(crate) fn auth(&self) -> Option<&MintAuthToken> {
         match &self.record.stage {
             Stage::Intent(terms) => terms.auth.as_ref(),

@@ -21,7 +21,6 @@ use crate::token;
 pub(crate) const SIGNED_BEFORE: &str = "it has signed these outputs before: another service uses the same key with it";
 
 impl Core {
-    /// Swaps, or restores the signatures of an earlier attempt.
     pub(crate) async fn swap(
         self: &Arc<Self>,
         entry: &Arc<Entry>,
@@ -147,7 +146,6 @@ impl Core {
         Ok(together(states.iter().map(|state| state.state)))
     }
 
-    /// Whether an input is spent or pending.
     async fn is_any_spent(&self, mint: &Mint, swapping: &Swapping) -> Result<bool, AttemptError> {
         Ok(self.state_of_inputs(mint, swapping).await? != TokenState::Unspent)
     }
@@ -185,7 +183,8 @@ impl Core {
         self.end(entry, job, ending, mint_url, unit, &kept, swapping.own_inputs).await
     }
 
-    /// Makes a token of new proofs for the caller; or, if no caller can get it any more, moves them to `kept`, for the balance.
+    /// Makes a token of new proofs for the caller; if no caller can get it any more, moves them to `kept`, for the
+    /// balance.
     pub(crate) fn hand_out(
         &self,
         entry: &Entry,

@@ -8,7 +8,7 @@ pub trait MintTransport: Send + Sync + fmt::Debug {
     /// Sends a request; returns the status and the body of the response.
     ///
     /// # Errors
-    /// [`NoResponse`] when there is none.
+    /// [`NoResponse`].
     async fn send(&self, method: &str, url: &str, body: &[u8]) -> Result<(u16, Vec<u8>), NoResponse>;
 }
 

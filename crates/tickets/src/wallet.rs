@@ -121,7 +121,7 @@ impl CashuWallet {
         }
     }
 
-    /// The value of a token of which `amount` is left after the mint's fee (NUT-02), in the unit.
+    /// The value, in the unit, of a token of which `amount` is left after the mint's fee (NUT-02).
     ///
     /// # Errors
     /// [`TicketError`], also if there is no such value.

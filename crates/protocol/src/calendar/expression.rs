@@ -33,7 +33,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// Reads `text`; `None` if it has another form or names an unknown time zone.
+    /// Parses `text`; `None` if it has another form or an unknown time zone.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split_ascii_whitespace();
         let mut next = parts.next()?;
@@ -73,7 +73,7 @@ impl Fields {
         normal
     }
 
-    /// The first time on the wall clock, at `from` or after, that all fields allow; `None` after the year 2199.
+    /// The first allowed time on the wall clock, at `from` or later; `None` after the year 2199.
     pub(super) fn next(&self, from: NaiveDateTime) -> Option<NaiveDateTime> {
         let (date, time) = (from.date(), from.time());
         if self.date_from(date) == Some(date)
@@ -89,7 +89,7 @@ impl Fields {
         for year in self.years.from(YEARS, start.0) {
             for month in self.months.from(MONTHS, if year == start.0 { start.1 } else { 1 }) {
                 for day in self.days.from(DAYS, if (year, month) == (start.0, start.1) { start.2 } else { 1 }) {
-                    // A day that the month does not have is passed over, and with it those after it.
+                    // The month does not have this day or later ones.
                     let Some(date) = NaiveDate::from_ymd_opt(year.into(), month.into(), day.into()) else { break };
                     if self.weekdays.contains(WEEKDAYS, within(date.weekday().num_days_from_monday())) {
                         return Some(date);
@@ -127,7 +127,6 @@ fn three(text: &str, separator: char, bounds: [Bounds; 3]) -> Option<[Field; 3]>
     fields.next().is_none().then_some(three)
 }
 
-/// A number of at most four digits, with or without leading zeros.
 fn number(text: &str) -> Option<u16> {
     ((1..=4).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok())?
 }
@@ -143,7 +142,7 @@ fn weekday_name(day: u16) -> String {
     WEEKDAY_NAMES.get(usize::from(day)).map_or("", |(short, _)| short).to_owned()
 }
 
-/// A time zone by its name in the IANA database, as it is spelled there; UTC by all of its names.
+/// A time zone by its exact name in the IANA database, or by any name of UTC.
 fn zone(name: &str) -> Option<Tz> {
     if name.eq_ignore_ascii_case("UTC") {
         return Some(Tz::UTC);

@@ -19,7 +19,7 @@ impl Field {
         field
     }
 
-    /// Reads a list of `*`, `a`, `a..b` and `a..b/step`; `value` reads one value.
+    /// Parses a list of `*`, `a`, `a..b` and `a..b/step`; `value` parses one value.
     pub(super) fn parse(text: &str, bounds: Bounds, value: fn(&str) -> Option<u16>) -> Option<Self> {
         let mut field = Self([0; 2]);
         for item in text.split(',') {
@@ -54,8 +54,8 @@ impl Field {
         self.spell(bounds, |number| format!("{number:0digits$}", digits = bounds.digits))
     }
 
-    /// The one spelling of this set: `*`; or, when it has more than four numbers at an equal distance of two or more,
-    /// `a..b/step`; or else a list in which three and more neighbours are `a..b`.
+    /// The normal spelling of this set: `*`; or `a..b/step` for more than four numbers at an equal distance of at least
+    /// two; or a list in which runs of three or more are `a..b`.
     pub(super) fn spell(self, bounds: Bounds, name: impl Fn(u16) -> String) -> String {
         if self.is_all(bounds) {
             return "*".to_owned();
@@ -84,7 +84,7 @@ impl Field {
         }
     }
 
-    /// Its numbers from `first` on, ascending; `first` may be outside of the bounds.
+    /// Its numbers from `first` on, ascending; `first` may be out of bounds.
     pub(super) fn from(self, bounds: Bounds, first: u16) -> impl Iterator<Item = u16> {
         (first.max(bounds.first)..=bounds.last).filter(move |number| self.contains(bounds, *number))
     }

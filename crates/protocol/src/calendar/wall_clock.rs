@@ -1,14 +1,14 @@
-//! From instants to the wall clock of a time zone and back.
+//! Conversion between instants and the wall clock of a time zone.
 
 use chrono::{DateTime, MappedLocalTime, NaiveDateTime, Offset as _, TimeDelta, TimeZone as _};
 use chrono_tz::Tz;
 
 use super::expression::Fields;
 
-/// 2200-01-02 00:00:00 UTC: no wall clock on Earth shows a year before 2200 any more.
+/// 2200-01-02 00:00:00 UTC: the year 2199 is over in all time zones.
 const END: u64 = 7_258_204_800;
 
-/// No wall clock is further from UTC, in seconds; the furthest of all times is 15 h 13 min 42 s.
+/// Exceeds every offset from UTC, in seconds; the largest in history is 15 h 13 min 42 s.
 const FURTHEST: i64 = 16 * 60 * 60;
 
 pub(super) fn next_after(fields: &Fields, from: u64) -> Option<u64> {
@@ -33,7 +33,7 @@ fn shown(zone: Tz, instant: i64) -> Option<NaiveDateTime> {
     Some(DateTime::from_timestamp(instant, 0)?.with_timezone(&zone).naive_local())
 }
 
-/// The latest time shown up to `instant`: after a clock was set back, later than what it shows then.
+/// The latest time shown up to `instant`: after a clock was set back, later than the current one.
 fn reached(zone: Tz, instant: i64) -> Option<NaiveDateTime> {
     let now = shown(zone, instant)?;
     match zone.from_local_datetime(&now) {
@@ -47,14 +47,14 @@ fn reached(zone: Tz, instant: i64) -> Option<NaiveDateTime> {
     }
 }
 
-/// The first time that the wall clock shows after `wall`, which it leaves out.
+/// The first time that the wall clock shows after `wall`, which it skips.
 fn after_gap(zone: Tz, wall: NaiveDateTime) -> Option<NaiveDateTime> {
     let near = wall.and_utc().timestamp();
     let put_forward = turn(near - FURTHEST, near + FURTHEST, |at| shown(zone, at).is_some_and(|shown| shown <= wall));
     shown(zone, put_forward)
 }
 
-/// The first instant in `before..=after` at which `still` is not so any more, when it is so at `before` and not at `after`.
+/// The first instant in `before..=after` at which `still` is false; it is true at `before` and false at `after`.
 fn turn(mut before: i64, mut after: i64, still: impl Fn(i64) -> bool) -> i64 {
     while after - before > 1 {
         let middle = before + (after - before) / 2;

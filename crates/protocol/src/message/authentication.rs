@@ -8,7 +8,7 @@ use super::sensitive::Hidden;
 use crate::subkey::SubkeyProof;
 use crate::{serde_helpers, text};
 
-/// Most permissions taken from a list of them; others are dropped, which can only grant less.
+/// Most permissions kept of a list; dropping others only grants less.
 pub const MAX_PERMISSIONS: usize = 32;
 
 const MAX_PERMISSION_BYTES: usize = 64;
@@ -25,10 +25,10 @@ pub struct AuthChallenge {
     /// Unix seconds until which a reply is valid.
     #[serde(with = "serde_helpers::timestamp")]
     pub expires_at: u64,
-    /// What the service would like to be allowed; the user may grant less.
+    /// The requested permissions; the user may grant less.
     #[serde(default, deserialize_with = "permissions")]
     pub required_permissions: Vec<String>,
-    /// The service's proof, when it runs on a subkey.
+    /// The service's proof, if it runs on a subkey.
     #[serde(default)]
     pub subkey_proof: Option<SubkeyProof>,
 }
@@ -36,10 +36,11 @@ pub struct AuthChallenge {
 /// Kind 27001: the user's reply to a challenge.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthResponse {
-    /// The challenge that is answered.
+    /// The challenge.
     #[serde(deserialize_with = "serde_helpers::id")]
     pub challenge: String,
-    /// The author's proof, when the author is a subkey. One that cannot be read is left out: the reply is its author's.
+    /// The author's proof, if the author is a subkey. An unreadable one is omitted: the reply then belongs to its
+    /// author.
     #[serde(default, deserialize_with = "serde_helpers::if_readable")]
     pub subkey_proof: Option<SubkeyProof>,
     /// The decision.
@@ -61,7 +62,7 @@ pub enum AuthStatus {
     },
     /// The user declined.
     Declined {
-        /// Why, in the user's or wallet's words; at most [`text::MAX_REASON_CHARS`].
+        /// The reason, in the user's or wallet's words; at most [`text::MAX_REASON_CHARS`].
         #[serde(default, deserialize_with = "serde_helpers::optional_words::<_, { text::MAX_REASON_CHARS }>")]
         reason: Option<String>,
     },
@@ -71,7 +72,7 @@ fn permissions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>
     serde_helpers::some_of(deserializer, MAX_PERMISSIONS, |name| serde_helpers::is_visible(name, MAX_PERMISSION_BYTES))
 }
 
-/// An empty token is no token: some wallets cannot leave a field out.
+/// An empty token counts as none: some wallets cannot omit a field.
 fn session_token<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     match Option::<String>::deserialize(deserializer)? {
         Some(token) if token.is_empty() => Ok(None),

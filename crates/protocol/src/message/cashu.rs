@@ -17,15 +17,15 @@ pub struct CashuRequest {
     /// Identifies the request in the reply.
     #[serde(deserialize_with = "serde_helpers::id")]
     pub request_id: String,
-    /// The mint the ecash must be of.
+    /// The required mint.
     #[serde(deserialize_with = "serde_helpers::visible::<_, MAX_MINT_URL_BYTES>")]
     pub mint_url: String,
-    /// The unit it must be of.
+    /// The required unit.
     #[serde(deserialize_with = "serde_helpers::visible::<_, MAX_UNIT_BYTES>")]
     pub unit: String,
-    /// How much, in [`Self::unit`].
+    /// The amount, in [`Self::unit`].
     pub amount: u64,
-    /// Unix seconds until which the request can be answered.
+    /// Unix seconds until which a reply is valid.
     #[serde(with = "serde_helpers::timestamp")]
     pub expires_at: u64,
 }
@@ -33,7 +33,7 @@ pub struct CashuRequest {
 /// Kind 29501: the user's reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CashuResponse {
-    /// The request that is answered.
+    /// The request.
     pub request: Addressed<CashuRequest>,
     /// The decision.
     pub status: CashuStatus,
@@ -45,20 +45,20 @@ pub struct CashuResponse {
 pub enum CashuStatus {
     /// The user sent ecash.
     Success {
-        /// The ecash; to be checked before anybody relies on it.
+        /// The ecash, which is not verified.
         token: Sensitive,
     },
-    /// The wallet has not got that much of this mint and unit.
+    /// The wallet does not have that much of this mint and unit.
     InsufficientFunds,
     /// The user refused.
     Rejected {
-        /// Why; at most [`text::MAX_REASON_CHARS`].
+        /// The reason; at most [`text::MAX_REASON_CHARS`].
         #[serde(default, deserialize_with = "serde_helpers::optional_words::<_, { text::MAX_REASON_CHARS }>")]
         reason: Option<String>,
     },
 }
 
-/// Kind 29502: ecash for the user. Nobody acknowledges it.
+/// Kind 29502: ecash for the user. Not acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CashuDirect {
     /// The ecash.

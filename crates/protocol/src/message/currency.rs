@@ -10,7 +10,7 @@ const MILLISATS: &str = "Millisats";
 /// Longest fiat code, in bytes; ISO 4217 has three letters.
 const MAX_FIAT_CODE_BYTES: usize = 16;
 
-/// What an amount counts.
+/// The unit of an amount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Currency {
     /// Thousandths of a satoshi.
@@ -19,7 +19,7 @@ pub enum Currency {
     Fiat(FiatCode),
 }
 
-/// The code of a fiat currency: 1 to 16 letters and digits, and not the word for millisats.
+/// The code of a fiat currency: 1 to 16 letters and digits, other than the code for millisats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FiatCode(String);
 
@@ -70,15 +70,15 @@ impl<'de> Deserialize<'de> for Currency {
     }
 }
 
-/// What a fiat amount was worth when it was asked for.
+/// The exchange rate of a fiat amount at the time of the request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExchangeRate {
-    /// The rate, as its source gives it.
+    /// The rate, as given by its source.
     pub rate: f64,
     /// The source of the rate.
     #[serde(deserialize_with = "serde_helpers::words::<_, { text::MAX_LABEL_CHARS }>")]
     pub source: String,
-    /// Unix seconds of the rate.
+    /// The time of the rate, in Unix seconds.
     #[serde(with = "serde_helpers::timestamp")]
     pub time: u64,
 }

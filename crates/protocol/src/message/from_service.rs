@@ -31,13 +31,13 @@ pub enum ServiceMessage {
     SubkeyProof {
         /// The service's proof.
         proof: SubkeyProof,
-        /// The event of the wallet's that the service could not decrypt.
+        /// The wallet's event that the service could not decrypt.
         about: EventId,
     },
 }
 
 impl ServiceMessage {
-    /// Reads the JSON text of a message of `kind`; `about` is the `e` tag of its event (only kind 30000 needs one).
+    /// Parses the JSON text of a message of `kind`; `about` is the `e` tag of its event, required only for kind 30000.
     pub fn parse(kind: u16, about: Option<EventId>, json: &str) -> Result<Self, ParseError> {
         Ok(match kind {
             kind::AUTH_CHALLENGE => Self::AuthChallenge(object(json)?),
@@ -54,7 +54,7 @@ impl ServiceMessage {
         })
     }
 
-    /// Reads the message of an event whose content was [opened](crate::envelope::open) to `json`.
+    /// Parses the message of an event whose content was [opened](crate::envelope::open) to `json`.
     pub fn from_event(event: &Event, json: &str) -> Result<Self, ParseError> {
         Self::parse(event.kind.as_u16(), replies_to(event), json)
     }

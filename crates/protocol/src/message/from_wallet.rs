@@ -19,7 +19,7 @@ pub enum WalletMessage {
     AuthResponse(AuthResponse),
     /// Kind 28001.
     PaymentResponse(PaymentResponse),
-    /// Kind 28002: a payment response in all but its number.
+    /// Kind 28002: same content as a payment response.
     PaymentConfirmation(PaymentResponse),
     /// Kind 28006.
     RecurringResponse(RecurringResponse),
@@ -39,7 +39,7 @@ pub enum WalletMessage {
 }
 
 impl WalletMessage {
-    /// Reads the JSON text of a message of `kind`; `about` is the `e` tag of its event (only kind 30000 needs one).
+    /// Parses the JSON text of a message of `kind`; `about` is the `e` tag of its event, required only for kind 30000.
     pub fn parse(kind: u16, about: Option<EventId>, json: &str) -> Result<Self, ParseError> {
         Ok(match kind {
             kind::KEY_HANDSHAKE => Self::KeyHandshake(object(json)?),
@@ -57,7 +57,7 @@ impl WalletMessage {
         })
     }
 
-    /// Reads the message of an event whose content was [opened](crate::envelope::open) to `json`.
+    /// Parses the message of an event whose content was [opened](crate::envelope::open) to `json`.
     pub fn from_event(event: &Event, json: &str) -> Result<Self, ParseError> {
         Self::parse(event.kind.as_u16(), replies_to(event), json)
     }

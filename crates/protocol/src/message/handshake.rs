@@ -8,10 +8,10 @@ use super::sensitive::Hidden;
 use crate::relay_url::is_relay_url;
 use crate::{serde_helpers, text};
 
-/// Most relays taken from a user's handshake.
+/// Most relays kept of a user's handshake.
 pub const MAX_PREFERRED_RELAYS: usize = 16;
 
-/// Longest token that is taken from a handshake, in bytes: an identifier (256 bytes) of which every byte is percent-encoded.
+/// Longest token accepted in a handshake, in bytes: an identifier (256 bytes) with every byte percent-encoded.
 pub const MAX_SENT_TOKEN_BYTES: usize = 3 * serde_helpers::MAX_ID_BYTES;
 
 /// Kind 27010: a user scanned the handshake URL; the event's author is the user's main key.
@@ -20,7 +20,7 @@ pub struct KeyHandshake {
     /// The token; some wallets send it percent-encoded ([`decode_token`](crate::handshake_url::decode_token)).
     #[serde(deserialize_with = "serde_helpers::longer_id::<_, MAX_SENT_TOKEN_BYTES>")]
     pub token: String,
-    /// The wallet the user has. What cannot be read is left out: nothing depends on it, and a login should not.
+    /// The user's wallet. Unreadable values are omitted, so that a login does not fail for them.
     #[serde(default, deserialize_with = "serde_helpers::if_readable")]
     pub client_info: Option<ClientInfo>,
     /// Where the user can be reached: the first [`MAX_PREFERRED_RELAYS`] [relay URLs](is_relay_url). Untrusted.
@@ -28,7 +28,7 @@ pub struct KeyHandshake {
     pub preferred_relays: Vec<String>,
 }
 
-/// The name and version of a wallet, for people; at most [`text::MAX_LABEL_CHARS`] each.
+/// The name and version of a wallet, for display; at most [`text::MAX_LABEL_CHARS`] each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientInfo {
     /// Its name.

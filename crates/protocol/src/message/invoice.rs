@@ -6,42 +6,42 @@ use serde::{Deserialize, Serialize};
 use super::{Currency, ExchangeRate, PaymentHash};
 use crate::{serde_helpers, text};
 
-/// Longest Lightning invoice, in bytes. Usual ones have 300; the field lengths of BOLT 11 allow for some thousand.
+/// Longest Lightning invoice, in bytes. Typical ones have 300; BOLT 11 allows for some thousand.
 pub const MAX_INVOICE_BYTES: usize = 8 * 1024;
 
-/// Kind 28008: asks the user's wallet to make an invoice.
+/// Kind 28008: asks the user's wallet to create an invoice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InvoiceRequest {
     /// Identifies the request in the reply.
     #[serde(deserialize_with = "serde_helpers::id")]
     pub request_id: String,
-    /// How much, in [`Self::currency`].
+    /// The amount, in [`Self::currency`].
     pub amount: u64,
-    /// What [`Self::amount`] counts.
+    /// The unit of [`Self::amount`].
     pub currency: Currency,
     /// The rate at the time of the request; none for millisats.
     #[serde(default)]
     pub current_exchange_rate: Option<ExchangeRate>,
-    /// Unix seconds until which the request can be answered.
+    /// Unix seconds until which a reply is valid.
     #[serde(with = "serde_helpers::timestamp")]
     pub expires_at: u64,
     /// What the payment is for.
     #[serde(default, deserialize_with = "serde_helpers::optional_words::<_, { text::MAX_DESCRIPTION_CHARS }>")]
     pub description: Option<String>,
-    /// The invoice whose payment this one gives back.
+    /// The invoice whose payment is refunded.
     #[serde(default, deserialize_with = "serde_helpers::optional_visible::<_, MAX_INVOICE_BYTES>")]
     pub refund_invoice: Option<String>,
 }
 
-/// A request as a wallet sends it back, with the keys it knows it by.
+/// A request as sent back by a wallet, with the keys under which it knows the request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Addressed<T> {
-    /// The request. The wallet's copy: nothing but its `request_id` may be relied on.
+    /// The wallet's copy of the request: only its `request_id` is reliable.
     pub inner: T,
-    /// The main key of the user, by the wallet's word.
+    /// The main key of the user, as claimed by the wallet.
     #[serde(with = "serde_helpers::public_key")]
     pub main_key: PublicKey,
-    /// The key the request was encrypted to, by the wallet's word.
+    /// The key to which the request was encrypted, as claimed by the wallet.
     #[serde(with = "serde_helpers::public_key")]
     pub recipient: PublicKey,
 }
@@ -49,12 +49,12 @@ pub struct Addressed<T> {
 /// Kind 28009: the invoice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InvoiceResponse {
-    /// The request that is answered.
+    /// The request.
     pub request: Addressed<InvoiceRequest>,
-    /// The Lightning invoice; to be checked before anybody relies on it.
+    /// The Lightning invoice, which is not verified.
     #[serde(deserialize_with = "serde_helpers::visible::<_, MAX_INVOICE_BYTES>")]
     pub invoice: String,
-    /// Its payment hash, by the wallet's word.
+    /// Its payment hash, as claimed by the wallet.
     #[serde(default)]
     pub payment_hash: Option<PaymentHash>,
 }

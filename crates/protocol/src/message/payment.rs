@@ -10,11 +10,11 @@ use crate::{serde_helpers, text};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "payment_type", rename = "Single")]
 pub struct PaymentRequest {
-    /// How much, in [`Self::currency`].
+    /// The amount, in [`Self::currency`].
     pub amount: u64,
-    /// What [`Self::amount`] counts.
+    /// The unit of [`Self::amount`].
     pub currency: Currency,
-    /// The rate by which the invoice was made; none for millisats.
+    /// The exchange rate used for the invoice; none for millisats.
     #[serde(default)]
     pub current_exchange_rate: Option<ExchangeRate>,
     /// The Lightning invoice to pay.
@@ -23,14 +23,14 @@ pub struct PaymentRequest {
     /// Lets the wallet pay without asking; not used by this service.
     #[serde(default)]
     pub auth_token: Option<Sensitive>,
-    /// Unix seconds until which the request can be answered.
+    /// Unix seconds until which a reply is valid.
     #[serde(with = "serde_helpers::timestamp")]
     pub expires_at: u64,
     /// The subscription the payment belongs to.
     #[serde(default, deserialize_with = "serde_helpers::optional_id")]
     pub subscription_id: Option<String>,
-    /// What the payment is for. Always a text on the wire, unlike the other requests' descriptions; `null` is read as
-    /// an empty one.
+    /// What the payment is for. Always a string on the wire, unlike the descriptions of other requests; `null` is read
+    /// as empty.
     #[serde(default, deserialize_with = "description")]
     pub description: String,
     /// Identifies the request in the reply.
@@ -38,17 +38,17 @@ pub struct PaymentRequest {
     pub request_id: String,
 }
 
-/// Kinds 28001 and 28002: how it stands with a payment. Wallets repeat themselves.
+/// Kinds 28001 and 28002: the status of a payment. Wallets repeat these messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaymentResponse {
     /// The request.
     #[serde(deserialize_with = "serde_helpers::id")]
     pub request_id: String,
-    /// How it stands.
+    /// The status.
     pub status: PaymentStatus,
 }
 
-/// How it stands with a payment, by the wallet's word alone.
+/// The status of a payment, as claimed by the wallet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PaymentStatus {
@@ -56,19 +56,19 @@ pub enum PaymentStatus {
     Approved,
     /// The wallet paid.
     Success {
-        /// Proof, when it hashes to the invoice's payment hash.
+        /// Proof, if it hashes to the invoice's payment hash.
         #[serde(default)]
         preimage: Option<Preimage>,
     },
     /// The user refused.
     Rejected {
-        /// Why; at most [`text::MAX_REASON_CHARS`].
+        /// The reason; at most [`text::MAX_REASON_CHARS`].
         #[serde(default, deserialize_with = "serde_helpers::optional_words::<_, { text::MAX_REASON_CHARS }>")]
         reason: Option<String>,
     },
     /// The wallet could not pay; it may try again.
     Failed {
-        /// Why; at most [`text::MAX_REASON_CHARS`].
+        /// The reason; at most [`text::MAX_REASON_CHARS`].
         #[serde(default, deserialize_with = "serde_helpers::optional_words::<_, { text::MAX_REASON_CHARS }>")]
         reason: Option<String>,
     },

@@ -10,16 +10,16 @@ use crate::{serde_helpers, text};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "payment_type", rename = "Recurring")]
 pub struct RecurringRequest {
-    /// How much each time, in [`Self::currency`].
+    /// The amount of each payment, in [`Self::currency`].
     pub amount: u64,
-    /// What [`Self::amount`] counts.
+    /// The unit of [`Self::amount`].
     pub currency: Currency,
-    /// When, and how often.
+    /// The schedule.
     pub recurrence: Recurrence,
     /// The rate at the time of the request; none for millisats.
     #[serde(default)]
     pub current_exchange_rate: Option<ExchangeRate>,
-    /// Unix seconds until which the request can be answered.
+    /// Unix seconds until which a reply is valid.
     #[serde(with = "serde_helpers::timestamp")]
     pub expires_at: u64,
     /// Lets the wallet agree without asking; not used by this service.
@@ -39,7 +39,7 @@ pub struct Recurrence {
     /// Unix seconds after which no payment falls due.
     #[serde(default, with = "serde_helpers::optional_timestamp")]
     pub until: Option<u64>,
-    /// At which points in time.
+    /// The due dates.
     pub calendar: Calendar,
     /// After how many payments it ends.
     #[serde(default)]
@@ -51,7 +51,7 @@ pub struct Recurrence {
 
 impl Recurrence {
     /// The due date after `previous`, a number (from 1) and Unix seconds; without one, the first:
-    /// [`Self::first_payment_due`], whatever the calendar says. `None` when no further payment falls due.
+    /// [`Self::first_payment_due`], regardless of the calendar. `None` when no further payment falls due.
     pub fn next_due(&self, previous: Option<(u32, u64)>) -> Option<(u32, u64)> {
         let (number, due) = match previous {
             None => (1, self.first_payment_due),
@@ -78,19 +78,19 @@ pub struct RecurringResponse {
 pub enum RecurringStatus {
     /// The user agreed.
     Confirmed {
-        /// The subscription; the wallet chose it.
+        /// The subscription's id, chosen by the wallet.
         #[serde(deserialize_with = "serde_helpers::id")]
         subscription_id: String,
-        /// How much each time; may be less than was asked.
+        /// The amount of each payment; may be less than requested.
         authorized_amount: u64,
-        /// What the amount counts.
+        /// The unit of the amount.
         authorized_currency: Currency,
-        /// When, and how often; may be other than was asked.
+        /// The schedule; may differ from the requested one.
         authorized_recurrence: Recurrence,
     },
     /// The user refused.
     Rejected {
-        /// Why; at most [`text::MAX_REASON_CHARS`].
+        /// The reason; at most [`text::MAX_REASON_CHARS`].
         #[serde(default, deserialize_with = "serde_helpers::optional_words::<_, { text::MAX_REASON_CHARS }>")]
         reason: Option<String>,
     },
@@ -102,9 +102,9 @@ pub struct CloseSubscription {
     /// The subscription.
     #[serde(deserialize_with = "serde_helpers::id")]
     pub subscription_id: String,
-    /// Why; at most [`text::MAX_REASON_CHARS`].
+    /// The reason; at most [`text::MAX_REASON_CHARS`].
     #[serde(default, deserialize_with = "serde_helpers::optional_words::<_, { text::MAX_REASON_CHARS }>")]
     pub reason: Option<String>,
-    /// Who ends it, by the author's own word: decide by who signed the event instead.
+    /// Which side ends it, as claimed by the author; the event's signature decides.
     pub by_service: bool,
 }

@@ -1,4 +1,4 @@
-//! Values that are money, prove a payment or grant access: `Debug` does not show them.
+//! Values that are money, prove a payment or grant access; hidden in `Debug`.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::MAX_JSON_BYTES;
 use crate::serde_helpers;
 
-/// Stands for a value in `Debug`.
+/// Replaces a value in `Debug`.
 pub(super) struct Hidden;
 
 impl fmt::Debug for Hidden {
@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for Sensitive {
     }
 }
 
-/// The preimage of a payment hash: only the payer and the payee know it after the payment.
+/// The preimage of a payment hash: after the payment, only the payer and the payee know it.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Preimage(#[serde(with = "serde_helpers::hex32")] [u8; 32]);
@@ -73,7 +73,7 @@ impl Preimage {
         hex::encode(self.0)
     }
 
-    /// The payment hash it proves the payment of.
+    /// The payment hash that it proves.
     pub fn payment_hash(&self) -> PaymentHash {
         PaymentHash(Sha256::digest(self.0).into())
     }

@@ -4,7 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{MAX_NAME_BYTES, Metadata};
 
-/// What the tag of the tagged hash is made of; part of the wire format.
+/// The input of the hash's tag; part of the wire format.
 const TAG: &[u8] = b"Portal/Subkey";
 
 /// Why a subkey could not be derived.
@@ -16,12 +16,12 @@ pub enum DeriveError {
     /// The main key is not a point on the curve.
     #[error("the main key is not a point on the curve")]
     NotAPoint,
-    /// The tweak is no scalar, or leads to no key. No one has ever met such metadata (about 1 in 2^128).
+    /// The tweak is not a scalar, or gives no key: about 1 in 2^128.
     #[error("this metadata leads to no key: take another nonce")]
     NoKey,
 }
 
-/// The public subkey of `main` by `metadata`: x(lift_x(main) + tweak·G).
+/// The public subkey of `main` for `metadata`: x(lift_x(main) + tweak·G).
 pub fn derive_public(main: &PublicKey, metadata: &Metadata) -> Result<PublicKey, DeriveError> {
     let tweak = tweak(metadata)?;
     let main = main.xonly().map_err(|_| DeriveError::NotAPoint)?;
@@ -29,7 +29,7 @@ pub fn derive_public(main: &PublicKey, metadata: &Metadata) -> Result<PublicKey,
     Ok(PublicKey::from(subkey))
 }
 
-/// The subkey of `main` by `metadata`, as its owner holds it. `Debug` of [`Keys`] shows the public key alone.
+/// The secret subkey of `main` for `metadata`. `Debug` of [`Keys`] shows only the public key.
 pub fn derive_secret(main: &SecretKey, metadata: &Metadata) -> Result<Keys, DeriveError> {
     let tweak = tweak(metadata)?;
     let (_, parity) = main.x_only_public_key(SECP256K1);
@@ -46,7 +46,7 @@ fn tweak(metadata: &Metadata) -> Result<Scalar, DeriveError> {
     Scalar::from_be_bytes(digest.into()).map_err(|_| DeriveError::NoKey)
 }
 
-/// The bytes that are hashed: version, length of the name and name, nonce, validity, permissions.
+/// The hashed bytes: version, length of the name and name, nonce, validity, permissions.
 fn canonical(metadata: &Metadata) -> Result<Vec<u8>, DeriveError> {
     let name = metadata.name.as_bytes();
     if name.len() > MAX_NAME_BYTES {

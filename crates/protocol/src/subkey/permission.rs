@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub enum Permission {
     /// Answer authentication challenges.
     Auth,
-    /// Anything that moves value.
+    /// Move value in any way.
     Payment,
 }
 
@@ -25,7 +25,7 @@ impl Permission {
     }
 }
 
-/// A set of permissions; JSON has it as an array of words.
+/// A set of permissions; an array of words in JSON.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Permissions(u8);
 
@@ -64,7 +64,7 @@ impl Serialize for Permissions {
     }
 }
 
-/// An unknown word makes the proof unreadable: without its bit the subkey cannot be derived.
+/// An unknown word makes the proof unreadable: the subkey cannot be derived without its bit.
 impl<'de> Deserialize<'de> for Permissions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Words;

@@ -1,7 +1,7 @@
 //! One connection per relay, shared by all pairings.
 //!
-//! Anybody can name relays, so they are limited as users' relays are (`usher-relays`): in all, by the registered domain of their
-//! names, by their network addresses, and in how often they are connected to.
+//! Anybody can name relays, so they are limited like users' relays (`usher-relays`): in total, by registered domain, by
+//! network address, and in how often they are connected to.
 
 mod reconnect;
 mod session;
@@ -25,19 +25,17 @@ use crate::options::RemoteSignerOptions;
 use crate::storage_cipher::SessionCipher;
 use shared_relay::{Member, SharedRelay};
 
-/// Most pairings on one connection: a relay subscription of so many keys has 35 KB. More get another connection.
+/// Most pairings on one connection: a relay subscription with this many keys has 35 KB. More need another connection.
 const MAX_PAIRINGS: usize = 512;
 
-/// What a relay delivers to a pairing.
 #[derive(Debug)]
 pub(crate) enum Received {
-    /// The relay delivers from now on what is sent to the pairing's key. After an interruption once more.
+    /// From now on the relay delivers events for the pairing's key. Sent again after an interruption.
     Listening,
-    /// An event addressed to the pairing's key. Nothing is checked but its kind, and its author if one is expected.
+    /// An event addressed to the pairing's key. Only its kind is checked, and its author if one is expected.
     Event(Box<Event>),
 }
 
-/// Shared by pairings and the tasks of the relays.
 pub(crate) struct Shared {
     pub(crate) options: RemoteSignerOptions,
     pub(crate) cipher: SessionCipher,
@@ -45,21 +43,21 @@ pub(crate) struct Shared {
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
-    /// The operator's relays, which addresses of ours name.
+    /// The operator's relays, which our addresses name.
     pub(crate) own_relays: Vec<Url>,
-    /// The oldest first.
+    /// Oldest first.
     pub(crate) relays: Mutex<Vec<Arc<SharedRelay>>>,
     pub(crate) connect_limits: Mutex<ConnectLimits>,
 }
 
 impl Shared {
-    /// What a relay that a user named is trusted with.
+    /// The restrictions for relays named by users.
     pub(crate) const fn user_source(&self) -> AddressSource {
         if self.options.allow_private { AddressSource::Operator } else { AddressSource::User }
     }
 
-    /// Lets `received` have what this relay delivers for `key`, until the membership is dropped. `None` when there are too many
-    /// relays at its site.
+    /// Delivers this relay's events for `key` to `received` until the membership is dropped. `None` if there are too
+    /// many relays at its site.
     pub(crate) fn join(
         self: &Arc<Self>,
         url: &Url,
@@ -67,7 +65,7 @@ impl Shared {
         key: PublicKey,
         received: mpsc::Sender<Received>,
     ) -> Option<Membership> {
-        // Joining and leaving hold this lock, so that no relay ends while somebody joins it.
+        // Joining and leaving hold this lock, so that a relay does not end while a pairing joins it.
         let mut relays = self.relays.lock();
         let existing = relays.iter().find(|relay| relay.url == *url && relay.source == source && relay.has_room());
         let relay = if let Some(relay) = existing {
@@ -85,15 +83,15 @@ impl Shared {
         Some(Membership { relay, key, number })
     }
 
-    /// Whether it is one of the operator's relays, which have no limits.
+    /// Whether it is one of the operator's relays, which are not limited.
     fn is_own(&self, url: &Url) -> bool {
         self.own_relays.contains(url)
     }
 
-    /// Makes room for a relay that a user or a signer names: one that could not be reached goes first, then one that is still being
-    /// connected to, then the one that the fewest wait on,
-    /// and of these the oldest. If newcomers were refused, whoever names enough relays would lock everybody out. At one site,
-    /// the least plain goes first, and a relay makes no room for a less plain one: anybody can invent paths.
+    /// Makes room for a relay named by a user or a signer. Removed first is a relay that could not be reached, then one
+    /// still connecting, then the one with the fewest pairings, and of these the oldest. Refusing newcomers instead
+    /// would let an attacker who names enough relays lock everybody out. Within one site the least simple address is
+    /// removed, and only for a simpler one, because anybody can make up paths.
     fn make_room(&self, url: &Url, relays: &mut Vec<Arc<SharedRelay>>) -> bool {
         let (site, new_simplicity) = (site(url), url_simplicity(url));
         let of_users = || relays.iter().enumerate().filter(|(_, relay)| !self.is_own(&relay.url));
@@ -112,7 +110,7 @@ impl Shared {
         true
     }
 
-    /// Whether this relay may have a connection to this network address, at which there may be too many already.
+    /// Whether this relay may connect to this network address, at which connections are limited.
     fn admits(&self, relay: &Arc<SharedRelay>, ip: IpAddr) -> bool {
         if self.is_own(&relay.url) {
             return true;
@@ -129,7 +127,7 @@ impl Shared {
         admitted
     }
 
-    /// Ends a relay that nobody needs; false when somebody does.
+    /// Ends a relay without pairings; false if it has some.
     fn retire(&self, relay: &Arc<SharedRelay>) -> bool {
         let mut relays = self.relays.lock();
         let unused = relay.is_empty();
@@ -143,7 +141,7 @@ impl Shared {
 pub(crate) struct Membership {
     relay: Arc<SharedRelay>,
     key: PublicKey,
-    /// Tells it from those of other pairings with the same key.
+    /// Distinguishes it from other pairings with the same key.
     number: u64,
 }
 
@@ -152,7 +150,7 @@ impl Membership {
         self.relay.url == *url
     }
 
-    /// From now on only events of this author are delivered.
+    /// From now on delivers only events of this author.
     pub(crate) fn expect(&self, author: PublicKey) {
         self.relay.expect(self.key, self.number, author);
     }

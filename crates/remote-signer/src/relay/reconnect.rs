@@ -9,10 +9,10 @@ use super::Shared;
 use super::session::SignerSession;
 use super::shared_relay::SharedRelay;
 
-/// Largest message that is received, in bytes.
+/// Largest message received, in bytes.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
-/// Keeps a relay connected while somebody waits for a signer on it.
+/// Keeps a relay connected while pairings wait on it.
 pub(super) async fn run(shared: Arc<Shared>, relay: Arc<SharedRelay>) {
     let mut reconnection = Reconnection::new(&shared.options.connection, Instant::now());
     loop {
@@ -40,7 +40,7 @@ pub(super) async fn run(shared: Arc<Shared>, relay: Arc<SharedRelay>) {
     }
 }
 
-/// Waits before the next attempt; false when there is none, because nobody needs the relay any more.
+/// Waits before the next attempt; false if the relay is no longer needed.
 async fn rest(shared: &Arc<Shared>, relay: &Arc<SharedRelay>, pause: Duration) -> bool {
     let pause = sleep(pause);
     tokio::pin!(pause);
@@ -54,7 +54,7 @@ async fn rest(shared: &Arc<Shared>, relay: &Arc<SharedRelay>, pause: Duration) -
     }
 }
 
-/// One connection from the attempt to its end: why it ended, and how good it was, if there was one.
+/// Runs one connection. Returns why it ended, and its quality if it was established.
 async fn connect_once(shared: &Shared, relay: &Arc<SharedRelay>) -> (EndReason, Option<Quality>) {
     if shared.retire(relay) {
         return (EndReason::ByUs, None);

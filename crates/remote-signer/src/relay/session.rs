@@ -1,4 +1,4 @@
-//! One connection to a relay, from the first relay subscription to its end.
+//! The session on one connection to a relay.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -16,23 +16,22 @@ use super::shared_relay::SharedRelay;
 use crate::message;
 use crate::stored_session::new_keys;
 
-/// Messages that a relay of a user may send at once, and more of them per second. A pairing causes about twenty in all.
+/// Burst of messages of a user's relay, and its refill per second. A pairing causes about twenty in total.
 const MESSAGES: u32 = 512;
 const MESSAGES_PER_SECOND: f64 = 64.0;
 
-/// The session on one connection: one relay subscription, for the keys of all pairings. When keys join or leave, another one
-/// takes its place.
+/// The session on one connection, with one relay subscription for the keys of all pairings. It is replaced when keys
+/// join or leave.
 pub(super) struct SignerSession<'a> {
     shared: &'a Shared,
     relay: &'a Arc<SharedRelay>,
     session: Session<()>,
-    /// The keys of the relay subscription that was requested last.
+    /// The keys of the last requested relay subscription.
     keys: Arc<Mutex<Vec<PublicKey>>>,
-    /// What a user's relay may still send.
     allowance: Option<TokenBucket<Instant>>,
 }
 
-/// The session with a relay. Authenticates (NIP-42) with a key of its own: no session's key is bound to a connection.
+/// Options of the session. Authenticates (NIP-42) with its own key, so that no session's key is bound to a connection.
 fn session_options(
     shared: &Shared,
     relay: &Arc<SharedRelay>,
@@ -63,12 +62,12 @@ impl<'a> SignerSession<'a> {
         Self { shared, relay, session, keys, allowance }
     }
 
-    /// Runs until the connection ends. Returns why, and how good a connection it was.
+    /// Runs until the connection ends. Returns why, and the connection's quality.
     pub(super) async fn run(mut self) -> (EndReason, Option<Quality>) {
         let Err(ended) = self.serve().await;
         let quality = Some(self.session.quality(&ended));
         if matches!(ended, EndReason::ByUs) {
-            // Whatever the result: the connection ends either way.
+            // Best effort: the connection is dropped either way.
             let _ = self.session.connection().send_close().await;
         }
         (ended, quality)
@@ -106,7 +105,7 @@ impl<'a> SignerSession<'a> {
         if within { Ok(()) } else { Err(EndReason::Flood) }
     }
 
-    /// Anything else that a relay sends is ignored; a request that is not answered is repeated.
+    /// Other messages are ignored; unanswered requests are repeated.
     fn read(&mut self, text: &str) {
         match self.session.receive(text) {
             Received::Event(event) => {

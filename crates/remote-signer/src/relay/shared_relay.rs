@@ -16,11 +16,11 @@ use usher_token_bucket::{Rate, TokenBucket};
 
 use super::{MAX_PAIRINGS, Received};
 
-/// Events that wait to be sent over one connection; beyond that the oldest is dropped, because it will be repeated.
+/// Events queued for one connection; beyond that the oldest is dropped, because it is repeated.
 const MAX_OUTGOING: usize = 2 * MAX_PAIRINGS;
 
-/// Events that are handed on to one pairing at once; each costs a signature and, from a new author, an ECDH. More of them come
-/// at eight a second. A pairing needs about six in all.
+/// Burst of events passed to one pairing; each costs a signature check and, from a new author, an ECDH. Refilled at
+/// eight a second. A pairing needs about six in total.
 const EVENTS: u32 = 32;
 const EVENTS_PER_SECOND: f64 = 8.0;
 
@@ -28,7 +28,6 @@ pub(crate) struct Member {
     received: mpsc::Sender<Received>,
     author: Option<PublicKey>,
     events: TokenBucket<Instant>,
-    /// Whether this connection delivers to it.
     listening: bool,
 }
 
@@ -39,24 +38,24 @@ impl Member {
     }
 }
 
-/// By key and number: several pairings of one session have the same key.
+/// By key and number: several pairings of one session share a key.
 type Members = BTreeMap<(PublicKey, u64), Member>;
 
 /// A relay and the pairings that wait on it.
 pub(crate) struct SharedRelay {
     pub(super) url: Url,
     pub(super) source: AddressSource,
-    /// Who runs it, as far as its name shows.
+    /// Its site, from its host name.
     pub(super) site: String,
     network: Mutex<Option<IpAddr>>,
     members: Mutex<Members>,
     pub(super) changed: Notify,
-    /// What waits to be sent; `None` while there is no open relay subscription.
+    /// The send queue; `None` while there is no open relay subscription.
     outgoing: Mutex<Option<VecDeque<Utf8Bytes>>>,
     pub(super) filled: Notify,
-    /// The last attempt to connect has failed, or the connection has ended.
+    /// Whether the last connection attempt failed, or the connection has ended.
     failed: AtomicBool,
-    /// Another relay has taken its place: nobody is reached over this one any more.
+    /// Cancelled when another relay has taken its place.
     pub(super) displaced: CancellationToken,
 }
 
@@ -76,7 +75,7 @@ impl SharedRelay {
         self.members.lock().len()
     }
 
-    /// Whether it is connected, and there is an open relay subscription.
+    /// Whether it is connected with an open relay subscription.
     pub(super) fn is_listening(&self) -> bool {
         self.outgoing.lock().is_some()
     }
@@ -119,7 +118,7 @@ impl SharedRelay {
         }
     }
 
-    /// The keys that wait, each once.
+    /// The waiting keys, without duplicates.
     pub(super) fn keys(&self) -> Vec<PublicKey> {
         let mut keys: Vec<PublicKey> = self.members.lock().keys().map(|(key, _)| *key).collect();
         keys.dedup();
@@ -144,14 +143,14 @@ impl SharedRelay {
         self.outgoing.lock().as_mut()?.pop_front()
     }
 
-    /// The relay delivers from now on what is sent to these keys.
+    /// Records that the relay delivers events for these keys from now on.
     pub(super) fn listens_for(&self, keys: &[PublicKey]) {
         self.failed.store(false, Ordering::Relaxed);
         self.outgoing.lock().get_or_insert_default();
         let mut members = self.members.lock();
         for key in keys {
             for (_, member) in members.range_mut(all_of(*key)).filter(|(_, member)| !member.listening) {
-                // Full: the pairing has enough to do, and repeats its request by itself.
+                // A full pairing has enough events, and repeats its request itself.
                 member.listening = member.received.try_send(Received::Listening).is_ok();
             }
         }
@@ -164,7 +163,7 @@ impl SharedRelay {
         self.members.lock().values_mut().for_each(|member| member.listening = false);
     }
 
-    /// Hands an event on to the pairings that it is addressed to: which of them has sent the request, only they can read.
+    /// Passes an event to the pairings that it is addressed to; only they can tell whose reply it is.
     pub(super) fn deliver(&self, event: Event) {
         let mut members = self.members.lock();
         let waits = |key: &PublicKey| members.range(all_of(*key)).next().is_some();
@@ -172,7 +171,7 @@ impl SharedRelay {
         let event = Box::new(event);
         for (_, member) in members.range_mut(all_of(key)) {
             if member.author.is_none_or(|author| author == event.pubkey) && member.events.take(Instant::now()) {
-                // Full: the pairing has enough to do.
+                // A full pairing has enough events.
                 let _ = member.received.try_send(Received::Event(event.clone()));
             }
         }
