@@ -1,4 +1,4 @@
-//! How values are written into columns and read back, whichever engine keeps them.
+//! Encoding of values in columns, the same for all engines.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use usher_engine::ports::{CorrelationKey, OperationKind, StoreError};
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
-/// Stored data that cannot be interpreted: what it is.
+/// Stored data that cannot be interpreted, and what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable(pub(crate) &'static str);
 
@@ -19,30 +19,29 @@ impl From<Unreadable> for StoreError {
     }
 }
 
-/// The latest plausible time, in Unix milliseconds: the end of the year 9999. A later one is damage.
+/// The latest plausible time, in Unix milliseconds: the end of the year 9999. Later ones are damage.
 pub(crate) const LATEST_TIME: u64 = 253_402_300_799_999;
 
-/// Relays that are in use are noted to be so once a day: a row is written then, and no more often.
+/// How often relays in use are recorded as such, to limit writes.
 pub(crate) const RELAYS_NOTED_EVERY: Duration = Duration::from_secs(24 * 3600);
 
-/// The largest revision, or number of events, that is believed.
+/// The largest plausible revision or number of events.
 const LARGEST_NUMBER: u64 = 1 << 48;
 
-/// Most events of one commit: a worker hands at most 256 inputs to one step, of few events each.
+/// Most events of one commit: a step handles at most 256 inputs, with few events each.
 const EVENTS_PER_COMMIT: u64 = 1024;
 
-/// A number for a column. Integers of databases end at 2^63-1: a larger time (292 million years) becomes that, and no
-/// revision, index or row count ever gets there.
+/// A number for a column. Database integers end at 2^63-1: a larger time (292 million years) is capped, and revisions,
+/// indexes and row counts never get there.
 pub(crate) fn integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// A time for a column.
 pub(crate) fn time(at: UnixMillis) -> i64 {
     integer(at.0)
 }
 
-/// An amount for a column; `None` when it is too large for one.
+/// An amount for a column; `None` if it is too large.
 pub(crate) fn amount(value: u64) -> Option<i64> {
     i64::try_from(value).ok()
 }
@@ -65,34 +64,32 @@ pub(crate) fn check_numbers(revision: u64, next_index: u64) -> Result<(), Unread
     }
 }
 
-/// Whether this number of events is plausible if the revision is not known.
+/// Whether this number of events is plausible for an unknown revision.
 pub(crate) fn is_plausible_count(next_index: u64) -> bool {
     next_index <= LARGEST_NUMBER
 }
 
-/// Whether a text is JSON.
 pub(crate) fn is_json(text: &str) -> bool {
     serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
-/// How many rows at most. (A negative `LIMIT` would mean no limit, and in a sum the largest number there is would not fit a column.)
+/// A value for `LIMIT`. (A negative one would mean no limit, and sums with the largest number would overflow a column.)
 pub(crate) fn limit(limit: usize) -> i64 {
     const MOST: i64 = 1 << 40;
     i64::try_from(limit).unwrap_or(MOST).min(MOST)
 }
 
-/// What sorts before every stream, also before the reserved one, whose id is all zeros: where reading from the
-/// beginning starts.
+/// The stream after which reading starts; by default a value that sorts before all ids, also the reserved all-zero id.
 pub(crate) fn after_stream(after: Option<&StreamId>) -> &[u8] {
     after.map_or(&[][..], |id| &id.as_bytes()[..])
 }
 
-/// Public keys, one after the other.
+/// Public keys, concatenated.
 pub(crate) fn write_public_keys(keys: &[PublicKey]) -> Vec<u8> {
     keys.iter().flat_map(|key| *key.as_bytes()).collect()
 }
 
-/// What [`write_public_keys`] wrote.
+/// Reads the output of [`write_public_keys`].
 pub(crate) fn read_public_keys(bytes: &[u8]) -> Result<Vec<PublicKey>, Unreadable> {
     let (keys, rest) = bytes.as_chunks::<32>();
     if !rest.is_empty() {
@@ -101,12 +98,12 @@ pub(crate) fn read_public_keys(bytes: &[u8]) -> Result<Vec<PublicKey>, Unreadabl
     Ok(keys.iter().map(|key| PublicKey::from_byte_array(*key)).collect())
 }
 
-/// Correlation keys, one after the other.
+/// Correlation keys, concatenated.
 pub(crate) fn write_correlations(keys: &[CorrelationKey]) -> Vec<u8> {
     keys.iter().flat_map(|key| *key.as_bytes()).collect()
 }
 
-/// What [`write_correlations`] wrote.
+/// Reads the output of [`write_correlations`].
 pub(crate) fn read_correlations(bytes: &[u8]) -> Result<Vec<CorrelationKey>, Unreadable> {
     let (keys, rest) = bytes.as_chunks::<16>();
     if !rest.is_empty() {
@@ -115,7 +112,6 @@ pub(crate) fn read_correlations(bytes: &[u8]) -> Result<Vec<CorrelationKey>, Unr
     Ok(keys.iter().map(|key| CorrelationKey::from_bytes(*key)).collect())
 }
 
-/// An event as it is stored.
 pub(crate) fn event(index: u64, event_type: &str, at: UnixMillis, data: Arc<str>) -> Result<Event, Unreadable> {
     // It is copied into responses and webhooks without being parsed again.
     if !data.starts_with('{') || !is_json(&data) {
@@ -125,17 +121,14 @@ pub(crate) fn event(index: u64, event_type: &str, at: UnixMillis, data: Arc<str>
     Ok(Event { index, event_type, timestamp: at.secs(), data })
 }
 
-/// The kind of an operation.
 pub(crate) fn kind(code: u8) -> Result<OperationKind, Unreadable> {
     OperationKind::from_code(code).ok_or(Unreadable("an operation's kind"))
 }
 
-/// The addresses in a column.
 pub(crate) fn relays(json: &str) -> Result<Vec<String>, Unreadable> {
     serde_json::from_str(json).map_err(|_| Unreadable("a user's relays"))
 }
 
-/// Addresses for a column.
 pub(crate) fn write_relays(relays: &[String]) -> String {
     serde_json::Value::from(relays).to_string()
 }

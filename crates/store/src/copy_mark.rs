@@ -1,4 +1,4 @@
-//! What `usher store copy` notes in the two databases, so that never both of them can be used.
+//! The marks of `usher store copy` in both databases, so that never both can be used.
 
 use std::fmt;
 
@@ -6,43 +6,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::Unreadable;
 
-/// The note in a database that was moved away, or that is an unfinished copy. A service refuses both.
+/// The mark of a database that was moved, or is an unfinished copy. Services refuse both.
 ///
-/// The copy is stored as unfinished; then the database that it was made of is marked as moved; then the note is removed from the
-/// copy. So there is no instant in which neither has a note.
+/// The copy is committed as unfinished; then the source is marked as moved; then the mark is removed from the copy. So
+/// at any time at least one of them is marked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CopyMark {
-    /// Which of the two it is.
+    /// The kind of mark.
     pub state: CopyState,
-    /// The same in both databases.
+    /// The id of the copy, the same in both databases.
     pub copy: String,
-    /// Where the other database is, in words, without a password.
+    /// The location of the other database, for messages and without a password.
     pub other: String,
     /// When the copy was begun.
     pub at: String,
 }
 
-/// What a [`CopyMark`] says.
+/// The kinds of [`CopyMark`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CopyState {
-    /// The database is a copy that may not be used yet.
+    /// The database is an unfinished copy.
     Unfinished,
     /// Everything was moved to the other database.
     Moved,
 }
 
 impl CopyMark {
-    /// The name of the setting that holds it. It is not copied.
+    /// The setting of the mark. It is not copied.
     pub(crate) const SETTING: &str = "store.copy";
 
-    /// What follows the name of a table in a query for what is copied of it.
+    /// The part of a query after the table's name that excludes the mark.
     pub(crate) fn without(table: &str) -> String {
         if table == "settings" { format!(" WHERE name <> '{}'", Self::SETTING) } else { String::new() }
     }
 
-    /// The note in a setting.
+    /// Parses a setting.
     ///
     /// # Errors
     /// [`Unreadable`]: damaged, or of a newer version.
@@ -50,14 +50,14 @@ impl CopyMark {
         serde_json::from_str(stored).map_err(|_| Unreadable("whether the database was moved"))
     }
 
-    /// For the setting.
+    /// The value of the setting.
     pub(crate) fn stored(&self) -> String {
         serde_json::json!(self).to_string()
     }
 }
 
 impl fmt::Display for CopyMark {
-    /// Follows "the database".
+    /// Completes a sentence that begins with "the database".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { other, at, .. } = self;
         match self.state {

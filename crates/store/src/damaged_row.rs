@@ -1,11 +1,11 @@
-//! Rows that cannot be read, and how they are named.
+//! Damaged rows and their identifiers.
 
 use usher_engine::StreamId;
 use usher_engine::ports::State;
 
 use crate::row::Value;
 
-/// Longest name that is shown as it is: that of a counter contains its mint's address.
+/// Longest name shown in full: that of a counter contains its mint's address.
 const MAX_NAME: usize = 200;
 
 /// A row that cannot be read, or holds impossible values.
@@ -18,23 +18,21 @@ pub struct DamagedRow {
     pub id: String,
 }
 
-/// Whether an operation's state is one.
+/// Whether an operation's state is valid.
 pub type StateCheck = fn(&State) -> bool;
 
 impl DamagedRow {
-    /// The row with this key.
     pub(crate) fn new(table: &'static str, key: &[Value]) -> Self {
         let parts: Vec<_> = key.iter().map(|part| shown(table, part)).collect();
         Self { table, id: parts.join(":") }
     }
 
-    /// The operation of this stream.
     pub(crate) fn operation(id: StreamId) -> Self {
         Self { table: "operations", id: id.to_string() }
     }
 }
 
-/// For people: the id of a stream, a key in hex or a name.
+/// The printable form: a stream id, a key in hex or a name.
 fn shown(table: &str, part: &Value) -> String {
     match part {
         Value::Blob(bytes) if bytes.is_empty() => "(empty)".to_owned(),

@@ -1,4 +1,4 @@
-//! Reads every row, for `usher doctor`: which ones cannot be read, or hold impossible values.
+//! Reads every row for `usher doctor`, to find those that cannot be read or hold impossible values.
 
 use usher_engine::StreamId;
 use usher_engine::ports::{OpenIdRecordId, OperationKind, State, TicketJobId};
@@ -12,20 +12,20 @@ use crate::row::Row;
 
 pub(crate) const DURING: &str = "look for damaged rows";
 
-/// How the rows of a table are read.
+/// How to check the rows of a table.
 pub(crate) struct Check {
     table: &'static str,
-    /// The columns that `read` wants.
+    /// The columns that `read` uses.
     columns: &'static str,
     /// The text after `FROM`.
     from: &'static str,
-    /// The columns of the key; they follow the others.
+    /// The columns of the key, selected after the others.
     key: &'static [&'static str],
-    /// Fails when the row is damaged.
+    /// Fails if the row is damaged.
     read: fn(&Row) -> Result<(), Unreadable>,
 }
 
-/// The tables, small ones first: what they hold concerns the whole service.
+/// The tables, small ones first: those affect the whole service.
 pub(crate) const CHECKS: [Check; 18] = [
     Check { table: "settings", columns: "value", from: "settings", key: &["name"], read: |row| json(row, 0) },
     Check {
@@ -214,17 +214,16 @@ pub(crate) const CHECKS: [Check; 18] = [
     },
 ];
 
-/// The open operations, whose states are looked at.
+/// The open operations, whose states are also checked.
 pub(crate) const OPEN: &str = "SELECT id, kind, state FROM operations WHERE finished_at IS NULL";
 
 impl Check {
-    /// The query for its rows.
     pub(crate) fn sql(&self) -> String {
         format!("SELECT {}, {} FROM {}", self.columns, self.key.join(", "), self.from)
     }
 }
 
-/// What is found, row by row.
+/// The findings so far.
 pub(crate) struct Found {
     limit: usize,
     damaged: Vec<DamagedRow>,
@@ -232,17 +231,17 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Nothing yet, and at most so many damaged rows.
+    /// Lists at most `limit` damaged rows.
     pub(crate) const fn new(limit: usize) -> Self {
         Self { limit, damaged: Vec::new(), open: 0 }
     }
 
-    /// Whether no more damaged rows are listed.
+    /// Whether the limit is reached.
     pub(crate) const fn is_full(&self) -> bool {
         self.damaged.len() >= self.limit
     }
 
-    /// Looks at the columns of a row.
+    /// Checks the columns of a row.
     pub(crate) fn check(&mut self, Check { table, key, read, .. }: &Check, row: &Row) {
         if read(row).is_err() {
             let key = row.0.get(row.0.len().saturating_sub(key.len())..).unwrap_or_default();
@@ -250,15 +249,15 @@ impl Found {
         }
     }
 
-    /// Looks at the state in a row of [`OPEN`].
+    /// Checks the state in a row of [`OPEN`].
     pub(crate) fn check_open(&mut self, row: &Row, readable: impl Fn(&State) -> bool) {
         let kind = row.int(1).ok().and_then(OperationKind::from_code);
-        // The reserved stream is always there, and no operation.
+        // The reserved stream always exists and is not an operation.
         if kind == Some(OperationKind::Subscriptions) {
             return;
         }
         self.open += 1;
-        // What cannot be read at all has been found above.
+        // Unreadable columns were found above.
         let (Ok(id), Ok(state)) = (row.bytes(0), row.string(2).map(State)) else { return };
         let row = DamagedRow::operation(StreamId::from_bytes(id));
         if !self.is_full() && !readable(&state) && !self.damaged.contains(&row) {
@@ -266,18 +265,18 @@ impl Found {
         }
     }
 
-    /// How many operations are open, and the damaged rows: by their columns, or because their states are none.
+    /// The number of open operations, and the damaged rows: by their columns, or with invalid states.
     pub(crate) fn result(self) -> (u64, Vec<DamagedRow>) {
         (self.open, self.damaged)
     }
 }
 
-/// Checks that a column holds a stream's id, or another key of its length.
+/// Checks that a column holds a key of 16 bytes.
 fn id(row: &Row, column: usize) -> Result<(), Unreadable> {
     row.bytes::<16>(column).map(drop)
 }
 
-/// Checks that these columns hold plausible times, or nothing.
+/// Checks that these columns hold plausible times or NULL.
 fn times(row: &Row, columns: &[usize]) -> Result<(), Unreadable> {
     for column in columns {
         if row.optional_int::<u64>(*column)?.is_some_and(|at| at > codec::LATEST_TIME) {

@@ -1,4 +1,4 @@
-//! What both engines are to the service: a store whose records stand once, over what each engine does with statements.
+//! What both engines provide: statements; the records' code above them is shared.
 
 use async_trait::async_trait;
 use usher_engine::UnixMillis;
@@ -13,9 +13,9 @@ use crate::metrics::StoreMetrics;
 use crate::row::{Answer, Row};
 use crate::statement::{Param, Query, Statement, params};
 
-/// What an engine does with statements. One transaction writes at a time.
+/// Executes statements. One transaction writes at a time.
 pub(crate) trait Engine: Send + Sync + 'static {
-    /// Runs queries that change nothing, and decodes their answers. The engine decides where: it may be on another thread.
+    /// Runs read-only queries, and decodes their answers, possibly on another thread.
     fn read<T: Send + 'static>(
         &self,
         queries: Vec<Query>,
@@ -25,11 +25,11 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// Runs statements in one transaction, which others may share.
     fn write(&self, queries: Vec<Query>) -> impl Future<Output = Result<Vec<Answer>, StoreError>> + Send;
 
-    /// The same, where it is enough to know that the statements were committed.
+    /// The same, without the results.
     fn write_blind(&self, queries: Vec<Query>) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Reads, then writes what `decide` makes of the answers, with nothing written in between. `decide` may be called again after
-    /// a rollback.
+    /// Reads, then writes the statements that `decide` returns, without writes in between. `decide` may be called again
+    /// after a rollback.
     fn decide<T: Send + 'static>(
         &self,
         reads: Vec<Query>,
@@ -64,31 +64,31 @@ pub struct SqlStore<E>(pub(crate) E);
 
 #[expect(private_bounds, reason = "the engines are those of this crate")]
 impl<E: Engine> SqlStore<E> {
-    /// What it has counted.
+    /// Metrics since the store was opened.
     pub fn metrics(&self) -> StoreMetrics {
         self.0.metrics()
     }
 
-    /// Reads and writes: whether the store does its work now.
+    /// Checks by reading and writing that the store works.
     ///
     /// # Errors
-    /// [`StoreError`], as a commit would at this moment.
+    /// [`StoreError`], as a commit would return now.
     pub async fn check(&self) -> Result<(), StoreError> {
         self.0.check().await
     }
 
-    /// Returns when nothing can be written any more, because what writes has panicked. The process should end and be restarted,
-    /// which loses nothing; otherwise every commit would return an error.
+    /// Returns when nothing can be written any more, because the writer has panicked. The process should then restart,
+    /// which loses nothing; otherwise every commit fails.
     pub async fn failed(&self) {
         self.0.failed().await;
     }
 
-    /// Finishes queued work and closes the database; returns when that is done. Later calls return [`StoreError::Closed`].
+    /// Finishes queued work, closes the database, then returns. Later calls return [`StoreError::Closed`].
     pub async fn close(&self) {
         self.0.close().await;
     }
 
-    /// What the first row says, if there is one.
+    /// Decodes the first row, if there is one.
     pub(crate) async fn first<T: Send + 'static>(
         &self,
         query: Query,
@@ -97,7 +97,7 @@ impl<E: Engine> SqlStore<E> {
         self.answer(query, move |found| Ok(found.first(&read)?)).await
     }
 
-    /// What all rows say.
+    /// Decodes all rows.
     pub(crate) async fn all<T: Send + 'static>(
         &self,
         query: Query,
@@ -106,7 +106,7 @@ impl<E: Engine> SqlStore<E> {
         self.answer(query, move |found| Ok(found.all(&read)?)).await
     }
 
-    /// What the answer says.
+    /// Decodes the answer.
     pub(crate) async fn answer<T: Send + 'static>(
         &self,
         query: Query,
@@ -116,8 +116,7 @@ impl<E: Engine> SqlStore<E> {
         self.0.read(vec![query], decode).await
     }
 
-    /// The first `limit` rows that can be read. The statement takes how many at most, and how many to skip, as its last
-    /// parameters.
+    /// The first `limit` readable rows. The statement's last parameters are the limit and the offset.
     pub(crate) async fn readable<T: Send + 'static>(
         &self,
         statement: Statement,
@@ -144,17 +143,17 @@ impl<E: Engine> SqlStore<E> {
         }
     }
 
-    /// How many rows the last of these statements changed.
+    /// Returns how many rows the last of these statements changed.
     pub(crate) async fn change_all(&self, queries: Vec<Query>) -> Result<usize, StoreError> {
         Ok(self.0.write(queries).await?.last().map_or(0, |answer| answer.changed))
     }
 
-    /// How many rows the statement changed.
+    /// Returns how many rows the statement changed.
     pub(crate) async fn change(&self, query: Query) -> Result<usize, StoreError> {
         self.change_all(vec![query]).await
     }
 
-    /// How many rows the statement removed: those from before a time, and at most so many.
+    /// Removes rows older than a time, at most `limit`; returns how many.
     pub(crate) async fn remove(
         &self,
         statement: Statement,
@@ -165,12 +164,11 @@ impl<E: Engine> SqlStore<E> {
     }
 }
 
-/// The parameters of a statement that removes old rows.
 pub(crate) fn bounds(before: UnixMillis, limit: usize) -> Vec<Param> {
     params![codec::time(before), codec::limit(limit)]
 }
 
-/// A database with everything that the service stores.
+/// A database with all storage ports.
 #[async_trait]
 pub trait Database:
     Store + DeliveryStore + IdempotencyStore + KeyStore + OpenIdStore + SettingStore + TicketStore
@@ -181,7 +179,7 @@ pub trait Database:
     /// See [`SqlStore::check`].
     ///
     /// # Errors
-    /// [`StoreError`], as a commit would at this moment.
+    /// [`StoreError`], as a commit would return now.
     async fn check(&self) -> Result<(), StoreError>;
 
     /// See [`SqlStore::failed`].

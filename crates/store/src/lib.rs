@@ -1,8 +1,8 @@
 //! SQLite and PostgreSQL behind the engine's [`Store`](usher_engine::ports::Store) port.
 //!
-//! [`SqliteStore`] is the embedded default: one file, nothing to install. [`PostgresStore`] is for an instance that shares a
-//! database with others, of which one is active: the one that holds the [`Lease`]. What every store must do, whatever its
-//! engine, is written as tests in `conformance` (feature `conformance`).
+//! [`SqliteStore`] is the embedded default: one file, nothing to install. [`PostgresStore`] is for several instances
+//! that share a database, of which the holder of the [`Lease`] is active. The suite `conformance` (feature
+//! `conformance`) tests all engines.
 
 mod codec;
 mod commit;

@@ -10,12 +10,12 @@ const SECONDS: [f64; 12] = [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.02
 /// Upper bounds of [`StoreMetrics::batch_size`], up to the default `max_batch`.
 const BATCH: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
-/// What the store has counted since it was opened.
+/// The metrics of a store since it was opened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoreMetrics {
     /// How long transactions took, from BEGIN to the end of COMMIT, in seconds.
     pub commit_seconds: HistogramValues,
-    /// How many pieces of work shared a transaction.
+    /// How many jobs shared a transaction.
     pub batch_size: HistogramValues,
     /// Transactions that failed and were rolled back; their jobs are retried or fail.
     pub failed: u64,
@@ -24,15 +24,14 @@ pub struct StoreMetrics {
 /// A histogram at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistogramValues {
-    /// Upper bound, inclusive, and how many were at most that: cumulative, in ascending order.
+    /// Inclusive upper bounds in ascending order, with cumulative counts.
     pub buckets: Vec<(f64, u64)>,
-    /// How many there were in all.
+    /// The number of values.
     pub count: u64,
     /// Their sum.
     pub sum: f64,
 }
 
-/// The counters behind [`StoreMetrics`].
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     commit_seconds: Histogram<{ SECONDS.len() }>,
@@ -41,7 +40,7 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// A transaction with `jobs` pieces of work was committed.
+    /// Records a committed transaction with `jobs` jobs.
     pub(crate) fn committed(&self, jobs: usize, took: Duration) {
         let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.commit_seconds.observe(&SECONDS, took.as_secs_f64(), nanos);
@@ -50,12 +49,10 @@ impl Metrics {
         self.batch_size.observe(&BATCH, f64::from(jobs), u64::from(jobs));
     }
 
-    /// A transaction failed.
     pub(crate) fn failed(&self) {
         self.failed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many transactions have failed.
     pub(crate) fn failures(&self) -> u64 {
         self.failed.load(Ordering::Relaxed)
     }
@@ -69,7 +66,7 @@ impl Metrics {
     }
 }
 
-/// Counts by bound, the last for values above all bounds; the sum is in whole units of the caller's.
+/// Counts by bound, the last for values above all bounds; the sum is in integers of a unit chosen by the caller.
 #[derive(Debug)]
 struct Histogram<const N: usize> {
     counts: [AtomicU64; N],

@@ -1,14 +1,14 @@
-//! Signals that a thread or task of the database has panicked: from then on the store does not work.
+//! Signals that a thread or task of the database has panicked; the store no longer works then.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Rung by threads and tasks that panic.
+/// Raised by threads and tasks that panic.
 #[derive(Clone, Debug)]
 pub(crate) struct PanicSignal(Arc<watch::Sender<bool>>);
 
-/// What a thread holds while it runs: dropped by a panic, it rings.
+/// Held by a running thread; raises the signal when a panic drops it.
 pub(crate) struct Guard(PanicSignal);
 
 impl PanicSignal {
@@ -16,14 +16,13 @@ impl PanicSignal {
         Self(Arc::new(watch::Sender::new(false)))
     }
 
-    /// For a thread to hold while it runs.
     pub(crate) fn guard(&self) -> Guard {
         Guard(self.clone())
     }
 
     /// Returns when it was raised.
     pub(crate) async fn raised(&self) {
-        // The sender is held by `self`: this cannot fail.
+        // `self` holds the sender, so this cannot fail.
         drop(self.0.subscribe().wait_for(|raised| *raised).await);
     }
 }

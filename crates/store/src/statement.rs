@@ -1,19 +1,19 @@
-//! Statements with their parameters, as values: they wait in queues, share transactions, and are the same for both engines.
+//! Statements with their parameters, as values that can be queued and grouped, the same for both engines.
 
 use std::fmt;
 
 use smallvec::SmallVec;
 
-/// What a statement says and does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Statement {
-    /// What it does, for errors: "could not …".
+    /// The action, for errors: "could not …".
     pub(crate) during: &'static str,
-    /// Its text as SQLite takes it, with the placeholders `?1`, `?2`, …. PostgreSQL's is made of it, once for each connection.
+    /// The text for SQLite, with the placeholders `?1`, `?2`, …. PostgreSQL's text is derived from it, once per
+    /// connection.
     pub(crate) sql: &'static str,
-    /// The text for PostgreSQL where it needs another one.
+    /// A different text for PostgreSQL, if needed.
     pub(crate) postgres: Option<&'static str>,
-    /// Whether each row of parameters must change one row.
+    /// Whether each row of parameters must change exactly one row.
     pub(crate) is_exact: bool,
 }
 
@@ -28,11 +28,12 @@ pub(crate) struct Query {
 #[derive(Debug)]
 pub(crate) enum Params {
     Once(Vec<Param>),
-    /// For each of these rows of parameters. SQLite runs it so often; PostgreSQL gets a list for each parameter, and runs it once.
+    /// For each of these rows of parameters. SQLite runs it repeatedly; PostgreSQL runs it once, with a list for each
+    /// parameter.
     Each(Vec<Vec<Param>>),
 }
 
-/// A parameter. `Debug` hides it: libraries write the parameters of statements into the log, and rows hold secrets.
+/// A parameter. `Debug` hides it: libraries log parameters, and rows hold secrets.
 #[derive(Clone)]
 pub(crate) enum Param {
     Int(Option<i64>),
@@ -47,12 +48,12 @@ impl Statement {
         Self { during, sql, postgres: None, is_exact: false }
     }
 
-    /// With another text for PostgreSQL.
+    /// Sets a different text for PostgreSQL.
     pub(crate) const fn postgres(self, sql: &'static str) -> Self {
         Self { postgres: Some(sql), ..self }
     }
 
-    /// Fails the transaction when a row of parameters changes another number of rows than one.
+    /// Fails the transaction if a row of parameters changes another number of rows than one.
     pub(crate) const fn exact(self) -> Self {
         Self { is_exact: true, ..self }
     }
@@ -61,7 +62,7 @@ impl Statement {
         Query { statement: self, params: Params::Once(params) }
     }
 
-    /// For each of these rows. As many of them as may be none.
+    /// For each of these rows, of which there may be none.
     pub(crate) fn each(self, rows: impl IntoIterator<Item = Vec<Param>>) -> Query {
         Query { statement: self, params: Params::Each(rows.into_iter().collect()) }
     }
@@ -72,7 +73,7 @@ impl Query {
         Statement::new(during, sql).with(params)
     }
 
-    /// Whether it runs for each of no rows.
+    /// Whether it runs for an empty list of rows.
     pub(crate) const fn is_nothing(&self) -> bool {
         matches!(&self.params, Params::Each(rows) if rows.is_empty())
     }

@@ -1,6 +1,6 @@
-//! What commits change, decided in memory: first every condition, then every change.
+//! Decides in memory what commits change: first every condition, then every change.
 //!
-//! Conditions come first so that a conflict has nothing to undo, and does not disturb the commits beside it.
+//! Conditions come first, so that a conflict needs no undo and does not affect other commits.
 
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
@@ -31,11 +31,11 @@ pub(super) fn apply(rows: &mut Rows, writes: &mut Writes, commits: &[Commit]) ->
     Ok(AllCommitted::Done(heads))
 }
 
-/// The operation before the commit, or the conflict; `earlier` are the commits before it that belong to it.
+/// The operation before the commit, or the conflict; `earlier` are the preceding commits of the same batch.
 fn look(rows: &Rows, commit: &Commit, earlier: &[Commit]) -> Result<Result<Operation, Conflict>, Unreadable> {
     if let Some(new) = &commit.idempotency_record {
         let mut others = earlier.iter().filter_map(|other| other.idempotency_record.as_ref());
-        // One with an impossible time may not be replaced: the request may have been carried out.
+        // A record with an impossible time is not replaced: the request may have been carried out.
         let stays = |at: &i64| *at >= codec::time(new.replace_before) || *at < 0;
         if others.any(|other| other.record.key == new.record.key)
             || rows.records.get(&new.record.key).is_some_and(stays)
@@ -68,7 +68,7 @@ fn look(rows: &Rows, commit: &Commit, earlier: &[Commit]) -> Result<Result<Opera
     Ok(Ok(before))
 }
 
-/// The operation, if it is at the revision that the commit expects; for a new one, the values before its first revision.
+/// The operation, if it is at the expected revision; for a new one, the initial values.
 fn expected(rows: &Rows, commit: &Commit) -> Result<Option<Operation>, Unreadable> {
     let stored = rows.operation(commit.operation)?;
     Ok(match (commit.expected, stored) {
@@ -92,7 +92,7 @@ fn check_finish(rows: &Rows, commit: &Commit, before: &Operation) -> Result<(), 
     Ok(())
 }
 
-/// The keys that the operation keeps when it finishes: of those that it has or claims.
+/// The keys that the operation keeps when it finishes, among those that it has or claims.
 fn kept(commit: &Commit, before: &Operation) -> impl Iterator<Item = (CorrelationKey, UnixMillis)> {
     let has = |key: &CorrelationKey| before.correlations.contains(key) || commit.claims.contains(key);
     commit.kept.iter().copied().filter(move |(key, _)| has(key))
@@ -133,8 +133,8 @@ fn write(rows: &mut Rows, writes: &mut Writes, commit: &Commit, before: Operatio
     head
 }
 
-/// Events that are there are never overwritten, also when the operation's row says that there are fewer: a damaged number would
-/// otherwise make every later commit fail.
+/// Existing events are never overwritten, even if the operation's row has a lower count: otherwise a damaged number
+/// would make every later commit fail.
 fn append_events(writes: &mut Writes, commit: &Commit, operation: &mut Operation) {
     // The index of an event may be damaged, too.
     let is_plausible = codec::check_numbers(operation.revision, operation.after_last).is_ok();
@@ -236,7 +236,7 @@ fn change_signer(rows: &mut Rows, writes: &mut Writes, commit: &Commit, signer: 
     writes.users.insert(*signer.main_key.as_bytes(), signer.main_key);
 }
 
-/// The user's relays are in use; nothing happens when there are none.
+/// Records that the user's relays are in use, if there are any.
 fn keep_relays(rows: &mut Rows, writes: &mut Writes, main_key: &PublicKey, at: UnixMillis) {
     if let Some(user) = rows.users.get_mut(main_key)
         && user.at < codec::time(at.minus(codec::RELAYS_NOTED_EVERY))

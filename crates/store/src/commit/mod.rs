@@ -1,8 +1,8 @@
-//! Steps of operations: what they depend on is read, then they are decided in memory, then what changed is written.
+//! Commits of operations: reads their dependencies, decides in memory, then writes the changes.
 //!
 //! | file | is |
 //! | --- | --- |
-//! | `rows` | what a group of commits depends on, as it was read and as it became |
+//! | `rows` | the rows that a group of commits depends on, as read and then changed |
 //! | `decide` | conflicts, and what each commit changes |
 //! | `writes` | the changes, as statements |
 
@@ -18,37 +18,36 @@ use crate::codec::Unreadable;
 use crate::row::Answer;
 use crate::statement::Query;
 
-/// A group of commits.
 pub(crate) struct Plan {
-    /// As they are after the commits that have been applied.
+    /// After the commits applied so far.
     rows: Rows,
-    /// What these have changed.
+    /// The changes of these commits.
     writes: Writes,
 }
 
 impl Plan {
-    /// What these commits depend on.
+    /// The queries for the rows that these commits depend on.
     pub(crate) fn reads(commits: &[&Commit]) -> Vec<Query> {
         rows::reads(commits)
     }
 
-    /// A plan that begins with the answers to [`reads`](Self::reads).
+    /// A plan from the answers to [`reads`](Self::reads).
     ///
     /// # Errors
-    /// What was read has not the form that was asked for.
+    /// An answer has an unexpected form.
     pub(crate) fn new(read: &[Answer]) -> Result<Self, Unreadable> {
         Ok(Self { rows: Rows::new(read)?, writes: Writes::default() })
     }
 
-    /// Applies all of `commits`, or says what one of them conflicts with and changes nothing.
+    /// Applies all of `commits`, or returns a conflict and changes nothing.
     ///
     /// # Errors
-    /// One of them cannot be applied: a row that it needs is damaged. Nothing has changed.
+    /// A row that one of them needs is damaged; nothing has changed.
     pub(crate) fn apply(&mut self, commits: &[Commit]) -> Result<AllCommitted, Unreadable> {
         decide::apply(&mut self.rows, &mut self.writes, commits)
     }
 
-    /// What writes everything that has changed.
+    /// The statements for all changes.
     pub(crate) fn writes(self) -> Vec<Query> {
         self.writes.queries(&self.rows)
     }

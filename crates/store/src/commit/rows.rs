@@ -1,4 +1,4 @@
-//! What a group of commits depends on: read at once, then kept up to date in memory.
+//! The rows that a group of commits depends on: read at once, then kept up to date in memory.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,40 +11,39 @@ use crate::records::audit_log::{self, Added};
 use crate::row::{Answer, Row};
 use crate::statement::{Query, Statement, params};
 
-/// The columns of an operation's row that the store itself counts.
+/// The columns of an operation's row that the store itself maintains.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Operation {
     pub(super) revision: u64,
     pub(super) next_index: u64,
-    /// Messages in the outbox.
+    /// The number of messages in the outbox.
     pub(super) outbox: usize,
     pub(super) correlations: Vec<CorrelationKey>,
     pub(super) is_open: bool,
-    /// The index after the stream's last event, which is never overwritten, also when the row is damaged.
+    /// The index after the stream's last event, which is never overwritten, even if the row is damaged.
     pub(super) after_last: u64,
 }
 
-/// What is known of a user.
 #[derive(Clone, Debug)]
 pub(super) struct User {
-    /// The addresses as they are stored.
+    /// The addresses as stored.
     pub(super) relays: String,
     pub(super) at: i64,
     pub(super) signer: Option<String>,
 }
 
-/// See the module. What is not there is not in the maps.
+/// Absent rows are not in the maps.
 pub(super) struct Rows {
-    /// Damaged ones concern only the commits that need them.
+    /// Damaged ones affect only the commits that need them.
     operations: HashMap<StreamId, Result<Operation, Unreadable>>,
-    /// The operations that have the keys which are claimed or kept.
+    /// The operations that hold the claimed or kept keys.
     keys: HashMap<CorrelationKey, Result<StreamId, Unreadable>>,
     pub(super) inbound: HashSet<EventId>,
-    /// Damaged ones are missing: they stay as they are until a commit stores everything that is known of their user.
+    /// Damaged ones are absent: they stay until a commit replaces all data of their user.
     pub(super) users: HashMap<PublicKey, User>,
-    /// When the idempotency records were made.
+    /// When the idempotency records were created.
     pub(super) records: HashMap<IdempotencyKey, i64>,
-    /// What the audit log gets.
+    /// Additions to the audit log.
     pub(super) audit: Added,
 }
 
@@ -66,7 +65,7 @@ const USERS: Statement =
 
 const RECORDS: Statement = Statement::new(DURING, "SELECT key, at FROM answers WHERE key = ?1");
 
-/// The messages that the commit puts into the outbox.
+/// The messages that the commit adds to the outbox.
 pub(super) fn messages(commit: &Commit) -> &[OutboxMessage] {
     match &commit.outbox {
         OutboxChange::Replace(messages) | OutboxChange::Add(messages) if !commit.finished => messages,
@@ -121,13 +120,12 @@ impl Rows {
                 .all(|row| Ok((CorrelationKey::from_bytes(row.bytes(0)?), row.bytes(1).map(StreamId::from_bytes))))?,
             inbound: inbound.all(|row| row.bytes(0).map(EventId::from_byte_array))?,
             users: users.rows.iter().filter_map(|row| user(row).ok()).collect(),
-            // One with an impossible time may not be replaced: the request may have been carried out.
+            // A record with an impossible time is not replaced: the request may have been carried out.
             records: records.all(|row| Ok((IdempotencyKey(row.bytes(0)?), row.int(1).unwrap_or(i64::MAX))))?,
             audit: Added::after(audit.first()),
         })
     }
 
-    /// The operation, if it is there.
     pub(super) fn operation(&self, id: StreamId) -> Result<Option<&Operation>, Unreadable> {
         self.operations.get(&id).map(|found| found.as_ref().map_err(|damage| *damage)).transpose()
     }
@@ -136,7 +134,7 @@ impl Rows {
         self.operations.insert(id, Ok(operation));
     }
 
-    /// The operation that has this key.
+    /// The operation that holds this key.
     pub(super) fn owner(&self, key: CorrelationKey) -> Result<Option<StreamId>, Unreadable> {
         self.keys.get(&key).copied().transpose()
     }
@@ -145,7 +143,7 @@ impl Rows {
         self.keys.insert(key, Ok(owner));
     }
 
-    /// The key is nobody's if it was this operation's.
+    /// Frees the key if this operation held it.
     pub(super) fn free(&mut self, key: CorrelationKey, owner: StreamId) {
         if self.keys.get(&key).is_some_and(|found| found.as_ref().is_ok_and(|found| *found == owner)) {
             self.keys.remove(&key);

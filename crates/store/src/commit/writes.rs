@@ -1,4 +1,5 @@
-//! What a group of commits has changed, as statements: one for each table and kind of change, however many commits there are.
+//! The changes of a group of commits as statements: one per table and kind of change, regardless of the number of
+//! commits.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ const ADD_TO_OUTBOX: Statement = Statement::new(
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
 );
 
-/// A missing key is free already: a damaged table must not prevent its operation from finishing.
+/// A missing key is already free: a damaged table must not prevent its operation from finishing.
 const FREE_KEY: Statement =
     Statement::new("free correlation keys", "DELETE FROM correlations WHERE key = ?1 AND operation = ?2")
         .postgres("DELETE FROM correlations WHERE (key, operation) IN (VALUES (?1, ?2))");
@@ -73,31 +74,30 @@ const REMEMBER_USER: Statement = Statement::new(
      ON CONFLICT (main_key) DO UPDATE SET relays = excluded.relays, at = excluded.at, signer = excluded.signer",
 );
 
-/// See the module.
 #[derive(Default)]
 pub(super) struct Writes {
     operations: BTreeMap<StreamId, Box<Change>>,
     /// With their streams and indexes.
     pub(super) events: Vec<(StreamId, u64, NewEvent)>,
-    /// Stream, index, queue, and when it is due.
+    /// Stream, index, queue, and due time.
     pub(super) deliveries: Vec<(StreamId, u64, StreamId, UnixMillis)>,
     pub(super) outbox: BTreeMap<StreamId, Outbox>,
-    /// With the operations that had them.
+    /// With the operations that held them.
     freed_keys: Vec<([u8; 16], StreamId)>,
-    /// With the operations that have them, and until when.
+    /// With the operations that hold them, and until when.
     owned_keys: BTreeMap<[u8; 16], (StreamId, Option<UnixMillis>)>,
     pub(super) inbound: Vec<(EventId, i64)>,
-    /// What is known of them is in the rows.
+    /// Their data are in the rows.
     pub(super) users: BTreeMap<[u8; 32], PublicKey>,
-    /// With the times at which they happened.
+    /// With their times.
     pub(super) passkeys: Vec<(PasskeyChange, UnixMillis)>,
     pub(super) payment_records: Entries,
     pub(super) records: BTreeMap<IdempotencyKey, IdempotencyRecord>,
 }
 
-/// An operation as it is after the last commit of the group.
+/// An operation after the last commit of the group.
 struct Change {
-    /// The revision that is stored; 0 for none.
+    /// The stored revision; 0 for none.
     stored: u64,
     kind: u8,
     state: String,
@@ -113,12 +113,12 @@ struct Change {
     origin: Option<i64>,
 }
 
-/// What becomes of an operation's messages.
+/// Changes of an operation's messages.
 #[derive(Default)]
 pub(super) struct Outbox {
-    /// Those that are stored go.
+    /// Whether the stored messages are removed.
     is_cleared: bool,
-    /// Those that are stored are not sent before this.
+    /// The stored messages are not sent before this time.
     paused: Option<UnixMillis>,
     /// With their slots.
     pub(super) added: Vec<(usize, OutboxMessage)>,
@@ -138,7 +138,7 @@ impl Outbox {
 }
 
 impl Writes {
-    /// The operation's row after the commit.
+    /// Sets the operation's row after the commit.
     pub(super) fn set_operation(&mut self, commit: &Commit, stored: u64, after: &Operation) {
         let first = self.operations.get(&commit.operation);
         let change = Change {
@@ -171,7 +171,7 @@ impl Writes {
         self.freed_keys.push((key, owner));
     }
 
-    /// The statements, in the order in which they must run.
+    /// The statements in their required order.
     pub(super) fn queries(self, rows: &Rows) -> Vec<Query> {
         let of = |id: &StreamId| *id.as_bytes();
         let outboxes = || self.outbox.iter();
@@ -217,7 +217,7 @@ impl Writes {
 }
 
 impl Change {
-    /// The columns that are written the same way for a new operation and for an old one.
+    /// The columns that are written for both new and existing operations.
     fn columns(self) -> [Param; 10] {
         [
             self.state.into(),

@@ -1,4 +1,4 @@
-//! API keys: each is stored as a whole, and nothing brings back one that was removed.
+//! API keys: each is stored as a whole, and a removed one never returns.
 
 use usher_engine::UnixMillis;
 use usher_engine::ports::{KeyId, SecretDigest, StoredKey};
@@ -22,7 +22,7 @@ async fn keys(store: &dyn FullStore) -> Vec<StoredKey> {
     store.keys().await.unwrap().into_iter().map(Result::unwrap).collect()
 }
 
-/// Old ones first, also after reopening.
+/// Oldest first, also after reopening.
 pub async fn api_keys_are_stored_replaced_and_removed(mut subject: impl Subject) {
     let store = subject.store();
     assert_eq!(keys(&*store).await, []);
@@ -38,7 +38,7 @@ pub async fn api_keys_are_stored_replaced_and_removed(mut subject: impl Subject)
     assert_eq!(keys(&*subject.store()).await, [api_key(1), replaced, api_key(6)]);
 }
 
-/// Only that, and only of keys that are there.
+/// Only the time of use, and only of existing keys.
 pub async fn uses_of_api_keys_are_noted(store: &dyn FullStore) {
     store.put_key(api_key(1)).await.unwrap();
     store.put_key(api_key(2)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Commits of several operations that belong together: all of them or none.
+//! Commits of several operations in one batch: all or none.
 
 use usher_engine::StreamId;
 use usher_engine::ports::{AllCommitted, Commit, Conflict, OperationHead, OperationKind, Revision, State};
@@ -21,7 +21,7 @@ pub async fn batch_is_committed_in_order(store: &dyn FullStore) {
     assert_eq!(store.commit_all(Vec::new()).await.unwrap(), AllCommitted::Done(Vec::new()));
 }
 
-/// Whichever of them conflicts, nothing of any is there.
+/// Whichever of them conflicts, nothing of the batch is stored.
 pub async fn one_conflict_rolls_back_the_batch(store: &dyn FullStore) {
     commit_done(store, Commit { claims: vec![key("a")], inbound: vec![inbound(1)], ..create(id(1)) }).await;
     let good = || Commit { events: vec![event(1)], claims: vec![key("c")], inbound: vec![inbound(9)], ..create(id(5)) };
@@ -31,7 +31,7 @@ pub async fn one_conflict_rolls_back_the_batch(store: &dyn FullStore) {
         (Commit { expected: Revision::Any, ..create(id(6)) }, Conflict::Revision),
         (Commit { claims: vec![key("a")], ..create(id(6)) }, Conflict::Correlation(id(1))),
         (Commit { inbound: vec![inbound(1)], ..create(id(6)) }, Conflict::InboundSeen),
-        // Among themselves.
+        // Conflicts within the batch.
         (create(id(5)), Conflict::Revision),
         (Commit { claims: vec![key("c")], ..create(id(6)) }, Conflict::Correlation(id(5))),
         (Commit { inbound: vec![inbound(9)], ..create(id(6)) }, Conflict::InboundSeen),
@@ -45,7 +45,7 @@ pub async fn one_conflict_rolls_back_the_batch(store: &dyn FullStore) {
     assert!(matches!(store.commit_all(vec![good()]).await.unwrap(), AllCommitted::Done(_)));
 }
 
-/// Many append to the reserved stream, at whatever revision it is, and each event has its own index.
+/// Many append to the reserved stream, whatever its revision, and each event gets its own index.
 pub async fn batches_append_to_the_reserved_stream(store: &dyn FullStore) {
     let append = |number| Commit {
         kind: OperationKind::Subscriptions,
@@ -77,7 +77,7 @@ pub async fn done_and_watched_survive_reopening(mut subject: impl Subject) {
     assert_eq!(store.open_operations(Some(StreamId::SUBSCRIPTIONS), 10).await.unwrap(), []);
 }
 
-/// Those that are not finished, in pages.
+/// Unfinished ones, in pages.
 pub async fn subscriptions_are_listed(store: &dyn FullStore) {
     for number in 1..=5 {
         let kind = if number == 2 { OperationKind::Authentication } else { OperationKind::Subscription };

@@ -1,4 +1,4 @@
-//! The audit log: a chain without gaps, and what verification says when somebody has changed it.
+//! The audit log: a chain without gaps, and the results of verification after tampering.
 
 use serde_json::json;
 use usher_engine::UnixMillis;
@@ -7,7 +7,7 @@ use usher_engine::ports::{AuditBounds, AuditKey, AuditLink, AuditRecord, Commit,
 
 use super::{FullStore, Subject, commit_done, create, id, step};
 
-/// The key in these tests.
+/// The key of these tests.
 pub fn audit_key() -> AuditKey {
     AuditKey::of_service(&[7; 32])
 }
@@ -35,7 +35,7 @@ async fn head(store: &dyn FullStore, expected: u64) -> AuditHead {
     head
 }
 
-/// Those of commits, and others.
+/// Entries of commits, and others.
 pub async fn entries_are_chained_in_order(mut subject: impl Subject) {
     let store = subject.store();
     let start = AuditLink::START;
@@ -59,7 +59,7 @@ pub async fn entries_are_chained_in_order(mut subject: impl Subject) {
     assert_eq!(head(&*store, 4).await.hash, entries[3].hash);
 }
 
-/// An entry says what has happened, and nothing else.
+/// An entry is stored only if its commit is.
 pub async fn an_entry_is_added_with_its_commit_or_not_at_all(store: &dyn FullStore) {
     commit_done(store, create(id(1))).await;
     let conflict = Commit { audit: Some(audit_entry(1)), ..create(id(1)) };
@@ -89,7 +89,7 @@ pub async fn concurrent_entries_are_chained(subject: impl Subject) {
     head(&*store, 400).await;
 }
 
-/// From its beginning; the rest verifies.
+/// The rest still verifies.
 pub async fn old_entries_are_removed_from_the_beginning(store: &dyn FullStore) {
     for number in [10, 20, 30, 25, 40, 50] {
         store.add_audit_entry(audit_entry(number)).await.unwrap();

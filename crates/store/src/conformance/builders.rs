@@ -27,7 +27,7 @@ pub fn inbound(number: u64) -> EventId {
     EventId::from_byte_array(bytes(number))
 }
 
-/// The `number`th public key (bytes only, no point of the curve).
+/// The `number`th public key (32 bytes, not a point on the curve).
 pub fn public_key(number: u64) -> PublicKey {
     PublicKey::from_byte_array(bytes(number))
 }
@@ -102,7 +102,7 @@ pub fn new_record(number: u64, at: u64, replace_before: u64) -> NewIdempotencyRe
     NewIdempotencyRecord { record, replace_before: UnixMillis(replace_before) }
 }
 
-/// An attempt at `at` that was refused: the next one is a thousand later.
+/// An attempt at `at` that was refused; the next one is due a thousand later.
 pub fn refused(stream: StreamId, index: u64, at: u64) -> DeliveryAttempt {
     DeliveryAttempt {
         stream,
@@ -126,13 +126,13 @@ pub fn accepted(stream: StreamId, index: u64, at: u64) -> DeliveryAttempt {
     }
 }
 
-/// An attempt at `at` that was the last one.
+/// The last attempt, at `at`.
 pub fn given_up(stream: StreamId, index: u64, at: u64) -> DeliveryAttempt {
     let error = Some("could not connect".to_owned());
     DeliveryAttempt { status: DeliveryStatus::Failed, http_status: None, error, ..refused(stream, index, at) }
 }
 
-/// A commit that creates an operation, and nothing more.
+/// A commit that only creates an operation.
 pub fn create(operation: StreamId) -> Commit {
     Commit {
         operation,
@@ -161,7 +161,7 @@ pub fn create(operation: StreamId) -> Commit {
     }
 }
 
-/// A commit that takes an operation from `revision` to the next, and nothing more.
+/// A commit that only takes an operation from `revision` to the next.
 pub fn step(operation: StreamId, revision: u64) -> Commit {
     Commit {
         expected: Revision::At(revision),
@@ -193,7 +193,7 @@ pub fn proof(number: u64, mint_url: &str, unit: &str, amount: u64) -> StoredProo
     }
 }
 
-/// A step that takes the `number`th job from `revision` to the next, and nothing more; 0 creates it.
+/// A step that only takes the `number`th job from `revision` to the next; 0 creates it.
 pub fn ticket_step(number: u64, revision: u64) -> TicketCommit {
     TicketCommit {
         job: ticket_job(number),
@@ -212,7 +212,7 @@ pub fn ticket_step(number: u64, revision: u64) -> TicketCommit {
     }
 }
 
-/// Commits what must succeed; the revision and the index of the stream's next event.
+/// Commits successfully; returns the revision and the index of the stream's next event.
 pub async fn commit_done(store: &dyn Store, commit: Commit) -> (u64, u64) {
     match store.commit(commit).await.expect("the store works") {
         Committed::Done { revision, next_index } => (revision, next_index),
@@ -220,7 +220,7 @@ pub async fn commit_done(store: &dyn Store, commit: Commit) -> (u64, u64) {
     }
 }
 
-/// Commits what must conflict.
+/// Commits with a conflict.
 pub async fn commit_conflicts(store: &dyn Store, commit: Commit) -> Conflict {
     match store.commit(commit).await.expect("the store works") {
         Committed::Conflict(conflict) => conflict,

@@ -7,7 +7,7 @@ use super::{
     key, message, new_record, public_key, step, user_relays,
 };
 
-/// Behind, ahead, or impossible; and an id is created once.
+/// From an older, newer or impossible revision; and an id is created once.
 pub async fn step_from_another_revision_conflicts(store: &dyn FullStore) {
     commit_done(store, create(id(1))).await;
     assert_eq!(commit_conflicts(store, create(id(1))).await, Conflict::Revision);
@@ -18,7 +18,8 @@ pub async fn step_from_another_revision_conflicts(store: &dyn FullStore) {
     commit_done(store, step(id(1), 2)).await;
 }
 
-/// So that the engine can return the stream that has the key, until its owner has finished. Its own keys are no conflict.
+/// The engine can then return the stream that holds the key, until its owner has finished. An operation's own keys do
+/// not conflict.
 pub async fn claimed_key_conflicts_with_its_owner(store: &dyn FullStore) {
     commit_done(store, Commit { claims: vec![key("a"), key("a")], ..create(id(1)) }).await;
     commit_done(store, Commit { claims: vec![key("a"), key("b")], ..step(id(1), 1) }).await;
@@ -30,13 +31,13 @@ pub async fn claimed_key_conflicts_with_its_owner(store: &dyn FullStore) {
     assert_eq!(commit_conflicts(store, second).await, Conflict::Correlation(id(1)));
     let later = Commit { claims: vec![key("b")], ..step(id(2), 1) };
     assert_eq!(commit_conflicts(store, later).await, Conflict::Correlation(id(1)));
-    // What the loser claimed beside it is still free.
+    // The other keys claimed by the loser stay free.
     commit_done(store, Commit { claims: vec![key("free")], ..create(id(4)) }).await;
     commit_done(store, Commit { finished: true, claims: vec![key("d")], ..step(id(1), 2) }).await;
     commit_done(store, Commit { claims: vec![key("a"), key("b"), key("d")], ..create(id(5)) }).await;
 }
 
-/// Until the time that the owner named, whatever happens to the owner. Only keys that it has or claims can be kept.
+/// Until the time set by the owner, whatever happens to the owner. Only keys that it holds or claims can be kept.
 pub async fn key_can_be_kept_after_the_operation(mut subject: impl Subject) {
     let store = subject.store();
     let at = usher_engine::UnixMillis;
@@ -66,7 +67,7 @@ pub async fn key_can_be_kept_after_the_operation(mut subject: impl Subject) {
     commit_done(&*store, Commit { claims: vec![key("c")], ..create(id(4)) }).await;
 }
 
-/// Five relays deliver the same event, and a sixth does so after a restart.
+/// Five relays deliver the same event, and a sixth after a restart.
 pub async fn inbound_event_is_accepted_once(mut subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, create(id(1))).await;
@@ -84,8 +85,7 @@ pub async fn inbound_event_is_accepted_once(mut subject: impl Subject) {
     commit_done(&*store, Commit { inbound: vec![inbound(2)], ..step(id(1), 2) }).await;
 }
 
-/// Then the keys, then the inbound event: a stale revision is reported first. (And a repeated request before all of
-/// them.)
+/// Then the keys, then the inbound event. (A repeated request comes before all of them.)
 pub async fn revision_is_checked_first(store: &dyn FullStore) {
     commit_done(store, Commit { claims: vec![key("a")], inbound: vec![inbound(1)], ..create(id(1)) }).await;
     commit_done(store, create(id(2))).await;
@@ -94,7 +94,7 @@ pub async fn revision_is_checked_first(store: &dyn FullStore) {
     assert_eq!(commit_conflicts(store, all(1)).await, Conflict::Correlation(id(1)));
 }
 
-/// Nothing of all that a commit can bring.
+/// Nothing of any part of a commit.
 pub async fn conflict_changes_nothing(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { claims: vec![key("taken")], inbound: vec![inbound(1)], ..create(id(9)) }).await;
@@ -130,7 +130,7 @@ pub async fn conflict_changes_nothing(subject: impl Subject) {
     assert_eq!(commit_conflicts(&*store, answered).await, Conflict::AlreadyRequested);
     assert_eq!(observe(&subject).await, before);
 
-    // The losers leave no key, no inbound event and no idempotency record.
+    // The losers leave no key, inbound event or idempotency record.
     let free = Commit {
         claims: vec![key("new")],
         inbound: vec![inbound(2)],
@@ -152,7 +152,7 @@ async fn observe(subject: &impl Subject) -> Snapshot {
     Snapshot::of(&*subject.store(), &about).await
 }
 
-/// For one row: as when a timer and a wallet's reply coincide.
+/// For one row, as when a timer and a wallet's reply coincide.
 pub async fn one_of_two_concurrent_steps_wins(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, create(id(1))).await;
@@ -164,7 +164,7 @@ pub async fn one_of_two_concurrent_steps_wins(subject: impl Subject) {
     assert_eq!(store.events(id(1), 0, 100).await.unwrap().len(), 50);
 }
 
-/// For one inbound event: as when two relays deliver at the same moment.
+/// For one inbound event, as when two relays deliver it at the same moment.
 pub async fn one_of_two_concurrent_copies_is_accepted(subject: impl Subject) {
     for n in 0..50 {
         let copy = |operation| Commit { inbound: vec![inbound(n)], ..create(operation) };
@@ -178,7 +178,7 @@ fn one_wins((a, b): (Committed, Committed), won: Committed, conflict: Conflict) 
     assert!((a == won && b == lost) || (a == lost && b == won), "{a:?} {b:?}");
 }
 
-/// For one key: as when the same static token is asked for twice at once.
+/// For one key, as when the same static token is requested twice at once.
 pub async fn one_of_two_concurrent_claims_wins(subject: impl Subject) {
     for n in 0..50 {
         let (one, other) = (id(2 * n), id(2 * n + 1));
@@ -192,7 +192,6 @@ pub async fn one_of_two_concurrent_claims_wins(subject: impl Subject) {
     }
 }
 
-/// Two commits from two tasks at once.
 async fn race(subject: &impl Subject, a: Commit, b: Commit) -> (Committed, Committed) {
     let (one, other) = (subject.store(), subject.store());
     super::race(async move { one.commit(a).await.unwrap() }, async move { other.commit(b).await.unwrap() }).await

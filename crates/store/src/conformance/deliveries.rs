@@ -16,7 +16,7 @@ pub(super) async fn opened(store: &dyn FullStore, number: u64, events: u64) {
     commit_done(store, Commit { deliver: true, events, ..create(id(number)) }).await;
 }
 
-/// Records what must be pending.
+/// Records an attempt at a pending delivery.
 pub(super) async fn attempt(store: &dyn FullStore, attempt: DeliveryAttempt) {
     assert!(store.record_attempt(attempt.clone()).await.unwrap(), "{attempt:?}");
 }
@@ -30,7 +30,7 @@ pub(super) fn positions(deliveries: &[Delivery]) -> Vec<(StreamId, u64)> {
     deliveries.iter().map(|delivery| (delivery.stream, delivery.event.index)).collect()
 }
 
-/// Pending, due when the event happened; of commits that do not deliver, none.
+/// Pending and due at the event's time; none for commits that do not deliver.
 pub async fn every_event_has_its_delivery(store: &dyn FullStore) {
     commit_done(store, Commit { deliver: true, ..create(id(1)) }).await;
     assert_eq!(next(store, 1).await, None, "no events");
@@ -64,7 +64,7 @@ pub async fn every_event_has_its_delivery(store: &dyn FullStore) {
     assert!(store.next_delivery(StreamId::SUBSCRIPTIONS).await.unwrap().is_some());
 }
 
-/// The next one only when it is delivered or given up; streams do not wait for one another.
+/// The next one only after it is delivered or given up; streams do not wait for one another.
 pub async fn only_the_first_pending_delivery_is_offered(store: &dyn FullStore) {
     opened(store, 1, 4).await;
     opened(store, 2, 2).await;
@@ -81,7 +81,7 @@ pub async fn only_the_first_pending_delivery_is_offered(store: &dyn FullStore) {
     attempt(store, accepted(id(1), 2, 7)).await;
     attempt(store, accepted(id(1), 3, 8)).await;
     assert_eq!((next(store, 1).await, next(store, 2).await), (None, Some(1)));
-    // What comes later is offered later.
+    // Later events are offered later.
     commit_done(store, Commit { deliver: true, events: vec![event(4)], ..step(id(1), 1) }).await;
     assert_eq!(next(store, 1).await, Some(4));
 }
@@ -129,7 +129,7 @@ pub async fn attempts_are_recorded(store: &dyn FullStore) {
     assert_eq!(store.delivery(id(1), 0).await.unwrap(), Some(delivered));
 }
 
-/// The same holds for one that does not exist; the recorded result stays.
+/// The same for a missing one; the recorded result stays.
 pub async fn settled_delivery_records_no_attempt(store: &dyn FullStore) {
     opened(store, 1, 3).await;
     attempt(store, accepted(id(1), 0, 1)).await;
@@ -147,7 +147,7 @@ pub async fn settled_delivery_records_no_attempt(store: &dyn FullStore) {
     assert_eq!(next(store, 1).await, Some(2));
 }
 
-/// Delivered and failed ones, from the beginning; of pending ones all stays but when they are due.
+/// Delivered and failed ones, from the beginning; of pending ones only the due time changes.
 pub async fn settled_deliveries_can_be_retried(store: &dyn FullStore) {
     opened(store, 1, 3).await;
     for at in [1, 2] {
@@ -187,7 +187,7 @@ pub async fn settled_deliveries_can_be_retried(store: &dyn FullStore) {
     assert_eq!(store.delivery(id(1), 0).await.unwrap().unwrap().attempts, 1);
 }
 
-/// The receiver gets it again before newer ones.
+/// Before newer ones.
 pub async fn retried_delivery_precedes_later_ones(store: &dyn FullStore) {
     opened(store, 1, 3).await;
     attempt(store, given_up(id(1), 0, 1)).await;
@@ -200,7 +200,7 @@ pub async fn retried_delivery_precedes_later_ones(store: &dyn FullStore) {
     assert_eq!(store.pending_queues(None, 10).await.unwrap(), [(id(1), UnixMillis(60))]);
 }
 
-/// They go first, so they are due too; later ones and other streams keep their time.
+/// They precede it, so they become due too; later ones and other streams keep their times.
 pub async fn retry_makes_earlier_deliveries_due(store: &dyn FullStore) {
     opened(store, 1, 4).await;
     opened(store, 2, 1).await;
@@ -237,7 +237,7 @@ pub async fn retry_is_committed_with_its_idempotency_record(mut subject: impl Su
     assert_eq!(store.idempotency_record(&idempotency_key(1)).await.unwrap(), Some(new_record(1, 70, 51).record));
 }
 
-/// As when an attempt is recorded while an operator retries: a delivery is not settled twice.
+/// As when an attempt is recorded while an operator retries: a delivery is settled once.
 pub async fn one_of_two_concurrent_attempts_settles(subject: impl Subject) {
     opened(&*subject.store(), 1, 50).await;
     for index in 0..50 {
@@ -253,7 +253,7 @@ pub async fn one_of_two_concurrent_attempts_settles(subject: impl Subject) {
     }
 }
 
-/// Events of one stream may be delivered in the orders of several queues, which do not wait for one another.
+/// Events of one stream may be delivered in several queues, which do not wait for one another.
 pub async fn queues_of_one_stream_are_independent(mut subject: impl Subject) {
     let (a, b) = (StreamId::subscription_queue("a"), StreamId::subscription_queue("b"));
     {
@@ -280,7 +280,7 @@ pub async fn queues_of_one_stream_are_independent(mut subject: impl Subject) {
     attempt(&*store, accepted(reserved, 3, 12)).await;
     assert_eq!([first(a).await, first(b).await], [Some(0), None]);
     assert_eq!(store.set_aside_delivery(b, UnixMillis(13)).await.unwrap(), None);
-    // A retried delivery belongs to its queue as well: it makes nothing of other queues due.
+    // A retried delivery belongs to its queue: it makes nothing in other queues due.
     let due = async |index| store.delivery(reserved, index).await.unwrap().unwrap().due_at;
     let before = due(0).await;
     assert_eq!(store.retry_delivery(reserved, 3, UnixMillis(0), None).await.unwrap(), Retried::Due);
@@ -291,7 +291,7 @@ pub async fn queues_of_one_stream_are_independent(mut subject: impl Subject) {
     assert_eq!([first(a).await, first(b).await, first(reserved).await], [Some(2), Some(3), Some(4)]);
 }
 
-/// Whatever its row contains, its stream continues with the next delivery.
+/// Whatever its row contains, the stream continues with the next delivery.
 pub async fn delivery_set_aside_does_not_block_others(store: &dyn FullStore) {
     opened(store, 1, 2).await;
     attempt(store, refused(id(1), 0, 5)).await;

@@ -71,7 +71,7 @@ async fn observe(subject: &impl Subject) -> Snapshot {
     Snapshot::of(&*subject.store(), &about).await
 }
 
-/// Many tasks commit, each its own operations and some that conflict; every `Done` is found after reopening.
+/// Many tasks commit, each its own operations and some conflicting ones; every `Done` is found after reopening.
 pub async fn acknowledged_commits_under_load_survive(mut subject: impl Subject) {
     const TASKS: u64 = 64;
     const EACH: u64 = 10;
@@ -82,7 +82,7 @@ pub async fn acknowledged_commits_under_load_survive(mut subject: impl Subject) 
             super::task(async move {
                 for n in 0..EACH {
                     let operation = id(task * EACH + n);
-                    // A key that one other task also wants.
+                    // A key that one other task also claims.
                     let shared = key(&format!("{}-{n}", task / 2));
                     let commit = Commit { claims: vec![shared], events: vec![event(n)], ..create(operation) };
                     if let Committed::Done { revision, .. } = store.commit(commit).await.unwrap() {
@@ -116,7 +116,7 @@ pub async fn dropped_caller_leaves_the_commit_whole_or_absent(store: &dyn FullSt
         {
             let commit = Commit { events: vec![event(0)], claims: vec![key(&n.to_string())], ..create(id(n)) };
             let mut abandoned = pin!(store.commit(commit));
-            // Polled once, so that it is under way, then dropped.
+            // Polled once to start it, then dropped.
             poll_fn(|context| {
                 drop(abandoned.as_mut().poll(context));
                 Poll::Ready(())

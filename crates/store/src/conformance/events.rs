@@ -6,7 +6,7 @@ use usher_engine::ports::{Commit, StoreError};
 
 use super::{FullStore, commit_done, create, event, id, step};
 
-/// From 0, over commits with none, one and many events; each as it was given.
+/// From 0, over commits with no, one and many events; each unchanged.
 pub async fn indexes_have_no_gaps(store: &dyn FullStore) {
     let typed = |(n, event_type)| NewEvent { event_type, at: UnixMillis(1_999 + n * 1_000), ..event(n) };
     let events: Vec<_> = (0..).zip(EventType::ALL).map(typed).collect();
@@ -25,7 +25,7 @@ pub async fn indexes_have_no_gaps(store: &dyn FullStore) {
     }
 }
 
-/// `after` is the first index wanted.
+/// `after` is the first index returned.
 pub async fn pages_by_after_and_limit(store: &dyn FullStore) {
     commit_done(store, Commit { events: (0..10).map(event).collect(), ..create(id(1)) }).await;
     let indexes = async |after, limit| -> Vec<u64> {

@@ -63,7 +63,7 @@ pub async fn one_of_two_concurrent_records_wins(subject: impl Subject) {
     }
 }
 
-/// Both are there, or neither is: with a new operation, and with a step of one.
+/// Both or neither: with a new operation, and with a step of one.
 pub async fn records_are_committed_with_their_operation(mut subject: impl Subject) {
     let store = subject.store();
     commit_done(
@@ -82,8 +82,7 @@ pub async fn records_are_committed_with_their_operation(mut subject: impl Subjec
     }
 }
 
-/// No operation, no event, no delivery, no key, and the first record stays. The record is checked before everything
-/// else.
+/// No operation, event, delivery or key, and the first record stays. The record is checked before everything else.
 pub async fn repeated_request_changes_nothing(store: &dyn FullStore) {
     commit_done(
         store,
@@ -110,7 +109,7 @@ pub async fn repeated_request_changes_nothing(store: &dyn FullStore) {
     commit_done(store, Commit { claims: vec![key("b")], ..create(id(3)) }).await;
 }
 
-/// As a record stored by itself does.
+/// Like a record stored by itself.
 pub async fn commit_replaces_an_old_record(store: &dyn FullStore) {
     assert!(store.add_idempotency_record(new_record(1, 100, 0)).await.unwrap());
     commit_done(store, Commit { idempotency_record: Some(new_record(1, 200, 101)), ..create(id(1)) }).await;
@@ -119,7 +118,7 @@ pub async fn commit_replaces_an_old_record(store: &dyn FullStore) {
     assert_eq!(commit_conflicts(store, young).await, Conflict::AlreadyRequested);
 }
 
-/// The other finds the record of the first.
+/// The other request finds the record of the first.
 pub async fn one_of_two_requests_with_one_key_commits(subject: impl Subject) {
     for n in 0..50 {
         let call = move |operation, at| Commit { idempotency_record: Some(new_record(n, at, 0)), ..create(operation) };
@@ -138,7 +137,7 @@ pub async fn one_of_two_requests_with_one_key_commits(subject: impl Subject) {
     }
 }
 
-/// Oldest first; the request can then be processed again.
+/// Oldest first; the request can then be repeated.
 pub async fn records_are_removed_in_batches(store: &dyn FullStore) {
     for n in 1..=6 {
         assert!(store.add_idempotency_record(new_record(n, n, 0)).await.unwrap());

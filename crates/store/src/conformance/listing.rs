@@ -6,7 +6,7 @@ use usher_engine::{StreamId, UnixMillis};
 use super::deliveries::{attempt, opened, positions};
 use super::{FullStore, accepted, commit_done, create, event, given_up, id, refused, step};
 
-/// Each once, with when its first one is due, in order of id, by page.
+/// Each once, with the due time of its first one, in order of id, in pages.
 pub async fn streams_with_pending_deliveries_are_listed(store: &dyn FullStore) {
     // Not in order of id.
     for n in (1..=9).rev() {
@@ -16,7 +16,7 @@ pub async fn streams_with_pending_deliveries_are_listed(store: &dyn FullStore) {
     commit_done(store, create(id(10))).await;
     let reserved = Commit { deliver: true, events: vec![event(5)], ..step(StreamId::SUBSCRIPTIONS, 1) };
     commit_done(store, reserved).await;
-    // One without pending ones, one whose first is delivered, and one with a pending one behind a failed one.
+    // One without pending deliveries, one whose first is delivered, and one with a pending one after a failed one.
     for index in 0..3 {
         attempt(store, accepted(id(4), index, 20)).await;
     }
@@ -42,7 +42,7 @@ pub async fn streams_with_pending_deliveries_are_listed(store: &dyn FullStore) {
     assert_eq!(seen, expected);
 }
 
-/// In order of stream and index; a page begins after the last position of the one before.
+/// In order of stream and index; a page begins after the last position of the previous one.
 pub async fn deliveries_are_listed_by_status_in_pages(store: &dyn FullStore) {
     for n in [3, 1, 2] {
         opened(store, n, 9).await;
@@ -66,7 +66,7 @@ pub async fn deliveries_are_listed_by_status_in_pages(store: &dyn FullStore) {
             assert_eq!(seen, expected, "{status:?} by {limit}");
         }
         assert!(store.deliveries(status, None, 0).await.unwrap().is_empty());
-        // After a position that is not there, and after the last.
+        // After a missing position, and after the last.
         let page = store.deliveries(status, Some((id(1), u64::MAX)), 1).await.unwrap();
         assert_eq!(positions(&page), [(id(2), rest)]);
         assert!(store.deliveries(status, Some((id(4), 0)), 10).await.unwrap().is_empty());
@@ -75,7 +75,7 @@ pub async fn deliveries_are_listed_by_status_in_pages(store: &dyn FullStore) {
     assert_eq!(Some(failed.clone()), store.delivery(id(1), 1).await.unwrap());
 }
 
-/// Pending ones and failed ones, as they come and go.
+/// Pending and failed ones, as they change.
 pub async fn deliveries_are_counted_by_status(store: &dyn FullStore) {
     let counts = async |pending, failed| {
         assert_eq!(store.count_deliveries().await.unwrap(), DeliveryCounts { pending, failed });

@@ -1,4 +1,4 @@
-//! What every store must do, whatever its storage engine: each passes the same suite.
+//! The conformance suite for all storage engines.
 //!
 //! ```ignore
 //! usher_store::store_conformance!(my_subject); // my_subject: async fn() -> impl Subject
@@ -45,7 +45,7 @@ pub use builders::{
 pub use observed_state::{Snapshot, Subjects};
 pub use openid_records::{consent as openid_consent, record as openid_record, step as openid_step};
 
-/// Everything that a store keeps.
+/// All storage ports.
 pub trait FullStore:
     Store + DeliveryStore + IdempotencyStore + KeyStore + OpenIdStore + SettingStore + TicketStore
 {
@@ -62,10 +62,10 @@ pub trait Subject: Send + Sync + 'static {
     /// The store, empty when the subject is new.
     fn store(&self) -> Arc<dyn FullStore>;
 
-    /// Closes the store and opens it again; [`store`](Self::store) is another one then.
+    /// Closes the store and opens it again; [`store`](Self::store) then returns a new one.
     async fn reopen(&mut self);
 
-    /// The same, for whoever has the store.
+    /// The same for the owner of a store.
     async fn reopened(&mut self, store: Arc<dyn FullStore>) -> Arc<dyn FullStore> {
         drop(store);
         self.reopen().await;
@@ -73,18 +73,18 @@ pub trait Subject: Send + Sync + 'static {
     }
 }
 
-/// Runs one test of the suite to its end, which may reopen the store or use it from several tasks.
+/// Runs one test to completion, which may reopen the store or use it from several tasks.
 pub fn run<S: Subject, T: Future<Output = ()>>(make: impl Future<Output = S>, test: impl FnOnce(S) -> T) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async { test(make.await).await });
 }
 
-/// The same for a test that needs no more than the store.
+/// The same for a test that only needs the store.
 pub fn run_on_store<S: Subject>(make: impl Future<Output = S>, test: impl AsyncFnOnce(&dyn FullStore)) {
     run(make, async |subject: S| test(&*subject.store()).await);
 }
 
-/// Runs all tests, a few at a time, and fails with the names of those that failed.
+/// Runs all tests, a few at a time, and fails with the names of the failed ones.
 pub fn run_all(tests: &[(&str, fn())]) {
     let (next, failed) = (std::sync::atomic::AtomicUsize::new(0), parking_lot::Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
@@ -102,13 +102,13 @@ pub fn run_all(tests: &[(&str, fn())]) {
     assert!(failed.is_empty(), "{} of {} tests failed: {failed:#?}", failed.len(), tests.len());
 }
 
-/// Runs beside the test; its owner awaits it.
+/// Runs beside the test, which awaits it.
 #[allow(clippy::disallowed_methods)] // the runtime is the test's own
 fn task<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> tokio::task::JoinHandle<T> {
     tokio::spawn(future)
 }
 
-/// Two futures from two tasks, begun at the same moment.
+/// Runs two futures on two tasks, started at the same moment.
 async fn race<T: Send + 'static>(
     a: impl Future<Output = T> + Send + 'static,
     b: impl Future<Output = T> + Send + 'static,
@@ -126,15 +126,15 @@ async fn race<T: Send + 'static>(
     (a.await.unwrap(), b.await.unwrap())
 }
 
-/// The whole suite as `#[test]`s against the [`Subject`](crate::conformance::Subject) that `$make_store` (an
-/// `async fn() -> impl Subject`) makes; a new one for each test. In the list, tests after the semicolon need the subject, those before
-/// it the store alone.
+/// The whole suite as `#[test]`s. Each test uses a new [`Subject`](crate::conformance::Subject) from `$make_store` (an
+/// `async fn() -> impl Subject`). Tests after the semicolon in the list need the subject, those before it only the
+/// store.
 #[macro_export]
 macro_rules! store_conformance {
     ($make_store:path) => {
         $crate::store_conformance! { @list modules $make_store }
     };
-    // The same as one test with this name: for an engine whose server is slow to start.
+    // The same as one test with this name, for engines whose server is slow to start.
     ($name:ident, $make_store:path) => {
         $crate::store_conformance! { @list $name $make_store }
     };

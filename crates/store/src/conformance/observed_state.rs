@@ -11,14 +11,14 @@ use usher_protocol::PublicKey;
 
 use super::FullStore;
 
-/// What a store is asked about.
+/// The keys to query.
 #[derive(Clone, Debug, Default)]
 pub struct Subjects {
     /// Operations and their streams.
     pub streams: Vec<StreamId>,
     /// Correlation keys that operations may have.
     pub keys: Vec<CorrelationKey>,
-    /// Users whose relays may be known.
+    /// Users whose relays may be stored.
     pub users: Vec<PublicKey>,
     /// Requests that may have an idempotency record.
     pub calls: Vec<IdempotencyKey>,
@@ -81,7 +81,7 @@ struct Stream {
     next_delivery: Option<Delivery>,
 }
 
-/// The results of all queries; two stores that behave alike have equal snapshots.
+/// The results of all queries; equal for equivalent stores.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Snapshot {
     streams: Vec<Stream>,
@@ -99,7 +99,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Asks.
+    /// Runs all queries.
     pub async fn of(store: &dyn FullStore, about: &Subjects) -> Self {
         let mut streams = Vec::new();
         for id in &about.streams {

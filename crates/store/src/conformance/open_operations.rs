@@ -5,7 +5,7 @@ use usher_engine::{StreamId, UnixMillis};
 
 use super::{FullStore, commit_done, create, id, key, message, step};
 
-/// Each page begins after the last id of the previous one, even if that operation has finished in the meantime.
+/// Each page begins after the last id of the previous one, even if that operation has finished meanwhile.
 pub async fn pages_are_ordered_by_id(store: &dyn FullStore) {
     // Not in order of id.
     for n in (1..=25).rev() {

@@ -1,4 +1,4 @@
-//! Records of the OpenID Connect provider: each secret that can be used once is used once.
+//! Records of the OpenID Connect provider: each single-use secret can be used once.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub fn consent(client_id: &str, subject: &str, scopes: &str) -> OpenIdConsent {
     OpenIdConsent { client_id, subject, scopes, at: UnixMillis(7) }
 }
 
-/// The use of this record, which adds these and a consent.
+/// The use of this record, which adds records and a consent.
 pub fn step(of: u8, add: Vec<OpenIdRecord>, consent: Option<OpenIdConsent>) -> OpenIdStep {
     let visitor = "network 192.0.2.1".to_owned();
     let consent = consent.map(|consent| NewOpenIdConsent { consent, visitor, most_of_visitor: 1_000, most: 1_000 });
@@ -50,7 +50,7 @@ async fn stored(store: &dyn FullStore, number: u8) -> Option<OpenIdRecord> {
     store.openid_record(id(number)).await.unwrap()
 }
 
-/// Records with and without the fields that may be missing, also after the store was opened again.
+/// With and without optional fields, also after reopening.
 pub async fn openid_records_round_trip(mut subject: impl Subject) {
     let store = subject.store();
     assert_eq!(stored(&*store, 1).await, None);
@@ -67,7 +67,7 @@ pub async fn openid_records_round_trip(mut subject: impl Subject) {
     assert_eq!(stored(&*store, 1).await, None);
 }
 
-/// The second use of a code takes away what came of the first.
+/// The second use of a code revokes what the first one issued.
 pub async fn second_use_removes_the_grant(mut subject: impl Subject) {
     let store = subject.store();
     store.add_openid_records(vec![record(1, Some(9)), record(5, Some(8)), record(6, None)]).await.unwrap();
@@ -86,7 +86,7 @@ pub async fn second_use_removes_the_grant(mut subject: impl Subject) {
     assert_eq!(store.openid_consent("shop", "aa").await.unwrap(), None);
     assert_eq!(stored(&*store, 5).await, Some(record(5, Some(8))), "of another grant");
 
-    // One without a grant stays, and takes nothing along.
+    // One without a grant stays, and revokes nothing.
     assert_eq!(uses(&*store, step(6, Vec::new(), None)).await, OpenIdStepResult::Done);
     assert_eq!(uses(&*store, step(6, Vec::new(), None)).await, OpenIdStepResult::Replayed);
     assert!(stored(&*store, 6).await.unwrap().used);
@@ -112,7 +112,7 @@ pub async fn one_of_two_concurrent_uses_wins(subject: impl Subject) {
     }
 }
 
-/// Consents are replaced, listed in pages, and revoked with everything of that client and user.
+/// Consents are replaced, listed in pages, and revoked with all records of that client and user.
 pub async fn consents_are_kept_and_revoked(store: &dyn FullStore) {
     let others = OpenIdRecord { subject: Some("bb".to_owned()), ..record(6, None) };
     store
@@ -156,14 +156,14 @@ pub async fn expired_openid_records_are_removed_in_batches(store: &dyn FullStore
     assert_eq!(stored(store, 4).await, Some(record(4, None)));
 }
 
-/// What must go is counted by quota and visitor, also after the store was opened again; used ones first, then the oldest.
+/// The excess is counted by quota and visitor, also after reopening; used records first, then the oldest.
 pub async fn openid_records_are_bounded_in_bytes(mut subject: impl Subject) {
     let store = subject.store();
     let of = |number, visitor: &str, bytes| OpenIdRecord { visitor: visitor.to_owned(), bytes, ..record(number, None) };
     let request = OpenIdRecord { quota: OpenIdQuota::Requests, bytes: 1_000, ..record(9, None) };
     store.add_openid_records(vec![of(1, "a", 10), of(2, "b", 20), of(3, "a", 30), of(4, "b", 40)]).await.unwrap();
     store.add_openid_records(vec![request]).await.unwrap();
-    // Replaced, removed and used: what is counted is what is there.
+    // The counts match the stored records after replacing, removing and using them.
     store.add_openid_records(vec![of(1, "a", 11), of(5, "a", 500)]).await.unwrap();
     store.drop_openid_records(vec![id(5), id(5)]).await.unwrap();
     assert_eq!(uses(&*store, step(4, vec![of(6, "b", 60)], None)).await, OpenIdStepResult::Done);
@@ -184,14 +184,14 @@ pub async fn openid_records_are_bounded_in_bytes(mut subject: impl Subject) {
     assert_eq!(over(grants, Some("b"), 60, 9).await, (60, vec![4, 2, 6]));
     assert_eq!(over(grants, Some("c"), 0, 9).await, fits);
     assert_eq!(over(grants, None, 161, 9).await, fits);
-    // Of b, who has the most.
+    // Of b, which has the most.
     assert_eq!(over(grants, None, 0, 9).await, (161, vec![4, 2, 6]));
     assert_eq!(after(grants, None, 0, 2, 9).await, (161, vec![6]));
     assert_eq!(over(OpenIdQuota::Requests, None, 999, 9).await, (1, vec![9]));
     let oldest = store.openid_records_over(grants, Some("a"), 0, 1, 1).await.unwrap().oldest;
     assert_eq!((oldest[0].bytes, oldest[0].data.clone()), (11, record(1, None).data));
 
-    // Removed with a consent, and by their time.
+    // Removed with a consent, and by expiry.
     assert!(!store.revoke_openid_consent("shop", "aa").await.unwrap());
     assert_eq!(over(grants, None, 0, 9).await, fits);
     assert_eq!(over(OpenIdQuota::Requests, None, 0, 9).await, fits);
@@ -201,7 +201,8 @@ pub async fn openid_records_are_bounded_in_bytes(mut subject: impl Subject) {
     assert_eq!(over(grants, Some("a"), 20, 9).await, fits);
 }
 
-/// Visitors are counted by what their texts have in common: of the widest network that has the most, the narrower one, and so on.
+/// Visitors are counted by shared prefixes: the widest network that has the most, then within it the narrower one, and
+/// so on.
 pub async fn largest_network_makes_room(store: &dyn FullStore) {
     let of = |number: u8, networks: [u8; 3], bytes| {
         let visitor: String = networks.iter().map(|network| format!("{network:016}")).collect();
@@ -212,7 +213,7 @@ pub async fn largest_network_makes_room(store: &dyn FullStore) {
         over.oldest.into_iter().map(|old| (old.id.0[0], old.visitor)).collect::<Vec<_>>()
     };
     let alone = of(1, [1, 1, 1], 50);
-    // Each of them has less than that one, but together they have more.
+    // Each has less than that one, but together they have more.
     let many = [of(2, [2, 1, 1], 30), of(3, [2, 2, 1], 20), of(4, [2, 2, 2], 21), of(5, [2, 2, 2], 1)];
     store.add_openid_records(vec![alone.clone(), many[0].clone()]).await.unwrap();
     assert_eq!(largest().await, [(1, alone.visitor.clone())]);
@@ -244,7 +245,7 @@ pub async fn second_use_within_the_grace_is_harmless(mut subject: impl Subject) 
     assert_eq!(stored(&*store, 2).await, None);
 }
 
-/// The oldest of the visitor make room, then the oldest of all.
+/// The visitor's oldest make room, then the oldest of all.
 pub async fn consents_are_bounded(store: &dyn FullStore) {
     let agree = async |number: u8, visitor: &str, user: &str| {
         store.add_openid_records(vec![record(number, None)]).await.unwrap();

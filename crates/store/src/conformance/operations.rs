@@ -6,7 +6,7 @@ use usher_engine::{Origin, StreamId, UnixMillis};
 use super::{FullStore, commit_conflicts, commit_done, create, event, id, key, message, step};
 use usher_engine::ports::OutboxChange;
 
-/// Revision 1, as given; each step is one revision on, and the kind stays that of the first commit.
+/// Revision 1, as given; each step increments it, and the kind stays that of the first commit.
 pub async fn operation_is_created_and_stepped(store: &dyn FullStore) {
     let commit = Commit {
         kind: OperationKind::Authentication,
@@ -31,7 +31,7 @@ pub async fn operation_is_created_and_stepped(store: &dyn FullStore) {
     assert_eq!(store.operation(id(1)).await.unwrap(), Some(StoredOperation { revision: 3, state, ..expected }));
 }
 
-/// Steps do not change it, also when they say otherwise.
+/// Steps do not change it, even with another origin.
 pub async fn origin_is_that_of_the_first_commit(store: &dyn FullStore) {
     let origins = [Some(Origin(i64::MAX)), Some(Origin(0)), None];
     for (n, origin) in (1..).zip(origins) {
@@ -46,7 +46,7 @@ pub async fn origin_is_that_of_the_first_commit(store: &dyn FullStore) {
     }
 }
 
-/// Every query has a result for an unknown id, and stepping it conflicts.
+/// Every query has a result for an unknown id, and a step of it conflicts.
 pub async fn unknown_rows_are_absent(store: &dyn FullStore) {
     assert_eq!(store.operation(id(1)).await.unwrap(), None);
     assert!(store.events(id(1), 0, 10).await.unwrap().is_empty());
@@ -69,7 +69,7 @@ pub async fn finishing_is_final(store: &dyn FullStore) {
     assert_eq!(store.events(id(1), 0, 10).await.unwrap().len(), 2);
 }
 
-/// What ends as it begins leaves nothing behind that only open operations have.
+/// It leaves nothing that only open operations have.
 pub async fn operation_can_be_created_finished(store: &dyn FullStore) {
     let commit = Commit {
         finished: true,
@@ -85,7 +85,7 @@ pub async fn operation_can_be_created_finished(store: &dyn FullStore) {
     commit_done(store, Commit { claims: vec![key("born")], ..create(id(2)) }).await;
 }
 
-/// It is there from the beginning, open, and takes events.
+/// It exists from the beginning, open, and accepts events.
 pub async fn reserved_stream_always_exists(store: &dyn FullStore) {
     let stored = store.operation(StreamId::SUBSCRIPTIONS).await.unwrap().unwrap();
     assert_eq!((stored.kind, stored.revision, stored.next_index), (OperationKind::Subscriptions, 1, 0));
@@ -95,7 +95,7 @@ pub async fn reserved_stream_always_exists(store: &dyn FullStore) {
     assert_eq!(commit_done(store, append).await, (2, 1));
 }
 
-/// A step that would finish it fails, and takes no commit beside it along.
+/// A step that finishes it fails without affecting other commits.
 pub async fn reserved_stream_cannot_finish(store: &dyn FullStore) {
     let fatal = || Commit {
         finished: true,

@@ -5,7 +5,7 @@ use usher_engine::ports::{Commit, OutboxChange, OutboxMessage};
 
 use super::{FullStore, commit_done, create, id, message, step};
 
-/// Each by a step that requests it; messages keep their order, and their recipients and participants theirs.
+/// By steps that request it; messages keep their order, recipients and participants.
 pub async fn outbox_can_be_kept_appended_replaced_and_cleared(store: &dyn FullStore) {
     let lone = OutboxMessage { kind: u16::MAX, recipients: Vec::new(), participants: Vec::new(), ..message(0) };
     let mut messages = vec![message(3), lone, message(1)];
@@ -25,7 +25,7 @@ pub async fn outbox_can_be_kept_appended_replaced_and_cleared(store: &dyn FullSt
     assert_eq!(store.outbox(id(1)).await.unwrap(), [message(4)]);
 }
 
-/// All of it, and of no other operation.
+/// All of its messages, and of no other operation.
 pub async fn resending_can_be_postponed(store: &dyn FullStore) {
     for n in 1..=2 {
         let messages = vec![message(n), message(9)];

@@ -31,7 +31,7 @@ fn booked(record: PaymentRecord, commit: Commit) -> Commit {
     Commit { payment_record: Some(record), ..commit }
 }
 
-/// Each step of its operation may change it; when it was requested stays.
+/// Each step of its operation may change it; its request time stays.
 pub async fn a_payment_is_booked_once_and_outlives_its_operation(store: &dyn FullStore) {
     assert_eq!(store.payment_record(id(1)).await.unwrap(), None);
     commit_done(store, at(10, booked(open_payment(), create(id(1))))).await;
@@ -67,7 +67,7 @@ pub async fn a_payment_is_booked_once_and_outlives_its_operation(store: &dyn Ful
     assert_eq!(store.payment_record(id(1)).await.unwrap(), stored(paid, 50));
 }
 
-/// By when they were requested, whatever their ids are.
+/// By request time, regardless of ids.
 pub async fn payments_are_listed_in_pages_by_time_and_status(store: &dyn FullStore) {
     let all = PaymentFilter::default();
     assert_eq!(store.payment_records(all, None, 10).await.unwrap(), []);
@@ -100,7 +100,7 @@ pub async fn payments_are_listed_in_pages_by_time_and_status(store: &dyn FullSto
     assert_eq!((list(paid, None, 10).await, list(paid, Some(id(4)), 10).await), (vec![id(4), id(1)], vec![id(1)]));
 }
 
-/// What is open may still be paid.
+/// Open ones may still be paid.
 pub async fn old_payments_leave_the_books_unless_they_are_open(store: &dyn FullStore) {
     for (n, status) in [
         (1, PaymentRecordStatus::Open),
@@ -118,7 +118,7 @@ pub async fn old_payments_leave_the_books_unless_they_are_open(store: &dyn FullS
     assert_eq!(left.iter().map(|payment| payment.stream_id).collect::<Vec<_>>(), [id(1)]);
 }
 
-/// Whoever received it, and whoever asked for it.
+/// Whoever received it, and whoever requested it.
 pub async fn an_invoice_is_known_as_paid_once_a_payment_of_it_is(store: &dyn FullStore) {
     let of = |n: u8, status| PaymentRecord {
         status,
@@ -138,7 +138,7 @@ pub async fn an_invoice_is_known_as_paid_once_a_payment_of_it_is(store: &dyn Ful
     assert_eq!((is_paid(1).await, is_paid(2).await, is_paid(3).await), (true, true, false));
 }
 
-/// What may still be paid counts, and what may have been.
+/// Those that may still be, or may have been, paid are included.
 pub async fn refunds_are_summed_up_unless_they_were_not_paid(store: &dyn FullStore) {
     assert_eq!(store.refunded(id(1)).await.unwrap(), 0);
     for (n, refund_of, status) in [

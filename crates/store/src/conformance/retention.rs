@@ -15,12 +15,12 @@ async fn finish_at(store: &dyn FullStore, number: u64, at: u64) {
     commit_done(store, end).await;
 }
 
-/// The operation, its events, and its id: it never was.
+/// The operation, its events, and its id, as if it had never existed.
 pub async fn finished_operations_are_removed_completely(store: &dyn FullStore) {
     finish_at(store, 1, 99).await;
     finish_at(store, 2, 100).await;
     finish_at(store, 3, 98).await;
-    // However old, and whatever the limits, what is open stays.
+    // Open operations stay, however old and whatever the limits.
     commit_done(store, Commit { at: UnixMillis(0), events: vec![event(0)], ..create(id(9)) }).await;
     assert_eq!(store.remove_finished(UnixMillis(100), 0).await.unwrap(), 0);
     assert_eq!(store.remove_finished(UnixMillis(100), 1).await.unwrap(), 1);
@@ -39,7 +39,7 @@ pub async fn finished_operations_are_removed_completely(store: &dyn FullStore) {
     assert_eq!(store.events(id(9), 0, 10).await.unwrap().len(), 1);
 }
 
-/// Neither one that is open, nor one that has said anything.
+/// Neither open ones, nor ones with events.
 pub async fn only_finished_operations_without_events_are_removed_by_id(store: &dyn FullStore) {
     for n in 1..=3 {
         commit_done(store, create(id(n))).await;
@@ -57,7 +57,7 @@ pub async fn only_finished_operations_without_events_are_removed_by_id(store: &d
     assert_eq!(commit_done(store, create(id(1))).await, (1, 0), "it never was");
 }
 
-/// Of one kind, those that ended before a time, the oldest first.
+/// Of one kind, ended before a time, oldest first.
 pub async fn finished_operations_without_events_are_removed_by_kind(store: &dyn FullStore) {
     for n in 1..=5 {
         commit_done(store, create(id(n))).await;
@@ -91,7 +91,7 @@ pub async fn inbound_events_are_removed_in_batches(store: &dyn FullStore) {
     commit_done(store, again(1)).await;
 }
 
-/// By when they were named last, whatever the operation that named them.
+/// By when they were last named, regardless of the operation.
 pub async fn old_user_relays_are_removed(store: &dyn FullStore) {
     commit_done(store, create(id(1))).await;
     let name = |revision, user, at| {
@@ -109,7 +109,7 @@ pub async fn old_user_relays_are_removed(store: &dyn FullStore) {
     assert_eq!(store.forget_user_relays(UnixMillis(40), 10).await.unwrap(), 0);
     assert_eq!(store.user_relays(&public_key(4)).await.unwrap(), ["wss://40"], "named at, not before");
     assert_eq!(store.user_relays(&public_key(1)).await.unwrap(), ["wss://50"], "named again");
-    // Users are forgotten, not operations.
+    // Only the user's data are removed, not operations.
     assert_eq!(store.operation(id(1)).await.unwrap().unwrap().revision, 6);
 }
 
@@ -119,7 +119,7 @@ async fn finish_with_deliveries(store: &dyn FullStore, number: u64, at: u64) {
     commit_done(store, commit).await;
 }
 
-/// Until the last of them is delivered or given up; it delays no other operation and is not counted.
+/// Until the last one is delivered or given up; it delays no other operation and is not counted.
 pub async fn operations_with_pending_deliveries_are_kept(store: &dyn FullStore) {
     finish_with_deliveries(store, 1, 10).await;
     finish_with_deliveries(store, 2, 11).await;
@@ -136,7 +136,7 @@ pub async fn operations_with_pending_deliveries_are_kept(store: &dyn FullStore) 
     for index in [0, 1] {
         assert!(store.record_attempt(accepted(id(2), index, 53)).await.unwrap());
     }
-    // Pending again is pending.
+    // A retried delivery is pending again.
     assert_eq!(store.retry_delivery(id(2), 0, UnixMillis(60), None).await.unwrap(), Retried::Due);
     assert_eq!(store.remove_finished(UnixMillis(100), 10).await.unwrap(), 1);
     assert!(store.operation(id(1)).await.unwrap().is_none());
@@ -144,7 +144,7 @@ pub async fn operations_with_pending_deliveries_are_kept(store: &dyn FullStore) 
     assert_eq!(store.remove_finished(UnixMillis(100), 10).await.unwrap(), 1);
 }
 
-/// Delivered and failed ones: nothing of them is left, also not for an operation that takes the same id.
+/// Delivered and failed ones: nothing is left, even for a new operation with the same id.
 pub async fn deliveries_are_removed_with_their_operation(store: &dyn FullStore) {
     for n in 1..=3 {
         finish_with_deliveries(store, n, n).await;
@@ -165,7 +165,7 @@ pub async fn deliveries_are_removed_with_their_operation(store: &dyn FullStore) 
     assert_eq!(store.next_delivery(id(1)).await.unwrap().unwrap().attempts, 0);
 }
 
-/// By when they were attempted last; pending ones stay however old, and so do the events.
+/// By their last attempt; pending ones and events stay, however old.
 pub async fn settled_deliveries_of_open_streams_are_removed(store: &dyn FullStore) {
     let events = (0..6).map(event).collect();
     commit_done(store, Commit { deliver: true, events, ..create(id(1)) }).await;
@@ -196,8 +196,8 @@ pub async fn settled_deliveries_of_open_streams_are_removed(store: &dyn FullStor
     assert_eq!(store.events(id(1), 0, 10).await.unwrap().len(), 6);
 }
 
-/// Users who are sent a message, or whose relays are in use: recorded once a day, and not for users whose relays are
-/// unknown.
+/// Users who are sent a message, or whose relays are in use: recorded once a day, and not for users with unknown
+/// relays.
 pub async fn user_relays_in_use_are_kept(store: &dyn FullStore) {
     const DAY: u64 = 24 * 3_600_000;
     let named = (1..=4).map(|n| user_relays(n, &["wss://a"])).collect();
@@ -218,7 +218,7 @@ pub async fn user_relays_in_use_are_kept(store: &dyn FullStore) {
     assert_eq!(store.forget_user_relays(UnixMillis(3 * DAY + 1), 10).await.unwrap(), 2);
 }
 
-/// Oldest first and at most the limit, up to the first that is too young or the newest; the index continues.
+/// Oldest first, at most the limit, up to the first that is too recent or the newest; the index continues.
 pub async fn old_events_of_an_open_stream_are_removed(mut subject: impl Subject) {
     let at = |n, at| NewEvent { at: UnixMillis(at), ..event(n) };
     let times = [10, 20, 30, 5, 40, 41];
@@ -251,7 +251,7 @@ pub async fn old_events_of_an_open_stream_are_removed(mut subject: impl Subject)
     assert_eq!(store.remove_events(id(9), UnixMillis(u64::MAX), 10).await.unwrap(), 0, "unknown");
 }
 
-/// Until it is forgotten: a delivery that was given up may be retried.
+/// Until it is removed: a delivery that was given up may be retried.
 pub async fn events_with_a_delivery_are_kept(store: &dyn FullStore) {
     commit_done(store, Commit { deliver: true, events: (0..4).map(event).collect(), ..create(id(1)) }).await;
     let remove = async || store.remove_events(id(1), UnixMillis(u64::MAX), 10).await.unwrap();

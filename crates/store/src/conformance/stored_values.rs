@@ -1,4 +1,4 @@
-//! Stored values: text and numbers are returned unchanged, whatever they are.
+//! Stored values: any text and number is returned unchanged.
 
 use usher_engine::event::NewEvent;
 use usher_engine::ports::{
@@ -12,7 +12,8 @@ use super::{
     user_signer,
 };
 
-/// Each user's own, in order; the last list replaces the one before unless it is empty, and an empty one makes a user known.
+/// Each user's own, in order; a later list replaces the previous one unless it is empty, and an empty one records the
+/// user.
 pub async fn user_relays_are_replaced(store: &dyn FullStore) {
     let relays = |user, names: &[&str]| vec![user_relays(user, names)];
     commit_done(store, Commit { user_relays: relays(1, &["wss://b", "wss://a", "wss://b"]), ..create(id(1)) }).await;
@@ -30,7 +31,7 @@ pub async fn user_relays_are_replaced(store: &dyn FullStore) {
     assert!(store.user_relays(&public_key(3)).await.unwrap().is_empty());
 }
 
-/// They are kept and used in the commit of their login, and belong to the one who has registered them first.
+/// Stored and used in the commit of their login; owned by the user who registered them first.
 pub async fn passkeys_are_kept_used_and_forgotten(store: &dyn FullStore) {
     let count = async |user| {
         let count = store.passkey_count(&public_key(user)).await.unwrap();
@@ -64,7 +65,7 @@ pub async fn passkeys_are_kept_used_and_forgotten(store: &dyn FullStore) {
     assert_eq!(store.passkey(&first.credential.id).await.unwrap(), Some(expected));
     assert_eq!(store.passkey(&[1, 2]).await.unwrap(), None);
 
-    // Those that were never used again go, the oldest ones alone.
+    // Those never used again are removed, only the oldest ones.
     let newer = Passkey { created_at: UnixMillis(2_000), used_at: UnixMillis(2_000), ..passkey(&[5], 4, None) };
     let unused = [passkey(&[3], 4, None), passkey(&[4], 4, None), newer.clone()].map(|passkey| add(&passkey));
     commit_done(store, Commit { passkeys: unused.into(), ..create(id(3)) }).await;
@@ -81,13 +82,13 @@ pub async fn passkeys_are_kept_used_and_forgotten(store: &dyn FullStore) {
     assert_eq!(store.forget_passkeys(&public_key(1)).await.unwrap(), 2);
     assert_eq!((store.forget_passkeys(&public_key(1)).await.unwrap(), count(1).await), (0, (2, 0)));
 
-    // A commit that does not happen changes none.
+    // A conflicting commit changes nothing.
     let conflict = Commit { passkeys: vec![add(&first)], ..create(id(1)) };
     assert!(matches!(store.commit(conflict).await.unwrap(), Committed::Conflict(_)));
     assert_eq!(store.passkey(&first.credential.id).await.unwrap(), None);
 }
 
-/// The last one is kept, by a user who is known from then on; what is forgotten is that session alone.
+/// The last one is stored, and its user is known from then on; only that session is forgotten.
 pub async fn user_signers_are_kept_and_forgotten(store: &dyn FullStore) {
     let user = public_key(1);
     let change = |session: &str, update| vec![user_signer(1, session, update)];
@@ -129,10 +130,10 @@ pub async fn user_signers_are_kept_and_forgotten(store: &dyn FullStore) {
     assert_eq!(kept().await, None, "the retention of a user's relays is its retention");
 }
 
-/// Empty, with zeros, quotes, and characters of several bytes in UTF-8.
+/// Empty text, zeros, quotes, and multi-byte characters.
 pub async fn unusual_text_round_trips(store: &dyn FullStore) {
     for (n, text) in (1..).zip(["", "\0", "a\0b", "'; DROP TABLE operations; --", "?1 :a @b $c", "\u{1F511}\u{FFFF}"]) {
-        // The data of an event is a JSON object, and is not written in another way.
+        // An event's data is a JSON object, stored unchanged.
         let data = format!("{{ \"text\" : {} }}", serde_json::Value::from(text));
         let commit = Commit {
             state: State(text.to_owned()),
@@ -150,7 +151,7 @@ pub async fn unusual_text_round_trips(store: &dyn FullStore) {
     }
 }
 
-/// "Never" is the largest time there is; it must stay in the future. The smallest are times too.
+/// "Never" is the largest time and must stay in the future. The smallest are valid too.
 pub async fn extreme_numbers_are_handled(store: &dyn FullStore) {
     let far = UnixMillis(u64::MAX);
     let centuries = UnixMillis(1 << 60);

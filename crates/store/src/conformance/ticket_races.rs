@@ -18,7 +18,7 @@ fn winners(results: [TicketCommitted; 2]) -> usize {
     results.iter().filter(|result| matches!(result, TicketCommitted::Done(_))).count()
 }
 
-/// Of two who want the same counters, one derives secrets from them.
+/// Of two for the same counters, one derives secrets from them.
 pub async fn one_of_two_concurrent_jobs_gets_the_counter(subject: impl Subject) {
     let store = subject.store();
     for n in 0..50 {
@@ -45,7 +45,7 @@ pub async fn one_of_two_concurrent_jobs_gets_the_claim(subject: impl Subject) {
     }
 }
 
-/// Of two who spend the same proof, one reserves it.
+/// Of two that spend the same proof, one reserves it.
 pub async fn one_of_two_concurrent_jobs_gets_the_proof(subject: impl Subject) {
     let store = subject.store();
     for n in 0..50 {
@@ -58,7 +58,7 @@ pub async fn one_of_two_concurrent_jobs_gets_the_proof(subject: impl Subject) {
     }
 }
 
-/// Of two who create, or step, the same job, one does.
+/// Of two that create, or step, the same job, one succeeds.
 pub async fn one_of_two_concurrent_steps_of_a_job_wins(subject: impl Subject) {
     let store = subject.store();
     for n in 0..25 {

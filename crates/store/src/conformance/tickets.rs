@@ -9,7 +9,7 @@ use super::{FullStore, Subject, proof, proof_id, ticket_job, ticket_step};
 
 pub(super) const MINT: &str = "https://mint.example";
 
-/// Commits what must succeed; the job's revision.
+/// Commits successfully; returns the job's revision.
 pub(super) async fn done(store: &dyn FullStore, commit: TicketCommit) -> u64 {
     match store.commit_tickets(commit).await.expect("the store works") {
         TicketCommitted::Done(revision) => revision,
@@ -17,7 +17,7 @@ pub(super) async fn done(store: &dyn FullStore, commit: TicketCommit) -> u64 {
     }
 }
 
-/// Commits what must conflict.
+/// Commits with a conflict.
 async fn conflict(store: &dyn FullStore, commit: TicketCommit) -> TicketConflict {
     match store.commit_tickets(commit).await.expect("the store works") {
         TicketCommitted::Conflict(conflict) => conflict,
@@ -37,7 +37,7 @@ pub(super) async fn free(store: &dyn FullStore) -> Vec<ProofId> {
     store.free_proofs(MINT, "sat", usize::MAX).await.unwrap().into_iter().map(|proof| proof.id).collect()
 }
 
-/// Created as revision 1, and then replaced; a step from another revision changes nothing. A failed job may be tried again.
+/// Created at revision 1, then replaced; a step from another revision changes nothing. A failed job may be retried.
 pub async fn job_is_created_stepped_and_reopened(store: &dyn FullStore) {
     assert_eq!(store.ticket_job(ticket_job(1)).await.unwrap(), None);
     assert_eq!(conflict(store, ticket_step(1, 1)).await, TicketConflict::Revision, "there is none");
@@ -72,7 +72,7 @@ pub async fn unfinished_jobs_are_listed_in_pages(store: &dyn FullStore) {
     assert!(store.unfinished_ticket_jobs(None, 0).await.unwrap().is_empty());
 }
 
-/// A secret is never derived twice: each counter is used by one job, and none goes back.
+/// A secret is never derived twice: each counter is used by one job, and none decreases.
 pub async fn counters_only_advance(store: &dyn FullStore) {
     let stored = async |keyset| store.ticket_counter(MINT, keyset).await.unwrap();
     assert_eq!(stored("00a").await, 0);
@@ -87,7 +87,7 @@ pub async fn counters_only_advance(store: &dyn FullStore) {
     assert_eq!(stored("00a").await, u32::MAX);
 }
 
-/// From 0 on the wallet would use the secrets of proofs that it has, or has handed out, again.
+/// Starting from 0 would reuse the secrets of proofs that the wallet has or has handed out.
 pub async fn a_counter_that_is_lost_is_no_counter_of_0(store: &dyn FullStore) {
     let of_keyset = |number, keyset: &str| StoredProof {
         proof: format!(r#"{{"amount":1,"id":"{keyset}","secret":"s","C":"02"}}"#),
@@ -100,7 +100,7 @@ pub async fn a_counter_that_is_lost_is_no_counter_of_0(store: &dyn FullStore) {
     let commit = TicketCommit { counter: advance("00a", 0, 5), ..ticket_step(2, 0) };
     assert!(store.commit_tickets(commit).await.is_err());
     assert_eq!(store.ticket_job(ticket_job(2)).await.unwrap(), None, "nothing was changed");
-    // Reserved ones are there, too.
+    // Reserved ones count, too.
     done(store, TicketCommit { reserve: vec![proof_id(1)], ..ticket_step(3, 0) }).await;
     assert!(store.ticket_counter(MINT, "00a").await.is_err());
     for (mint, keyset, next) in [(MINT, "00b", 5), (MINT, "00c", 0), ("https://other.example", "00a", 0)] {
@@ -108,7 +108,7 @@ pub async fn a_counter_that_is_lost_is_no_counter_of_0(store: &dyn FullStore) {
     }
 }
 
-/// So that a token is redeemed once.
+/// A token can only be redeemed once.
 pub async fn claimed_proof_names_its_job(store: &dyn FullStore) {
     let claim = |job, expected, proofs: &[u64]| TicketCommit {
         claims: proofs.iter().copied().map(proof_id).collect(),
@@ -120,7 +120,7 @@ pub async fn claimed_proof_names_its_job(store: &dyn FullStore) {
     assert_eq!(conflict(store, claim(2, 0, &[3, 2])).await, TicketConflict::Claimed(ticket_job(1)));
     assert_eq!(store.proof_claim(proof_id(3)).await.unwrap(), None, "the loser's other claim is free");
     done(store, claim(1, 1, &[2, 3, 3])).await;
-    // It stays after the job is finished, and until it gives it up.
+    // It remains after the job is finished, until the job gives it up.
     done(store, TicketCommit { finished: true, ..ticket_step(1, 2) }).await;
     assert_eq!(conflict(store, claim(2, 0, &[3])).await, TicketConflict::Claimed(ticket_job(1)));
     done(store, TicketCommit { release_claims: true, ..claim(1, 3, &[1]) }).await;
@@ -138,7 +138,7 @@ pub async fn proofs_are_added_reserved_released_and_removed(store: &dyn FullStor
     assert_eq!(free(store).await, [proof_id(2)]);
     let asked = [proof_id(3), proof_id(9), proof_id(1)];
     assert_eq!(store.proofs(&asked).await.unwrap(), [add[2].clone(), add[0].clone()], "they are there");
-    // Another's are not touched.
+    // Another job's are not affected.
     let other = TicketCommit { remove_reserved: true, release_reserved: true, ..ticket_step(1, 1) };
     done(store, other).await;
     assert_eq!(free(store).await, [proof_id(2)]);
@@ -153,13 +153,13 @@ pub async fn proofs_are_added_reserved_released_and_removed(store: &dyn FullStor
     assert!(store.proofs(&both).await.unwrap().is_empty());
 }
 
-/// They are kept, and are nobody's, until they are returned.
+/// They are kept without an owner until they are returned.
 pub async fn proofs_are_set_aside_and_returned(store: &dyn FullStore) {
     let add = vec![sats(1, 1), sats(2, 2), sats(3, 4), proof(4, MINT, "multi", 5)];
     done(store, TicketCommit { add: add.clone(), ..ticket_step(1, 0) }).await;
     let some = [1, 2, 4].map(proof_id).to_vec();
     done(store, TicketCommit { reserve: some.clone(), ..ticket_step(2, 0) }).await;
-    // Only what the job itself has reserved before, and once.
+    // Only proofs that the job itself reserved before, and once.
     for (number, revision, set_aside) in [(1, 1, vec![1]), (2, 1, vec![3]), (2, 1, vec![9]), (2, 1, vec![1, 1])] {
         let set_aside = set_aside.into_iter().map(proof_id).collect();
         let commit = TicketCommit { set_aside, release_reserved: true, ..ticket_step(number, revision) };
@@ -191,7 +191,7 @@ pub async fn proofs_are_set_aside_and_returned(store: &dyn FullStore) {
     for commit in refused {
         assert_eq!(conflict(store, commit).await, TicketConflict::Proof);
     }
-    // Its job is over, and may be removed; they stay.
+    // The job has ended and may be removed; they remain.
     assert_eq!(store.remove_ticket_jobs(UnixMillis(u64::MAX >> 2), 9).await.unwrap(), 1);
     assert_eq!(store.return_set_aside(&[1, 3, 9].map(proof_id)).await.unwrap(), 1, "the others are not set aside");
     assert_eq!(store.return_set_aside(&[proof_id(1)]).await.unwrap(), 0);
@@ -199,7 +199,7 @@ pub async fn proofs_are_set_aside_and_returned(store: &dyn FullStore) {
     assert_eq!((listed(None, 9).await, sums().await[1].1), (vec![proof_id(4)], 7));
 }
 
-/// The smallest first, and only of this mint and unit.
+/// Smallest first, and only of this mint and unit.
 pub async fn free_proofs_are_listed_by_amount(store: &dyn FullStore) {
     let add = vec![
         sats(1, 8),
@@ -220,7 +220,7 @@ pub async fn free_proofs_are_listed_by_amount(store: &dyn FullStore) {
     assert!(store.free_proofs(MINT, "SAT", 9).await.unwrap().is_empty());
 }
 
-/// Gone, reserved (also by the same job), there already, or named twice.
+/// Missing, reserved (also by the same job), existing, or listed twice.
 pub async fn proof_is_never_stored_or_reserved_twice(store: &dyn FullStore) {
     done(store, TicketCommit { add: vec![sats(1, 1), sats(2, 2)], ..ticket_step(1, 0) }).await;
     done(store, TicketCommit { reserve: vec![proof_id(2)], ..ticket_step(2, 0) }).await;
@@ -241,7 +241,7 @@ pub async fn proof_is_never_stored_or_reserved_twice(store: &dyn FullStore) {
     assert_eq!(free(store).await, [proof_id(1)]);
 }
 
-/// By mint and unit, without what is reserved.
+/// By mint and unit, without reserved ones.
 pub async fn balances_are_sums_of_free_proofs(store: &dyn FullStore) {
     assert!(store.ticket_balances().await.unwrap().is_empty());
     let other = "https://a.example";
@@ -260,7 +260,7 @@ pub async fn balances_are_sums_of_free_proofs(store: &dyn FullStore) {
     assert_eq!(store.ticket_balances().await.unwrap(), [balance(other, "sat", 6), balance(MINT, "sat", 5)]);
 }
 
-/// A mint can sign any amount in a unit of its own. Nothing wraps; one mint's amounts do not hide another's.
+/// A mint can sign any amount in its own unit. Nothing overflows, and one mint's amounts do not hide another's.
 pub async fn huge_amounts_are_refused_or_kept_exactly(store: &dyn FullStore) {
     let largest = i64::MAX.unsigned_abs();
     for amount in [largest + 1, u64::MAX] {
@@ -277,7 +277,7 @@ pub async fn huge_amounts_are_refused_or_kept_exactly(store: &dyn FullStore) {
     assert_eq!(amounts().await, [u64::MAX, 1], "more than the largest number is the largest number");
 }
 
-/// All of a step, or nothing.
+/// All of a step or nothing.
 pub async fn conflict_changes_nothing(store: &dyn FullStore) {
     let first = TicketCommit {
         claims: vec![proof_id(50)],
@@ -320,7 +320,7 @@ pub async fn conflict_changes_nothing(store: &dyn FullStore) {
     done(store, whole()).await;
 }
 
-/// The oldest first, with their claims; never one that still has proofs reserved.
+/// Oldest first, with their claims; never one with reserved proofs.
 pub async fn finished_jobs_are_removed_in_batches(store: &dyn FullStore) {
     done(store, TicketCommit { add: vec![sats(90, 1)], ..ticket_step(9, 0) }).await;
     for n in 1..=4 {
@@ -344,7 +344,7 @@ pub async fn finished_jobs_are_removed_in_batches(store: &dyn FullStore) {
     assert_eq!(free(store).await, [proof_id(90)]);
 }
 
-/// Whatever mints call themselves and put into their proofs.
+/// Any name and proof content of a mint.
 pub async fn unusual_ticket_text_round_trips(store: &dyn FullStore) {
     for (n, text) in
         (1..).zip(["", "\0", "a\0b", "'; DROP TABLE ticket_proofs; --", "?1 :a @b $c", "\u{1F511}\u{FFFF}"])
@@ -371,7 +371,7 @@ pub async fn acknowledged_ticket_commits_survive_reopening(mut subject: impl Sub
                 let mut acknowledged = Vec::new();
                 for n in 0..EACH {
                     let number = task * EACH + n;
-                    // Two tasks want each counter; who does not get it takes the next.
+                    // Two tasks compete for each counter; the loser takes the next.
                     let commit = |from| TicketCommit {
                         counter: advance(&format!("{:02}", task / 2), from, from + 1),
                         claims: vec![proof_id(1_000 + number)],

@@ -1,4 +1,4 @@
-//! What is stored of a user is found and removed, and nothing else.
+//! A user's stored data, and nothing else, is found and removed.
 
 use usher_engine::event::NewEvent;
 use usher_engine::ports::{
@@ -17,7 +17,7 @@ fn record(number: u8, client_id: Option<&str>, subject: Option<&PublicKey>) -> O
     OpenIdRecord { client_id, subject, ..openid_record(number, None) }
 }
 
-/// That of one user, and no more; the relays apart.
+/// Of that one user; relays separately.
 pub async fn what_is_stored_under_a_users_key_is_forgotten(store: &dyn FullStore) {
     let (user, other) = (public_key(1), public_key(2));
     let passkeys = [(1, 1), (2, 1), (3, 2)].map(|(id, user)| PasskeyChange::Add(Box::new(passkey(&[id], user))));
@@ -53,7 +53,7 @@ pub async fn what_is_stored_under_a_users_key_is_forgotten(store: &dyn FullStore
     for (number, stays) in [(1, false), (2, false), (3, true), (4, true), (5, true)] {
         assert_eq!(store.openid_record(OpenIdRecordId([number; 32])).await.unwrap().is_some(), stays, "{number}");
     }
-    // Relays go with the session of the signer.
+    // Relays are removed with the signer's session.
     assert!(store.forget_relays_of(&other).await.unwrap());
     assert_eq!(store.user_signer(&other).await.unwrap(), None);
 }
@@ -62,7 +62,7 @@ fn saying(number: u64, text: &str) -> NewEvent {
     NewEvent { data: format!(r#"{{"text":"{text}"}}"#).into(), ..event(number) }
 }
 
-/// What all pages have.
+/// Concatenates all pages.
 async fn pages<T, P>(page: impl AsyncFn(Option<P>) -> (Vec<T>, Option<P>)) -> Vec<T> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {
@@ -75,7 +75,7 @@ async fn pages<T, P>(page: impl AsyncFn(Option<P>) -> (Vec<T>, Option<P>)) -> Ve
     }
 }
 
-/// Every row is looked at once, however many at a time.
+/// Every row is visited once, whatever the page size.
 pub async fn searches_continue_where_they_ended(store: &dyn FullStore) {
     const TEXT: &str = "a_b%'";
     for n in 1..=5 {
@@ -109,7 +109,7 @@ pub async fn searches_continue_where_they_ended(store: &dyn FullStore) {
     assert!(store.operations_with("{}", None, 100).await.unwrap().found.is_empty(), "without the reserved one");
 }
 
-/// Completely, but neither open ones nor those whose events are still to be delivered.
+/// Completely, except open ones and those with undelivered events.
 pub async fn finished_operations_of_a_user_are_removed(store: &dyn FullStore) {
     for n in 1..=4 {
         let deliver = n == 3 || n == 4;

@@ -1,4 +1,4 @@
-//! Why a store was not copied.
+//! Errors of copying a store.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,10 +10,11 @@ use crate::damaged_row::DamagedRow;
 use crate::postgres::{PostgresFailure, PostgresOpenError};
 use crate::sqlite::{OpenError, SqliteFailure};
 
-/// Why a store was not copied. The source is as it was, and the target is empty or an unfinished copy, which a service refuses.
+/// Why a store was not copied. The source is unchanged; the target is empty or an unfinished copy, which services
+/// refuse.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// There is nothing to copy.
+    /// The source does not exist.
     #[error("there is no database of this program: {0}")]
     Missing(String),
     /// The SQLite file cannot be opened.
@@ -28,7 +29,7 @@ pub enum CopyError {
     /// PostgreSQL failed.
     #[error(transparent)]
     Postgres(#[from] PostgresFailure),
-    /// A part of the store failed.
+    /// A storage port failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A file cannot be used.
@@ -36,10 +37,10 @@ pub enum CopyError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// It was moved before, or is an unfinished copy itself.
+    /// It was moved before, or is itself an unfinished copy.
     #[error("{place} {mark}")]
     Marked {
         /// The database.
@@ -47,12 +48,12 @@ pub enum CopyError {
         /// Its note.
         mark: CopyMark,
     },
-    /// The copy would replace something.
+    /// The copy would overwrite data.
     #[error("{place} is not empty ({what}); use an empty database, or a file that does not exist")]
     NotEmpty {
         /// The target.
         place: String,
-        /// What is there.
+        /// The existing data.
         what: String,
     },
     /// Another version of the program has made the schema.
@@ -73,7 +74,7 @@ pub enum CopyError {
     DamagedFile {
         /// The file.
         path: PathBuf,
-        /// The first problem, in SQLite's words.
+        /// The first problem, as reported by SQLite.
         problem: String,
     },
     /// Rows cannot be read.
@@ -85,23 +86,23 @@ pub enum CopyError {
         rows.first().map_or("?", |row| row.table)
     )]
     DamagedRows {
-        /// Which, at most 20.
+        /// The rows, at most 20.
         rows: Vec<DamagedRow>,
     },
-    /// The tables are not the same.
+    /// The tables differ.
     #[error("the schemas differ: {0}")]
     Schemas(String),
-    /// What was read from the copy is not what was read from the source.
+    /// The content of the copy differs from that of the source.
     #[error("the copy of the table {table} differs: {source_rows} rows in the source, {target_rows} in the copy")]
     Different {
         /// The table.
         table: String,
-        /// How many rows the source has.
+        /// The number of rows in the source.
         source_rows: u64,
-        /// How many rows the copy has.
+        /// The number of rows in the copy.
         target_rows: u64,
     },
-    /// A part of the program failed.
+    /// An internal task failed.
     #[error("a task of the program failed")]
     Task,
 }

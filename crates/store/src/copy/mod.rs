@@ -1,4 +1,4 @@
-//! Moves everything from one database to another, of the other engine, while no service uses either.
+//! Moves everything from a database to one of the other engine, while no service uses either.
 //!
 //! | crash | the source | the target | a later run |
 //! | --- | --- | --- | --- |
@@ -7,14 +7,14 @@
 //! | before the copy's note is removed | moved | an unfinished copy | removes the note |
 //! | later | moved | in use | is refused |
 //!
-//! A service refuses databases that were moved, and unfinished copies. So at every instant at most one of the two can be used.
+//! Services refuse moved databases and unfinished copies, so at most one of the two can be used at any time.
 //!
 //! | file | is |
 //! | --- | --- |
-//! | `side` | what both engines do for it |
-//! | `table` | which tables and columns there are |
-//! | `value` | rows on their way, and their digest |
-//! | `error` | why it was not done |
+//! | `side` | the operations that each engine provides |
+//! | `table` | tables and columns |
+//! | `value` | rows in transit, and their digest |
+//! | `error` | errors |
 
 mod error;
 mod side;
@@ -36,17 +36,17 @@ use crate::damaged_row::StateCheck;
 use crate::postgres::{PostgresOptions, PostgresSource, PostgresTarget};
 use crate::sqlite::{SqliteSource, SqliteTarget};
 
-/// Batches of rows that wait for the other database.
+/// Batches of rows buffered for the other database.
 const BATCHES: usize = 2;
 
-/// The database that is copied. Nobody else can use it meanwhile.
+/// The source database, under exclusive use.
 pub struct CopySource(Box<dyn Source>);
 
 impl CopySource {
     /// A SQLite file.
     ///
     /// # Errors
-    /// When there is none, another process uses it, or it cannot be used.
+    /// If it does not exist, another process uses it, or it cannot be opened.
     pub async fn sqlite(path: &Path) -> Result<Self, CopyError> {
         Ok(Self(Box::new(SqliteSource::open(path).await?)))
     }
@@ -54,12 +54,12 @@ impl CopySource {
     /// A PostgreSQL database whose lease is held under this epoch.
     ///
     /// # Errors
-    /// When it cannot be used.
+    /// If it cannot be used.
     pub async fn postgres(options: &PostgresOptions, epoch: u64) -> Result<Self, CopyError> {
         Ok(Self(Box::new(PostgresSource::open(options, epoch).await?)))
     }
 
-    /// The note that an earlier copy has left in it.
+    /// The mark left by an earlier copy.
     ///
     /// # Errors
     /// [`CopyError`].
@@ -67,7 +67,7 @@ impl CopySource {
         self.0.mark().await
     }
 
-    /// Removes the note, so that the database can be used again.
+    /// Removes the mark, so that the database can be used again.
     ///
     /// # Errors
     /// [`CopyError`].
@@ -76,14 +76,14 @@ impl CopySource {
     }
 }
 
-/// The database that becomes the copy. Nobody else can use it meanwhile.
+/// The target database, under exclusive use.
 pub struct CopyTarget(Box<dyn Target>);
 
 impl CopyTarget {
-    /// A SQLite file, which is not there yet.
+    /// A SQLite file that does not exist yet.
     ///
     /// # Errors
-    /// When another process uses it, or it cannot be used.
+    /// If another process uses it, or it cannot be created.
     pub async fn sqlite(path: &Path) -> Result<Self, CopyError> {
         Ok(Self(Box::new(SqliteTarget::open(path).await?)))
     }
@@ -91,13 +91,13 @@ impl CopyTarget {
     /// A PostgreSQL database whose lease is held under this epoch. It gets this program's schema.
     ///
     /// # Errors
-    /// When it cannot be used.
+    /// If it cannot be used.
     pub async fn postgres(options: &PostgresOptions, epoch: u64) -> Result<Self, CopyError> {
         Ok(Self(Box::new(PostgresTarget::open(options, epoch).await?)))
     }
 }
 
-/// What is being done with a table.
+/// The current step for a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyPart {
     /// Its rows are copied.
@@ -106,28 +106,28 @@ pub enum CopyPart {
     Comparing,
 }
 
-/// A table that was copied.
+/// A copied table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopiedTable {
     /// Its name.
     pub name: String,
-    /// How many rows it has.
+    /// The number of rows.
     pub rows: u64,
     /// The sum of the SHA-256 of its rows modulo 2^256, in hex: the same in both databases.
     pub digest: String,
 }
 
-/// What was done.
+/// The outcome of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CopyOutcome {
     /// Everything was copied.
     Copied(Vec<CopiedTable>),
-    /// An earlier run had copied everything; only the notes were missing.
+    /// An earlier run had copied everything; only the marks were missing.
     Finished,
 }
 
-/// Moves everything, and checks it. The copy is named by an `id` that no other one has, and `at` is the time, in words.
-/// `readable` says whether an operation's state is one; `progress` gets the table and how many of its rows are done.
+/// Moves and verifies everything. `id` is a unique name of the copy, and `at` the time as text. `readable` returns
+/// whether an operation's state is valid; `progress` receives the table and the number of its finished rows.
 ///
 /// # Errors
 /// [`CopyError`]; nothing was moved then.

@@ -1,4 +1,4 @@
-//! What a database must do to be copied, or to be the copy.
+//! The operations of a database that is the source or target of a copy.
 
 use async_trait::async_trait;
 use tokio::sync::mpsc;
@@ -9,45 +9,45 @@ use super::value::Rows;
 use crate::copy_mark::CopyMark;
 use crate::damaged_row::StateCheck;
 
-/// Either of the two databases. Nobody else has it.
+/// One of the two databases, under exclusive use.
 #[async_trait]
 pub(crate) trait Side: Send + Sync {
-    /// Where it is, in words, without a password.
+    /// The location for messages, without a password.
     fn place(&self) -> String;
 
-    /// The note that an earlier copy has left.
+    /// The mark left by an earlier copy.
     async fn mark(&self) -> Result<Option<CopyMark>, CopyError>;
 
-    /// Stores the note, or removes it; it is on disk when this returns.
+    /// Stores or removes the mark durably.
     async fn set_mark(&mut self, mark: Option<&CopyMark>) -> Result<(), CopyError>;
 
-    /// Its tables, but those that only one engine has: of migrations and of the lease.
+    /// Its tables, except those of only one engine (migrations, lease).
     async fn tables(&self) -> Result<Vec<FoundTable>, CopyError>;
 
-    /// Sends every row of a table, but not the note. Ends early when nobody receives them.
+    /// Sends every row of a table except the mark. Ends early if the receiver is gone.
     async fn read(&self, table: &Table, rows: mpsc::Sender<Rows>) -> Result<(), CopyError>;
 }
 
-/// The database that is copied.
+/// The source database.
 #[async_trait]
 pub(crate) trait Source: Side {
-    /// Refuses a damaged one.
+    /// Refuses a damaged database.
     async fn check(&self, readable: StateCheck) -> Result<(), CopyError>;
 }
 
-/// The database that becomes the copy.
+/// The target database.
 #[async_trait]
 pub(crate) trait Target: Side {
-    /// Begins, with empty tables, what [`commit`](Self::commit) makes durable. `replaces` says that it holds an unfinished copy,
-    /// which may be removed; otherwise it must be empty.
+    /// Begins with empty tables; [`commit`](Self::commit) makes the changes durable. With `replaces`, the existing
+    /// unfinished copy is removed; otherwise the database must be empty.
     async fn begin(&mut self, mark: &CopyMark, replaces: bool) -> Result<(), CopyError>;
 
     /// Stores rows.
     async fn write(&mut self, table: &Table, rows: mpsc::Receiver<Rows>) -> Result<(), CopyError>;
 
-    /// All rows are there, and can be read again.
+    /// Called after the last row; the rows can then be read back.
     async fn written(&mut self, tables: &[Table]) -> Result<(), CopyError>;
 
-    /// Everything is on disk when this returns, with the note.
+    /// Makes everything durable, including the mark.
     async fn commit(&mut self) -> Result<(), CopyError>;
 }

@@ -1,30 +1,29 @@
-//! The tables of both engines, matched: every one and every column, as the databases themselves have them.
+//! Matches the tables and columns of both engines, as the databases report them.
 
 use std::collections::BTreeMap;
 
-/// A table as one of the databases has it.
+/// A table as reported by a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundTable {
     pub(crate) name: String,
     pub(crate) columns: Vec<FoundColumn>,
 }
 
-/// Its column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundColumn {
     pub(crate) name: String,
     pub(crate) kind: Kind,
 }
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Integer,
-    /// SQLite has integers for it.
+    /// An integer in SQLite.
     Boolean,
     Text,
     Blob,
-    /// The order in which rows were added: PostgreSQL has a column for it where it matters, SQLite the number of each row.
+    /// The insertion order: a column in PostgreSQL where it matters, the rowid in SQLite.
     RowNumber,
     /// A type that this program does not use.
     Unknown,
@@ -38,7 +37,6 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The column with the row's number.
     pub(crate) fn row_number(&self) -> Option<&str> {
         self.columns.iter().find(|column| column.kind == Kind::RowNumber).map(|column| column.name.as_str())
     }
@@ -54,15 +52,15 @@ impl FoundTable {
     }
 }
 
-/// A name in a statement.
+/// A quoted identifier.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// The tables to copy, sorted by their names, as their columns are.
+/// The tables to copy; tables and columns are sorted by name.
 ///
 /// # Errors
-/// What only one of the databases has, or has in another form, in words.
+/// A description of the differences between the databases.
 pub(crate) fn matched(source: Vec<FoundTable>, target: Vec<FoundTable>) -> Result<Vec<Table>, String> {
     let mut targets: BTreeMap<_, _> = target.into_iter().map(|table| (table.name, table.columns)).collect();
     let mut tables = Vec::new();
@@ -99,7 +97,7 @@ fn matched_columns(source: Vec<FoundColumn>, target: Vec<FoundColumn>) -> Result
         }
         columns.push(FoundColumn { name, kind });
     }
-    // The digests of both directions are the same.
+    // The digest does not depend on the direction.
     columns.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(columns)
 }

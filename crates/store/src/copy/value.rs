@@ -5,16 +5,16 @@ use sha2::{Digest as _, Sha256};
 use crate::codec::Unreadable;
 use crate::row::{Row, Value};
 
-/// Rows on their way from one database to the other: some, but no more than about [`BATCH_BYTES`].
+/// A batch of rows in transit, of about [`BATCH_BYTES`] at most.
 pub(crate) type Rows = Vec<Vec<Value>>;
 
-/// How many bytes of values are read before they are handed on. What is on its way at one time is a few times as much.
+/// Bytes of values per batch. A few batches are in transit at a time.
 const BATCH_BYTES: usize = 256 * 1024;
 
-/// Most rows that are handed on together.
+/// Most rows per batch.
 const BATCH_ROWS: usize = 1024;
 
-/// Collects rows until there are enough of them to be handed on.
+/// Collects rows into batches.
 #[derive(Default)]
 pub(crate) struct Batch {
     rows: Rows,
@@ -22,10 +22,10 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Adds a row; returns all of them when they are enough.
+    /// Adds a row; returns the batch when it is full.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The row is damaged.
     pub(crate) fn add(&mut self, Row(row): Row) -> Result<Option<Rows>, Unreadable> {
         if row.iter().any(|value| matches!(value, Value::Damaged(_))) {
             return Err(Unreadable("a column"));
@@ -36,7 +36,7 @@ impl Batch {
         Ok(is_full.then(|| std::mem::take(self).rows))
     }
 
-    /// The rows that are left.
+    /// The remaining rows.
     pub(crate) fn rest(self) -> Rows {
         self.rows
     }
@@ -63,7 +63,7 @@ fn hash(value: &Value, hash: &mut Sha256) {
     hash.update(bytes);
 }
 
-/// How many rows there are, and the sum of their SHA-256 modulo 2^256: the same for the same rows, in whatever order.
+/// The number of rows, and the sum of their SHA-256 modulo 2^256, which does not depend on their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RowsDigest {
     pub(crate) rows: u64,
@@ -71,7 +71,6 @@ pub(crate) struct RowsDigest {
 }
 
 impl RowsDigest {
-    /// Adds a row.
     pub(crate) fn add(&mut self, row: &[Value]) {
         let mut hash = Sha256::new();
         row.iter().for_each(|value| self::hash(value, &mut hash));
@@ -83,7 +82,6 @@ impl RowsDigest {
         self.rows += 1;
     }
 
-    /// The sum, in hex.
     pub(crate) fn hex(&self) -> String {
         self.sum.iter().map(|byte| format!("{byte:02x}")).collect()
     }

@@ -1,4 +1,4 @@
-//! A database as the source of a copy, or as the copy. Its lease is held meanwhile.
+//! A database as the source or target of a copy, under its lease.
 
 use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
@@ -22,17 +22,16 @@ use crate::statement::{Param, Query, params};
 
 const DURING: &str = "copy the database";
 
-/// Most damaged rows that are listed.
 const MAX_PROBLEMS: usize = 20;
 
-/// For statements that take long. Tables are read as a whole.
+/// For long statements: tables are read in one go.
 const SETTINGS: &str =
     "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET enable_seqscan = on;";
 
-/// All reads see the same.
+/// One snapshot for all reads.
 const SNAPSHOT: &str = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// What SQLite has by itself, or does not need.
+/// Tables that SQLite does not need or have.
 const OWN_TABLES: &[&str] = &["migrations", "lease", "written"];
 
 const TABLES: &str =
@@ -41,7 +40,7 @@ const TABLES: &str =
     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
     ORDER BY c.relname, a.attnum";
 
-/// A connection that may write, and where it leads.
+/// A connection that may write, and its location.
 struct Exclusive {
     session: Session,
     begin: BeginWrite,
@@ -66,7 +65,7 @@ impl Exclusive {
         Ok(inspect::copy_mark(&self.session).await?)
     }
 
-    /// In a transaction of its own.
+    /// In its own transaction.
     async fn set_mark(&mut self, mark: Option<&CopyMark>) -> Result<(), CopyError> {
         self.begin().await?;
         self.put_mark(mark).await?;
@@ -120,17 +119,16 @@ impl Exclusive {
                 return Ok(());
             }
         }
-        // Whoever received them may have ended.
+        // The receiver may have ended.
         let _ = rows.send(batch.rest()).await;
         Ok(())
     }
 }
 
-/// The database that is copied.
 pub(crate) struct PostgresSource(Exclusive);
 
 impl PostgresSource {
-    /// Connects; the lease is held under this epoch.
+    /// Connects under the lease of this epoch.
     pub(crate) async fn open(options: &PostgresOptions, epoch: u64) -> Result<Self, CopyError> {
         let database = Exclusive::open(options, epoch, false).await?;
         let (found, known) = (schema::version(&database.session).await?, schema::known_version());
@@ -156,7 +154,7 @@ impl Side for PostgresSource {
     }
 
     async fn set_mark(&mut self, mark: Option<&CopyMark>) -> Result<(), CopyError> {
-        // The snapshot's end.
+        // Ends the snapshot.
         self.0.commit().await?;
         self.0.set_mark(mark).await
     }
@@ -178,16 +176,16 @@ impl Source for PostgresSource {
     }
 }
 
-/// The database that becomes the copy: in one transaction.
+/// The target of a copy, written in one transaction.
 pub(crate) struct PostgresTarget(Exclusive);
 
 impl PostgresTarget {
-    /// Connects and makes the schema; the lease is held under this epoch.
+    /// Connects and creates the schema, under the lease of this epoch.
     pub(crate) async fn open(options: &PostgresOptions, epoch: u64) -> Result<Self, CopyError> {
         Exclusive::open(options, epoch, true).await.map(Self)
     }
 
-    /// Whether a table has rows other than that of the reserved stream, which is always there.
+    /// Checks that a table has no rows other than that of the reserved stream, which always exists.
     async fn check_empty(&self, table: &str) -> Result<(), CopyError> {
         let but_the_stream = if table == "operations" { " WHERE NOT (kind = 0 AND next_index = 0)" } else { "" };
         let sql = format!("SELECT FROM {}{but_the_stream} LIMIT 1", quoted(table));
@@ -237,7 +235,7 @@ impl Target for PostgresTarget {
         }
         let names: Vec<_> = tables.iter().map(|table| quoted(table)).collect();
         self.0.session.script(DURING, &format!("TRUNCATE {}", names.join(", "))).await?;
-        // What they count is copied as well.
+        // The values that triggers maintain are copied.
         self.0.session.script(DURING, &of_each(&names, "DISABLE")).await?;
         self.0.put_mark(Some(mark)).await
     }
@@ -282,7 +280,7 @@ impl Target for PostgresTarget {
     }
 }
 
-/// The address in words, without user and password.
+/// The address for messages, without user and password.
 fn place(config: &Config) -> String {
     let host = |(index, host): (usize, &Host)| match host {
         Host::Tcp(host) => {
@@ -297,7 +295,7 @@ fn place(config: &Config) -> String {
     format!("the PostgreSQL database {database} at {}", hosts.join(","))
 }
 
-/// Turns the triggers of each table on or off.
+/// The statements that turn the triggers of each table on or off.
 fn of_each(tables: &[String], change: &str) -> String {
     tables.iter().map(|table| format!("ALTER TABLE {table} {change} TRIGGER USER;")).collect()
 }

@@ -1,4 +1,4 @@
-//! Failures of PostgreSQL, and the errors of the port that they become.
+//! Failures of PostgreSQL, and their conversion to errors of the port.
 
 use tokio_postgres::error::{DbError, Severity, SqlState};
 use usher_engine::ports::StoreError;
@@ -6,55 +6,55 @@ use usher_engine::ports::StoreError;
 use super::open_error::PostgresOpenError;
 use crate::codec::Unreadable;
 
-/// Raised by `begin_write`: another instance holds the lease, or nobody.
+/// Raised by `begin_write`: this instance does not hold the lease.
 const NOT_ACTIVE: &str = "UL001";
 
 /// Raised by `expect_rows`.
 const ROW_COUNT: &str = "UL002";
 
-/// Why PostgreSQL could not do it: the source inside [`StoreError::Failed`].
+/// A failure of PostgreSQL: the source inside [`StoreError::Failed`].
 ///
-/// Names statements and columns, never values or the address that it was connected to: rows hold secrets, and so does a URL. It
-/// can be cloned since one failed `COMMIT` is the failure of every commit that shared it.
+/// Names statements and columns, never values or the address, which may be secrets. Cloneable, because a failed
+/// `COMMIT` fails every commit that shared it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum PostgresFailure {
-    /// PostgreSQL returned an error; nothing was changed.
+    /// PostgreSQL returned an error; nothing has changed.
     #[error("could not {during}: {}{message} (SQLSTATE {code})", explained(code))]
     Refused {
-        /// What was being done.
+        /// The action that failed.
         during: &'static str,
         /// PostgreSQL's code.
         code: String,
         /// PostgreSQL's message, without the details that can contain values.
         message: String,
     },
-    /// There is no connection, and none can be made.
+    /// Connecting failed.
     #[error("cannot connect to the database: {0}")]
     Connect(String),
-    /// A pooler gives the session of one connection to another.
+    /// A pooler assigns the server's session to other connections.
     #[error(
         "a connection pooler changes sessions between transactions: let it work in session mode, as pgbouncer does with \
          pool_mode = session, or connect to PostgreSQL itself"
     )]
     SharedSession,
-    /// The connection was lost, or there was no answer in time. Nothing was changed.
+    /// The connection was lost, or timed out. Nothing has changed.
     #[error("could not {during}: the connection to the database was lost: {reason}")]
     Lost {
-        /// What was being done.
+        /// The action that failed.
         during: &'static str,
-        /// What is known of it.
+        /// The known reason.
         reason: String,
     },
-    /// The connection was lost during a commit, and it cannot be found out whether that has happened, or what its result was.
+    /// The connection was lost during a commit, and its outcome or results cannot be determined.
     #[error("the connection to the database was lost during a commit, which may or may not have happened")]
     OutcomeUnknown,
-    /// A conditional write changed another number of rows than the one it had just looked at.
+    /// A conditional write changed another number of rows than it had just read.
     #[error("could not {during}: another number of rows changed than should have")]
     RowCount {
-        /// What was being done.
+        /// The action that failed.
         during: &'static str,
     },
-    /// This instance does not hold the lease any more; nothing was changed.
+    /// This instance no longer holds the lease; nothing has changed.
     #[error("this instance does not hold the lease")]
     NotActive,
     /// Stored data cannot be interpreted.
@@ -62,7 +62,7 @@ pub enum PostgresFailure {
     Unreadable(&'static str),
 }
 
-/// What an operator should know of the frequent ones.
+/// Hints for operators about frequent errors.
 fn explained(code: &str) -> &'static str {
     match code {
         "28P01" | "28000" => "the database refuses the user or password of database.url: ",
@@ -80,7 +80,7 @@ fn explained(code: &str) -> &'static str {
 }
 
 impl PostgresFailure {
-    /// What `error` means when it comes while doing this.
+    /// Converts an error of the action `during`.
     pub(super) fn new(during: &'static str, error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
             Some(error) => Self::refused(during, error),
@@ -97,7 +97,7 @@ impl PostgresFailure {
         }
     }
 
-    /// What `error` means when no connection could be made.
+    /// Converts an error of connecting.
     pub(super) fn connect(error: &tokio_postgres::Error) -> Self {
         Self::Connect(match error.as_db_error() {
             Some(error) => {
@@ -107,11 +107,11 @@ impl PostgresFailure {
         })
     }
 
-    /// Whether a commit that met this has definitely not happened, and others that shared its transaction may well succeed.
+    /// Whether the commit that met this error definitely did not happen, while others of its transaction may succeed.
     pub(super) fn concerns_one(&self) -> bool {
         match self {
             Self::Refused { code, .. } => {
-                // Of resources, of an operator's intervention, of the system, of locks, of a read-only replica.
+                // Error classes: resources, operator intervention, system, locks, read-only replica.
                 let class = code.get(..2).unwrap_or_default();
                 !matches!(class, "53" | "57" | "58" | "55" | "25" | "40" | "42" | "XX")
             }
@@ -122,24 +122,24 @@ impl PostgresFailure {
         }
     }
 
-    /// Whether the connection is of no use any more.
+    /// Whether the connection is unusable.
     pub(super) fn ends_connection(&self) -> bool {
         match self {
             Self::Lost { .. } | Self::Connect(_) | Self::SharedSession | Self::OutcomeUnknown => true,
-            // A primary that has become a replica: another one may be there instead.
+            // A primary that became a replica: another one may have taken its place.
             Self::Refused { code, .. } => code == SqlState::READ_ONLY_SQL_TRANSACTION.code(),
             Self::RowCount { .. } | Self::NotActive | Self::Unreadable(_) => false,
         }
     }
 }
 
-/// Whether the server ends the connection with this error: what it was doing may have happened.
+/// Whether the server ends the connection with this error, so that the outcome is unknown.
 fn is_fatal(error: &DbError) -> bool {
     matches!(error.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
         || matches!(error.severity(), "FATAL" | "PANIC")
 }
 
-/// The error and its causes. Those of the library name neither a password nor a parameter's value.
+/// The error and its causes. The library's errors contain neither passwords nor parameter values.
 fn without_secrets(error: &tokio_postgres::Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -166,7 +166,7 @@ impl From<PostgresFailure> for StoreError {
     fn from(failure: PostgresFailure) -> Self {
         match failure {
             PostgresFailure::Unreadable(what) => Self::Unreadable(what),
-            // Trying again would find the same.
+            // A retry would have the same result.
             PostgresFailure::RowCount { during } => Self::Unreadable(during),
             PostgresFailure::NotActive => Self::NotActive,
             failure @ (PostgresFailure::Refused { .. }

@@ -17,10 +17,10 @@ use crate::damaged_rows::{self, Found};
 use crate::records::{audit_log, deliveries, operations, settings, tickets};
 use crate::statement::params;
 
-/// Reading every row of a large table takes its time.
+/// Reading every row of a large table may take long.
 const SETTINGS: &str = "SET default_transaction_read_only = on; SET statement_timeout = 0; SET enable_seqscan = on";
 
-/// Most problems that are listed: the first ones say enough.
+/// Most problems listed.
 const MAX_PROBLEMS: usize = 20;
 
 /// A PostgreSQL database opened only for reading.
@@ -48,12 +48,12 @@ impl PostgresInspection {
         Ok((version > 0).then_some(Self { session, version }))
     }
 
-    /// The schema's version, and the one that this program brings it to when an instance becomes active.
+    /// The schema's version, and this program's, to which an instance migrates it when it becomes active.
     pub fn schema_version(&self) -> (u32, u32) {
         (self.version, schema::known_version())
     }
 
-    /// What `usher store copy` has noted in it.
+    /// The mark of `usher store copy`.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -61,8 +61,8 @@ impl PostgresInspection {
         copy_mark(&self.session).await
     }
 
-    /// Damaged rows, at most 20: by their columns, or because `readable` does not take an open operation's state. Returns
-    /// also how many operations are open. A database of an older schema is not looked at row by row.
+    /// At most 20 damaged rows, by their columns or because `readable` rejects an open operation's state, and the
+    /// number of open operations. Rows of an older schema are not checked.
     ///
     /// # Errors
     /// When a table cannot be read.
@@ -73,7 +73,7 @@ impl PostgresInspection {
         damaged_rows(&self.session, MAX_PROBLEMS, readable).await
     }
 
-    /// What the ticket wallet holds, by mint and unit. Nothing in a database of an older schema.
+    /// The ticket wallet's balances, by mint and unit; none for an older schema.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -84,7 +84,7 @@ impl PostgresInspection {
         Ok(tickets::balances(&self.session.one(&tickets::read_balances()).await?))
     }
 
-    /// The states of the open operations of a kind. Damaged rows are left out.
+    /// The states of the open operations of a kind, without damaged rows.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -93,7 +93,7 @@ impl PostgresInspection {
         Ok(found.rows.iter().filter_map(|row| row.string(0).ok().map(State)).collect())
     }
 
-    /// Webhook deliveries that wait, and those that were given up.
+    /// The numbers of pending and given-up webhook deliveries.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -102,7 +102,7 @@ impl PostgresInspection {
     }
 }
 
-/// The note of `usher store copy`, also in a database of an older schema.
+/// The mark of `usher store copy`, also in a database of an older schema.
 pub(super) async fn copy_mark(session: &Session) -> Result<Option<CopyMark>, PostgresFailure> {
     const SINCE: u32 = 4;
     if schema::version(session).await? < SINCE {
@@ -112,7 +112,7 @@ pub(super) async fn copy_mark(session: &Session) -> Result<Option<CopyMark>, Pos
     Ok(found.first(|row| CopyMark::read(row.text(0)?))?)
 }
 
-/// How many operations are open, and damaged rows, at most `limit`: by their columns, or because `readable` does not take an
+/// The number of open operations, and at most `limit` damaged rows: by their columns, or because `readable` rejects an
 /// open operation's state.
 pub(super) async fn damaged_rows(
     session: &Session,
@@ -146,7 +146,7 @@ impl AuditReader for PostgresInspection {
     }
 }
 
-/// Only reads; never writes.
+/// Read-only.
 #[async_trait]
 impl SettingStore for PostgresInspection {
     async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {

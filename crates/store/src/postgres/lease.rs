@@ -1,11 +1,11 @@
-//! The lease: which of several instances is the active one.
+//! The lease, which determines the active instance.
 //!
-//! A row in the database says who may write, and until when by the clock of the database. Each owner has a greater *epoch* than
-//! the ones before, and every transaction of [`PostgresStore`](super::PostgresStore) checks its own in the database. So an
-//! instance that was paused, cut off or taken over from cannot write, whatever it believes.
+//! A row in the database has the owner and the expiry by the database's clock. Each owner has a greater *epoch* than
+//! the previous ones, and every transaction of [`PostgresStore`](super::PostgresStore) checks its epoch in the
+//! database. So an instance that was paused, cut off or replaced cannot write.
 //!
-//! It is no lock of a session: those last as long as the server believes in a connection, which a pooler or a half-dead network
-//! can keep up for long.
+//! A session lock would not do: it lasts as long as the server considers the connection alive, which a pooler or a
+//! broken network can prolong.
 
 use std::time::Duration;
 
@@ -20,63 +20,63 @@ use super::session::Session;
 use crate::row::Answer;
 use crate::statement::{Query, params};
 
-/// Reads and changes the lease, over a connection of its own: a busy store does not delay a renewal.
+/// Reads and changes the lease, over its own connection, so that a busy store does not delay a renewal.
 pub struct Lease {
     address: Address,
     session: Mutex<Option<Session>>,
 }
 
-/// What an instance asks for.
+/// A request for the lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseRequest {
-    /// Who it is, for people.
+    /// The instance's name, for messages.
     pub owner: String,
-    /// Where the other instances reach it.
+    /// The address at which other instances reach it.
     pub address: String,
-    /// How long it holds the lease without renewing it.
+    /// The lease's duration without a renewal.
     pub lasts: Duration,
 }
 
-/// The answer to a [`LeaseRequest`].
+/// The result of a [`LeaseRequest`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Acquired {
     /// The instance is the active one.
     Held(HeldLease),
-    /// Another one is.
+    /// Another instance is active.
     Taken(LeaseHolder),
 }
 
 /// A lease that this instance holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeldLease {
-    /// What its store writes under.
+    /// The epoch of its store's writes.
     pub epoch: u64,
 }
 
 /// The instance that holds the lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseHolder {
-    /// Who it is.
+    /// Its name.
     pub owner: String,
     /// Its epoch.
     pub epoch: u64,
-    /// Where it is reached.
+    /// Its address.
     pub address: String,
-    /// How long it holds the lease still, by the clock of the database.
+    /// The remaining duration, by the clock of the database.
     pub remaining: Duration,
 }
 
-/// How often the lease is asked for when it ends just while it is looked who holds it.
+/// Attempts to acquire a lease that ends while its holder is read.
 const ATTEMPTS: u32 = 5;
 
-/// Waits for a transaction of the former owner that is under way.
+/// Waits for an open transaction of the previous owner.
 const ACQUIRE: &str = "WITH free AS (SELECT epoch FROM lease WHERE expires_at <= clock_timestamp() FOR UPDATE)
     UPDATE lease
     SET owner = $1, address = $2, epoch = lease.epoch + 1, session = 0,
         expires_at = clock_timestamp() + $3::bigint * interval '1 millisecond'
     FROM free WHERE lease.epoch = free.epoch AND lease.expires_at <= clock_timestamp() RETURNING lease.epoch";
 
-/// One that has expired is not renewed, although nobody may have taken it: its owner has given everything up.
+/// An expired lease is not renewed even if it is free: its owner has already stopped everything.
 const RENEW: &str = "UPDATE lease SET expires_at = clock_timestamp() + $2::bigint * interval '1 millisecond'
     WHERE epoch = $1 AND expires_at > clock_timestamp()";
 
@@ -87,7 +87,7 @@ const HOLDER: &str =
     FROM lease WHERE expires_at > clock_timestamp()";
 
 impl Lease {
-    /// Connects to the database, and makes the lease's table if this is the first instance.
+    /// Connects to the database, and creates the lease's table for the first instance.
     ///
     /// # Errors
     /// [`PostgresOpenError`].
@@ -98,7 +98,7 @@ impl Lease {
         Ok(Self { address, session: Mutex::new(Some(session)) })
     }
 
-    /// As [`connect`](Self::connect), but changes nothing: only to look at the [`holder`](Self::holder).
+    /// As [`connect`](Self::connect), but read-only, to query the [`holder`](Self::holder).
     ///
     /// # Errors
     /// [`PostgresOpenError`].
@@ -108,10 +108,10 @@ impl Lease {
         Ok(Self { address, session: Mutex::new(Some(session)) })
     }
 
-    /// Takes the lease if nobody holds it. The new epoch is greater than every one before.
+    /// Takes the lease if it is free. The new epoch is greater than all previous ones.
     ///
     /// # Errors
-    /// [`StoreError::Failed`]: there was no answer. The lease may have been taken; it expires then.
+    /// [`StoreError::Failed`]: there was no response. The lease may have been acquired; it then expires.
     pub async fn acquire(&self, request: &LeaseRequest) -> Result<Acquired, StoreError> {
         let LeaseRequest { owner, address, lasts } = request;
         for _ in 0..ATTEMPTS {
@@ -129,26 +129,26 @@ impl Lease {
         Err(StoreError::Unreadable("the lease"))
     }
 
-    /// Holds the lease for `lasts` from now on; false if it has expired or another instance has it.
+    /// Extends the lease to `lasts` from now; false if it has expired or another instance holds it.
     ///
     /// # Errors
-    /// [`StoreError::Failed`]: there was no answer; the lease may or may not last longer now.
+    /// [`StoreError::Failed`]: there was no response; the lease may or may not have been extended.
     pub async fn renew(&self, epoch: u64, lasts: Duration) -> Result<bool, StoreError> {
         let renewed = self.ask(Query::new("renew the lease", RENEW, params![number(epoch), millis(lasts)])).await?;
         Ok(renewed.changed == 1)
     }
 
-    /// Gives the lease up, so that another instance can take it at once; returns whether it was held. Nothing is written under
-    /// this epoch from then on.
+    /// Releases the lease, so that another instance can take it at once; returns whether it was held. Nothing can be
+    /// written under this epoch afterwards.
     ///
     /// # Errors
-    /// [`StoreError::Failed`]: there was no answer; it expires at the latest when it would have.
+    /// [`StoreError::Failed`]: there was no response; the lease expires as usual unless it was released.
     pub async fn hand_over(&self, epoch: u64) -> Result<bool, StoreError> {
         let given = self.ask(Query::new("hand the lease over", HAND_OVER, params![number(epoch)])).await?;
         Ok(given.changed == 1)
     }
 
-    /// Who holds the lease now.
+    /// The current holder.
     ///
     /// # Errors
     /// [`StoreError::Failed`].
@@ -161,7 +161,7 @@ impl Lease {
         Ok(holder?)
     }
 
-    /// Asks over the connection that is there, or a new one. A statement is never sent twice.
+    /// Sends a query over the existing connection, or a new one. A statement is never sent twice.
     async fn ask(&self, query: Query) -> Result<Answer, PostgresFailure> {
         let mut kept = self.session.lock().await;
         let session = match kept.take().filter(|session| !session.is_closed()) {
@@ -186,7 +186,7 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// An epoch for a column. None is as great as that.
+/// An epoch for a column; real ones are far smaller than the maximum.
 pub(super) fn number(epoch: u64) -> i64 {
     i64::try_from(epoch).unwrap_or(i64::MAX)
 }

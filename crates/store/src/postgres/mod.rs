@@ -2,13 +2,13 @@
 //!
 //! | file | is |
 //! | --- | --- |
-//! | `options`, `open_error` | where the database is, and why it is refused |
+//! | `options`, `open_error` | connection options, and errors of opening |
 //! | `session`, `pipeline`, `tls` | a connection, and requests that share a round trip |
 //! | `statement`, `nul_escaping` | texts of statements, parameters and rows |
 //! | `schema` | migrations |
-//! | `lease` | which of several instances may write |
-//! | `writer_job`, `writer`, `readers` | what waits for a connection, and what becomes of it |
-//! | `inspect` | looking at a database without changing it |
+//! | `lease` | the lease of the active instance |
+//! | `writer_job`, `writer`, `readers` | queued work, and its execution |
+//! | `inspect` | read-only inspection |
 //! | `copy` | reading and writing all rows, for `usher store copy` |
 //! | `failure` | errors |
 
@@ -53,13 +53,13 @@ pub use self::lease::{Acquired, HeldLease, Lease, LeaseHolder, LeaseRequest};
 pub use self::open_error::PostgresOpenError;
 pub use self::options::PostgresOptions;
 
-/// Longest queue that can be asked for.
+/// Longest queue that can be configured.
 const MAX_QUEUE: usize = 65_536;
 
 /// The engine's store in a PostgreSQL database, for the instance that holds the [`Lease`].
 ///
-/// Dropping it ends what is under way: each queued commit is whole or absent. [`close`](SqlStore::close) does the queued work first,
-/// and leaves the lease as it is.
+/// Dropping it aborts current work: each queued commit is complete or absent. [`close`](SqlStore::close) finishes the
+/// queued work first, and keeps the lease.
 pub type PostgresStore = SqlStore<PostgresEngine>;
 
 /// The connections of a [`PostgresStore`].
@@ -72,10 +72,10 @@ pub struct PostgresEngine {
 }
 
 impl PostgresStore {
-    /// Connects, migrates the database, and starts the writer. Everything is written under this epoch of the [`Lease`].
+    /// Connects, migrates the database, and starts the writer, under this epoch of the [`Lease`].
     ///
     /// # Errors
-    /// [`PostgresOpenError`]; with [`PostgresFailure::NotActive`] as its cause if the epoch is over.
+    /// [`PostgresOpenError`], caused by [`PostgresFailure::NotActive`] if the epoch has ended.
     pub async fn open(options: &PostgresOptions, epoch: u64) -> Result<Self, PostgresOpenError> {
         let address = Address::new(options)?;
         let capacity = options.queue.clamp(1, MAX_QUEUE);
@@ -126,7 +126,7 @@ impl Engine for PostgresEngine {
         self.queue.decision(reads, decide).await
     }
 
-    /// With others in one group.
+    /// Grouped with other commits.
     async fn commit(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
         self.queue.commit(commits).await
     }
@@ -138,7 +138,7 @@ impl Engine for PostgresEngine {
     async fn check(&self) -> Result<(), StoreError> {
         const CHECK: Statement = Statement::new("check the database", "SELECT count(*) FROM migrations");
         self.readers.run(&[CHECK.with(params![])]).await?;
-        // The transaction around it writes the row of the lease.
+        // Its transaction writes the row of the lease.
         self.queue.blind(vec![CHECK.with(params![])]).await
     }
 
@@ -147,7 +147,7 @@ impl Engine for PostgresEngine {
     }
 
     async fn close(&self) {
-        // An error means that it is closed already.
+        // An error means that it is already closed.
         drop(self.queue.0.send(Message::Close).await);
         let writer = self.writer.lock().take();
         if let Some(writer) = writer

@@ -1,16 +1,15 @@
-//! Texts in PostgreSQL, which cannot hold U+0000.
+//! Escapes U+0000, which PostgreSQL texts cannot hold.
 //!
-//! Nearly everything that is stored is JSON, which never contains this character as it is. But the ports promise that any text
-//! comes back unchanged: U+0000 is written as [`MARK`] and `0`, and the mark itself as [`MARK`] and `1`.
+//! Most stored texts are JSON, which escapes this character. But the ports guarantee that any text is returned
+//! unchanged: U+0000 is written as [`MARK`] and `0`, and the mark itself as [`MARK`] and `1`.
 
 use std::borrow::Cow;
 
 use crate::codec::Unreadable;
 
-/// No character: it is reserved for programs, and appears in no text of people.
+/// A noncharacter, which is reserved for internal use and does not occur in normal text.
 const MARK: char = '\u{FFFF}';
 
-/// The text for a column.
 pub(super) fn encode(text: &str) -> Cow<'_, str> {
     if !text.contains(['\0', MARK]) {
         return Cow::Borrowed(text);
@@ -26,7 +25,7 @@ pub(super) fn encode(text: &str) -> Cow<'_, str> {
     Cow::Owned(encoded)
 }
 
-/// What [`encode`] was given.
+/// Reverses [`encode`].
 pub(super) fn decode(stored: &str) -> Result<Cow<'_, str>, Unreadable> {
     if !stored.contains(MARK) {
         return Ok(Cow::Borrowed(stored));

@@ -1,18 +1,18 @@
-//! Why a database is refused.
+//! Errors of opening a database.
 
 use super::failure::PostgresFailure;
 use crate::copy_mark::CopyMark;
 
-/// Why a database was not opened. None of them contains the URL or the password.
+/// Why a database was not opened. Never contains the URL or the password.
 #[derive(Debug, thiserror::Error)]
 pub enum PostgresOpenError {
-    /// The URL cannot be used.
+    /// The URL is invalid.
     #[error("invalid database URL: {0}")]
     Url(&'static str),
     /// A trusted certificate cannot be used.
     #[error("invalid certificate")]
     Certificate(#[source] rustls::Error),
-    /// There is no connection, or a statement failed.
+    /// Connecting or a statement failed.
     #[error("cannot use the database")]
     Unusable(#[from] PostgresFailure),
     /// PostgreSQL is older than 14.
@@ -21,16 +21,16 @@ pub enum PostgresOpenError {
         /// `server_version_num`.
         version: i32,
     },
-    /// Its texts are not UTF-8.
+    /// Its encoding is not UTF-8.
     #[error("the database's encoding is {encoding}; it must be UTF8")]
     Encoding {
         /// Its encoding.
         encoding: String,
     },
-    /// There are tables of another program.
+    /// It has tables of another program.
     #[error("the database's schema is not empty and not of this program; use a database, or a schema, of its own")]
     Foreign,
-    /// It was moved away, or is an unfinished copy.
+    /// It was moved, or is an unfinished copy.
     #[error("the database {0}")]
     Marked(CopyMark),
     /// A newer version of the program has migrated it.
@@ -49,7 +49,7 @@ pub enum PostgresOpenError {
     Migration {
         /// The migration's number.
         version: u32,
-        /// What failed.
+        /// The failure.
         source: PostgresFailure,
     },
 }

@@ -1,4 +1,4 @@
-//! How a [`PostgresStore`](super::PostgresStore) works, and where its database is.
+//! Options of a [`PostgresStore`](super::PostgresStore).
 
 use std::time::Duration;
 
@@ -10,39 +10,39 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use super::open_error::PostgresOpenError;
 use super::tls::Tls;
 
-/// How long a connection may take to be made.
+/// Time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A connection that says nothing is probed after this time, and given up three probes later: 11 s in all.
+/// An idle connection is probed after this time, and given up after three probes: 11 s in total.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(5);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Where the database is, and how the store works.
+/// Options of the store and its database.
 #[derive(Clone, Debug)]
 pub struct PostgresOptions {
-    /// `postgres://user:password@host:port/database`. With more hosts, separated by commas, the one that can be written to is
-    /// used. The connection is encrypted, and the server's certificate verified, unless the URL ends with `?sslmode=disable` or
-    /// names a Unix socket.
+    /// `postgres://user:password@host:port/database`. Of several hosts, separated by commas, the writable one is used.
+    /// The connection is encrypted, and the server's certificate verified, unless the URL ends with `?sslmode=disable`
+    /// or names a Unix socket.
     pub url: SecretString,
-    /// The password, in place of one in the URL.
+    /// The password, if not in the URL.
     pub password: Option<SecretString>,
-    /// Certificates that are trusted beside the public authorities'.
+    /// Certificates trusted in addition to the public authorities'.
     pub trusted: Vec<CertificateDer<'static>>,
-    /// Connections that read, at least 1. One more writes.
+    /// Reading connections, at least 1; one more writes.
     pub readers: usize,
-    /// How many commits, and how many queries, may wait; while there are as many, callers wait.
+    /// Most queued commits, and most queued queries; callers wait for room.
     pub queue: usize,
     /// Most commits that share a transaction, 1 to `queue`.
     pub max_batch: usize,
-    /// Longest time that a statement may take. A connection that gives no answer for half as long again is given up.
+    /// Time limit of a statement. A connection without a response for 50 % longer is given up.
     pub timeout: Duration,
-    /// How long the store tries to find out what became of a commit whose answer was lost. Until then its callers wait.
+    /// How long the store tries to determine the outcome of a commit whose response was lost, while its callers wait.
     pub outcome_timeout: Duration,
 }
 
 impl PostgresOptions {
-    /// Whether a URL can be used, without connecting.
+    /// Validates a URL without connecting.
     ///
     /// # Errors
     /// What is wrong with it, without any part of it.
@@ -53,7 +53,7 @@ impl PostgresOptions {
         }
     }
 
-    /// The defaults, which suit a service whose database is near.
+    /// The defaults, for a database nearby.
     pub fn new(url: SecretString) -> Self {
         Self {
             url,
@@ -68,12 +68,12 @@ impl PostgresOptions {
     }
 }
 
-/// What is needed to make a connection.
+/// Connection parameters.
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,
     pub(super) tls: Tls,
-    /// Longest time that a statement may take.
+    /// Time limit of a statement.
     pub(super) timeout: Duration,
 }
 
@@ -95,7 +95,7 @@ impl Address {
             .keepalives_interval(KEEPALIVE_INTERVAL)
             .keepalives_retries(KEEPALIVE_RETRIES)
             .tcp_user_timeout(options.timeout)
-            // Also for reading: a replica may be behind.
+            // For reading too: a replica may lag.
             .target_session_attrs(TargetSessionAttrs::ReadWrite);
         let tls = Tls::new(&options.trusted).map_err(PostgresOpenError::Certificate)?;
         Ok(Self { config, tls, timeout: options.timeout })
@@ -106,7 +106,7 @@ fn parse(url: &str) -> Result<Config, PostgresOpenError> {
     if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
         return Err(PostgresOpenError::Url("it must begin with postgres://"));
     }
-    // The library knows fewer modes than libpq, whose names operators are used to.
+    // The library supports fewer modes than libpq, whose names operators know.
     let (address, query) = url.split_once('?').unwrap_or((url, ""));
     let is_mode = |parameter: &&str| parameter.starts_with("sslmode=");
     let mode = match query.split('&').rfind(is_mode) {
@@ -117,7 +117,7 @@ fn parse(url: &str) -> Result<Config, PostgresOpenError> {
         Some(_) => return Err(PostgresOpenError::Url("unknown sslmode: use verify-full or disable")),
     };
     let others: Vec<_> = query.split('&').filter(|parameter| !is_mode(parameter) && !parameter.is_empty()).collect();
-    // As in libpq, a host in the query takes the place of the one before it.
+    // As in libpq, a host in the query replaces the one before it.
     let address = match (others.iter().any(|parameter| parameter.starts_with("host=")), address.split_once("://")) {
         (true, Some((scheme, address))) => {
             let (server, database) = address.split_once('/').unwrap_or((address, ""));
@@ -128,7 +128,7 @@ fn parse(url: &str) -> Result<Config, PostgresOpenError> {
     };
     let mut config: Config = format!("{address}?{}", others.join("&"))
         .parse()
-        // The library's message could contain a part of it.
+        // The library's message could contain part of the URL.
         .map_err(|_| PostgresOpenError::Url("check for typos; special characters in a password are written as %XX"))?;
     let is_unix = |host: &Host| match host {
         Host::Tcp(_) => false,

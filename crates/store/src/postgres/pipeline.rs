@@ -1,4 +1,4 @@
-//! Requests that are sent one after the other without waiting for the responses.
+//! Requests sent one after the other without waiting for the responses.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -7,10 +7,10 @@ use std::task::Poll;
 /// A request and its response.
 pub(super) type Request<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Requests that are under way: one round trip serves them all.
+/// Pending requests, which share a round trip.
 ///
-/// The library sends a request when its future is polled for the first time. So this polls each once, in order. (`join_all`
-/// promises no order for many futures.)
+/// The library sends a request when its future is first polled, so this polls each once, in order. (`join_all`
+/// guarantees no order for many futures.)
 pub(super) struct Pipeline<'a, T> {
     waiting: Vec<(Request<'a, T>, Option<T>)>,
 }
@@ -20,7 +20,7 @@ impl<'a, T> Pipeline<'a, T> {
         Self { waiting: Vec::with_capacity(capacity) }
     }
 
-    /// Sends a request, unless it fails before. Its response may be there when this returns.
+    /// Sends a request, unless it fails first. Its response may have arrived when this returns.
     pub(super) async fn send(&mut self, mut request: Request<'a, T>) {
         let polled = poll_fn(|context| Poll::Ready(request.as_mut().poll(context))).await;
         let result = match polled {
@@ -44,13 +44,13 @@ impl<'a, T> Pipeline<'a, T> {
 }
 
 impl<T, E> Pipeline<'_, Result<T, E>> {
-    /// Whether a request is known to have failed: perhaps it was not sent.
+    /// Whether a request has failed and may not have been sent.
     pub(super) fn has_failed(&self) -> bool {
         self.waiting.iter().any(|(_, result)| matches!(result, Some(Err(_))))
     }
 }
 
-/// Sends all requests in this order, and returns their results in this order.
+/// Sends all requests, and returns their results, in this order.
 pub(super) async fn run<T>(requests: Vec<Request<'_, T>>) -> Vec<T> {
     let mut pipeline = Pipeline::new(requests.len());
     for request in requests {

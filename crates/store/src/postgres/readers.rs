@@ -1,6 +1,6 @@
 //! Connections that read beside the writer.
 //!
-//! Requests of many callers share a connection: they are sent without waiting for each other's responses.
+//! Requests of many callers are pipelined on one connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,12 +16,11 @@ use super::writer::Certainty;
 use crate::row::Answer;
 use crate::statement::Query;
 
-/// See the module.
 pub(super) struct Readers {
     address: Address,
     slots: Vec<Mutex<Option<Arc<Session>>>>,
     next: AtomicUsize,
-    /// One for each query that may be under way. Closed with the store.
+    /// One permit per concurrent query. Closed with the store.
     permits: Semaphore,
     certainty: watch::Receiver<Certainty>,
     /// How long a query waits for the outcome of a commit.
@@ -29,7 +28,7 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Connects when it is asked.
+    /// Connects on first use.
     pub(super) fn new(
         address: Address,
         readers: usize,
@@ -41,7 +40,7 @@ impl Readers {
         Self { address, slots, next: AtomicUsize::new(0), permits: Semaphore::new(queue), certainty, patience }
     }
 
-    /// The answers to queries, which share a round trip.
+    /// Runs queries in one round trip.
     pub(super) async fn run(&self, queries: &[Query]) -> Result<Vec<Answer>, StoreError> {
         let queries: Vec<_> = queries.iter().collect();
         let _permit = self.permits.acquire().await.map_err(|_| StoreError::Closed)?;
@@ -57,12 +56,12 @@ impl Readers {
         if is_new {
             return Ok(answer?);
         }
-        // It was lost while nobody used it, as when the database was restarted. Queries can be repeated.
+        // The connection was lost while idle, as when the database restarts. Queries can be repeated.
         let (session, _) = self.session(slot).await?;
         Ok(session.run(&queries).await?)
     }
 
-    /// What is read before the outcome of a commit is known could be wrong a moment later.
+    /// Waits until the outcome of all commits is known: otherwise reads could be wrong a moment later.
     async fn wait_for_certainty(&self) -> Result<(), PostgresFailure> {
         let mut certainty = self.certainty.clone();
         let settled = certainty.wait_for(|now| *now != Certainty::Doubtful);
@@ -74,7 +73,7 @@ impl Readers {
         }
     }
 
-    /// The connection of a slot, and whether it was made just now.
+    /// The connection of a slot, and whether it is new.
     async fn session(&self, slot: &Mutex<Option<Arc<Session>>>) -> Result<(Arc<Session>, bool), PostgresFailure> {
         let mut kept = slot.lock().await;
         if let Some(session) = kept.as_ref().filter(|session| !session.is_closed()) {
@@ -89,7 +88,6 @@ impl Readers {
         slot.lock().await.take_if(|kept| Arc::ptr_eq(kept, lost));
     }
 
-    /// Refuses further queries, and closes the connections.
     pub(super) async fn close(&self) {
         self.permits.close();
         for slot in &self.slots {

@@ -1,20 +1,19 @@
-//! The schema: what brings a database to it, and whose database it is.
+//! Migrations, and the check that a database belongs to this program.
 
 use super::failure::PostgresFailure;
 use super::open_error::PostgresOpenError;
 use super::session::Session;
 use crate::statement::{Query, params};
 
-/// One step of the schema's history. Numbers mean the same change as in SQLite's folder.
+/// One step of the schema. The same number means the same change as in SQLite's folder.
 pub(super) struct Migration {
     pub(super) version: u32,
     pub(super) sql: &'static str,
 }
 
-/// What is there before the first migration: the lease, and the list of migrations.
+/// The schema before the first migration: the lease and the list of migrations.
 const BASE: &str = include_str!("../../migrations/postgres/0000_base.sql");
 
-/// Every migration, in order.
 pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, sql: include_str!("../../migrations/postgres/0001_operations.sql") },
     Migration { version: 2, sql: include_str!("../../migrations/postgres/0002_deliveries.sql") },
@@ -40,16 +39,13 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { version: 22, sql: include_str!("../../migrations/postgres/0022_paid_invoices.sql") },
 ];
 
-/// The oldest version of PostgreSQL that is tested.
+/// The oldest tested version of PostgreSQL.
 const OLDEST: i32 = 140_000;
 
-/// Only one instance at a time makes the base; the number is arbitrary.
+/// The lock under which one instance creates the base; the number is arbitrary.
 const BASE_LOCK: i64 = 0x0075_7368_6572;
 
-/// Checks that the server can be used, and makes the base unless it is there.
-///
-/// # Errors
-/// [`PostgresOpenError`].
+/// Checks the server, and creates the base if it is missing.
 pub(super) async fn prepare(session: &Session) -> Result<(), PostgresOpenError> {
     const SERVER: &str = "SELECT current_setting('server_version_num')::int, current_setting('server_encoding')";
     let server = session.one(&Query::new("look at the server", SERVER, params![])).await?;
@@ -69,12 +65,12 @@ pub(super) async fn prepare(session: &Session) -> Result<(), PostgresOpenError> 
     Ok(())
 }
 
-/// The newest version that this program knows.
+/// The newest schema version of this program.
 pub(super) fn known_version() -> u32 {
     MIGRATIONS.last().map_or(0, |migration| migration.version)
 }
 
-/// Whether an instance has used the database. Looked for in the schema where tables would be made, and not in others on the path.
+/// Whether the base exists. Only the schema in which tables would be created is searched.
 pub(super) async fn has_base(session: &Session) -> Result<bool, PostgresOpenError> {
     const TABLES: &str = "SELECT count(*) FILTER (WHERE c.relname IN ('lease', 'migrations')), count(*)
         FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
@@ -93,7 +89,7 @@ async fn make_base(session: &Session) -> Result<(), PostgresOpenError> {
     let made = session.script("make the first tables", &script).await;
     if made.is_err() {
         session.script("roll back", "ROLLBACK").await?;
-        // Another instance may have been faster.
+        // Another instance may have created it.
         if has_base(session).await? {
             return Ok(());
         }
@@ -101,17 +97,17 @@ async fn make_base(session: &Session) -> Result<(), PostgresOpenError> {
     Ok(made?)
 }
 
-/// The version the database is at; 0 before the first migration.
+/// The database's schema version; 0 before the first migration.
 pub(super) async fn version(session: &Session) -> Result<u32, PostgresFailure> {
     const VERSION: &str = "SELECT coalesce(max(version), 0) FROM migrations";
     let found = session.one(&Query::new("read the schema's version", VERSION, params![])).await?;
     Ok(found.first(|row| row.int(0))?.unwrap_or_default())
 }
 
-/// Those of these migrations that the database does not have yet.
+/// The migrations that the database does not have yet.
 ///
 /// # Errors
-/// [`PostgresOpenError::Newer`], and what the database says.
+/// [`PostgresOpenError::Newer`], and failures of the database.
 pub(super) async fn missing<'m>(
     session: &Session,
     migrations: &'m [Migration],
@@ -124,19 +120,16 @@ pub(super) async fn missing<'m>(
     Ok(migrations.iter().filter(move |migration| migration.version > found))
 }
 
-/// Makes a migration in a transaction of its own, which `begin` begins with the check of the lease.
-///
-/// # Errors
-/// [`PostgresOpenError::Migration`].
+/// Runs a migration in its own transaction, which `begin` starts with the check of the lease.
 pub(super) async fn apply(session: &Session, begin: &str, migration: &Migration) -> Result<(), PostgresOpenError> {
     let Migration { version, sql } = migration;
-    // On big tables a migration takes its time.
+    // Migrations of large tables may take long.
     let script = format!(
         "BEGIN; SET LOCAL statement_timeout = 0; {begin}; {sql}
          INSERT INTO migrations VALUES ({version}, clock_timestamp()); COMMIT;"
     );
     if let Err(source) = session.script("apply a migration", &script).await {
-        // An error here means that the connection is lost, and with it the transaction.
+        // An error means that the connection, and so the transaction, is lost.
         drop(session.script("roll back", "ROLLBACK").await);
         return Err(PostgresOpenError::Migration { version: *version, source });
     }

@@ -17,13 +17,13 @@ use super::statement::{self, StatementKey};
 use crate::row::{Answer, Row};
 use crate::statement::Query;
 
-/// How long the goodbye to a server may take.
+/// Time limit for closing a connection.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// What is set for each connection, whatever the defaults of the server, the database and the user are.
+/// The settings of each connection, independent of defaults of the server, database and user.
 ///
-/// Like SQLite's `INDEXED BY`, `enable_seqscan = off` is against plans that read a whole table because the statistics are from
-/// when it was small. Without `jit = off` the cost that this adds would make the server compile each such plan.
+/// Like SQLite's `INDEXED BY`, `enable_seqscan = off` prevents plans that scan a whole table because of statistics from
+/// when it was small. It adds a cost to such plans for which the server would compile them without `jit = off`.
 const SETTINGS: &str = "
     SET default_transaction_isolation = 'read committed';
     SET default_transaction_deferrable = off;
@@ -34,23 +34,21 @@ const SETTINGS: &str = "
     SET tcp_keepalives_count = 3;
     SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';";
 
-/// Marks the session of the server. A connection that begins with a mark has the session of another one: a pooler changes them
-/// between transactions, and what is set and prepared for one is not there for the next.
+/// Marks the server's session. If a new connection finds a mark, it has another connection's session: a pooler assigns
+/// sessions per transaction, so settings and prepared statements are lost.
 const MARK: &str =
     "SELECT current_setting('usher.session', true); SELECT set_config('usher.session', 'marked', false);";
 
-/// A connection.
 pub(super) struct Session {
-    /// None only while being closed.
+    /// `None` only while closing.
     client: Option<Client>,
     statements: Mutex<HashMap<StatementKey, Statement>>,
-    /// How long to wait for answers.
+    /// How long to wait for responses.
     patience: Duration,
-    /// Reads and writes the socket; ends when the client is gone.
+    /// The task of the socket; ends when the client is dropped.
     connection: JoinHandle<()>,
 }
 
-/// Why a transaction failed.
 pub(super) enum TransactionFailure {
     /// It was rolled back.
     RolledBack(PostgresFailure),
@@ -62,17 +60,17 @@ impl Session {
     /// Connects.
     ///
     /// # Errors
-    /// [`PostgresFailure::Connect`], and what the first statements meet.
+    /// [`PostgresFailure::Connect`], and failures of the first statements.
     pub(super) async fn connect(address: &Address) -> Result<Self, PostgresFailure> {
         let connecting = address.config.connect(address.tls.clone());
-        // The library's own limit is for the socket, not for what a server says or does not say afterwards.
+        // The library's own time limit covers only the socket, not the server's responses.
         let (client, connection) = tokio::time::timeout(address.timeout, connecting)
             .await
             .map_err(|_| PostgresFailure::Connect("no answer in time".to_owned()))?
             .map_err(|error| PostgresFailure::connect(&error))?;
         #[expect(clippy::disallowed_methods, reason = "the session owns the task, and ends it")]
         let connection = tokio::spawn(async move {
-            // What it met, the requests that wait are told.
+            // The waiting requests receive its error.
             drop(connection.await);
         });
         let patience = address.timeout.saturating_add(address.timeout / 2);
@@ -82,7 +80,8 @@ impl Session {
             "{MARK} SET statement_timeout = {limit}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {};
              {SETTINGS}",
             (limit / 2).max(1),
-            // A transaction is sent in one piece. One of which only a part arrives keeps others from taking the lease.
+            // A transaction is sent in one piece; a partially received one blocks other instances from taking the
+            // lease.
             (limit / 5).max(500),
         );
         let said = session.in_time("configure a connection", session.client()?.simple_query(&settings)).await?;
@@ -93,19 +92,18 @@ impl Session {
         if first == Some(true) { Err(PostgresFailure::SharedSession) } else { Ok(session) }
     }
 
-    /// Whether it is known to be lost.
     pub(super) fn is_closed(&self) -> bool {
         self.client.as_ref().is_none_or(Client::is_closed)
     }
 
-    /// Says goodbye to the server.
+    /// Closes the connection in an orderly way.
     pub(super) async fn close(mut self) {
         self.client = None;
-        // An error means that it takes too long; then it is aborted.
+        // An error means a time-out; it is then aborted.
         drop(tokio::time::timeout(GOODBYE, &mut self.connection).await);
     }
 
-    /// Sends all statements at once, each a transaction of its own.
+    /// Sends all statements at once, each in its own transaction.
     ///
     /// # Errors
     /// The failure of the first one that fails.
@@ -118,28 +116,19 @@ impl Session {
     }
 
     /// Sends one statement.
-    ///
-    /// # Errors
-    /// [`PostgresFailure`].
     pub(super) async fn one(&self, query: &Query) -> Result<Answer, PostgresFailure> {
         let answers = self.run(&[query]).await?;
         Ok(answers.into_iter().next().unwrap_or_default())
     }
 
-    /// Runs statements that need no result, of any number, outside or inside of a transaction.
-    ///
-    /// # Errors
-    /// [`PostgresFailure`].
+    /// Runs any number of statements without results, outside or inside a transaction.
     pub(super) async fn script(&self, during: &'static str, sql: &str) -> Result<(), PostgresFailure> {
-        // On big tables it takes its time; a connection that is lost is noticed all the same.
+        // Scripts on large tables may take long; a lost connection is still detected.
         self.client()?.batch_execute(sql).await.map_err(|error| PostgresFailure::new(during, &error))
     }
 
-    /// The rows of a statement without parameters, as they come: there can be more than fit into memory. No limit of time but the
-    /// server's.
-    ///
-    /// # Errors
-    /// [`PostgresFailure`].
+    /// Streams the rows of a statement without parameters, which may exceed memory. Only the server's time limit
+    /// applies.
     pub(super) async fn stream(
         &self,
         during: &'static str,
@@ -151,19 +140,16 @@ impl Session {
         Ok(rows.map_ok(|row| statement::row(&row)).map_err(failed))
     }
 
-    /// Where the rows of a `COPY … FROM STDIN` go.
-    ///
-    /// # Errors
-    /// [`PostgresFailure`].
+    /// The sink for the rows of a `COPY … FROM STDIN`.
     pub(super) async fn copy_in(&self, during: &'static str, sql: &str) -> Result<CopyInSink<Bytes>, PostgresFailure> {
         self.client()?.copy_in(sql).await.map_err(|error| PostgresFailure::new(during, &error))
     }
 
-    /// Sends a whole transaction at once, from BEGIN to COMMIT, and queries that run after it: one round trip, however many
-    /// statements there are. Returns the answers of the transaction's statements, and those of the queries unless one failed.
+    /// Sends a whole transaction, from BEGIN to COMMIT, and queries that run after it, in one round trip. Returns the
+    /// answers of the statements, and those of the queries unless one failed.
     ///
     /// # Errors
-    /// [`TransactionFailure`]: that of the first statement that failed, if one did.
+    /// [`TransactionFailure`]: the error of the first failed statement, if any.
     pub(super) async fn transact(
         &self,
         queries: &[&Query],
@@ -180,7 +166,7 @@ impl Session {
             for request in requests.by_ref().take(queries.len()) {
                 pipeline.send(request).await;
             }
-            // A statement that could not be sent leaves the others without it.
+            // The others still run if a statement could not be sent.
             let is_sent = !pipeline.has_failed();
             let end = if is_sent { "COMMIT" } else { "ROLLBACK" };
             pipeline.send(simple(client, "commit a transaction", end)).await;
@@ -190,8 +176,8 @@ impl Session {
             (is_sent, pipeline.results().await)
         });
         let (is_sent, answers) = answers.await.map_err(TransactionFailure::Unknown)?;
-        // After a failed statement, COMMIT rolls back. So only a transaction of which no statement was refused may have been
-        // committed when its end is not known.
+        // After a failed statement, COMMIT rolls back. So a transaction with an unknown end may be committed only if no
+        // statement was refused.
         let mut answers = answers.into_iter();
         let mut results = Vec::with_capacity(queries.len().saturating_add(2));
         for answer in answers.by_ref().take(queries.len().saturating_add(2)) {
@@ -207,7 +193,7 @@ impl Session {
         Ok((results.into_iter().skip(1).collect(), answers.collect::<Result<_, _>>().ok()))
     }
 
-    /// The statements, prepared: most are already. One that runs for each of no rows need not be.
+    /// The prepared statements, most of them cached. One that runs for an empty list is not prepared.
     async fn prepare(&self, queries: &[&Query]) -> Result<Vec<Option<Statement>>, PostgresFailure> {
         let client = self.client()?;
         let mut new: Vec<&Query> = Vec::new();
@@ -248,7 +234,7 @@ impl Session {
         self.patiently(during, request).await?.map_err(|error| PostgresFailure::new(during, &error))
     }
 
-    /// Gives the connection up when there is no answer: what it says later must not be taken for the answer to anything else.
+    /// Drops the connection if there is no response in time: a late response must not be matched to another request.
     async fn patiently<T>(&self, during: &'static str, answer: impl Future<Output = T>) -> Result<T, PostgresFailure> {
         tokio::time::timeout(self.patience, answer).await.map_err(|_| {
             self.connection.abort();

@@ -1,4 +1,4 @@
-//! Texts of statements and their parameters, as PostgreSQL takes them, and its rows.
+//! Statements, parameters and rows in PostgreSQL's form.
 
 use std::error::Error;
 
@@ -9,19 +9,19 @@ use super::nul_escaping;
 use crate::row::{Row, Value};
 use crate::statement::{Param, Params, Query};
 
-/// What makes two statements the same: the text, and whether it runs for a list of rows.
+/// Identifies a statement: its text, and whether it runs for a list of rows.
 pub(super) type StatementKey = (&'static str, bool);
 
 pub(super) const fn key(query: &Query) -> StatementKey {
     (query.statement.sql, matches!(query.params, Params::Each(_)))
 }
 
-/// The statement's text. It is made of SQLite's:
+/// The statement's text, derived from SQLite's:
 ///
-/// - `$1` for `?1`, and no `INDEXED BY`: sessions do without scans of whole tables instead;
+/// - `$1` for `?1`, and no `INDEXED BY`: sessions disable sequential scans instead;
 /// - `strpos` for `instr`, and the column `seq` for `rowid`;
 /// - if it runs for each row of a list, lists for `= ?1` and for `VALUES (?1, …)`;
-/// - if it must change as many rows as there are, it says so to the database.
+/// - if it must change exactly as many rows as given, it checks that in the database.
 pub(super) fn text(query: &Query) -> String {
     let mut sql = query.statement.postgres.unwrap_or(query.statement.sql).to_owned();
     let mut parameters = 0;
@@ -61,16 +61,15 @@ const fn param_type(param: &Param) -> &'static str {
     }
 }
 
-/// A parameter of a statement in PostgreSQL.
+/// A bound parameter.
 pub(super) enum Bound<'a> {
     One(&'a Param),
-    /// The parameter of each row.
+    /// A parameter of all rows.
     List(Vec<&'a Param>),
-    /// How many rows must change.
+    /// The number of rows that must change.
     Rows(i64),
 }
 
-/// The parameters, in their order.
 pub(super) fn bound(query: &Query) -> Vec<Bound<'_>> {
     let (mut bound, rows): (Vec<_>, _) = match &query.params {
         Params::Once(row) => (row.iter().map(Bound::One).collect(), 1),
@@ -110,7 +109,7 @@ impl ToSql for Bound<'_> {
 
 impl ToSql for Param {
     fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-        // The checked variants: that a statement wants another type is an error, never another value.
+        // The checked variants: a statement that expects another type fails instead of storing another value.
         match self {
             Self::Int(value) => value.to_sql_checked(ty, out),
             Self::Bool(value) => value.to_sql_checked(ty, out),
@@ -126,7 +125,6 @@ impl ToSql for Param {
     to_sql_checked!();
 }
 
-/// The row with its values.
 pub(super) fn row(row: &tokio_postgres::Row) -> Row {
     Row((0..row.len()).map(|column| value(row, column)).collect())
 }
@@ -147,7 +145,7 @@ fn value(row: &tokio_postgres::Row, column: usize) -> Value {
 }
 
 fn get<'r, T: FromSql<'r>>(row: &'r tokio_postgres::Row, column: usize, value: impl FnOnce(T) -> Value) -> Value {
-    // What a statement found can have another type than we ever write.
+    // The value may have a type that this program never writes.
     row.try_get(column).map_or(Value::Damaged(Vec::new()), |found: Option<T>| found.map_or(Value::Null, value))
 }
 

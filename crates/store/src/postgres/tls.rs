@@ -1,4 +1,4 @@
-//! TLS to the database by rustls: the server's certificate and name are always verified.
+//! TLS to the database with rustls: the server's certificate and name are always verified.
 
 use std::io;
 use std::pin::Pin;
@@ -11,7 +11,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 
-/// Makes TLS connections.
 #[derive(Clone)]
 pub(super) struct Tls(Arc<ClientConfig>);
 
@@ -37,13 +36,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for T
     type Error = rustls::pki_types::InvalidDnsNameError;
 
     fn make_tls_connect(&mut self, domain: &str) -> Result<ToServer, Self::Error> {
-        // It is also called for a Unix socket, which has no name and no TLS.
+        // Also called for Unix sockets, which have no name and no TLS.
         let name = if domain.is_empty() { None } else { Some(ServerName::try_from(domain)?.to_owned()) };
         Ok(ToServer { connector: TlsConnector::from(Arc::clone(&self.0)), name })
     }
 }
 
-/// Makes one connection to the server with this name.
 pub(super) struct ToServer {
     connector: TlsConnector,
     name: Option<ServerName<'static>>,
@@ -62,12 +60,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for ToSer
     }
 }
 
-/// A TLS connection.
 pub(super) struct Encrypted<S>(tokio_rustls::client::TlsStream<S>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Encrypted<S> {
     fn channel_binding(&self) -> ChannelBinding {
-        // It protects where certificates are not verified.
+        // Channel binding is only needed where certificates are not verified.
         ChannelBinding::none()
     }
 }

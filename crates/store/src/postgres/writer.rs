@@ -1,18 +1,17 @@
 //! The single writer: waiting commits share one transaction, and one round trip.
 //!
-//! A commit takes as long as the way to the database, and its disk. While one group is under way the next commits gather in the
-//! queue. Of a group, everything that its commits depend on is read at once; then they are decided in memory, one after the
-//! other; then one transaction writes what has changed, in one round trip from BEGIN to COMMIT. What the next group depends on is
-//! read in the same round trip, behind the COMMIT: under load each group takes one. That the reads are outside of the transaction
-//! is no danger: nobody else writes. The first statement of the transaction makes sure of it, in the database.
+//! A commit takes a round trip to the database and its disk; meanwhile the next commits collect in the queue. The rows
+//! that a group depends on are read at once; its commits are decided in memory, one after the other; then one
+//! transaction writes the changes, in one round trip from BEGIN to COMMIT. The rows of the next group are read in the
+//! same round trip, after the COMMIT, so under load each group takes one. Reading outside the transaction is safe,
+//! because nobody else writes: the first statement of the transaction enforces it.
 //!
-//! # When the answer to COMMIT is lost
+//! # When the response to COMMIT is lost
 //!
-//! The transaction may have been committed, may still be under way, or may not even have arrived. A new connection raises the
-//! *session* in the row of the lease, which waits for a transaction that is under way (it has locked the row), and makes the
-//! database refuse one that arrives later. Each
-//! transaction has also written the number of its group: so the outcome is certain. Until it
-//! is, nothing else is written, and reads wait.
+//! The transaction may be committed, still running, or not yet received. A new connection increments the *session* in
+//! the row of the lease. This waits for a running transaction, which has locked the row, and makes the database refuse
+//! one that arrives later. Each transaction also writes the number of its group, which then shows the outcome. Until it
+//! is known, nothing else is written, and reads wait.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,38 +31,38 @@ use crate::metrics::Metrics;
 use crate::row::Answer;
 use crate::statement::{Query, params};
 
-/// The first pause between attempts to find out the outcome of a commit; each is twice as long as the one before.
+/// The first pause between attempts to determine the outcome of a commit; each is twice as long as the previous one.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
-/// The check of the lease, which also says which group of commits this is.
+/// Checks the lease, and stores the number of the group.
 pub(super) const BEGIN_WRITE: &str = "SELECT begin_write($1, $2, $3)";
 
 const NEW_SESSION: &str =
     "WITH held AS (SELECT epoch FROM lease WHERE epoch = $1 AND expires_at > clock_timestamp() FOR UPDATE)
     UPDATE lease SET session = session + 1 FROM held WHERE lease.epoch = held.epoch RETURNING session";
 
-/// A statement of its own, after that one has waited: it sees what was committed in the meantime.
+/// A separate statement after that one, so that it sees what was committed while that one waited.
 const LAST_WRITTEN: &str = "SELECT coalesce(max(number), 0) FROM written WHERE epoch = $1";
 
-/// Whether reads show the outcome of every commit that was answered.
+/// Whether reads reflect every acknowledged commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Certainty {
     /// They do.
     Certain,
-    /// The outcome of a commit is being found out.
+    /// The outcome of a commit is being determined.
     Doubtful,
-    /// It was in doubt when the lease ended.
+    /// The lease ended while it was unknown.
     Over,
 }
 
-/// A connection that may write, and the number under which it does.
+/// A connection that may write, and its epoch and session.
 struct Writing {
     session: Session,
     number: i64,
 }
 
-/// Begins transactions on a connection that no [`Writer`] has.
+/// Begins transactions on a connection outside a [`Writer`].
 pub(super) struct BeginWrite {
     epoch: i64,
     number: i64,
@@ -71,21 +70,21 @@ pub(super) struct BeginWrite {
 }
 
 impl BeginWrite {
-    /// The statements for the next transaction: it begins with the check of the lease.
+    /// The statements that begin the next transaction, with the check of the lease.
     pub(super) fn next(&mut self) -> String {
         self.group = self.group.saturating_add(1);
         format!("BEGIN; SELECT begin_write({}, {}, {})", self.epoch, self.number, self.group)
     }
 }
 
-/// Jobs that were waiting at the same time.
+/// Jobs taken from the queue together.
 #[derive(Default)]
 struct Group {
-    /// They share a transaction.
+    /// Jobs in the shared transaction.
     shared: Vec<Job>,
-    /// What their commits depend on, if it has been read.
+    /// The rows that their commits depend on, if already read.
     read: Option<Vec<Answer>>,
-    /// Each has a transaction of its own, after that one.
+    /// Each runs afterwards in its own transaction.
     decisions: Vec<Box<dyn DecisionJob>>,
 }
 
@@ -103,12 +102,11 @@ impl Group {
     }
 }
 
-/// See the module.
 pub(super) struct Writer {
     address: Address,
     epoch: i64,
     writing: Option<Writing>,
-    /// Of the last group of commits.
+    /// The number of the last group of commits.
     group: i64,
     max_batch: usize,
     outcome_timeout: Duration,
@@ -117,7 +115,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// A writer under this epoch, that is not connected yet.
+    /// A writer under this epoch, not yet connected.
     pub(super) fn new(
         address: Address,
         epoch: u64,
@@ -130,12 +128,12 @@ impl Writer {
         Self { address, epoch, writing: None, group: 0, max_batch, outcome_timeout, metrics, certainty }
     }
 
-    /// Tells whether reads can be trusted.
+    /// Whether reads are certain.
     pub(super) fn certainty(&self) -> watch::Receiver<Certainty> {
         self.certainty.subscribe()
     }
 
-    /// Connects, with a session of its own.
+    /// Connects, with a new session.
     ///
     /// # Errors
     /// [`PostgresFailure::NotActive`], [`PostgresFailure::Connect`] and the like.
@@ -151,10 +149,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Refuses a database that was moved away, and an unfinished copy.
-    ///
-    /// # Errors
-    /// [`PostgresOpenError::Marked`].
+    /// Refuses a moved database and an unfinished copy.
     pub(super) async fn check_mark(&self) -> Result<(), PostgresOpenError> {
         let writing = self.writing.as_ref().ok_or(PostgresFailure::NotActive)?;
         match inspect::copy_mark(&writing.session).await? {
@@ -163,16 +158,13 @@ impl Writer {
         }
     }
 
-    /// Its connection, for one transaction after the other, and what begins each.
+    /// The connection, for sequential transactions, and the statements that begin each.
     pub(super) fn into_connection(self) -> Option<(Session, BeginWrite)> {
         let Writing { session, number } = self.writing?;
         Some((session, BeginWrite { epoch: self.epoch, number, group: self.group }))
     }
 
-    /// Makes the missing migrations.
-    ///
-    /// # Errors
-    /// [`PostgresOpenError`].
+    /// Runs the missing migrations.
     pub(super) async fn migrate(&mut self, migrations: &[Migration]) -> Result<(), PostgresOpenError> {
         let writing = self.writing.as_ref().ok_or(PostgresFailure::NotActive)?;
         schema::prepare(&writing.session).await?;
@@ -184,7 +176,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes until it is closed (or every sender is gone) and the queue is empty.
+    /// Writes until it is closed (or every sender is dropped) and the queue is empty.
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Message>) {
         let mut messages = Vec::with_capacity(self.max_batch);
         let mut next = Group::default();
@@ -196,7 +188,7 @@ impl Writer {
                 messages.drain(..).for_each(|message| next.add(message, &mut queue));
             }
             let Group { shared, read, decisions } = std::mem::take(&mut next);
-            // What is read for the next group must not be changed by a decision before it.
+            // A decision before the next group must not change the rows read for it.
             let ahead = decisions.is_empty().then_some(&mut queue);
             next = self.commit(shared, read, ahead).await;
             for job in decisions {
@@ -208,7 +200,7 @@ impl Writer {
         }
     }
 
-    /// Waits for jobs. Until the outcome of a commit is known it tries to connect in the meantime: reads wait for that.
+    /// Waits for jobs. While the outcome of a commit is unknown, it also tries to connect, because reads wait for it.
     async fn receive(&mut self, queue: &mut mpsc::Receiver<Message>, messages: &mut Vec<Message>) -> usize {
         loop {
             let received = queue.recv_many(messages, self.max_batch);
@@ -224,8 +216,8 @@ impl Writer {
         }
     }
 
-    /// Commits jobs that share a transaction, and sends each caller its result. A job that fails does not affect the others: each
-    /// is tried for itself. Returns the group that was taken from `queue` in the meantime.
+    /// Commits jobs in a shared transaction, and sends each caller its result. If it fails, each job is retried alone.
+    /// Returns the group taken from `queue` meanwhile.
     async fn commit(
         &mut self,
         mut jobs: Vec<Job>,
@@ -252,8 +244,8 @@ impl Writer {
         next
     }
 
-    /// One transaction. What has come into `queue` until it is sent becomes the `next` group, and what that depends on is read in
-    /// the same round trip, after the COMMIT.
+    /// One transaction. Jobs queued before it is sent become the `next` group, whose rows are read in the same round
+    /// trip, after the COMMIT.
     async fn attempt(
         &mut self,
         jobs: &mut [Job],
@@ -285,7 +277,7 @@ impl Writer {
         let own = writes.len();
         let statements = jobs.iter().filter_map(statements_of).flatten();
         let queries: Vec<_> = writes.iter().chain(statements).collect();
-        // Also when all of them are conflicts: who is not the owner any more does not know.
+        // Required even if all are conflicts: only the owner of the lease can know.
         let (outcome, read) = self.transact(&queries, &ahead, jobs.len()).await?;
         next.read = read;
         Ok(match outcome {
@@ -314,7 +306,7 @@ impl Writer {
         read
     }
 
-    /// One transaction that `jobs` share, and what is read after it, if nothing came in between.
+    /// One shared transaction of `jobs`, and the queries after it, if no other transaction came between.
     async fn transact(
         &mut self,
         queries: &[&Query],
@@ -336,7 +328,7 @@ impl Writer {
         ahead: &[Query],
     ) -> Result<(Outcome, Option<Vec<Answer>>), PostgresFailure> {
         let epoch = self.epoch;
-        // Connecting says which group was the last one.
+        // Connecting determines which group was the last one.
         self.writing().await?;
         let writing = self.writing.as_ref().ok_or(PostgresFailure::NotActive)?;
         let group = self.group.saturating_add(1);
@@ -358,7 +350,7 @@ impl Writer {
         }
     }
 
-    /// See the module.
+    /// Determines the outcome of a commit; see the module.
     async fn find_out(&mut self, group: i64, lost: PostgresFailure) -> Result<Outcome, PostgresFailure> {
         self.certainty.send_replace(Certainty::Doubtful);
         self.writing = None;
@@ -398,7 +390,7 @@ impl Writer {
     }
 }
 
-/// What the commits among these jobs depend on; `None` if there are none.
+/// The queries for the rows that the commits among these jobs depend on; `None` without commits.
 fn reads(jobs: &[Job]) -> Option<Vec<Query>> {
     let commits = jobs.iter().filter_map(|job| match job {
         Job::Commit(job) => Some(&job.commits),
@@ -422,7 +414,7 @@ fn fail(jobs: Vec<Job>, failure: &PostgresFailure) {
     }
 }
 
-/// Callers may be gone: the work is done anyway.
+/// Callers may be gone; the work is done anyway.
 fn settle(jobs: Vec<Job>, outcome: Outcome) {
     let mut answers = match outcome {
         Outcome::Committed(answers) => Some(answers.into_iter()),

@@ -1,4 +1,4 @@
-//! Work for the writer, and how its result is returned.
+//! Jobs of the writer, and their results.
 
 use tokio::sync::{mpsc, oneshot};
 use usher_engine::ports::{AllCommitted, Commit, StoreError};
@@ -8,28 +8,27 @@ use crate::codec::Unreadable;
 use crate::row::Answer;
 use crate::statement::Query;
 
-/// What travels to the writer.
+/// A message to the writer.
 pub(super) enum Message {
-    /// Do this.
     Run(Job),
-    /// Accept no more jobs, do the queued ones, and end.
+    /// Accept no more jobs, finish the queued ones, and end.
     Close,
 }
 
-/// A piece of work, whose caller may be waiting for the result. It can be tried again after a rollback.
+/// A job, whose caller may be waiting for the result. It can be retried after a rollback.
 pub(super) enum Job {
-    /// Steps of operations: they share their reads and their writes with others.
+    /// Commits of operations, which share reads and writes with others.
     Commit(CommitJob),
-    /// Statements that need no decision: they share a transaction with others.
+    /// Statements without a decision, which share a transaction with others.
     Statements(StatementsJob),
-    /// Reads, a decision and writes: a transaction of its own.
+    /// Reads, a decision and writes, in their own transaction.
     Decision(Box<dyn DecisionJob>),
 }
 
 /// See [`Job::Commit`].
 pub(super) struct CommitJob {
     pub(super) commits: Vec<Commit>,
-    /// Set when it is decided.
+    /// Set once it is decided.
     pub(super) result: Option<Result<AllCommitted, Unreadable>>,
     pub(super) answer: oneshot::Sender<Result<AllCommitted, StoreError>>,
 }
@@ -38,27 +37,26 @@ pub(super) struct CommitJob {
 pub(super) struct StatementsJob {
     pub(super) queries: Vec<Query>,
     pub(super) answer: oneshot::Sender<Result<Vec<Answer>, StoreError>>,
-    /// The caller does not look at the results: it is enough that the statements were committed.
+    /// Whether the caller ignores the results.
     pub(super) is_blind: bool,
 }
 
 /// See [`Job::Decision`].
 pub(super) trait DecisionJob: Send {
-    /// What is read first.
+    /// The queries to run first.
     fn reads(&self) -> &[Query];
 
     /// Decides what is written, and keeps the result.
     fn decide(&mut self, read: &[Answer]) -> Result<Vec<Query>, Unreadable>;
 
-    /// Sends the result, or the failure, to the caller.
     fn settle(self: Box<Self>, outcome: Result<(), PostgresFailure>);
 }
 
-/// What became of a transaction.
+/// The outcome of a transaction.
 pub(super) enum Outcome {
-    /// It was committed, with these answers.
+    /// Committed, with these answers.
     Committed(Vec<Answer>),
-    /// It was committed; the answers were lost with the connection.
+    /// Committed; the answers were lost with the connection.
     CommittedUnseen,
 }
 
@@ -89,13 +87,12 @@ where
             Ok(()) => self.result.ok_or(StoreError::Closed),
             Err(failure) => Err(failure.into()),
         };
-        // The caller may be gone: the work is done anyway.
+        // The caller may be gone; the work is done anyway.
         drop(self.answer.send(answer));
     }
 }
 
 impl Job {
-    /// Sends the failure to the caller.
     pub(super) fn fail(self, failure: &PostgresFailure) {
         match self {
             Self::Commit(job) => drop(job.answer.send(Err(failure.clone().into()))),
@@ -105,7 +102,7 @@ impl Job {
     }
 }
 
-/// The writer's queue. Once something is queued it is done, even when the returned future is dropped.
+/// The writer's queue. Queued jobs are executed even if the returned future is dropped.
 #[derive(Clone)]
 pub(super) struct WriterQueue(pub(super) mpsc::Sender<Message>);
 
@@ -116,12 +113,12 @@ impl WriterQueue {
         result.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Statements whose results the caller looks at.
+    /// Runs statements and returns their results.
     pub(super) async fn statements(&self, queries: Vec<Query>) -> Result<Vec<Answer>, StoreError> {
         self.run_statements(queries, false).await
     }
 
-    /// Statements of which it is enough to know that they were committed.
+    /// Runs statements without results.
     pub(super) async fn blind(&self, queries: Vec<Query>) -> Result<(), StoreError> {
         self.run_statements(queries, true).await.map(drop)
     }
@@ -132,7 +129,7 @@ impl WriterQueue {
         result.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Reads, then writes what `decide` makes of the answers.
+    /// Reads, then writes the statements that `decide` returns.
     pub(super) async fn decision<T: Send + 'static>(
         &self,
         reads: Vec<Query>,

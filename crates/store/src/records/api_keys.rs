@@ -64,7 +64,6 @@ impl<E: Engine> KeyStore for SqlStore<E> {
     }
 }
 
-/// The key in a row that begins with these columns.
 pub(crate) fn stored(row: &Row) -> Result<StoredKey, Unreadable> {
     let previous = match (row.optional_bytes(1)?, row.optional_time(2)?) {
         (Some(digest), Some(until)) => Some((SecretDigest(digest), until)),

@@ -79,43 +79,42 @@ impl<E: Engine> AuditStore for SqlStore<E> {
             }
             let removed = oldest.iter().filter(|entry| entry.sequence <= after.sequence).count();
             let remove = REMOVE.with(params![codec::integer(after.sequence)]);
-            // The beginning of the chain moves first: only what is before it can be removed.
+            // The start of the chain moves first: only entries before it can be removed.
             Ok((removed, vec![set_bound("first", &after), remove]))
         };
         self.0.decide(vec![read_bounds(), read_entries(0, limit)], forget).await
     }
 }
 
-/// Reads what [`entries`] takes.
+/// The query for [`entries`].
 pub(crate) fn read_entries(after: u64, limit: usize) -> Query {
     ENTRIES.with(params![codec::integer(after), codec::limit(limit)])
 }
 
-/// Reads what [`bounds`] takes.
+/// The query for [`bounds`].
 pub(crate) fn read_bounds() -> Query {
     BOUNDS.with(params![])
 }
 
-/// Reads what [`Added::after`] takes.
+/// The query for [`Added::after`].
 pub(crate) fn end() -> Query {
     END.with(params![])
 }
 
-/// Entries that a transaction adds.
 pub(crate) struct Added {
     entries: Vec<AuditEntry>,
     last: AuditLink,
 }
 
 impl Added {
-    /// None yet, after the newest entry.
+    /// No entries yet, after the newest stored one.
     pub(crate) fn after(end: Option<&Answer>) -> Self {
         let row = end.and_then(|end| end.rows.first());
         let newest = |column| row.and_then(|row| row.int::<u64>(column).ok()).unwrap_or_default();
         let newest = newest(3).max(newest(4));
         let mut last = row.and_then(bound).map_or(AuditLink::START, |(_, last)| last);
         if last.sequence < newest {
-            // The end of the chain was changed. The log goes on, and verification shows it.
+            // The end of the chain was tampered with. The log continues, and verification reports it.
             last = AuditLink::unknown(newest);
         }
         Self { entries: Vec::new(), last }
@@ -127,7 +126,6 @@ impl Added {
         self.last = last;
     }
 
-    /// The statements that store them.
     pub(crate) fn queries(&self) -> Vec<Query> {
         if self.entries.is_empty() {
             return Vec::new();
@@ -153,7 +151,7 @@ fn set_bound(name: &str, at: &AuditLink) -> Query {
     SET_BOUND.with(params![name, codec::integer(at.sequence), at.link])
 }
 
-/// Where the log begins and ends.
+/// The first and last entry of the log.
 pub(crate) fn bounds(found: &Answer) -> AuditBounds {
     let mut bounds = AuditBounds { first: AuditLink::START, last: AuditLink::START };
     for (name, at) in found.rows.iter().filter_map(bound) {
@@ -173,7 +171,7 @@ fn bound(row: &Row) -> Option<(&str, AuditLink)> {
     Some((name, at))
 }
 
-/// A value that this program never writes becomes one that fails verification.
+/// Values that this program never writes become entries that fail verification.
 pub(crate) fn entries(found: &Answer) -> Vec<AuditEntry> {
     let entry = |row: &Row| {
         let text = |column| match row.value(column) {

@@ -1,4 +1,4 @@
-//! Deliveries of events to the app: written with their events, then attempted until they are settled.
+//! Deliveries of events to the app: stored with their events, then attempted until they are settled.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::engine::{Engine, SqlStore};
 use crate::row::{Answer, Row};
 use crate::statement::{Query, Statement, params};
 
-/// A query for deliveries with their events. A missing event makes the row unreadable rather than invisible.
+/// Selects deliveries with their events. A missing event makes the row unreadable rather than invisible.
 macro_rules! select {
     ($index:literal, $($rest:literal),+) => {
         Statement::new("read deliveries", concat!(
@@ -47,7 +47,7 @@ const PENDING_QUEUES: Statement = Statement::new(
      WHERE status = 0 AND queue > ?1 AND length(queue) = 16 ORDER BY queue, idx LIMIT ?2",
 );
 
-/// Pending, and due when the event happened.
+/// Pending, and due at the event's time.
 const PUT: Statement = Statement::new(
     "put deliveries",
     "INSERT INTO deliveries (stream, idx, queue, since, due_at, status, attempts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
@@ -62,7 +62,7 @@ const AGAIN: Statement = Statement::new(
      WHERE stream = ?1 AND idx = ?2 AND status <> 0",
 );
 
-/// In order within a queue: it cannot be posted before those that are pending before it.
+/// Earlier pending ones of the queue too: they must be posted first.
 const HURRY: Statement = Statement::new(
     "make the deliveries before it due",
     "UPDATE deliveries INDEXED BY deliveries_queue SET due_at = ?3
@@ -117,7 +117,7 @@ impl<E: Engine> DeliveryStore for SqlStore<E> {
         limit: usize,
     ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError> {
         let page = params![codec::after_stream(after.as_ref()), codec::limit(limit)];
-        // One whose time is damaged is due now: it is set aside then.
+        // A damaged time counts as due now: the delivery is then set aside.
         let queue = |row: &Row| Ok((StreamId::from_bytes(row.bytes(0)?), row.time(1).unwrap_or_default()));
         self.all(PENDING_QUEUES.with(page), queue).await
     }
@@ -125,7 +125,7 @@ impl<E: Engine> DeliveryStore for SqlStore<E> {
     async fn set_aside_delivery(&self, queue: StreamId, at: UnixMillis) -> Result<Option<(StreamId, u64)>, StoreError> {
         let changed = self.0.write(vec![SET_ASIDE.with(params![queue.as_bytes(), codec::time(at)])]).await?;
         let set_aside = changed.first().and_then(|changed| changed.rows.first()).map(|row| {
-            // Its stream may be damaged.
+            // The stream may be damaged.
             let stream = row.bytes(0).unwrap_or(*queue.as_bytes());
             (StreamId::from_bytes(stream), row.int(1).unwrap_or_default())
         });
@@ -197,7 +197,7 @@ impl<E: Engine> DeliveryStore for SqlStore<E> {
     }
 }
 
-/// Adds pending deliveries of events: stream, index, queue, and when they are due, which is when the event happened.
+/// Adds pending deliveries: stream, index, queue, and due time, which is the event's.
 pub(crate) fn put(deliveries: &[(StreamId, u64, StreamId, UnixMillis)]) -> Query {
     let pending = i64::from(DeliveryStatus::Pending.code());
     PUT.each(deliveries.iter().map(|(stream, index, queue, at)| {
@@ -206,7 +206,7 @@ pub(crate) fn put(deliveries: &[(StreamId, u64, StreamId, UnixMillis)]) -> Query
     }))
 }
 
-/// Counts those that are pending, and those that were given up.
+/// Counts pending and given-up deliveries.
 pub(crate) fn count() -> Query {
     COUNT.with(params![])
 }
@@ -216,7 +216,6 @@ pub(crate) fn counts(row: &Row) -> Result<DeliveryCounts, Unreadable> {
     Ok(DeliveryCounts { pending: row.int(0)?, failed: row.int(1)? })
 }
 
-/// The delivery in a row of the queries above.
 pub(crate) fn delivery(row: &Row) -> Result<Delivery, Unreadable> {
     let status = DeliveryStatus::from_code(row.int(5)?);
     Ok(Delivery {

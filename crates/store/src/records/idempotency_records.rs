@@ -1,4 +1,4 @@
-//! Idempotency records, stored by themselves or in a commit.
+//! Idempotency records, stored alone or in a commit.
 
 use async_trait::async_trait;
 use usher_engine::UnixMillis;
@@ -14,7 +14,7 @@ const GET: Statement = Statement::new(
     "SELECT fingerprint, at, status, media_type, body FROM answers WHERE key = ?1",
 );
 
-/// One with an impossible time may not be replaced: the request may have been carried out.
+/// A record with an impossible time is not replaced: the request may have been carried out.
 const ADD: Statement = Statement::new(
     "store an idempotency record",
     "INSERT INTO answers (key, fingerprint, at, status, media_type, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -23,7 +23,7 @@ const ADD: Statement = Statement::new(
      WHERE answers.at < ?7 AND answers.at >= 0",
 );
 
-/// In place of the one under the same key, as was decided before.
+/// Replaces the record with the same key, as decided before.
 const PUT: Statement = Statement::new(
     "store idempotency records",
     "INSERT INTO answers (key, fingerprint, at, status, media_type, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -57,7 +57,7 @@ impl<E: Engine> IdempotencyStore for SqlStore<E> {
     }
 }
 
-/// The record with this key in a row that begins with its fingerprint, time, status, media type and body.
+/// The record in a row of its fingerprint, time, status, media type and body.
 pub(crate) fn stored(row: &Row, key: [u8; 32]) -> Result<IdempotencyRecord, Unreadable> {
     Ok(IdempotencyRecord {
         key: IdempotencyKey(key),
@@ -69,12 +69,12 @@ pub(crate) fn stored(row: &Row, key: [u8; 32]) -> Result<IdempotencyRecord, Unre
     })
 }
 
-/// Whether there is a record under the same key that may not be replaced: a row says so.
+/// Returns a row if a record with the same key may not be replaced.
 pub(crate) fn is_recorded(new: &NewIdempotencyRecord) -> Query {
     IS_RECORDED.with(params![new.record.key.0, codec::time(new.replace_before)])
 }
 
-/// Stores records in place of those under the same keys, as was decided before.
+/// Stores records in place of those with the same keys, as decided before.
 pub(crate) fn put<'r>(records: impl IntoIterator<Item = &'r IdempotencyRecord>) -> Query {
     PUT.each(records.into_iter().map(columns))
 }

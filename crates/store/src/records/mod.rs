@@ -1,4 +1,4 @@
-//! What is stored, a file for each kind: its statements, how its rows are read, and what is decided about it.
+//! One file per kind of record: its statements, row formats and decisions.
 
 pub(crate) mod api_keys;
 pub(crate) mod audit_log;

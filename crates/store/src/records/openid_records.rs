@@ -12,7 +12,7 @@ use crate::engine::{Engine, SqlStore, bounds};
 use crate::row::{Answer, Row};
 use crate::statement::{Query, Statement, params};
 
-/// Under which the bytes of all visitors are counted.
+/// The visitor under which the total is counted.
 const ALL: &str = "*";
 
 const USING: &str = "use a record of the OpenID Connect provider";
@@ -21,7 +21,7 @@ const BOUNDING: &str = "bound the records of the OpenID Connect provider";
 
 const REVOKING: &str = "revoke a consent";
 
-/// An upsert would count nothing: the triggers are those of rows that are added and removed.
+/// Not an upsert: triggers count only inserted and deleted rows.
 const REMOVE: Statement =
     Statement::new("remove records of the OpenID Connect provider", "DELETE FROM openid_records WHERE id = ?1");
 
@@ -45,7 +45,7 @@ const REMOVE_GRANT: Statement = Statement::new(USING, "DELETE FROM openid_record
 
 const SIZE: Statement = Statement::new(BOUNDING, "SELECT bytes FROM openid_sizes WHERE quota = ?1 AND visitor = ?2");
 
-/// Of the network that has the most, as wide as [`OpenIdRecord::WIDEST`], then [`OpenIdRecord::WIDE`], then as it is listed.
+/// Of the network with the most, at the width [`OpenIdRecord::WIDEST`], then [`OpenIdRecord::WIDE`], then exactly.
 const OLDEST_OF_LARGEST: Statement = Statement::new(
     BOUNDING,
     "SELECT id, data, bytes, visitor FROM openid_records INDEXED BY openid_records_oldest_of
@@ -66,7 +66,7 @@ const OLDEST_OF: Statement = Statement::new(
      WHERE quota = ?1 AND visitor = ?4 ORDER BY used DESC, rowid LIMIT ?2 OFFSET ?3",
 );
 
-/// In no order.
+/// Unordered.
 const EXPIRED: Statement = Statement::new(
     "remove expired records of the OpenID Connect provider",
     "DELETE FROM openid_records WHERE id IN (
@@ -189,7 +189,7 @@ impl<E: Engine> OpenIdStore for SqlStore<E> {
     }
 }
 
-/// In place of the records with these ids: they are the last ones that were added, then.
+/// Replaces records with these ids, which become the newest ones.
 fn add(records: &[OpenIdRecord]) -> [Query; 2] {
     let columns = records.iter().map(|record| {
         params![
@@ -215,7 +215,7 @@ const fn quota_code(quota: OpenIdQuota) -> u8 {
     }
 }
 
-/// The record with this id in a row that begins with its other columns.
+/// The record with this id in a row of its other columns.
 pub(crate) fn stored(row: &Row, id: OpenIdRecordId) -> Result<OpenIdRecord, Unreadable> {
     let data = row.string(3)?;
     if !codec::is_json(&data) {
@@ -235,7 +235,6 @@ pub(crate) fn stored(row: &Row, id: OpenIdRecordId) -> Result<OpenIdRecord, Unre
     })
 }
 
-/// The consent in a row.
 pub(crate) fn consent(row: &Row) -> Result<OpenIdConsent, Unreadable> {
     Ok(OpenIdConsent { client_id: row.string(0)?, subject: row.string(1)?, scopes: row.string(2)?, at: row.time(3)? })
 }
@@ -258,7 +257,7 @@ fn use_once(read: &[Answer], step: &OpenIdStep) -> Result<(OpenIdStepResult, Vec
     Ok((OpenIdStepResult::Done, writes))
 }
 
-/// Stores a consent. The oldest ones make room for it.
+/// Stores a consent, and removes the oldest ones to make room.
 fn agree(new: &NewOpenIdConsent) -> [Query; 3] {
     let NewOpenIdConsent { consent, visitor, most_of_visitor, most } = new;
     let columns =

@@ -1,4 +1,4 @@
-//! Operations, their events and messages, and what is known of users: statements that read, and their rows.
+//! Operations, their events and messages, and users' data: read statements and row formats.
 
 use usher_engine::event::Event;
 use usher_engine::ports::{
@@ -12,13 +12,12 @@ use crate::codec::{self, Unreadable};
 use crate::row::{Answer, Row};
 use crate::statement::Statement;
 
-/// Of one operation.
 pub(crate) const OPERATION: Statement = Statement::new(
     "read an operation",
     "SELECT kind, state, revision, next_index, finished_at, done, correlations, origin FROM operations WHERE id = ?1",
 );
 
-/// Of the open operation that has a key.
+/// The open operation that holds a key.
 pub(crate) const WITH_KEY: Statement = Statement::new(
     "read the operation that has a correlation key",
     "SELECT kind, state, revision, next_index, finished_at, done, id, origin
@@ -26,7 +25,7 @@ pub(crate) const WITH_KEY: Statement = Statement::new(
      WHERE correlations.key = ?1 AND finished_at IS NULL",
 );
 
-/// A part of the subscriptions after an id.
+/// A page of the subscriptions, after an id.
 pub(crate) const SUBSCRIPTIONS: Statement = Statement::new(
     "read subscriptions",
     "SELECT kind, state, revision, next_index, finished_at, done, id, origin
@@ -45,7 +44,7 @@ pub(crate) const OUTBOX: Statement = Statement::new(
      WHERE operation = ?1 ORDER BY slot",
 );
 
-/// Rows with other ids are not selected: a short page would look like the last one.
+/// Rows with invalid ids are not selected: a short page would look like the last one.
 pub(crate) const OPEN_OPERATIONS: Statement = Statement::new(
     "read the open operations",
     "SELECT id, kind, next_index, wake_at, outbox, correlations, done, watched, at
@@ -53,7 +52,7 @@ pub(crate) const OPEN_OPERATIONS: Statement = Statement::new(
      WHERE finished_at IS NULL AND id > ?1 AND length(id) = 16 ORDER BY id LIMIT ?2",
 );
 
-/// Of the open operations of a kind.
+/// The open operations of a kind.
 pub(crate) const OPEN_OF_KIND: Statement =
     Statement::new("read the open operations", "SELECT state FROM operations WHERE finished_at IS NULL AND kind = ?1");
 
@@ -68,9 +67,8 @@ pub(crate) const FORGET_SIGNER: Statement = Statement::new(
     "UPDATE user_relays SET signer = NULL WHERE main_key = ?1 AND signer IS NOT NULL",
 );
 
-/// The operation in a row of [`OPERATION`].
 pub(crate) fn operation(row: &Row) -> Result<StoredOperation, Unreadable> {
-    // A commit needs the keys: that they are damaged is to be known before it takes others along.
+    // A commit needs the keys: damaged ones must be found before they affect others.
     codec::read_correlations(row.blob(6)?)?;
     stored(row)
 }
@@ -94,7 +92,7 @@ fn stored(row: &Row) -> Result<StoredOperation, Unreadable> {
     Ok(stored)
 }
 
-/// The answer to [`EVENTS`], up to the first event that cannot be read.
+/// The events up to the first unreadable one.
 pub(crate) fn events(found: &Answer) -> Result<Vec<Event>, StoreError> {
     let mut events = Vec::with_capacity(found.rows.len());
     for row in &found.rows {
@@ -107,14 +105,13 @@ pub(crate) fn events(found: &Answer) -> Result<Vec<Event>, StoreError> {
     Ok(events)
 }
 
-/// The event in a row that begins with its index, type, time and data.
+/// The event in a row of its index, type, time and data.
 pub(crate) fn event(row: &Row) -> Result<Event, Unreadable> {
-    // A left join has nothing where an event is missing.
+    // The left join returns NULL for a missing event.
     let event_type = row.optional_text(1)?.ok_or(Unreadable("an event type"))?;
     codec::event(row.int(0)?, event_type, row.time(2)?, row.text(3)?.into())
 }
 
-/// The message in a row of [`OUTBOX`].
 pub(crate) fn outbox_message(row: &Row) -> Result<OutboxMessage, Unreadable> {
     Ok(OutboxMessage {
         kind: row.int(0)?,
@@ -128,7 +125,7 @@ pub(crate) fn outbox_message(row: &Row) -> Result<OutboxMessage, Unreadable> {
     })
 }
 
-/// What can be read of an open operation in a row of [`OPEN_OPERATIONS`].
+/// The readable columns of an open operation.
 pub(crate) fn open_operation(row: &Row) -> Result<OpenOperation, Unreadable> {
     let mut damaged = false;
     let id = StreamId::from_bytes(row.bytes(0)?);

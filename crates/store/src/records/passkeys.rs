@@ -16,7 +16,7 @@ pub(crate) const READ: Statement = Statement::new(
      FROM passkeys WHERE credential_id = ?1",
 );
 
-/// All of them, and those of a user.
+/// The number of all passkeys, and of a user's.
 pub(crate) const COUNT: Statement = Statement::new(
     "count passkeys",
     "SELECT (SELECT count(*) FROM passkeys), (SELECT count(*) FROM passkeys WHERE main_key = ?1)",
@@ -44,7 +44,7 @@ const USE: Statement = Statement::new(
      UPDATE passkeys SET state = n.state, used_at = n.used_at FROM n WHERE passkeys.credential_id = n.credential_id",
 );
 
-/// The statements for passkeys that were registered or used, each at a time.
+/// The statements for registered or used passkeys, with their times.
 pub(crate) fn changes(changes: &[(PasskeyChange, UnixMillis)]) -> [Query; 2] {
     let added = changes.iter().filter_map(|(change, _)| match change {
         PasskeyChange::Add(passkey) => Some(&**passkey),
@@ -74,7 +74,6 @@ pub(crate) fn changes(changes: &[(PasskeyChange, UnixMillis)]) -> [Query; 2] {
     [ADD.each(added), USE.each(used)]
 }
 
-/// The passkey in a row of [`READ`].
 pub(crate) fn read(row: &Row) -> Result<Passkey, Unreadable> {
     let blob = |column| row.blob(column).map(<[u8]>::to_vec);
     Ok(Passkey {

@@ -10,7 +10,7 @@ use crate::codec::{self, Unreadable};
 use crate::row::Row;
 use crate::statement::{Param, Query, Statement, params};
 
-/// The payment's row after the last commit of a group, and the time of the first and of the last that changed it.
+/// The payment's record after the last commit of a group, and the times of its first and last change.
 pub(crate) type Entries = BTreeMap<StreamId, (PaymentRecord, UnixMillis, UnixMillis)>;
 
 const PUT: Statement = Statement::new(
@@ -25,7 +25,7 @@ const PUT: Statement = Statement::new(
          IS DISTINCT FROM (excluded.status, excluded.settled, excluded.fee, excluded.payment_hash)",
 );
 
-/// What [`read`] reads.
+/// The columns for [`read`].
 macro_rules! select {
     ($from:literal) => {
         concat!(
@@ -65,7 +65,7 @@ pub(crate) const PAID: Statement = Statement::new(
     "SELECT 1 FROM payment_records WHERE payment_hash = ?1 AND status = 'paid' LIMIT 1",
 );
 
-/// What the books say about this payment from now on.
+/// Sets the record of a payment.
 pub(crate) fn enter(entries: &mut Entries, stream: StreamId, record: &PaymentRecord, at: UnixMillis) {
     let entry = entries.entry(stream).or_insert_with(|| (record.clone(), at, at));
     if entry.0 != *record {
@@ -73,7 +73,6 @@ pub(crate) fn enter(entries: &mut Entries, stream: StreamId, record: &PaymentRec
     }
 }
 
-/// The statement for these entries.
 pub(crate) fn put(entries: &Entries) -> Query {
     PUT.each(entries.iter().map(|(stream, (record, created_at, changed_at))| {
         params![
@@ -94,7 +93,7 @@ pub(crate) fn put(entries: &Entries) -> Query {
     }))
 }
 
-/// The parameters of [`LIST`] but the last two.
+/// The parameters of [`LIST`] except the last two.
 pub(crate) fn selection(filter: PaymentFilter, after: Option<StreamId>) -> Vec<Param> {
     params![
         codec::after_stream(after.as_ref()),
@@ -104,7 +103,6 @@ pub(crate) fn selection(filter: PaymentFilter, after: Option<StreamId>) -> Vec<P
     ]
 }
 
-/// The payment in a row of [`LIST`] or [`FIND`].
 pub(crate) fn read(row: &Row) -> Result<BookedPayment, Unreadable> {
     Ok(BookedPayment {
         stream_id: StreamId::from_bytes(row.bytes(0)?),

@@ -26,12 +26,10 @@ impl<E: Engine> SettingStore for SqlStore<E> {
     }
 }
 
-/// Reads a setting: the first column of its row.
 pub(crate) fn get(name: &str) -> Query {
     GET.with(params![name])
 }
 
-/// Stores a setting, or removes it.
 pub(crate) fn set(name: &str, value: Option<&str>) -> Query {
     match value {
         Some(value) => SET.with(params![name, value]),

@@ -1,4 +1,4 @@
-//! The port of operations, and the removal of what is past its retention.
+//! The port of operations, and the removal of data past its retention.
 
 use async_trait::async_trait;
 use usher_engine::event::Event;
@@ -16,10 +16,10 @@ use crate::engine::{Engine, SqlStore, bounds};
 use crate::row::{Answer, Row};
 use crate::statement::{Statement, params};
 
-/// The finished operations that are removed: neither those with a pending delivery, nor damaged ones with an impossible time.
+/// Selects the finished operations to remove: without pending deliveries, and without an impossible (damaged) time.
 ///
-/// They have neither correlation keys nor outgoing messages: their events, the deliveries of these and their rows are all there
-/// is. What the first two statements remove changes nothing of what the next ones find.
+/// They have no correlation keys or outgoing messages, only events, deliveries and their rows. The first two statements
+/// do not change what the later ones select.
 macro_rules! finished {
     ($remove:literal) => {
         Statement::new(
@@ -56,7 +56,7 @@ const EVENTLESS: Statement = Statement::new(
          ORDER BY finished_at LIMIT ?2)",
 );
 
-/// Of stream `?1`, before `?2`, at most `?3`. However long the stream, it reads and removes no more rows than that.
+/// Of stream `?1`, before `?2`, at most `?3`. Reads and removes no more rows than that, however long the stream.
 const OLD_EVENTS: Statement = Statement::new(
     "remove events",
     "WITH bounds AS (

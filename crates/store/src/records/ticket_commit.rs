@@ -1,4 +1,4 @@
-//! One step of a job of the ticket wallet: what it depends on, then every condition, then what is written.
+//! One step of a job of the ticket wallet: reads, then all conditions, then writes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -68,7 +68,7 @@ const UPDATE_JOB: Statement = Statement::new(
 )
 .exact();
 
-/// The queries whose answers [`decide`] takes.
+/// The queries for [`decide`].
 pub(super) fn reads(commit: &TicketCommit) -> Vec<Query> {
     let proofs = commit.set_aside.iter().chain(&commit.reserve).chain(commit.add.iter().map(|proof| &proof.id));
     let mut queries = vec![
@@ -80,7 +80,7 @@ pub(super) fn reads(commit: &TicketCommit) -> Vec<Query> {
     queries
 }
 
-/// What came of the step, and what is to be written: nothing after a conflict.
+/// The result of the step, and the statements to run: none after a conflict.
 pub(super) fn decide(read: &[Answer], commit: &TicketCommit) -> Result<(TicketCommitted, Vec<Query>), Unreadable> {
     if let Some(conflict) = conflict(read, commit)? {
         return Ok((TicketCommitted::Conflict(conflict), Vec::new()));
@@ -88,7 +88,6 @@ pub(super) fn decide(read: &[Answer], commit: &TicketCommit) -> Result<(TicketCo
     Ok((TicketCommitted::Done(commit.expected.saturating_add(1)), writes(commit)))
 }
 
-/// What a row says of a proof.
 struct Proof {
     job: Option<[u8; 32]>,
     set_aside: bool,
@@ -98,7 +97,7 @@ fn conflict(read: &[Answer], commit: &TicketCommit) -> Result<Option<TicketConfl
     let [job, claims, proofs, counter @ ..] = read else {
         return Err(Unreadable("what a step depends on"));
     };
-    // A row that is there and cannot be read is an error, never a missing one.
+    // An unreadable row is an error, never a missing one.
     let stored = job.first(|row| tickets::job(row, commit.job))?;
     if stored.map_or(0, |job| job.revision) != commit.expected {
         return Ok(Some(TicketConflict::Revision));

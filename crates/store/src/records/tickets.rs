@@ -30,8 +30,8 @@ const UNFINISHED: Statement = Statement::new(
 const CLAIM: Statement =
     Statement::new("look for a claim of a proof", "SELECT job FROM ticket_claims WHERE proof = ?1");
 
-/// The counter; or, unless it is stored, the proofs that may be of its keyset. Looks at all proofs of the mint only then: for a
-/// keyset's first use.
+/// The counter; if it is missing, the proofs that may be of its keyset. Only then, at a keyset's first use, all proofs
+/// of the mint are read.
 const COUNTER: Statement = Statement::new(
     "read a counter",
     "SELECT next, CAST(NULL AS text) FROM ticket_counters WHERE mint_url = ?1 AND keyset = ?2
@@ -42,7 +42,7 @@ const COUNTER: Statement = Statement::new(
      WHERE p.mint_url = ?1 AND instr(p.proof, ?3) > 0",
 );
 
-/// SQLite finds the index only by the comparison that it was made with; in PostgreSQL it is a truth value.
+/// SQLite uses the index only for the comparison with which it was created; in PostgreSQL the column is a boolean.
 const FREE: Statement = Statement::new(
     "list free proofs",
     "SELECT id, mint_url, unit, amount, proof FROM ticket_proofs INDEXED BY ticket_proofs_free
@@ -67,7 +67,7 @@ const SET_ASIDE: Statement = Statement::new(
 const PROOFS: Statement =
     Statement::new("read proofs", "SELECT id, mint_url, unit, amount, proof FROM ticket_proofs WHERE id = ?1");
 
-/// The sum of two halves cannot overflow, however large the amounts are that a mint signs. SQLite reads two indexes, and
+/// The sum of two halves cannot overflow, however large the amounts that a mint signs. SQLite reads two indexes;
 /// PostgreSQL's comparisons are those of [`FREE`].
 const BALANCES: Statement = Statement::new(
     "sum up the proofs",
@@ -93,7 +93,7 @@ const RETURN: Statement = Statement::new(
     "UPDATE ticket_proofs SET set_aside = FALSE WHERE id = ?1 AND set_aside",
 );
 
-/// The finished jobs that are removed: none that still has proofs reserved, because no job would own them.
+/// The finished jobs to remove: none with reserved proofs, which would lose their owner.
 macro_rules! finished {
     ($remove:literal) => {
         Statement::new(
@@ -173,19 +173,19 @@ impl<E: Engine> TicketStore for SqlStore<E> {
     }
 }
 
-/// Reads what [`job`] takes.
+/// The query for [`job`].
 pub(crate) fn read_job(id: TicketJobId) -> Query {
     JOB.with(params![id.0])
 }
 
-/// The job in a row that begins with its revision, state and end.
+/// The job in a row of its revision, state and end.
 pub(crate) fn job(row: &Row, id: TicketJobId) -> Result<StoredTicketJob, Unreadable> {
     let revision = row.int(0)?;
     codec::check_revision(revision)?;
     Ok(StoredTicketJob { id, revision, state: State(row.string(1)?), finished_at: row.optional_time(2)? })
 }
 
-/// The proof in a row that begins with its id, mint, unit, amount and itself.
+/// The proof in a row of its id, mint, unit, amount and content.
 pub(crate) fn proof(row: &Row) -> Result<StoredProof, Unreadable> {
     let proof = row.string(4)?;
     if !codec::is_json(&proof) {
@@ -200,9 +200,9 @@ pub(crate) fn proof(row: &Row) -> Result<StoredProof, Unreadable> {
     })
 }
 
-/// Reads what [`counter`] takes.
+/// The query for [`counter`].
 pub(crate) fn read_counter(mint_url: &str, keyset: &str) -> Query {
-    // In JSON an unusual text may be written in another way; then all proofs of the mint are looked at.
+    // JSON may escape an unusual text; all proofs of the mint are then read.
     let written = if keyset.bytes().all(|byte| byte.is_ascii_alphanumeric()) { keyset } else { "" };
     COUNTER.with(params![mint_url, keyset, written])
 }
@@ -217,7 +217,7 @@ pub(crate) fn counter(found: &Answer, keyset: &str) -> Result<u32, Unreadable> {
         let proof = row.text(1).ok().and_then(|proof| serde_json::from_str::<Proof>(proof).ok());
         match (row.optional_int(0)?, proof) {
             (Some(next), _) => return Ok(next),
-            // Its row is lost, or its key is damaged: from 0 on the same secrets would be used again.
+            // Its row is lost, or its key is damaged: starting from 0 would reuse secrets.
             (None, Some(proof)) if proof.id == keyset => {
                 return Err(Unreadable("the counter of a keyset of which proofs are stored"));
             }
@@ -227,12 +227,12 @@ pub(crate) fn counter(found: &Answer, keyset: &str) -> Result<u32, Unreadable> {
     Ok(0)
 }
 
-/// Reads what [`balances`] takes.
+/// The query for [`balances`].
 pub(crate) fn read_balances() -> Query {
     BALANCES.with(params![])
 }
 
-/// The balances, but those of damaged rows, which `usher doctor` lists.
+/// The balances without damaged rows, which `usher doctor` lists.
 pub(crate) fn balances(found: &Answer) -> Vec<TicketBalance> {
     found.rows.iter().filter_map(|row| balance(row).ok()).collect()
 }

@@ -1,4 +1,4 @@
-//! What is stored of a user: found, and removed.
+//! Finds and removes a user's data.
 
 use async_trait::async_trait;
 use usher_engine::ports::{EventMatch, EventPosition, ForgottenUser, IdempotencyKey, Matches, StoreError, UserStore};
@@ -31,7 +31,7 @@ const EVENTS: Statement = Statement::new(
      FROM events WHERE (stream, idx) > (?1, ?2) AND length(stream) = 16 ORDER BY stream, idx LIMIT ?4",
 );
 
-/// PostgreSQL has another function for bytes.
+/// PostgreSQL has a different function for bytes.
 const RECORDS: Statement = Statement::new(
     "search idempotency records",
     "SELECT instr(body, ?2) > 0, key, at FROM answers WHERE key > ?1 AND length(key) = 32 ORDER BY key LIMIT ?3",
@@ -40,7 +40,7 @@ const RECORDS: Statement = Statement::new(
     "SELECT position(?2 IN body) > 0, key, at FROM answers WHERE key > ?1 AND length(key) = 32 ORDER BY key LIMIT ?3",
 );
 
-/// Of these operations, the finished ones without a pending delivery are removed.
+/// Of these operations, finished ones without a pending delivery are removed.
 macro_rules! finished {
     ($remove:literal, $returning:literal) => {
         Statement::new(
@@ -109,7 +109,7 @@ impl<E: Engine> UserStore for SqlStore<E> {
         let (stream, index) = after.map_or((None, -1), |(stream, index)| (Some(stream), codec::integer(index)));
         let part = params![codec::after_stream(stream.as_ref()), index, text, codec::limit(limit)];
         let position = |row: &Row| Ok((StreamId::from_bytes(row.bytes(1)?), row.int(2)?));
-        // A damaged time or text is no reason to overlook the event.
+        // A damaged time or text must not hide the event.
         let event = |row: &Row| {
             let (at, data) = (row.time(3).unwrap_or_default(), row.string(4).unwrap_or_default());
             Ok(EventMatch { stream: StreamId::from_bytes(row.bytes(1)?), at, data })
@@ -138,7 +138,7 @@ impl<E: Engine> UserStore for SqlStore<E> {
     }
 }
 
-/// Of rows whose first column says whether they match.
+/// Selects from rows whose first column says whether they match.
 fn matches<F, P>(
     found: &Answer,
     limit: usize,

@@ -10,12 +10,12 @@ use super::open_error::OpenError;
 use super::{DatabaseInspection, execute, file, open};
 use crate::records::settings;
 
-/// Copies the database at `from`, as it is at one moment, to the file `to`, which is made for its owner alone. A service that
-/// uses it goes on meanwhile; its write-ahead log grows by what it writes.
+/// Copies a snapshot of the database at `from` to the new file `to`, which only its owner can read. A service can use
+/// the database meanwhile; its write-ahead log grows.
 ///
 /// # Errors
-/// [`OpenError`]: it is not there, belongs to another program or a newer version, was moved away, or is damaged; or `to` is
-/// there already or cannot be written.
+/// [`OpenError`]: `from` is missing, belongs to another program or a newer version, was moved, or is damaged; or `to`
+/// exists or cannot be written.
 pub fn copy_database(from: &Path, to: &Path) -> Result<DatabaseInspection, OpenError> {
     let inspection = DatabaseInspection::open(from)?;
     let unusable = |path: &Path| {
@@ -25,13 +25,13 @@ pub fn copy_database(from: &Path, to: &Path) -> Result<DatabaseInspection, OpenE
     if let Some(mark) = inspection.copy_mark().map_err(unusable(from))? {
         return Err(OpenError::Marked { path: from.to_owned(), mark });
     }
-    // What the inspection has open may be a file that does not change, as long as nobody uses it: a service may start now.
+    // The inspection may have opened the file as immutable, which ends when a service starts.
     drop(inspection);
     let made = |source| OpenError::File { path: to.to_owned(), source };
     if to.try_exists().map_err(made)? {
         return Err(made(io::ErrorKind::AlreadyExists.into()));
     }
-    // SQLite fills an empty file, and would give a new one the usual permissions.
+    // SQLite fills an empty file; a new one would have default permissions.
     drop(file::create(to).map_err(made)?);
     copy(from, to).map_err(unusable(from))?;
     DatabaseInspection::open(to)
@@ -39,15 +39,15 @@ pub fn copy_database(from: &Path, to: &Path) -> Result<DatabaseInspection, OpenE
 
 fn copy(from: &Path, to: &Path) -> Result<(), SqliteFailure> {
     const DURING: &str = "copy the database";
-    // With writing, because the log of a service that was killed may have to be read first.
+    // Opened for writing, because the log of a killed service may need recovery.
     let connection = open::connect(from, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    // One transaction that reads. What was deleted is not copied.
+    // One read transaction. Deleted content is not copied.
     let to = to.to_str().ok_or(rusqlite::Error::InvalidPath(to.to_owned())).during(DURING)?;
     connection.execute("VACUUM INTO ?1", [to]).during(DURING)?;
     connection.close().map_err(|(_, error)| error).during(DURING)
 }
 
-/// Sets a setting in a database that nobody uses, and waits until it is on disk.
+/// Sets a setting durably in a database that is not in use.
 ///
 /// # Errors
 /// [`OpenError`].
@@ -90,7 +90,7 @@ mod tests {
             std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
         names.sort();
         assert_eq!(names, ["running.db", "stopped.db", "usher.db", "usher.db.lock"]);
-        // A service opens it.
+        // A service can open it.
         let store = SqliteStore::open(&path("stopped.db"), SqliteOptions::default()).unwrap();
         assert_eq!(store.setting("x").await.unwrap().as_deref(), Some("\"3\""));
         store.close().await;

@@ -1,4 +1,4 @@
-//! A file as the source of a copy, or as the copy.
+//! A file as the source or target of a copy.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -24,15 +24,13 @@ use crate::row::Value;
 
 const DURING: &str = "copy the database";
 
-/// Most damaged rows that are listed.
 const MAX_PROBLEMS: usize = 20;
 
-/// Memory for the pages of the copy while it is written, in KiB.
+/// Memory for pages of the copy, in KiB.
 const CACHE_KIB: u32 = 64 * 1024;
 
 type Shared = Arc<Mutex<Connection>>;
 
-/// The database that is copied.
 pub(crate) struct SqliteSource {
     file: DatabaseFile,
     connection: Shared,
@@ -108,14 +106,14 @@ impl Source for SqliteSource {
     }
 }
 
-/// The database that becomes the copy. It is written under another name, and then gets its own.
+/// The target of a copy. It is written under a temporary name, then renamed.
 pub(crate) struct SqliteTarget {
     file: DatabaseFile,
-    /// What the copy would replace.
+    /// An existing file that the copy would replace.
     others: Option<String>,
-    /// What is under its own name, after the copy or from an earlier run.
+    /// The file under its final name, from this or an earlier run.
     finished: Option<Shared>,
-    /// What is being written.
+    /// The file being written.
     connection: Option<Shared>,
 }
 
@@ -145,7 +143,7 @@ impl SqliteTarget {
                     others = Some("the file exists".to_owned());
                 }
             } else {
-                // SQLite would take them for those of the copy.
+                // SQLite would attach them to the copy.
                 for suffix in ["-wal", "-shm", "-journal"] {
                     let rest = beside(path, suffix);
                     if rest.exists() {
@@ -170,7 +168,7 @@ impl SqliteTarget {
 impl Drop for SqliteTarget {
     fn drop(&mut self) {
         if self.connection.take().is_some() {
-            // An unfinished one; it would be removed by the next run.
+            // An unfinished copy; the next run would remove it.
             let _ = remove(&self.temporary());
         }
     }
@@ -246,7 +244,7 @@ impl Target for SqliteTarget {
             connection.close().map_err(|(_, error)| error).during(DURING)?;
             let failed = |source| CopyError::File { path: path.clone(), source };
             File::open(&path).and_then(|file| file.sync_all()).map_err(failed)?;
-            // Opened anew, so that what is compared comes from the file.
+            // Reopened, so that the comparison reads from the file.
             Ok(Connection::open(&path).during(DURING)?)
         })
         .await?;
@@ -257,7 +255,7 @@ impl Target for SqliteTarget {
     async fn commit(&mut self) -> Result<(), CopyError> {
         let (from, to) = (self.temporary(), self.file.path().to_owned());
         let written = self.connection.take().and_then(Arc::into_inner).ok_or(CopyError::Task)?.into_inner();
-        // One that is replaced leaves no files beside it.
+        // A replaced file must leave no side files.
         let replaced = self.finished.take().and_then(Arc::into_inner).map(Mutex::into_inner);
         let connection = blocking(move || {
             for connection in std::iter::once(written).chain(replaced) {
@@ -280,7 +278,6 @@ fn place(path: &Path) -> String {
     format!("the SQLite file {}", path.display())
 }
 
-/// On a thread that may block.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, CopyError> + Send + 'static,
 ) -> Result<T, CopyError> {
@@ -310,12 +307,12 @@ fn make_durable(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "fullfsync", true)
 }
 
-/// Prepares an empty copy. Nothing needs to survive a crash before it is whole.
+/// Prepares an empty copy. It needs no durability until it is complete.
 fn begin(connection: &Connection, mark: &CopyMark) -> rusqlite::Result<()> {
     connection.pragma_update(None, "synchronous", "off")?;
     connection.pragma_update_and_check(None, "journal_mode", "off", |_| Ok(()))?;
     connection.pragma_update(None, "cache_size", -i64::from(CACHE_KIB))?;
-    // What they count is copied as well.
+    // The values that triggers maintain are copied.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     connection.execute_batch("BEGIN")?;
     for table in tables(connection)? {
@@ -325,7 +322,6 @@ fn begin(connection: &Connection, mark: &CopyMark) -> rusqlite::Result<()> {
     connection.execute(insert, [CopyMark::SETTING, &mark.stored()]).map(drop)
 }
 
-/// All of them.
 pub(super) fn tables(connection: &Connection) -> rusqlite::Result<Vec<FoundTable>> {
     let mut tables: Vec<FoundTable> = Vec::new();
     let mut statement = connection.prepare(
@@ -356,7 +352,7 @@ fn read(connection: &Connection, table: &Table, rows: &mpsc::Sender<Rows>) -> Re
         }
         Ok(is_received)
     })?;
-    // Whoever received them may have ended.
+    // The receiver may have ended.
     let _ = rows.blocking_send(batch.rest());
     Ok(())
 }
@@ -385,7 +381,6 @@ fn columns(table: &Table) -> String {
     table.columns.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Removes a file of an earlier run.
 fn remove(path: &Path) -> std::io::Result<()> {
     for path in [path.to_owned(), beside(path, "-journal")] {
         match std::fs::remove_file(path) {
@@ -396,7 +391,7 @@ fn remove(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The file's name is on disk when this returns.
+/// Makes a file's name durable.
 fn sync_folder(path: &Path) -> std::io::Result<()> {
     match path.parent() {
         #[cfg(unix)]

@@ -1,10 +1,10 @@
-//! Checks whether there is enough disk space for commits: writes as much as they need and removes it again.
+//! Checks for enough disk space by writing and removing as much as commits need.
 
 use rusqlite::Connection;
 
 use super::failure::{During as _, SqliteFailure};
 
-/// Writes 256 KiB: 64 pages. A commit of the engine changes about ten, and some dozen of them share a transaction.
+/// Writes 256 KiB: 64 pages. A commit changes about ten, and some dozen share a transaction.
 ///
 /// # Errors
 /// [`SqliteFailure`], most often because the disk is full.
@@ -14,10 +14,7 @@ pub(crate) fn fill_probe(connection: &Connection) -> Result<(), SqliteFailure> {
     connection.execute(statement, []).during("write a probe").map(|_| ())
 }
 
-/// Frees the space that the probe took, for the next commits.
-///
-/// # Errors
-/// [`SqliteFailure`].
+/// Frees the probe's space for the next commits.
 pub(crate) fn remove_probe(connection: &Connection) -> Result<(), SqliteFailure> {
     connection.execute("DELETE FROM settings WHERE name = 'store.probe'", []).during("remove a probe").map(|_| ())
 }

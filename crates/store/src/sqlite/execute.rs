@@ -12,15 +12,12 @@ use crate::statement::{Param, Params, Query};
 /// Runs these queries, one after the other.
 ///
 /// # Errors
-/// That of the first one that fails.
+/// The error of the first failed one.
 pub(super) fn run_all(connection: &Connection, queries: &[Query]) -> Result<Vec<Answer>, SqliteFailure> {
     queries.iter().map(|query| run(connection, query)).collect()
 }
 
 /// Runs a query.
-///
-/// # Errors
-/// [`SqliteFailure`].
 pub(super) fn run(connection: &Connection, query: &Query) -> Result<Answer, SqliteFailure> {
     let during = query.statement.during;
     let mut answer = Answer::default();
@@ -42,7 +39,7 @@ pub(super) fn run(connection: &Connection, query: &Query) -> Result<Answer, Sqli
     Ok(answer)
 }
 
-/// How many rows the statement changed; those that it returns are added to `found`.
+/// Returns how many rows the statement changed; adds its result rows to `found`.
 fn execute(statement: &mut Statement<'_>, params: &[Param], found: &mut Vec<Row>) -> rusqlite::Result<usize> {
     if statement.column_count() == 0 {
         return statement.execute(params_from_iter(params));
@@ -75,10 +72,7 @@ pub(super) fn stream(
     Ok(())
 }
 
-/// The note of `usher store copy`. A database that is too old for settings, or has lost them, has none.
-///
-/// # Errors
-/// [`SqliteFailure`].
+/// The mark of `usher store copy`; `None` if there is no table of settings.
 pub(super) fn copy_mark(connection: &Connection) -> Result<Option<CopyMark>, SqliteFailure> {
     let has_settings = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'settings')";
     if !connection.query_row(has_settings, [], |row| row.get(0)).during("read a setting")? {

@@ -1,4 +1,4 @@
-//! Failures of SQLite, and the errors of the port that they become.
+//! Failures of SQLite, and their conversion to errors of the port.
 
 use std::sync::Arc;
 
@@ -7,26 +7,26 @@ use usher_engine::ports::StoreError;
 
 use crate::codec::Unreadable;
 
-/// Why SQLite could not do it: the source inside [`StoreError::Failed`].
+/// A failure of SQLite: the source inside [`StoreError::Failed`].
 ///
-/// Names statements and columns, never values: rows hold secrets. It can be cloned since one failed `COMMIT` is the
-/// failure of every commit that shared it.
+/// Names statements and columns, never values, which may be secrets. Cloneable, because a failed `COMMIT` fails every
+/// commit that shared it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SqliteFailure {
     /// SQLite returned an error.
     #[error("could not {during}")]
     Sqlite {
-        /// What was being done.
+        /// The action that failed.
         during: &'static str,
         /// SQLite's error.
         source: Arc<Error>,
     },
-    /// A conditional write changed another number of rows than the one it had just looked at.
+    /// A conditional write changed another number of rows than it had just read.
     #[error("could not {during}: {changed} rows changed where one should have")]
     RowCount {
-        /// What was being done.
+        /// The action that failed.
         during: &'static str,
-        /// How many rows it changed.
+        /// The number of rows it changed.
         changed: usize,
     },
     /// Stored data cannot be interpreted.
@@ -35,10 +35,10 @@ pub enum SqliteFailure {
 }
 
 impl SqliteFailure {
-    /// What `error` means when it comes while doing this.
+    /// Converts an error of the action `during`.
     pub(crate) fn new(during: &'static str, error: Error) -> Self {
         match error {
-            // The statement ran; what it found has another type or range than we ever write.
+            // The statement ran; the value has a type or range that this program never writes.
             Error::FromSqlConversionFailure(..)
             | Error::IntegralValueOutOfRange(..)
             | Error::InvalidColumnType(..)
@@ -47,7 +47,7 @@ impl SqliteFailure {
         }
     }
 
-    /// Whether SQLite has found the file itself damaged, which is more than a row: any other page may be, too.
+    /// Whether SQLite found the file damaged, which can affect any page and not only a row.
     pub fn is_corruption(&self) -> bool {
         match self {
             Self::Sqlite { source, .. } => matches!(
@@ -69,16 +69,15 @@ impl From<SqliteFailure> for StoreError {
     fn from(failure: SqliteFailure) -> Self {
         match failure {
             SqliteFailure::Unreadable(what) => Self::Unreadable(what),
-            // Trying again would find the same.
+            // A retry would have the same result.
             SqliteFailure::RowCount { during, .. } => Self::Unreadable(during),
             failure @ SqliteFailure::Sqlite { .. } => Self::Failed(Box::new(failure)),
         }
     }
 }
 
-/// Adds what was being done when SQLite failed.
+/// Adds the action to an error of SQLite.
 pub(crate) trait During<T> {
-    /// Wraps the error.
     fn during(self, during: &'static str) -> Result<T, SqliteFailure>;
 }
 

@@ -1,4 +1,4 @@
-//! The database file: one process has it, and only its owner can read it.
+//! The database file, used by one process and readable only by its owner.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -9,20 +9,20 @@ use std::time::{Duration, Instant};
 
 use super::open_error::OpenError;
 
-/// How long a start waits for the lock: longer than a look at it takes.
+/// How long a start waits for the lock: longer than an inspection holds it.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
-/// A database file that this process alone has open.
+/// A database file opened exclusively by this process.
 pub(crate) struct DatabaseFile {
-    /// Absolute, without symbolic links: two names of one file are one lock. (It also keeps SQLite from taking a
-    /// relative path that begins with `file:` for a URI.)
+    /// Absolute, without symbolic links, so that two names of one file share the lock. (SQLite would also read a
+    /// relative path that begins with `file:` as a URI.)
     path: PathBuf,
-    /// Locked as long as it is open; the operating system frees it however the process ends.
+    /// Locked while open; the operating system releases it when the process ends.
     _lock: File,
 }
 
 impl DatabaseFile {
-    /// [Locks](Self::lock) the file, and creates it when there is none.
+    /// [Locks](Self::lock) the file, and creates it if it is missing.
     ///
     /// # Errors
     /// [`OpenError::InUse`], [`OpenError::Foreign`], [`OpenError::File`].
@@ -30,8 +30,8 @@ impl DatabaseFile {
         let claimed = Self::lock(path)?;
         let path = claimed.path();
         let failed = |source| OpenError::File { path: path.to_owned(), source };
-        // SQLite gives the files beside it the permissions of this one, so it must be there first. Asking for write
-        // access shows at once what SQLite would only say at the first commit.
+        // The file must exist first, because SQLite copies its permissions to the side files. Requesting write access
+        // fails now rather than at the first commit.
         let mut file = create(path).map_err(failed)?;
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
@@ -42,10 +42,9 @@ impl DatabaseFile {
         Ok(claimed)
     }
 
-    /// Takes the path for this process, whether there is a file or not.
+    /// Locks the path for this process, whether or not the file exists.
     ///
-    /// The lock is a file of its own beside the database, since closing any handle of the database itself would drop
-    /// the locks that SQLite has on it.
+    /// The lock is a separate file, because closing any handle of the database itself would drop SQLite's locks on it.
     ///
     /// # Errors
     /// [`OpenError::InUse`], [`OpenError::File`].
@@ -57,7 +56,7 @@ impl DatabaseFile {
         loop {
             match lock.try_lock() {
                 Ok(()) => break,
-                // `is_in_use` holds it for a moment.
+                // `is_in_use` holds it briefly.
                 Err(TryLockError::WouldBlock) if began.elapsed() < LOCK_PATIENCE => thread::sleep(LOCK_PATIENCE / 10),
                 Err(TryLockError::WouldBlock) => return Err(OpenError::InUse { path }),
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
@@ -66,15 +65,11 @@ impl DatabaseFile {
         Ok(Self { path, _lock: lock })
     }
 
-    /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Takes the database and the files beside it out of others' reach: it holds session tokens and ecash.
-    ///
-    /// # Errors
-    /// [`OpenError::File`].
+    /// Restricts the database and its side files to their owner: they contain session tokens and ecash.
     pub(crate) fn restrict(&self) -> Result<(), OpenError> {
         for suffix in ["", "-wal", "-shm", ".lock"] {
             let file = beside(&self.path, suffix);
@@ -94,7 +89,7 @@ pub(crate) fn is_in_use(path: &Path) -> Option<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(false),
         Err(_) => return None,
     };
-    // Freed at once, when the handle is closed.
+    // Released when the handle is closed.
     match lock.try_lock_shared() {
         Ok(()) => Some(false),
         Err(TryLockError::WouldBlock) => Some(true),
@@ -102,7 +97,7 @@ pub(crate) fn is_in_use(path: &Path) -> Option<bool> {
     }
 }
 
-/// Opens a file that only its owner can read, and makes it when there is none.
+/// Opens or creates a file that only its owner can read.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     owner_only().create(true).truncate(false).open(path)
 }
@@ -112,7 +107,7 @@ pub(crate) fn is_database(path: &Path) -> io::Result<bool> {
     is_empty_or_database(&mut File::open(path)?)
 }
 
-/// SQLite alone would take a file of one byte for an empty one.
+/// SQLite would treat a file of one byte as empty.
 fn is_empty_or_database(file: &mut File) -> io::Result<bool> {
     const MAGIC: &[u8] = b"SQLite format 3\0";
     let mut start = Vec::new();
@@ -120,7 +115,7 @@ fn is_empty_or_database(file: &mut File) -> io::Result<bool> {
     Ok(start.is_empty() || start == MAGIC)
 }
 
-/// The absolute path, also of a file that is not there yet.
+/// The absolute path, also of a missing file.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -135,7 +130,6 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// `<path><suffix>`.
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);

@@ -27,39 +27,38 @@ use crate::statement::{Query, params};
 /// How long a read waits for another process's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Most problems that are listed: the first ones say enough.
+/// Most problems listed.
 const MAX_PROBLEMS: usize = 20;
 
-/// A database opened only for reading. Neither the file nor its lock is changed, so a service can start in the
-/// meantime.
+/// A database opened read-only. Neither the file nor its lock is changed, so a service can start meanwhile.
 pub struct DatabaseInspection {
     connection: Mutex<Connection>,
     version: u32,
 }
 
-/// What a check of the whole file found.
+/// The result of a check of the whole file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Integrity {
-    /// Every page and index is as it should be.
+    /// Every page and index is correct.
     Whole,
-    /// At most 20 problems, in SQLite's words.
+    /// At most 20 problems, as reported by SQLite.
     Damaged(Vec<String>),
-    /// It would have taken longer than it may.
+    /// The time limit was exceeded.
     NotFinished,
 }
 
 impl DatabaseInspection {
-    /// Opens the database at `path`, which must be there.
+    /// Opens the existing database at `path`.
     ///
     /// # Errors
     /// [`OpenError`]: it belongs to another program or a newer version, or cannot be read.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::File { path: path.to_owned(), source };
-        // Opening a named pipe would wait for a writer, and of a directory SQLite says only that it cannot open it.
+        // Opening a named pipe would block, and SQLite's error for a directory gives no reason.
         if !fs::metadata(path).map_err(failed)?.is_file() {
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
         }
-        // SQLite says only that it cannot; the system says why.
+        // SQLite's error gives no reason; the system's does.
         drop(fs::File::open(path).map_err(failed)?);
         let unusable = |source| OpenError::Unusable { path: path.to_owned(), source };
         let connection = connect(path).during("open the database").map_err(unusable)?;
@@ -68,7 +67,7 @@ impl DatabaseInspection {
         Ok(Self { connection: Mutex::new(connection), version })
     }
 
-    /// The schema's version, and the one that this program brings it to when the service starts.
+    /// The schema's version, and this program's, to which the service migrates it at the start.
     pub fn schema_version(&self) -> (u32, u32) {
         (self.version, schema::known_version())
     }
@@ -78,7 +77,7 @@ impl DatabaseInspection {
         file::is_in_use(path)
     }
 
-    /// What `usher store copy` has noted in it.
+    /// The mark of `usher store copy`.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -86,7 +85,7 @@ impl DatabaseInspection {
         execute::copy_mark(&self.connection.lock())
     }
 
-    /// Tables, columns and indexes that are missing, in words; none are looked for in a database of an older schema.
+    /// Descriptions of missing tables, columns and indexes; an older schema is not checked.
     ///
     /// # Errors
     /// When the schema cannot be read.
@@ -125,8 +124,8 @@ impl DatabaseInspection {
         }
     }
 
-    /// Damaged rows, at most 20: by their columns, or because `readable` does not take an open operation's state. Returns
-    /// also how many operations are open. A database of an older schema is not looked at row by row.
+    /// At most 20 damaged rows, by their columns or because `readable` rejects an open operation's state, and the
+    /// number of open operations. Rows of an older schema are not checked.
     ///
     /// # Errors
     /// When a table cannot be read.
@@ -137,7 +136,7 @@ impl DatabaseInspection {
         damaged_rows(&self.connection.lock(), MAX_PROBLEMS, readable)
     }
 
-    /// What the ticket wallet holds, by mint and unit. Nothing in a database of an older schema.
+    /// The ticket wallet's balances, by mint and unit; none for an older schema.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -148,7 +147,7 @@ impl DatabaseInspection {
         Ok(tickets::balances(&self.read(&tickets::read_balances())?))
     }
 
-    /// The states of the open operations of a kind. Damaged rows are left out.
+    /// The states of the open operations of a kind, without damaged rows.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -157,7 +156,7 @@ impl DatabaseInspection {
         Ok(found.rows.iter().filter_map(|row| row.string(0).ok().map(State)).collect())
     }
 
-    /// Webhook deliveries that wait, and those that were given up.
+    /// The numbers of pending and given-up webhook deliveries.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -170,7 +169,7 @@ impl DatabaseInspection {
     }
 }
 
-/// How many operations are open, and damaged rows, at most `limit`: by their columns, or because `readable` does not take an
+/// The number of open operations, and at most `limit` damaged rows: by their columns, or because `readable` rejects an
 /// open operation's state.
 pub(super) fn damaged_rows(
     connection: &Connection,
@@ -204,7 +203,7 @@ impl AuditReader for DatabaseInspection {
     }
 }
 
-/// Only reads; never writes.
+/// Read-only.
 #[async_trait]
 impl SettingStore for DatabaseInspection {
     async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
@@ -218,8 +217,8 @@ impl SettingStore for DatabaseInspection {
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    // Without a write-ahead log no process has it open, and the file itself is complete: then SQLite need not make the
-    // log's files, which would stay behind.
+    // Without a write-ahead log no process has it open, and the file is complete: opened as immutable, SQLite creates
+    // no log files, which would remain.
     match (beside(path, "-wal").exists(), uri(path)) {
         (false, Some(uri)) => Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI),
         _ => Connection::open_with_flags(path, flags),
@@ -231,7 +230,7 @@ fn quick_check(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     statement.query_map([], |row| row.get(0))?.collect()
 }
 
-/// The path as a URI that says that the file does not change; `None` when it has no such form.
+/// The path as a URI of an immutable file; `None` if it cannot be written as one.
 fn uri(path: &Path) -> Option<String> {
     let path = fs::canonicalize(path).ok()?;
     let escaped = path.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
@@ -266,7 +265,7 @@ mod tests {
     #[tokio::test]
     async fn inspection_changes_nothing_with_and_without_a_service() {
         let folder = tempfile::TempDir::new().unwrap();
-        // A name that a URI has to escape.
+        // A name that needs escaping in a URI.
         let path = folder.path().join("50%?#.db");
         assert!(matches!(DatabaseInspection::open(&path), Err(OpenError::File { .. })));
         assert_eq!(files(folder.path()).len(), 0);
@@ -290,7 +289,7 @@ mod tests {
         assert_eq!(inspection.deliveries().unwrap(), DeliveryCounts { pending: 0, failed: 0 });
         drop(inspection);
         assert_eq!(files(folder.path()), before, "nothing is left behind");
-        // And a service starts while it is open.
+        // A service can start while it is open.
         let _inspection = DatabaseInspection::open(&path).unwrap();
         SqliteStore::open(&path, SqliteOptions::default()).unwrap().close().await;
     }
@@ -316,11 +315,11 @@ mod tests {
         let inspection = DatabaseInspection::open(&path).unwrap();
         let (open, damaged) = inspection.damaged_rows(|state| state.0 == "good").unwrap();
         let of = |byte| DamagedRow { table: "operations", id: StreamId::from_bytes([byte; 16]).to_string() };
-        // The unknown kind is the store's affair, the state the engine's.
+        // The store reports the unknown kind, and the engine the state.
         assert_eq!((open, damaged), (3, vec![of(3), of(2)]));
         drop(inspection);
 
-        // A page is overwritten. Pages are numbered from 1.
+        // Overwrites a page. Pages are numbered from 1.
         let mut bytes = fs::read(&path).unwrap();
         bytes[(page - 1) * 4096..page * 4096].fill(0x5a);
         fs::write(&path, bytes).unwrap();

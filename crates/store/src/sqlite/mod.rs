@@ -3,14 +3,14 @@
 //! | file | is |
 //! | --- | --- |
 //! | `file` | the lock and the permissions of the database file |
-//! | `open`, `open_error` | connections and their settings, and why a database is refused |
+//! | `open`, `open_error` | connections and their settings, and errors of opening |
 //! | `schema` | migrations |
 //! | `thread_job`, `writer`, `readers` | the threads and their jobs |
-//! | `inspect` | looking at a database without changing it |
+//! | `inspect` | read-only inspection |
 //! | `execute` | statements on a connection |
 //! | `backup` | copying a database that is in use, for `usher backup` |
 //! | `copy` | reading and writing all rows, for `usher store copy` |
-//! | `disk_space` | whether there is enough disk space |
+//! | `disk_space` | check for enough disk space |
 
 mod backup;
 mod copy;
@@ -57,23 +57,23 @@ pub use self::inspect::{DatabaseInspection, Integrity};
 pub use self::open_error::OpenError;
 pub use self::schema::known_version as known_schema_version;
 
-/// Longest queue that can be asked for.
+/// Longest queue that can be configured.
 const MAX_QUEUE: usize = 65_536;
 
-/// How a [`SqliteStore`] works; the default suits a service on a small machine.
+/// Options of a [`SqliteStore`]; the default is for a small machine.
 #[derive(Clone, Debug)]
 pub struct SqliteOptions {
-    /// Threads that read, at least 1.
+    /// Reading threads, at least 1.
     pub readers: usize,
-    /// How many commits and queries may wait in each thread's queue, 1 to 65,536; while it is full, callers wait.
+    /// Most queued commits and queries per thread, 1 to 65,536; callers wait for room.
     pub queue: usize,
-    /// Most commits that share a transaction, 1 to `queue`: what bounds how long the first of them waits for the last.
+    /// Most commits that share a transaction, 1 to `queue`; bounds how long the first waits for the last.
     pub max_batch: usize,
     /// Most memory for the writer's pages, in KiB.
     pub writer_cache_kib: u32,
     /// Most memory for each reader's pages, in KiB.
     pub reader_cache_kib: u32,
-    /// Largest size of the database file in bytes; commits that need more fail. None: what the disk has.
+    /// Largest size of the database file in bytes; commits that need more fail. `None`: no limit.
     pub max_bytes: Option<u64>,
 }
 
@@ -92,20 +92,20 @@ impl Default for SqliteOptions {
 
 /// The engine's store in an SQLite file.
 ///
-/// Dropping it does what [`close`](SqlStore::close) does and blocks until it is done.
+/// Dropping it has the effect of [`close`](SqlStore::close), and blocks until that is done.
 pub type SqliteStore = SqlStore<SqliteEngine>;
 
 /// The threads of a [`SqliteStore`].
 pub struct SqliteEngine {
-    /// None only while being dropped.
+    /// `None` only while being dropped.
     queues: Option<Queues>,
-    /// Its sender is gone when everything is closed.
+    /// The sender is dropped when everything is closed.
     closed: watch::Receiver<()>,
     writer: Mutex<Option<JoinHandle<()>>>,
     metrics: Arc<Metrics>,
-    /// How many transactions had failed when the last probe of the disk space succeeded.
+    /// The number of failed transactions at the last successful probe of the disk space.
     probed: AtomicU64,
-    /// SQLite has found the file damaged.
+    /// Whether SQLite found the file damaged.
     corrupt: AtomicBool,
     panic_signal: PanicSignal,
 }
@@ -116,7 +116,7 @@ struct Queues {
 }
 
 impl SqliteStore {
-    /// Opens or creates the database at `path`, migrates it, and starts the threads. Blocks while it does.
+    /// Opens or creates the database at `path`, migrates it, and starts the threads. Blocks.
     ///
     /// # Errors
     /// [`OpenError`].
@@ -140,7 +140,7 @@ impl SqliteStore {
             .spawn(move || {
                 let _guard = guard;
                 writer::run(&connection, &mut queue, max_batch, &counting);
-                // The last connection to close empties the log into the database, which a reader's could not.
+                // The last connection to close moves the log into the database, which a reader cannot.
                 readers.close();
                 if let Err((_, error)) = connection.close() {
                     tracing::error!(error = &error as &dyn std::error::Error, "the database could not be closed");
@@ -186,7 +186,7 @@ impl SqliteEngine {
         self.notice_corruption(thread_job::run(queue, work).await)
     }
 
-    /// A damaged file, unlike a damaged row, is logged once, and the store stays unhealthy until a restart.
+    /// Corruption of the file, unlike a damaged row, is logged once, and the store stays unhealthy until a restart.
     fn notice_corruption<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Err(StoreError::Failed(failure)) = &result
             && failure.downcast_ref::<SqliteFailure>().is_some_and(SqliteFailure::is_corruption)
@@ -203,7 +203,7 @@ impl SqliteEngine {
 
 impl Drop for SqliteEngine {
     fn drop(&mut self) {
-        // The writer ends when its queue has neither messages nor senders, and takes the readers along.
+        // The writer ends when its queue has neither messages nor senders, and then the readers end.
         self.queues = None;
         self.join();
     }
@@ -243,11 +243,11 @@ impl Engine for SqliteEngine {
         self.metrics.values()
     }
 
-    /// Reads a page and writes one: whether the store does its work now.
+    /// Checks that the store works by reading and writing a page.
     ///
-    /// Rewrites a value of the file's header, because only a write shows whether the disk is full: reads succeed on a
-    /// full disk, and so does a transaction that changes nothing. There may be space for one page but not for a commit:
-    /// after a failed transaction, as much is written as commits need, until that succeeds.
+    /// Rewrites a value of the file's header, because only a write detects a full disk: reads and transactions without
+    /// changes succeed. There may be space for one page but not for a commit: after a failed transaction, as much is
+    /// written as commits need, until that succeeds.
     async fn check(&self) -> Result<(), StoreError> {
         self.on_reader(schema::read_version).await?;
         if self.corrupt.load(Ordering::Relaxed) {
@@ -269,10 +269,10 @@ impl Engine for SqliteEngine {
 
     async fn close(&self) {
         if let Some(queues) = &self.queues {
-            // An error means that it is closed already.
+            // An error means that it is already closed.
             drop(queues.writer.send(Message::Close).await);
         }
-        // Ends with an error when the writer has dropped the sender; nothing is ever sent.
+        // Ends with an error when the writer drops the sender; nothing is ever sent.
         drop(self.closed.clone().changed().await);
         self.join();
     }

@@ -1,4 +1,4 @@
-//! Opens a database: its connections and their settings.
+//! Connections to a database, and their settings.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,22 +16,22 @@ use super::schema::{self, MIGRATIONS};
 /// `sqlite3` shell may hold the file for a moment.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Statements kept prepared on each connection: more than there are, so that none is ever prepared twice.
+/// Prepared statements cached on each connection: more than exist, so that none is prepared twice.
 const STATEMENTS: usize = 128;
 
-/// Size of the write-ahead log at which the writer copies it into the database, in pages of 4 KiB: 16 MiB. Each page
-/// is then copied once however many commits changed it, and a start after a crash reads no more than this.
+/// Size of the write-ahead log at which the writer copies it into the database, in pages of 4 KiB: 16 MiB. Each page is
+/// then copied once for many commits, and a start after a crash reads no more than this.
 const CHECKPOINT_PAGES: u32 = 4096;
 
-/// What remains of the write-ahead log's file after a time in which readers held it up, in bytes.
+/// Size to which the write-ahead log is truncated after readers delayed its checkpoint, in bytes.
 const LOG_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The connection that writes; brings the database to the current schema.
+/// The writing connection; migrates the database.
 pub(crate) fn writer(file: &DatabaseFile, options: &SqliteOptions) -> Result<Connection, OpenError> {
     let path = file.path();
     let unusable = |failure| OpenError::unusable(path, failure);
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(unusable)?;
-    // Before anything is changed: it may not be ours.
+    // Before any change: the file may belong to another program.
     schema::inspect(&connection, MIGRATIONS).map_err(|error| OpenError::of_schema(path, error))?;
     if let Some(mark) = copy_mark(&connection).map_err(unusable)? {
         return Err(OpenError::Marked { path: path.to_owned(), mark });
@@ -46,13 +46,13 @@ pub(crate) fn writer(file: &DatabaseFile, options: &SqliteOptions) -> Result<Con
     Ok(connection)
 }
 
-/// A connection to a database whose schema stays as it is.
+/// A connection that does not migrate the schema.
 pub(crate) fn existing(file: &DatabaseFile) -> Result<Connection, OpenError> {
     let path = file.path();
     connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(|failure| OpenError::unusable(path, failure))
 }
 
-/// A connection that reads; to be opened after the writer's.
+/// A reading connection, opened after the writer's.
 pub(crate) fn reader(file: &DatabaseFile, options: &SqliteOptions) -> Result<Connection, OpenError> {
     let path = file.path();
     let connection =
@@ -63,9 +63,9 @@ pub(crate) fn reader(file: &DatabaseFile, options: &SqliteOptions) -> Result<Con
     Ok(connection)
 }
 
-/// A connection to a file that is there.
+/// A connection to an existing file.
 pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, SqliteFailure> {
-    // One thread at a time has a connection, so SQLite's own locking of it is not needed.
+    // One thread at a time uses a connection, so SQLite's own mutexes are not needed.
     let connection =
         Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).during("open the database")?;
     connection.busy_timeout(BUSY_TIMEOUT).during("set the lock time-out")?;
@@ -76,19 +76,19 @@ pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Sqlit
 fn configure_writer(connection: &Connection, options: &SqliteOptions) -> rusqlite::Result<()> {
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
     if mode != "wal" {
-        // A file system without shared memory, most likely a network one.
+        // The file system has no shared memory; it is most likely a network one.
         return Err(rusqlite::Error::SqliteFailure(
             rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN),
             Some("the file system does not support write-ahead logging".to_owned()),
         ));
     }
-    // An acknowledged commit is on disk; on macOS that takes more than `fsync`.
+    // An acknowledged commit is on disk; on macOS that needs more than `fsync`.
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
-    // What is removed is overwritten with zeros, and does not stay in the file until its space is used again.
+    // Removed data is overwritten with zeros instead of staying in the file until its space is reused.
     connection.pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))?;
     set_cache(connection, options.writer_cache_kib)?;
     if let Some(bytes) = options.max_bytes {

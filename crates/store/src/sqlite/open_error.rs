@@ -1,4 +1,4 @@
-//! Why a database is refused.
+//! Errors of opening a database.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ pub enum OpenError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Another process has it open. Two services on one database would send everything twice.
+    /// Another process uses it. Two services on one database would send everything twice.
     #[error("the database {} is in use by another process", path.display())]
     InUse {
         /// The file.
@@ -30,12 +30,12 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
-    /// It was moved away, or is an unfinished copy.
+    /// It was moved, or is an unfinished copy.
     #[error("the database {} {mark}", path.display())]
     Marked {
         /// The file.
         path: PathBuf,
-        /// What `usher store copy` has noted in it.
+        /// The mark of `usher store copy`.
         mark: CopyMark,
     },
     /// A newer version of the program has migrated it.
@@ -57,7 +57,7 @@ pub enum OpenError {
     Incomplete {
         /// The file.
         path: PathBuf,
-        /// What is missing, in words.
+        /// Descriptions of the missing parts.
         missing: Vec<String>,
     },
     /// A migration failed and was rolled back.
@@ -67,7 +67,7 @@ pub enum OpenError {
         path: PathBuf,
         /// The migration's number.
         version: u32,
-        /// What failed.
+        /// The failure.
         source: SqliteFailure,
     },
     /// SQLite cannot use the file: it is damaged, or its file system lacks a required feature.
@@ -75,15 +75,15 @@ pub enum OpenError {
     Unusable {
         /// The file.
         path: PathBuf,
-        /// What failed.
+        /// The failure.
         source: SqliteFailure,
     },
-    /// The operating system gave us no thread.
+    /// The operating system could not start a thread.
     #[error("cannot start a thread for the database")]
     Thread(#[source] io::Error),
 }
 
-/// As the subject of a sentence, with its verb.
+/// The start of a sentence, with its verb.
 fn list(missing: &[String]) -> String {
     match missing {
         [one] => format!("{one} is"),

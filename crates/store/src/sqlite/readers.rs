@@ -1,7 +1,7 @@
 //! Threads that read beside the writer.
 //!
-//! In WAL mode readers and the writer do not wait for each other. Threads of their own, rather than tokio's blocking
-//! pool, since a thread that finds the next query already waiting need not be woken for it.
+//! In WAL mode readers and the writer do not wait for each other. Dedicated threads, unlike tokio's blocking pool, need
+//! no wake-up when the next query is already queued.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,24 +13,22 @@ use tokio::sync::mpsc;
 use super::thread_job::Message;
 use crate::panic_signal::PanicSignal;
 
-/// Most queries that share one snapshot. Longer would keep the log from being checkpointed.
+/// Most queries that share one snapshot; a longer one would block checkpoints of the log.
 const MAX_BATCH: usize = 64;
 
-/// The queues in front of the readers.
 pub(crate) struct ReaderQueues {
     queues: Vec<mpsc::Sender<Message>>,
     next: AtomicUsize,
 }
 
 impl ReaderQueues {
-    /// The queue whose turn it is; none when there are no readers.
+    /// The next queue in turn; `None` without readers.
     pub(crate) fn pick(&self) -> Option<&mpsc::Sender<Message>> {
         let turn = self.next.fetch_add(1, Ordering::Relaxed).checked_rem(self.queues.len())?;
         self.queues.get(turn)
     }
 }
 
-/// The threads.
 pub(crate) struct Readers {
     queues: Vec<mpsc::Sender<Message>>,
     threads: Vec<JoinHandle<()>>,
@@ -57,15 +55,14 @@ impl Readers {
         Ok(readers)
     }
 
-    /// Queues in front of them.
     pub(crate) fn queues(&self) -> ReaderQueues {
         ReaderQueues { queues: self.queues.clone(), next: AtomicUsize::new(0) }
     }
 
-    /// Runs the queued queries and closes the connections. Blocks: not for asynchronous code.
+    /// Runs the queued queries and closes the connections. Blocking; not for async code.
     pub(crate) fn close(self) {
         for queue in self.queues {
-            // An error means that it has ended already.
+            // An error means that it has already ended.
             drop(queue.blocking_send(Message::Close));
         }
         for thread in self.threads {
@@ -76,12 +73,12 @@ impl Readers {
     }
 }
 
-/// Reads until it is closed (or every sender is gone) and the queue is empty.
+/// Reads until it is closed (or every sender is dropped) and the queue is empty.
 fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>) {
     let mut messages = Vec::with_capacity(MAX_BATCH);
     while queue.blocking_recv_many(&mut messages, MAX_BATCH) > 0 {
         // One snapshot for all waiting queries, taken after they were queued: each sees everything committed before it.
-        // Where this fails the queries still work, each with a snapshot of its own.
+        // If this fails, each query has its own snapshot.
         let shared = messages.len() > 1 && execute(connection, "BEGIN");
         for message in messages.drain(..) {
             match message {

@@ -9,9 +9,8 @@ pub(crate) const APPLICATION_ID: i32 = 0x5553_4852;
 
 /// One step of the schema; `PRAGMA user_version` is the number of the last one applied.
 pub(crate) struct Migration {
-    /// From 1, without gaps; the same number means the same change on every engine.
+    /// From 1, without gaps; the same number means the same change in every engine.
     pub(crate) version: u32,
-    /// The statements.
     pub(crate) sql: &'static str,
 }
 
@@ -41,28 +40,28 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 22, sql: include_str!("../../migrations/sqlite/0022_paid_invoices.sql") },
 ];
 
-/// The schema that they make of an empty database: what [`statements`] reads there. A test compares it.
+/// The schema of an empty database after all migrations, as read by [`statements`]. A test compares it.
 const COMPLETE: &str = include_str!("../../migrations/sqlite/complete.sql");
 
-/// The rows that they make: the reserved stream `subscriptions`.
+/// The rows after all migrations: the reserved stream `subscriptions`.
 const FIRST_ROWS: &str = "INSERT INTO operations (id, kind, state, revision, next_index, outbox, correlations)
     VALUES (x'00000000000000000000000000000000', 0, '{}', 1, 0, 0, x'')";
 
-/// The newest version that this program knows.
+/// The newest schema version of this program.
 pub fn known_version() -> u32 {
     MIGRATIONS.last().map_or(0, |migration| migration.version)
 }
 
-/// Why a database was not brought to the schema.
+/// Why a database was not migrated.
 #[derive(Debug)]
 pub(crate) enum SchemaError {
     /// It belongs to another program.
     Foreign,
     /// A newer version has migrated it.
     Newer {
-        /// Its schema.
+        /// Its schema version.
         found: u32,
-        /// The newest schema known here.
+        /// The newest schema version of this program.
         known: u32,
     },
     /// A migration failed; the database is unchanged.
@@ -71,10 +70,10 @@ pub(crate) enum SchemaError {
     Unreadable(SqliteFailure),
 }
 
-/// Whose database it is and at which version; 0 is an empty one. Changes nothing.
+/// Checks that the database belongs to this program, and returns its version; 0 if it is empty. Read-only.
 ///
 /// # Errors
-/// [`SchemaError`] when it is not ours, newer than we know, or unreadable.
+/// [`SchemaError`] if it belongs to another program, is newer, or unreadable.
 pub(crate) fn inspect(connection: &Connection, migrations: &[Migration]) -> Result<u32, SchemaError> {
     let read = || {
         let application_id = connection.pragma_query_value(None, "application_id", |row| row.get::<_, i32>(0))?;
@@ -98,10 +97,7 @@ pub(crate) fn inspect(connection: &Connection, migrations: &[Migration]) -> Resu
     }
 }
 
-/// Tables, columns and indexes that the current schema has and the database does not, in words.
-///
-/// # Errors
-/// [`SqliteFailure`].
+/// Descriptions of the tables, columns and indexes that the database lacks.
 pub(crate) fn missing(connection: &Connection) -> Result<Vec<String>, SqliteFailure> {
     const DURING: &str = "compare the schema";
     if statements(connection).during(DURING)? == COMPLETE {
@@ -112,7 +108,7 @@ pub(crate) fn missing(connection: &Connection) -> Result<Vec<String>, SqliteFail
     let (expected, found) = (objects(&complete).during(DURING)?, objects(connection).during(DURING)?);
     let has = |table: &str| found.iter().any(|(of, _)| of == table);
     let missing = expected.iter().filter(|object| !found.contains(object));
-    // Of a missing table that says enough.
+    // A missing table is reported without its parts.
     let missing = missing.filter(|(table, object)| has(table) || object.starts_with("the table "));
     Ok(missing.map(|(_, object)| object.clone()).collect())
 }
@@ -141,17 +137,11 @@ fn objects(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
 }
 
 /// The version the database is at.
-///
-/// # Errors
-/// [`SqliteFailure`].
 pub(crate) fn read_version(connection: &Connection) -> Result<i32, SqliteFailure> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0)).during("read the schema's version")
 }
 
-/// Writes the version that is there already: the smallest write there is, of the file's first page.
-///
-/// # Errors
-/// [`SqliteFailure`].
+/// Writes the same version again: the smallest possible write, of the file's first page.
 pub(crate) fn rewrite_version(connection: &Connection) -> Result<(), SqliteFailure> {
     let version = read_version(connection)?;
     connection.pragma_update(None, "user_version", version).during("write the schema's version")
@@ -201,7 +191,7 @@ mod tests {
 
     use super::*;
 
-    /// Once a version is released its line stays as it is: a database out there was made by exactly those bytes.
+    /// A released line never changes: existing databases were made by exactly these bytes.
     const PINNED: &[&str] = &[
         "4074f79b8e6fb0c0f9ab000c846e673c7c995b2f22a8251998082fa9490d3a0e",
         "7fe8f2c1279b1ac156f3de67dc3caee82a4f65b41bef4d72a2f50da2c50686ac",

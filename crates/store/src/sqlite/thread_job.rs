@@ -1,4 +1,4 @@
-//! Work for a database thread, and how its result is returned.
+//! Jobs of a database thread, and their results.
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
@@ -6,23 +6,21 @@ use usher_engine::ports::StoreError;
 
 use super::failure::SqliteFailure;
 
-/// What travels to a database thread.
+/// A message to a database thread.
 pub(crate) enum Message {
-    /// Do this.
     Run(Box<dyn Job>),
-    /// Accept no more jobs, do the queued ones, and end.
+    /// Accept no more jobs, finish the queued ones, and end.
     Close,
 }
 
-/// A piece of work, whose caller may be waiting for the result.
+/// A job, whose caller may be waiting for the result.
 pub(crate) trait Job: Send {
-    /// Does it and keeps the result. May be called again after a rollback.
+    /// Runs it and keeps the result. May be called again after a rollback.
     fn run(&mut self, connection: &Connection) -> Result<(), SqliteFailure>;
 
-    /// Sends the result, or the failure, to the caller.
     fn settle(self: Box<Self>, outcome: Result<(), SqliteFailure>);
 
-    /// Whether no caller waits for the result any more.
+    /// Whether no caller waits for the result.
     fn abandoned(&self) -> bool;
 }
 
@@ -47,7 +45,7 @@ where
             Ok(()) => self.result.ok_or(StoreError::Closed),
             Err(failure) => Err(failure.into()),
         };
-        // The caller may be gone: the work is done anyway.
+        // The caller may be gone; the work is done anyway.
         drop(self.answer.send(answer));
     }
 
@@ -58,7 +56,7 @@ where
 
 /// Queues `work` for the thread behind `queue` and waits for its result.
 ///
-/// Once it is queued it is done, even when the returned future is dropped.
+/// Once queued it is executed, even if the returned future is dropped.
 pub(crate) async fn run<T: Send + 'static>(
     queue: &mpsc::Sender<Message>,
     work: impl FnMut(&Connection) -> Result<T, SqliteFailure> + Send + 'static,

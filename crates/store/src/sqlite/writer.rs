@@ -1,7 +1,7 @@
 //! The single writer thread: waiting commits share one transaction.
 //!
-//! A commit is as durable as the `fsync` behind it, and that takes far longer than the writing itself. So while one
-//! `fsync` runs, the next commits gather in the queue, and then share one transaction and one `fsync`.
+//! A durable commit needs an `fsync`, which takes far longer than the writing itself. While one `fsync` runs, the next
+//! commits collect in the queue, and then share one transaction and one `fsync`.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use super::failure::{During as _, SqliteFailure};
 use super::thread_job::{Job, Message};
 use crate::metrics::Metrics;
 
-/// Writes until it is closed (or every sender is gone) and the queue is empty.
+/// Writes until it is closed (or every sender is dropped) and the queue is empty.
 pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, max_batch: usize, metrics: &Metrics) {
     let mut messages = Vec::with_capacity(max_batch);
     while queue.blocking_recv_many(&mut messages, max_batch) > 0 {
@@ -30,8 +30,8 @@ pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, 
 
 /// Commits a batch and sends each caller its result.
 ///
-/// A job that fails does not affect the others: the jobs before it, the job, and the jobs after it are retried each for
-/// itself, in this order.
+/// A failed job does not affect the others: the jobs before it, the job, and the jobs after it are retried separately,
+/// in this order.
 fn commit(connection: &Connection, batch: Vec<Box<dyn Job>>, metrics: &Metrics) {
     let mut parts = vec![batch];
     while let Some(mut part) = parts.pop() {
@@ -51,11 +51,11 @@ fn commit(connection: &Connection, batch: Vec<Box<dyn Job>>, metrics: &Metrics) 
 enum Failed {
     /// The job with this index.
     Job(usize, SqliteFailure),
-    /// Beginning or committing: it concerns them all.
+    /// Beginning or committing failed, which affects all jobs.
     Transaction(SqliteFailure),
 }
 
-/// One transaction with all of the jobs in it; rolled back when it fails.
+/// One transaction for all jobs; rolled back if it fails.
 fn attempt(connection: &Connection, jobs: &mut [Box<dyn Job>], metrics: &Metrics) -> Result<(), Failed> {
     if jobs.is_empty() {
         return Ok(());
@@ -68,7 +68,7 @@ fn attempt(connection: &Connection, jobs: &mut [Box<dyn Job>], metrics: &Metrics
     }
     // After some errors (disk full, input/output) SQLite has already rolled back.
     if result.is_err() && !connection.is_autocommit() {
-        // Should this fail too, the next BEGIN does, and so says every commit until the file works again.
+        // If this fails too, so does the next BEGIN, and every commit until the file works again.
         if let Err(error) = execute(connection, "ROLLBACK", "roll back a transaction") {
             tracing::error!(error = &error as &dyn std::error::Error, "a transaction could not be rolled back");
         }
@@ -113,7 +113,7 @@ mod tests {
 
     impl Job for Insert {
         fn run(&mut self, connection: &Connection) -> Result<(), SqliteFailure> {
-            // A partial write comes before the failure.
+            // A partial write precedes the failure.
             connection.execute("INSERT INTO first VALUES (?1)", [self.number]).during("insert")?;
             connection.execute("INSERT INTO second VALUES (?1)", [self.number]).during("insert").map(|_| ())
         }
@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    /// The results in their order, and the rows that are stored.
+    /// The results in their order, and the stored rows.
     fn commit_all(schema: &str, numbers: &[i64]) -> (Vec<(i64, bool)>, Vec<i64>) {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(schema).unwrap();
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn failed_commit_fails_the_whole_batch() {
-        // A deferred constraint is only looked at by COMMIT.
+        // A deferred constraint is checked by COMMIT.
         let deferred = "PRAGMA foreign_keys = ON; CREATE TABLE parent (id INTEGER PRIMARY KEY);
             INSERT INTO parent VALUES (1), (2); CREATE TABLE first (x);
             CREATE TABLE second (x REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED);";
