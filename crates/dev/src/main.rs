@@ -1,7 +1,7 @@
-//! `usher-dev`: what `usher dev` and `usher wallet` run.
+//! `usher-dev`: the program behind `usher dev` and `usher wallet`.
 //!
-//! `usher` starts this program, which is beside it, so that the daemon links nothing that is only for development. It can do
-//! everything that `usher` can: the container image for development has it in the place of `usher`.
+//! `usher` starts this program, which is next to it, so that the daemon links no development code. It also includes all
+//! commands of `usher`, which it replaces in the container image for development.
 
 mod dev;
 mod wallet;
@@ -20,9 +20,9 @@ fn main() -> ExitCode {
     })
 }
 
-/// The lines of standard input; none come any more when it is closed.
+/// The lines of standard input, until it is closed.
 ///
-/// Reading blocks and cannot be interrupted, so it is done by a thread of its own, which ends with the program.
+/// Reading blocks and cannot be interrupted, so it runs on a separate thread, which ends with the program.
 fn standard_input() -> io::Result<mpsc::Receiver<String>> {
     let (to_lines, lines) = mpsc::channel(16);
     std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {

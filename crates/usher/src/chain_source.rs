@@ -1,4 +1,4 @@
-//! What service and commands ask the chain source of the embedded Lightning node, beside the node itself.
+//! Requests of the service and its commands to the chain source of the embedded Lightning node.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,22 +12,22 @@ use usher_protocol::bolt11::Network;
 
 use crate::config::Config;
 
-/// How long a request may take.
+/// Time limit of a request.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The longest reply that is read, in bytes.
+/// Longest response read, in bytes.
 const MAX_REPLY: usize = 64 * 1024;
 
-/// The longest reason of a refusal that is repeated, in characters.
+/// Longest text of a refusal that is shown, in characters.
 const MAX_REASON: usize = 200;
 
-/// Within how many blocks the node wants a funding transaction to be confirmed (ldk-node's `ChannelFunding`).
+/// The node's confirmation target for funding transactions, in blocks (ldk-node's `ChannelFunding`).
 const FUNDING_TARGET: u16 = 12;
 
-/// Within how many blocks money that is sent on chain is to arrive (ldk-node's `OnchainPayment`): an hour.
+/// The confirmation target for on-chain payments, in blocks (ldk-node's `OnchainPayment`): an hour.
 pub(crate) const PAYMENT_TARGET: u16 = 6;
 
-/// Bytes of a kilobyte, and sats of a bitcoin: bitcoind names fee rates in bitcoin per kilobyte.
+/// Converts bitcoind's fee rates, in bitcoin per kilobyte: sats per bitcoin, and bytes per kilobyte.
 const SATS_PER_BYTE: f64 = 100_000_000.0 / 1_000.0;
 
 /// The configured chain source.
@@ -42,10 +42,10 @@ enum Kind {
 }
 
 impl ChainSource {
-    /// The chain source that the configuration names.
+    /// The configured chain source.
     ///
     /// # Errors
-    /// If it names none.
+    /// If there is none.
     pub(crate) fn of(config: &Config) -> Result<Self, String> {
         let client = Client::builder().timeout(TIMEOUT).build().map_err(|error| error.to_string())?;
         let secret = |secret: &crate::config::setting::Secret| secret.secret().clone();
@@ -71,10 +71,10 @@ impl ChainSource {
         Ok(Self { client, kind })
     }
 
-    /// The network that it serves.
+    /// Its network.
     ///
     /// # Errors
-    /// If it does not answer, or with something else; the reason, without its address.
+    /// The reason, without its address, if it does not respond, or responds with something else.
     pub(crate) async fn network(&self) -> Result<Network, String> {
         match &self.kind {
             Kind::Esplora { base, token } => {
@@ -94,15 +94,15 @@ impl ChainSource {
     /// The fee rate of a funding transaction, in sats per virtual byte, as the node reads it from the chain source.
     ///
     /// # Errors
-    /// If the chain source does not answer, or names none; the reason, without its address.
+    /// The reason, without its address, if the chain source does not respond, or has no estimate.
     pub(crate) async fn funding_fee_rate(&self) -> Result<f64, String> {
         self.fee_rate_within(FUNDING_TARGET).await
     }
 
-    /// The fee rate with which a transaction is in one of the next `target` blocks, in sats per virtual byte.
+    /// The fee rate that confirms a transaction within `target` blocks, in sats per virtual byte.
     ///
     /// # Errors
-    /// If the chain source does not answer, or names none; the reason, without its address.
+    /// The reason, without its address, if the chain source does not respond, or has no estimate.
     pub(crate) async fn fee_rate_within(&self, target: u16) -> Result<f64, String> {
         let none = || "it names no fee rate".to_owned();
         let rate = match &self.kind {
@@ -119,16 +119,16 @@ impl ChainSource {
                 result["feerate"].as_f64().map(|rate| rate * SATS_PER_BYTE)
             }
         };
-        // The node pays no less, or its transactions would not be relayed.
+        // The node's minimum, below which transactions would not be relayed.
         rate.filter(|rate| rate.is_finite() && *rate >= 0.0).map(|rate| rate.max(1.0)).ok_or_else(none)
     }
 
-    /// What an Esplora server has under `path`.
+    /// Requests `path` of an Esplora server.
     async fn get(&self, base: &str, token: Option<&SecretString>, path: &str) -> Result<String, String> {
         esplora_reply(self.client.get(format!("{base}/{path}")), base, token).await
     }
 
-    /// The result of a call of a bitcoind.
+    /// Calls a method of a bitcoind.
     async fn call(
         &self,
         url: &str,
@@ -184,7 +184,7 @@ impl usher_embedded_lightning::ChainAccess for ChainSource {
                 self.call(url, user, password, "sendrawtransaction", &json!([transaction])).await.map(drop)
             }
         };
-        // In these words both say that it is in a block, or in the mempool.
+        // Both servers use these words for a transaction that is already in a block or in the mempool.
         published.or_else(|problem| if problem.contains("already in ") { Ok(()) } else { Err(problem) })
     }
 
@@ -193,7 +193,6 @@ impl usher_embedded_lightning::ChainAccess for ChainSource {
     }
 }
 
-/// What the Esplora server at `base` responds.
 async fn esplora_reply(request: RequestBuilder, base: &str, token: Option<&SecretString>) -> Result<String, String> {
     let request = match token {
         Some(token) => request.bearer_auth(token.expose_secret()),
@@ -201,9 +200,9 @@ async fn esplora_reply(request: RequestBuilder, base: &str, token: Option<&Secre
     };
     match reply(request).await? {
         (StatusCode::OK, text) => Ok(text),
-        // A transaction that it does not take; it says why.
+        // A rejected transaction; the text has the reason.
         (status @ StatusCode::BAD_REQUEST, text) => {
-            // The path may be one, too.
+            // The path may be a secret, too.
             let path = base.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map(|(_, path)| path);
             let secrets: Vec<_> = token.map(SecretString::expose_secret).into_iter().chain(path).collect();
             Err(refusal(status, Some(&text), &secrets))
@@ -212,7 +211,7 @@ async fn esplora_reply(request: RequestBuilder, base: &str, token: Option<&Secre
     }
 }
 
-/// Why the chain source refused a request, if it says so, and repeats none of the secrets that the request had.
+/// The reason of a refusal, unless it repeats a secret of the request.
 fn refusal(status: StatusCode, reason: Option<&str>, secrets: &[&str]) -> String {
     let reason: String = reason.unwrap_or_default().chars().filter(|char| !char.is_control()).collect();
     if reason.is_empty() || secrets.iter().any(|secret| !secret.is_empty() && reason.contains(secret)) {
@@ -221,7 +220,7 @@ fn refusal(status: StatusCode, reason: Option<&str>, secrets: &[&str]) -> String
     format!("it answers: {}", reason.chars().take(MAX_REASON).collect::<String>())
 }
 
-/// Status and text. Errors leave the address out: it may contain a secret.
+/// Status and text. Errors omit the address, which may contain a secret.
 async fn reply(request: RequestBuilder) -> Result<(StatusCode, String), String> {
     let said = |error: reqwest::Error| crate::failure::chain(&error.without_url());
     let mut response = request.send().await.map_err(said)?;
@@ -307,7 +306,7 @@ mod tests {
         assert_eq!(said(&"é".repeat(1_000)).chars().count(), "it answers: ".len() + MAX_REASON);
     }
 
-    /// A transaction that the chain does not have yet.
+    /// A transaction that is not yet on the chain.
     fn spend(chain: &Chain) -> anyhow::Result<Vec<u8>> {
         let address = Address::p2wsh(&ScriptBuf::new(), Network::Regtest);
         let coin = chain.fund(&address, Amount::from_sat(2_000))?;

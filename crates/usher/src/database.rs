@@ -1,4 +1,4 @@
-//! The database that the configuration names.
+//! The configured database.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -19,11 +19,11 @@ use crate::failure::{Failure, chain};
 use crate::process::ThisProcess;
 use crate::unfinished_restore;
 
-/// Opens the SQLite file and takes it for this process. Comes before anything else is written into the data directory: another
-/// process may be using it.
+/// Opens the SQLite file exclusively. Called before anything else is written into the data directory, which another
+/// process may be using.
 ///
 /// # Errors
-/// When another process has it, or it cannot be used.
+/// If another process uses it, or it cannot be used.
 pub fn open_sqlite(config: &Config, data_dir: &Path) -> Result<Arc<SqliteStore>, Failure> {
     unfinished_restore::refuse(data_dir)?;
     let path = data_dir.join(config.database.path.as_str());
@@ -43,17 +43,17 @@ pub fn open_sqlite(config: &Config, data_dir: &Path) -> Result<Arc<SqliteStore>,
     }
 }
 
-/// A PostgreSQL database, and how this instance shares it.
+/// A PostgreSQL database shared by instances.
 #[derive(Clone, Debug)]
 pub struct SharedDatabase {
     /// How to connect.
     pub options: PostgresOptions,
-    /// What this instance asks for when it wants to be the active one.
+    /// This instance's request for the lease.
     pub request: LeaseRequest,
 }
 
 impl SharedDatabase {
-    /// The configured one, for a command.
+    /// The configured database, for a command.
     ///
     /// # Errors
     /// When the file with certificates cannot be read.
@@ -61,7 +61,7 @@ impl SharedDatabase {
         Self::configured(config, SocketAddr::new(config.info.listen_address, config.info.port()))
     }
 
-    /// The configured one, for an instance that listens at this address; `None` when the database is a SQLite file.
+    /// The configured database, for an instance that listens at this address; `None` for a SQLite file.
     ///
     /// # Errors
     /// When the file with certificates cannot be read.
@@ -92,7 +92,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Failure> {
     if found.is_empty() { Err(unusable("it has no certificate".to_owned())) } else { Ok(found) }
 }
 
-/// What the failure to open a PostgreSQL database means; `None` when it may pass by itself.
+/// The failure that an error of opening a PostgreSQL database means; `None` if it may be temporary.
 pub fn refusal(error: &PostgresOpenError) -> Option<Failure> {
     match error {
         PostgresOpenError::Unusable(PostgresFailure::SharedSession) => Some(Failure::refused(chain(error))),
@@ -107,11 +107,10 @@ pub fn refusal(error: &PostgresOpenError) -> Option<Failure> {
     }
 }
 
-/// Takes the lease for a command, which uses the database while no service does. Waits so long for that of somebody who does not
-/// renew it.
+/// Takes the lease for a command, which excludes services. Waits up to `wait` for a lease that is not renewed.
 ///
 /// # Errors
-/// When a service or another command has it, or the database cannot be used.
+/// If a service or another command holds it, or the database cannot be used.
 pub async fn hold(
     SharedDatabase { options, request }: &SharedDatabase,
     wait: Duration,
@@ -139,7 +138,7 @@ fn unusable(error: &PostgresOpenError) -> Failure {
     refusal(error).unwrap_or_else(|| Failure::said(chain(error)))
 }
 
-/// The database for a command, which uses it while no service does.
+/// The database for a command, used exclusively.
 pub struct CommandDatabase {
     /// The database.
     pub store: Arc<dyn Database>,
@@ -147,10 +146,10 @@ pub struct CommandDatabase {
 }
 
 impl CommandDatabase {
-    /// Opens it for this process alone.
+    /// Opens it exclusively.
     ///
     /// # Errors
-    /// When a service or another command uses it, or it cannot be used.
+    /// If a service or another command uses it, or it cannot be used.
     pub async fn open(config: &Config, data_dir: &Path) -> Result<Self, Failure> {
         let Some(shared) = SharedDatabase::of_command(config)? else {
             return Ok(Self { store: open_sqlite(config, data_dir)?, lease: None });

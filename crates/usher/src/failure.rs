@@ -1,4 +1,4 @@
-//! Why the program ends otherwise than asked, and its exit codes.
+//! Failures of the program, and its exit codes.
 
 use std::error::Error;
 use std::fmt;
@@ -6,54 +6,54 @@ use std::process::ExitCode;
 
 use crate::output::tell;
 
-/// `EX_CONFIG` of sysexits.h: another start fails in the same way (systemd: `RestartPreventExitStatus=78`).
+/// `EX_CONFIG` of sysexits.h: a restart would fail in the same way (systemd: `RestartPreventExitStatus=78`).
 const EX_CONFIG: u8 = 78;
 
-/// Wrong arguments: what shells and most programs use.
+/// Wrong arguments, as in shells and most programs.
 pub const EX_USAGE: u8 = 2;
 
 /// Why the program ends.
 #[derive(Debug)]
 pub enum Failure {
-    /// The configuration is wrong; each line says one thing.
+    /// Errors in the configuration, one per line.
     Configuration(Vec<String>),
     /// The arguments are wrong.
     Usage(String),
-    /// The stored data cannot be used with this program or these settings, and another start would not change that.
+    /// The stored data cannot be used with this program or these settings; a restart does not help.
     Refused(Box<dyn Error + Send + Sync>),
-    /// What is wrong has been said already: only the exit code is left.
+    /// The error was already printed; only the exit code remains.
     Reported(u8),
     /// Anything else.
     Other(Box<dyn Error + Send + Sync>),
 }
 
 impl Failure {
-    /// A failure that a sentence describes.
+    /// A failure with this message.
     pub fn said(what: impl Into<String>) -> Self {
         Self::Other(what.into().into())
     }
 
-    /// An argument that cannot be used, described by a sentence.
+    /// An invalid argument, with this message.
     pub fn usage(what: impl Into<String>) -> Self {
         Self::Usage(what.into())
     }
 
-    /// Data that another start could not use either.
+    /// Data that a restart cannot use either.
     pub fn refused(what: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Refused(what.into())
     }
 
-    /// Everything has been said, and something needs action.
+    /// Everything was printed, and something requires action.
     pub const fn reported() -> Self {
         Self::Reported(1)
     }
 
-    /// Everything has been said, and the configuration is wrong.
+    /// Everything was printed, and the configuration has errors.
     pub const fn reported_configuration() -> Self {
         Self::Reported(EX_CONFIG)
     }
 
-    /// Tells the operator on standard error, and gives the exit code.
+    /// Prints the failure to standard error, and returns the exit code.
     pub fn report(&self) -> ExitCode {
         match self {
             Self::Configuration(lines) => {
@@ -86,7 +86,6 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
 }
 
 impl fmt::Display for Failure {
-    /// As one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Configuration(lines) => f.write_str(&lines.join("; ")),

@@ -1,4 +1,5 @@
-//! The program: command line, configuration, wiring, start and stop. It knows every crate, and how none of them works.
+//! The program: command line, configuration, wiring, start and stop. It connects all crates, and depends on none of
+//! their internals.
 
 mod chain_source;
 pub mod cli;
@@ -36,16 +37,16 @@ use crate::failure::{EX_USAGE, Failure};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Runs the program with the arguments and environment of this process: `execute` does what they say.
+/// Runs the program with the arguments and environment of this process; `execute` runs the command.
 pub fn run(execute: impl FnOnce(Cli) -> Result<(), Failure>) -> ExitCode {
     if fail::has_failpoints() {
-        // Only as tests build it: they name the points in FAILPOINTS. Torn down by the end of the process.
+        // Only in test builds, which set FAILPOINTS. Never torn down.
         std::mem::forget(fail::FailScenario::setup());
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are errors to the parser. That the terminal is gone is no reason to fail.
+            // The parser returns help and version as errors. A closed terminal is not a failure.
             let _ = error.print();
             return if error.use_stderr() { ExitCode::from(EX_USAGE) } else { ExitCode::SUCCESS };
         }
@@ -57,10 +58,10 @@ pub fn run(execute: impl FnOnce(Cli) -> Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// Does what the arguments say.
+/// Runs a command.
 ///
 /// # Errors
-/// When it cannot be done.
+/// If it fails.
 pub fn execute(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Init(init) => command::init::run(&init, cli.data_dir),

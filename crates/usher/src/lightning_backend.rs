@@ -1,4 +1,4 @@
-//! The service's own Lightning backend, as the configuration says.
+//! The configured Lightning backend of the service.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,10 +15,9 @@ use crate::config::setting::LnBackend;
 use crate::failure::Failure;
 use crate::task_group::TaskGroup;
 
-/// The backend with its notifications.
 type Started = (LightningBackend, LightningNotifications);
 
-/// The Lightning node inside this process, if there is one. It has threads of its own, and must be stopped.
+/// The Lightning node inside this process, if there is one. It has its own threads, and must be stopped.
 #[derive(Default)]
 pub(crate) struct EmbeddedNode {
     #[cfg(feature = "embedded-lightning")]
@@ -26,7 +25,7 @@ pub(crate) struct EmbeddedNode {
 }
 
 impl EmbeddedNode {
-    /// Stops it in order, so that the next start finds its channels as they are.
+    /// Stops it in order, so that the next start finds its channels unchanged.
     pub(crate) async fn stop(&self) {
         #[cfg(feature = "embedded-lightning")]
         if let Some(node) = &self.node {
@@ -35,10 +34,10 @@ impl EmbeddedNode {
     }
 }
 
-/// Starts the configured backend. Waits neither for a wallet nor for the chain.
+/// Starts the configured backend, without waiting for a wallet or the chain.
 ///
 /// # Errors
-/// When it cannot be used as it is configured, or the data of the embedded node cannot be used.
+/// If its configuration, or the data of the embedded node, cannot be used.
 pub(crate) async fn start(
     config: &Config,
     data_dir: &Path,
@@ -61,7 +60,7 @@ fn start_nwc(
     tasks: &TaskGroup,
     gate: &LeaseGate,
 ) -> Result<Started, Failure> {
-    // Says nothing of the address: it is a secret.
+    // The message must not contain the address, which is a secret.
     let unusable = || Failure::said("wallet.nwc.url cannot be used");
     let url = config.nwc.url.as_ref().ok_or_else(unusable)?.secret().expose_secret();
     let settings = Settings(Some(store.clone()));
@@ -101,7 +100,7 @@ pub(crate) fn embedded_options(
 ) -> Result<usher_embedded_lightning::Options, Failure> {
     use usher_embedded_lightning::{ChainSource, LiquidityProvider, Options};
 
-    // All was checked when it was read.
+    // Validated when it was read.
     let unusable = |key: &str| Failure::said(format!("{key} cannot be used"));
     let expose = |secret: &crate::config::setting::Secret| secret.secret().expose_secret().to_owned();
     let (embedded, bitcoind) = (&config.embedded, &config.bitcoind);
@@ -135,7 +134,7 @@ pub(crate) fn embedded_options(
     })
 }
 
-/// The configuration refuses the backend in a program without it.
+/// The configuration refuses this backend in programs without it.
 #[cfg(not(feature = "embedded-lightning"))]
 async fn start_embedded(
     _config: &Config,

@@ -1,7 +1,7 @@
-//! The running service of a data directory, for commands: where it listens, and that it is the one.
+//! Finds and authenticates the running service of a data directory, for commands.
 //!
-//! Any program may have its port while it does not run. So each request begins with a challenge that only an instance with the
-//! same private key can answer, and only then, over the same connection, the token is sent.
+//! While the service does not run, any program may use its port. So each request begins with a challenge that only an
+//! instance with the same private key can answer; only then is the token sent, over the same connection.
 
 use std::fmt;
 use std::io::Write as _;
@@ -29,20 +29,20 @@ use crate::failure::Failure;
 use crate::service_lifecycle::identity;
 use crate::service_options::instance_key;
 
-/// Where the running service of a data directory listens.
+/// The file with the address of the running service.
 const FILE: &str = "instance.address";
 
-/// How long it may take to accept a connection and to prove what it is.
+/// Time limit for connecting and answering the challenge.
 const PROVES_WITHIN: Duration = Duration::from_secs(10);
 
-/// The file that says where a service listens; it goes with this value.
+/// The file with the address of a service; dropping this removes it.
 pub struct AddressFile {
     path: PathBuf,
     text: String,
 }
 
 impl AddressFile {
-    /// Writes it. Where that is not possible, commands look at the configured address.
+    /// Writes the file. If that fails, commands use the configured address.
     pub fn write(data_dir: &Path, address: SocketAddr) -> Option<Self> {
         let (path, text) = (data_dir.join(FILE), format!("{address}\n"));
         let written = tempfile::Builder::new().prefix(".instance-").tempfile_in(data_dir).and_then(|mut file| {
@@ -61,7 +61,8 @@ impl AddressFile {
 
 impl Drop for AddressFile {
     fn drop(&mut self) {
-        // Not that of another instance on the same folder. One that stays leads to nobody who can prove anything.
+        // Keeps the file of another instance on the same folder. A leftover does no harm, because nobody there can
+        // answer the challenge.
         if std::fs::read_to_string(&self.path).is_ok_and(|text| text == self.text) {
             let _ = std::fs::remove_file(&self.path);
         }
@@ -71,13 +72,13 @@ impl Drop for AddressFile {
 /// Why there is no response.
 #[derive(Clone, Debug)]
 pub enum Unreached {
-    /// Nothing listens.
+    /// Nothing listens there.
     NoneRuns(String),
-    /// Somebody else listens here, who got no token.
+    /// Another program listens there; it got no token.
     Another(SocketAddr),
-    /// It does not respond, and may have done what it was asked.
+    /// It does not respond, and may have executed the request.
     NoResponse(SocketAddr),
-    /// The request cannot be made.
+    /// The request is invalid.
     Unfit(String),
 }
 
@@ -95,10 +96,10 @@ impl fmt::Display for Unreached {
     }
 }
 
-/// Where to look for it.
+/// Where to look for the service.
 #[derive(Debug)]
 enum Place {
-    /// Where it says in its folder, else at this address.
+    /// At the address in its folder, else at this one.
     Folder(PathBuf, Option<SocketAddr>),
     /// At this host and port.
     Named(String, u16),
@@ -112,15 +113,15 @@ pub struct LocalInstance {
     tasks: TaskTracker,
 }
 
-/// A connection to an instance that has proved what it is.
+/// A connection to an authenticated instance.
 pub struct Proved {
-    /// Where it listens.
+    /// Its address.
     pub address: SocketAddr,
     connection: SendRequest<Body>,
 }
 
 impl LocalInstance {
-    /// That of this folder with this configuration. Looks for nothing yet.
+    /// The instance of this folder and configuration. Does not connect.
     ///
     /// # Errors
     /// When the private key cannot be used.
@@ -130,10 +131,10 @@ impl LocalInstance {
         Self::at(Place::Folder(data_dir.to_owned(), configured), config)
     }
 
-    /// The same where a URL with `http` says.
+    /// The same at an `http` URL.
     ///
     /// # Errors
-    /// When it is another URL, or the private key cannot be used.
+    /// If the URL is not `http`, or the private key cannot be used.
     pub fn named(url: &Url, config: &Config) -> Result<Self, Failure> {
         let host = url.host_str().filter(|_| url.scheme() == "http").map(|host| host.trim_matches(['[', ']']));
         match (host, url.port_or_known_default()) {
@@ -146,7 +147,7 @@ impl LocalInstance {
         Ok(Self { place, key: instance_key(&identity(config)?), tasks: TaskTracker::new() })
     }
 
-    /// Sends a request and reads the response, within so long.
+    /// Sends a request and reads the response, within `within`.
     ///
     /// # Errors
     /// See [`Unreached`].
@@ -166,7 +167,7 @@ impl LocalInstance {
         }
     }
 
-    /// Connects to it, and has it prove what it is.
+    /// Connects to the instance and authenticates it.
     ///
     /// # Errors
     /// See [`Unreached`].
@@ -183,7 +184,7 @@ impl LocalInstance {
         Err(unreached)
     }
 
-    /// Whether a challenge was answered by it, by way of whomever.
+    /// Whether this instance answered the challenge, possibly through proxies.
     pub fn is_trace(&self, proof: &str, challenge: &str, address: Option<SocketAddr>) -> bool {
         self.key.is_trace(proof, challenge, address)
     }
@@ -222,7 +223,7 @@ impl LocalInstance {
         let answer = connection.send_request(ask).await.map_err(broken)?;
         let proof = answer.headers().get(USHER_PROOF).and_then(|proof| proof.to_str().ok()).unwrap_or_default();
         if !self.key.is_proof(proof, &challenge, address) {
-            // It refuses connections unread when it has too many.
+            // When it has too many connections, it refuses them without reading.
             let is_busy = answer.status() == StatusCode::SERVICE_UNAVAILABLE;
             return Err(if is_busy { Unreached::NoResponse(address) } else { Unreached::Another(address) });
         }
@@ -234,7 +235,7 @@ impl LocalInstance {
 }
 
 impl Proved {
-    /// Sends a request, and returns the response when its head is there.
+    /// Sends a request, and returns once the response's head has arrived.
     ///
     /// # Errors
     /// See [`Unreached`].
@@ -250,10 +251,10 @@ impl Proved {
 /// A request with the token.
 ///
 /// # Errors
-/// When the path cannot be one.
+/// If the path is invalid.
 pub fn request(method: Method, path: &str, token: &SecretString) -> Result<Builder, Unreached> {
     let unfit = || Unreached::Unfit(format!("{path:?} is no path"));
-    // As any HTTP client would write it.
+    // Normalised as by any HTTP client.
     let url: Url = format!("http://localhost{path}").parse().map_err(|_| unfit())?;
     let path: Uri = url[Position::BeforePath..Position::AfterQuery].parse().map_err(|_| unfit())?;
     let bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()));
@@ -262,19 +263,19 @@ pub fn request(method: Method, path: &str, token: &SecretString) -> Result<Build
     Ok(Request::builder().method(method).uri(path).header(AUTHORIZATION, bearer))
 }
 
-/// What an instance is to answer.
+/// A random challenge.
 pub fn challenge() -> String {
     let mut random = [0; 32];
     OsRandomness.fill(&mut random);
     hex::encode(random)
 }
 
-/// Where the service of this folder says that it listens, or one that has ended did.
+/// The address in this folder's file, of a running or an ended service.
 pub fn written(data_dir: &Path) -> Option<SocketAddr> {
     read_file(&data_dir.join(FILE)).ok()?.trim().parse().ok().map(from_this_machine)
 }
 
-/// Where this machine reaches what listens there.
+/// The address by which this machine reaches a listener.
 fn from_this_machine(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

@@ -13,27 +13,27 @@ use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
 use crate::config::setting::{FilterError, LogFormat, parse_filter};
 use crate::failure::Failure;
 
-/// Where the log goes.
+/// The destination of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Standard output, as containers and service managers expect it.
     Stdout,
-    /// Standard error, when standard output is for something else.
+    /// Standard error, if standard output has another use.
     Stderr,
 }
 
-/// The running log: changes what is logged.
+/// The running log, whose filter can be changed.
 #[derive(Clone)]
 pub struct LogControl {
     filter: reload::Handle<EnvFilter, Registry>,
     usual: &'static str,
 }
 
-/// Starts logging: what `RUST_LOG` says, else what `configured` says (`log.level`), else `usual`. A `RUST_LOG` that cannot
-/// be used is ignored, with a warning.
+/// Starts logging with the filter `RUST_LOG`, else `configured` (`log.level`), else `usual`. An invalid `RUST_LOG` is
+/// ignored with a warning.
 ///
 /// # Errors
-/// When logging has been started before.
+/// If logging has already been started.
 pub fn start(
     format: LogFormat,
     output: Output,
@@ -49,8 +49,8 @@ pub fn start(
     let (filter, handle) = reload::Layer::new(filter);
     let registry = tracing_subscriber::registry().with(filter).with(without_foreign_bytes());
     let lines = fmt::layer().with_writer(writer).with_ansi(colours);
-    // A log that cannot be written (a full disk, a reader that has gone) is not complained of on standard error: that panics
-    // when it cannot be written either, which ends the service.
+    // Failed writes (a full disk, a closed pipe) are not reported on standard error: that would panic if it failed too,
+    // and end the service.
     let lines = lines.log_internal_errors(false);
     match format {
         LogFormat::Text => registry.with(lines).try_init(),
@@ -65,10 +65,10 @@ pub fn start(
 }
 
 impl LogControl {
-    /// Logs what `configured` says from now on, or the usual; `RUST_LOG` keeps precedence. Says whether it has it.
+    /// Changes the filter to `configured`, or the default; `RUST_LOG` keeps precedence. Returns which one applies.
     ///
     /// # Errors
-    /// When the log has ended, which it does not before the process does.
+    /// If the log has ended, which only happens with the process.
     pub fn change(&self, configured: Option<&str>) -> Result<Precedence, Failure> {
         let asked = rust_log();
         let precedence = if asked.is_some() { Precedence::RustLog } else { Precedence::Configuration };
@@ -79,10 +79,10 @@ impl LogControl {
     }
 }
 
-/// What decides what is logged.
+/// The source of the filter in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precedence {
-    /// The environment variable: it cannot change while the process runs.
+    /// The environment variable, which cannot change while the process runs.
     RustLog,
     /// `log.level`, or its default.
     Configuration,
@@ -92,9 +92,9 @@ fn rust_log() -> Option<OsString> {
     std::env::var_os("RUST_LOG").filter(|asked| !asked.is_empty())
 }
 
-/// The filter in force, and what is wrong with `RUST_LOG`, if it is.
+/// The filter in force, and the error in `RUST_LOG`, if any.
 fn choose(asked: Option<OsString>, configured: Option<&str>, usual: &str) -> (EnvFilter, Option<FilterError>) {
-    // One from the configuration has been checked when it was read.
+    // The configured filter was validated when it was read.
     let otherwise = || configured.and_then(|text| parse_filter(text).ok()).unwrap_or_else(|| EnvFilter::new(usual));
     match asked.map(|asked| read(&asked)) {
         Some(Ok(filter)) => (filter, None),
@@ -103,11 +103,10 @@ fn choose(asked: Option<OsString>, configured: Option<&str>, usual: &str) -> (En
     }
 }
 
-/// Keeps bytes of requests, responses and frames out of the log, whatever level is asked for.
+/// Keeps bytes of requests, responses and frames out of the log at any level.
 ///
-/// Libraries log those at `trace`: the WebSocket library whole frames (the token of an `auth` command among them) and
-/// the request of an upgrade with its headers, the TLS library session tickets. Our own crates log no secret at any
-/// level, so they may log everything.
+/// Libraries log these at `trace`: the WebSocket library whole frames (such as `auth` commands with tokens) and upgrade
+/// requests with headers, the TLS library session tickets. Our own crates log no secret at any level.
 fn without_foreign_bytes() -> FilterFn<fn(&Metadata<'_>) -> bool> {
     filter_fn(|metadata| *metadata.level() <= Level::DEBUG || is_ours(metadata.target()))
 }
@@ -117,8 +116,8 @@ fn is_ours(target: &str) -> bool {
     name == "usher" || name.starts_with("usher_")
 }
 
-/// Tells the crate `log`, by which some libraries log, how much is wanted. It learns it only once, at the start, by
-/// itself. None of those libraries is ours: see [`without_foreign_bytes`].
+/// Sets the level of the crate `log`, used by some libraries; otherwise it is set only once, at the start. None of
+/// those libraries is ours: see [`without_foreign_bytes`].
 fn limit_log_crate() {
     let wanted = match LevelFilter::current().into_level() {
         None => log::LevelFilter::Off,

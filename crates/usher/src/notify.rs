@@ -1,8 +1,8 @@
-//! Tells the service manager (systemd, `Type=notify`) how far we are: `sd_notify(3)`.
+//! Reports the state to the service manager (systemd, `Type=notify`): `sd_notify(3)`.
 
 use std::ffi::OsString;
 
-/// The service answers calls.
+/// The service handles requests.
 pub fn ready() {
     tell(std::env::var_os("NOTIFY_SOCKET"), "READY=1");
 }
@@ -25,7 +25,7 @@ fn send(socket: &std::ffi::OsStr, state: &str) -> std::io::Result<()> {
     use std::os::unix::ffi::OsStrExt as _;
     use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-    // A name that begins with @ is in the abstract namespace, others are paths.
+    // A name that begins with @ is in the abstract namespace; others are paths.
     let address = match socket.as_bytes().strip_prefix(b"@") {
         Some(name) => SocketAddr::from_abstract_name(name)?,
         None => SocketAddr::from_pathname(socket)?,

@@ -15,10 +15,10 @@ use usher_pages::{cookie, login_cookie_name, login_cookies};
 
 use crate::config::Config;
 
-/// How long the browser keeps the cookie of a login beyond the login itself: it has an hour in any case.
+/// How long the browser keeps a login's cookie; `login_cookies` adds an hour.
 const LIFETIME: Duration = Duration::from_secs(3600);
 
-/// The provider's options; `None` when no client is configured.
+/// The provider's options; `None` without clients.
 pub(crate) fn options(
     config: &Config,
     pages_url: &str,
@@ -39,11 +39,11 @@ pub(crate) fn options(
     })
 }
 
-/// Logins are operations of the engine: durable until their outcome was used.
+/// Logins as operations of the engine, durable until their outcome is used.
 pub(crate) struct EngineLogins {
     /// The engine.
     pub(crate) engine: Arc<Engine>,
-    /// How a browser reaches the pages, without a trailing slash.
+    /// The URL of the pages, without a trailing slash.
     pub(crate) pages_url: String,
 }
 
@@ -82,7 +82,7 @@ impl Logins for EngineLogins {
         let state = self.engine.logins().state(login, &browser).await;
         Ok(match state.map_err(|error| LoginError::Store(error.into()))? {
             None => LoginOutcome::OtherBrowser,
-            // It is never `Proven`: it has no code.
+            // Never `Proven`, because it has no code.
             Some(LoginState::Waiting | LoginState::Asking | LoginState::Proven { .. }) => LoginOutcome::Pending,
             Some(LoginState::Approved { main_key, method, at }) => {
                 LoginOutcome::Approved { main_key, method: method.as_str().to_owned(), at }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::failure::Failure;
 
-/// Writes a text. A reader that has gone (`usher … | head -1`) has read enough, and is no failure.
+/// Writes a text. A closed pipe (`usher … | head -1`) is no failure.
 ///
 /// # Errors
 /// When it cannot be written for another reason, such as a full disk.
@@ -17,22 +17,22 @@ pub fn write(text: &str) -> io::Result<()> {
     }
 }
 
-/// Writes a line for the operator to standard error. That nobody listens is no reason to fail.
+/// Writes a line for the operator to standard error, ignoring failures.
 pub fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// A path as one word of a shell.
+/// A path, quoted for a shell.
 pub fn shell_word(path: &Path) -> String {
     let path = path.display().to_string();
     let plain = path.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-+".contains(letter));
     if plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
-/// Asks on a terminal whether to continue, unless it was said before.
+/// Asks for confirmation on a terminal, unless `yes`.
 ///
 /// # Errors
-/// When the answer is no, or nobody can be asked.
+/// If the answer is no, or there is no terminal.
 pub fn confirm(yes: bool) -> Result<(), Failure> {
     if yes {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What the process itself is prepared for.
+//! Settings of the process itself.
 
 use std::net::SocketAddr;
 use std::sync::LazyLock;
@@ -9,28 +9,28 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use usher_instance::{Process, Watching};
 
-/// Files that are open beside connections of callers: at most 1,024 posts to the webhook and 768 for 256 Lightning nodes that
-/// connect to the embedded one; the database, relays, look-ups.
+/// Open files besides callers' connections: at most 1,024 posts to the webhook and 768 for 256 Lightning nodes
+/// connected to the embedded one; the database, relays, look-ups.
 const OTHER_FILES: u64 = 2_048;
 
-/// How many files so many connections need.
+/// How many files this many connections need.
 pub const fn files_needed(max_connections: u64) -> u64 {
     max_connections.saturating_add(OTHER_FILES)
 }
 
-/// As many files as a process started from here may raise its limit to; `None` is no limit.
+/// The limit of open files to which a process started from here can raise its own; `None` means unlimited.
 #[cfg(unix)]
 pub fn most_files() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum
 }
 
-/// As many files as a process started from here may have open: not limited here.
+/// Unlimited on this system.
 #[cfg(not(unix))]
 pub const fn most_files() -> Option<u64> {
     None
 }
 
-/// Files that this process may have open, and those that it has; `None` where that is not known or not limited.
+/// The limit of open files, and the number of open ones; `None` if unknown or unlimited.
 pub fn open_files() -> (Option<u64>, Option<u64>) {
     #[cfg(unix)]
     let allowed = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
@@ -41,9 +41,8 @@ pub fn open_files() -> (Option<u64>, Option<u64>) {
     (allowed, open)
 }
 
-/// Allows as many open files as the system lets us, and warns when that is too few for so many connections. Each
-/// connection is one, and the customary soft limit is 1,024: a service would be full long before
-/// `limits.max_connections`.
+/// Raises the limit of open files to the maximum, and warns if that is too low for the connections. The usual soft
+/// limit of 1,024 is far below `limits.max_connections`.
 #[cfg(unix)]
 pub fn raise_file_limit(max_connections: u64) {
     use rustix::process::{Resource, getrlimit, setrlimit};
@@ -53,7 +52,7 @@ pub fn raise_file_limit(max_connections: u64) {
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
         tracing::debug!(%error, "the limit of open files was not raised");
     }
-    // None is no limit.
+    // `None` means unlimited.
     let Some(allowed) = getrlimit(Resource::Nofile).current else { return };
     if allowed < files_needed(max_connections) {
         tracing::warn!(
@@ -65,11 +64,12 @@ pub fn raise_file_limit(max_connections: u64) {
     }
 }
 
-/// Allows as many open files as the system lets us: there is nothing to do here.
+/// Nothing to do on this system.
 #[cfg(not(unix))]
 pub fn raise_file_limit(_max_connections: u64) {}
 
-/// What this program writes has keys, tokens and users' data: it is for nobody else, whatever the shell's umask says.
+/// Files written by this program contain keys, tokens and users' data: only their owner may read them, regardless of
+/// the shell's umask.
 #[cfg(unix)]
 pub fn keep_files_private() {
     use rustix::fs::Mode;
@@ -79,11 +79,11 @@ pub fn keep_files_private() {
     umask(before | Mode::RWXG | Mode::RWXO);
 }
 
-/// There is no umask here.
+/// No umask on this system.
 #[cfg(not(unix))]
 pub const fn keep_files_private() {}
 
-/// Warns when the process runs as root: a fault in it would then be a fault in the whole machine.
+/// Warns if the process runs as root, which gives faults in it access to the whole machine.
 #[cfg(unix)]
 pub fn warn_of_root() {
     if rustix::process::geteuid().is_root() {
@@ -93,11 +93,11 @@ pub fn warn_of_root() {
     }
 }
 
-/// Warns when the process runs as root: there is no such user here.
+/// No root user on this system.
 #[cfg(not(unix))]
 pub fn warn_of_root() {}
 
-/// Lets a panic be said in the log, in the log's format, beside everything else.
+/// Writes panics to the log, in its format, besides the default report.
 pub fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
@@ -106,25 +106,25 @@ pub fn log_panics() {
     }));
 }
 
-/// Tells a program that was started anew why.
+/// The reason for a restart, passed to the new program.
 const STARTED_OVER: &str = "USHER_STARTED_OVER";
 
-/// How long requests may take to be answered that were under way when this instance ceased to be the active one.
+/// How long pending requests may take when this instance ceases to be active.
 const ANSWERED_WITHIN: Duration = Duration::from_millis(100);
 
-/// Cancelled when this process is about to start over.
+/// Cancelled when this process is about to restart.
 static STEPPING_DOWN: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
 
-/// Cancelled when this process is about to start over: what is under way has no result that anybody may be told.
+/// Cancelled when this process is about to restart: pending work has no reliable result.
 pub fn stepping_down() -> CancellationToken {
     STEPPING_DOWN.clone()
 }
 
-/// Sockets that go on to listen when this process starts over: clients wait a moment instead of being refused.
+/// Sockets that keep listening when this process restarts, so that clients wait instead of being refused.
 #[cfg(unix)]
 static KEPT: Mutex<Vec<std::os::fd::OwnedFd>> = Mutex::new(Vec::new());
 
-/// Keeps this socket when this process starts over.
+/// Keeps this socket when this process restarts.
 #[cfg(unix)]
 pub fn keep(listener: &TcpListener) {
     if let Ok(kept) = rustix::io::fcntl_dupfd_cloexec(listener, 0) {
@@ -132,24 +132,24 @@ pub fn keep(listener: &TcpListener) {
     }
 }
 
-/// Keeps this socket when this process starts over: not on this system.
+/// Not supported on this system.
 #[cfg(not(unix))]
 pub fn keep(_listener: &TcpListener) {}
 
-/// Keeps none: the process ends, and nobody is to wait for it.
+/// Keeps no sockets: the process ends, and clients must not wait.
 pub fn keep_none() {
     #[cfg(unix)]
     KEPT.lock().clear();
 }
 
-/// Passes the kept sockets on to the next program, as systemd passes sockets.
+/// Passes the kept sockets to the next program, as systemd passes sockets.
 #[cfg(unix)]
 fn pass_on(command: &mut std::process::Command) -> Option<Vec<std::os::fd::OwnedFd>> {
     use std::os::fd::AsRawFd as _;
 
     use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 
-    /// The numbers of most file descriptors are below those of a process's connections.
+    /// The range in which free descriptors are searched: above most other ones, below those of connections.
     const FIRST: std::ops::Range<i32> = 512..1024;
     let kept = KEPT.lock();
     let at = |first: i32| -> Option<Vec<_>> {
@@ -157,7 +157,7 @@ fn pass_on(command: &mut std::process::Command) -> Option<Vec<std::os::fd::Owned
         let socket = |(kept, number)| fcntl_dupfd_cloexec(kept, number).ok().filter(|fd| fd.as_raw_fd() == number);
         numbered.map(socket).collect()
     };
-    // One after the other, as the convention is.
+    // Consecutive, as the convention requires.
     let (first, passed) = FIRST.step_by(8).find_map(|first| Some((first, at(first)?)))?;
     for socket in &passed {
         fcntl_setfd(socket, FdFlags::empty()).ok()?;
@@ -167,7 +167,7 @@ fn pass_on(command: &mut std::process::Command) -> Option<Vec<std::os::fd::Owned
     Some(passed)
 }
 
-/// The socket for this address that the program before this one has passed on.
+/// The socket for this address that the previous program has passed.
 #[cfg(unix)]
 pub fn passed_on(address: SocketAddr) -> Option<TcpListener> {
     static PASSED: LazyLock<Mutex<Vec<std::net::TcpListener>>> = LazyLock::new(|| {
@@ -186,20 +186,20 @@ pub fn passed_on(address: SocketAddr) -> Option<TcpListener> {
     TcpListener::from_std(listener).ok()
 }
 
-/// The socket for this address that the program before this one has passed on: none on this system.
+/// Not supported on this system.
 #[cfg(not(unix))]
 pub fn passed_on(_address: SocketAddr) -> Option<TcpListener> {
     None
 }
 
-/// Ends everything that this process does and starts the same program anew in its place, with the same arguments, which logs
-/// why ([`log_start_over`]).
+/// Ends all activity of this process and restarts the same program in its place, with the same arguments; it logs the
+/// reason ([`log_start_over`]).
 pub fn start_over(why: &str) -> ! {
     #[cfg(unix)]
     {
         use std::os::unix::process::CommandExt as _;
 
-        // The first also when the file has been replaced by another version since.
+        // The first works even if a new version has replaced the file.
         let programs = [Some("/proc/self/exe".into()), std::env::current_exe().ok()];
         for program in programs.into_iter().flatten() {
             let mut arguments = std::env::args_os();
@@ -208,14 +208,14 @@ pub fn start_over(why: &str) -> ! {
                 command.arg0(name);
             }
             let _passed = pass_on(&mut command);
-            // Returns only when it has failed.
+            // Returns only if it failed.
             let _ = command.args(arguments).env(STARTED_OVER, why).exec();
         }
     }
     std::process::exit(1)
 }
 
-/// Logs why this program was started anew, if it was.
+/// Logs why this program was restarted, if it was.
 pub fn log_start_over() {
     if let Ok(why) = std::env::var(STARTED_OVER) {
         tracing::warn!(why, "this instance starts over as a standby");
@@ -227,14 +227,14 @@ pub struct ThisProcess;
 
 impl Process for ThisProcess {
     fn watch(&self, watching: Watching) -> std::io::Result<()> {
-        // A thread of its own also wakes with the process after a pause.
+        // A separate thread also resumes with the process after a pause.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         std::thread::Builder::new().name("lease".to_owned()).spawn(move || runtime.block_on(watching))?;
         Ok(())
     }
 
     fn start_over(&self, why: &'static str) {
-        // Nothing reaches wallets, apps or the database any more: only those who wait are told.
+        // Nothing reaches wallets, apps or the database any more; only waiting clients get a response.
         STEPPING_DOWN.cancel();
         let end = move || {
             std::thread::sleep(ANSWERED_WITHIN);

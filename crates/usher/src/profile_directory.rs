@@ -1,4 +1,4 @@
-//! The directory of users, and our own entry in it, as configured.
+//! The directory of users, and the service's own profile.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use usher_relays::{DirectoryError, RelaysOfUser};
 use crate::config::Config;
 use crate::failure::Failure;
 
-/// The service's own profile as configured.
+/// The configured profile of the service.
 pub(crate) fn configured(config: &Config) -> ProfileChange {
     let profile = &config.profile;
     ProfileChange {
@@ -20,7 +20,7 @@ pub(crate) fn configured(config: &Config) -> ProfileChange {
     }
 }
 
-/// The relays that users told us.
+/// The relays named by users.
 pub(crate) fn relays_of_users(store: Arc<dyn Store>) -> RelaysOfUser {
     Arc::new(move |key| {
         let store = Arc::clone(&store);
@@ -28,7 +28,7 @@ pub(crate) fn relays_of_users(store: Arc<dyn Store>) -> RelaysOfUser {
     })
 }
 
-/// Why the directory does not start, for the operator.
+/// Why the directory cannot start, for the operator.
 pub(crate) fn failed(error: DirectoryError) -> Failure {
     match error {
         DirectoryError::Profile(errors) => Failure::Configuration(

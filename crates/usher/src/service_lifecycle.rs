@@ -1,4 +1,4 @@
-//! The service: its parts, put together, started and stopped in the right order.
+//! The service: creates its parts, and starts and stops them in the right order.
 
 use std::io;
 use std::net::SocketAddr;
@@ -44,11 +44,11 @@ use crate::service_status::Parts;
 use crate::task_group::TaskGroup;
 use crate::{ticket_wallet, version};
 
-/// Wallets' messages that wait for the engine: at 500 logins per second (two messages each) four seconds' worth. When it
-/// is full, the relays wait.
+/// Wallets' messages queued for the engine: four seconds at 500 logins per second, with two messages each. A full queue
+/// holds up the relays.
 const INBOX: usize = 4096;
 
-/// The service while it runs.
+/// The running service.
 pub struct Service {
     address: SocketAddr,
     pages_address: Option<SocketAddr>,
@@ -78,10 +78,10 @@ pub enum Mode {
 }
 
 impl Service {
-    /// Starts everything; when it returns, requests are answered. Does not wait for relays, nor for the chain.
+    /// Starts everything; once it returns, requests are handled. Does not wait for relays or the chain.
     ///
     /// # Errors
-    /// When the store cannot be read, or the configured keys cannot be used.
+    /// If the store cannot be read, or a configured key is invalid.
     pub async fn start(
         config: &Config,
         data_dir: &Path,
@@ -188,7 +188,7 @@ impl Service {
             pages = pages.merge(started.router());
             provider = Some(Arc::new(started) as _);
         }
-        // A proxy may take the path of `pages.public_url` away, or pass it on.
+        // A proxy may remove the path of `pages.public_url`, or forward it.
         let base = site.base();
         if !base.is_empty() {
             pages = pages.clone().nest(base, pages);
@@ -223,7 +223,7 @@ impl Service {
             openid: provider,
             pages,
         });
-        // The service may have been stopped just after a key was revoked.
+        // The service may have stopped right after a key was revoked.
         state.decline_requests_of_revoked_keys();
         let serve = |listener, surface| {
             let options = ServeOptions { surface, ..serve_options(config, &identity) };
@@ -253,18 +253,17 @@ impl Service {
         })
     }
 
-    /// Where it listens for the pages, if they have a listener of their own.
+    /// The address of the pages' own listener, if there is one.
     pub const fn pages_address(&self) -> Option<SocketAddr> {
         self.pages_address
     }
 
-    /// Where it listens.
+    /// The listening address.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns when a part without which it is not whole has failed: the process should end and be started anew, which
-    /// loses nothing.
+    /// Returns when an essential part has failed: the process should then restart, which loses nothing.
     pub fn failed(&self) -> impl Future<Output = ()> + use<> {
         let (engine, store) = (Arc::clone(&self.engine), Arc::clone(&self.store));
         async move {
@@ -275,10 +274,10 @@ impl Service {
         }
     }
 
-    /// Takes the API tokens and the webhook's secrets of `config`, without a restart. All else of it is left alone.
+    /// Applies the API tokens and the webhook's secrets of `config` without a restart, and nothing else.
     ///
     /// # Errors
-    /// When the webhook's secrets cannot be used; then nothing has changed.
+    /// If the webhook's secrets are invalid; nothing has changed then.
     pub fn reload(&self, config: &Config) -> Result<(), Failure> {
         if let Some(webhook) = &self.webhook {
             webhook.set_secrets(&webhook_secrets(config))?;
@@ -287,14 +286,14 @@ impl Service {
         Ok(())
     }
 
-    /// What runs the operations.
+    /// The engine.
     pub const fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
 
-    /// Stops everything: takes no more requests and finishes those that run, and the ticket wallet's jobs as far as they
-    /// get within a few seconds; then takes no more from wallets and finishes those steps, then sends what is queued and
-    /// stops the Lightning node, then closes the store.
+    /// Stops everything: refuses new requests, and finishes pending ones and, within a few seconds, the ticket wallet's
+    /// jobs; then refuses wallets' messages and finishes their steps; then sends what is queued and stops the Lightning
+    /// node; then closes the store.
     pub async fn stop(self) {
         // Together, because requests may wait for jobs.
         tokio::join!(self.http.close(), self.tickets.close());
@@ -304,25 +303,25 @@ impl Service {
     }
 }
 
-/// Where the service is reached.
+/// The listeners of the service.
 pub struct Listeners {
-    /// For the API, and the pages unless they have one of their own.
+    /// For the API, and for the pages unless they have their own.
     pub api: TcpListener,
-    /// For the pages alone.
+    /// For the pages only.
     pub pages: Option<TcpListener>,
 }
 
 impl Listeners {
-    /// Takes the configured addresses and ports.
+    /// Listens at the configured addresses and ports.
     ///
     /// # Errors
-    /// When one cannot be had; the message says which.
+    /// If one is not available, with its name.
     pub async fn bind(config: &Config) -> Result<Self, Failure> {
         let api = bind(SocketAddr::new(config.info.listen_address, config.info.port())).await?;
         Self::beside(api, config).await
     }
 
-    /// The configured listener of the pages beside this one for the API.
+    /// Adds the configured listener of the pages to this one for the API.
     ///
     /// # Errors
     /// As [`bind`](Self::bind).
@@ -331,7 +330,7 @@ impl Listeners {
     }
 }
 
-/// Takes the port of the pages, if they have one of their own.
+/// Listens at the pages' own port, if configured.
 async fn listen_for_pages(config: &Config) -> Result<Option<TcpListener>, Failure> {
     let Some(port) = config.pages.listen_port else { return Ok(None) };
     let port = u16::try_from(port.get()).unwrap_or_default();
@@ -352,10 +351,10 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
     })
 }
 
-/// Makes the data directory when it is not there; only its owner may look into it.
+/// Creates the data directory if missing, accessible only to its owner.
 ///
 /// # Errors
-/// When it cannot be made.
+/// If it cannot be created.
 pub fn make_data_dir(path: &Path) -> Result<(), Failure> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -364,17 +363,17 @@ pub fn make_data_dir(path: &Path) -> Result<(), Failure> {
     builder.create(path).map_err(|error| {
         let path = path.display();
         match error.kind() {
-            // Also a link that leads nowhere.
+            // Also a broken link.
             io::ErrorKind::AlreadyExists => Failure::said(format!("the data directory {path} is not a folder")),
             _ => Failure::said(format!("cannot make the data directory {path}: {error}")),
         }
     })
 }
 
-/// Who the service is on Nostr.
+/// The service's identity on Nostr.
 ///
 /// # Errors
-/// When the configured key cannot be used.
+/// If the configured key cannot be used.
 pub(crate) fn identity(config: &Config) -> Result<Identity, Failure> {
     let nostr = &config.nostr;
     let keys = nostr.private_key.keys().ok_or_else(|| Failure::said("nostr.private_key cannot be used"))?;
@@ -395,7 +394,7 @@ fn receiver(config: &Config) -> Result<Option<Arc<HttpWebhookSender>>, Failure> 
     Ok(Some(Arc::new(receiver)))
 }
 
-/// Users' remote signers, reached over the configured relays.
+/// Remote signers, reached over the configured relays.
 fn remote_signer(
     config: &Config,
     identity: &Identity,
@@ -417,16 +416,16 @@ fn remote_signer(
     Ok(Arc::new(signer.map_err(|error| Failure::said(format!("remote signers cannot be reached: {error}")))?))
 }
 
-/// Who asks the Lightning addresses that payers name for invoices. Sends nothing yet.
+/// The client that gets invoices from payers' Lightning addresses. Does not connect.
 fn payees(config: &Config) -> Result<Arc<dyn Payees>, Failure> {
     let tls = usher_http_client::tls_config(Vec::new()).map_err(|_| Failure::said("TLS cannot be set up"))?;
     Ok(Arc::new(LnurlPayees::new(PayeeOptions { tls, allow_private: config.nostr.allow_private_relays })))
 }
 
-/// Who verifies ages in the place of staff, if anybody is configured. Sends nothing yet.
+/// The configured age verifier, if not staff. Does not connect.
 ///
 /// # Errors
-/// When the configuration of the provider cannot be used.
+/// If the configuration of the provider is invalid.
 pub(crate) fn age_verifier(config: &Config, clock: &Arc<dyn Clock>) -> Result<Option<Arc<dyn AgeVerifier>>, Failure> {
     let unusable = |key: &str| Failure::said(format!("{key} cannot be used"));
     let tls = || usher_http_client::tls_config(Vec::new()).map_err(|_| Failure::said("TLS cannot be set up"));
@@ -441,7 +440,7 @@ pub(crate) fn age_verifier(config: &Config, clock: &Arc<dyn Clock>) -> Result<Op
                 client_id: client_id.as_str().to_owned(),
                 client_secret: oidc.client_secret.as_ref().map(|secret| secret.secret().clone()),
                 claim: oidc.claim.as_ref().map(|claim| claim.as_str().to_owned()),
-                // `openid` is always asked for.
+                // `openid` is always requested.
                 scopes: oidc
                     .scopes
                     .as_str()

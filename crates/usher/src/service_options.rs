@@ -29,13 +29,13 @@ use crate::failure::Failure;
 use crate::process::stepping_down;
 use crate::service_lifecycle::Mode;
 
-/// How long a stop waits for calls that run. Container runtimes kill after ten seconds; two are for what follows.
+/// How long a stop waits for running requests. Container runtimes kill after ten seconds; the rest is for later steps.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
-/// How long one response of a source of exchange rates may take.
+/// Time limit of one response of an exchange rate source.
 const RATE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a fetch of the service's picture may take.
+/// Time limit of fetching the service's picture.
 const PICTURE_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) fn tokens(config: &Config) -> ApiTokens {
@@ -46,7 +46,7 @@ pub(crate) fn previous_token(config: &Config) -> Option<&SecretString> {
     config.auth.previous_token.as_ref().map(|token| token.secret())
 }
 
-/// What the webhook's bodies are signed with, the newest first.
+/// The webhook's signing secrets, newest first.
 pub(crate) fn webhook_secrets(config: &Config) -> Vec<SecretString> {
     let secrets = [&config.webhook.secret, &config.webhook.previous_secret];
     secrets.into_iter().flatten().map(|secret| secret.secret().clone()).collect()
@@ -92,7 +92,7 @@ pub(crate) fn engine_options(config: &Config, identity: &Identity, pages_url: &s
     }
 }
 
-/// The service as authenticators know it, if browsers offer passkeys at this address.
+/// The relying party, if browsers support passkeys at this address.
 fn relying_party(config: &Config, pages_url: &str) -> Option<RelyingParty> {
     let url = Url::parse(pages_url).ok()?;
     let host = passkey_host(&url)?;
@@ -100,12 +100,12 @@ fn relying_party(config: &Config, pages_url: &str) -> Option<RelyingParty> {
     RelyingParty::new(rp_id, &url.origin().ascii_serialization(), service_name(config).unwrap_or(host)).ok()
 }
 
-/// What chains the entries of the audit log.
+/// The key that chains the audit log.
 pub(crate) fn audit_key(identity: &Identity) -> AuditKey {
     AuditKey::of_service(&identity.keys.secret_key().to_secret_bytes())
 }
 
-/// A secret for this use: the same as long as the service keeps its key.
+/// A secret for this purpose; constant while the service keeps its key.
 pub(crate) fn derived_key(identity: &Identity, purpose: &str) -> [u8; 32] {
     let key = identity.keys.secret_key().to_secret_bytes();
     Sha256::new().chain_update(purpose).chain_update(key).finalize().into()
@@ -117,7 +117,7 @@ pub(crate) fn verification(config: &Config) -> VerificationRules {
     VerificationRules {
         session_ttl: Duration::from_secs(verification.session_ttl_seconds.get()),
         minimum_age: verification.minimum_age.get(),
-        // Checked when it was read.
+        // Validated when it was read.
         mint_url: verification.mint_url.as_ref().and_then(|mint| mint_url::normalize(mint.url().as_str())),
         mint_auth: mint_token.map(MintAuthToken),
         unit: verification.unit.as_str().to_ascii_lowercase(),
@@ -125,7 +125,7 @@ pub(crate) fn verification(config: &Config) -> VerificationRules {
     }
 }
 
-/// How a browser reaches the pages, without a trailing slash.
+/// The URL of the pages, without a trailing slash.
 pub(crate) fn pages_url(config: &Config, listens_on: SocketAddr) -> String {
     let public = config.pages.public_url.as_ref().map(|url| url.url().as_str().trim_end_matches('/').to_owned());
     public.unwrap_or_else(|| {
@@ -138,10 +138,10 @@ pub(crate) fn pages_url(config: &Config, listens_on: SocketAddr) -> String {
     })
 }
 
-/// Which exchange rates are read, if any.
+/// The options of exchange rates, if configured.
 ///
 /// # Errors
-/// When TLS cannot be set up.
+/// If TLS cannot be set up.
 pub(crate) fn rate_options(config: &Config) -> Result<Option<RateOptions>, Failure> {
     let Some(sources) = &config.rates.sources else { return Ok(None) };
     Ok(Some(RateOptions {
@@ -153,7 +153,7 @@ pub(crate) fn rate_options(config: &Config) -> Result<Option<RateOptions>, Failu
     }))
 }
 
-/// What all pages have in common. The picture is that of the profile as published last.
+/// The site of all pages. The picture is that of the last published profile.
 pub(crate) fn site(
     config: &Config,
     mode: Mode,
@@ -163,7 +163,7 @@ pub(crate) fn site(
 ) -> Result<Site, Failure> {
     let client = Client::new(ClientOptions {
         tls: usher_http_client::tls_config(Vec::new()).map_err(|_| Failure::said("TLS cannot be set up"))?,
-        // The profile can be changed over the API, by whom this machine's own network is not open.
+        // The profile can be changed over the API, by clients that must not access this machine's network.
         source: if config.nostr.allow_private_relays { AddressSource::Operator } else { AddressSource::User },
         https_only: false,
         timeout: PICTURE_TIMEOUT,
@@ -212,7 +212,7 @@ pub(crate) fn pages(
     }
 }
 
-/// The service's name, as users know it.
+/// The service's name for users.
 pub(crate) fn service_name(config: &Config) -> Option<&str> {
     let profile = &config.profile;
     let name = profile.display_name.as_ref().map(|name| name.as_str());
@@ -251,12 +251,12 @@ pub(crate) fn serve_options(config: &Config, identity: &Identity) -> ServeOption
     }
 }
 
-/// What the instances of a service know each other by.
+/// The key by which instances of a service authenticate each other.
 pub(crate) fn forwarding_key(identity: &Identity) -> ForwardingKey {
     ForwardingKey::new(derived_key(identity, "usher: requests that a standby forwards"))
 }
 
-/// What commands know the instance of their data directory by.
+/// The key by which commands authenticate the instance of their data directory.
 pub(crate) fn instance_key(identity: &Identity) -> InstanceKey {
     InstanceKey::new(derived_key(identity, "usher: proof of the instance to commands"))
 }

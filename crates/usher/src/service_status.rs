@@ -1,4 +1,4 @@
-//! What the parts of the service say of themselves: the interface's port, answered by engine, store and relays.
+//! The status of the service's parts: implements the API's port with the engine, store and relays.
 
 mod lightning_node_metrics;
 mod rate_status;
@@ -20,25 +20,18 @@ use usher_webhooks::HttpWebhookSender;
 
 use crate::process;
 
-/// How long the store may take: half of what those who probe usually wait.
+/// Time limit of the store: half of what probes usually wait.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Most units that are a label of their own.
+/// Most units with their own label.
 const MAX_UNITS: usize = 20;
 
-/// The parts.
 pub(crate) struct Parts {
-    /// Runs the operations.
     pub(crate) engine: Arc<Engine>,
-    /// Keeps them.
     pub(crate) store: Arc<dyn Database>,
-    /// Connects to relays.
     pub(crate) relays: Arc<RelayPool>,
-    /// Holds tickets.
     pub(crate) tickets: Arc<CashuWallet>,
-    /// Reads exchange rates, if any.
     pub(crate) rates: Option<Arc<MedianRates>>,
-    /// Posts to the app, if it has a webhook.
     pub(crate) webhook: Option<Arc<HttpWebhookSender>>,
 }
 
@@ -112,13 +105,13 @@ impl Parts {
         WalletReadiness { backend, connected, warnings }
     }
 
-    /// None unless the service runs the node itself.
+    /// `None` unless the service runs the node itself.
     async fn lightning_node_state(&self) -> Option<NodeState> {
         let node = self.engine.lightning_node()?;
         tokio::time::timeout(TIMEOUT, node.state()).await.ok()?.ok()
     }
 
-    /// None while the store does not answer, which is reported beside it.
+    /// None while the store does not respond, which is reported separately.
     async fn mints(&self) -> Vec<MintReadiness> {
         let mints = tokio::time::timeout(TIMEOUT, self.tickets.mints()).await;
         let mints = mints.ok().and_then(Result::ok).unwrap_or_default().into_iter();
@@ -181,12 +174,12 @@ impl Parts {
         )
     }
 
-    /// The balances of all mints together, by unit; none while the store does not answer, or while there is no balance.
+    /// The balances of all mints together, by unit; none if the store does not respond, or there is no balance.
     async fn ticket_balances(&self) -> Option<Family> {
         let balances = tokio::time::timeout(TIMEOUT, self.tickets.balances()).await.ok()?.ok()?;
         let mut by_unit: BTreeMap<&str, u64> = BTreeMap::new();
         for balance in &balances {
-            // Mints make up units: only so many are labels.
+            // Mints choose units, so the number of labels is limited.
             let is_listed = by_unit.len() < MAX_UNITS || by_unit.contains_key(balance.unit.as_str());
             let sum = by_unit.entry(if is_listed { &balance.unit } else { "other" }).or_default();
             *sum = sum.saturating_add(balance.amount);
@@ -208,7 +201,7 @@ impl Parts {
         }
     }
 
-    /// The number of the newest entry; none while the store does not answer.
+    /// The number of the newest entry; none if the store does not respond.
     async fn audit_log(&self) -> Option<Family> {
         let newest = tokio::time::timeout(TIMEOUT, self.engine.audit().newest()).await.ok()?.ok()?;
         Some(Family::single(
@@ -218,7 +211,7 @@ impl Parts {
         ))
     }
 
-    /// Those waiting and those given up; none while the store does not answer.
+    /// Pending and given-up deliveries; none if the store does not respond.
     async fn deliveries(&self) -> Option<Family> {
         let counts = tokio::time::timeout(TIMEOUT, self.engine.webhooks().count()).await.ok()?.ok()?;
         Some(Family {
@@ -230,7 +223,7 @@ impl Parts {
 }
 
 fn operations(counts: &EngineMetrics, scans: &ScanMetrics) -> Vec<Family> {
-    // The reserved stream is no operation.
+    // The reserved stream is not an operation.
     let kinds = || counts.operations.iter().filter(|counts| counts.kind != OperationKind::Subscriptions);
     let finished = kinds().flat_map(|counts| {
         counts.finished.iter().map(|(outcome, count)| Sample {
@@ -386,7 +379,7 @@ fn messages(counters: &MetricsSnapshot) -> Vec<Family> {
     ]
 }
 
-/// By the names that Prometheus' own libraries have for them.
+/// With the names that Prometheus' client libraries use.
 fn files() -> impl Iterator<Item = Family> {
     let (allowed, open) = process::open_files();
     let family = |name, help, count: Option<u64>| count.map(|count| Family::single(name, help, number(count)));

@@ -1,11 +1,11 @@
-//! Signals that ask the program to stop, or to re-read its configuration.
+//! Signals that stop the program or reload its configuration.
 
 use std::io;
 
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Waits for SIGTERM and SIGINT; where there are no signals, for Ctrl-C.
+/// Waits for SIGTERM and SIGINT; on systems without signals, for Ctrl-C.
 pub struct Signals {
     #[cfg(unix)]
     terminate: Signal,
@@ -13,17 +13,17 @@ pub struct Signals {
     interrupt: Signal,
 }
 
-/// Waits for SIGHUP, which asks the service to re-read its configuration; where there are no signals, for ever.
+/// Waits for SIGHUP, which reloads the configuration; on systems without signals, forever.
 pub struct Hangups {
     #[cfg(unix)]
     hangup: Signal,
 }
 
 impl Hangups {
-    /// From now on SIGHUP is ours and no longer ends the process.
+    /// Handles SIGHUP from now on, which then no longer ends the process.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn listen() -> io::Result<Self> {
         Ok(Self {
             #[cfg(unix)]
@@ -31,10 +31,10 @@ impl Hangups {
         })
     }
 
-    /// Returns when one has come since the last.
+    /// Returns when a signal has arrived since the last call.
     #[cfg(unix)]
     pub async fn next(&mut self) {
-        // There is no end to them.
+        // The stream never ends.
         let _ = self.hangup.recv().await;
     }
 
@@ -46,13 +46,13 @@ impl Hangups {
 }
 
 impl Signals {
-    /// From now on these signals are ours and no longer end the process by themselves; nor does SIGXFSZ.
+    /// Handles these signals from now on, which then no longer end the process; nor does SIGXFSZ.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn listen() -> io::Result<Self> {
-        // A file that has reached its limit (`LimitFSIZE=`) fails to grow, as on a full disk, and is dealt with as such; by
-        // default the signal that says so ends the process without a word. Once listened to it never does again.
+        // At its size limit (`LimitFSIZE=`), a file fails to grow, which is handled like a full disk; by default the
+        // signal SIGXFSZ would end the process. Once handled, it stays handled.
         #[cfg(unix)]
         drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
         Ok(Self {
@@ -63,7 +63,7 @@ impl Signals {
         })
     }
 
-    /// Returns when the next one comes, with its name.
+    /// Waits for the next signal and returns its name.
     #[cfg(unix)]
     pub async fn next(&mut self) -> &'static str {
         tokio::select! {
@@ -72,7 +72,7 @@ impl Signals {
         }
     }
 
-    /// Returns when the next one comes, with its name.
+    /// Waits for the next signal and returns its name.
     #[cfg(not(unix))]
     pub async fn next(&mut self) -> &'static str {
         if tokio::signal::ctrl_c().await.is_err() {

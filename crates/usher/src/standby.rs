@@ -1,5 +1,5 @@
-//! Serves as a standby until this instance is the active one of those that share its PostgreSQL database. How it becomes that,
-//! and what happens when it loses the lease, is `crates/instance`.
+//! Serves as a standby until this instance becomes the active one of those that share its PostgreSQL database.
+//! Acquiring and losing the lease is in `crates/instance`.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -19,36 +19,36 @@ use crate::failure::{Failure, chain};
 use crate::output::tell;
 use crate::process::ThisProcess;
 
-/// How long requests that are being forwarded may take to end when this instance stops.
+/// How long forwarded requests may take to finish when this instance stops.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The same when it becomes active: they have been answered by then. Connections that send nothing must not delay it.
+/// The same when it becomes active: they have been answered by then, and idle connections must not delay it.
 const HAND_OVER_GRACE: Duration = Duration::from_millis(100);
 
-/// What came of waiting.
+/// The end of the wait.
 pub enum BecameActive {
     /// This instance is the active one.
     Active(ActiveLease),
-    /// It was asked to stop before.
+    /// It was stopped before.
     Stopped,
 }
 
 /// What is served while this instance waits.
 pub struct Forwarding<'a> {
-    /// Where the API is asked for.
+    /// The listener of the API.
     pub listener: &'a TcpListener,
-    /// Where the pages are asked for, if apart, and at which port of the active instance they are.
+    /// The pages' own listener, and the active instance's port for them.
     pub pages: Option<(&'a TcpListener, u16)>,
-    /// What the forwarding needs; its `active` and `database_failure` are replaced.
+    /// Dependencies of the forwarding; its `active` and `database_failure` are replaced.
     pub parts: StandbyParts,
-    /// How connections are treated.
+    /// Options of connections.
     pub options: ServeOptions,
 }
 
 /// Serves as a standby until this instance is the active one or `stop` is cancelled.
 ///
 /// # Errors
-/// When the database can never be used as it is.
+/// If the database cannot be used without a change by the operator.
 pub async fn stand_by(
     database: &SharedDatabase,
     forwarding: Forwarding<'_>,
@@ -83,7 +83,7 @@ pub async fn stand_by(
     stop_serving.cancel();
     if matches!(became, Ok(BecameActive::Active(_))) {
         show(None);
-        // Connections that are left end by themselves: they serve nothing any more.
+        // Remaining connections end by themselves; they are not served any more.
         let _ = tokio::time::timeout(HAND_OVER_GRACE, serving).await;
     } else {
         serving.await;
@@ -91,14 +91,14 @@ pub async fn stand_by(
     became
 }
 
-/// Asks for the lease until this instance has it.
+/// Waits for the lease.
 async fn wait(
     database: &SharedDatabase,
     show: impl Fn(Option<&LeaseHolder>),
     show_failure: impl Fn(Option<&str>),
     stop: &CancellationToken,
 ) -> Result<BecameActive, Failure> {
-    // Once, also where the log does not go to the terminal: nothing that is configured may be right.
+    // Reported once, also if the log does not go to the terminal: the configuration may be wrong.
     let told = Cell::new(false);
     let show_failure = |failure: Option<&str>| {
         if let Some(why) = failure
@@ -137,7 +137,6 @@ fn set(sender: &watch::Sender<Option<Arc<str>>>, value: Option<String>) {
     });
 }
 
-/// The same host with this port.
 fn on_port(address: &str, port: u16) -> Option<String> {
     address.rsplit_once(':').map(|(host, _)| format!("{host}:{port}"))
 }

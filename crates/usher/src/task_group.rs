@@ -1,9 +1,9 @@
-//! Tasks that end together.
+//! Groups of tasks.
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Tasks that end together: those of one layer.
+/// Tasks that end together.
 #[derive(Default)]
 pub(crate) struct TaskGroup {
     pub(crate) tasks: TaskTracker,
@@ -11,7 +11,7 @@ pub(crate) struct TaskGroup {
 }
 
 impl TaskGroup {
-    /// Asks the tasks to end, and waits until they have.
+    /// Cancels the tasks, and waits until they have ended.
     pub(crate) async fn close(&self) {
         self.stop.cancel();
         self.tasks.close();

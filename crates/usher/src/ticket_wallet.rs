@@ -1,4 +1,4 @@
-//! The ticket wallet, as the configuration has it.
+//! The configured ticket wallet.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use usher_tickets::{CashuWallet, TicketOptions};
 use crate::config::Config;
 use crate::failure::Failure;
 
-/// How long a caller waits for a mint: less than the API does (25 s), so that the response tells what was waited for.
+/// How long a caller waits for a mint: less than the API's 25 s, so that the response can have the reason.
 const WAIT: Duration = Duration::from_secs(20);
 
-/// The ticket wallet with these records. It has not started.
+/// The ticket wallet with these records, not yet started.
 ///
 /// # Errors
-/// When the service's key cannot be used.
+/// If the service's key cannot be used.
 pub(crate) fn open(
     config: &Config,
     keys: &Keys,

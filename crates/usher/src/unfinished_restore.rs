@@ -1,16 +1,13 @@
-//! Data directories into which a backup is being restored.
+//! Data directories with an unfinished restore.
 
 use std::path::Path;
 
 use crate::failure::Failure;
 
-/// The folder in a data directory in which `usher restore` verifies a backup. While it is there, the data are not complete.
+/// The folder in a data directory in which `usher restore` verifies a backup. While it exists, the data are incomplete.
 pub(crate) const STAGING: &str = ".usher-restore";
 
-/// Refuses a data directory in which a restore is under way, or was interrupted.
-///
-/// # Errors
-/// [`Failure::Refused`].
+/// Refuses a data directory with a running or interrupted restore.
 pub(crate) fn refuse(data_dir: &Path) -> Result<(), Failure> {
     if !data_dir.join(STAGING).exists() {
         return Ok(());

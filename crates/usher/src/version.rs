@@ -1,10 +1,10 @@
-//! Which program this is.
+//! The version of this program.
 
-/// The version, as `Cargo.toml` has it.
+/// The version in `Cargo.toml`.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The commit it was built from, or `unknown`.
+/// The commit from which it was built, or `unknown`.
 pub const COMMIT: &str = env!("USHER_COMMIT");
 
-/// Both, as `--version` says them.
+/// Both, as printed by `--version`.
 pub const LONG: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("USHER_COMMIT"), ")");

@@ -4,7 +4,7 @@ use secrecy::ExposeSecret as _;
 
 use super::setup::Setup;
 
-/// What is running, where, and what to type next.
+/// The running service, its addresses, and the next command.
 pub(super) fn banner(setup: &Setup<'_>) -> String {
     let base = setup.base();
     let stored = match (setup.folder.is_temporary(), setup.embedded) {

@@ -1,5 +1,4 @@
-//! Where `usher dev` keeps what it makes up: a configuration with key and token. The store and the
-//! user's wallet are beside it.
+//! The folder of `usher dev`: a generated configuration with key and token, the store and the user's wallet.
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -11,23 +10,22 @@ use usher::failure::Failure;
 use usher::service_lifecycle::make_data_dir;
 use usher_engine::ports::{OsRandomness, Randomness};
 
-/// The configuration in the folder.
 const CONFIG: &str = "config.toml";
 
-/// What may be in a folder that is as good as empty.
+/// Entries of a folder that counts as empty.
 const NOTHING: [&str; 4] = ["lost+found", ".DS_Store", ".gitignore", ".gitkeep"];
 
-/// A folder that stays, or one that goes with the program.
+/// A permanent or temporary folder.
 pub(super) struct DataDir {
     path: PathBuf,
     temporary: Option<tempfile::TempDir>,
 }
 
 impl DataDir {
-    /// The folder at `path`, or a temporary one; makes what is not there.
+    /// The folder at `path`, created if missing, or a temporary one.
     ///
     /// # Errors
-    /// When it cannot be written to, or holds somebody else's files.
+    /// If it is not writable, or contains other files.
     pub(super) fn open(path: Option<PathBuf>) -> Result<Self, Failure> {
         let folder = match path {
             Some(path) => {
@@ -45,17 +43,15 @@ impl DataDir {
         Ok(folder)
     }
 
-    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it goes with the program.
     pub(super) const fn is_temporary(&self) -> bool {
         self.temporary.is_some()
     }
 
-    /// Makes a configuration, unless there is one: the whole of it is there, or nothing is.
+    /// Creates a complete configuration, unless there is one.
     fn configure(&self) -> Result<(), Failure> {
         if self.path.join(CONFIG).exists() {
             return Ok(());
@@ -69,17 +65,17 @@ impl DataDir {
              [auth]\nauth_token = \"{token}\"\n\n\
              [nostr]\nprivate_key = \"{key}\"\n"
         );
-        // Or another one has just made it.
+        // A concurrent process may have just created it.
         write_new(&self.path, CONFIG, &text).map(drop)
     }
 }
 
-/// Keys, a database and a wallet do not go into a folder that is somebody's for something else.
+/// Keys, a database and a wallet must not go into a folder with another purpose.
 fn refuse_foreign(path: &Path) -> Result<(), Failure> {
     let failed = |error| Failure::said(format!("cannot look into {}: {error}", path.display()));
     let entries = match path.read_dir() {
         Ok(entries) => entries,
-        // It is made; or it is no folder, which is said then.
+        // It is created later; if it is not a folder, that is reported then.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(()),
         Err(error) => return Err(failed(error)),
     };

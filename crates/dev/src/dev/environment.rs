@@ -1,4 +1,4 @@
-//! What `usher dev` runs beside the service: a relay, a user with a wallet, and Lightning between the two.
+//! The environment of the service in `usher dev`: a relay, a user with a wallet, and Lightning between the two.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ const WALLET_FILE: &str = "wallet.json";
 
 const LIGHTNING_FILE: &str = "lightning.json";
 
-/// What the service's account has at first, in millisats: enough to pay some invoices.
+/// The initial balance of the service's account, in millisats: enough to pay some invoices.
 const SERVICE_BALANCE: u64 = 100_000_000;
 
-/// What the user's account has at first, in millisats.
+/// The initial balance of the user's account, in millisats.
 const USER_BALANCE: u64 = 1_000_000_000;
 
-/// How long the wallet services may take to listen at the relay beside them.
+/// Time limit for the wallet services to connect to the relay.
 const READY: Duration = Duration::from_secs(10);
 
-/// What executes the requests to a user's Lightning wallet, and what it can do.
+/// The backend of a user's Lightning wallet, and its capabilities.
 pub(super) type Payer = (Capabilities, Arc<dyn RequestHandler>);
 
 /// A small network for one developer. Dropping it ends it; the files of the wallet and of Lightning stay.
@@ -33,14 +33,14 @@ pub(super) struct DevEnvironment {
     wallet_file: PathBuf,
     service: NwcService,
     user: NwcService,
-    /// Whether the user pays from an account of `lightning`, and not from a node.
+    /// Whether the user pays from an account of `lightning`, not from a node.
     pays_from_account: bool,
 }
 
-/// Starts a relay; port 0 takes a free one.
+/// Starts a relay; port 0 means any free one.
 ///
 /// # Errors
-/// When the address cannot be listened on.
+/// If the address is not available.
 pub(super) async fn relay(address: SocketAddr) -> Result<EmbeddedRelay, Failure> {
     EmbeddedRelay::start_at(address)
         .await
@@ -48,8 +48,8 @@ pub(super) async fn relay(address: SocketAddr) -> Result<EmbeddedRelay, Failure>
 }
 
 impl DevEnvironment {
-    /// Starts a wallet and Lightning accounts in `folder`, which are made unless they exist, on this relay. With a payer, the
-    /// user's Lightning wallet is that one, on a real Lightning network; the service's account is not on it.
+    /// Starts a wallet and Lightning accounts on this relay, in `folder`, where they are created if missing. A payer
+    /// becomes the user's Lightning wallet, on a real Lightning network; the service's account is not on it.
     ///
     /// # Errors
     /// When a file of the folder cannot be read or written.
@@ -71,7 +71,6 @@ impl DevEnvironment {
         Ok(Self { relay, wallet_file, service, user, pays_from_account })
     }
 
-    /// The relay's address.
     pub(super) fn relay_url(&self) -> &str {
         self.relay.url()
     }
@@ -81,7 +80,7 @@ impl DevEnvironment {
         &self.wallet_file
     }
 
-    /// A running wallet of the file's user. It pays from the user's account, or over NIP-47 if a node is behind it.
+    /// Starts the wallet of the file's user. It pays from the user's account, or over NIP-47 if there is a node.
     pub(super) async fn wallet(&self, policy: Policy) -> Result<Wallet, FileError> {
         let options = WalletFile::load(&self.wallet_file)?.options(policy).saving_in(&self.wallet_file);
         let options = if self.pays_from_account { options.paying_from(self.user.account()) } else { options };
@@ -94,7 +93,6 @@ impl DevEnvironment {
         self.service.url()
     }
 
-    /// Ends it.
     pub(super) async fn stop(self) {
         self.service.stop().await;
         self.user.stop().await;
@@ -102,7 +100,7 @@ impl DevEnvironment {
     }
 }
 
-/// Makes the wallet's file, or brings the one that is there up to date.
+/// Creates the wallet's file, or updates an existing one.
 fn prepare(path: &Path, relay: &str, nwc: Secret) -> Result<(), FileError> {
     let relays = vec![relay.to_owned()];
     let mut file = match WalletFile::load(path) {

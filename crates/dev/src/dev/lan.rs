@@ -1,4 +1,4 @@
-//! The address at which a phone in the same network reaches this machine.
+//! The address by which a phone in the same network reaches this machine.
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
@@ -7,7 +7,7 @@ use usher::failure::Failure;
 /// The address for `--lan`: the given one, else the one of the default route.
 ///
 /// # Errors
-/// When there is none, it is not of this machine, or it is one of the internet: what `usher dev` runs is for people nearby.
+/// If there is none, it is not this machine's, or it is public: `usher dev` is only for people nearby.
 pub(super) fn address(given: Option<Ipv4Addr>) -> Result<Ipv4Addr, Failure> {
     let address = given.or_else(of_default_route).ok_or_else(|| {
         Failure::said("this machine has no address in a network; connect it, or name its address with --lan=<address>")
@@ -26,7 +26,7 @@ pub(super) fn address(given: Option<Ipv4Addr>) -> Result<Ipv4Addr, Failure> {
 /// The address from which this machine sends into other networks.
 fn of_default_route() -> Option<Ipv4Addr> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-    // Only chooses a route: nothing is sent, and nobody has an address of this range (RFC 5737).
+    // Only selects a route: nothing is sent, and this range is not in use (RFC 5737).
     socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
     match socket.local_addr().ok()?.ip() {
         IpAddr::V4(address) if !address.is_unspecified() && !address.is_loopback() => Some(address),

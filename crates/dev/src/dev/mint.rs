@@ -1,6 +1,6 @@
-//! The Cashu mint beside `usher dev`: the program `usher-mint`, which is found beside this one.
+//! The Cashu mint of `usher dev`: the program `usher-mint` next to this one.
 //!
-//! A mint's address is part of its tokens, so its folder also holds the port, which the next start uses again.
+//! A mint's address is part of its tokens, so its folder also has the port, which the next start reuses.
 
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
@@ -20,29 +20,30 @@ use super::data_dir::DataDir;
 /// The mint's folder in the folder of `usher dev`.
 const FOLDER: &str = "mint";
 
-/// File of its token, in its folder.
+/// The file of its token, in its folder.
 const TOKEN: &str = "auth-token";
 
-/// File of the port that it used last, in its folder.
+/// The file of its last port, in its folder.
 const PORT: &str = "port";
 
-/// How long it may take to start and to stop.
+/// Time limit of its start and stop.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How its only line on standard output begins.
+/// Prefix of its only line on standard output.
 const LISTENING: &str = "listening on ";
 
-/// A running mint. It ends with this process, however that ends: its standard input closes then.
+/// A running mint. It ends with this process, because its standard input closes.
 pub(super) struct DevMint {
     url: String,
     token: SecretString,
     process: Child,
-    /// The mint runs while this is open.
+    /// The mint's standard input; the mint runs while it is open.
     running: ChildStdin,
 }
 
 impl DevMint {
-    /// Starts the mint of this folder, and sets one up in a new one. If there is none to start, says why and what to do.
+    /// Starts the mint of this folder, and creates one in a new folder. If there is no program to start, prints the
+    /// reason and advice.
     pub(super) async fn start(folder: &DataDir) -> Option<Self> {
         let program = program()?;
         match start(&program, &folder.path().join(FOLDER)).await {
@@ -54,26 +55,25 @@ impl DevMint {
         }
     }
 
-    /// Its address.
     pub(super) fn url(&self) -> &str {
         &self.url
     }
 
-    /// Who has this token may mint. It is shown: it was generated for this, and opens nothing else.
+    /// Anybody with this token may mint. It is shown, because it was generated for this purpose.
     pub(super) const fn token(&self) -> &SecretString {
         &self.token
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Stops the mint and waits for its end.
     pub(super) async fn stop(self) {
         let Self { mut process, running, .. } = self;
         drop(running);
-        // Either way it ends with this process.
+        // It ends with this process in any case.
         let _ = tokio::time::timeout(TIMEOUT, spawn_blocking(move || process.wait())).await;
     }
 }
 
-/// The program, if it is there.
+/// The program, if it exists.
 fn program() -> Option<PathBuf> {
     let beside = |path: PathBuf| path.with_file_name(format!("usher-mint{EXE_SUFFIX}"));
     let program = std::env::current_exe().map(beside).ok()?;
@@ -113,7 +113,7 @@ async fn launch(program: &Path, folder: &Path, token: &SecretString, port: u16) 
         .args(["--until-stdin-closes", "--auth-only-for-minting"])
         .args(["--listen", &format!("127.0.0.1:{port}"), "--data-dir"])
         .arg(folder)
-        // An argument could be seen by everybody on this machine.
+        // Not an argument, which everybody on this machine could see.
         .env("USHER_MINT_AUTH_TOKEN", token.expose_secret())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -126,7 +126,7 @@ async fn launch(program: &Path, folder: &Path, token: &SecretString, port: u16) 
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line).map(|_| line)
     });
-    // Without a result the mint ends, because its standard input is closed.
+    // On a failure the mint ends, because its standard input is closed.
     let line = tokio::time::timeout(TIMEOUT, first_line).await???;
     match line.trim_end().strip_prefix(LISTENING) {
         Some(url) => Ok(DevMint { url: url.to_owned(), token: token.clone(), process, running }),
@@ -134,7 +134,7 @@ async fn launch(program: &Path, folder: &Path, token: &SecretString, port: u16) 
     }
 }
 
-/// The token in this file; generated if there is none.
+/// The token in this file, generated if missing.
 fn token(path: &Path) -> io::Result<SecretString> {
     match fs::read_to_string(path) {
         Ok(token) => return Ok(token.trim().into()),
@@ -144,7 +144,7 @@ fn token(path: &Path) -> io::Result<SecretString> {
     let mut bytes = [0; 16];
     OsRandomness.fill(&mut bytes);
     let token = hex::encode(bytes);
-    // The folder is its owner's alone.
+    // The folder is accessible only to its owner.
     fs::write(path, &token)?;
     Ok(token.into())
 }

@@ -1,7 +1,7 @@
-//! `usher dev`: the service with everything around it, to try and to develop against.
+//! `usher dev`: the service with its environment, for trials and development.
 //!
-//! The service is the one that `usher serve` runs, over real sockets; the relay, the user's wallet and Lightning are the
-//! sandbox's, and the Cashu mint is a program of its own (`mint`). With `--embedded` the service runs its own Lightning
+//! The service is the one of `usher serve`, over real sockets; the relay, the user's wallet and Lightning are the
+//! sandbox's, and the Cashu mint is a separate program (`mint`). With `--embedded` the service runs its own Lightning
 //! node, and the user pays from a node of a small Lightning network (`network`).
 
 mod banner;
@@ -57,30 +57,28 @@ use self::shell_environment::EnvironmentFile;
 use self::wallet_console::{Prompt, Reply};
 use crate::standard_input;
 
-/// What is logged when `RUST_LOG` asks for nothing. The embedded relay calls it an error when a wallet hangs up.
+/// The default log filter. The embedded relay logs an error when a wallet disconnects.
 const USUAL_LOG: &str = "warn,nostr_relay_builder=off";
 
-/// The port of the service unless another is asked for; when it is taken, any free one.
+/// The default port of the service; any free one if it is taken.
 const PORT: u16 = 3000;
 
-/// The port of the pages with `--lan`; when it is taken, any free one.
+/// The default port of the pages with `--lan`; any free one if it is taken.
 const PAGES_PORT: u16 = 3001;
 
-/// The port of the relay unless another is asked for; when it is taken, any free one. The same each time, since
-/// handshake URLs name it.
+/// The default port of the relay; any free one if it is taken. Constant, because handshake URLs contain it.
 const RELAY_PORT: u16 = 7777;
 
-/// The pause after a connection that cannot be taken, for example as too many files are open.
+/// The pause after a connection that cannot be accepted, for example because too many files are open.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The token of the handshake URL that is shown: reusable, so that it neither expires nor is used up while somebody
-/// reads on.
+/// The token of the displayed handshake URL: reusable, so that it neither expires nor is used up.
 const STATIC_TOKEN: &str = "usher-dev";
 
 /// Runs everything until a signal or `quit`.
 ///
 /// # Errors
-/// When something cannot start, for example as a port that was asked for is taken.
+/// If something cannot start, for example because a requested port is taken.
 pub(crate) fn run(command: &DevCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     if let Some(DevAction::Env) = command.action {
         return shell_environment::print(data_dir.as_deref());
@@ -94,7 +92,7 @@ pub(crate) fn run(command: &DevCommand, data_dir: Option<PathBuf>) -> Result<(),
     let folder = DataDir::open(data_dir)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(develop(command, &folder));
-    // Does not wait for what a second signal left behind.
+    // Does not wait for work cut off by a second signal.
     runtime.shutdown_background();
     outcome
 }
@@ -102,7 +100,8 @@ pub(crate) fn run(command: &DevCommand, data_dir: Option<PathBuf>) -> Result<(),
 async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
     let lan = command.lan.map(lan::address).transpose()?;
-    // Before anything is put into the folder: a `config.toml` may be somebody else's, and another `usher` may run on it.
+    // Before anything is written into the folder: `config.toml` may have another purpose, or be in use by another
+    // `usher`.
     let given = load(&source(folder.path(), &[]));
     let own = match &given.config {
         Some(config) => config,
@@ -124,12 +123,12 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     );
     let mut variables = vec![
         ("SERVICE__NOSTR__RELAYS", world.relay_url()),
-        // The relay is on loopback or in the local network, and the user's wallet names it.
+        // The relay is on loopback or in the local network.
         ("SERVICE__NOSTR__ALLOW_PRIVATE_RELAYS", "true"),
         ("SERVICE__WALLET__NETWORK", "regtest"),
     ];
     variables.extend(lightning.iter().map(|(name, value)| (*name, value.as_str())));
-    // Only the pages: the listener of the API is made here.
+    // Only for the pages: the listener of the API is created here.
     let at_lan = lan.map(|address| (address.to_string(), pages_port(address, port).to_string()));
     if let Some((address, port)) = &at_lan {
         variables.push(("SERVICE__INFO__LISTEN_ADDRESS", address));
@@ -143,14 +142,14 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     variables.extend(defaults.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     // The mint is on loopback.
     variables.push(("SERVICE__CASHU__ALLOW_PRIVATE_MINTS", "true"));
-    // A mint that the folder names may be the one to try things with.
+    // A mint in the folder's configuration takes precedence.
     if let Some(mint) = mint.as_ref().filter(|_| !given.is_set("verification.mint_url")) {
         variables.push(("SERVICE__VERIFICATION__MINT_URL", mint.url()));
         variables.push(("SERVICE__VERIFICATION__MINT_TOKEN", mint.token().expose_secret()));
     }
     let source = source(folder.path(), &variables);
     let config = &read(&source)?;
-    // Standard output is for the reader; of the log only what matters.
+    // Standard output is for the reader, with only important log lines.
     logging::start(config.log.format, Output::Stderr, USUAL_LOG, config.log.level.as_ref().map(LogFilter::as_str))?;
 
     process::raise_file_limit(0);
@@ -197,7 +196,7 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     if let Some(mint) = mint {
         mint.stop().await;
     }
-    // It holds the network, and goes first.
+    // It uses the network, so it is stopped first.
     world.stop().await;
     if let Some(network) = network {
         network.stop().await;
@@ -213,7 +212,7 @@ async fn keep_mining(network: Option<&DevNetwork>) -> Failure {
     }
 }
 
-/// Executes what is typed and prints the requests of services, until a signal or `quit`.
+/// Executes typed commands and prints services' requests, until a signal or `quit`.
 async fn converse(prompt: &Prompt<'_>, signals: &mut Signals) -> Result<(), Failure> {
     let mut lines = standard_input()?;
     loop {
@@ -228,8 +227,8 @@ async fn converse(prompt: &Prompt<'_>, signals: &mut Signals) -> Result<(), Fail
     }
 }
 
-/// The folder's configuration with these variables. The environment is left out: what is set for a real service has no
-/// place here.
+/// The source of the folder's configuration with these variables. The environment is excluded, because its settings are
+/// for a real service.
 fn source(folder: &Path, variables: &[(&str, &str)]) -> Source {
     Source {
         data_dir: folder.to_owned(),
@@ -241,13 +240,13 @@ fn source(folder: &Path, variables: &[(&str, &str)]) -> Source {
 /// Reads the configuration.
 ///
 /// # Errors
-/// When it has errors.
+/// If it has errors.
 fn read(source: &Source) -> Result<Config, Failure> {
     let mut loaded = load(source);
     loaded.config.take().ok_or_else(|| Failure::Configuration(report::problems(&loaded)))
 }
 
-/// Settings of the folder that have no effect here, with the reason.
+/// Settings of the folder without effect here, with the reason.
 const IGNORED: [(&str, &str); 7] = [
     ("cashu.allow_private_mints", "the mint is on this machine"),
     ("info.listen_address", "the API listens on 127.0.0.1 only"),
@@ -258,7 +257,7 @@ const IGNORED: [(&str, &str); 7] = [
     ("wallet.nwc.url", "it uses the embedded Lightning accounts"),
 ];
 
-/// Says which settings of the folder have no effect: they would be missed without a word otherwise.
+/// Prints which settings of the folder have no effect.
 fn tell_ignored(given: &Loaded) {
     for (name, reason) in IGNORED.into_iter().filter(|(name, _)| given.is_set(name)) {
         tell(&format!("usher: {name} in config.toml has no effect in `usher dev`: {reason}"));
@@ -287,7 +286,7 @@ async fn bind_both(address: Ipv4Addr, port: u16) -> io::Result<(TcpListener, Opt
     }
 }
 
-/// Passes on what comes at `::1`.
+/// Forwards connections to `::1`.
 async fn pass_on(listener: Option<TcpListener>, to: SocketAddr) {
     let Some(listener) = listener else { return std::future::pending().await };
     let mut connections = JoinSet::new();
@@ -324,7 +323,7 @@ fn tell_taken(what: &str, wanted: u16, taken: impl Display) {
     tell(&format!("usher: another program uses port {wanted}: the {what} is at port {taken}"));
 }
 
-/// The port of the pages in the local network. A test that asks for any port of the API gets any for the pages.
+/// The port of the pages in the local network; any free port if the API's is 0, as in tests.
 fn pages_port(address: Ipv4Addr, api: Option<u16>) -> u16 {
     let is_wanted = api != Some(0) && api != Some(PAGES_PORT);
     if is_wanted && std::net::TcpListener::bind((address, PAGES_PORT)).is_ok() { PAGES_PORT } else { 0 }

@@ -1,5 +1,5 @@
 //! The Lightning network of `usher dev --embedded`: a chain, a liquidity provider, and a node from which the user pays.
-//! A program without the Cargo feature `embedded-lightning` has none.
+//! Programs without the Cargo feature `embedded-lightning` have none.
 
 #[cfg(feature = "embedded-lightning")]
 mod node_handler;
@@ -11,24 +11,24 @@ use usher::failure::Failure;
 
 use super::environment::Payer;
 
-/// The seed of the service's node. Everybody knows it, and its chain has no money.
+/// The seed of the service's node. It is public, and its chain has no real money.
 #[cfg(feature = "embedded-lightning")]
 const MNEMONIC: &str = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
 
-/// A running Lightning network on a chain of its own.
+/// A running Lightning network on its own chain.
 #[cfg(feature = "embedded-lightning")]
 pub(super) struct DevNetwork(Arc<usher_lightning_network::Network>);
 
-/// There is none.
+/// Not available.
 #[cfg(not(feature = "embedded-lightning"))]
 pub(super) enum DevNetwork {}
 
 #[cfg(feature = "embedded-lightning")]
 impl DevNetwork {
-    /// Starts it.
+    /// Starts the network.
     ///
     /// # Errors
-    /// When a part of it does not start.
+    /// If a part of it does not start.
     pub(super) async fn start() -> Result<Self, Failure> {
         let network = usher_lightning_network::Network::start().await.map_err(broke)?;
         Ok(Self(Arc::new(network)))
@@ -49,7 +49,6 @@ impl DevNetwork {
         ]
     }
 
-    /// The node from which the user pays.
     pub(super) fn payer(&self) -> Payer {
         use self::node_handler::NodeHandler;
 
@@ -64,9 +63,8 @@ impl DevNetwork {
         }
     }
 
-    /// Ends it.
     pub(super) async fn stop(self) {
-        // Nodes block while they stop.
+        // Stopping nodes blocks.
         let _ = tokio::task::spawn_blocking(move || drop(self)).await;
     }
 }

@@ -1,4 +1,4 @@
-//! A page of each kind, to open in a browser.
+//! Sample pages, to open in a browser.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use usher::failure::Failure;
 use usher_engine::request_body::RequestedCurrency;
 use usher_engine::{Engine, LoginRequest, Requester, SinglePaymentRequest, VerificationSessionRequest};
 
-/// How long the payment waits for the Lightning backend. Asked before it runs, it makes an invoice as well, only later and
-/// after a warning.
+/// How long the payment waits for the Lightning backend. If it is requested before, its invoice is created later and a
+/// warning logged.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The addresses of the pages.
@@ -22,9 +22,9 @@ impl Pages {
     /// Starts a login, a payment of `amount` millisats and an age check.
     ///
     /// # Errors
-    /// When one of them cannot be started, for example as too many are open.
+    /// If one of them cannot be started, for example because too many are open.
     pub(super) async fn start(engine: &Engine, amount: u64) -> Result<Self, Failure> {
-        // Without it the pages are shown all the same.
+        // The pages are shown even without the backend.
         let _ = tokio::time::timeout(TIMEOUT, until_ready(engine)).await;
         let login = engine.logins().start(&Requester::Service, LoginRequest::default(), None).await?;
         let payment = SinglePaymentRequest {

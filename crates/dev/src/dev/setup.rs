@@ -1,4 +1,4 @@
-//! Everything that `usher dev` has started, as its texts name it.
+//! The running environment of `usher dev`, for its texts.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -11,21 +11,20 @@ use super::data_dir::DataDir;
 use super::mint::DevMint;
 use super::sample_pages::Pages;
 
-/// What is running.
 pub(super) struct Setup<'a> {
     /// Where the service listens.
     pub(super) service: SocketAddr,
-    /// The service's token. It is shown: it was generated for this, and opens nothing else.
+    /// The service's token. It is shown, because it was generated for this purpose.
     pub(super) token: &'a SecretString,
     /// The relay's address.
     pub(super) relay: &'a str,
     /// A reusable handshake.
     pub(super) handshake: &'a KeyHandshakeStarted,
-    /// What runs the operations.
+    /// The engine.
     pub(super) engine: &'a Engine,
-    /// Pages to try with a browser.
+    /// Sample pages.
     pub(super) pages: &'a Pages,
-    /// Where other devices of the local network reach pages and relay, if they do.
+    /// The address by which other devices of the local network reach pages and relay, if enabled.
     pub(super) lan: Option<Ipv4Addr>,
     /// The main key of the embedded wallet's user.
     pub(super) user: PublicKey,
@@ -33,11 +32,11 @@ pub(super) struct Setup<'a> {
     pub(super) wallet_file: &'a Path,
     /// The mint, if there is one.
     pub(super) mint: Option<&'a DevMint>,
-    /// Where everything is stored.
+    /// The folder of all data.
     pub(super) folder: &'a DataDir,
     /// Whether the wallet approves every request automatically.
     pub(super) auto_approve: bool,
-    /// Whether the service runs a Lightning node of its own.
+    /// Whether the service runs its own Lightning node.
     pub(super) embedded: bool,
 }
 
@@ -48,7 +47,7 @@ impl Setup<'_> {
     }
 }
 
-/// Where programs of the machine reach what listens there: a container's ports are published at 127.0.0.1.
+/// The address by which local programs reach a listener: a container's ports are published at 127.0.0.1.
 fn reached_at(address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() { SocketAddr::from((Ipv4Addr::LOCALHOST, address.port())) } else { address }
 }

@@ -1,5 +1,5 @@
-//! What a terminal needs to use a running `usher dev`: variables and functions of the shell. The folder of the instance has them
-//! in a file while it runs, and `usher dev env` prints that.
+//! Shell variables and functions for a running `usher dev`. While it runs, its folder has them in a file, which `usher
+//! dev env` prints.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -39,11 +39,11 @@ wallet() {{ usher wallet \"$@\"; }}
     )
 }
 
-/// The file, which goes with the instance.
+/// The file; dropping this removes it.
 pub(super) struct EnvironmentFile(PathBuf);
 
 impl EnvironmentFile {
-    /// Writes it, for its owner alone.
+    /// Writes it, readable only by its owner.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -58,12 +58,12 @@ impl EnvironmentFile {
 
 impl Drop for EnvironmentFile {
     fn drop(&mut self) {
-        // One that stays names an instance that does not answer.
+        // A leftover names an instance that does not respond.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// Prints what the instance on this folder has written.
+/// Prints the file of the instance on this folder.
 ///
 /// # Errors
 /// When none runs there.

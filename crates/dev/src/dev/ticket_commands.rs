@@ -5,7 +5,7 @@ use usher_sandbox::amounts;
 use usher_sandbox::clock::system_clock;
 use usher_sandbox::wallet::{TicketAmount, Tickets, TicketsError, Wallet};
 
-/// What the user holds, and what was given and is not spent.
+/// The user's tickets, and given ones that are not spent yet.
 pub(super) async fn show(wallet: &Wallet) -> String {
     list(wallet).await.unwrap_or_else(|error| format!("The tickets are unknown: {error}."))
 }

@@ -7,13 +7,12 @@ use usher::output::shell_word;
 use super::setup::Setup;
 use super::shell_environment::shell_environment;
 
-/// The payment that is asked for, in millisats.
+/// The requested amount, in millisats.
 const AMOUNT: u64 = 10_000;
 
-/// The same where the first payment opens a channel, which costs 2,000 sat there: at most a tenth of the payment.
+/// The same if the first payment opens a channel, whose fee of 2,000 sat must be at most a tenth of the payment.
 const CHANNEL_AMOUNT: u64 = 50_000_000;
 
-/// What a payment is to be here, in millisats.
 pub(super) const fn amount(embedded: bool) -> u64 {
     if embedded { CHANNEL_AMOUNT } else { AMOUNT }
 }
@@ -66,7 +65,7 @@ echo \"$LINK\" | field page_url
     )
 }
 
-/// A ticket's whole life, and an age check. `approve` and `how` are as in the steps before.
+/// The life of a ticket, and an age check. `approve` and `how` are as in the steps before.
 fn tickets(approve: &str, how: &str) -> String {
     format!(
         "\
@@ -99,7 +98,7 @@ call -X POST $BASE/cashu/burn -d \"{{\\\"mint_url\\\":\\\"$MINT\\\",\\\"unit\\\"
     )
 }
 
-/// How the program beside this one is called.
+/// The command of the program next to this one.
 fn program() -> String {
     std::env::current_exe().map_or_else(|_| "usher".to_owned(), |path| shell_word(&path.with_file_name("usher")))
 }

@@ -1,4 +1,4 @@
-//! The user's wallet, driven from the terminal.
+//! The user's wallet, controlled from the terminal.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use super::ticket_commands;
 use super::tour::{self, tour};
 use crate::wallet::{NOTHING_SENT, Reply as Answer, SentReply};
 
-/// How long to wait for the relay when a handshake URL is opened.
+/// How long to wait for the relay after a handshake URL is opened.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long one wait for requests lasts; then the next one begins.
+/// The duration of one wait for requests, before the next begins.
 const WAIT: Duration = Duration::from_secs(3600);
 
 const HELP: &str = "Commands of the wallet:
@@ -51,7 +51,7 @@ pub(super) enum Reply {
 /// Takes commands for a wallet.
 pub(super) struct Prompt<'a> {
     wallet: &'a Wallet,
-    /// Where the services that the wallet knows are kept, for next time and for `usher wallet` in another terminal.
+    /// The file of the wallet's services, for the next start and for `usher wallet` in another terminal.
     file: &'a Path,
     setup: &'a Setup<'a>,
 }
@@ -89,7 +89,7 @@ impl<'a> Prompt<'a> {
         })
     }
 
-    /// Waits for a request and describes it. Cancelling loses no request.
+    /// Waits for a request and describes it. Cancel-safe.
     pub(super) async fn news(&self) -> String {
         loop {
             if let Ok(request) = self.wallet.next_request(WAIT).await {
@@ -161,7 +161,7 @@ impl<'a> Prompt<'a> {
 
     /// Replies to the request with this number, or to the latest pending one.
     ///
-    /// The service accepts only the first reply, so a later one is not sent: what is shown here would be wrong.
+    /// The service accepts only the first reply, so a later one is not sent, and would be shown wrongly.
     async fn answer(&self, number: Option<&str>, answer: &Answer) -> String {
         let requests = self.wallet.requests();
         let file = WalletFile::load(self.file).ok();
@@ -170,7 +170,7 @@ impl<'a> Prompt<'a> {
             Some(number) => number.parse::<usize>().ok().and_then(|number| requests.get(number.checked_sub(1)?)),
             None => {
                 let open = || requests.iter().rev().filter(|request| is_open(request));
-                // If all have been answered in another terminal, the latest is meant.
+                // If all were answered in another terminal, the latest is selected.
                 open().find(|request| verdict(request).is_none()).or_else(|| open().next())
             }
         };
@@ -246,7 +246,7 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// What a reply has done.
+/// Describes the effect of a reply.
 fn describe(given: &SentReply<'_>) -> String {
     let done = given.fulfilled();
     match given.verdict() {
@@ -271,7 +271,7 @@ fn describe(given: &SentReply<'_>) -> String {
     }
 }
 
-/// Whether a reply is missing, or the payment can be tried again.
+/// Whether a reply is missing, or the payment can be retried.
 fn is_open(request: &Request) -> bool {
     request.content.is_request() && (request.answers == 0 || request.failed)
 }

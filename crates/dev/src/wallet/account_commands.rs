@@ -8,7 +8,7 @@ use usher_sandbox::wallet::{DeliveryStatus, PaymentSource, Secret, Subscription,
 use super::one_shot::{OneShot, settle};
 use super::{CliError, display};
 
-/// Longest connection string that is read, in bytes.
+/// Longest connection string read, in bytes.
 const MAX_CONNECTION_BYTES: u64 = 8 * 1024;
 
 impl OneShot<'_> {

@@ -3,7 +3,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use tokio::sync::mpsc;
 
-/// Where a command prints and reads lines.
+/// Input and output of a command.
 pub(super) struct Console {
     lines: Option<mpsc::Receiver<String>>,
     json: bool,
@@ -11,7 +11,7 @@ pub(super) struct Console {
 }
 
 impl Console {
-    /// Standard output, and standard input when a command reads it. With `json` it prints an object per line.
+    /// Standard input and output. With `json`, prints one object per line.
     pub(super) fn terminal(json: bool) -> Self {
         Self { lines: None, json, interactive: io::stdin().is_terminal() }
     }

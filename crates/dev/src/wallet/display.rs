@@ -1,4 +1,4 @@
-//! How requests, subscriptions and wallets are shown to people and as JSON.
+//! Text and JSON forms of requests, subscriptions and wallets.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use usher_protocol::message::Currency;
 use usher_protocol::text::clean;
 use usher_sandbox::wallet::{DeliveryStatus, Request, RequestContent, Subscription, WalletFile};
 
-/// Characters of an id that are shown: enough to distinguish requests, few enough to type.
+/// Characters shown of an id: enough to distinguish requests, few enough to type.
 const SHORT: usize = 8;
 
 /// The beginning of a request's id, safe for a terminal and a command line.

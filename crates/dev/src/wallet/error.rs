@@ -6,7 +6,7 @@ use usher_protocol::subkey::DeriveError;
 use usher_sandbox::lightning::NotAConnection;
 use usher_sandbox::wallet::{FileError, PaymentSourceError, TicketsError, Verdict, WalletError};
 
-/// Why `usher wallet` failed.
+/// Failures of `usher wallet`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
     /// The wallet's file.
@@ -27,7 +27,7 @@ pub(crate) enum CliError {
     /// The tickets.
     #[error(transparent)]
     Tickets(#[from] TicketsError),
-    /// What is to be given is not understood.
+    /// The amount to give is invalid.
     #[error("give what? give AMOUNT [UNIT [MINT]]")]
     NoAmount,
     /// No subscription has an id with this prefix.
@@ -42,7 +42,7 @@ pub(crate) enum CliError {
     /// A relay URL is invalid.
     #[error("invalid relay URL {0}: must start with ws:// or wss://")]
     NotARelay(String),
-    /// The wallet that was named is a device itself.
+    /// The named wallet is itself a device.
     #[error("only a wallet with the main key can create a device")]
     NotTheMainKey,
     /// The wallet has no relays.

@@ -39,7 +39,7 @@ impl<'a> InteractiveWallet<'a> {
         Ok(Self { wallet, file, console, policy })
     }
 
-    /// Runs until `quit`. The end of the input does not stop it: a script may have no input.
+    /// Runs until `quit`. It continues after the end of the input, which scripts may lack.
     pub(super) async fn run(mut self) -> Result<(), CliError> {
         let mut listening = true;
         loop {
@@ -163,7 +163,7 @@ impl<'a> InteractiveWallet<'a> {
         Ok(self.console.say(format_args!("introduced to {}", display::npub(&service)), &json)?)
     }
 
-    /// Answers a request and waits until that is done. Nothing else is shown meanwhile; a payment takes at most a minute.
+    /// Answers a request and waits until that is done. Shows nothing else meanwhile; a payment takes at most a minute.
     async fn give(&mut self, request: &Request, answer: &Reply) -> Result<(), CliError> {
         if let Some(verdict) = WalletFile::load(self.file.path())?.verdict(&self.wallet, request) {
             return Err(CliError::AlreadyAnswered(verdict));
@@ -175,12 +175,12 @@ impl<'a> InteractiveWallet<'a> {
         Ok(self.console.say(given.text(""), &given.json(false))?)
     }
 
-    /// Saves what the wallet knows. The file is read again first: another terminal may have changed it.
+    /// Saves the wallet's state. Reads the file again first, because another terminal may have changed it.
     fn keep(&mut self) -> Result<(), CliError> {
         self.keep_with(|_| {})
     }
 
-    /// As [`keep`](Self::keep), with another change of the file.
+    /// As [`keep`](Self::keep), with an additional change of the file.
     fn keep_with(&mut self, also: impl FnOnce(&mut WalletFile)) -> Result<(), CliError> {
         let wallet = &self.wallet;
         Ok(self.file.update(|file| {

@@ -1,8 +1,8 @@
 //! `usher wallet …`: the reference wallet in a terminal or a script.
 //!
-//! Relays do not store requests. So `requests` saves what arrives (still encrypted) in the wallet file; `approve` and
+//! Relays do not store requests. So `requests` saves arriving ones (still encrypted) in the wallet file; `approve` and
 //! `decline` answer saved requests, or wait until the service repeats one. `run` and `usher dev` stay connected and
-//! save what waits for the user.
+//! save pending requests.
 
 mod account_commands;
 mod console;
@@ -30,15 +30,15 @@ use self::interactive::InteractiveWallet;
 use self::one_shot::OneShot;
 pub(crate) use self::respond::{NOTHING_SENT, Reply, SentReply};
 
-/// What is logged when `RUST_LOG` asks for nothing.
+/// The default log filter.
 const USUAL_LOG: &str = "warn";
 
-/// Runs it until it is done or a signal comes.
+/// Runs the command to its end or until a signal.
 ///
 /// # Errors
-/// When the wallet cannot do it, or what was waited for did not come.
+/// If the wallet fails, or the awaited request did not arrive.
 pub(crate) fn run(arguments: WalletArgs, data_dir: Option<PathBuf>) -> Result<(), Failure> {
-    // Without a home there is no data directory; one that is named needs none.
+    // Without a home directory there is no default data directory; a named wallet needs none.
     let file = match &arguments.wallet {
         Some(file) => file.clone(),
         None => {
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: WalletArgs, data_dir: Option<PathBuf>) -> Result<()
             data_dir.join("wallet.json")
         }
     };
-    // Standard output is for the answer.
+    // Standard output is for the result.
     logging::start(LogFormat::Text, Output::Stderr, USUAL_LOG, None)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: WalletArgs, data_dir: Option<PathBuf>) -> Result<()
             _ = signals.next() => Ok(()),
         }
     });
-    // A read of standard input cannot be interrupted.
+    // A blocked read of standard input cannot be interrupted.
     runtime.shutdown_background();
     outcome
 }
@@ -71,7 +71,7 @@ fn failed(error: CliError) -> Failure {
 /// Executes a command on the wallet file.
 ///
 /// # Errors
-/// [`CliError`], also when no request arrived in time: scripts see this in the exit code.
+/// [`CliError`], also if no request arrived in time, so that scripts see it in the exit code.
 async fn execute(arguments: WalletArgs, file: &Path) -> Result<(), CliError> {
     let mut console = Console::terminal(arguments.json);
     let command = OneShot { file, console: &mut console };

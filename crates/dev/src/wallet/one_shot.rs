@@ -23,13 +23,13 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait for a relay to confirm an event; some never do.
 const CONFIRM: Duration = Duration::from_secs(3);
 
-/// How often to look whether another program has saved a request in the file.
+/// How often to check whether another program has saved a request in the file.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How long no further request may come before `requests` ends.
+/// Silence after which `requests` ends.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// How long a newer request is waited for, before the only one that is open is answered.
+/// How long to wait for a newer request before the only open one is answered.
 const NEWER: Duration = Duration::from_secs(1);
 
 pub(super) struct OneShot<'a> {
@@ -142,7 +142,7 @@ impl OneShot<'_> {
         let (wallet, mut file) = self.start().await?;
         let mut open = pick(&file.open_requests(&wallet), id.as_deref())?;
         if open.is_some() && id.is_none() {
-            // The one that is meant may still be on its way.
+            // The intended one may still be on its way.
             self.reach(&wallet, &file).await?;
             let deadline = Instant::now() + NEWER;
             while let Some(newer) =
@@ -170,12 +170,12 @@ impl OneShot<'_> {
         Ok(())
     }
 
-    /// Starts the wallet of the file. It replies to nothing automatically, but takes tickets that known services send.
+    /// Starts the file's wallet. It replies to nothing automatically, but accepts tickets from known services.
     pub(super) async fn start(&self) -> Result<(Wallet, WalletFile), CliError> {
         let mut file = WalletFile::load(self.file)?;
         let wallet = Wallet::start(file.options(Policy::silent().receiving_tickets())).await;
         let now = system_clock().now();
-        // Expired requests are forgotten.
+        // Expired requests are dropped.
         let is_open = |saved: &SavedRequest| {
             wallet.read(&saved.event).is_some_and(|request| match request.content {
                 RequestContent::Token(_) => !saved.answered,
@@ -237,7 +237,7 @@ impl OneShot<'_> {
         Ok(self.console.say(given.text(display::settled(settled)), &given.json(settled == DeliveryStatus::Accepted))?)
     }
 
-    /// Reports on standard error that the command waits: otherwise it seems to hang.
+    /// Reports on standard error that the command waits, so that it does not appear to hang.
     fn say_waiting(&mut self, what: &str, wait: Duration) -> Result<(), CliError> {
         let seconds = wait.as_secs_f64();
         Ok(self.console.print_notice(format_args!("waiting up to {seconds} s for {what}; press Ctrl-C to stop"))?)
@@ -267,7 +267,7 @@ pub(super) async fn settle(wallet: &Wallet) -> Result<DeliveryStatus, CliError> 
     }
 }
 
-/// The next request that arrives, or that a wallet that was there when it arrived has saved in the file.
+/// The next request, received here or saved in the file by another wallet process.
 async fn next_request(wallet: &Wallet, file: &mut WalletFile, wait: Duration) -> Result<Option<Request>, CliError> {
     let deadline = Instant::now() + wait;
     loop {
@@ -299,7 +299,7 @@ pub(super) fn pick(requests: &[Request], id: Option<&str>) -> Result<Option<Requ
         (Some(one), Some(other)) => {
             let named = |request: &Request| format!("{} ({})", display::short(request), request.content.summary());
             let ids = [one, other].into_iter().chain(fitting).map(named).collect();
-            // The complete id of one may be a prefix of another.
+            // One's complete id may be a prefix of another's.
             let exact = requests.iter().find(|request| id == Some(request.id.as_str()));
             exact.map_or(Err(CliError::Ambiguous(ids)), |request| Ok(Some(request.clone())))
         }

@@ -50,7 +50,7 @@ impl Reply {
     }
 }
 
-/// The same error, with advice where there is some.
+/// The same error, with advice if available.
 fn explain(error: WalletError) -> CliError {
     match error {
         WalletError::NoPaymentSource => CliError::NoPaymentSource,

@@ -14,7 +14,7 @@ use super::CliError;
 use super::console::Console;
 use super::one_shot::OneShot;
 
-/// Longest token that is read, in bytes; the ticket wallet's own limit is lower.
+/// Longest token read, in bytes; the ticket wallet's own limit is lower.
 const MAX_TOKEN_BYTES: u64 = 1 << 20;
 
 impl OneShot<'_> {
@@ -58,7 +58,7 @@ fn argument(text: &str) -> Result<String, CliError> {
     Ok(read.trim().to_owned())
 }
 
-/// What `give` means in a line: `AMOUNT [UNIT [MINT]]`.
+/// Parses the arguments of `give`: `AMOUNT [UNIT [MINT]]`.
 pub(super) fn ticket_amount(text: &str) -> Result<TicketAmount, CliError> {
     let mut words = text.split_whitespace();
     let amount = words.next().and_then(|word| word.parse().ok()).ok_or(CliError::NoAmount)?;
@@ -66,7 +66,7 @@ pub(super) fn ticket_amount(text: &str) -> Result<TicketAmount, CliError> {
 }
 
 pub(super) async fn show_tickets(console: &mut Console, held: &Tickets) -> Result<(), CliError> {
-    // First: a ticket whose giving was cut off is made now, out of the balance.
+    // First completes an interrupted ticket, from the balance.
     let given = held.given().await?;
     let balances = held.balances().await?;
     for balance in &balances {

@@ -1,4 +1,4 @@
-//! `usher audit …`: the audit log, read from the running service, and verified in the database.
+//! `usher audit …`: reads the audit log from the running service, and verifies it in the database.
 
 use std::path::{Path, PathBuf};
 

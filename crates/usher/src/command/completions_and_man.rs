@@ -1,5 +1,4 @@
-//! `usher completions` and `usher man`: what packages install beside the program, made from the command line's own
-//! definitions.
+//! `usher completions` and `usher man`: files that packages install, generated from the command line's definitions.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::write;
 use crate::version::VERSION;
 
-/// Prints what makes a shell complete the arguments.
+/// Prints the completion script of a shell.
 ///
 /// # Errors
 /// When it cannot be written.

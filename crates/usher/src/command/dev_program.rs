@@ -1,15 +1,15 @@
-//! `usher dev` and `usher wallet`: the program `usher-dev`, which is found beside this one. The daemon links neither the relay
-//! nor the wallet that they need.
+//! `usher dev` and `usher wallet`: run the program `usher-dev` next to this one, so that the daemon does not link the
+//! relay and the wallet.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use crate::failure::Failure;
 
-/// Becomes that program, with the arguments and the environment of this one.
+/// Replaces this process by that program, with the same arguments and environment.
 ///
 /// # Errors
-/// Always when it returns: the program is missing, or does not start.
+/// If it returns: the program is missing, or does not start.
 pub fn run() -> Result<(), Failure> {
     let program = std::env::current_exe()?.with_file_name("usher-dev");
     if !program.exists() {

@@ -1,4 +1,4 @@
-//! What the process was given: data directory and environment, and the configuration they lead to.
+//! The data directory and environment of the process, and the configuration loaded from them.
 
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -10,10 +10,10 @@ use usher_engine::ports::{Clock as _, SystemClock};
 use crate::config::{Loaded, Source, load};
 use crate::failure::Failure;
 
-/// From what to load the configuration: `--data-dir`, else `SERVICE_DATA_DIR`, else `~/.usher`.
+/// The source of the configuration: `--data-dir`, else `SERVICE_DATA_DIR`, else `~/.usher`.
 ///
 /// # Errors
-/// [`Failure::Configuration`] when there is no data directory.
+/// [`Failure::Configuration`] if there is no data directory.
 pub fn source(data_dir: Option<PathBuf>) -> Result<Source, Failure> {
     let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let data_dir = data_dir
@@ -31,25 +31,24 @@ pub fn source(data_dir: Option<PathBuf>) -> Result<Source, Failure> {
     })
 }
 
-/// How long the configuration and the files it names may take to be read: only a file system that does not respond takes
-/// longer.
+/// Time limit for reading the configuration and the files it names; only an unresponsive file system takes longer.
 pub const READ_WITHIN: Duration = Duration::from_secs(10);
 
 /// Loads the configuration within [`READ_WITHIN`].
 ///
 /// # Errors
-/// When it takes longer. The thread that reads is left behind.
+/// If it takes longer. The reading thread keeps running.
 pub fn load_in_time(source: Source) -> Result<(Loaded, Source), Failure> {
     let (sender, loaded) = mpsc::sync_channel(1);
     thread::Builder::new().name("configuration".to_owned()).spawn(move || {
         let loaded = load(&source);
-        // An error means that nobody waits any more.
+        // An error means that the receiver is gone.
         drop(sender.send((loaded, source)));
     })?;
     loaded.recv_timeout(READ_WITHIN).map_err(|_| Failure::said(too_slow()))
 }
 
-/// What is said of a configuration that was not read in time.
+/// The message for a configuration that was not read in time.
 pub fn too_slow() -> String {
     format!(
         "the configuration or a file it names could not be read within {} s: does its file system respond?",

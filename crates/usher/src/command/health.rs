@@ -14,13 +14,13 @@ use crate::failure::Failure;
 use crate::local_instance::{LocalInstance, request, written};
 use crate::output::write;
 
-/// The most of a response that is shown to the operator, in bytes.
+/// Longest part of a response that is shown, in bytes.
 const SHOWN: usize = 2000;
 
-/// Asks the running service of this configuration how it is.
+/// Queries the health of the running service of this configuration.
 ///
 /// # Errors
-/// When it is not healthy or not reached in time, and [`Failure::Configuration`] when it cannot be known how to ask.
+/// If it is unhealthy or unreachable; [`Failure::Configuration`] if its address is unknown.
 pub fn run(options: &HealthCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (loaded, source) = load_in_time(source(data_dir)?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -52,7 +52,7 @@ async fn ask_whether_ready(config: &Config, data_dir: &Path, within: Duration) -
     }
 }
 
-/// Without the token: errors elsewhere in the configuration say nothing about the service that runs.
+/// Works without the token: other errors in the configuration do not affect the running service.
 async fn ask_whether_alive(loaded: &Loaded, data_dir: &Path, within: Duration) -> Result<(), Failure> {
     let written = written(data_dir).map(|address| format!("http://{address}"));
     let client = Client::builder().no_proxy().redirect(Policy::none()).timeout(within).build()?;

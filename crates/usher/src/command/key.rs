@@ -17,7 +17,7 @@ use crate::output::{tell, write};
 /// Runs it.
 ///
 /// # Errors
-/// When what was given is not a key, or for `show` when the configuration has errors.
+/// If the input is not a key, or for `show` if the configuration has errors.
 pub fn run(command: KeyCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     match command {
         KeyCommand::Generate => {
@@ -40,7 +40,7 @@ pub fn generate(randomness: &dyn Randomness) -> SecretKey {
     loop {
         let mut bytes = [0; 32];
         randomness.fill(&mut bytes);
-        // All but one in 2^128 are in range.
+        // Fails with a probability of 2^-128.
         if let Ok(key) = SecretKey::from_slice(&bytes) {
             return key;
         }
@@ -59,13 +59,13 @@ fn nsec_given(argument: Option<String>) -> Result<String, Failure> {
         input.read_line(&mut line)?;
         return Ok(line);
     }
-    // An nsec has 63 characters; what is much longer is none.
+    // An nsec has 63 characters; a much longer input is not one.
     let mut text = String::new();
     input.by_ref().take(1024).read_to_string(&mut text)?;
     Ok(text)
 }
 
-/// Neither error repeats what was given.
+/// Errors do not contain the input.
 fn from_nsec(text: &str) -> Result<String, &'static str> {
     let text = text.trim();
     let text = text.strip_prefix("nostr:").unwrap_or(text);
@@ -78,7 +78,7 @@ fn from_nsec(text: &str) -> Result<String, &'static str> {
 
 fn to_hex(text: &str) -> Result<String, Failure> {
     let mut text = text.trim().to_owned();
-    // Bech32 may be written in capitals, and is in QR codes; not in both.
+    // Bech32 may be all upper case, as in QR codes, but not mixed.
     if !text.contains(|letter: char| letter.is_ascii_lowercase()) {
         text.make_ascii_lowercase();
     }
@@ -111,6 +111,6 @@ fn show(data_dir: Option<PathBuf>) -> Result<(), Failure> {
 
 /// A public key in both forms.
 pub(super) fn describe(key: &PublicKey) -> String {
-    // Encoding 32 bytes does not fail.
+    // Encoding 32 bytes cannot fail.
     key.to_bech32().map_or_else(|_| key.to_hex(), |npub| format!("{} ({npub})", key.to_hex()))
 }

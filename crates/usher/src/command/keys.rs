@@ -56,7 +56,7 @@ fn request(new: &NewKey) -> Value {
     Value::Object(body)
 }
 
-/// The new secret on a line of its own. Nothing is repeated: a repeated response would not have it.
+/// Prints the new secret on a line of its own. Not retried: a repeated response does not contain the secret.
 async fn secret(service: &ServiceClient, path: &str, body: &Value) -> Result<String, Failure> {
     let response = service.post(path, body, None).await?;
     let id: Uuid = response["key"]["id"].as_str().and_then(|id| id.parse().ok()).unwrap_or_default();
@@ -73,7 +73,7 @@ fn listed(response: &Value) -> String {
         let scopes: Vec<&str> = key["scopes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let word = |name: &str| key[name].as_str().unwrap_or("-");
         let state = if key["expired"] == true { "expired" } else { "valid" };
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{}\t{state}\t{}\t{}\t{}", word("id"), last_use(key), scopes.join(","), word("name"));
     }
     for secret in response["configured"].as_array().into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! `usher oidc …`: what users agreed to give apps, and signing keys, managed through the running service.
+//! `usher oidc …`: users' consents and signing keys, managed through the running service.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ async fn consents(service: &ServiceClient) -> Result<String, Failure> {
             let scopes: Vec<&str> =
                 consent["scopes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             let (client, user) = (word(&consent["client_id"]), word(&consent["main_key"]));
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{client} {user} {}", scopes.join(" "));
         }
         match page["next"].as_str() {
@@ -73,7 +73,7 @@ async fn revoke_key(service: &ServiceClient, id: &str) -> Result<String, Failure
 fn keys(response: &Value) -> String {
     let mut text = String::new();
     for key in response["keys"].as_array().into_iter().flatten() {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{} {} {}", word(&key["algorithm"]), word(&key["kid"]), word(&key["status"]));
     }
     text

@@ -12,7 +12,7 @@ use crate::cli::PaymentsCommand;
 use crate::failure::Failure;
 use crate::output::write;
 
-/// The columns: as a response names them, except that the times are RFC 3339 in UTC.
+/// The columns, named as in the API; times are RFC 3339 in UTC.
 const COLUMNS: [&str; 17] = [
     "stream_id",
     "created_at",
@@ -65,7 +65,7 @@ pub fn run(command: &PaymentsCommand, data_dir: Option<PathBuf>) -> Result<(), F
     }
 }
 
-/// A date, which begins at midnight in UTC, or a time in RFC 3339.
+/// Parses a date, which means midnight UTC, or an RFC 3339 time.
 fn unix_seconds(name: &str, text: &str) -> Result<i64, Failure> {
     let midnight = format!("{text}T00:00:00Z");
     let time = DateTime::parse_from_rfc3339(text).or_else(|_| DateTime::parse_from_rfc3339(&midnight));
@@ -90,13 +90,13 @@ fn time(secs: i64) -> String {
     DateTime::from_timestamp(secs, 0).map(|time| time.format("%Y-%m-%dT%H:%M:%SZ").to_string()).unwrap_or_default()
 }
 
-/// As text for a spreadsheet, which takes what begins in a certain way for a formula; descriptions come from others' invoices.
-/// Spreadsheets in which `;` separates cells also split texts there, and at the ends of lines.
+/// Text that a spreadsheet does not interpret as a formula or split; descriptions come from others' invoices.
+/// Spreadsheets with `;` as separator also split texts there, and at line ends.
 fn as_text(text: &str) -> String {
     let mut cell = String::with_capacity(text.len());
     let mut is_start = true;
     for c in text.chars() {
-        // A full-width form becomes the plain one in some of them; a tab is taken for the next cell.
+        // Some spreadsheets convert full-width forms; a tab would start the next cell.
         let begins_formula = matches!(
             c,
             '=' | '+'
@@ -119,7 +119,7 @@ fn as_text(text: &str) -> String {
         if is_start && begins_formula {
             cell.push('\'');
         }
-        // What spreadsheets skip, and what nobody sees, does not hide what follows.
+        // Skipped or invisible characters must not hide a formula.
         let is_skipped = c.is_whitespace() || c.is_control() || c == '"' || text::is_invisible(c);
         is_start = matches!(c, ';' | '\t' | '\r' | '\n') || is_start && is_skipped;
         cell.push(c);

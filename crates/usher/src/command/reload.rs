@@ -1,4 +1,4 @@
-//! SIGHUP: what a running service takes of its configuration anew.
+//! SIGHUP: reloads parts of a running service's configuration.
 
 use std::path::PathBuf;
 
@@ -11,39 +11,39 @@ use crate::failure::Failure;
 use crate::logging::{LogControl, Precedence};
 use crate::service_lifecycle::Service;
 
-/// What is taken without a restart.
+/// The settings that are reloaded without a restart.
 const RELOADED: [&str; 5] =
     ["auth.auth_token", "auth.previous_token", "webhook.secret", "webhook.previous_secret", "log.level"];
 
-/// Re-reads the configuration of a running service.
+/// Reloads the configuration of a running service.
 ///
-/// Files are read on a thread of their own, one request at a time: a file system that does not respond keeps neither the
-/// service nor its signals waiting.
+/// Files are read on a separate thread, one request at a time, so that an unresponsive file system blocks neither the
+/// service nor its signals.
 pub(super) struct Reloader {
     data_dir: Option<PathBuf>,
     log: LogControl,
-    /// What is in force: what was loaded last, and used.
+    /// The configuration in force.
     loaded: Loaded,
     reading: Option<Reading>,
-    /// It was asked for once more while it was being read.
+    /// Whether another reload was requested during the current one.
     again: bool,
 }
 
-/// A configuration that is being read.
+/// A configuration being read.
 struct Reading {
     task: JoinHandle<Result<Loaded, Failure>>,
     deadline: Instant,
-    /// It has been given up; the thread has not ended yet.
+    /// Whether it was given up while its thread is still running.
     late: bool,
 }
 
 impl Reloader {
-    /// For a service that runs on what was `loaded` from this data directory.
+    /// For a service started with `loaded` from this data directory.
     pub(super) fn new(data_dir: Option<PathBuf>, log: LogControl, loaded: Loaded) -> Self {
         Self { data_dir, log, loaded, reading: None, again: false }
     }
 
-    /// Begins to read the configuration and the files of secrets anew; [`loaded`](Self::loaded) returns the result.
+    /// Starts to read the configuration and the files of secrets; [`loaded`](Self::loaded) returns the result.
     pub(super) fn request(&mut self) {
         if self.reading.is_some() {
             tracing::warn!("the configuration is still being read; it is read again after that");
@@ -55,7 +55,7 @@ impl Reloader {
         self.reading = Some(Reading { task, deadline: Instant::now() + READ_WITHIN, late: false });
     }
 
-    /// The configuration that was asked for, once it is read. May be cancelled.
+    /// The requested configuration, once read. Cancel-safe.
     pub(super) async fn loaded(&mut self) -> Result<Loaded, Failure> {
         loop {
             let Some(reading) = &mut self.reading else { std::future::pending().await };
@@ -79,8 +79,8 @@ impl Reloader {
         }
     }
 
-    /// Takes tokens, webhook secrets and what is logged from a configuration. With any error in it everything stays as it
-    /// is, and the log says why.
+    /// Applies tokens, webhook secrets and log levels of a configuration. With any error in it, nothing changes and the
+    /// errors are logged.
     pub(super) fn apply(&mut self, loaded: Result<Loaded, Failure>, service: &Service) {
         let loaded = match loaded {
             Ok(loaded) => loaded,
@@ -108,12 +108,12 @@ impl Reloader {
                 "these settings have changed and take effect at the next start"
             );
         }
-        // What waits for the next start is still not in force.
+        // Settings that need a restart are still not in force.
         self.loaded = loaded.keeping(&self.loaded, &waiting);
     }
 
     fn take(&self, config: &Config, service: &Service) -> Result<(), Failure> {
-        // The address that is listened on stays, whatever the configuration says of it now.
+        // The listening address stays, whatever the configuration says.
         let exposed = !service.address().ip().to_canonical().is_loopback();
         let tokens = [
             ("auth.auth_token", Some(&config.auth.auth_token)),

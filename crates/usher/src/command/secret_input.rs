@@ -1,4 +1,4 @@
-//! Passphrases and secret keys that a command is given.
+//! Reads passphrases and secret keys for commands.
 
 use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::failure::Failure;
 /// The name of standard input and output.
 pub(super) const STANDARD: &str = "-";
 
-/// The passphrase in a file or on standard input, without line breaks at its end.
+/// The passphrase from a file or standard input, without trailing line breaks.
 ///
 /// # Errors
-/// When it cannot be read, or is empty.
+/// If it cannot be read, or is empty.
 pub(super) fn passphrase(path: &Path) -> Result<SecretString, Failure> {
     let failed = |error| Failure::said(format!("cannot read the passphrase from {}: {error}", path.display()));
     let text = if path.as_os_str() == STANDARD {
@@ -30,15 +30,15 @@ pub(super) fn passphrase(path: &Path) -> Result<SecretString, Failure> {
     }
 }
 
-/// Asks for the passphrase on the terminal, and again if it is a new one.
+/// Asks for the passphrase on the terminal, twice if it is new.
 ///
 /// # Errors
-/// [`Failure::Usage`] with this `advice` when there is no terminal; otherwise when it is empty, or not the same again.
+/// [`Failure::Usage`] with `advice` if there is no terminal; otherwise if it is empty, or the repetition differs.
 pub(super) fn ask_passphrase(is_new: bool, advice: &str) -> Result<SecretString, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::usage(advice));
     }
-    // It shows nothing, and asks the terminal itself: standard output may be the backup.
+    // Uses the terminal directly, without echo: standard output may be the backup.
     let ask = |prompt| rpassword::prompt_password(prompt).map(SecretString::from);
     let passphrase = ask("Passphrase: ")?;
     let text = secrecy::ExposeSecret::expose_secret(&passphrase);

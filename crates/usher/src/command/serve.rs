@@ -27,24 +27,24 @@ use crate::signals::{Hangups, Signals};
 use crate::standby::{BecameActive, Forwarding, stand_by};
 use crate::{notify, process, unfinished_restore, version};
 
-/// How long a stop may take in all. Container runtimes kill after ten seconds by default; what was acknowledged is on
-/// disk whether or not we get to the end of it.
+/// Time limit of a stop. Container runtimes kill after ten seconds by default; acknowledged work is on disk in any
+/// case.
 const STOP_WITHIN: Duration = Duration::from_secs(9);
 
-/// How long a standby may take to stop.
+/// Time limit for stopping a standby.
 const STANDBY_STOPS_WITHIN: Duration = Duration::from_secs(3);
 
-/// The pause before an instance that was to be active and could not use the database is a standby again.
+/// The pause before an instance that could not use the database as the active one becomes a standby again.
 const START_OVER_PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs the service until a signal.
 ///
 /// # Errors
-/// [`Failure::Configuration`] when the configuration has errors, [`Failure::Refused`] when the stored data cannot be used,
-/// otherwise when the service cannot start, or cannot stop in time.
+/// [`Failure::Configuration`] if the configuration has errors, [`Failure::Refused`] if the stored data cannot be used,
+/// otherwise if the service cannot start, or stop in time.
 pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let source = source(data_dir.clone())?;
-    // Its configuration may not be there yet.
+    // The configuration may not be restored yet.
     unfinished_restore::refuse(&source.data_dir)?;
     let (mut loaded, source) = load_in_time(source)?;
     let Some(config) = loaded.config.take() else {
@@ -66,24 +66,24 @@ pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     make_data_dir(&source.data_dir)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(serve(config, &source, Reloader::new(data_dir, log, loaded)));
-    // Does not wait for what a second signal or the bound left behind.
+    // Does not wait for work cut off by a second signal or the time limit.
     runtime.shutdown_background();
     outcome
 }
 
 async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
-    // Before the start, which takes a while: one that comes meanwhile is served after it.
+    // Before the start, which takes a while: a signal that arrives meanwhile is handled after it.
     let mut hangups = Hangups::listen()?;
     let stop_waiting = CancellationToken::new();
-    // Beside what starts, which may be cut off.
+    // Outside the start, which may be cancelled.
     let lease = Mutex::new(None);
     let mut starting = std::pin::pin!(start(config, source, &stop_waiting, &lease));
     let started = tokio::select! {
         started = &mut starting => started.map_err(with_doctor)?,
         signal = signals.next() => {
             tracing::info!(signal, "asked to stop while starting");
-            // A standby finishes what it forwards; all else is dropped.
+            // A standby finishes forwarded requests; the rest is dropped.
             stop_waiting.cancel();
             exit_on_loss(&lease);
             let started = tokio::time::timeout(STANDBY_STOPS_WITHIN, &mut starting).await;
@@ -110,7 +110,7 @@ async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Resu
             loaded = reloader.loaded() => reloader.apply(loaded, &service),
             () = service.failed() => {
                 notify::stopping();
-                // Whatever comes of it: the next start goes on where this one ends.
+                // Whatever the result, the next start continues from here.
                 exit_on_loss(&lease);
                 let _ = stop(service, &mut signals).await;
                 hand_over(&lease).await;
@@ -126,11 +126,10 @@ async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Resu
     stopped
 }
 
-/// The lease under which the service runs, if it shares its database.
+/// The lease of a service with a shared database.
 type LeaseSlot = Mutex<Option<ActiveLease>>;
 
-/// Starts the service; with a shared database only when this instance is the active one. `None` when it was asked to stop
-/// before.
+/// Starts the service; with a shared database only once this instance is active. `None` if it was stopped before.
 async fn start(
     config: &Config,
     source: &Source,
@@ -163,7 +162,7 @@ async fn start(
         },
         options: serve_options(config, &identity),
     };
-    // A standby is what this process can be: a supervisor need not wait for more.
+    // A standby is ready: a supervisor need not wait for it to become active.
     notify::ready();
     let lease = match stand_by(&database, forwarding, stop_waiting).await? {
         BecameActive::Active(lease) => lease,
@@ -190,7 +189,7 @@ async fn start(
     started.map(Some)
 }
 
-/// The process ends, whatever happens from now on.
+/// From now on, losing the lease ends the process.
 fn exit_on_loss(slot: &LeaseSlot) {
     process::keep_none();
     slot.lock().iter().for_each(ActiveLease::exit_on_loss);
@@ -203,10 +202,10 @@ async fn hand_over(slot: &LeaseSlot) {
     }
 }
 
-/// Stops a service within a bound; a second signal cuts it short.
+/// Stops a service within a time limit; a second signal aborts it.
 ///
 /// # Errors
-/// When it had to be cut short.
+/// If it was aborted.
 pub async fn stop(service: Service, signals: &mut Signals) -> Result<(), Failure> {
     tokio::select! {
         stopped = tokio::time::timeout(STOP_WITHIN, service.stop()) => match stopped {
@@ -220,7 +219,7 @@ pub async fn stop(service: Service, signals: &mut Signals) -> Result<(), Failure
     }
 }
 
-/// A start that failed, and who can say more.
+/// Adds a hint at `usher doctor` to a failed start.
 fn with_doctor(failure: Failure) -> Failure {
     let said = format!("{failure}\nusher: run `usher doctor` to check everything the service depends on");
     match failure {

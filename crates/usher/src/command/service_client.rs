@@ -1,4 +1,4 @@
-//! Requests to the running service of this configuration, for subcommands.
+//! Requests of subcommands to the running service of this configuration.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,23 +13,22 @@ use crate::config::{Loaded, report};
 use crate::failure::Failure;
 use crate::local_instance::{LocalInstance, Unreached, request};
 
-/// How long a request may take: the service answers each within 30 s.
+/// Time limit of a request: the service responds within 30 s.
 const TIMEOUT: Duration = Duration::from_secs(35);
 
-/// How often a request with an idempotency key is sent when its response is lost.
+/// Attempts of a request with an idempotency key whose response is lost.
 const ATTEMPTS: u32 = 3;
 
-/// Most of a response that is not the service's that is shown, in characters.
+/// Longest part shown of a response that is not the service's, in characters.
 const SHOWN: usize = 200;
 
-/// The running service.
 pub(super) struct ServiceClient {
     instance: LocalInstance,
     token: SecretString,
 }
 
 impl ServiceClient {
-    /// The service of this configuration and data directory. Sends nothing yet.
+    /// The service of this configuration and data directory. Does not connect.
     ///
     /// # Errors
     /// When the configuration has errors.
@@ -42,16 +41,16 @@ impl ServiceClient {
     /// `GET`
     ///
     /// # Errors
-    /// When there is no response, or it is an error.
+    /// If there is no response, or it is an error.
     pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
         let request = self.request(Method::GET, path)?;
         self.read(request, None).await.map_err(Lost::into_failure)
     }
 
-    /// `POST`. With `key`, the request is repeated when its response is lost: the service does its work once.
+    /// `POST`. With `key`, the request is repeated if its response is lost; the service executes it once.
     ///
     /// # Errors
-    /// When there is no response, or it is an error.
+    /// If there is no response, or it is an error.
     pub(super) async fn post(&self, path: &str, body: &Value, key: Option<&str>) -> Result<Value, Failure> {
         let mut attempt = 1;
         loop {
@@ -72,7 +71,7 @@ impl ServiceClient {
     /// `DELETE`
     ///
     /// # Errors
-    /// When there is no response, or it is an error.
+    /// If there is no response, or it is an error.
     pub(super) async fn delete(&self, path: &str, body: &Value) -> Result<Value, Failure> {
         let request = self.request(Method::DELETE, path)?;
         self.read(request, Some(body)).await.map_err(Lost::into_failure)
@@ -109,9 +108,9 @@ impl ServiceClient {
     }
 }
 
-/// Why there is no result.
+/// Why there is no response.
 enum Lost {
-    /// The work may have been done.
+    /// The request may have been executed.
     NoResponse(String),
     Refused(String),
 }

@@ -26,13 +26,13 @@ use crate::service_lifecycle::make_data_dir;
 /// How often progress is reported.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
-/// How much longer than a lease its end is waited for.
+/// How much longer than its duration the end of a lease is waited for.
 const LEASE_SLACK: Duration = Duration::from_secs(1);
 
 /// Runs it.
 ///
 /// # Errors
-/// When the configuration has errors, one of the databases is in use, damaged or not empty, or the copy is not the same.
+/// If the configuration has errors, one of the databases is in use, damaged or not empty, or the copy differs.
 pub fn run(command: &StoreCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (loaded, source) = load_in_time(source(data_dir)?)?;
     let Some(config) = &loaded.config else {
@@ -78,7 +78,7 @@ async fn copy(config: &Config, source: &Source, to: CopyDirection) -> Result<Str
     Ok(text)
 }
 
-/// An earlier run that was killed leaves its lease behind.
+/// A killed earlier run leaves its lease behind.
 fn patience(shared: &SharedDatabase) -> Duration {
     shared.request.lasts + LEASE_SLACK
 }
@@ -127,7 +127,7 @@ fn advice(to: CopyDirection) -> &'static str {
 fn table(tables: &[CopiedTable]) -> String {
     let mut text = format!("{:<20} {:>12}  {}\n", "table", "rows", "digest");
     for CopiedTable { name, rows, digest } in tables {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{name:<20} {rows:>12}  {digest}");
     }
     let rows: u64 = tables.iter().map(|table| table.rows).sum();
@@ -135,7 +135,7 @@ fn table(tables: &[CopiedTable]) -> String {
     text
 }
 
-/// The node's data cannot be moved: it has no store in PostgreSQL.
+/// The node's data cannot be moved, because the node has no store in PostgreSQL.
 async fn refuse_lightning_node(data_dir: &Path, file: &Path) -> Result<(), Failure> {
     let folder = data_dir.join("lightning");
     let has_node = if file.exists() { has_lightning_node(&folder, file).await? } else { false };
@@ -157,7 +157,7 @@ async fn has_lightning_node(folder: &Path, file: &Path) -> Result<bool, Failure>
     Ok(state != usher_embedded_lightning::DataState::None)
 }
 
-/// This program has never run one.
+/// Programs without the node have none.
 #[cfg(not(feature = "embedded-lightning"))]
 #[expect(clippy::unused_async, reason = "the same as with the feature")]
 async fn has_lightning_node(folder: &Path, _file: &Path) -> Result<bool, Failure> {

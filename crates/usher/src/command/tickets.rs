@@ -26,7 +26,7 @@ const MAX_TOKEN_BYTES: usize = 4096;
 /// Runs it.
 ///
 /// # Errors
-/// When the configuration has errors, another process uses the database, or the mint does not do its part.
+/// If the configuration has errors, another process uses the database, or the mint fails.
 pub fn run(command: &TicketsCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (loaded, source) = load_in_time(source(data_dir)?)?;
     let Some(config) = &loaded.config else {
@@ -132,7 +132,7 @@ async fn restore(
     Ok(lines(&balances, |balance| balance.amount))
 }
 
-/// The token in a file, without line breaks at its end.
+/// The token in a file, without trailing line breaks.
 fn mint_token(path: &Path) -> Result<MintAuthToken, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::said(format!("cannot read {}: {error}", path.display()));
     let file = std::fs::File::open(path).map_err(|error| failed(&error))?;
@@ -145,7 +145,7 @@ fn mint_token(path: &Path) -> Result<MintAuthToken, Failure> {
     Ok(MintAuthToken(token.to_owned()))
 }
 
-/// The database, for this process alone.
+/// Opens the database exclusively.
 async fn open(config: &Config, source: &Source) -> Result<CommandDatabase, Failure> {
     CommandDatabase::open(config, &source.data_dir).await.map_err(|failure| match failure {
         Failure::Other(error) => Failure::said(format!(
@@ -155,7 +155,7 @@ async fn open(config: &Config, source: &Source) -> Result<CommandDatabase, Failu
     })
 }
 
-/// The database, if there is one.
+/// Opens the database exclusively, if it exists.
 async fn open_existing(config: &Config, source: &Source) -> Result<CommandDatabase, Failure> {
     let path = source.data_dir.join(config.database.path.as_str());
     if config.database.url.is_none() && !path.exists() {
@@ -164,12 +164,12 @@ async fn open_existing(config: &Config, source: &Source) -> Result<CommandDataba
     open(config, source).await
 }
 
-/// Amount, unit and mint, of those that have an amount.
+/// Lines with amount, unit and mint, without zero amounts.
 fn lines(balances: &[TicketBalance], amount: fn(&TicketBalance) -> u64) -> String {
     let mut text = String::new();
     for balance in balances.iter().filter(|balance| amount(balance) > 0) {
         let (amount, TicketBalance { mint_url, unit, .. }) = (amount(balance), balance);
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{amount} {unit} {mint_url}");
     }
     text

@@ -1,4 +1,4 @@
-//! `usher users …`: what is stored of a user, managed through the running service.
+//! `usher users …`: users' stored data, managed through the running service.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub fn run(command: &UsersCommand, data_dir: Option<PathBuf>) -> Result<(), Fail
     Ok(write(&text)?)
 }
 
-/// What was kept: reason, kind, stream and until when, one per line.
+/// Prints what was kept: reason, kind, stream and until when, one per line.
 async fn erase(service: &ServiceClient, user: &str) -> Result<String, Failure> {
     let mut erased = [
         ("streams", 0),
@@ -45,7 +45,7 @@ async fn erase(service: &ServiceClient, user: &str) -> Result<String, Failure> {
         for entry in response["kept"].as_array().into_iter().flatten() {
             let word = |name: &str| entry[name].as_str().unwrap_or("-").to_owned();
             let until = entry["until"].as_u64().map_or_else(|| "-".to_owned(), |until| until.to_string());
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(kept, "{} {} {} {until}", word("reason"), word("kind"), word("stream_id"));
         }
         match &response["next"] {

@@ -1,4 +1,4 @@
-//! What concerns several keys at once, and what an operator should be warned of.
+//! Checks that involve several keys, and warnings.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
@@ -24,11 +24,11 @@ use super::setting::{
 /// Seconds in a day.
 const DAY: u64 = 24 * 60 * 60;
 
-/// How many days before its end an operator is warned of a proof: time to get hold of whoever has the main key.
+/// Days before the expiry of a proof at which an operator is warned, so that the holder of the main key can renew it.
 const PROOF_DAYS: u64 = 30;
 
-/// Notes errors in keys that are right for themselves but not together, or not in this version. Whatever is wrong with
-/// other keys does not hide them: an operator is told everything at once.
+/// Records errors in keys that are valid alone but not together, or not in this version, independent of errors in other
+/// keys.
 pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigError>) {
     let mut note = |name: &str, what: String| {
         let origin = reader.origin(name).cloned();
@@ -118,7 +118,7 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
     if let Some(missing) = missing {
         note("verification.provider", format!("needs {missing}, which is not set"));
     }
-    // What is wrong with an address that is there is said where it is read.
+    // An invalid address is reported where it is read.
     let address = reader.peek::<Option<NwcUrl>>("wallet.nwc.url");
     if reader.peek("wallet.ln_backend") == Some(LnBackend::Nwc) && address.is_some_and(|address| address.is_none()) {
         note("wallet.ln_backend", "needs wallet.nwc.url, which is not set".to_owned());
@@ -147,7 +147,7 @@ fn lightning_address(reader: &Reader<'_>, note: &mut impl FnMut(&str, String)) {
     }
 }
 
-/// The profile, as far as its keys are right for themselves.
+/// Whether the path has no special characters.
 fn is_plain_path(path: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     let path = path.strip_prefix('/').unwrap_or(path).trim_end_matches('/');
@@ -167,7 +167,7 @@ fn profile(reader: &Reader<'_>) -> ProfileChange {
     }
 }
 
-/// Notes what is allowed but unwise, and what this version does not act on.
+/// Records what is allowed but unwise, and reserved settings.
 pub fn warnings(config: &Config, reader: &Reader<'_>, now: UnixMillis, warnings: &mut Vec<String>) {
     if let Some(weakness) = config.auth.auth_token.weakness() {
         warnings.push(format!("auth.auth_token {weakness}; generate one with `openssl rand -hex 32`"));
@@ -212,7 +212,7 @@ pub fn warnings(config: &Config, reader: &Reader<'_>, now: UnixMillis, warnings:
     embedded_lightning_checks::warnings(config, reader, warnings);
 }
 
-/// What keeps users' browsers away from the pages, or pages from leading back.
+/// Warnings about pages that browsers cannot reach, or that cannot redirect back.
 fn pages(config: &Config, warnings: &mut Vec<String>) {
     let pages = &config.pages;
     let is_exposed = !config.info.listen_address.to_canonical().is_loopback();
@@ -248,7 +248,7 @@ fn pages(config: &Config, warnings: &mut Vec<String>) {
                 .to_owned(),
         );
     }
-    // The service speaks plain HTTP: somebody else has the certificate.
+    // The service speaks plain HTTP, so a proxy has the certificate.
     let is_behind_proxy = url.is_some_and(|url| url.scheme() == "https");
     let trusted = pages.trusted_proxies.networks();
     let loopback = [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()];
@@ -297,7 +297,7 @@ fn rates(config: &Config, warnings: &mut Vec<String>) {
     }
 }
 
-/// Warns of files with secrets that others on this machine can read. `config_file` is the configuration itself.
+/// Warns of files with secrets that other users of this machine can read. `config_file` is the configuration itself.
 #[cfg(unix)]
 pub fn permissions(config_file: &Path, given: &Layer, warnings: &mut Vec<String>) {
     use std::collections::BTreeMap;
@@ -305,14 +305,14 @@ pub fn permissions(config_file: &Path, given: &Layer, warnings: &mut Vec<String>
 
     let origins = given.iter().filter(|(name, _)| keys::find(name).is_some_and(|key| key.secret));
     let files = origins.filter_map(|(name, (_, origin))| match origin {
-        // It is Usher's own file: nobody else needs it.
+        // Usher's own file, which nobody else needs.
         Origin::Line(file, _) if file == config_file => Some((file, (0o077, "secrets"))),
-        // A group may be how the service itself gets to read it (root:usher 0640).
+        // The service may get access through a group (root:usher 0640).
         Origin::SecretFile(file, _) => Some((file, (0o027, *name))),
         _ => None,
     });
     for (file, (forbidden, what)) in files.collect::<BTreeMap<_, _>>() {
-        // Of what is no file there is another complaint, and nobody should change the mode of a folder or device.
+        // Anything but a regular file is reported elsewhere, and its mode must not be changed.
         let readable =
             |metadata: std::fs::Metadata| metadata.is_file() && metadata.permissions().mode() & forbidden != 0;
         if std::fs::metadata(file).is_ok_and(readable) {
@@ -325,7 +325,7 @@ pub fn permissions(config_file: &Path, given: &Layer, warnings: &mut Vec<String>
     }
 }
 
-/// Warns of files with secrets that others on this machine can read: not known on this system.
+/// Warns of files with secrets that other users of this machine can read: unknown on this system.
 #[cfg(not(unix))]
 pub fn permissions(_config_file: &Path, _given: &Layer, _warnings: &mut Vec<String>) {}
 
@@ -342,11 +342,11 @@ pub fn folder(data_dir: &Path, warnings: &mut Vec<String>) {
     }
 }
 
-/// Warns of a data directory in which every user of this machine can replace files: not known on this system.
+/// Warns of a data directory in which every user of this machine can replace files: unknown on this system.
 #[cfg(not(unix))]
 pub fn folder(_data_dir: &Path, _warnings: &mut Vec<String>) {}
 
-/// The address of the listener when other machines can reach it.
+/// The listener's address, if other machines can reach it.
 fn exposed(reader: &Reader<'_>) -> Option<IpAddr> {
     reader.peek::<IpAddr>("info.listen_address").filter(|address| !address.to_canonical().is_loopback())
 }

@@ -1,4 +1,4 @@
-//! What the embedded Lightning node needs of several keys together.
+//! Checks of several keys for the embedded Lightning node.
 
 use usher_protocol::bolt11::Network;
 
@@ -8,15 +8,15 @@ use super::setting::{
     HostName, LnBackend, Mnemonic, NodeAddress, Port, Secret, Text, WebUrl, crosses_network_in_clear,
 };
 
-/// The sections whose keys have no effect with another backend.
+/// The section without effect for other backends.
 const SECTION: &str = "wallet.embedded.";
 
-/// Notes what the node lacks, and what contradicts itself.
+/// Records missing and contradicting settings.
 pub(super) fn check(reader: &Reader<'_>, note: &mut impl FnMut(&str, String)) {
     if reader.peek("wallet.ln_backend") != Some(LnBackend::Embedded) {
         return;
     }
-    // Whether a key is set: what is wrong with a value that is there is said where it is read.
+    // Whether a key is set; an invalid value is reported where it is read.
     let secret = |key| reader.peek::<Option<Secret>>(key).map(|value| value.is_some());
     let url = reader.peek::<Option<WebUrl>>("wallet.embedded.chain_url").map(|url| url.is_some());
     let host = reader.peek::<Option<HostName>>("wallet.embedded.bitcoind.host").map(|host| host.is_some());
@@ -54,7 +54,7 @@ pub(super) fn check(reader: &Reader<'_>, note: &mut impl FnMut(&str, String)) {
     }
 }
 
-/// Notes what is allowed but unwise, and what has no effect.
+/// Records what is allowed but unwise, or has no effect.
 pub(super) fn warnings(config: &Config, reader: &Reader<'_>, warnings: &mut Vec<String>) {
     if config.wallet.ln_backend != LnBackend::Embedded {
         for key in keys::all().filter(|key| key.name.starts_with(SECTION) && reader.origin(key.name).is_some()) {
@@ -93,14 +93,14 @@ impl keys::Bitcoind {
 }
 
 impl keys::Embedded {
-    /// The token of liquidity provider and chain source, if they want one.
+    /// The token for the liquidity provider and chain source, if required.
     pub fn token(&self) -> Option<&Secret> {
         use secrecy::ExposeSecret as _;
 
         self.api_key.as_ref().filter(|key| key.secret().expose_secret() != "none")
     }
 
-    /// The liquidity provider, as it was written.
+    /// The liquidity provider as configured.
     pub fn provider(&self) -> Option<&str> {
         self.liquidity_provider.as_ref().map(NodeAddress::as_str)
     }

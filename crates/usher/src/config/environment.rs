@@ -13,7 +13,7 @@ use super::suggestion::{nearest, presentable};
 
 const PREFIX: &str = "SERVICE__";
 
-/// The layer of the environment; a relative path of a secret's file is taken under `data_dir`.
+/// The layer of the environment; relative paths of secrets' files are resolved in `data_dir`.
 pub fn layer(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     data_dir: &Path,
@@ -24,7 +24,7 @@ pub fn layer(
         known.insert(key.variable(), (key, false));
         known.extend(key.file_variable().map(|name| (name, (key, true))));
     }
-    // Sorted, so that errors come in the same order each time.
+    // Sorted, so that errors have a fixed order.
     let given: BTreeMap<String, OsString> = variables
         .into_iter()
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value))
@@ -48,8 +48,8 @@ pub fn layer(
     resolve(without_unset(entries), data_dir, errors)
 }
 
-/// Compose files and service managers write an unset variable as an empty one: of a secret and its file that is the one
-/// that does not count, and a file that is named by nothing is no file.
+/// Compose files and service managers write an unset variable as an empty one: an empty secret beside its file, and an
+/// empty file name, are ignored.
 fn without_unset(entries: Vec<Entry>) -> Vec<Entry> {
     let is_unset = |entry: &Entry| matches!(&entry.given, RawValue::Text(text) if text.is_empty());
     let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, and where it came from.
+//! Errors of a configuration, and the origins of values.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,15 +6,15 @@ use std::path::PathBuf;
 /// Where a value was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Nowhere: it is the default.
+    /// Not given: the default.
     Default,
     /// In a file, at a line (from 1).
     Line(PathBuf, usize),
-    /// In a file, the line is unknown or does not matter.
+    /// In a file, without a line.
     File(PathBuf),
     /// In an environment variable.
     Variable(String),
-    /// In a secret's own file, which is named elsewhere.
+    /// In a secret's own file, with the origin of its name.
     SecretFile(PathBuf, Box<Origin>),
 }
 
@@ -30,22 +30,22 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One thing that is wrong: one line to the operator. It never contains a value that was given.
+/// One error on one line. It never contains a given value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// Where; `None` when something is missing.
+    /// Where; `None` if something is missing.
     pub origin: Option<Origin>,
-    /// What, as one sentence without full stop.
+    /// One sentence without a full stop.
     pub what: String,
 }
 
 impl ConfigError {
-    /// A error in a given value.
+    /// An error in a given value.
     pub fn at(origin: Origin, what: impl Into<String>) -> Self {
         Self { origin: Some(origin), what: what.into() }
     }
 
-    /// Something that is not there.
+    /// A missing value.
     pub fn missing(what: impl Into<String>) -> Self {
         Self { origin: None, what: what.into() }
     }

@@ -12,16 +12,16 @@ use super::suggestion::{nearest, presentable};
 use super::text_file::read_file;
 use super::toml_value::given;
 
-/// What the file gives.
+/// The content of the file.
 #[derive(Default)]
 pub struct FileLayer {
     /// Values by key.
     pub given: Layer,
-    /// Parts of the file could not be read.
+    /// Whether parts of the file could not be parsed.
     pub incomplete: bool,
 }
 
-/// The layer of the file at `path`, which need not be there.
+/// The layer of the file at `path`, which may be missing.
 pub fn layer(path: &Path, data_dir: &Path, errors: &mut Vec<ConfigError>) -> FileLayer {
     let text = match read_file(path) {
         Ok(text) => text,
@@ -34,12 +34,12 @@ pub fn layer(path: &Path, data_dir: &Path, errors: &mut Vec<ConfigError>) -> Fil
     layer_of_text(&text, path, data_dir, errors)
 }
 
-/// The layer of a file at `path` with this text.
+/// The layer of this text as the file at `path`.
 pub fn layer_of_text(text: &str, path: &Path, data_dir: &Path, errors: &mut Vec<ConfigError>) -> FileLayer {
     let line_of = |offset: usize| text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1;
 
-    // Recovering, so that the rest of a file with a slip is looked at too. The parser's messages are fixed texts; its
-    // `Display`, which quotes the file, is not used.
+    // Error-tolerant, so that the rest of the file is checked too. Only the parser's fixed messages are used, not its
+    // `Display`, which quotes the file.
     let (table, syntax_errors) = DeTable::parse_recoverable(text);
     let mut slips = BTreeMap::new();
     for error in &syntax_errors {
@@ -54,14 +54,14 @@ pub fn layer_of_text(text: &str, path: &Path, data_dir: &Path, errors: &mut Vec<
 
     let mut walk = Walk { path, line_of: &line_of, broken: &broken, entries: Vec::new(), errors };
     walk.table("", table.get_ref());
-    // The parser sorts keys; an operator reads from the top.
+    // The parser sorts keys; errors are reported from the top of the file.
     let mut entries = walk.entries;
     entries.sort_by_key(|(line, _)| *line);
     let entries = entries.into_iter().map(|(_, entry)| entry).collect();
     FileLayer { given: resolve(entries, data_dir, errors), incomplete: !syntax_errors.is_empty() }
 }
 
-/// The lines of which nothing can be said: those with a slip, and below a broken section header all of the section.
+/// The lines that cannot be interpreted: those with a syntax error, and the whole section below a broken header.
 fn broken_lines<'a>(text: &str, slips: impl Iterator<Item = &'a usize>) -> BTreeSet<usize> {
     let slips: BTreeSet<usize> = slips.copied().collect();
     let mut header_broken = false;
@@ -80,14 +80,14 @@ fn broken_lines<'a>(text: &str, slips: impl Iterator<Item = &'a usize>) -> BTree
 struct Walk<'a> {
     path: &'a Path,
     line_of: &'a dyn Fn(usize) -> usize,
-    /// Lines that are not TOML: what was made of them is not looked at.
+    /// Lines that are not TOML and are not interpreted.
     broken: &'a BTreeSet<usize>,
     entries: Vec<(usize, Entry)>,
     errors: &'a mut Vec<ConfigError>,
 }
 
 impl Walk<'_> {
-    /// Goes through a table whose name is `prefix`, with a dot at its end, or empty for the root.
+    /// Visits a table; `prefix` is its name with a trailing dot, or empty for the root.
     fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
         let mut unknown = Vec::new();
         for (key, value) in table {

@@ -1,4 +1,4 @@
-//! One layer of given values: those of the file, or those of the environment.
+//! A layer of given values: those of the file, or of the environment.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,11 +11,11 @@ use super::text_file::read_file;
 /// Given values by key.
 pub type Layer = BTreeMap<&'static str, (RawValue, Origin)>;
 
-/// A value as a layer gives it, before files of secrets are read.
+/// A given value, before files of secrets are read.
 pub struct Entry {
     /// Its key.
     pub key: &'static Key,
-    /// It is not the value but the path of the file that holds it.
+    /// Whether the value is the path of a file with the actual value.
     pub is_file: bool,
     /// The value.
     pub given: RawValue,
@@ -23,7 +23,7 @@ pub struct Entry {
     pub origin: Origin,
 }
 
-/// Reads the files that entries of one layer name, and finds keys given twice.
+/// Reads the files named by entries of one layer, and finds duplicate keys.
 pub fn resolve(entries: Vec<Entry>, data_dir: &Path, errors: &mut Vec<ConfigError>) -> Layer {
     let mut layer = Layer::new();
     for Entry { key, is_file, given, origin } in entries {
@@ -50,7 +50,7 @@ pub fn resolve(entries: Vec<Entry>, data_dir: &Path, errors: &mut Vec<ConfigErro
     layer
 }
 
-/// Reads a secret from its file without the line's end.
+/// Reads a secret from its file, without the line end.
 fn secret_file(key: &Key, path: &Path, named_by: Origin, errors: &mut Vec<ConfigError>) -> (RawValue, Origin) {
     let origin = Origin::SecretFile(path.to_owned(), Box::new(named_by));
     match read_file(path) {

@@ -18,15 +18,15 @@ pub struct Key {
     pub name: &'static str,
     /// Its description, one entry per line.
     pub doc: &'static [&'static str],
-    /// What a value looks like, as in "must be …".
+    /// What a value must be: completes "must be …".
     pub expected: fn() -> String,
     /// An example for the reference, as TOML, for keys without default.
     pub example: &'static str,
     /// Its default, as TOML.
     pub default: Option<&'static str>,
-    /// The service does not start without it.
+    /// Whether the service requires it to start.
     pub required: bool,
-    /// Its value is never shown, and may come from a file of its own.
+    /// Whether its value is never shown, and may come from a separate file.
     pub secret: bool,
 }
 
@@ -36,12 +36,12 @@ impl Key {
         format!("SERVICE__{}", self.name.to_ascii_uppercase().replace('.', "__"))
     }
 
-    /// The environment variable that names the file with its value; only secrets have one.
+    /// The environment variable with the path of the file that has its value; only for secrets.
     pub fn file_variable(&self) -> Option<String> {
         self.secret.then(|| format!("{}_FILE", self.variable()))
     }
 
-    /// The key that names the file with its value; only secrets have one.
+    /// The key with the path of the file that has its value; only for secrets.
     pub fn file_name(&self) -> Option<String> {
         self.secret.then(|| format!("{}_file", self.name))
     }

@@ -1,16 +1,16 @@
-//! The macro that turns the table of keys into types.
+//! The macro that generates types from the table of keys.
 
 use super::reader::Reader;
 
 /// A part of the configuration that reads itself.
 pub trait FromReader: Sized {
-    /// Reads every key, and says `None` when one of them was wrong or missing: the reader has noted what.
+    /// Reads all keys; `None` if one is invalid or missing, which the reader records.
     fn from_reader(reader: &mut Reader<'_>) -> Option<Self>;
 }
 
-/// Makes the structs of the configuration and table of [`Key`](super::key::Key)s from one list.
+/// Generates the structs of the configuration and the table of [`Key`](super::key::Key)s from one list.
 ///
-/// An entry reads `/// description` · `key: Type = "default as TOML";` where the default may be left out.
+/// An entry has the form `/// description` · `key: Type = "default as TOML";`, with an optional default.
 macro_rules! configuration {
     ($(
         $(#[doc = $section_doc:literal])*
@@ -18,7 +18,7 @@ macro_rules! configuration {
             $( $(#[doc = $doc:literal])* $key:ident: $Type:ty $(= $default:literal)?; )*
         }
     )*) => {
-        /// The configuration, read and checked. `Debug` shows no secret.
+        /// The validated configuration. `Debug` shows no secret.
         #[derive(Debug)]
         pub struct Config {
             $( $(#[doc = $section_doc])* pub $field: $Section, )*
@@ -33,7 +33,7 @@ macro_rules! configuration {
 
             impl $crate::config::key_table_macro::FromReader for $Section {
                 fn from_reader(reader: &mut $crate::config::reader::Reader<'_>) -> Option<Self> {
-                    // All are read before the first is missed, so that all errors are noted.
+                    // All keys are read before the first failure returns, so that all errors are recorded.
                     $( let $key = reader.read::<$Type>(concat!($name, ".", stringify!($key))); )*
                     Some(Self { $( $key: $key?, )* })
                 }

@@ -1,4 +1,4 @@
-//! Loads a configuration: file and environment, the values in force, and what is wrong with them.
+//! Loads a configuration: file and environment, the values in force, and errors.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -16,43 +16,43 @@ use super::reader::{InForce, Reader};
 use super::setting::BoundedInteger;
 use super::{environment, file, keys};
 
-/// From what a configuration is loaded.
+/// The sources of a configuration.
 #[derive(Debug)]
 pub struct Source {
     /// The data directory, absolute.
     pub data_dir: PathBuf,
     /// The environment.
     pub variables: Vec<(OsString, OsString)>,
-    /// The current time: subkey proofs expire.
+    /// The current time, for expiring subkey proofs.
     pub now: UnixMillis,
 }
 
 impl Source {
-    /// Where the configuration file is, if there is one.
+    /// The path of the configuration file, which may be missing.
     pub fn file(&self) -> PathBuf {
         self.data_dir.join("config.toml")
     }
 }
 
-/// A configuration and what there is to say about it.
+/// A configuration with its warnings and errors.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The configuration; `None` when there are errors.
+    /// The configuration; `None` if there are errors.
     pub config: Option<Config>,
-    /// What is in force, by key, as far as it could be read.
+    /// The values in force, by key, as far as they could be read.
     pub in_force: Vec<InForce>,
-    /// What an operator should know: one line each.
+    /// Warnings, one line each.
     pub warnings: Vec<String>,
-    /// What keeps the service from starting: one line each.
+    /// Errors that prevent a start, one line each.
     pub errors: Vec<ConfigError>,
-    /// The files of secrets that are named, each with its key; also those whose value another one overrides.
+    /// The named files of secrets with their keys, including overridden ones.
     pub secret_files: Vec<(&'static str, PathBuf)>,
-    /// How the service is reached from this machine, also when other settings have errors; `None` when that is unknown.
+    /// The service's URL on this machine, even if other settings have errors; `None` if unknown.
     pub base_url: Option<String>,
 }
 
 impl Loaded {
-    /// The keys whose values are others than they were.
+    /// The keys whose values have changed.
     pub fn changed_since(&self, before: &Self) -> Vec<&'static str> {
         let was = |name: &str| before.in_force.iter().find(|entry| entry.key.name == name);
         let changed = self
@@ -62,7 +62,7 @@ impl Loaded {
         changed.map(|entry| entry.key.name).collect()
     }
 
-    /// The same, but for these keys, which are as they were `before`.
+    /// This configuration with the `before` values of these keys.
     #[must_use]
     pub fn keeping(mut self, before: &Self, names: &[&'static str]) -> Self {
         for entry in self.in_force.iter_mut().filter(|entry| names.contains(&entry.key.name)) {
@@ -73,13 +73,13 @@ impl Loaded {
         self
     }
 
-    /// Whether a key was given somewhere, rather than left to its default.
+    /// Whether a key was given instead of having its default.
     pub fn is_set(&self, name: &str) -> bool {
         self.in_force.iter().any(|entry| entry.key.name == name && entry.origin != Origin::Default)
     }
 }
 
-/// Loads and checks a configuration.
+/// Loads and validates a configuration.
 pub fn load(source: &Source) -> Loaded {
     let mut errors = Vec::new();
     let file = file::layer(&source.file(), &source.data_dir, &mut errors);
@@ -93,7 +93,7 @@ pub fn load(source: &Source) -> Loaded {
     evaluate(file, environment, source, warnings, errors)
 }
 
-/// Loads and checks the configuration that this text would be as `config.toml`, without the environment.
+/// Loads and validates this text as `config.toml`, without the environment.
 pub fn load_text(text: &str, source: &Source) -> Loaded {
     let mut errors = Vec::new();
     let file = file::layer_of_text(text, &source.file(), &source.data_dir, &mut errors);

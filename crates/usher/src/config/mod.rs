@@ -1,12 +1,12 @@
 //! Configuration: `config.toml` in the data directory, then `SERVICE__…` environment variables.
 //!
-//! One table ([`keys`]) drives everything: what is parsed, the types, the names of the environment variables, the
-//! commented reference (`usher config default`) and the list of what is in force (`usher config check`).
+//! One table ([`keys`]) defines everything: parsing, types, the names of the environment variables, the commented
+//! reference (`usher config default`) and the list of the values in force (`usher config check`).
 //!
-//! A layer of given values is read from the file ([`mod@file`]) and one from the environment ([`environment`]). The later
-//! one wins ([`mod@load`]), each value is read as the type of its key ([`setting`]), and what concerns several keys is
-//! checked at the end ([`cross_key_checks`]). Errors are collected on the way, so that an operator sees all of them at once.
-//! **No error repeats a value**: it may be a secret pasted into the wrong line.
+//! One layer of values is read from the file ([`mod@file`]) and one from the environment ([`environment`]), which
+//! overrides it ([`mod@load`]). Each value is parsed as the type of its key ([`setting`]), and checks of several keys
+//! follow ([`cross_key_checks`]). Errors are collected, so that an operator sees all of them at once. **No error
+//! contains a value**: it may be a secret pasted into the wrong line.
 
 pub mod cross_key_checks;
 mod embedded_lightning_checks;

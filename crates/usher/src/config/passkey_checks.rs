@@ -1,4 +1,4 @@
-//! What passkeys need of several keys together: they are bound to a domain, and every page there can ask for them.
+//! Checks of several keys for passkeys: they are bound to a domain, and every page there can request them.
 
 use url::Url;
 use usher_engine::operations::LoginMethod;
@@ -7,19 +7,18 @@ use super::keys::Config;
 use super::reader::Reader;
 use super::setting::{RpId, WebUrl};
 
-/// The host of pages at which browsers offer passkeys: a domain name over https, or this machine by its name.
+/// The host of pages for which browsers support passkeys: a domain name over https, or localhost.
 pub fn passkey_host(url: &Url) -> Option<&str> {
     let host = url.domain()?;
     (url.scheme() == "https" || host == "localhost").then_some(host)
 }
 
-/// Whether a host is this domain, or below it.
+/// Whether a host is this domain or a subdomain.
 fn is_below(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// Notes a domain of passkeys that is not one of the pages. Browsers also refuse domains below which anybody can register one,
-/// such as `co.uk`.
+/// Records a passkey domain that does not cover the pages. Browsers also refuse public suffixes such as `co.uk`.
 pub(super) fn check(reader: &Reader<'_>, note: &mut impl FnMut(&str, String)) {
     let Some(rp_id) = reader.peek::<Option<RpId>>("pages.passkey_rp_id").flatten() else { return };
     let url = reader.peek::<Option<WebUrl>>("pages.public_url").flatten();
@@ -36,8 +35,7 @@ pub(super) fn check(reader: &Reader<'_>, note: &mut impl FnMut(&str, String)) {
     }
 }
 
-/// Notes apps on the domain of the passkeys: their scripts can ask users for their keys. On this machine it is nobody else's
-/// affair.
+/// Warns of apps on the passkeys' domain, whose scripts can request users' keys. On localhost that is acceptable.
 pub(super) fn warnings(config: &Config, warnings: &mut Vec<String>) {
     let is_offered =
         config.pages.login_methods.as_ref().is_none_or(|chosen| chosen.methods().contains(&LoginMethod::Passkey));

@@ -1,4 +1,4 @@
-//! Reads each key's given value, or its default, as its type.
+//! Parses each key's given value, or its default, as its type.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -9,20 +9,20 @@ use super::key::Key;
 use super::setting::{RawValue, Setting};
 use super::toml_value::default_value;
 
-/// What is in force for one key.
+/// The value in force for one key.
 #[derive(Debug)]
 pub struct InForce {
     /// The key.
     pub key: &'static Key,
-    /// Its value as shown to an operator: of a secret only whether it is set.
+    /// The printable value; for a secret only whether it is set.
     pub shown: String,
     /// Where it was given.
     pub origin: Origin,
-    /// Tells whether the value is another than before, also of a secret.
+    /// Detects changes of the value, also of a secret.
     pub fingerprint: Fingerprint,
 }
 
-/// A hash of a value that was given. Never shown: of a short secret it would say too much.
+/// A hash of a given value. Never shown, because it would reveal a short secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint(u64);
 
@@ -43,29 +43,29 @@ impl fmt::Debug for Fingerprint {
 /// Finds a key by its full name.
 type FindKey = fn(&str) -> Option<&'static Key>;
 
-/// Turns given values into settings and keeps note of errors and of what is in force.
+/// Parses given values into settings, and records errors and the values in force.
 pub struct Reader<'a> {
     find: FindKey,
     given: &'a Layer,
-    /// The file could not be understood as a whole, so what is missing may well be there.
+    /// Whether parts of the file could not be parsed, so that a missing key may be there.
     incomplete: bool,
-    /// What was wrong.
+    /// The errors.
     pub errors: Vec<ConfigError>,
-    /// What was right.
+    /// The valid values.
     pub in_force: Vec<InForce>,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of these values; `incomplete` when there may be more that could not be read.
+    /// A reader of these values; `incomplete` if some could not be parsed.
     pub fn new(find: FindKey, given: &'a Layer, incomplete: bool) -> Self {
         Self { find, given, incomplete, errors: Vec::new(), in_force: Vec::new() }
     }
 
-    /// The key's value, or `None` when it is wrong or missing, which is then noted.
+    /// The key's value; `None` if it is invalid or missing, which is recorded.
     pub fn read<T: Setting>(&mut self, name: &'static str) -> Option<T> {
         let key = (self.find)(name)?;
         let (value, origin) = match self.value(key) {
-            // Noted when it was found.
+            // Recorded when it was found.
             None if matches!(self.given.get(name), Some((RawValue::Unusable, _))) => return None,
             Some(found) => found,
             None => match T::absent() {
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The key's value if it is right, noting nothing: for what concerns several keys, some of which may be wrong.
+    /// The key's value if it is valid, without recording errors, for checks of several keys.
     pub fn peek<T: Setting>(&self, name: &'static str) -> Option<T> {
         let key = (self.find)(name)?;
         match (self.value(key), self.given.get(name)) {
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What was given for a key, or its default, if any can be read.
+    /// The given or default value of a key, if it can be parsed.
     fn value<T: Setting>(&self, key: &'static Key) -> Option<(Result<T, String>, Origin)> {
         let default = || key.default.map(|default| (T::read(&default_value(default)), Origin::Default));
         let Some((given, origin)) = self.given.get(key.name) else { return default() };
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a text is in quotes, as files of variables have them that a shell would take away.
+/// Whether a text has quotes that a shell would remove, as in files of variables.
 fn is_quoted(text: &str) -> bool {
     let is_quote = |letter: char| matches!(letter, '"' | '\'' | '`' | '\u{2018}'..='\u{201f}' | '«' | '»');
     text.chars().count() > 1 && text.starts_with(is_quote) && text.ends_with(is_quote)

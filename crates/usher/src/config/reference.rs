@@ -15,24 +15,23 @@ const INTRODUCTION: &str = "\
 # in variables are separated by commas. `usher config check` shows the settings in force and all errors.
 ";
 
-/// A setting that a configuration file gives.
+/// A setting for a configuration file.
 #[derive(Clone)]
 pub struct Assignment {
     /// The full name of the key, such as `wallet.nwc.url`.
     pub key: &'static str,
-    /// The value is the path of the file that holds it.
+    /// Whether the value is the path of a file with the actual value.
     pub is_file: bool,
     /// The value as TOML.
     pub value: String,
 }
 
-/// The reference as text; it is itself a configuration file in which everything has its default.
+/// The reference as text, which is itself a configuration file with all defaults.
 pub fn text() -> String {
     with_settings(INTRODUCTION, &[])
 }
 
-/// A configuration file with an introduction and the whole reference, in which these settings are given and all others
-/// have their defaults.
+/// A configuration file with an introduction and the whole reference, with these settings and defaults for all others.
 pub fn with_settings(introduction: &str, settings: &[Assignment]) -> String {
     let mut out = introduction.to_owned();
     for section in SECTIONS {
@@ -71,7 +70,7 @@ fn comment(out: &mut String, doc: &[&str]) {
 }
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = out.write_fmt(text);
     out.push('\n');
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::load::{Loaded, Source};
 
-/// What is in force, one key per line with where it comes from; no secrets.
+/// The values in force, one key per line with its origin; no secrets.
 pub fn in_force(source: &Source, loaded: &Loaded) -> String {
     let file = source.file();
     let there = if file.exists() { "" } else { " (missing)" };
@@ -12,7 +12,7 @@ pub fn in_force(source: &Source, loaded: &Loaded) -> String {
     let width = loaded.in_force.iter().map(|entry| entry.key.name.len() + entry.shown.len()).max().unwrap_or(0).min(60);
     for entry in &loaded.in_force {
         let left = format!("{} = {}", entry.key.name, entry.shown);
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(out, "{left:<width$}  # {}", entry.origin, width = width + 3);
     }
     out
@@ -24,7 +24,7 @@ pub fn problems(loaded: &Loaded) -> Vec<String> {
     warnings.chain(loaded.errors.iter().map(|error| format!("error: {error}"))).collect()
 }
 
-/// What to do when nothing has been configured yet.
+/// The next step if nothing is configured yet.
 pub fn first_step(source: &Source, loaded: &Loaded) -> Option<String> {
     let nothing = !source.file().exists() && loaded.errors.iter().any(|error| error.origin.is_none());
     nothing.then(|| format!("run `usher init` to make a configuration in {}", source.data_dir.display()))

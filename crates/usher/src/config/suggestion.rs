@@ -1,6 +1,6 @@
-//! The known name that an unknown one probably meant.
+//! Suggests the known name for an unknown one.
 
-/// Whether an unknown name may be repeated to the operator: one that looks like a secret in the wrong place is not.
+/// Whether an unknown name may be shown: not if it looks like a misplaced secret.
 pub fn presentable(name: &str) -> bool {
     let longest_word = name.split(['.', '_', '-']).map(str::len).max().unwrap_or(0);
     longest_word <= 24 && name.len() <= 100 && !name.contains("nsec1") && name.chars().all(|c| c.is_ascii_graphic())
@@ -8,8 +8,8 @@ pub fn presentable(name: &str) -> bool {
 
 /// The candidate most like `unknown`.
 ///
-/// A name that differs only in its separators or case is closest. Next come names of which the last part contains the
-/// other (`info.port` for `info.listen_port`): that is closer than any likeness of letters.
+/// A name that differs only in separators or case is closest. Next are names whose last part contains the other's
+/// (`info.port` for `info.listen_port`), then names with similar letters.
 pub fn nearest<'a>(unknown: &str, candidates: impl Iterator<Item = &'a str>, separator: &str) -> Option<&'a str> {
     let last = |name: &str| name.rsplit(separator).next().unwrap_or_default().to_owned();
     let normalized = |name: &str| name.replace(['.', '_', '-'], "").to_ascii_lowercase();
@@ -27,7 +27,7 @@ pub fn nearest<'a>(unknown: &str, candidates: impl Iterator<Item = &'a str>, sep
             let bonus = if normalized(candidate) == unknown_normalized { 2.0 } else { f64::from(u8::from(part)) };
             (likeness + bonus, candidate)
         })
-        // The first of several that are equally near.
+        // The first of several equally close ones.
         .reduce(|best, next| if next.0 > best.0 { next } else { best })
         .map(|(_, candidate)| candidate)
 }

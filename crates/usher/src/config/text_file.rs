@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-/// Largest configuration or secret file that is read, in bytes: some hundred times what one needs.
+/// Largest configuration or secret file read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
-/// Reads a text file of bounded size. Only a regular file is read: a named pipe may keep its reader waiting for ever.
+/// Reads a regular file of limited size; a named pipe could block its reader forever.
 pub fn read_file(path: &Path) -> std::io::Result<String> {
     fail::fail_point!("read-configuration-file");
     let file = open_without_waiting(path)?;
@@ -22,7 +22,7 @@ pub fn read_file(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// Opens a file for reading, and a named pipe without waiting for its writer.
+/// Opens a file for reading, without waiting for the writer of a named pipe.
 fn open_without_waiting(path: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     options.read(true);

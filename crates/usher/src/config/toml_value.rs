@@ -1,4 +1,4 @@
-//! Values of settings as TOML has them.
+//! Conversion of values from TOML.
 
 use serde_json::Value;
 use toml::Spanned;
@@ -27,7 +27,7 @@ pub fn given(value: &Spanned<DeValue<'_>>) -> RawValue {
     }
 }
 
-/// A value as JSON; `None` when it has a fraction or a date in it.
+/// A value as JSON; `None` if it contains a fraction or a date.
 fn json(value: &DeValue<'_>) -> Option<Value> {
     Some(match value {
         DeValue::String(text) => Value::from(text.as_ref()),
@@ -48,7 +48,7 @@ fn whole(number: &DeInteger<'_>) -> Option<i128> {
     i128::from_str_radix(number.as_str(), number.radix()).ok()
 }
 
-/// A value of the table of keys, as it would be given in the file.
+/// A value of the table of keys, parsed as in the file.
 pub fn default_value(text: &str) -> RawValue {
     DeValue::parse(text).map_or(RawValue::UnsupportedType, |value| given(&value))
 }

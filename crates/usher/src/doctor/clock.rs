@@ -1,4 +1,4 @@
-//! The machine's clock, compared with what the relays' servers say: no one else is asked.
+//! Compares the machine's clock with those of the relays' servers; no other server is queried.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -8,19 +8,19 @@ use super::finding::Finding;
 
 const CHECK: &str = "clock";
 
-/// A difference up to which nothing suffers: the header has whole seconds, and the answer took its way.
+/// A harmless difference: the header has whole seconds, and the response takes time.
 const FINE: Duration = Duration::from_secs(10);
 
-/// A difference from which on requests are refused: a payment request to a wallet is valid for 60 s.
+/// The difference at which requests start to fail: a payment request to a wallet is valid for 60 s.
 const WRONG: Duration = Duration::from_secs(60);
 
 const ADVICE: &str = "synchronise the clock (timedatectl set-ntp true, chrony or systemd-timesyncd)";
 
-/// Compares `now` with the `Date` headers that came just then.
+/// Compares `now` with the `Date` headers just received.
 pub(super) fn check<'a>(dates: impl Iterator<Item = &'a str>, now: UnixMillis) -> Finding {
     let mut differences: Vec<i64> = dates.filter_map(|date| difference(date, now)).collect();
     differences.sort_unstable();
-    // The one in the middle: a server's own clock may be wrong.
+    // The median: a server's own clock may be wrong.
     let Some(difference) = differences.get(differences.len() / 2).copied() else {
         return Finding::warn(
             CHECK,
@@ -68,7 +68,7 @@ mod tests {
             (vec![at(NOON)], State::Ok, "0 s"),
             (vec![at(NOON - 30)], State::Warn, "30 s ahead of"),
             (vec![at(NOON + 900)], State::Fail, "900 s behind"),
-            // One of three is wrong itself.
+            // One of three is wrong.
             (vec![at(NOON + 1), at(NOON + 86_400), at(NOON)], State::Ok, "1 s behind the clocks of 3 relays"),
         ] {
             let finding = found(&dates);

@@ -1,4 +1,4 @@
-//! The configuration and the files it comes from.
+//! Checks the configuration and its files.
 
 use super::finding::Finding;
 use crate::config::{Loaded, Source, report};
@@ -6,7 +6,7 @@ use crate::failure::Failure;
 
 const CHECK: &str = "configuration";
 
-/// What is wrong with it, what it warns of, or that all is well.
+/// Its errors and warnings, or that all is well.
 pub(super) fn check(source: &Source, loaded: &Loaded) -> Vec<Finding> {
     let file = source.file();
     let first_step = report::first_step(source, loaded);
@@ -24,12 +24,12 @@ pub(super) fn check(source: &Source, loaded: &Loaded) -> Vec<Finding> {
     findings
 }
 
-/// It could not be loaded at all.
+/// The finding if it could not be loaded at all.
 pub(super) fn unreadable(failure: &Failure) -> Finding {
     Finding::fail(CHECK, failure.to_string(), "mount its file system again, or name other files")
 }
 
-/// Warnings have their advice after a semicolon.
+/// A warning's advice follows its semicolon.
 fn split(warning: &str) -> Finding {
     match warning.split_once("; ") {
         Some((message, advice)) => Finding::warn(CHECK, message, advice),

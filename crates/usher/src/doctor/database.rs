@@ -1,4 +1,4 @@
-//! The database: read from here, whether a service uses it or not, and never changed.
+//! Checks the database read-only, whether or not a service uses it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,19 +16,20 @@ use crate::failure::{Failure, chain};
 
 const CHECK: &str = "database";
 
-/// How long the check of every page may take.
+/// Time limit of the check of every page.
 const MAX_CHECK_TIME: Duration = Duration::from_secs(60);
 
-/// Room below which the service will soon record nothing, in bytes: 64 MiB, the largest that the write-ahead log gets.
+/// Free space below which the service will soon be unable to write, in bytes: 64 MiB, the largest size of the
+/// write-ahead log.
 const LITTLE_ROOM: u64 = 64 * 1024 * 1024;
 
-/// What to do about a damaged file.
+/// Advice for a damaged file.
 const RESTORE: &str = "stop the service, keep a copy of the file, and restore a backup (docs/backup.md)";
 
-/// What to do about a PostgreSQL database that cannot be read.
+/// Advice for an unreadable PostgreSQL database.
 const RESTORE_SHARED: &str = "look at the server's log; restore a backup of the database if it is damaged";
 
-/// Looks at the file; `None` in place of an inspection when it cannot be read or is not there.
+/// Opens the file for inspection; `None` if it is missing or unreadable.
 pub(super) fn open(path: &Path, findings: &mut Vec<Finding>) -> Option<DatabaseInspection> {
     if !path.exists() && unreadable_folder(path).is_none() {
         findings.push(missing(path));
@@ -43,7 +44,7 @@ pub(super) fn open(path: &Path, findings: &mut Vec<Finding>) -> Option<DatabaseI
     }
 }
 
-/// A PostgreSQL database: whether it responds, which instance is active, and what is in it.
+/// Checks a PostgreSQL database: whether it responds, which instance is active, and its content.
 pub(super) async fn shared(database: &SharedDatabase, findings: &mut Vec<Finding>) -> Option<PostgresInspection> {
     let opened = async {
         let lease = Lease::observe(&database.options).await?;
@@ -83,7 +84,7 @@ async fn check_shared(inspection: &PostgresInspection, findings: &mut Vec<Findin
     }
 }
 
-/// A running service may have said the same of a damaged row.
+/// Skips what is listed: a running service may have reported the same damaged row.
 pub(super) fn add_new(found: Vec<Finding>, findings: &mut Vec<Finding>) {
     for finding in found {
         if !findings.contains(&finding) {
@@ -106,7 +107,6 @@ async fn active_instance(lease: &Lease) -> Finding {
     }
 }
 
-/// The database cannot be configured.
 pub(super) fn misconfigured(failure: &Failure) -> Finding {
     Finding::fail(CHECK, failure.to_string(), "change the setting")
 }
@@ -131,7 +131,7 @@ pub(super) fn owner(path: &Path, presence: &Presence) -> Option<Finding> {
     }
 }
 
-/// Checks what is in it. Blocks for a minute at most.
+/// Checks the content. Blocks for a minute at most.
 pub(super) fn check(path: &Path, inspection: &DatabaseInspection, findings: &mut Vec<Finding>) {
     let shown = path.display();
     findings.push(match inspection.integrity(MAX_CHECK_TIME) {
@@ -178,7 +178,7 @@ fn old_schema(version: u32, known: u32) -> Option<Finding> {
     (version < known).then(|| Finding::warn(CHECK, message, advice))
 }
 
-/// A service does not use it.
+/// A service refuses it.
 fn copy_mark(mark: Option<CopyMark>) -> Option<Finding> {
     let mark = mark?;
     let advice = match mark.state {
@@ -188,9 +188,9 @@ fn copy_mark(mark: Option<CopyMark>) -> Option<Finding> {
     Some(Finding::fail(CHECK, format!("the database {mark}"), advice))
 }
 
-/// What was found in the rows, and how many operations are open.
+/// The findings about rows, and the number of open operations.
 fn rows(is_old: bool, (open, damaged): (u64, Vec<DamagedRow>), findings: &mut Vec<Finding>) {
-    // Of an older schema the rows were not looked at.
+    // Rows of an older schema are not checked.
     if is_old {
         return;
     }
@@ -200,7 +200,7 @@ fn rows(is_old: bool, (open, damaged): (u64, Vec<DamagedRow>), findings: &mut Ve
     findings.extend(damaged.into_iter().map(|row| damaged_row(row.table, &row.id)));
 }
 
-/// A row that cannot be read. The same words whoever has found it: it is listed once.
+/// A damaged row. The text is always the same, so that the row is listed once.
 fn damaged_row(table: &str, id: &str) -> Finding {
     let message = format!("the row {id} of the table {table} is damaged and is set aside; everything else goes on");
     Finding::fail(CHECK, message, "restore it from a backup while the service is stopped (docs/backup.md, Damage)")
@@ -209,7 +209,7 @@ fn damaged_row(table: &str, id: &str) -> Finding {
 /// Whether the running service can read and write it.
 pub(super) async fn ask(service: &Service, findings: &mut Vec<Finding>) {
     let Ok(response) = service.get("/health/ready").await else { return };
-    // Those that it has set aside.
+    // The rows that the service has set aside.
     for row in response.body["store"]["damaged"].as_array().into_iter().flatten() {
         if let (Some(table), Some(id)) = (row["table"].as_str(), row["id"].as_str()) {
             findings.push(damaged_row(table, id));
@@ -238,7 +238,7 @@ fn missing(path: &Path) -> Finding {
     )
 }
 
-/// Why one cannot look into the folder, if so.
+/// Why the folder is not readable, if it is not.
 fn unreadable_folder(path: &Path) -> Option<std::io::Error> {
     match path.metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Some(error),
@@ -261,7 +261,7 @@ fn unusable(error: &OpenError) -> Finding {
         _ => RESTORE.to_owned(),
     };
     let message = match error {
-        // The part that is damaged may be the one that is read first.
+        // The damaged part may be the one that is read first.
         OpenError::Unusable { path, source } if source.is_corruption() => {
             format!("{} is damaged: {}", path.display(), chain(source))
         }
@@ -280,7 +280,7 @@ fn writable(_folder: &Path) -> bool {
     true
 }
 
-/// Who runs this program, for advice about permissions.
+/// The current user, for advice about permissions.
 #[cfg(unix)]
 fn who() -> String {
     format!("; this runs as uid {}", rustix::process::geteuid().as_raw())

@@ -1,5 +1,5 @@
-//! What the embedded Lightning node needs of others: its chain source and its liquidity provider. Asked from here, whether
-//! the service runs or not; the node's own data are left alone.
+//! Checks the chain source and liquidity provider of the embedded Lightning node, whether or not the service runs; the
+//! node's data are not touched.
 
 use tokio::net::TcpStream;
 
@@ -9,7 +9,6 @@ use crate::config::Config;
 
 const CHECK: &str = "lightning";
 
-/// Asks chain source and liquidity provider.
 pub(super) async fn check(config: &Config, findings: &mut Vec<Finding>) {
     let asked = async { ChainSource::of(config)?.network().await };
     findings.push(match asked.await {
@@ -41,7 +40,7 @@ pub(super) async fn check(config: &Config, findings: &mut Vec<Finding>) {
     });
 }
 
-/// What a running node warns of.
+/// Findings for a running node's warnings.
 pub(super) fn judge(warnings: &[(String, String)]) -> Vec<Finding> {
     if warnings.iter().any(|(code, _)| code == "not_running") {
         let advice = "the node starts as soon as its chain source answers; see the log of the service";

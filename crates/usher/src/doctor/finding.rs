@@ -1,31 +1,31 @@
-//! What a check found.
+//! Results of checks.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How it stands.
+/// The severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum State {
-    /// As it should be.
+    /// Correct.
     Ok,
-    /// It works, and could be better.
+    /// Works, but could be better.
     Warn,
-    /// It needs action.
+    /// Requires action.
     Fail,
 }
 
-/// One line of the report. It never holds a secret.
+/// A line of the report. Contains no secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
-    /// What was checked, in a word.
+    /// What was checked, in one word.
     pub(super) check: &'static str,
-    /// How it stands.
+    /// The severity.
     pub(super) state: State,
-    /// What is true.
+    /// The result.
     pub(super) message: String,
-    /// What to do about it.
+    /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) advice: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The Lightning backend: asked by the running service, or else from here.
+//! Checks the Lightning backend, through the running service or directly.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,26 +17,25 @@ use crate::config::setting::LnBackend;
 
 const CHECK: &str = "lightning";
 
-/// How long the connection to the wallet's relays may take.
+/// Time limit for connecting to the wallet's relays.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// How often it is looked whether the connection is there.
+/// How often the connection is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Methods without which no payment works (NIP-47).
+/// Methods required for payments (NIP-47).
 const NEEDED: [&str; 2] = ["make_invoice", "lookup_invoice"];
 
-/// What the backend says of itself.
+/// The backend's information about itself.
 struct Info {
     alias: Option<String>,
     network: Option<String>,
-    /// None when they are not known.
+    /// `None` if unknown.
     methods: Option<Vec<String>>,
-    /// Code and text of what an embedded node warns of.
+    /// Codes and texts of an embedded node's warnings.
     warnings: Vec<(String, String)>,
 }
 
-/// Asks the backend.
 pub(super) async fn check(config: &Config, service: Option<&Service>, findings: &mut Vec<Finding>) {
     if config.wallet.ln_backend == LnBackend::None {
         findings.push(Finding::ok(CHECK, "none is configured: requests that need one are answered 503"));
@@ -48,7 +47,7 @@ pub(super) async fn check(config: &Config, service: Option<&Service>, findings: 
     }
     let asked = match service {
         Some(service) => by_service(service).await,
-        // The node is in the service: it does not run either.
+        // The node runs only within the service.
         None if is_embedded => return,
         None => from_here(config).await,
     };
@@ -75,7 +74,7 @@ fn judge(config: &Config, info: &Info) -> Vec<Finding> {
             "correct wallet.network, or connect another wallet",
         ));
     }
-    // An empty list is a wallet that does not say.
+    // An empty list means that the wallet does not say.
     if let Some(methods) = info.methods.as_ref().filter(|methods| !methods.is_empty()) {
         let missing: Vec<&str> =
             NEEDED.into_iter().filter(|needed| !methods.iter().any(|known| known == needed)).collect();
@@ -110,18 +109,18 @@ async fn by_service(service: &Service) -> Result<Info, String> {
     Ok(Info { alias: text("alias"), network: text("network"), methods: None, warnings })
 }
 
-/// Connects to the wallet as the service would, and asks for nothing but what it says of itself.
+/// Connects to the wallet like the service, and only queries its information.
 async fn from_here(config: &Config) -> Result<Info, String> {
     use secrecy::ExposeSecret as _;
 
-    // None of these says anything of the address: it is a secret.
+    // Errors must not contain the address, which is a secret.
     let unusable = || "wallet.nwc.url cannot be used".to_owned();
     let url = config.nwc.url.as_ref().ok_or_else(unusable)?.secret().expose_secret();
     let options = NwcOptions::new(url.parse().map_err(|_| unusable())?);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
     let (wallet, notifications) = NwcBackend::start(options, clock, &tasks, stop.clone()).map_err(|_| unusable())?;
-    // What happens there meanwhile is not our business.
+    // Notifications are ignored.
     drop(notifications);
     let connected = tokio::time::timeout(CONNECT, async {
         while !wallet.status().connected {
@@ -151,7 +150,7 @@ fn said(error: &LightningError) -> String {
     }
 }
 
-/// What a wallet says, on one line.
+/// A wallet's text on one line.
 fn presentable(text: &str) -> String {
     usher_protocol::text::clean(text, 64)
 }

@@ -1,4 +1,4 @@
-//! The Cashu mints: the one that issues proofs of age, and those at which tickets are.
+//! Checks the Cashu mints: the one that issues proofs of age, and those with tickets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,30 +18,30 @@ use crate::config::Config;
 
 const CHECK: &str = "mints";
 
-/// How long a mint may take to answer.
+/// Time limit of a mint.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Most mints that are asked. Apps can use as many as they like.
+/// Most mints checked; apps can use any number.
 const MAX_MINTS: usize = 50;
 
-/// Longest list of keysets that is read, in bytes.
+/// Longest list of keysets read, in bytes.
 const MAX_KEYSETS: usize = 1024 * 1024;
 
-/// Most units whose fees are told.
+/// Most units whose fees are shown.
 const MAX_FEES: usize = 10;
 
-/// What a mint is needed for.
+/// The uses of a mint.
 #[derive(Default)]
 struct Uses {
     /// It issues the proofs of age.
     proofs: bool,
     /// The balances there, as text.
     balances: Vec<String>,
-    /// Tickets of it that are on their way to users.
+    /// Its tickets that are being sent to users.
     outgoing: usize,
 }
 
-/// Asks each mint for its information (NUT-06), which is public.
+/// Queries the public information of each mint (NUT-06).
 pub(super) async fn check(config: &Config, database: Option<&Inspection>, findings: &mut Vec<Finding>) {
     let mints = mints(config, database).await;
     if mints.is_empty() {
@@ -60,7 +60,7 @@ pub(super) async fn check(config: &Config, database: Option<&Inspection>, findin
     }
 }
 
-/// The mints in use, by address; that of the proofs first.
+/// The mints in use, by address; the one for proofs of age first.
 async fn mints(config: &Config, database: Option<&Inspection>) -> Vec<(String, Uses)> {
     let mut mints: BTreeMap<String, Uses> = BTreeMap::new();
     let of_proofs = config.verification.mint_url.as_ref().map(|mint| mint.url().as_str());
@@ -90,7 +90,7 @@ async fn mints(config: &Config, database: Option<&Inspection>) -> Vec<(String, U
 }
 
 async fn ask(client: &Client, mint: &str, uses: &Uses) -> Finding {
-    // Its path may be a secret.
+    // The path may be a secret.
     let origin = Url::parse(mint).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
     let needed_for = uses.text();
     let problem = match client.get(format!("{mint}/v1/info")).send().await {
@@ -121,7 +121,7 @@ async fn ask(client: &Client, mint: &str, uses: &Uses) -> Finding {
     }
 }
 
-/// What the mint takes for each proof that is redeemed, by unit, where it takes something (NUT-02); `None` if it does not say.
+/// The mint's fee per redeemed proof, by unit, without zero fees (NUT-02); `None` if unknown.
 async fn fees(client: &Client, mint: &str) -> Option<Vec<String>> {
     #[derive(Deserialize)]
     struct Keysets {

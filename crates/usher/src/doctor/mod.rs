@@ -1,8 +1,8 @@
-//! `usher doctor`: checks everything the service depends on, and says what to do.
+//! `usher doctor`: checks everything that the service depends on, and gives advice.
 //!
-//! It changes nothing. What a running service knows better, it is asked over its own interface; everything else, and all of
-//! it while none runs, is looked at from here: the database is read, relays are connected to, the wallet is asked what it
-//! says of itself, and the webhook's receiver gets a connection without a request.
+//! It changes nothing. Some data come from a running service over its own interface; the rest, and all of it if none
+//! runs, is checked directly: it reads the database, connects to relays, queries the wallet's information, and connects
+//! to the webhook's receiver without a request.
 
 mod clock;
 mod configuration;
@@ -37,13 +37,14 @@ use crate::failure::Failure;
 use crate::logging::{self, Output};
 use crate::output::write;
 
-/// Checks everything and says what it found.
+/// Checks everything and prints the findings.
 ///
 /// # Errors
-/// [`Failure::Reported`] with exit code 78 when the configuration has errors, and with 1 when something else needs action.
+/// [`Failure::Reported`] with exit code 78 if the configuration has errors, and with 1 if something else requires
+/// action.
 pub fn run(command: &DoctorCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let source = source(data_dir)?;
-    // Standard output is for the findings; what libraries say would only repeat them.
+    // Standard output is for the findings, which logs of libraries would only repeat.
     logging::start(LogFormat::Text, Output::Stderr, "off", None)?;
     let (loaded, source) = match load_in_time(source) {
         Ok(loaded) => loaded,
@@ -73,7 +74,7 @@ pub fn run(command: &DoctorCommand, data_dir: Option<PathBuf>) -> Result<(), Fai
     Ok(())
 }
 
-/// Everything but the configuration itself.
+/// Checks everything except the configuration itself.
 async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) {
     let presence = Service::find(config, &source.data_dir, findings).await;
     let service = presence.service();
@@ -101,7 +102,7 @@ async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) 
         Some(service) => relays::service_view(service).await,
         None => None,
     };
-    // The running service knows best which they are: they can be changed at run time, and `usher dev` has its own.
+    // The running service knows its relays: they can be changed at run time, and `usher dev` has its own.
     let addresses = match &asked {
         Some(asked) => asked.keys().filter_map(|address| RelayAddress::parse(address).ok()).collect(),
         None => relays_of_service(config, database.as_ref()).await,
@@ -122,7 +123,7 @@ async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) 
     findings.push(open_files::check(config, service).await);
 }
 
-/// Reads the database, on a thread of its own: it may be large.
+/// Checks the database on a separate thread, because it may be large.
 async fn inspect(path: &Path, findings: &mut Vec<Finding>) -> Option<Inspection> {
     let path = path.to_owned();
     let read = tokio::task::spawn_blocking(move || {
@@ -138,7 +139,7 @@ async fn inspect(path: &Path, findings: &mut Vec<Finding>) -> Option<Inspection>
     database.map(Inspection::Sqlite)
 }
 
-/// The configured relays with what was changed at run time, or the configured ones when that cannot be read.
+/// The configured relays with changes made at run time, or only the configured ones if those cannot be read.
 async fn relays_of_service(config: &Config, database: Option<&Inspection>) -> Vec<RelayAddress> {
     let configured = config.nostr.relays.addresses();
     match database {
@@ -154,7 +155,7 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The findings, one on a line, and for people what it comes to.
+/// Prints the findings, one per line, and a summary for people.
 fn report(findings: &[Finding], json: bool) -> Result<String, serde_json::Error> {
     let mut text = String::new();
     for finding in findings {

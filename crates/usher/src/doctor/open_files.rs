@@ -1,4 +1,4 @@
-//! How many files, connections among them, the service may have open.
+//! Checks the limit of open files, which include connections.
 
 use super::finding::Finding;
 use super::service::Service;
@@ -10,7 +10,7 @@ const CHECK: &str = "open files";
 const ADVICE: &str =
     "raise the limit (LimitNOFILE= in the systemd unit, ulimit -n in a shell), or lower limits.max_connections";
 
-/// Compares what the running service may open, else what this shell allows, with what `limits.max_connections` needs.
+/// Compares the limit of the running service, else of this shell, with what `limits.max_connections` requires.
 pub(super) async fn check(config: &Config, service: Option<&Service>) -> Finding {
     let needed = process::files_needed(config.limits.max_connections.get());
     let of_service = match service {

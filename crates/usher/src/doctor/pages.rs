@@ -1,4 +1,4 @@
-//! Whether the public address of the pages leads to the running service.
+//! Checks whether the public address of the pages leads to the running service.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::local_instance::challenge;
 
 const CHECK: &str = "pages";
 
-/// How long the way there and back may take.
+/// Time limit of the request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A page that is nobody's, below a path that every proxy passes.
+/// A page that does not exist, under a path that every proxy forwards.
 const PAGE: &str = "/login/00000000-0000-0000-0000-000000000000";
 
-/// Asks for a page there, with a challenge that only the service can answer. Only a running service can be reached.
+/// Requests a page there, with a challenge that only the running service can answer.
 pub(super) async fn check(config: &Config, service: Option<&Service>, findings: &mut Vec<Finding>) {
     let (Some(url), Some(service)) = (config.pages.public_url.as_ref().map(WebUrl::url), service) else { return };
     let client = Client::builder().no_proxy().redirect(Policy::none()).timeout(TIMEOUT);
@@ -38,7 +38,7 @@ pub(super) async fn check(config: &Config, service: Option<&Service>, findings: 
             }
         }
         Err(error) => {
-            // Its causes say what is wrong with name, certificate or connection.
+            // The causes show the problem with name, certificate or connection.
             let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
             let why = causes.last().map(ToString::to_string).unwrap_or_default();
             let advice = "check the name's addresses, the certificate and the proxy; some networks do not reach their own \

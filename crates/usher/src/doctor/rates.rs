@@ -1,4 +1,4 @@
-//! The sources of exchange rates.
+//! Checks the sources of exchange rates.
 
 use std::sync::Arc;
 
@@ -11,7 +11,6 @@ use crate::service_options::rate_options;
 
 const CHECK: &str = "rates";
 
-/// Reads each source once.
 pub(super) async fn check(config: &Config, findings: &mut Vec<Finding>) {
     let options = match rate_options(config) {
         Ok(Some(options)) => options,

@@ -1,17 +1,16 @@
-//! The database that is looked at, of either engine. What cannot be read of it is reported by the check of the database.
+//! A database opened read-only, of either engine. The check of the database reports what cannot be read.
 
 use async_trait::async_trait;
 use usher_engine::ports::{DeliveryCounts, OperationKind, SettingStore, State, StoreError, TicketBalance};
 use usher_store::{DatabaseInspection, PostgresInspection};
 
-/// An open database.
 pub(super) enum Inspection {
     Sqlite(DatabaseInspection),
     Postgres(PostgresInspection),
 }
 
 impl Inspection {
-    /// Webhook deliveries that wait, and those that were given up.
+    /// Numbers of pending and given-up webhook deliveries.
     pub(super) async fn deliveries(&self) -> Option<DeliveryCounts> {
         match self {
             Self::Sqlite(database) => database.deliveries().ok(),
@@ -19,7 +18,7 @@ impl Inspection {
         }
     }
 
-    /// What the ticket wallet holds, by mint and unit.
+    /// The ticket wallet's balances, by mint and unit.
     pub(super) async fn ticket_balances(&self) -> Vec<TicketBalance> {
         match self {
             Self::Sqlite(database) => database.ticket_balances().ok(),

@@ -1,4 +1,4 @@
-//! The service's relays: each is connected to from here, and the running service says how it gets on with them.
+//! Checks the service's relays: connects to each, and queries the running service's view of them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use super::service::Service;
 
 const CHECK: &str = "relays";
 
-/// How long a relay may take to answer.
+/// Time limit of a relay.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What listing a single relay means.
+/// Advice for a single relay.
 const TWO: &str = "list at least two in nostr.relays, of different operators, including those of your users' wallets: \
     what is sent while the only one is away is lost";
 
@@ -26,7 +26,7 @@ pub(super) struct ProbedRelay {
     pub(super) outcome: Result<Probed, ProbeError>,
 }
 
-/// Connects to all of them at the same time.
+/// Connects to all of them concurrently.
 pub(super) async fn probe_all(addresses: Vec<RelayAddress>, key: PublicKey) -> Vec<ProbedRelay> {
     let mut probes = JoinSet::new();
     for (place, address) in addresses.into_iter().enumerate() {
@@ -40,7 +40,7 @@ pub(super) async fn probe_all(addresses: Vec<RelayAddress>, key: PublicKey) -> V
     probed.into_iter().map(|(_, probed)| probed).collect()
 }
 
-/// What the running service says of its own relays, by address: whether it is connected, and why not.
+/// The running service's view of its relays, by address: whether each is connected, and why not.
 pub(super) async fn service_view(service: &Service) -> Option<BTreeMap<String, Option<String>>> {
     let response = service.get("/relays").await.ok()?;
     let relays = response.body["relays"].as_array()?;
@@ -53,7 +53,7 @@ pub(super) async fn service_view(service: &Service) -> Option<BTreeMap<String, O
     Some(ours.filter_map(|relay| Some((relay["relay"].as_str()?.to_owned(), state(relay)))).collect())
 }
 
-/// Says how each relay is doing, and whether there are enough.
+/// Findings for each relay, and for their number.
 pub(super) fn check(
     probed: &[ProbedRelay],
     service_view: Option<&BTreeMap<String, Option<String>>>,
@@ -70,7 +70,7 @@ pub(super) fn check(
             "no relay works: users cannot reach the service",
             "check the network and DNS of this machine; otherwise list other relays in nostr.relays",
         )),
-        // Of a configuration with one alone its own check warns.
+        // For a configuration with only one, the check of the configuration warns.
         (1, _) if configured > 1 => {
             findings.push(Finding::warn(CHECK, "only one relay is left of those configured", TWO))
         }
@@ -95,7 +95,7 @@ fn line(relay: &ProbedRelay, service_view: Option<&BTreeMap<String, Option<Strin
             let message = format!("{address} responds from here, but the service reports: {reason}");
             Finding::warn(CHECK, message, "the service retries by itself; if this persists, see its log")
         }
-        // Some relays take a single connection of one address.
+        // Some relays accept a single connection per address.
         (Err(_), Some(None)) => Finding::ok(CHECK, format!("{address}: the service is connected")),
         (Err(error), _) => Finding::warn(CHECK, format!("{address} does not work: {error}"), replace),
     }

@@ -1,4 +1,4 @@
-//! The running service, asked over its own HTTP interface.
+//! Queries the running service over its own HTTP interface.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -15,21 +15,21 @@ use crate::version;
 
 const CHECK: &str = "service";
 
-/// How long a request may take. `GET /wallet/info` waits for the Lightning backend, 30 s at most.
+/// Time limit of a request. `GET /wallet/info` waits for the Lightning backend, 30 s at most.
 const TIMEOUT: Duration = Duration::from_secs(35);
 
 /// Whether a service of this configuration runs.
 pub(super) enum Presence {
-    /// It runs and answers.
+    /// It runs and responds.
     Running(Service),
     /// Nothing listens at its address.
     Absent,
-    /// That cannot be told, or has been reported.
+    /// Unknown, or already reported.
     Unknown,
 }
 
 impl Presence {
-    /// The service, if it can be asked.
+    /// The service, if it can be queried.
     pub(super) fn service(&self) -> Option<&Service> {
         match self {
             Self::Running(service) => Some(service),
@@ -44,7 +44,7 @@ pub(super) struct Service {
     token: SecretString,
 }
 
-/// A response: its status and its body, `null` when that is not JSON.
+/// A response: its status and its body, `null` if it is not JSON.
 pub(super) struct Response {
     pub(super) status: StatusCode,
     pub(super) body: Value,
@@ -93,12 +93,11 @@ impl Service {
         Presence::Unknown
     }
 
-    /// Whether the challenge was answered by it, by way of whomever.
+    /// Whether this service answered the challenge, possibly through proxies.
     pub(super) fn is_trace(&self, proof: &str, challenge: &str, address: Option<SocketAddr>) -> bool {
         self.instance.is_trace(proof, challenge, address)
     }
 
-    /// A request.
     pub(super) async fn get(&self, path: &str) -> Result<Response, Unreached> {
         let (status, text) = self.text(path).await?;
         Ok(Response { status, body: serde_json::from_str(&text).unwrap_or(Value::Null) })
@@ -117,7 +116,7 @@ impl Service {
     }
 }
 
-/// What it means that the service is not reached.
+/// The finding for a service that cannot be reached.
 fn unreached(why: &Unreached) -> (Finding, Presence) {
     match why {
         Unreached::NoneRuns(whose) => {

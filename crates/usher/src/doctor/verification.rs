@@ -1,4 +1,4 @@
-//! Who verifies ages.
+//! Checks the age verification provider.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::service_lifecycle::age_verifier;
 
 const CHECK: &str = "age checks";
 
-/// How long the provider may take: discovery is two requests.
+/// Time limit of the provider: discovery takes two requests.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Asks the provider, without beginning a check: OpenID Connect discovery, or a request with the API key.
+/// Queries the provider without starting a check: OpenID Connect discovery, or a request with the API key.
 pub(super) async fn check(config: &Config) -> Finding {
     let section = match config.verification.provider {
         VerificationProvider::Manual => return Finding::ok(CHECK, "your staff decide (verification.provider)"),

@@ -1,4 +1,4 @@
-//! The app's webhook: whether it can be reached, and what became of the deliveries. No event is posted.
+//! Checks the app's webhook: whether it is reachable, and the state of deliveries. Posts no event.
 
 use std::time::Duration;
 
@@ -14,21 +14,21 @@ use crate::config::setting::crosses_network_in_clear;
 
 const CHECK: &str = "webhook";
 
-/// How long the receiver may take to accept a connection.
+/// Time limit for connecting to the receiver.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What to do about deliveries that were given up.
+/// Advice for given-up deliveries.
 const RETRY: &str = "GET /webhooks/deliveries?status=failed lists them with the reason, POST /webhooks/deliveries/{id}/retry posts \
     one again";
 
-/// Looks whether the receiver accepts a connection.
+/// Checks whether the receiver accepts a connection.
 pub(super) async fn check(config: &Config, findings: &mut Vec<Finding>) {
     let webhook = &config.webhook;
     let Some(configured) = &webhook.url else {
         findings.push(Finding::ok(CHECK, "not configured; the app polls for events"));
         return;
     };
-    // Checked when it was read.
+    // Validated when it was read.
     let Ok(url) = configured.expose().parse::<Url>() else { return };
     let origin = url.origin().ascii_serialization();
     findings.push(match probe(&url, TIMEOUT).await {
@@ -48,7 +48,7 @@ pub(super) async fn check(config: &Config, findings: &mut Vec<Finding>) {
     }
 }
 
-/// What the running service says of deliveries that failed, or else what the database does.
+/// Failed deliveries, from the running service or else the database.
 pub(super) async fn deliveries(service: Option<&Service>, database: Option<&Inspection>, findings: &mut Vec<Finding>) {
     if let Some(reason) = last_failure(service).await {
         let message = format!("deliveries are pending; last error: {reason}");
@@ -61,7 +61,7 @@ pub(super) async fn deliveries(service: Option<&Service>, database: Option<&Insp
     }
 }
 
-/// Why the first of the deliveries that wait was not taken at its last attempt.
+/// Why the last attempt of the first pending delivery failed.
 async fn last_failure(service: Option<&Service>) -> Option<String> {
     let response = service?.get("/webhooks/deliveries?status=pending&limit=1").await.ok()?;
     let first = response.body["deliveries"].as_array()?.first()?.clone();

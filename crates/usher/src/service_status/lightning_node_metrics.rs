@@ -1,4 +1,4 @@
-//! Metrics of the Lightning node that the service runs itself.
+//! Metrics of the embedded Lightning node.
 
 use usher_api::{Family, Measure};
 use usher_engine::ports::NodeState;

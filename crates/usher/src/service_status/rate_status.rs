@@ -1,4 +1,4 @@
-//! What readiness and metrics say of exchange rates.
+//! Readiness and metrics of exchange rates.
 
 use rust_decimal::prelude::ToPrimitive as _;
 use usher_api::{Family, Measure, RateReadiness, RateSourceReadiness, Sample};

@@ -1,4 +1,4 @@
-//! The user's Lightning wallet (NIP-47) on a node.
+//! The user's Lightning wallet (NIP-47), backed by a node.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,12 +24,10 @@ impl fmt::Debug for NodeHandler {
 }
 
 impl NodeHandler {
-    /// A handler for the network's payer.
     pub(super) const fn new(network: Arc<Network>) -> Self {
         Self { network }
     }
 
-    /// What it can do.
     pub(super) fn capabilities() -> Capabilities {
         let methods =
             [Method::MakeInvoice, Method::LookupInvoice, Method::PayInvoice, Method::GetBalance, Method::GetInfo];
@@ -59,7 +57,7 @@ impl RequestHandler for NodeHandler {
     }
 }
 
-/// Nobody knows how a payment ended.
+/// The outcome of a payment is unknown.
 struct OutcomeUnknown;
 
 async fn execute(payer: &Peer, method: Method, request: &NwcRequest) -> Result<Result<Value, Refusal>, OutcomeUnknown> {

@@ -1,4 +1,4 @@
-//! What is in a backup.
+//! Collects the contents of a backup.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -17,10 +17,10 @@ use crate::failure::Failure;
 use crate::output::tell;
 use crate::version;
 
-/// What the disk of the data directory keeps for the service while the copy of the database is there, in bytes.
+/// Disk space, in bytes, left for the service while the copy of the database exists.
 const RESERVE: u64 = 64 * 1024 * 1024;
 
-/// Collects everything. The copy of the database is made in `working`.
+/// Collects all files. The copy of the database is made in `working`.
 ///
 /// # Errors
 /// When there is no database, it is damaged, or a file cannot be read.
@@ -66,7 +66,7 @@ pub(super) async fn collect(
     Ok((description, files.files))
 }
 
-/// The settings in the environment of this process, which should be that of the service.
+/// The settings in this process's environment, which should be the service's.
 fn environment(source: &Source) -> Result<Option<Vec<u8>>, Failure> {
     let text = |text: &std::ffi::OsString| text.to_str().map(str::to_owned);
     let variables = source.variables.iter().filter_map(|(name, value)| Some((text(name)?, text(value)?)));
@@ -93,7 +93,7 @@ async fn add_database(files: &mut Files<'_>, path: &Path, working: &Path) -> Res
     }
     fail::fail_point!("backup-database-copied", |_| -> Result<DatabaseKind, Failure> { std::process::abort() });
     let content = Content::File(File::open(&copy)?);
-    // It stays readable through its handle, and is gone however this process ends.
+    // It stays readable through its handle, and disappears with this process.
     std::fs::remove_file(&copy)?;
     let file = files.add(Some("database.path"), path, content);
     Ok(DatabaseKind::Sqlite { file, schema_version })
@@ -118,20 +118,20 @@ fn check_space(database: &Path, working: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the database of a service with a Lightning node is changed in.
+/// The setting to change in the backup of a database with a Lightning node.
 #[cfg(feature = "embedded-lightning")]
 async fn setting_of_backup(database: &DatabaseInspection) -> Result<Option<(&'static str, String)>, Failure> {
     Ok(usher_embedded_lightning::setting_of_backup(database).await?)
 }
 
-/// This program has never run one.
+/// Programs without the node have none.
 #[cfg(not(feature = "embedded-lightning"))]
 #[expect(clippy::unused_async, reason = "the same as with the feature")]
 async fn setting_of_backup(_database: &DatabaseInspection) -> Result<Option<(&'static str, String)>, Failure> {
     Ok(None)
 }
 
-/// The files so far.
+/// The files collected so far.
 struct Files<'a> {
     data_dir: &'a Path,
     names: BTreeSet<String>,
@@ -139,7 +139,7 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// A file that a setting names, of which several may name the same.
+    /// Adds a file named by a setting; several settings may name the same file.
     fn add_text(&mut self, setting: Option<&str>, path: &Path) -> Result<(), Failure> {
         let shown = path.display().to_string();
         let is_there = |file: &BackupFile| file.path.as_ref() == Some(&shown);
@@ -151,7 +151,7 @@ impl Files<'_> {
         Ok(())
     }
 
-    /// Adds a file at its place in the data directory, or beside it. Returns its name.
+    /// Adds a file under its path in the data directory, or outside of it. Returns its name.
     fn add(&mut self, setting: Option<&str>, path: &Path, content: Content) -> String {
         let (name, path) = match self.inside(path) {
             Some(name) => (name, None),
@@ -168,7 +168,7 @@ impl Files<'_> {
         self.files.push(BackupFile { name: name.to_owned(), setting: None, path: None, content });
     }
 
-    /// The path below the data directory, if it is there.
+    /// The path relative to the data directory, if it is inside.
     fn inside(&self, path: &Path) -> Option<String> {
         let below = path.strip_prefix(self.data_dir).ok()?;
         let parts = below.components().map(|part| match part {
@@ -179,7 +179,7 @@ impl Files<'_> {
         (!name.is_empty()).then_some(name)
     }
 
-    /// A name for a file elsewhere: its own, and a number if another one has it.
+    /// A unique name for a file outside: its own, with a number if necessary.
     fn outside(&self, path: &Path) -> String {
         let name = path.file_name().map_or_else(|| "file".into(), |name| name.to_string_lossy());
         let first = PathBuf::from(EXTRA).join("outside").join(&*name).display().to_string();

@@ -1,4 +1,4 @@
-//! `usher backup`: everything that the service needs, in one file. What becomes of it is in `command/restore.rs`.
+//! `usher backup`: everything that the service needs, in one file. For the reverse, see `command/restore.rs`.
 
 mod contents;
 pub(super) mod names;

@@ -1,4 +1,4 @@
-//! Where a backup is written to: the whole of it is there, or nothing is.
+//! The target of a backup, which is written completely or not at all.
 
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
@@ -11,19 +11,18 @@ use super::unfinished::{UNFINISHED, begin};
 use crate::command::secret_input::STANDARD;
 use crate::failure::Failure;
 
-/// Where a backup is written to.
 pub(super) enum Target {
     /// Standard output.
     Standard,
-    /// A file that is not there yet.
+    /// A new file.
     File(PathBuf),
 }
 
 impl Target {
-    /// What this argument names. In a folder, it is a file that is named after the time.
+    /// Parses the argument. For a folder, the file is named after the time.
     ///
     /// # Errors
-    /// When the file is there, or standard output is a terminal.
+    /// If the file exists, or standard output is a terminal.
     pub(super) fn of(path: &Path, now: UnixMillis) -> Result<Self, Failure> {
         if path.as_os_str() == STANDARD {
             return match io::stdout().is_terminal() {
@@ -39,10 +38,10 @@ impl Target {
         }
     }
 
-    /// Writes it, for its owner alone. Returns the file.
+    /// Writes it, readable only by its owner. Returns the file.
     ///
     /// # Errors
-    /// When it cannot be written, or the file has appeared meanwhile. There is no file then.
+    /// If it cannot be written, or the file was created meanwhile. Nothing is left then.
     pub(super) fn write(
         self,
         write: impl FnOnce(&mut dyn Write) -> Result<(), WriteError>,
@@ -56,7 +55,7 @@ impl Target {
             _ => Path::new("."),
         };
         let _writing = begin(folder)?;
-        // With mode 0600 from the beginning.
+        // With mode 0600 from the start.
         let file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder);
         let mut file = file.map_err(|error| failed(&path, &error))?;
         write(&mut BufWriter::new(file.as_file_mut()))?;
@@ -72,7 +71,7 @@ impl Target {
     }
 }
 
-/// `usher-2026-01-31T12-00-00Z.tar.age`: sorted by name, they are sorted by time.
+/// `usher-2026-01-31T12-00-00Z.tar.age`: sorting by name sorts by time.
 fn name(now: UnixMillis) -> String {
     let time = i64::try_from(now.secs()).ok().and_then(|secs| chrono::DateTime::from_timestamp(secs, 0));
     format!("usher-{}.tar.age", time.unwrap_or_default().format("%Y-%m-%dT%H-%M-%SZ"))

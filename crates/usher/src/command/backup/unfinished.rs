@@ -1,4 +1,4 @@
-//! Files and folders that are there only while a backup is made.
+//! Temporary files and folders of a backup.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -7,48 +7,48 @@ use tempfile::TempDir;
 
 use crate::failure::Failure;
 
-/// How their names begin.
+/// Prefix of their names.
 pub(super) const UNFINISHED: &str = ".usher-backup-";
 
-/// Held while a backup writes into a folder, so that another one does not take its files for leftovers.
+/// Held while a backup writes into a folder, so that another one does not remove its files as leftovers.
 pub(super) struct Writing {
     _folder: File,
 }
 
-/// Removes what interrupted backups have left in a folder, unless another one writes there now.
+/// Removes leftovers of interrupted backups in a folder, unless another backup is writing there.
 ///
 /// # Errors
 /// When the folder cannot be read.
 pub(super) fn begin(folder: &Path) -> Result<Writing, Failure> {
     let failed = |error| Failure::said(format!("cannot read the folder {}: {error}", folder.display()));
     let locked = File::open(folder).map_err(failed)?;
-    // Alone: nobody is writing, so what is there was left over. The lock ends with the process, however that ends.
+    // No backup is writing, so existing files are leftovers. The lock ends with the process.
     if locked.try_lock().is_ok() {
         for entry in folder.read_dir().map_err(failed)? {
             let entry = entry.map_err(failed)?;
             if entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                // It may be somebody else's. The next backup tries again.
+                // It may belong to somebody else. The next backup retries.
                 let _ = if is_folder { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
             }
         }
     }
-    // Waits only while another one removes leftovers. Where a file system has no such locks, nobody removes any.
+    // Waits only while another backup removes leftovers. On file systems without such locks, nothing is removed.
     let _ = locked.lock_shared();
     Ok(Writing { _folder: locked })
 }
 
-/// A folder in the data directory, for the copy of the database: there it is protected as the database is.
+/// A folder for the copy of the database in the data directory, with the same protection.
 pub(super) struct WorkingFolder {
     folder: TempDir,
     _writing: Writing,
 }
 
 impl WorkingFolder {
-    /// Makes it. It is removed when this is dropped.
+    /// Creates it. Dropping this removes it.
     ///
     /// # Errors
-    /// When the data directory is not there or cannot be written.
+    /// If the data directory is missing or not writable.
     pub(super) fn make(data_dir: &Path) -> Result<Self, Failure> {
         let writing = begin(data_dir)?;
         let mut builder = tempfile::Builder::new();
@@ -61,7 +61,6 @@ impl WorkingFolder {
         Ok(Self { folder, _writing: writing })
     }
 
-    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }

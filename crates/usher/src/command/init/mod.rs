@@ -1,8 +1,8 @@
-//! `usher init`: makes everything that `usher serve` needs.
+//! `usher init`: creates everything that `usher serve` needs.
 //!
-//! The files are made in an order in which a crash leaves nothing wrong behind: key, token and other secrets first,
-//! `config.toml`, which names them, last. A file that is there is never written to. So the command may be run again at any
-//! time, and two of them at the same time make one configuration.
+//! A crash leaves a consistent state: key, token and other secrets are created first, and `config.toml`, which names
+//! them, last. Existing files are never changed. So the command can be repeated at any time, and two concurrent runs
+//! create one configuration.
 
 mod questions;
 mod secret_files;
@@ -36,16 +36,16 @@ const SEED: &str = "
 Keep a copy of the seed of the Lightning node offline, too. It restores money on the chain, but no channels.
 ";
 
-/// Makes a data directory with key, token and configuration; leaves what is there as it is.
+/// Creates a data directory with key, token and configuration; keeps existing files.
 ///
 /// # Errors
-/// [`Failure::Configuration`] for settings that are wrong, and when the configuration that is there has errors;
-/// otherwise when files cannot be read or made.
+/// [`Failure::Configuration`] for invalid settings, or errors in an existing configuration; otherwise if files cannot
+/// be read or created.
 pub fn run(options: &InitCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let named = data_dir.is_some();
     let source = source(data_dir)?;
     let mut said = format!("Data directory: {}\n", source.data_dir.display());
-    // A link counts as well: what it leads to is the operator's.
+    // A link counts, too: the operator manages its target.
     let source = if source.file().symlink_metadata().is_ok() {
         refuse_broken_link(&source.file())?;
         refuse_changes(&Choices::of_options(options)?, &source)?;
@@ -84,7 +84,7 @@ pub fn run(options: &InitCommand, data_dir: Option<PathBuf>) -> Result<(), Failu
     Ok(())
 }
 
-/// Makes all files; returns a line for each.
+/// Creates all files; returns a line for each.
 fn make(source: &Source, files: &SecretFiles, configuration: &str) -> Result<String, Failure> {
     let mut said = String::new();
     for file in files.iter() {
@@ -104,7 +104,7 @@ fn assignments(choices: &Choices, files: &SecretFiles) -> Vec<Assignment> {
     choices.assignments().into_iter().chain(files.iter().map(in_file)).collect()
 }
 
-/// The same settings with the secrets themselves, to be checked in memory before anything is made.
+/// The same settings with the secrets themselves, for validation in memory before anything is created.
 fn inline(choices: &Choices, files: &SecretFiles) -> String {
     let secret = |file: &SecretFile| Assignment { key: file.key, is_file: false, value: quoted(file.secret()) };
     let all: Vec<_> = choices.assignments().into_iter().chain(files.iter().map(secret)).collect();
@@ -116,7 +116,7 @@ fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// Refuses settings that are wrong; the errors name the keys, and the environment if they are set there.
+/// Refuses invalid settings; the errors name the keys, and the environment if they are set there.
 fn check(loaded: &Loaded) -> Result<(), Failure> {
     if loaded.config.is_some() {
         return Ok(());
@@ -129,7 +129,7 @@ fn check(loaded: &Loaded) -> Result<(), Failure> {
     Err(Failure::Configuration(loaded.errors.iter().map(line).collect()))
 }
 
-/// A link that leads nowhere would be written through, or hide that there is no configuration.
+/// A broken link would be written through, or hide that there is no configuration.
 fn refuse_broken_link(file: &Path) -> Result<(), Failure> {
     match file.metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => Err(Failure::said(format!(
@@ -140,7 +140,7 @@ fn refuse_broken_link(file: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The secrets that the files do not decide about.
+/// The secrets that are overridden by the environment.
 fn overridden(loaded: &Loaded) -> String {
     let of_environment = loaded.in_force.iter().filter(|entry| entry.key.secret).filter_map(|entry| {
         let variable = match &entry.origin {
@@ -156,7 +156,7 @@ fn overridden(loaded: &Loaded) -> String {
     of_environment.collect()
 }
 
-/// Options that ask for other settings than those of the configuration that is there would be ignored: refused instead.
+/// Refuses options that differ from an existing configuration, which would otherwise be ignored.
 fn refuse_changes(asked: &Choices, source: &Source) -> Result<(), Failure> {
     let names = asked.keys();
     if names.is_empty() {
@@ -179,7 +179,7 @@ fn refuse_changes(asked: &Choices, source: &Source) -> Result<(), Failure> {
     )))
 }
 
-/// A new key would make another service of it, which no user knows.
+/// A new key would make it a different service, which no user knows.
 fn refuse_lost_key(data_dir: &Path) -> Result<(), Failure> {
     if data_dir.join("usher.db").exists() && !data_dir.join(SecretFiles::PRIVATE_KEY).exists() {
         return Err(Failure::said(format!(
@@ -192,7 +192,7 @@ fn refuse_lost_key(data_dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A new seed would make another Lightning node of it, which cannot reach the money of the one that was there.
+/// A new seed would make it a different Lightning node, which cannot access the old one's money.
 fn refuse_lost_seed(data_dir: &Path, choices: &Choices) -> Result<(), Failure> {
     let is_lost = data_dir.join("lightning").exists() && !data_dir.join(SecretFiles::SEED).exists();
     if choices.backend == Some(InitBackend::Embedded) && is_lost {

@@ -1,4 +1,4 @@
-//! What the operator chooses: by options, and on a terminal by answering questions.
+//! The operator's choices, from options or from answers on a terminal.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
@@ -14,24 +14,24 @@ use crate::config::setting::{
 use crate::config::text_file::read_file;
 use crate::failure::Failure;
 
-/// What was chosen; `None` for what was not asked for.
+/// The choices; `None` for what was not given.
 #[derive(Default)]
 pub(super) struct Choices {
     /// The service's relays.
     pub(super) relays: Option<Vec<String>>,
-    /// Whether a wallet is the Lightning backend.
+    /// The Lightning backend.
     pub(super) backend: Option<InitBackend>,
     /// The connection URL of that wallet.
     pub(super) nwc_url: Option<SecretString>,
-    /// Where the embedded node learns of blocks.
+    /// The chain source of the embedded node.
     pub(super) chain_url: Option<String>,
-    /// Who opens channels for payments to the embedded node.
+    /// The liquidity provider of the embedded node.
     pub(super) liquidity_provider: Option<String>,
-    /// What the liquidity provider, or the server of `chain_url`, knows the operator by.
+    /// The operator's API key at the liquidity provider, or at the server of `chain_url`.
     pub(super) lightning_api_key: Option<SecretString>,
-    /// How users' browsers reach the service.
+    /// The public URL of the service's pages.
     pub(super) public_url: Option<String>,
-    /// Where pages lead browsers back to.
+    /// Allowed targets of redirects from pages.
     pub(super) return_urls: Option<Vec<String>>,
     /// The port of the pages' own listener.
     pub(super) pages_port: Option<u16>,
@@ -40,10 +40,10 @@ pub(super) struct Choices {
 }
 
 impl Choices {
-    /// What the options say.
+    /// The choices in the options.
     ///
     /// # Errors
-    /// When a file of a secret cannot be read.
+    /// If the file of a secret cannot be read.
     pub(super) fn of_options(options: &InitCommand) -> Result<Self, Failure> {
         let read = |path: &std::path::PathBuf| {
             let text = read_file(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
@@ -68,7 +68,7 @@ impl Choices {
         })
     }
 
-    /// The keys that were asked for.
+    /// The configuration keys that were chosen.
     pub(super) fn keys(&self) -> Vec<&'static str> {
         let chosen = [
             ("nostr.relays", self.relays.is_some()),
@@ -85,7 +85,7 @@ impl Choices {
         chosen.into_iter().filter(|(_, chosen)| *chosen).map(|(key, _)| key).collect()
     }
 
-    /// The settings that are no secrets.
+    /// The settings that are not secrets.
     pub(super) fn assignments(&self) -> Vec<Assignment> {
         let plain = |key, value| Assignment { key, is_file: false, value };
         let mut settings = Vec::new();
@@ -97,7 +97,7 @@ impl Choices {
             settings.push(plain("wallet.ln_backend", quoted(backend.word())));
         }
         if self.backend == Some(InitBackend::Embedded) && self.lightning_api_key.is_none() {
-            // No secret: it says that there is none.
+            // Not a secret: an empty value.
             settings.push(plain("wallet.embedded.api_key", quoted("none")));
         }
         let texts = [
@@ -113,10 +113,10 @@ impl Choices {
     }
 }
 
-/// Asks for what the options leave open, if there is somebody to ask.
+/// Asks for missing choices on a terminal.
 ///
 /// # Errors
-/// When the input ends before the last answer.
+/// If the input ends before the last answer.
 pub(super) fn complete(mut choices: Choices, non_interactive: bool) -> Result<Choices, Failure> {
     if non_interactive || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(choices);
@@ -159,7 +159,7 @@ pub(super) fn complete(mut choices: Choices, non_interactive: bool) -> Result<Ch
     Ok(choices)
 }
 
-/// Asks what the backend needs; `false` if the operator goes back to the choice of the backend.
+/// Asks for the backend's settings; `false` if the operator returns to the choice of the backend.
 fn ask_of_backend(choices: &mut Choices) -> Result<bool, Failure> {
     match choices.backend {
         Some(InitBackend::Nwc) if choices.nwc_url.is_none() => {

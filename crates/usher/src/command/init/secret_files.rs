@@ -1,4 +1,4 @@
-//! The files of secrets, one secret each, for their owner alone.
+//! Files with one secret each, readable only by their owner.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
@@ -18,13 +18,13 @@ use crate::config::setting::{
 use crate::config::text_file::read_file;
 use crate::failure::Failure;
 
-/// A secret and the file that it belongs into.
+/// A secret and its file.
 pub(super) struct SecretFile {
     /// Its name within the data directory.
     pub(super) name: &'static str,
-    /// The key of the configuration that it is the value of.
+    /// Its configuration key.
     pub(super) key: &'static str,
-    /// What it is, for people.
+    /// Its description.
     pub(super) meaning: &'static str,
     secret: SecretString,
     check: fn(&RawValue) -> Result<(), String>,
@@ -41,7 +41,7 @@ impl SecretFile {
     }
 }
 
-/// How the name of a file begins that is being written; one that is left over was cut off.
+/// Prefix of a file being written; leftovers are from interrupted runs.
 pub const UNFINISHED: &str = ".usher-init-";
 
 /// The files of secrets of a configuration.
@@ -103,7 +103,7 @@ impl SecretFiles {
         Self(files)
     }
 
-    /// All of them, in the order in which they are made.
+    /// All of them, in the order of creation.
     pub(super) fn iter(&self) -> impl Iterator<Item = &SecretFile> {
         self.0.iter()
     }
@@ -113,14 +113,14 @@ impl SecretFiles {
 fn mnemonic(randomness: &dyn Randomness) -> String {
     let mut entropy = [0; 32];
     randomness.fill(&mut entropy);
-    // 32 bytes are a length that BIP-39 has; no other one fails.
+    // BIP-39 allows 32 bytes; only other lengths fail.
     bip39::Mnemonic::from_entropy(&entropy).map(|mnemonic| mnemonic.to_string()).unwrap_or_default()
 }
 
-/// Makes the file of a secret; `false` when there is one, which is kept.
+/// Creates the file of a secret; `false` if it exists, and is kept.
 ///
 /// # Errors
-/// When it cannot be made, or what is there is no such secret.
+/// If it cannot be created, or the existing file has no such secret.
 pub(super) fn make(folder: &Path, file: &SecretFile) -> Result<bool, Failure> {
     let made = write_new(folder, file.name, &format!("{}\n", file.secret()))?;
     if !made {
@@ -136,14 +136,14 @@ pub(super) fn make(folder: &Path, file: &SecretFile) -> Result<bool, Failure> {
     Ok(made)
 }
 
-/// Makes a file for its owner alone: the whole of it is there, or nothing is. `false` when there is one.
+/// Atomically creates a file readable only by its owner; `false` if it exists.
 ///
 /// # Errors
 /// When it cannot be written.
 pub fn write_new(folder: &Path, name: &str, text: &str) -> Result<bool, Failure> {
     let path = folder.join(name);
     let write = || {
-        // With mode 0600 from the beginning.
+        // With mode 0600 from the start.
         let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
         file.write_all(text.as_bytes())?;
         file.as_file().sync_all()?;
@@ -156,7 +156,7 @@ pub fn write_new(folder: &Path, name: &str, text: &str) -> Result<bool, Failure>
     write().map_err(|error| Failure::said(format!("cannot write {}: {error}{}", path.display(), owner(folder, &error))))
 }
 
-/// Whose folder it is, when somebody else may not write to it: usually the volume of a container.
+/// The owner of a folder that this user may not write to: usually a container's volume.
 #[cfg(unix)]
 fn owner(folder: &Path, error: &std::io::Error) -> String {
     use std::os::unix::fs::MetadataExt as _;
@@ -175,12 +175,12 @@ fn owner(_folder: &Path, _error: &std::io::Error) -> String {
     String::new()
 }
 
-/// Held while files are written into a folder, so that another `usher init` does not take them for leftovers.
+/// Held while files are written into a folder, so that another `usher init` does not remove them as leftovers.
 pub(super) struct Writing {
     _folder: File,
 }
 
-/// Removes the files that an interrupted `usher init` was writing, unless another one is writing now.
+/// Removes leftovers of interrupted runs of `usher init`, unless another one is writing.
 ///
 /// # Errors
 /// When the folder cannot be read, or a file cannot be removed.
@@ -189,23 +189,23 @@ pub(super) fn begin(folder: &Path) -> Result<Writing, Failure> {
         Failure::said(format!("cannot clean up {}: {error}{}", path.display(), owner(folder, &error)))
     };
     let locked = File::open(folder).map_err(|error| failed(folder, error))?;
-    // Alone: nobody is writing, so what is there was left over. The lock ends with the process, however that ends.
+    // Nobody is writing, so existing files are leftovers. The lock ends with the process.
     if locked.try_lock().is_ok() {
         for entry in folder.read_dir().map_err(|error| failed(folder, error))? {
             let entry = entry.map_err(|error| failed(folder, error))?;
             let is_ours = entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
-            // Not a link or a folder: Usher makes neither.
+            // Not a link or a folder, which Usher does not create.
             if is_ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
                 std::fs::remove_file(entry.path()).map_err(|error| failed(&entry.path(), error))?;
             }
         }
     }
-    // Waits only while another one removes leftovers. Where a file system has no such locks, nobody removes any.
+    // Waits only while another run removes leftovers. On file systems without such locks, nothing is removed.
     let _ = locked.lock_shared();
     Ok(Writing { _folder: locked })
 }
 
-/// Waits until the names of new files are on disk.
+/// Makes the names of new files durable.
 ///
 /// # Errors
 /// When the folder cannot be opened or written.

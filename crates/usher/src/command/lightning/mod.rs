@@ -70,7 +70,7 @@ pub fn run(command: &LightningCommand, data_dir: Option<PathBuf>) -> Result<(), 
     Ok(write(&text?)?)
 }
 
-/// The response of `GET /wallet/info` of a service that runs a node.
+/// The response of `GET /wallet/info`, for a service with a node.
 async fn node(service: &ServiceClient) -> Result<Value, Failure> {
     let info = service.get("/wallet/info").await?;
     if info["node"].is_object() {
@@ -135,7 +135,7 @@ async fn close(service: &ServiceClient, channel: &str, force: bool, yes: bool) -
     Ok("closing: the money is in the on-chain balance when the closing transaction is confirmed\n".to_owned())
 }
 
-/// What is needed beside the mnemonic to find lost channels again: no secret, and harmless however old it is.
+/// The list of channels, needed with the mnemonic to recover them: not secret, and harmless even if outdated.
 ///
 /// # Errors
 /// When the service does not run, or runs no node.

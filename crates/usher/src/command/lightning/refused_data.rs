@@ -1,14 +1,13 @@
-//! `usher lightning abandon` and `adopt`: the operator decides about data of the node that the service refuses.
+//! `usher lightning abandon` and `adopt`: decisions about the node's data that the service refuses.
 
 use crate::config::{Config, Source};
 use crate::failure::Failure;
 
-/// What the operator decides.
 #[derive(Clone, Copy)]
 pub(super) enum Decision {
-    /// The data are lost: their channels are given up.
+    /// The data are lost: give up their channels.
     Abandon,
-    /// The data are the newest, although the service's database does not know them.
+    /// The data are the newest, although unknown to the service's database.
     Adopt,
 }
 

@@ -1,4 +1,4 @@
-//! `usher lightning send`: money leaves the on-chain balance.
+//! `usher lightning send`: sends money from the on-chain balance.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -7,7 +7,7 @@ use super::{ServiceClient, millisats, node, status};
 use crate::failure::Failure;
 use crate::output::{confirm, tell};
 
-/// How long to wait for the transaction, in seconds; the service makes it in any case.
+/// How long to wait for the transaction, in seconds; the service continues in any case.
 const WAIT: u32 = 30;
 
 pub(super) async fn run(

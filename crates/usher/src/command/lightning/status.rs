@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// An amount of millisats in sats, with the rest if there is one.
+/// Millisats as sats, with a fraction if necessary.
 pub(super) fn sats(millisats: u64) -> String {
     match millisats % 1000 {
         0 => format!("{} sat", millisats / 1000),
@@ -17,7 +17,7 @@ pub(super) fn text(info: &Value, channels: &Value) -> String {
     let amount = |value: &Value| sats(value.as_u64().unwrap_or(0));
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{name:<12} {value}");
     };
     line("node", node["node_id"].as_str().unwrap_or_default().to_owned());

@@ -15,19 +15,19 @@ use tokio::time::timeout;
 use super::options::{Place, Service};
 use crate::local_instance::{Unreached, request};
 
-/// How long the service may be silent before it is taken for gone: it sends a comment every 15 s.
+/// Silence after which the service is considered gone: it sends a comment every 15 s.
 const SILENCE: Duration = Duration::from_secs(45);
 
-/// What is asked for.
+/// The requested media type.
 const FEED: &str = "text/event-stream";
 
-/// Largest event that is read, in bytes: many times what a wallet's message can make.
+/// Largest event read, in bytes: many times the largest possible one.
 const LARGEST: usize = 4 * 1024 * 1024;
 
 /// An event as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shown {
-    /// The whole of it, as a webhook's body has it.
+    /// The complete event, as in a webhook's body.
     pub(super) text: String,
     pub(super) stream: String,
     pub(super) index: u64,
@@ -37,27 +37,27 @@ pub(super) struct Shown {
     pub(super) data: String,
 }
 
-/// What the feed says.
+/// A message of the feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FeedMessage {
     Event(Shown),
-    /// So many events were not sent.
+    /// This many events were not sent.
     Missed(u64),
-    /// Something that this version does not understand.
+    /// A message that this version does not understand.
     Unreadable,
 }
 
 /// Why there is no feed.
 pub(super) enum Refusal {
-    /// Nobody is there, or nobody who has time.
+    /// The service is unreachable or busy.
     NotThere(String),
-    /// Trying again changes nothing.
+    /// A retry does not help.
     Final(String),
 }
 
 /// An open feed.
 pub(super) struct Connection {
-    /// What may be shown of its address.
+    /// The printable part of its address.
     pub(super) origin: String,
     response: Response,
     blocks: Blocks,
@@ -65,7 +65,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects; events from then on come.
+    /// Connects; receives events from then on.
     pub(super) async fn open(service: &Service) -> Result<Self, Refusal> {
         let (origin, response) = match &service.place {
             Place::Given(events) => {
@@ -104,7 +104,7 @@ impl Connection {
         }
     }
 
-    /// What comes next; `None` when the connection ends. May be cancelled between two.
+    /// The next message; `None` at the end of the connection. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<FeedMessage> {
         loop {
             if let Some(message) = self.messages.pop_front() {
@@ -123,7 +123,7 @@ struct Block {
     data: String,
 }
 
-/// Puts an event stream's blocks together from whatever pieces it comes in.
+/// Assembles the blocks of an event stream from arbitrary pieces.
 #[derive(Default)]
 struct Blocks {
     line: Vec<u8>,
@@ -131,7 +131,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// The blocks that these bytes complete; `None` when one grows too large.
+    /// The blocks completed by these bytes; `None` if one is too large.
     fn take(&mut self, mut bytes: &[u8]) -> Option<Vec<Block>> {
         let mut complete = Vec::new();
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {

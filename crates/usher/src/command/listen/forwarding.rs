@@ -1,4 +1,4 @@
-//! Posting events to the local address: one after the other, each once.
+//! Posts events to the local address, one after the other, each once.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use super::options::Forwarding;
 use super::output::EventOutput;
 use crate::failure::Failure;
 
-/// Posts what is queued, as it comes; for ever when nothing is to be forwarded.
+/// Posts queued events forever; only waits if there is nothing to forward to.
 pub(super) async fn forward(
     forwarding: Option<&Forwarding>,
     output: EventOutput,

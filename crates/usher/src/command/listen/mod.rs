@@ -21,13 +21,13 @@ use crate::failure::Failure;
 use crate::output::tell;
 use crate::signals::Signals;
 
-/// Events that wait for the local address. When so many do, the service is not read from, and says what was missed.
+/// Events queued for the local address. When the queue is full, reading stops, and the service reports missed events.
 const WAITING: usize = 1000;
 
-/// How long until the service is looked for again.
+/// Pause before reconnecting to the service.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Runs until a signal, or until nobody reads what it says.
+/// Runs until a signal, or until standard output is closed.
 ///
 /// # Errors
 /// When the options or the configuration cannot be used, or the service refuses.
@@ -36,7 +36,7 @@ pub fn run(command: &ListenCommand, data_dir: Option<PathBuf>) -> Result<(), Fai
     let options = ListenOptions::of(command, &source)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match runtime.block_on(listen(&options, EventOutput::new(command.json))) {
-        // `usher listen | head -1` has read enough.
+        // The reader of a pipe such as `usher listen | head -1` has ended.
         Err(Failure::Other(error)) if is_broken_pipe(&*error) => Ok(()),
         outcome => outcome,
     }
@@ -62,7 +62,7 @@ async fn listen(options: &ListenOptions, output: EventOutput) -> Result<(), Fail
     }
 }
 
-/// Shows events for as long as the service is there, and looks for it when it is not.
+/// Shows events while the service is reachable, and reconnects otherwise.
 async fn watch(options: &ListenOptions, output: EventOutput, to_forward: mpsc::Sender<Shown>) -> Result<(), Failure> {
     let mut told = None;
     loop {

@@ -1,4 +1,4 @@
-//! To which service to listen, where to forward to, and how to sign.
+//! Options: the service, the target, and signing.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::config::{Config, Source, load, report};
 use crate::failure::Failure;
 use crate::local_instance::LocalInstance;
 
-/// What was asked for, complete.
+/// The complete options.
 pub(super) struct ListenOptions {
     pub(super) service: Service,
     pub(super) forwarding: Option<Forwarding>,
@@ -28,29 +28,29 @@ pub(super) struct Service {
     pub(super) token: SecretString,
 }
 
-/// Where it is.
+/// The location of the service.
 pub(super) enum Place {
-    /// Where the options say, as does the token: `GET` here gives the live feed.
+    /// As given in the options, with the token: the URL of the live feed.
     Given(Url),
-    /// On this machine: it gets the token of the data directory when it has proved that it is the instance of it. With the path
-    /// of the live feed.
+    /// On this machine: the instance gets the token of the data directory after it proves that it belongs to it. With
+    /// the path of the live feed.
     Local(LocalInstance, String),
 }
 
 /// Where events are posted.
 pub(super) struct Forwarding {
     pub(super) receiver: HttpWebhookSender,
-    /// What may be shown of the address.
+    /// The printable part of the address.
     pub(super) origin: String,
-    /// The secret, when it was generated here.
+    /// The secret, if it was generated here.
     pub(super) generated_secret: Option<String>,
 }
 
 impl ListenOptions {
-    /// What the options say, and for what they leave out, the configuration.
+    /// The options, completed from the configuration.
     ///
     /// # Errors
-    /// When they cannot be used.
+    /// If they are invalid.
     pub(super) fn of(command: &ListenCommand, source: &Source) -> Result<Self, Failure> {
         let token = match &command.token_file {
             Some(path) => Some(secret(path)?),
@@ -96,7 +96,7 @@ fn configuration(source: &Source) -> Result<Config, Failure> {
     loaded.config.ok_or_else(|| Failure::said("the configuration cannot be used"))
 }
 
-/// The live feed of the service with this base URL.
+/// The URL of the live feed for a base URL.
 fn endpoint(base: &str) -> Option<Url> {
     let mut url: Url = base.parse().ok()?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
@@ -132,7 +132,7 @@ fn forwarding(command: &ListenCommand, url: &str, config: Option<&Config>) -> Re
     Ok(Forwarding { receiver, origin, generated_secret })
 }
 
-/// A secret in the form of Standard Webhooks. It signs what this machine sends to itself, so it may be shown.
+/// Generates a secret in the form of Standard Webhooks. It only signs local posts, so it may be shown.
 fn make_up_secret() -> String {
     let mut key = [0; 24];
     OsRandomness.fill(&mut key);

@@ -1,4 +1,4 @@
-//! What `usher listen` writes to standard output.
+//! Standard output of `usher listen`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use usher_engine::ports::Posted;
 
 use super::feed::Shown;
 
-/// For people, or for programs.
+/// The format: for people or for programs.
 #[derive(Clone, Copy)]
 pub(super) struct EventOutput {
     json: bool,
@@ -26,7 +26,7 @@ impl EventOutput {
         write(&self.event_line(shown))
     }
 
-    /// Shows what came of posting one.
+    /// Shows the result of a post.
     pub(super) fn outcome(self, shown: &Shown, posted: &Posted, took: Duration) -> io::Result<()> {
         write(&self.outcome_line(shown, posted, took))
     }
@@ -74,7 +74,7 @@ fn write(line: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// JSON or other text in one line, without what could command a terminal: some of it is what strangers wrote.
+/// JSON or other text on one line, without terminal control characters, because parts of it are untrusted.
 fn one_line(text: &str) -> Cow<'_, str> {
     let commands =
         |letter: char| letter.is_control() || matches!(letter, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -84,9 +84,9 @@ fn one_line(text: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
-            // Within JSON these stand between values only.
+            // In JSON these occur only between values.
             '\n' | '\r' | '\t' => out.push(' '),
-            // Within JSON they stand in texts only, where this is another way to write them.
+            // In JSON they occur only in strings, where this escape is equivalent.
             letter if commands(letter) => {
                 // Writing to a string cannot fail.
                 let _ = write!(out, "\\u{:04x}", u32::from(letter));

@@ -1,4 +1,4 @@
-//! What is said after a restore.
+//! The messages after a restore.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use usher_backup::{DatabaseKind, Manifest};
 
 use crate::command::backup::names::{CHANNELS, ENVIRONMENT};
 
-/// What was restored, and what is to be done next, one line each.
+/// What was restored, and the next steps, one line each.
 pub(super) fn lines(manifest: &Manifest, data_dir: &Path, mints: &[String]) -> Vec<String> {
     let description = &manifest.description;
     let folder = data_dir.display();
@@ -82,7 +82,7 @@ const fn is_root() -> bool {
     false
 }
 
-/// For a terminal: anybody may have made the backup.
+/// Makes untrusted text safe for a terminal: anybody may have made the backup.
 pub(super) fn shown(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control()).take(1000).collect()
 }

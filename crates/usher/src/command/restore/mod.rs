@@ -1,12 +1,12 @@
 //! `usher restore`: a backup becomes a data directory.
 //!
-//! Everything is written into a folder within the data directory first, and verified there. A service refuses a data
-//! directory that has this folder, so a restore that was killed looks like no service.
+//! Everything is first written into a folder within the data directory, and verified there. A service refuses a data
+//! directory with this folder, so it never runs on an incomplete restore.
 //!
-//! | killed | then |
+//! | killed | state |
 //! | --- | --- |
-//! | while it verifies | the data directory has this folder alone, and the next restore removes it |
-//! | while it moves the files to their places | files may be in both; the next restore says that the data directory is to be emptied |
+//! | during verification | the data directory has only this folder, which the next restore removes |
+//! | while moving the files | files may be in both; the next restore asks to empty the data directory |
 
 mod advice;
 mod staging;
@@ -30,13 +30,13 @@ use crate::config::text_file::read_file;
 use crate::failure::Failure;
 use crate::output::tell;
 
-/// How long the check of the whole database may take.
+/// Time limit of the check of the whole database.
 const CHECK_WITHIN: Duration = Duration::from_secs(3600);
 
 /// Runs it.
 ///
 /// # Errors
-/// When the data directory has something, or the backup cannot be opened, is damaged, or is one of a newer version.
+/// If the data directory is not empty, or the backup cannot be opened, is damaged, or is of a newer version.
 pub fn run(command: &RestoreCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let data_dir = source(data_dir)?.data_dir;
     staging::check_empty(&data_dir)?;
@@ -119,7 +119,7 @@ fn check(manifest: &Manifest, data_dir: &Path) -> Result<(), Failure> {
     staging::check_space(data_dir, manifest.total_bytes())
 }
 
-/// Refuses files that `usher backup` does not put into a backup: whoever knows a recipient can encrypt anything to it.
+/// Refuses files that `usher backup` does not create: anybody who knows a recipient can encrypt to it.
 fn check_names(manifest: &Manifest) -> Result<(), Failure> {
     let database = match &manifest.description.database {
         DatabaseKind::Sqlite { file, .. } => Some(file),
@@ -131,7 +131,7 @@ fn check_names(manifest: &Manifest) -> Result<(), Failure> {
             None => [CONFIGURATION, ENVIRONMENT, CHANNELS].contains(&file.name.as_str()),
             Some("database.path") => Some(&file.name) == database,
             Some(setting) => {
-                // Named by the file of the configuration and by the environment, which replaces it.
+                // A file may be named both by the configuration and by the environment, which overrides it.
                 let count = settings.entry(setting).or_insert(0);
                 *count += 1;
                 *count <= 2
@@ -149,7 +149,7 @@ fn check_names(manifest: &Manifest) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Looks at the whole restored database. Returns the mints at which it has tickets.
+/// Checks the whole restored database. Returns the mints at which it has tickets.
 fn check_database(manifest: &Manifest, folder: &Path) -> Result<Vec<String>, Failure> {
     let DatabaseKind::Sqlite { file, .. } = &manifest.description.database else { return Ok(Vec::new()) };
     let database = DatabaseInspection::open(&folder.join(file)).map_err(Failure::refused)?;

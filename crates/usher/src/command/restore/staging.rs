@@ -1,4 +1,4 @@
-//! The folder in which a backup is verified before its files get their names.
+//! The folder in which a backup is verified before its files are moved.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -8,16 +8,16 @@ use crate::failure::Failure;
 use crate::service_lifecycle::make_data_dir;
 use crate::unfinished_restore::STAGING;
 
-/// What a new file system has in it.
+/// A folder in the root of a new file system.
 const LOST_AND_FOUND: &str = "lost+found";
 
-/// What remains free on the disk, in bytes.
+/// Disk space left free, in bytes.
 const RESERVE: u64 = 16 * 1024 * 1024;
 
-/// Refuses a data directory that has anything.
+/// Checks that the data directory is empty.
 ///
 /// # Errors
-/// When it has, or cannot be read.
+/// If it is not, or cannot be read.
 pub(super) fn check_empty(data_dir: &Path) -> Result<(), Failure> {
     let shown = data_dir.display();
     let failed = |error| Failure::said(format!("cannot read {shown}: {error}"));
@@ -45,10 +45,10 @@ pub(super) fn check_empty(data_dir: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a backup that does not fit on the disk.
+/// Checks that a backup fits on the disk.
 ///
 /// # Errors
-/// When it does not, or the disk cannot be asked.
+/// If it does not, or the free space is unknown.
 pub(super) fn check_space(data_dir: &Path, bytes: u64) -> Result<(), Failure> {
     let there = data_dir.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
     let disk = rustix::fs::statvfs(there).map_err(io::Error::from)?;
@@ -62,26 +62,25 @@ pub(super) fn check_space(data_dir: &Path, bytes: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The folder.
 pub(super) struct Staging {
     data_dir: PathBuf,
     folder: PathBuf,
-    /// Locked as long as it is open: another restore waits for nothing and is refused.
+    /// Locked while open; a concurrent restore is refused.
     _lock: File,
-    /// The data directory was not there before.
+    /// Whether the data directory was created.
     made_data_dir: bool,
     is_kept: bool,
 }
 
 impl Staging {
-    /// Makes it, and the data directory if it is missing. What an interrupted restore has left is removed.
+    /// Creates it, and the data directory if missing. Removes leftovers of an interrupted restore.
     ///
     /// # Errors
-    /// When it cannot be made, or another restore is under way.
+    /// If it cannot be created, or another restore is running.
     pub(super) fn make(data_dir: &Path) -> Result<Self, Failure> {
         let made_data_dir = !data_dir.exists();
         make_data_dir(data_dir)?;
-        // It may be somebody else's, who lets us write there.
+        // The folder may belong to somebody else, with write access for us.
         #[cfg(unix)]
         let _ = fs::set_permissions(data_dir, std::os::unix::fs::PermissionsExt::from_mode(0o700));
         let folder = data_dir.join(STAGING);
@@ -101,15 +100,14 @@ impl Staging {
         Ok(Self { data_dir: data_dir.to_owned(), folder, _lock: lock, made_data_dir, is_kept: false })
     }
 
-    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.folder
     }
 
-    /// Moves everything to its place.
+    /// Moves all files to their places.
     ///
     /// # Errors
-    /// When a file cannot be moved. The data directory is then to be emptied.
+    /// If a file cannot be moved. The data directory must then be emptied.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         let failed = |path: &Path, error: io::Error| Failure::said(format!("cannot write {}: {error}", path.display()));
         sync_folders(&self.folder).map_err(|error| failed(&self.folder, error))?;
@@ -122,7 +120,7 @@ impl Staging {
             fail::fail_point!("restore-moved", |_| -> Result<(), Failure> { std::process::abort() });
         }
         sync(&self.data_dir).map_err(|error| failed(&self.data_dir, error))?;
-        // From here on it is a service's.
+        // From here on a service may use it.
         fs::remove_dir(&self.folder).map_err(|error| failed(&self.folder, error))?;
         let parent = self.data_dir.parent().unwrap_or(&self.data_dir);
         sync(&self.data_dir).and_then(|()| sync(parent)).map_err(|error| failed(&self.data_dir, error))
@@ -134,7 +132,7 @@ impl Drop for Staging {
         if self.is_kept {
             return;
         }
-        // What cannot be removed is removed by the next restore.
+        // The next restore removes what remains.
         let _ = fs::remove_dir_all(&self.folder);
         if self.made_data_dir {
             let _ = fs::remove_dir(&self.data_dir);
@@ -142,7 +140,7 @@ impl Drop for Staging {
     }
 }
 
-/// Waits until the names in a folder and in those below it are on disk.
+/// Makes the names in a folder and its subfolders durable.
 fn sync_folders(folder: &Path) -> io::Result<()> {
     for entry in folder.read_dir()? {
         let entry = entry?;

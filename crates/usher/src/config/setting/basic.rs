@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::{RawValue, Setting, empty, quoted, text, unfit};
 
-/// Longest text of one line that a setting may have, in bytes.
+/// Longest one-line text of a setting, in bytes.
 const MAX_TEXT: usize = 1000;
 
 /// A whole number from `MIN` to `MAX`.
@@ -19,7 +19,7 @@ impl<const MIN: u64, const MAX: u64> BoundedInteger<MIN, MAX> {
 }
 
 impl<const MIN: u64, const MAX: u64> Setting for BoundedInteger<MIN, MAX> {
-    /// Of the only keys without a default: a port, and an amount in millisats.
+    /// For the only keys without a default: a port, and an amount in millisats.
     const EXAMPLE: &'static str = if MAX == u16::MAX as u64 { "3001" } else { "100000000" };
 
     fn expected() -> String {
@@ -74,7 +74,7 @@ impl Setting for IpAddr {
     }
 }
 
-/// Makes a type for texts that pass a test.
+/// Defines a type for texts that pass a test.
 macro_rules! text_setting {
     ($(#[doc = $doc:literal])* $Type:ident, $expected:literal, $example:literal, $test:expr) => {
         $(#[doc = $doc])*
@@ -108,7 +108,7 @@ macro_rules! text_setting {
     };
 }
 
-/// Whether a text is a domain name and no IP address, as browsers take it for an RP id.
+/// Whether a text is a domain name and not an IP address, as browsers require for an RP id.
 fn is_domain(text: &str) -> bool {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -132,7 +132,7 @@ text_setting!(
     Text, "text of at most 1000 bytes in one line", "\"\"", |_| true
 );
 text_setting!(
-    /// A user name as Nostr profiles have it.
+    /// A user name in Nostr profiles.
     ProfileName, "a name without spaces", "\"usher\"", |text| !text.contains(char::is_whitespace)
 );
 text_setting!(

@@ -4,7 +4,7 @@ use usher_protocol::bolt11::Network;
 
 use super::{RawValue, Setting, quoted, text, unfit};
 
-/// Makes an enum of which each variant is a word.
+/// Defines an enum whose variants are words.
 macro_rules! choice {
     ($(#[doc = $doc:literal])* $Type:ident, $expected:literal, { $( $(#[doc = $variant_doc:literal])* $Variant:ident = $word:literal, )* }) => {
         $(#[doc = $doc])*
@@ -35,7 +35,7 @@ macro_rules! choice {
 }
 
 choice!(
-    /// Who verifies a user's age.
+    /// The verifier of users' ages.
     VerificationProvider, "one of manual, oidc, remote",
     {
         /// The operator's own staff.
@@ -57,13 +57,13 @@ choice!(
     }
 );
 
-/// Whether this program was built with a Lightning node inside.
+/// Whether this program includes a Lightning node.
 const HAS_EMBEDDED: bool = cfg!(feature = "embedded-lightning");
 
-/// Which Lightning backend makes and pays invoices.
+/// The Lightning backend that creates and pays invoices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LnBackend {
-    /// None: calls that need one are refused.
+    /// None: requests that need one are refused.
     None,
     /// A wallet that speaks Nostr Wallet Connect.
     Nwc,

@@ -23,7 +23,7 @@ impl Setting for Hours {
         format!("a list of at most {MAX_ENTRIES} whole numbers from 1 to {MAX_HOURS}, separated by commas")
     }
 
-    /// An empty list is one: it is how an operator says "never".
+    /// An empty list is valid: it means "never".
     fn read(given: &RawValue) -> Result<Self, String> {
         let numbers: Option<Vec<u64>> = match given {
             RawValue::Text(text) if text.trim().is_empty() => Some(Vec::new()),

@@ -1,10 +1,10 @@
-//! What is logged.
+//! Log filters.
 
 use tracing_subscriber::EnvFilter;
 
 use super::{RawValue, Setting, quoted, text, unfit};
 
-/// Longest filter, in bytes: some dozens of directives.
+/// Longest filter, in bytes: some dozen directives.
 const MAX_BYTES: usize = 1000;
 
 /// A level, or a list of levels and targets, as `RUST_LOG` takes them.
@@ -37,7 +37,7 @@ impl Setting for LogFilter {
     }
 }
 
-/// Why a filter cannot be used. Does not quote it: it may be anything.
+/// Why a filter is invalid. Does not contain it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
     /// It is not UTF-8.
@@ -46,24 +46,25 @@ pub enum FilterError {
     /// It is not a list of levels and targets.
     #[error("it is not a list such as `info` or `warn,usher_relays=debug`")]
     Form,
-    /// The misspelt name of a level, which would be taken for a target and turn everything else off.
+    /// A misspelt level, which would count as a target and turn everything else off.
     #[error("unknown level; did you mean `{0}`?")]
     Level(&'static str),
 }
 
-/// The levels, by the names that are taken for one.
+/// The level names.
 const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
 
-/// How alike a word has to be to a level's name to be meant as one: `inof` and `warning` are, names of libraries are not.
+/// The similarity to a level's name from which a word counts as a misspelling: `inof` and `warning`, but not names of
+/// libraries.
 const ALIKE: f64 = 0.85;
 
-/// Reads a filter: what `RUST_LOG` and `log.level` take.
+/// Parses a filter, as in `RUST_LOG` and `log.level`.
 ///
 /// # Errors
 /// [`FilterError`].
 pub fn parse_filter(asked: &str) -> Result<EnvFilter, FilterError> {
     let filter = EnvFilter::builder().parse(asked).map_err(|_| FilterError::Form)?;
-    // A word alone that is no level is a target to the filter, and all else is then off.
+    // A single word that is not a level is a target, and turns everything else off.
     for word in asked.split(',').map(|directive| directive.trim().to_ascii_lowercase()) {
         let is_level = LEVELS.contains(&word.as_str()) || word.parse::<u8>().is_ok();
         let meant = LEVELS.into_iter().find(|level| strsim::jaro_winkler(&word, level) > ALIKE);

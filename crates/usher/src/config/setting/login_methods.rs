@@ -1,15 +1,15 @@
-//! The ways to log in that pages offer.
+//! The login methods that pages offer.
 
 use usher_engine::operations::LoginMethod;
 
 use super::{RawValue, Setting, unfit};
 
-/// Ways to log in, each once, in the order in which pages show them.
+/// Login methods without duplicates, in the order in which pages show them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginMethods(Vec<LoginMethod>);
 
 impl LoginMethods {
-    /// The ways.
+    /// The methods.
     pub fn methods(&self) -> &[LoginMethod] {
         &self.0
     }

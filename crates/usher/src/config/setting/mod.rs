@@ -1,4 +1,4 @@
-//! The types of settings: how each is read from what was given, and how it is shown.
+//! The types of settings: how each is parsed and shown.
 
 mod accent_color;
 mod basic;
@@ -33,10 +33,10 @@ pub use return_urls::ReturnUrls;
 pub use secret::{ApiToken, Mnemonic, Secret, WebhookSecret};
 pub use trusted_proxies::ProxyNetworks;
 
-/// A value as the file or the environment gives it. It has no `Debug`: it may be a secret.
+/// A value from the file or the environment. It has no `Debug`, because it may be a secret.
 #[derive(Clone, Hash)]
 pub enum RawValue {
-    /// Text; from the environment everything is.
+    /// Text; always, in the environment.
     Text(String),
     /// A list of texts.
     List(Vec<String>),
@@ -48,34 +48,34 @@ pub enum RawValue {
     Tables(String),
     /// True or false.
     Flag(bool),
-    /// Something that no key takes: a fraction, a date, a table, a list of anything else.
+    /// A type that no key accepts: a fraction, a date, a table, a list of anything else.
     UnsupportedType,
-    /// It could not be had, which has been noted as a error already.
+    /// It could not be read, which is already recorded as an error.
     Unusable,
 }
 
 /// The type of a setting.
 pub trait Setting: Sized {
-    /// What a value looks like: completes "must be …".
+    /// What a value must be: completes "must be …".
     fn expected() -> String;
 
     /// An example as TOML, for keys without default.
     const EXAMPLE: &'static str = "\"\"";
-    /// A value must be given when there is no default.
+    /// Whether a value is required if there is no default.
     const REQUIRED: bool = true;
     /// Values are never shown.
     const SECRET: bool = false;
 
-    /// Reads a value.
+    /// Parses a value.
     ///
     /// # Errors
-    /// What is wrong, to follow the key's name in a sentence. Never any part of the value.
+    /// What is wrong, as the rest of a sentence after the key's name. Never contains the value.
     fn read(given: &RawValue) -> Result<Self, String>;
 
-    /// The value as TOML; of a secret only that it is set.
+    /// The value as TOML; for a secret only that it is set.
     fn show(&self) -> String;
 
-    /// The value when none was given and there is no default; `None` when one must be given.
+    /// The value if none is given and there is no default; `None` if one is required.
     fn absent() -> Option<Self> {
         None
     }
@@ -107,7 +107,7 @@ impl<T: Setting> Setting for Option<T> {
     }
 }
 
-/// The text given, when it is not empty.
+/// The given text, if not empty.
 fn text<T: Setting>(given: &RawValue) -> Result<&str, String> {
     match given {
         RawValue::Text(text) if text.is_empty() => Err(empty::<T>()),
@@ -121,7 +121,7 @@ fn text<T: Setting>(given: &RawValue) -> Result<&str, String> {
     }
 }
 
-/// The entries of a list, which a text separates by commas. An empty text is an empty list.
+/// The entries of a list, or of a text separated by commas. An empty text is an empty list.
 fn entries<T: Setting>(given: &RawValue) -> Result<Vec<&str>, String> {
     match given {
         RawValue::Text(text) if text.trim().is_empty() => Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! Where nodes are, and where this one listens.
+//! Addresses of nodes, and ports.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -63,7 +63,7 @@ impl Setting for HostName {
     }
 }
 
-/// A Lightning node and where it listens: `<node id>@<host>:<port>`.
+/// The address of a Lightning node: `<node id>@<host>:<port>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeAddress(String);
 
@@ -73,7 +73,7 @@ impl NodeAddress {
         &self.0
     }
 
-    /// Host and port, as a connection needs them.
+    /// Host and port, for a connection.
     pub fn host_and_port(&self) -> &str {
         self.0.split_once('@').map_or("", |(_, address)| address)
     }

@@ -22,7 +22,7 @@ impl PrivateKey {
         self.public
     }
 
-    /// The key pair; `None` never happens, since the key was checked when it was read.
+    /// The key pair; never `None`, because the key was validated.
     pub fn keys(&self) -> Option<Keys> {
         parse_secret_key(self.hex.expose_secret()).ok().map(Keys::new)
     }
@@ -51,7 +51,7 @@ impl Setting for PrivateKey {
     }
 }
 
-/// Addresses of relays: at least one, none twice.
+/// Addresses of relays: at least one, without duplicates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relays(Vec<RelayAddress>);
 
@@ -101,7 +101,7 @@ impl Setting for Relays {
 /// The most schemes.
 const MAX_SCHEMES: usize = 4;
 
-/// Schemes of URLs (RFC 3986 section 3.1): at least one, none twice.
+/// Schemes of URLs (RFC 3986 section 3.1): at least one, without duplicates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UrlSchemes {
     first: String,
@@ -153,7 +153,7 @@ impl Setting for UrlSchemes {
     }
 }
 
-/// Not one that runs a script in a link.
+/// Whether it is a scheme, other than those that run scripts.
 fn is_scheme(text: &str) -> bool {
     text.len() <= 64
         && text.starts_with(|first: char| first.is_ascii_lowercase())

@@ -7,12 +7,12 @@ use usher_protocol::relay_url::is_relay_url;
 
 use super::{RawValue, SET, Setting, text, unfit};
 
-/// Longest address that is looked at, in bytes: far more than one with [`MAX_RELAYS`] takes.
+/// Longest address accepted, in bytes: far more than one with [`MAX_RELAYS`] needs.
 const MAX_BYTES: usize = 8192;
-/// The most relays: all are used, and wallets give out one or a few.
+/// Most relays, all of which are used; wallets name a few.
 const MAX_RELAYS: usize = 8;
 
-/// A Nostr Wallet Connect address (NIP-47); whoever has it can spend.
+/// A Nostr Wallet Connect address (NIP-47); anybody who has it can spend money.
 #[derive(Clone, Debug)]
 pub struct NwcUrl(SecretString);
 
@@ -43,14 +43,14 @@ impl Setting for NwcUrl {
     }
 }
 
-/// Checks an address; what is wrong with one never repeats a part of it.
+/// Validates an address; errors never contain parts of it.
 fn check(text: &str) -> Result<(), &'static str> {
     let url = Url::parse(text).ok().filter(|_| text.len() <= MAX_BYTES).ok_or("it is not a URL")?;
     if url.scheme() != "nostr+walletconnect" {
         return Err("its scheme is different");
     }
     let plain = url.username().is_empty() && url.password().is_none() && url.port().is_none();
-    // Some wallets leave the slashes out.
+    // Some wallets omit the slashes.
     let (key, rest) = url.host_str().map_or((url.path(), ""), |host| (host, url.path()));
     if !plain || !matches!(rest, "" | "/") || url.fragment().is_some() {
         return Err("nothing may stand between the key and the ?, and no # is allowed");
@@ -68,7 +68,7 @@ fn check(text: &str) -> Result<(), &'static str> {
                 return Err("the secret is not a private key of 64 hex characters");
             }
             "secret" => secrets += 1,
-            // `lud16` is for people's profiles; anything else is for others.
+            // `lud16` is for profiles; others are unknown.
             _ => {}
         }
     }

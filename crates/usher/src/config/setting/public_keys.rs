@@ -1,4 +1,4 @@
-//! People, by their Nostr keys.
+//! Public keys of people.
 
 use nostr::nips::nip19::FromBech32 as _;
 use usher_protocol::PublicKey;
@@ -29,7 +29,7 @@ impl Setting for PublicKeys {
 
     const EXAMPLE: &'static str = "[\"npub180cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w6\"]";
 
-    /// An empty list is one.
+    /// An empty list is valid.
     fn read(given: &RawValue) -> Result<Self, String> {
         let keys: Option<Vec<PublicKey>> = entries::<Self>(given)?.into_iter().map(key).collect();
         keys.filter(|keys| keys.len() <= MAX_ENTRIES).map(Self).ok_or_else(unfit::<Self>)
@@ -45,7 +45,7 @@ fn key(text: &str) -> Option<PublicKey> {
         Ok(key) => key.to_hex(),
         Err(_) => text.to_owned(),
     };
-    // Also of an npub: no point on the curve is no key.
+    // For npubs too: the key must be a point on the curve.
     parse_public_key(&hex).ok()
 }
 

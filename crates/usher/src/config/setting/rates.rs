@@ -1,4 +1,4 @@
-//! Where exchange rates are read, and in which currencies.
+//! Sources and currencies of exchange rates.
 
 use serde_json::Value;
 use usher_engine::ports::CurrencyCode;
@@ -12,7 +12,7 @@ const MAX_SOURCES: usize = 16;
 /// The most currencies.
 const MAX_CURRENCIES: usize = 16;
 
-/// Sources of exchange rates with different names, at least one. Their addresses may hold secrets.
+/// Sources of exchange rates with unique names, at least one. Their addresses may be secrets.
 #[derive(Clone, Debug)]
 pub struct RateSources(Vec<RateSource>);
 
@@ -86,7 +86,7 @@ fn source(entry: &Value) -> Result<RateSource, String> {
     }
 }
 
-/// Currencies, each once.
+/// Currencies without duplicates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Currencies(Vec<CurrencyCode>);
 

@@ -1,4 +1,4 @@
-//! Where pages may lead to.
+//! Allowed targets of redirects from pages.
 
 use url::Url;
 
@@ -7,7 +7,7 @@ use super::{RawValue, Setting, entries, unfit};
 /// The most entries of a list.
 const MAX_ENTRIES: usize = 32;
 
-/// Addresses below which pages may lead a browser.
+/// Addresses under which pages may redirect a browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReturnUrls(Vec<Url>);
 
@@ -27,7 +27,7 @@ impl Setting for ReturnUrls {
 
     const EXAMPLE: &'static str = "[\"https://app.example/login\"]";
 
-    /// An empty list is one: then no page leads anywhere.
+    /// An empty list is valid: no page redirects then.
     fn read(given: &RawValue) -> Result<Self, String> {
         let urls: Option<Vec<Url>> = entries::<Self>(given)?.into_iter().map(plain_url).collect();
         urls.filter(|urls| urls.len() <= MAX_ENTRIES).map(Self).ok_or_else(unfit::<Self>)

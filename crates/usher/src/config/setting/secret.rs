@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{RawValue, SET, Setting, text, unfit};
 
-/// Makes a type for secret texts that pass a test.
+/// Defines a type for secret texts that pass a test.
 macro_rules! secret_setting {
     ($(#[doc = $doc:literal])* $Type:ident, $expected:literal, $test:expr) => {
         $(#[doc = $doc])*
@@ -44,12 +44,12 @@ secret_setting!(
     Secret, "text of at most 1000 bytes in one line", |text| text.len() <= 1000 && !text.chars().any(char::is_control)
 );
 secret_setting!(
-    /// The bearer token of the HTTP interface. It travels in a header, so it consists of what a header can carry.
+    /// The bearer token of the HTTP interface, restricted to what a header can contain.
     ApiToken, "1 to 1000 visible ASCII characters without spaces",
     |text| text.len() <= 1000 && text.bytes().all(|byte| byte.is_ascii_graphic())
 );
 secret_setting!(
-    /// What signs webhook deliveries.
+    /// A secret that signs webhook deliveries.
     WebhookSecret, "text of at most 1000 bytes in one line; after whsec_, base64 of 24 to 64 bytes",
     |text| text.len() <= 1000 && !text.chars().any(char::is_control) && whsec_fits(text)
 );
@@ -65,9 +65,9 @@ fn whsec_fits(text: &str) -> bool {
 }
 
 impl ApiToken {
-    /// Why the token may be guessed, if it may.
+    /// Why the token may be guessable, if it is.
     ///
-    /// 32 characters are what 128 random bits take in hex, and 128 bits are what nobody can try out.
+    /// 32 characters are 128 random bits in hex, which cannot be guessed.
     pub fn weakness(&self) -> Option<&'static str> {
         let token = self.0.expose_secret().to_ascii_lowercase();
         let placeholder = PLACEHOLDERS.iter().any(|word| token.contains(word))
@@ -83,7 +83,7 @@ impl ApiToken {
     }
 }
 
-/// Parts that only occur in tokens copied from an example.
+/// Parts of tokens copied from an example.
 const PLACEHOLDERS: &[&str] = &[
     "changeme",
     "change-me",
@@ -103,7 +103,7 @@ const PLACEHOLDERS: &[&str] = &[
     "password",
 ];
 
-/// Tokens that are guessed first.
+/// Common tokens.
 const WORDS: &[&str] = &[
     "secret",
     "token",

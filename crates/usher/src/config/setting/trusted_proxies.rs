@@ -1,4 +1,4 @@
-//! Proxies that are believed when they say whom they forward.
+//! Proxies whose forwarded client addresses are trusted.
 
 use std::net::IpAddr;
 
@@ -9,12 +9,12 @@ use super::{RawValue, Setting, entries, unfit};
 /// The most entries of a list.
 const MAX_ENTRIES: usize = 32;
 
-/// The addresses of proxies, or the networks in which they are.
+/// The addresses or networks of proxies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProxyNetworks(Vec<IpNet>);
 
 impl ProxyNetworks {
-    /// The networks; that of one address has only this one.
+    /// The networks; a single address is a network of one.
     pub fn networks(&self) -> &[IpNet] {
         &self.0
     }
@@ -27,7 +27,7 @@ impl Setting for ProxyNetworks {
 
     const EXAMPLE: &'static str = "[\"127.0.0.1\"]";
 
-    /// An empty list is one: then nobody is believed.
+    /// An empty list is valid: no proxy is trusted then.
     fn read(given: &RawValue) -> Result<Self, String> {
         let networks: Option<Vec<IpNet>> = entries::<Self>(given)?.into_iter().map(network).collect();
         networks.filter(|networks| networks.len() <= MAX_ENTRIES).map(Self).ok_or_else(unfit::<Self>)

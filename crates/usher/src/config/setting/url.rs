@@ -35,12 +35,12 @@ impl Setting for WebUrl {
     }
 }
 
-/// Whether requests to `url` can be read on a network: they are not encrypted, and leave this machine.
+/// Whether requests to `url` cross a network unencrypted.
 pub fn crosses_network_in_clear(url: &Url) -> bool {
     url.scheme() == "http" && !is_on_this_machine(url)
 }
 
-/// Whether a URL's host is a name or an address of loopback.
+/// Whether a URL's host is a loopback name or address.
 pub fn is_on_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
@@ -50,7 +50,7 @@ pub fn is_on_this_machine(url: &Url) -> bool {
     }
 }
 
-/// Where webhooks go. Such addresses often carry a secret: only the host is ever shown.
+/// The URL of the webhook. It often contains a secret, so only the host is shown.
 #[derive(Clone)]
 pub struct WebhookUrl(SecretString, String);
 
@@ -85,7 +85,7 @@ impl Setting for WebhookUrl {
     }
 }
 
-/// The address of a PostgreSQL database; it may hold a password.
+/// The address of a PostgreSQL database, which may contain a password.
 #[derive(Clone, Debug)]
 pub struct DatabaseUrl(SecretString);
 
