@@ -1,22 +1,22 @@
-//! What claims about a user say of the user's age. Nothing of it is kept.
+//! Derives from a user's claims whether the user is old enough. The claims are not kept.
 
 use chrono::{Datelike as _, NaiveDate};
 use serde_json::Value;
 
-/// Nobody is older, in years: other numbers and dates are mistakes.
+/// Highest plausible age, in years; larger values are errors.
 const OLDEST: u64 = 150;
 
-/// Which claims are read.
+/// The claims that are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AgeClaim {
-    /// `birthdate` (OpenID Connect Core 5.1), or `age_over_<years>`, whichever says enough.
+    /// `birthdate` (OpenID Connect Core 5.1) or `age_over_<years>`, whichever suffices.
     Standard,
-    /// This one: `true` or `false`, a date of birth, or an age in years.
+    /// This claim: `true` or `false`, a date of birth, or an age in years.
     Named(String),
 }
 
 impl AgeClaim {
-    /// The claims that are asked for.
+    /// The requested claims.
     pub(crate) fn names(&self, minimum_age: u64) -> Vec<String> {
         match self {
             Self::Standard => vec!["birthdate".to_owned(), format!("age_over_{minimum_age}")],
@@ -24,8 +24,8 @@ impl AgeClaim {
         }
     }
 
-    /// Whether the user is at least `minimum_age` years old on `today`; `None` when the claims do not say, or one of them has the
-    /// wrong type: a provider that mixes up types may mean something else.
+    /// Whether the user is at least `minimum_age` years old on `today`; `None` if the claims are insufficient, or one
+    /// has the wrong type and so may have another meaning.
     pub(crate) fn is_old_enough(&self, claims: &Value, minimum_age: u64, today: NaiveDate) -> Option<bool> {
         match self {
             Self::Named(name) => read(claims.get(name)?, minimum_age, today),
@@ -35,7 +35,7 @@ impl AgeClaim {
                     Some(birthdate) => reached(birthdate.as_str()?, minimum_age, today),
                 };
                 match (by_date, by_thresholds(&thresholds(claims)?, minimum_age)) {
-                    // The provider denies it, whatever the date says.
+                    // An explicit denial overrides the date.
                     (Some(true), Some(false)) => Some(false),
                     (by_date, by_thresholds) => by_date.or(by_thresholds),
                 }
@@ -55,19 +55,19 @@ fn read(value: &Value, minimum_age: u64, today: NaiveDate) -> Option<bool> {
     }
 }
 
-/// By an age in years. A larger number is something else, such as a year of birth.
+/// By an age in years; a larger number may be something else, such as a year of birth.
 fn by_years(age: u64, minimum_age: u64) -> Option<bool> {
     (age <= OLDEST).then_some(age >= minimum_age)
 }
 
-/// The claims `age_over_<years>`; `None` when one is neither `true` nor `false`.
+/// The claims `age_over_<years>`; `None` if one is not a boolean.
 fn thresholds(claims: &Value) -> Option<Vec<(u64, bool)>> {
     let claims = claims.as_object()?.iter().filter(|(_, value)| !value.is_null());
     let thresholds = claims.filter_map(|(name, value)| Some((name.strip_prefix("age_over_")?.parse().ok()?, value)));
     thresholds.map(|(years, value)| Some((years, value.as_bool()?))).collect()
 }
 
-/// By thresholds: a higher age that is reached, or a lower one that is not, says enough too.
+/// By thresholds: a higher one that is reached, or a lower one that is not, also decides.
 fn by_thresholds(thresholds: &[(u64, bool)], minimum_age: u64) -> Option<bool> {
     let (mut passed, mut failed) = (None, None);
     for &(years, is) in thresholds {
@@ -78,7 +78,7 @@ fn by_thresholds(thresholds: &[(u64, bool)], minimum_age: u64) -> Option<bool> {
         }
     }
     match (passed, failed) {
-        // Claims that contradict each other say nothing.
+        // Contradicting claims decide nothing.
         (Some(passed), Some(failed)) if passed >= failed => None,
         (Some(passed), _) if passed >= minimum_age => Some(true),
         (_, Some(failed)) if failed <= minimum_age => Some(false),
@@ -86,8 +86,8 @@ fn by_thresholds(thresholds: &[(u64, bool)], minimum_age: u64) -> Option<bool> {
     }
 }
 
-/// Whether somebody born on this date is of this age. `YYYY-MM-DD`; of `YYYY` alone the last day counts, so that nobody passes
-/// too early. `None` for what is no date, and for `0000-MM-DD`, by which a provider keeps the year to itself.
+/// Whether somebody born on this date has this age. `YYYY-MM-DD`, or `YYYY`, which counts as its last day, so that
+/// nobody passes too early. `None` for other values, and for `0000-MM-DD`, with which a provider withholds the year.
 fn reached(birthdate: &str, minimum_age: u64, today: NaiveDate) -> Option<bool> {
     let date = match birthdate.len() {
         4 => NaiveDate::from_ymd_opt(birthdate.parse().ok()?, 12, 31)?,

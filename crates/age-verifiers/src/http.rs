@@ -9,13 +9,13 @@ use usher_address_guard::AddressSource;
 use usher_engine::ports::AgeVerifierError;
 use usher_http_client::{Client, ClientOptions, Error, Pool};
 
-/// How long a whole exchange may take: the user's browser waits.
+/// Time limit of an exchange: the user's browser waits.
 const WITHIN: Duration = Duration::from_secs(8);
 
 /// Largest body of a response. Discovery documents and key sets have some kilobytes.
 const MAX_BODY: usize = 256 * 1024;
 
-/// Sends requests to one provider, which the operator has chosen.
+/// Sends requests to one provider, chosen by the operator.
 #[derive(Clone, Debug)]
 pub(crate) struct Http(Client);
 
@@ -31,7 +31,7 @@ impl Http {
         }))
     }
 
-    /// Sends a request. The errors say nothing that the provider has said.
+    /// Sends a request. Errors contain no text of the provider.
     pub(crate) async fn send(
         &self,
         method: Method,

@@ -2,12 +2,12 @@
 //!
 //! | module | is |
 //! | --- | --- |
-//! | `oidc` | an OpenID Connect provider whose claims tell the age |
-//! | `verification_service` | an external verification service, by a contract of ours |
-//! | `age_claims` | what claims say of an age |
+//! | `oidc` | an OpenID Connect provider with claims about the age |
+//! | `verification_service` | an external verification service, by Usher's own contract |
+//! | `age_claims` | evaluation of claims about an age |
 //! | `http` | requests, bounded in time and size |
 //!
-//! Nothing that a provider says about a user is kept or logged, and no error quotes a provider.
+//! Nothing about a user is kept or logged, and errors do not quote the provider.
 
 mod age_claims;
 mod http;

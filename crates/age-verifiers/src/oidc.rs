@@ -1,8 +1,8 @@
-//! An OpenID Connect provider whose claims tell a user's age.
+//! An OpenID Connect provider with claims about a user's age.
 //!
-//! The authorization code flow with PKCE (S256), `state` and `nonce`. The provider is found by discovery; its metadata and
-//! keys are kept for ten minutes, and fetched again when an ID token names a key that is not among them. Claims come from the
-//! ID token, or else from the userinfo endpoint of the same subject. They are read for the age and dropped.
+//! The authorization code flow with PKCE (S256), `state` and `nonce`. The provider's metadata and keys, found by
+//! discovery, are cached for ten minutes, and fetched again when an ID token names an unknown key. Claims come from the
+//! ID token, or else from the userinfo endpoint for the same subject. They are evaluated and discarded.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,13 +34,13 @@ use usher_engine::ports::{
 use crate::age_claims::AgeClaim;
 use crate::http::Http;
 
-/// For how long the provider's metadata and keys are kept.
+/// How long the provider's metadata and keys are cached.
 const METADATA_AGE: Duration = Duration::from_secs(600);
 
 /// How far ahead the provider's clock may be, in seconds.
 const CLOCK_SKEW: i64 = 60;
 
-/// Signatures that are accepted: those by which nobody but the provider can sign.
+/// Accepted signature algorithms: only asymmetric ones, with which nobody but the provider can sign.
 const ALGORITHMS: [CoreJwsSigningAlgorithm; 8] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
@@ -52,20 +52,20 @@ const ALGORITHMS: [CoreJwsSigningAlgorithm; 8] = [
     CoreJwsSigningAlgorithm::EcdsaP384Sha384,
 ];
 
-/// What an ID token says about itself: everything else is about the user.
+/// Protocol claims of an ID token; all others are about the user.
 const PROTOCOL_CLAIMS: [&str; 12] =
     ["iss", "sub", "aud", "exp", "iat", "nonce", "auth_time", "acr", "amr", "azp", "at_hash", "c_hash"];
 
-/// How the provider is reached, and as whom.
+/// Options of the provider and this service's client there.
 #[derive(Clone, Debug)]
 pub struct OidcOptions {
-    /// Its issuer identifier (`verification.oidc.issuer`).
+    /// The issuer identifier (`verification.oidc.issuer`).
     pub issuer: Url,
-    /// This service's client there (`verification.oidc.client_id`).
+    /// This service's client id (`verification.oidc.client_id`).
     pub client_id: String,
     /// The client's secret, if it has one (`verification.oidc.client_secret`).
     pub client_secret: Option<SecretString>,
-    /// The claim that tells the age; `None`: `birthdate` or `age_over_<minimum age>` (`verification.oidc.claim`).
+    /// The claim for the age; `None`: `birthdate` or `age_over_<minimum age>` (`verification.oidc.claim`).
     pub claim: Option<String>,
     /// Scopes beside `openid` (`verification.oidc.scopes`).
     pub scopes: Vec<String>,
@@ -81,11 +81,11 @@ pub struct OidcVerifier {
     client_secret: Option<ClientSecret>,
     claim: AgeClaim,
     scopes: Vec<Scope>,
-    /// With the time at which they were fetched, by the monotonic clock.
+    /// With the time when they were fetched, on the monotonic clock.
     metadata: Mutex<Option<(Duration, Arc<CoreProviderMetadata>)>>,
 }
 
-/// What is kept of a check.
+/// The stored state of a check.
 #[derive(Serialize, Deserialize)]
 struct PendingCheck {
     nonce: Nonce,
@@ -94,7 +94,7 @@ struct PendingCheck {
     minimum_age: u64,
 }
 
-/// What the browser brings.
+/// The parameters with which the browser returns.
 #[derive(Default)]
 struct Returned {
     code: Option<String>,
@@ -109,16 +109,16 @@ impl std::fmt::Debug for OidcVerifier {
 }
 
 impl OidcVerifier {
-    /// A verifier that is reached over TLS as `tls` says. Sends nothing yet.
+    /// A verifier with this TLS configuration. Does not connect.
     ///
     /// # Errors
-    /// When the issuer is not a URL.
+    /// If the issuer is not a URL.
     pub fn new(
         options: OidcOptions,
         tls: rustls::ClientConfig,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, url::ParseError> {
-        // An issuer is compared character by character, and is written without the slash that a URL without a path has.
+        // Issuers are compared character by character, without the slash that a URL without a path gets.
         let issuer = options.issuer.as_str();
         let issuer = if options.issuer.path() == "/" { issuer.trim_end_matches('/') } else { issuer };
         Ok(Self {
@@ -151,7 +151,7 @@ impl OidcVerifier {
         Ok(metadata)
     }
 
-    /// The library's way to our HTTP client.
+    /// Connects the library to our HTTP client.
     fn client(
         &self,
     ) -> impl Fn(HttpRequest) -> futures_util::future::BoxFuture<'static, Result<HttpResponse, AgeVerifierError>>
@@ -168,7 +168,8 @@ impl OidcVerifier {
         }
     }
 
-    /// The tokens for a code; `None` when a claim about the user has the wrong type, for which the library takes no ID token.
+    /// The tokens for a code; `None` if a claim about the user has the wrong type, for which the library rejects the ID
+    /// token.
     async fn exchange(
         &self,
         metadata: &CoreProviderMetadata,
@@ -204,7 +205,7 @@ impl OidcVerifier {
         AgeCheckResult::Failed { reason: "the provider tells no age" }
     }
 
-    /// The claims of the ID token, when it is the provider's, for this client, and of this check.
+    /// The claims of the ID token, if it is from the provider, for this client and for this check.
     async fn verified(
         &self,
         metadata: Arc<CoreProviderMetadata>,
@@ -221,12 +222,12 @@ impl OidcVerifier {
             verified => verified,
         }
         .map_err(|error| invalid(fault(&error)))?;
-        // Verified above: this is only another reading of the same text.
+        // Verified above; this only parses the same text again.
         let text = token.to_string();
         let payload = text.split('.').nth(1).and_then(|part| URL_SAFE_NO_PAD.decode(part).ok());
         let claims: Option<Value> = payload.and_then(|payload| serde_json::from_slice(&payload).ok());
         let claims = claims.ok_or_else(|| invalid("the ID token"))?;
-        // The library does not know this claim (RFC 7519, section 4.1.5).
+        // The library does not check this claim (RFC 7519, section 4.1.5).
         match claims.get("nbf") {
             Some(nbf) if !nbf.as_f64().is_some_and(|nbf| nbf <= self.latest_start()) => {
                 Err(invalid("the ID token is not valid yet"))
@@ -262,7 +263,7 @@ impl OidcVerifier {
         Ok(())
     }
 
-    /// The claims of the userinfo endpoint; `None` when there is no such endpoint.
+    /// The claims of the userinfo endpoint; `None` if there is no such endpoint.
     async fn userinfo(
         &self,
         metadata: &CoreProviderMetadata,
@@ -282,7 +283,7 @@ impl OidcVerifier {
         Ok(Some(claims))
     }
 
-    /// The latest start of an ID token that counts as begun, in Unix seconds: the provider's clock may be ahead.
+    /// The latest valid start of an ID token, in Unix seconds: the provider's clock may be ahead.
     #[expect(clippy::cast_precision_loss, reason = "seconds since 1970")]
     fn latest_start(&self) -> f64 {
         (self.now().timestamp() + CLOCK_SKEW) as f64
@@ -311,7 +312,7 @@ impl AgeVerifier for OidcVerifier {
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let nonce = Nonce::new_random();
         let names = self.claim.names(check.minimum_age);
-        // Where the provider supports it, nothing but the age comes (OpenID Connect Core 5.5).
+        // Requests only the claims for the age, where supported (OpenID Connect Core 5.5).
         let wanted: Map<String, Value> = names.into_iter().map(|name| (name, Value::Null)).collect();
         let wanted = json!({ "id_token": wanted, "userinfo": wanted }).to_string();
         let client = CoreClient::from_provider_metadata((*metadata).clone(), self.client_id.clone(), None)
@@ -390,7 +391,7 @@ impl Returned {
     }
 }
 
-/// Whether the token endpoint's response is right, apart from what the ID token says about the user.
+/// Whether the token endpoint's response is valid apart from the claims about the user.
 fn is_fine_without_user_claims(body: &[u8]) -> bool {
     let without = || {
         let mut response: Value = serde_json::from_slice(body).ok()?;
@@ -405,7 +406,7 @@ fn is_fine_without_user_claims(body: &[u8]) -> bool {
     without().is_some()
 }
 
-/// Whether the provider has what a check needs.
+/// Whether the provider supports what a check needs.
 fn is_usable(metadata: &CoreProviderMetadata) -> Result<(), AgeVerifierError> {
     if !matches!(metadata.authorization_endpoint().url().scheme(), "http" | "https") {
         return Err(invalid("discovery: the authorization endpoint is not an http(s) URL"));
@@ -416,7 +417,7 @@ fn is_usable(metadata: &CoreProviderMetadata) -> Result<(), AgeVerifierError> {
     Ok(())
 }
 
-/// How the client authenticates to the token endpoint: by header, unless the provider takes the secret in the body only.
+/// Client authentication at the token endpoint: by header, unless the provider accepts the secret only in the body.
 fn auth_type(metadata: &CoreProviderMetadata) -> AuthType {
     let methods = metadata.token_endpoint_auth_methods_supported();
     let supports = |method| methods.is_none_or(|methods| methods.contains(&method));
@@ -427,7 +428,7 @@ fn auth_type(metadata: &CoreProviderMetadata) -> AuthType {
     }
 }
 
-/// What is wrong with an ID token, without its words.
+/// Why an ID token is invalid, without text of the provider.
 const fn fault(error: &ClaimsVerificationError) -> &'static str {
     match error {
         ClaimsVerificationError::Expired(_) => "the ID token has expired",

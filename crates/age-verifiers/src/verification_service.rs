@@ -14,10 +14,10 @@ use crate::http::Http;
 /// Longest id of a check, in bytes.
 const MAX_CHECK_ID: usize = 256;
 
-/// How the service is reached.
+/// Options of the service.
 #[derive(Clone, Debug)]
 pub struct VerificationServiceOptions {
-    /// Below which the checks are (`verification.remote.url`).
+    /// The base URL of checks (`verification.remote.url`).
     pub url: Url,
     /// Sent as bearer token (`verification.remote.api_key`).
     pub api_key: Option<SecretString>,
@@ -45,10 +45,10 @@ struct Status {
 }
 
 impl VerificationServiceClient {
-    /// A verifier that is reached over TLS as `tls` says. Sends nothing yet.
+    /// A verifier with this TLS configuration. Does not connect.
     ///
     /// # Errors
-    /// When the API key cannot travel in a header.
+    /// If the API key is not a valid header value.
     pub fn new(
         options: &VerificationServiceOptions,
         tls: rustls::ClientConfig,
@@ -78,7 +78,7 @@ impl AgeVerifier for VerificationServiceClient {
     }
 
     async fn probe(&self) -> Result<(), AgeVerifierError> {
-        // There is no such check: every other response than a refusal of the API key is one of the contract's.
+        // There is no such check: every response except a refusal of the API key follows the contract.
         let uri = format!("{}/checks/usher-doctor", self.base);
         let response = self.http.send(Method::GET, &uri, self.headers(), Vec::new()).await?;
         match response.status() {
@@ -115,7 +115,7 @@ impl AgeVerifier for VerificationServiceClient {
 
     async fn result(&self, pending: &PendingAgeCheck, _: Option<&str>) -> Result<AgeCheckResult, AgeVerifierError> {
         let id: String = url::form_urlencoded::byte_serialize(pending.0.as_bytes()).collect();
-        // In a path, a space is not `+`.
+        // In a path, a space is not written as `+`.
         let uri = format!("{}/checks/{}", self.base, id.replace('+', "%20"));
         let status = self.http.json(Method::GET, &uri, self.headers(), None).await?;
         let Status { status } = serde_json::from_value(status).map_err(|_| invalid("it has no `status`"))?;

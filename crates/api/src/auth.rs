@@ -141,9 +141,6 @@ impl ApiTokens {
     }
 
     /// Passes unless the client has sent the previous token: who has that may have stolen it, and must not outlive its rotation.
-    ///
-    /// # Errors
-    /// [`KeyError::Refused`].
     pub(crate) fn require_current(&self, authorization: &Authorization) -> Result<(), KeyError> {
         let Credential::Token { used_at, .. } = &authorization.0 else { return Ok(()) };
         if self.accepted.read().first().is_some_and(|current| Arc::ptr_eq(&current.used_at, used_at)) {

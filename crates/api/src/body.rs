@@ -145,9 +145,6 @@ fn finish<T: RequestBody>(Draft(draft, errors): Draft<T>) -> Result<T, BodyError
 }
 
 /// The bytes of a JSON body; none when there is no body.
-///
-/// # Errors
-/// [`BodyError`].
 pub(crate) async fn read(headers: &HeaderMap, body: Body, state: &ApiState) -> Result<Bytes, BodyError> {
     if body.is_end_stream() {
         return Ok(Bytes::new());

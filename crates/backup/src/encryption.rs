@@ -9,7 +9,7 @@ use secrecy::SecretString;
 
 use crate::error::ReadError;
 
-/// The work factor that the program age uses: scrypt with N = 2^18, which takes 256 MiB of memory and about a second.
+/// The default work factor of the program age: scrypt with N = 2^18, which takes 256 MiB of memory and about a second.
 const WORK_FACTOR: u8 = 18;
 
 /// Highest work factor accepted when reading: 1 GiB of memory.
@@ -36,7 +36,7 @@ pub enum Protection {
     Passphrase(SecretString),
     /// To the public keys of age identities.
     Recipients(Vec<x25519::Recipient>),
-    /// Not at all.
+    /// No encryption.
     None,
 }
 

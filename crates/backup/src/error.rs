@@ -38,7 +38,7 @@ pub enum ReadError {
     /// The file does not start with a valid manifest.
     #[error("the file is not a backup of this program: {0}")]
     Foreign(String),
-    /// A newer version made the backup.
+    /// It was made by a newer version.
     #[error(
         "the backup has format {found}, made by version {version} ({commit}); this program knows format {FORMAT}: restore \
          it with that version or a newer one"

@@ -83,7 +83,7 @@ impl Manifest {
         self.files.iter().fold(0, |total, file| total.saturating_add(file.bytes))
     }
 
-    /// Why the manifest is invalid, in words.
+    /// Why the manifest is invalid.
     pub(crate) fn problem(&self) -> Option<String> {
         if self.files.len() > MAX_FILES {
             return Some(format!("it has more than {MAX_FILES} files"));

@@ -17,7 +17,7 @@ use usher_protocol::message::PaymentHash;
 
 use crate::active_lease::LeaseGate;
 
-/// The Lightning backend: pays and makes invoices only while the gate is open.
+/// The Lightning backend: pays and creates invoices only while the gate is open.
 pub struct GatedLightning {
     /// The backend.
     pub backend: Arc<dyn Lightning>,

@@ -43,9 +43,6 @@ impl Requester {
     }
 
     /// Passes when they may do what needs `scope`, beside what their request's endpoint needs.
-    ///
-    /// # Errors
-    /// [`StartError::ScopeMissing`].
     pub(crate) fn need(&self, scope: Scope) -> Result<(), StartError> {
         match self {
             Self::Key { terms, .. } if !terms.scopes.contains(&scope) => Err(StartError::ScopeMissing(scope)),

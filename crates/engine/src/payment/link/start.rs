@@ -162,9 +162,6 @@ impl PaymentLinks {
     }
 
     /// Opens the link of the service's Lightning address, if it has none yet: for any amount that the service takes.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub(crate) async fn open_lightning_address(&self) -> Result<(), StoreError> {
         let stream = StreamId::LIGHTNING_ADDRESS;
         if self.core.store.operation(&Requester::Service, stream).await?.is_some() {
