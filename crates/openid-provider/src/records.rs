@@ -45,7 +45,10 @@ pub(crate) enum Content {
     },
     /// A browser session of a logged-in user.
     Session(User),
-    Code { grant: Grant, request: AuthorizationRequest },
+    Code {
+        grant: Grant,
+        request: AuthorizationRequest,
+    },
     AccessToken(Grant),
     /// Each use issues a new one.
     RefreshToken(Grant),

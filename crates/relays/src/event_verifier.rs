@@ -27,7 +27,10 @@ pub(crate) enum Verdict {
     /// Received before, over any relay; or our own.
     Known,
     /// A genuine event for our main key that our subkey cannot read: its author does not know our subkey.
-    SealedToMainKey { author: PublicKey, event: EventId },
+    SealedToMainKey {
+        author: PublicKey,
+        event: EventId,
+    },
     Refused(Refusal),
 }
 
