@@ -183,6 +183,7 @@ pub(crate) fn set_strict_cookie(public_url: &str, name: &str, value: &str, max_a
     set_cookie(public_url, name, value, max_age).replace("; SameSite=Lax", "; SameSite=Strict")
 }
 
+/// The value of a cookie.
 pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     cookies(headers).find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
 }

@@ -136,6 +136,7 @@ impl std::ops::Deref for PagesState {
     }
 }
 
+/// The routes of all pages.
 pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
     let PagesOptions { site, directory, login_methods, has_lightning_address, approvals, tasks, stop } = options;
     let login_methods = OfferedMethods::new(login_methods);

@@ -22,6 +22,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Every reason.
     pub const ALL: [Self; 7] = [
         Self::TooLong,
         Self::Malformed,
