@@ -1,29 +1,29 @@
-//! The network from which a page is opened, as far as the limits of pages tell people apart.
+//! The network from which a page is opened, as distinguished by the limits of pages.
 
 use std::net::IpAddr;
 
 use usher_places::{Holder, network};
 
-/// From where a page is opened. A request extension: the server in front of the pages sets it.
+/// The network of a page's client. A request extension, set by the server in front of the pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClientNetwork {
-    /// Those at this address, which may be that of a proxy that names nobody; of IPv6, those in this network of 56 bits.
+    /// An address, possibly of a proxy that does not forward the client's; for IPv6, a network of 56 bits.
     Network(IpAddr),
-    /// All who come over loopback: through a proxy on this machine, or from it.
+    /// Loopback: clients of a proxy on this machine, or local ones.
     Loopback,
 }
 
-/// What the audit log says of a request for a page. A request extension: the server in front of the pages sets it.
+/// The source of a page request, for the audit log. A request extension, set by the server in front of the pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageRequestSource {
-    /// The address of whoever sent it; empty if unknown.
+    /// The sender's address; empty if unknown.
     pub address: String,
-    /// The id of the request, by which the log of the service has more.
+    /// The id of the request, as in the service's log.
     pub request_id: String,
 }
 
 impl ClientNetwork {
-    /// Who is at this address. A provider gives each of its customers an IPv6 network of 56 bits, or a smaller one.
+    /// The network of this address. A provider assigns each customer an IPv6 network of 56 bits or smaller.
     pub fn at(address: IpAddr) -> Self {
         if address.to_canonical().is_loopback() { Self::Loopback } else { Self::Network(network(address, 56)) }
     }

@@ -7,14 +7,14 @@ use crate::event_data::EventData;
 pub use crate::event_type::EventType;
 use crate::{OperationOutcome, UnixMillis};
 
-/// An event as an operation emits it; the store gives it its index.
+/// An event emitted by an operation; the store assigns its index.
 ///
-/// `Debug` leaves the data out: it may hold session tokens, preimages and ecash.
+/// `Debug` omits the data, which may contain session tokens, preimages and ecash.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NewEvent {
     /// Its type.
     pub event_type: EventType,
-    /// When it happened.
+    /// Its time.
     pub at: UnixMillis,
     /// Its data: the text of a JSON object.
     pub data: Arc<str>,
@@ -28,7 +28,7 @@ impl NewEvent {
         Self { event_type: data.event_type(), at, data: data.to_json(), outcome: data.outcome() }
     }
 
-    /// The event at its position in the stream.
+    /// The event at its index in the stream.
     pub fn at_index(self, index: u64) -> Event {
         Event { index, event_type: self.event_type, timestamp: self.at.secs(), data: self.data }
     }
@@ -62,17 +62,17 @@ impl fmt::Debug for Event {
     }
 }
 
-/// Some consecutive events of a stream.
+/// Consecutive events of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventPage {
     /// The events, in order of index.
     pub events: Vec<Event>,
-    /// The `after` to ask with next time.
+    /// The `after` of the next request.
     pub next: u64,
-    /// With `after` 0: the index of the first event that is left, if earlier ones were removed after their retention.
+    /// With `after` 0: the index of the first remaining event, if earlier ones were removed after their retention.
     pub first: Option<u64>,
-    /// Nothing more is expected: the operation has ended, and this page reaches the last event.
+    /// Whether the operation has ended and this page reaches the last event.
     pub done: bool,
-    /// If it is done: until when a `paid` event may still follow, because money may still arrive; `None` if none can.
+    /// If done: until when a `paid` event may still follow, because money may arrive late; `None` if none can.
     pub paid_late_until: Option<UnixMillis>,
 }

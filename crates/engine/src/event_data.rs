@@ -22,7 +22,7 @@ pub use self::tickets::{CashuResponseData, CashuStatusData};
 use crate::OperationOutcome;
 use crate::event_type::EventType;
 
-/// The data of an event. It has no `Debug`: it may hold session tokens, preimages and ecash.
+/// The data of an event. It has no `Debug`, because it may contain session tokens, preimages and ecash.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
 pub enum EventData {

@@ -1,4 +1,4 @@
-//! The invalid fields of a request, collected so that a caller gets all of them in one response.
+//! The invalid fields of a request, collected for one response.
 
 use std::fmt::Display;
 
@@ -9,18 +9,18 @@ use serde::Serialize;
 pub struct FieldError {
     /// JSON Pointer (RFC 6901) to the field; for a query parameter or a header, `/` and its name.
     pub pointer: String,
-    /// What is wrong with it. It never quotes the value, which may be a secret in the wrong field.
+    /// The error. It never contains the value, which may be a secret in the wrong field.
     pub detail: String,
 }
 
 impl FieldError {
-    /// The pointer without the first slash: the name of a field at the top level.
+    /// The pointer without the first slash: the name of a top-level field.
     pub fn name(&self) -> &str {
         self.pointer.trim_start_matches('/')
     }
 }
 
-/// Collects the invalid fields of a request: of those with the wrong form and of those with an impossible value.
+/// Collects the invalid fields of a request, whether their form or their value is invalid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldErrors(Vec<FieldError>);
 
@@ -30,13 +30,13 @@ impl FieldErrors {
         self.0.push(FieldError { pointer: pointer.into(), detail: detail.to_string() });
     }
 
-    /// As [`add`](Self::add); returns `None`, for a reader that has no value to return.
+    /// As [`add`](Self::add); returns `None`, for parsers without a value.
     pub fn reject<T>(&mut self, pointer: impl Into<String>, detail: impl Display) -> Option<T> {
         self.add(pointer, detail);
         None
     }
 
-    /// Whether this field was found to be invalid.
+    /// Whether this field is already known to be invalid.
     pub(crate) fn names(&self, pointer: &str) -> bool {
         self.0.iter().any(|error| error.pointer == pointer)
     }

@@ -1,7 +1,8 @@
-//! Checks the values of a request's fields beyond their form: against the clock, the configuration, the store, each other.
+//! Validates the values of a request's fields beyond their form: against the clock, the configuration, the store, and
+//! each other.
 //!
-//! Separate from starting, because a client gets all errors in one response: even if some fields have a wrong form, the
-//! others are checked. Each request says beside its start what it checks.
+//! Separate from starting, so that a client gets all errors in one response: even if some fields have an invalid form,
+//! the others are checked. Each request implements its checks beside its start.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::ports::{CurrencyCode, ExchangeRates, RateUnavailable, StoreError, Tic
 use crate::request_body::{RequestBody, RequestedCurrency};
 use crate::{FieldErrors, Requester, UnixMillis};
 
-/// The longest that a user may take to pay, or to make an invoice (docs/payments.md).
+/// The longest time for a user to pay, or to create an invoice (docs/payments.md).
 const MAX_PAYMENT_TTL: Duration = Duration::from_secs(24 * 3600);
 
 /// A request with fields whose values are checked beyond their form.
@@ -42,10 +43,10 @@ pub(crate) struct PriceFields {
     pub(crate) currency: &'static str,
 }
 
-/// Those of most requests.
+/// The usual field names.
 pub(crate) const PRICE_FIELDS: PriceFields = PriceFields { amount: "/amount", currency: "/currency" };
 
-/// Checks the values of fields.
+/// Validates the values of fields.
 pub struct FieldChecks {
     pub(crate) core: Core,
     pub(crate) rules: PaymentRules,
@@ -127,7 +128,7 @@ impl FieldChecks {
         }
     }
 
-    /// Which currencies have a rate: what a text that names none of them must be.
+    /// The currencies with a rate, for the error about an unknown one.
     pub fn currencies_with_rates(&self) -> String {
         match self.rates.as_deref().map(ExchangeRates::currencies) {
             Some(currencies) if !currencies.is_empty() => {
@@ -138,7 +139,6 @@ impl FieldChecks {
         }
     }
 
-    /// Checks until when a user can pay, or make an invoice.
     pub(crate) fn expiry(&self, pointer: &'static str, given: Option<u64>, errors: &mut FieldErrors) {
         let now = self.core.clock.now();
         let expires_at = expiry(given, now);
@@ -150,7 +150,7 @@ impl FieldChecks {
     }
 }
 
-/// How long a payer may take to name an invoice for a refund if the caller does not say, and at most.
+/// The default and longest time for a payer to name an invoice for a refund.
 const REFUND_TTL: Duration = Duration::from_secs(7 * 24 * 3600);
 const MAX_REFUND_TTL: Duration = Duration::from_secs(30 * 24 * 3600);
 

@@ -1,4 +1,4 @@
-//! Operations as durable state machines, and what runs them.
+//! Operations as durable state machines, and the engine that runs them.
 //!
 //! Everything asynchronous that Usher does is an *operation* ([`operations`]): a pure state machine. The [`Engine`]
 //! runs it: one step is one transaction of the [`Store`](ports::Store), and effects happen only after
@@ -23,7 +23,7 @@ pub mod ports;
 pub mod request_body;
 pub mod stream_id;
 mod subscription;
-// The fakes of `crates/testing`, compiled once more: unit tests cannot use a crate that depends on this one.
+// The fakes of `crates/testing`, compiled again: unit tests cannot use a crate that depends on this one.
 #[cfg(test)]
 #[path = "../../testing/src/ports/mod.rs"]
 pub mod testing;

@@ -1,4 +1,4 @@
-/// How an operation ended: the status of its last event, if that has one. It is the label of a metric.
+/// How an operation ended: the status of its last event, if it has one. Used as the label of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OperationOutcome {
     /// It succeeded, and its last event has no status.
@@ -17,7 +17,7 @@ pub enum OperationOutcome {
     InsufficientFunds,
     /// `timeout`
     Timeout,
-    /// `error`, or a status that is no result
+    /// `error`, or a status that is not a result
     Error,
 }
 

@@ -1,4 +1,4 @@
-//! Where a page leads to at the end.
+//! Redirects of pages, and the secrets in their addresses.
 
 use std::fmt;
 
@@ -11,16 +11,16 @@ use crate::kernel::request_errors::StartError;
 
 const MAX_BYTES: usize = 2_048;
 
-/// How users' browsers reach the pages, and where those may lead to.
+/// The URLs of pages, and their allowed redirects.
 #[derive(Clone)]
 pub struct PageRules {
-    /// Without a trailing slash (`pages.public_url`).
+    /// The base URL, without a trailing slash (`pages.public_url`).
     pub url: String,
-    /// Where pages may lead to at the end (`pages.return_urls`): the same origin, and the same path or one below it.
+    /// Allowed redirects (`pages.return_urls`): the same origin, and the same path or one below it.
     pub return_urls: Vec<Url>,
-    /// The service as authenticators know it; without it, pages offer no passkeys.
+    /// The relying party for passkeys; without it, pages offer none.
     pub passkeys: Option<RelyingParty>,
-    /// What the secrets in the addresses of pages are made with: the service's own secret, the same after a restart.
+    /// The key that derives the secrets in pages' addresses: the service's secret, constant across restarts.
     pub key: [u8; 32],
 }
 
@@ -29,9 +29,9 @@ pub(crate) enum KeyedPage {
     Payment,
     Refund,
     Handshake,
-    /// Of a payment link.
+    /// A payment link.
     Link,
-    /// Where wallets ask what they may pay at a payment link.
+    /// A payment link for wallets (LNURL-pay).
     Lnurl,
 }
 
@@ -72,7 +72,7 @@ impl PageRules {
         is_same(&self.secret(page.path(), stream_id), given)
     }
 
-    /// The code that the page of an approved login gives to the app. It is stored nowhere.
+    /// The code that the page of an approved login gives to the app. Not stored.
     pub(crate) fn login_code(&self, login: StreamId) -> String {
         self.secret("login-code", login)
     }
@@ -81,14 +81,14 @@ impl PageRules {
         is_same(&self.login_code(login), given)
     }
 
-    /// 128 bits that nobody can guess without the key; others for each purpose.
+    /// 128 bits that cannot be guessed without the key, different for each purpose.
     fn secret(&self, purpose: &str, stream_id: StreamId) -> String {
         let digest =
             Sha256::new().chain_update(self.key).chain_update(purpose).chain_update(stream_id.to_string()).finalize();
         digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The field `return_url` of a request: where the page leads to, with `stream_id` in its query.
+    /// Validates the field `return_url` of a request, and adds `stream_id` to its query.
     pub(crate) fn return_url(&self, given: Option<&str>, stream_id: StreamId) -> Result<Option<String>, StartError> {
         self.with_stream_id(given, stream_id, &["stream_id"])
     }
@@ -111,7 +111,7 @@ impl PageRules {
         self.with_stream_id(given, stream_id, &["stream_id", "code"])
     }
 
-    /// `added` are the parameters that the page adds: the URL may not have them already.
+    /// `added` are the parameters that the page adds, which the URL must not have.
     fn with_stream_id(
         &self,
         given: Option<&str>,
@@ -155,13 +155,13 @@ impl PageRules {
     }
 }
 
-/// Whether some servers take this path for another: they decode slashes before `..`, or drop parameters (`;`).
+/// Whether some servers interpret this path differently: they decode slashes before `..`, or drop parameters (`;`).
 fn is_ambiguous(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     ["%2f", "%5c", "..;", ".%2e;", "%2e.;", "%2e%2e;"].iter().any(|part| path.contains(part))
 }
 
-/// Compares digests: the time it takes says nothing about the secret.
+/// Compares digests, so that timing reveals nothing about the secret.
 fn is_same(secret: &str, given: &str) -> bool {
     Sha256::digest(secret) == Sha256::digest(given)
 }
@@ -169,14 +169,15 @@ fn is_same(secret: &str, given: &str) -> bool {
 fn is_under(url: &Url, allowed: &Url) -> bool {
     let prefix = allowed.path();
     let is_below = url.path().strip_prefix(prefix).is_some_and(|rest| {
-        // `/login` allows `/login/done`, not `/login-of-somebody-else`.
+        // `/login` allows `/login/done`, but not `/login-of-somebody-else`.
         rest.is_empty() || prefix.ends_with('/') || rest.starts_with('/')
     });
-    // Origins without a host (`data:`, `javascript:`) equal none.
+    // Origins without a host (`data:`, `javascript:`) equal no other.
     is_below && (url.origin() == allowed.origin() || is_any_loopback_port(allowed) && is_same_host(url, allowed))
 }
 
-/// An address on loopback that names no port allows all of them: apps in development listen on any (RFC 8252 section 7.3).
+/// A loopback address without a port allows all ports, because apps in development listen on any (RFC 8252 section
+/// 7.3).
 fn is_any_loopback_port(allowed: &Url) -> bool {
     let is_loopback = match allowed.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -191,7 +192,7 @@ fn is_same_host(url: &Url, allowed: &Url) -> bool {
     url.scheme() == allowed.scheme() && url.host() == allowed.host()
 }
 
-/// Compares digests: the time it takes says nothing about the secret of a page.
+/// Compares digests, so that timing reveals nothing about the secret.
 pub(crate) fn is_same_secret(secret: &str, given: &str) -> bool {
     Sha256::digest(secret) == Sha256::digest(given)
 }

@@ -25,12 +25,12 @@ impl StreamId {
     /// The stream of payments to the service's Lightning address, if it has one.
     pub const LIGHTNING_ADDRESS: Self = Self(Uuid::from_u128(1));
 
-    /// A new identifier from a time in Unix milliseconds and 10 random bytes.
+    /// A new id from a time in Unix milliseconds and 10 random bytes.
     pub fn from_parts(unix_millis: u64, random: [u8; 10]) -> Self {
         Self(uuid::Builder::from_unix_timestamp_millis(unix_millis, &random).into_uuid())
     }
 
-    /// The identifier whose bytes these are (as stored).
+    /// The id with these stored bytes.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(bytes))
     }
@@ -43,14 +43,14 @@ impl StreamId {
         Self(uuid::Builder::from_custom_bytes(bytes).into_uuid())
     }
 
-    /// When it was made, by the clock of then; the epoch for the reserved stream.
+    /// When it was created, by the clock at that time; the epoch for the reserved stream.
     pub fn created_at(&self) -> UnixMillis {
         // The first 48 bits of a UUIDv7.
         let [a, b, c, d, e, f, ..] = *self.as_bytes();
         UnixMillis(u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
     }
 
-    /// The identifier's bytes; they sort by time of creation.
+    /// The bytes of the id, which sort by time of creation.
     pub const fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
     }
@@ -93,7 +93,7 @@ impl FromStr for StreamId {
             "lightning-address" => return Ok(Self::LIGHTNING_ADDRESS),
             _ => {}
         }
-        // Only the form that we send: a UUID has several spellings, and a stream should have one name.
+        // Only the canonical form: a UUID has several spellings, and a stream should have one name.
         if text.len() != 36 {
             return Err(NotAStreamId);
         }

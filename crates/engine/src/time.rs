@@ -9,12 +9,12 @@ use usher_token_bucket::Timestamp;
 pub struct UnixMillis(pub u64);
 
 impl UnixMillis {
-    /// The same point in whole Unix seconds, as the HTTP interface and the wallet protocol write it.
+    /// In whole Unix seconds, as in the API and the wallet protocol.
     pub const fn secs(self) -> u64 {
         self.0 / 1000
     }
 
-    /// The point `secs` Unix seconds.
+    /// From Unix seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1000))
     }
@@ -31,7 +31,7 @@ impl UnixMillis {
         Self(self.0.saturating_sub(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
     }
 
-    /// How long from `earlier` to this point; zero when this point is the earlier one.
+    /// The duration since `earlier`; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }

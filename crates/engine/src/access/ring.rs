@@ -1,4 +1,4 @@
-//! All keys, in memory: loaded at the start, and changed after the store has the change.
+//! All keys in memory: loaded at the start, and updated after each change is stored.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -21,22 +21,22 @@ use crate::{FieldError, FieldErrors, Origin, Requester, UnixMillis};
 /// Most keys.
 pub const MAX_KEYS: usize = 1_000;
 
-/// Longest time for which a rotated key's former secret is accepted.
+/// Longest time for which a rotated key's previous secret is accepted.
 pub const MAX_OVERLAP: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// How often last uses are stored.
 const NOTED_EVERY: Duration = Duration::from_secs(60);
 
-/// How often ends are looked at while something ends: the wall clock may be set.
+/// How often expiries are checked while any is pending, because the wall clock may be set.
 const ENDS_SEEN_EVERY: Duration = Duration::from_secs(1);
 
-/// Why a key was not created or rotated.
+/// Why a key was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// There is no such key.
     #[error("there is no such key")]
     NotFound,
-    /// It may not be had, or not by this client.
+    /// The request is invalid, or not allowed for this client.
     #[error("the key may not be had")]
     Refused(Vec<FieldError>),
     /// The store failed.
@@ -50,7 +50,7 @@ pub struct KeyRing {
     clock: Arc<dyn Clock>,
     randomness: Arc<dyn Randomness>,
     keys: RwLock<Keys>,
-    /// Held while a change is stored: one at a time.
+    /// Held while a change is stored.
     changing: Mutex<()>,
     changed: Notify,
 }
@@ -58,7 +58,7 @@ pub struct KeyRing {
 #[derive(Default)]
 struct Keys {
     by_id: BTreeMap<KeyId, Arc<Key>>,
-    /// By the beginning of the digest; the whole of it is compared in constant time.
+    /// By the first bytes of the digest; the full digest is compared in constant time.
     by_digest: HashMap<[u8; 8], (Arc<Key>, Arc<Secret>)>,
 }
 
@@ -73,16 +73,16 @@ struct Key {
 
 struct Secret {
     digest: SecretDigest,
-    /// Of a former one.
+    /// The end of a previous secret.
     until: Option<(UnixMillis, End)>,
-    /// Cancelled when it is accepted no more.
+    /// Cancelled when it is no longer accepted.
     revoked: CancellationToken,
-    /// Milliseconds; 0: never.
+    /// Milliseconds; 0 for never.
     used_at: AtomicU64,
     stored_used_at: AtomicU64,
 }
 
-/// A secret that was accepted.
+/// An accepted secret.
 #[derive(Clone)]
 pub struct AcceptedSecret {
     key: Arc<Key>,
@@ -94,15 +94,15 @@ pub struct AcceptedSecret {
 pub struct KeyView {
     /// Its identifier.
     pub id: KeyId,
-    /// What it may do.
+    /// The key's permissions and limits.
     pub terms: Terms,
     /// When it was created.
     pub created_at: UnixMillis,
-    /// When its secret was used last.
+    /// When its secret was last used.
     pub used_at: Option<UnixMillis>,
-    /// Until when the former secret is accepted, and when that was used last.
+    /// Until when the previous secret is accepted, and when it was last used.
     pub previous: Option<(UnixMillis, Option<UnixMillis>)>,
-    /// It is not accepted any more.
+    /// Whether it has expired.
     pub is_expired: bool,
 }
 
@@ -111,32 +111,33 @@ pub struct KeyView {
 pub struct NewSecret {
     /// The key.
     pub key: KeyView,
-    /// Its secret, which is shown this once.
+    /// Its secret, which is shown only now.
     pub secret: KeySecret,
 }
 
 impl AcceptedSecret {
-    /// Which key it is of.
+    /// The key's id.
     pub fn key_id(&self) -> KeyId {
         self.key.id
     }
 
-    /// What the key may do.
+    /// The key's permissions and limits.
     pub fn terms(&self) -> &Terms {
         &self.key.terms
     }
 
-    /// The key as who asks.
+    /// The key as requester.
     pub fn requester(&self) -> Requester {
         Requester::Key { origin: self.key.id.origin(), terms: Arc::clone(&self.key.terms) }
     }
 
-    /// Cancelled when it is accepted no more. One's own: all would take turns at the lock of a shared one.
+    /// Cancelled when the secret is no longer accepted. Each caller gets its own child, to avoid contention for the
+    /// lock of a shared token.
     pub fn revoked(&self) -> CancellationToken {
         self.secret.revoked.child_token()
     }
 
-    /// Whether it is accepted no more.
+    /// Whether it is no longer accepted.
     pub fn is_revoked(&self) -> bool {
         self.secret.revoked.is_cancelled()
     }
@@ -202,7 +203,7 @@ impl Key {
 }
 
 impl Keys {
-    /// Adds a key, or replaces it. Its secrets that it has no more are revoked.
+    /// Adds or replaces a key, and revokes secrets that it no longer has.
     fn put(&mut self, key: Key) -> Arc<Key> {
         let key = Arc::new(key);
         self.remove(key.id, Some(&key));
@@ -213,7 +214,7 @@ impl Keys {
         key
     }
 
-    /// Removes a key, and revokes its secrets but those that its successor has too.
+    /// Removes a key, and revokes its secrets except those that its successor has, too.
     fn remove(&mut self, id: KeyId, successor: Option<&Key>) {
         let Some(old) = self.by_id.remove(&id) else { return };
         for secret in old.secrets() {
@@ -231,7 +232,7 @@ fn start_of(digest: SecretDigest) -> [u8; 8] {
 }
 
 impl KeyRing {
-    /// The keys of the store. Damaged ones are left out: they are not accepted.
+    /// Loads the keys of the store, without damaged ones, which are not accepted.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -267,7 +268,7 @@ impl KeyRing {
         }
     }
 
-    /// The key of this secret, if it is accepted now.
+    /// The key of this secret, if it is currently accepted.
     pub fn authenticate(&self, secret: &[u8]) -> Option<AcceptedSecret> {
         let digest = digest_of(secret)?;
         let (key, secret) = self.keys.read().by_digest.get(&start_of(digest))?.clone();
@@ -279,7 +280,7 @@ impl KeyRing {
         Some(AcceptedSecret { key, secret })
     }
 
-    /// Passes unless the client has a secret of a key that is not the key's current one.
+    /// Refuses a client that uses a key's previous secret.
     ///
     /// # Errors
     /// [`KeyError::Refused`].
@@ -289,17 +290,18 @@ impl KeyRing {
         errors.finish(Some(())).map_err(KeyError::Refused)
     }
 
-    /// The key whose operations have this origin.
+    /// The key with this origin of operations.
     pub fn of_origin(&self, origin: Origin) -> Option<KeyId> {
         self.keys.read().by_id.keys().copied().find(|id| id.origin() == origin)
     }
 
-    /// All keys, the oldest first.
+    /// All keys, oldest first.
     pub fn list(&self) -> Vec<KeyView> {
         self.keys.read().by_id.values().map(|key| key.view(&*self.clock)).collect()
     }
 
-    /// Creates a key, for a client with the key `creator`; `None`: one that may do everything. The key is durable before this returns.
+    /// Creates a key for a client with the key `creator`; `None` has all permissions. The key is durable when this
+    /// returns.
     ///
     /// # Errors
     /// [`KeyError::Refused`], [`KeyError::Store`].
@@ -345,10 +347,10 @@ impl KeyRing {
         self.keep(key, secret).await
     }
 
-    /// Gives a key a new secret. The one that it has is accepted for `overlap` longer, the one before no more.
+    /// Gives a key a new secret. The current one is accepted for `overlap` longer, the previous one no longer.
     ///
     /// # Errors
-    /// [`KeyError`]; refused to a client that may do less than the key, and to every key if it is an approver's.
+    /// [`KeyError`]; refused for clients with fewer permissions than the key, and for all keys if it is an approver's.
     pub async fn rotate(
         &self,
         id: KeyId,
@@ -367,7 +369,7 @@ impl KeyRing {
         let former = Arc::new(Secret {
             digest: old.current.digest,
             until: Some((until, End::at(until, &*self.clock))),
-            // Connections that were opened with it end with it.
+            // Connections opened with it end with it.
             revoked: old.current.revoked.clone(),
             used_at: AtomicU64::new(old.current.used_at.load(Ordering::Relaxed)),
             stored_used_at: AtomicU64::new(0),
@@ -390,10 +392,10 @@ impl KeyRing {
         Ok(NewSecret { key: key.view(&*self.clock), secret })
     }
 
-    /// Removes a key. It is accepted no more when this returns, and what was opened with it ends.
+    /// Removes a key. When this returns, it is no longer accepted, and its connections end.
     ///
     /// # Errors
-    /// [`KeyError`]; refused to a client whose own secret is not the current one, and to every key if it is an approver's.
+    /// [`KeyError`]; refused for clients that use a previous secret, and for all keys if it is an approver's.
     pub async fn revoke(&self, id: KeyId, client: Option<&AcceptedSecret>) -> Result<(), KeyError> {
         let _only = self.changing.lock().await;
         let mut errors = FieldErrors::default();
@@ -407,7 +409,7 @@ impl KeyRing {
         if removed { Ok(()) } else { Err(KeyError::NotFound) }
     }
 
-    /// Ends what is open of keys and secrets whose time is over, and stores last uses, until `stop` is cancelled.
+    /// Ends the connections of expired keys and secrets, and stores last uses, until `stop` is cancelled.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut noted_at = self.clock.monotonic();
         loop {
@@ -425,8 +427,8 @@ impl KeyRing {
         self.note_uses().await;
     }
 
-    /// Keys are managed with the current secret of a key only: who has a former one may have stolen it, and must not outlive its
-    /// rotation. Changes call it under their lock.
+    /// Managing keys requires a key's current secret: a previous one may be stolen, and must not outlive its rotation.
+    /// Called under the lock of a change.
     fn check_client(&self, client: Option<&AcceptedSecret>, errors: &mut FieldErrors) {
         let Some(client) = client else { return };
         let is_current = |key: &Arc<Key>| key.current.digest == client.secret.digest;
@@ -436,7 +438,7 @@ impl KeyRing {
         }
     }
 
-    /// Returns whether something will end.
+    /// Ends expired secrets. Returns whether others are pending.
     fn end_expired(&self) -> bool {
         let mut ends = false;
         for key in self.keys.read().by_id.values() {
@@ -457,7 +459,7 @@ impl KeyRing {
         };
         let mut uses = Vec::new();
         for key in self.keys.read().by_id.values() {
-            // Both are looked at.
+            // Both secrets are checked.
             if key.secrets().filter(|secret| is_new(secret)).count() > 0 {
                 uses.push((key.id, key.uses()));
             }
@@ -470,14 +472,14 @@ impl KeyRing {
     }
 }
 
-/// Only the token decides who approves: a key that could would approve what it asks for itself.
+/// Only the API token can create approvers: a key that could would approve its own requests.
 fn check_approver(terms: &Terms, client: Option<&AcceptedSecret>, errors: &mut FieldErrors) {
     if client.is_some() && terms.scopes.contains(&Scope::Approvals) {
         errors.add("/scopes", "approvals: only with the token can such a key be created, rotated and revoked");
     }
 }
 
-/// None may have a key that is less restricted than its own.
+/// A client cannot create a key with more permissions than its own.
 fn check_excess(terms: &Terms, client: Option<&AcceptedSecret>, errors: &mut FieldErrors) {
     let Some(client) = client else { return };
     for (pointer, detail) in terms.excess_over(client.terms()) {

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::ports::{Randomness, SecretDigest};
 
-/// How every secret begins.
+/// Prefix of every secret.
 pub const SECRET_PREFIX: &str = "usher_live_";
 
 /// Digits of 16 bytes in base 62.
@@ -18,7 +18,7 @@ const CHECK: usize = 6;
 
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// A new secret. Only its digest is kept.
+/// A new secret. Only its digest is stored.
 #[derive(Debug)]
 pub struct KeySecret(pub SecretString);
 
@@ -35,7 +35,7 @@ impl KeySecret {
     }
 }
 
-/// The digest of what may be a secret; `None` if it is none, or has a typing error.
+/// The digest of a text; `None` if it is not a secret, or has a typing error.
 pub(super) fn digest_of(text: &[u8]) -> Option<SecretDigest> {
     let (body, check) = text.split_at_checked(SECRET_PREFIX.len() + 2 * HALF)?;
     let mut expected = String::with_capacity(CHECK);

@@ -1,4 +1,4 @@
-//! What a key may do, and the request for a new one.
+//! The permissions and limits of a key, and the request for a new one.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -19,7 +19,7 @@ use crate::request_body::{FieldType, Flag, Integer, Millisats, OneLine, OrDefaul
 /// Longest name, in characters.
 pub(super) const MAX_NAME: usize = 100;
 
-/// Longest network: an IPv6 address of which four bytes are written as IPv4 does, and its prefix.
+/// Longest network, in bytes: an IPv6 address ending in IPv4 notation, with its prefix length.
 const MAX_NETWORK_BYTES: usize = 49;
 
 /// Most networks of a key.
@@ -28,12 +28,12 @@ const MAX_NETWORKS: usize = 32;
 /// Most requests per second.
 const MAX_RATE: u64 = 100_000;
 
-/// What a key may do; it is fixed when the key is created.
+/// The permissions and limits of a key, fixed when it is created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
-    /// What the operator calls it.
+    /// The name given by the operator.
     pub name: String,
-    /// What it may do.
+    /// Its permissions.
     pub scopes: BTreeSet<Scope>,
     /// Unix seconds from which it is not accepted any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,7 +44,7 @@ pub struct Terms {
     /// Whether it sees only the streams that it has started.
     #[serde(default)]
     pub own_streams_only: bool,
-    /// Most millisats that it may send within 24 hours, fees included.
+    /// Most millisats that it may send within 24 hours, including fees.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_budget_millisats: Option<u64>,
     /// Most requests per second.
@@ -78,7 +78,7 @@ impl Terms {
             })
     }
 
-    /// What a key that exceeds `creator` exceeds it in: none may create one that is less restricted than itself.
+    /// The restrictions of `creator` that this key exceeds: a key cannot create one with more permissions.
     pub(super) fn excess_over(&self, creator: &Self) -> Vec<(&'static str, String)> {
         let mut excess = Vec::new();
         let scopes: Vec<_> = self.scopes.difference(&creator.scopes).map(|scope| scope.as_str()).collect();
@@ -105,7 +105,7 @@ impl Terms {
             let exceeds = self.requests_per_second.is_none_or(|wanted| wanted > own);
             bound("/requests_per_second", exceeds, &format!("at most {own}"));
         }
-        // Otherwise a budget would be as large as the number of keys that were created.
+        // Otherwise creating keys would multiply the budget.
         if creator.daily_budget_millisats.is_some() && self.scopes.contains(&Scope::PaymentsSend) {
             let detail = "your own key has a daily budget, so it cannot have a key for payments:send";
             excess.push(("/scopes", detail.to_owned()));
@@ -145,7 +145,7 @@ impl FieldType for ScopeWord {
     }
 }
 
-/// A network of IPv4 addresses that is written as one of IPv6 (`::ffff:192.0.2.0/120`) as what it is.
+/// Converts an IPv4-mapped IPv6 network (`::ffff:192.0.2.0/120`) to IPv4.
 fn canonical(network: IpNet) -> IpNet {
     let IpNet::V6(mapped) = network else { return network };
     let address = mapped.addr().to_ipv4_mapped();
@@ -189,7 +189,7 @@ impl FieldType for Networks {
     }
 }
 
-/// A list of words, each of which `read` understands.
+/// A list of words, each parsed with `read`.
 fn list<T>(
     pointer: &str,
     value: &Value,

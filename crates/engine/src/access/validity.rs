@@ -1,12 +1,12 @@
-//! Until when something is valid.
+//! Expiry on both clocks.
 
 use std::time::Duration;
 
 use crate::UnixMillis;
 use crate::ports::Clock;
 
-/// An end on both clocks: it has come when either has reached it. A wall clock that is set back does not make what has expired
-/// valid again.
+/// An expiry on both clocks, reached when either clock reaches it. Setting the wall clock back does not make something
+/// expired valid again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
     wall: UnixMillis,

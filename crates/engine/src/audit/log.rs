@@ -1,4 +1,4 @@
-//! The audit log of the service: what is added to it, what is read from it, and what is removed.
+//! The audit log of the service: adding, reading and removing entries.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use crate::kernel::core::Core;
 use crate::kernel::observer::PeriodicTask;
 use crate::ports::{AuditEntry, AuditKey, AuditRecord, NewAuditEntry, StoreError};
 
-/// Entries that are removed in one transaction.
+/// Entries removed in one transaction.
 const BATCH: usize = 500;
 
 /// How often the head is logged, in hours.
 const HEAD_LOGGED_EVERY: u64 = 24;
 
-/// How the audit log is kept.
+/// Settings of the audit log.
 #[derive(Clone, Debug)]
 pub struct AuditOptions {
-    /// Chains its entries.
+    /// The key that chains entries.
     pub key: AuditKey,
     /// How long an entry is kept (`audit.retention_days`).
     pub retention: Duration,
@@ -34,7 +34,7 @@ pub struct AuditLog {
 }
 
 impl AuditLog {
-    /// An entry that says that this succeeds now.
+    /// An entry about an action that succeeds now.
     pub fn entry(&self, actor: String, address: String, action: String, request_id: String) -> NewAuditEntry {
         let (at, outcome) = (self.now(), "ok".to_owned());
         NewAuditEntry {
@@ -44,12 +44,12 @@ impl AuditLog {
         }
     }
 
-    /// The time, as entries have it.
+    /// The current time in the precision of entries.
     pub fn now(&self) -> UnixMillis {
         self.core.clock.now()
     }
 
-    /// Adds an entry that belongs to no commit; afterwards it is on disk.
+    /// Durably adds an entry outside a commit.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -57,7 +57,7 @@ impl AuditLog {
         self.core.store.add_audit_entry(entry).await
     }
 
-    /// Entries with a greater number than `after`, in order, at most `limit`.
+    /// At most `limit` entries after number `after`, in order.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -1,4 +1,4 @@
-//! The audit log, apart from how it is stored: what is added, its retention, and its verification.
+//! The audit log above the store: entries, retention, and verification.
 
 mod log;
 mod verification;

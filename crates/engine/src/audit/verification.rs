@@ -1,14 +1,14 @@
-//! Verifies the chain of the audit log, from its beginning to its end, and names the first entry that is wrong.
+//! Verifies the chain of the audit log from its start to its end, and reports the first invalid entry.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::ports::{AuditEntry, AuditKey, AuditLink, AuditReader, StoreError};
 
-/// Entries that are read at a time.
+/// Entries read at a time.
 const PAGE: usize = 1_000;
 
-/// The newest entry of a log, to be noted elsewhere: a log that is older than the note has been set back.
+/// The newest entry of a log, to be noted elsewhere: a log older than the note was rolled back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuditHead {
     /// Its number.
@@ -23,7 +23,7 @@ impl From<&AuditEntry> for AuditHead {
     }
 }
 
-/// As it is logged: the number and the hash in hex, with a colon in between.
+/// The form in the log: the number and the hash in hex, separated by a colon.
 impl fmt::Display for AuditHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.sequence, hex(&self.hash))
@@ -48,37 +48,36 @@ impl FromStr for AuditHead {
     }
 }
 
-/// A text that is no head.
+/// A text that is not a head.
 #[derive(Debug, thiserror::Error)]
 #[error("must be a number, a colon, and 64 hex digits")]
 pub struct InvalidAuditHead;
 
-/// An entry's hash in hex.
 pub(crate) fn hex(hash: &[u8; 32]) -> String {
     use fmt::Write as _;
     hash.iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
         text
     })
 }
 
-/// What is wrong with a log.
+/// A fault in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuditFault {
     /// This entry is missing.
     #[error("entry {0} is missing")]
     Missing(u64),
-    /// This entry has the number of one that was removed after its retention.
+    /// This entry has the number of an entry that was removed after its retention.
     #[error("entry {0} was added: those up to {1} were removed after their retention")]
     Added(u64, u64),
-    /// This entry does not follow from the one before it.
+    /// This entry does not follow from the previous one.
     #[error("entry {0} is not what was written: it, or its place, was changed, or the log has another service's key")]
     Changed(u64),
     /// Entries at the end are missing.
     #[error("entries {0} to {1} are missing at the end")]
     CutAtEnd(u64, u64),
-    /// The entries are right, and what is stored of the end is not.
+    /// The entries are valid, but the stored end is not.
     #[error("the stored end of the chain does not follow from entry {0}: it was changed")]
     End(u64),
     /// The noted entry is newer than the newest one.
@@ -91,21 +90,21 @@ pub enum AuditFault {
     Rewritten(u64),
 }
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditVerification {
-    /// The number of the entry before the oldest one: so many were removed after their retention.
+    /// The number of the entry before the oldest one: this many were removed after their retention.
     pub removed: u64,
-    /// The newest entry that is right; none if there is none.
+    /// The newest valid entry, if any.
     pub head: Option<AuditHead>,
-    /// What is wrong after it, first.
+    /// The first fault after it.
     pub fault: Option<AuditFault>,
 }
 
 /// Verifies the log. `noted` is a head that was noted elsewhere. Entries may be added, and removed after their retention, meanwhile.
 ///
 /// # Errors
-/// [`StoreError`] when the log cannot be read.
+/// [`StoreError`] if the log cannot be read.
 pub async fn verify(
     log: &dyn AuditReader,
     key: &AuditKey,
@@ -115,7 +114,7 @@ pub async fn verify(
     loop {
         let found = verify_after(log, key, noted, first).await?;
         let begins = log.audit_bounds().await?.first;
-        // Retention has removed entries before they were read.
+        // Retention removed entries before they were read.
         if found.fault.is_some() && begins != first {
             first = begins;
             continue;

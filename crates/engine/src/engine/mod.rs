@@ -32,7 +32,7 @@ use crate::verification::Verification;
 
 /// Runs operations.
 ///
-/// Poll each method that starts an operation to its end: when dropped between the commit and the response, the
+/// Poll each method that starts an operation to completion: if it is dropped between the commit and the response, the
 /// operation is durable but unknown to this process until the next start.
 pub struct Engine {
     core: Core,
@@ -112,24 +112,24 @@ impl Engine {
         &self.idempotency
     }
 
-    /// The checks of requests' values.
+    /// Validation of requests' values.
     pub fn checks(&self) -> &FieldChecks {
         &self.checks
     }
 }
 
 impl Engine {
-    /// Most subkeys one conversation may have (docs/protocol.md, Subkeys).
+    /// Most subkeys of one conversation (docs/protocol.md, Subkeys).
     pub const MAX_SUBKEYS: usize = operations::MAX_SUBKEYS;
 
-    /// How long [`erase_user`](Self::erase_user) searches at most, but for the batch that it is at.
+    /// Time limit of the search of [`erase_user`](Self::erase_user), after which it completes the current batch.
     pub const ERASURE_TIME: Duration = SEARCH_TIME;
 
-    /// Erases what is stored of a user, and says what is kept and why. It searches for some seconds; with
+    /// Erases a user's stored data; returns what is kept and why. Each call searches for some seconds; with
     /// [`next`](ErasedUser::next), another call continues. After the last one, another erasure finds nothing to remove.
     ///
     /// # Errors
-    /// [`StoreError`]. What was removed before stays removed.
+    /// [`StoreError`]. Earlier removals stay.
     pub async fn erase_user(
         &self,
         main_key: &usher_protocol::PublicKey,
@@ -138,22 +138,22 @@ impl Engine {
         self.erasure.erase(main_key, position).await
     }
 
-    /// Returns when a vital task has panicked: operations would not end any more, so the process should be restarted.
+    /// Returns when a vital task has panicked: operations no longer end, so the process should restart.
     pub async fn failed(&self) {
         self.core.tasks.failed().await;
     }
 
-    /// How many operations are open, including the reserved stream.
+    /// The number of open operations, including the reserved stream.
     pub fn open_streams(&self) -> usize {
         self.core.index.len()
     }
 
-    /// How many invoices of the service are watched.
+    /// The number of watched invoices of the service.
     pub fn watched_invoices(&self) -> usize {
         self.watcher.count()
     }
 
-    /// How many invoices of the service the Lightning backend reports as paid although its proof or the amount is wrong.
+    /// The number of invoices that the Lightning backend reports as paid with an invalid proof or amount.
     pub fn disputed_settlements(&self) -> usize {
         self.watcher.disputed_count()
     }
@@ -163,17 +163,17 @@ impl Engine {
         self.rates.as_deref()
     }
 
-    /// The metrics of operations now.
+    /// The current metrics of operations.
     pub fn metrics(&self) -> EngineMetrics {
         self.core.metrics.values()
     }
 
-    /// How many scans of reusable handshakes were accepted and refused.
+    /// The numbers of accepted and refused scans of reusable handshakes.
     pub fn scan_metrics(&self) -> ScanMetrics {
         self.scans.counts()
     }
 
-    /// The damaged rows of the store that were found since the start, and set aside; at most 1,000.
+    /// The damaged rows found and set aside since the start; at most 1,000.
     pub fn damaged_rows(&self) -> Vec<DamagedRow> {
         self.core.damaged_rows.rows()
     }
@@ -183,23 +183,23 @@ impl Engine {
         self.lightning.is_some()
     }
 
-    /// The Lightning backend's name in the configuration and its description of itself; `None` without a backend.
+    /// The Lightning backend's configured name and its information about itself; `None` without a backend.
     pub async fn lightning_info(&self) -> Option<(&'static str, Result<LightningInfo, LightningError>)> {
         let LightningBackend { adapter, name, .. } = self.lightning.clone()?;
         Some((name, adapter.info().await))
     }
 
-    /// The Lightning backend's name in the configuration and the state of its connection; `None` without a backend.
+    /// The Lightning backend's configured name and connection status; `None` without a backend.
     pub fn lightning_status(&self) -> Option<(&'static str, LightningStatus)> {
         self.lightning.as_ref().map(|lightning| (lightning.name, lightning.adapter.status()))
     }
 
-    /// The Lightning backend as a node; `None` unless the service runs it itself.
+    /// The Lightning node; `None` unless the service runs one itself.
     pub fn lightning_node(&self) -> Option<Arc<dyn LightningNode>> {
         self.lightning.as_ref()?.node.clone()
     }
 
-    /// Requests to the Lightning backend: kind, result and number.
+    /// The numbers of requests to the Lightning backend, by kind and result.
     pub fn lightning_calls(&self) -> Vec<(&'static str, &'static str, u64)> {
         self.lightning_calls.values()
     }

@@ -15,52 +15,52 @@ use crate::ports::{
 };
 use crate::verification::start::VerificationRules;
 
-/// How the engine behaves.
+/// Options of the engine.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// The service's main key, for handshake URLs.
     pub main_key: PublicKey,
     /// The service's subkey, if it runs on one, for handshake URLs.
     pub subkey: Option<PublicKey>,
-    /// The proof of the service's subkey, if it runs on one; it goes into challenges.
+    /// The proof of the service's subkey, if it runs on one, for challenges.
     pub subkey_proof: Option<SubkeyProof>,
     /// Scheme of handshake URLs: the first of `nostr.url_scheme`.
     pub url_scheme: String,
-    /// The others: pages have a link and a code for each.
+    /// The other schemes: pages have a link and a code for each.
     pub other_url_schemes: Vec<String>,
     /// How long a single-use handshake URL is valid (`handshake.ttl_seconds`).
     pub handshake_ttl: Duration,
     /// How long an authentication challenge is valid (`auth.challenge_ttl_seconds`).
     pub challenge_ttl: Duration,
-    /// Most streams of operations that may be open at a time (`limits.max_open_streams`); the reserved stream is not counted.
+    /// Most open operations (`limits.max_open_streams`); the reserved stream is not counted.
     pub max_open_streams: usize,
     /// How long finished streams stay readable (`streams.retention_days`).
     pub retention: Duration,
-    /// How long a ticket is sent to its user until the mint says that it is spent (`cashu.send_ttl_hours`).
+    /// How long a ticket is sent until the mint reports it as spent (`cashu.send_ttl_hours`).
     pub ticket_send_ttl: Duration,
-    /// The rules of payments and subscriptions.
+    /// The settings of payments and subscriptions.
     pub payments: PaymentRules,
-    /// The rules of age verification.
+    /// The settings of age verification.
     pub verification: VerificationRules,
-    /// The rules of pages.
+    /// The settings of pages.
     pub pages: PageRules,
-    /// How the audit log is kept.
+    /// The settings of the audit log.
     pub audit: AuditOptions,
 }
 
-/// What the engine runs with.
+/// Dependencies of the engine.
 pub struct EngineParts {
-    /// Stores operations.
+    /// The storage of operations.
     pub store: Arc<dyn Store>,
-    /// Stores responses to idempotent requests.
+    /// The storage of idempotency records.
     pub idempotency: Arc<dyn IdempotencyStore>,
-    /// Stores deliveries to the webhook.
+    /// The storage of webhook deliveries.
     pub deliveries: Arc<dyn DeliveryStore>,
-    /// Posts to the app's webhook, if it has one.
+    /// The app's webhook, if configured.
     pub webhook: Option<Arc<dyn WebhookSender>>,
     /// Sends messages to wallets.
     pub messenger: Arc<dyn Messenger>,
-    /// The time.
+    /// The clocks.
     pub clock: Arc<dyn Clock>,
     /// The source of tokens, challenges and stream ids.
     pub randomness: Arc<dyn Randomness>,
@@ -72,12 +72,12 @@ pub struct EngineParts {
     pub lightning_notifications: Option<LightningNotifications>,
     /// The service's own ticket wallet.
     pub tickets: Option<Arc<dyn TicketWallet>>,
-    /// Verifies ages, if a provider is configured; otherwise staff do.
+    /// Verifies ages, if configured; otherwise staff do.
     pub age_verifier: Option<Arc<dyn AgeVerifier>>,
-    /// Asks Lightning addresses for invoices; without it, refunds are paid to invoices alone.
+    /// Gets invoices from Lightning addresses; without it, refunds can only be paid to invoices.
     pub payees: Option<Arc<dyn Payees>>,
     /// Reaches users' remote signers; without it logins do not offer them.
     pub remote_signer: Option<Arc<dyn RemoteSigner>>,
-    /// Exchange rates, if sources are configured; without them all amounts are in millisats.
+    /// Exchange rates, if configured; without them all amounts are in millisats.
     pub rates: Option<Arc<dyn ExchangeRates>>,
 }

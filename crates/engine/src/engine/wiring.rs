@@ -1,5 +1,5 @@
-//! Wires the engine's parts. Each is made after those that it uses, so there is no cycle: the core, what acts on
-//! commits and what features keep in memory, the committer, features and workers, and at last what drives operations.
+//! Wires the engine's parts. Each is created after those that it uses, so there is no cycle: the core, observers of
+//! commits and features' memory, the committer, features and workers, and finally what drives operations.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ impl Engine {
     /// Rebuilds the index from the store and starts the engine's tasks on `tasks`; they end when `stop` is cancelled.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be read.
+    /// [`StoreError`] if the store cannot be read.
     #[allow(clippy::too_many_lines)] // one part after the other
     pub async fn start(
         options: EngineOptions,

@@ -1,9 +1,10 @@
-//! Which messages of wallets reach their operations.
+//! Limits on wallets' messages to their operations.
 
 use crate::StreamId;
 use crate::ports::Inbound;
 
 pub(crate) trait Admission: Send + Sync {
-    /// Whether this message goes on to this operation. It came over this relay; a copy came over another before.
+    /// Whether this message is passed to this operation. `inbound` says over which relay it arrived, and whether
+    /// another delivered it before.
     fn admits(&self, id: StreamId, inbound: &Inbound) -> bool;
 }

@@ -1,5 +1,5 @@
-//! Asks the age verifier for results, for operations. A request is made once, after the commit that asks for it; if it
-//! is not made or its reply is lost, the operation asks again.
+//! Polls the age verifier for operations. A request is made once, after the commit that requests it; if it is not made
+//! or its reply is lost, the operation repeats it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::ports::{AgeCheckResult, AgeVerifier, AgeVerifierError, PendingAgeChec
 
 const CONCURRENT: usize = 32;
 
-/// How long a request to the age verifier may take: a few exchanges, while a browser waits.
+/// Time limit of a request to the age verifier: a few exchanges, while a browser waits.
 const WITHIN: Duration = Duration::from_secs(20);
 
 pub(crate) struct AgeCheckQueue {
@@ -29,7 +29,7 @@ impl AgeCheckQueue {
         Self { core, verifier, permits: Arc::new(Semaphore::new(CONCURRENT)) }
     }
 
-    /// Asks for a result; never waits. When too many requests run, nothing is asked: the operation asks again.
+    /// Requests a result; never waits. With too many concurrent requests, none is made, and the operation repeats it.
     pub(crate) fn put(&self, id: StreamId, pending: PendingAgeCheck) {
         let Some(verifier) = self.verifier.clone() else { return };
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else { return };

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many calls of each kind had each result: both are numbered by their places in the lists of labels.
+/// The numbers of calls by kind and result, both indexed by their positions in the lists of labels.
 pub(crate) struct CallCounts<const KINDS: usize, const RESULTS: usize> {
     kinds: [&'static str; KINDS],
     results: [&'static str; RESULTS],

@@ -1,4 +1,4 @@
-//! How many operations may be in memory.
+//! Limits on operations in memory.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ impl Capacity {
     }
 
     pub(crate) fn has_room_for(&self, starting: usize) -> bool {
-        // The reserved stream is always among them, and nobody started it.
+        // The reserved stream is always included, and was not started.
         self.index.len().saturating_add(starting) <= self.max_open
     }
 
-    /// Whether another payment may start: those that have ended stay in memory for a day, because money may still arrive.
+    /// Whether another payment may start: ended ones stay in memory for a day, because money may arrive late.
     pub(crate) fn has_room_for_payments(&self) -> bool {
         self.index.all() <= self.max_open.saturating_mul(2)
     }

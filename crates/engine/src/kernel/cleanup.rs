@@ -1,4 +1,4 @@
-//! Cleanup: removes data whose retention is over.
+//! Removes data past its retention.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +16,14 @@ use crate::{StreamId, UnixMillis};
 
 const EVERY: Duration = Duration::from_secs(3600);
 
-/// Rows removed in one transaction at most, so that commits of operations do not wait for long.
+/// Most rows removed in one transaction, so that commits of operations do not wait long.
 const BATCH: usize = 500;
 
-/// How long the ids of handled Nostr events are kept: their times may differ from ours by 15 minutes at most.
+/// How long the ids of handled Nostr events are kept: their times differ from ours by at most 15 minutes.
 const INBOUND_KEPT: Duration = Duration::from_secs(2 * 3600);
 
-/// How long a user's relays are kept after a wallet last named them, or they were last in use: a message was sent, or a
-/// subscription is open. Afterwards the user is reached at the service's relays.
+/// How long a user's relays are kept after a wallet last named them or they were last used, for a message or an open
+/// subscription. Afterwards the user is reached at the service's relays.
 const USER_RELAYS_KEPT: Duration = Duration::from_secs(400 * 24 * 3600);
 
 pub(crate) struct Cleanup {
@@ -31,7 +31,7 @@ pub(crate) struct Cleanup {
     pub(crate) webhooks: Arc<WebhookDispatcher>,
     pub(crate) idempotency: Arc<IdempotencyRecords>,
     pub(crate) feed: Arc<EventFeed>,
-    /// Those whose streams do not end by themselves.
+    /// Operations whose streams do not end by themselves.
     pub(crate) endless: Vec<Arc<OpenSet>>,
     pub(crate) periodic_tasks: Vec<Arc<dyn PeriodicTask>>,
     pub(crate) retention: Duration,
@@ -42,7 +42,7 @@ impl Cleanup {
     pub(crate) async fn run(self) {
         for hour in 0_u64.. {
             let began = self.core.clock.monotonic();
-            // By a clock that may be wrong, everything is old.
+            // With a wrong clock, everything would be old.
             if !self.core.timers.are_held() && self.core.tasks.unless_stopped(self.clean(hour)).await.is_none() {
                 return;
             }
@@ -75,8 +75,8 @@ impl Cleanup {
         remove("relays of users", || self.core.store.forget_user_relays(now.minus(USER_RELAYS_KEPT), BATCH)).await;
     }
 
-    /// Removes events from before `retained` of streams that do not end by themselves. The first event that is left has
-    /// a delivery that is still kept, is not so old, or is the newest.
+    /// Removes events from before `retained` of streams that do not end by themselves, up to the first event that has a
+    /// delivery, is more recent, or is the newest.
     async fn remove_old_events(&self, retained: UnixMillis) {
         self.remove_old_events_of(StreamId::SUBSCRIPTIONS, retained).await;
         for endless in &self.endless {
@@ -90,7 +90,7 @@ impl Cleanup {
         }
     }
 
-    /// Most have nothing to remove: that costs no transaction.
+    /// Most have nothing to remove, which needs no transaction.
     async fn remove_old_events_of(&self, stream: StreamId, retained: UnixMillis) {
         match self.has_events_before(stream, retained).await {
             Ok(false) => {}

@@ -14,7 +14,7 @@ use crate::StreamId;
 use crate::operations::Operation;
 use crate::ports::{Clock, Randomness, StoreError, StoredOperation, Table};
 
-/// The store, the clock, and the parts that use no other part. Every part holds a copy.
+/// The store, the clock, and the parts without dependencies on other parts. Every part has a copy.
 #[derive(Clone)]
 pub(crate) struct Core {
     pub(crate) store: RequestedStore,
@@ -31,7 +31,7 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// The stored operation; a damaged one is set aside, and treated as if there were none.
+    /// The stored operation; a damaged one is set aside and treated as missing.
     pub(crate) async fn readable(
         &self,
         requester: &Requester,

@@ -1,19 +1,19 @@
 //! Damaged rows of the store: each is set aside and reported once, and nothing else is affected.
 //!
-//! A row is damaged when it cannot be read, or holds impossible values (a negative time, event data that is not a JSON
-//! object, more events than there were steps for).
+//! A row is damaged if it cannot be read, or has impossible values (a negative time, event data that is not a JSON
+//! object, more events than its steps could have emitted).
 //!
 //! | damaged | what happens | what is lost |
 //! | --- | --- | --- |
-//! | an operation | it is never stepped again; it keeps its correlation keys, and its invoice is still looked up | its end is not reported. Because it keeps its keys, no other operation pays an invoice that it was to pay; money that arrives for it is logged each time |
-//! | an event | readers get the events before it, then an error that names it; its delivery is given up | that event |
-//! | an outgoing message | it is not sent any more | the user is not asked, and the operation expires |
+//! | an operation | it is never stepped again; it keeps its correlation keys, and its invoice is still looked up | its end is not reported. Because it keeps its keys, no other operation pays the invoice that it was paying; money received for it is logged each time |
+//! | an event | readers get the events before it, then an error with its index; its delivery is given up | that event |
+//! | an outgoing message | it is no longer sent | the user gets no request, and the operation expires |
 //! | a delivery | it is given up, and the next one of its stream continues; one with an unknown status is in no list | that post |
 //! | a user's relays | the user is reached at the service's own relays | until a wallet names relays again |
 //! | an idempotency record | requests with its key are refused until it has expired | those requests |
 //!
-//! Rows are checked when they are needed; `usher doctor` reads all of them. What was set aside is kept in memory: after
-//! a restart a repaired database is read afresh. (Ticket wallet: see [`TicketStore`](crate::ports::TicketStore).)
+//! Rows are checked when needed; `usher doctor` reads all of them. The rows set aside are listed in memory, so a
+//! repaired database is read again after a restart. (Ticket wallet: see [`TicketStore`](crate::ports::TicketStore).)
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,6 @@ impl DamagedRows {
         self.0.lock().iter().cloned().collect()
     }
 
-    /// Sets a row aside; logs it the first time.
     pub(crate) fn set_aside(&self, table: Table, id: impl ToString) {
         let row = DamagedRow { table, id: id.to_string() };
         let is_new = {
@@ -50,13 +49,13 @@ impl DamagedRows {
         }
     }
 
-    /// Sets an operation aside whose row is damaged, so that these inputs could not step it.
+    /// Sets an operation with a damaged row aside, which these inputs could not step.
     pub(crate) fn set_aside_operation<'a>(&self, id: StreamId, inputs: impl Iterator<Item = &'a Input>) {
         self.set_aside(Table::Operations, id);
         warn_of_lost_results(id, inputs);
     }
 
-    /// The operation in this row; `None` when it is damaged: then it is set aside.
+    /// The operation in this row; `None` if it is damaged and was set aside.
     pub(crate) fn read_operation(&self, id: StreamId, stored: &StoredOperation) -> Option<Operation> {
         let operation = Operation::from_state(&stored.state).ok();
         if operation.is_none() {
@@ -66,7 +65,7 @@ impl DamagedRows {
     }
 }
 
-/// Logs which money and tickets an operation cannot report, because these inputs could not step it.
+/// Logs the money and tickets that an operation cannot report, because these inputs could not step it.
 pub(crate) fn warn_of_lost_results<'a>(id: StreamId, inputs: impl Iterator<Item = &'a Input>) {
     for input in inputs {
         if matches!(input, Input::Settled(_) | Input::InvoiceStatus(Ok(InvoiceStatus::Settled(_)))) {

@@ -1,5 +1,5 @@
-//! For the unit tests of parts: the parts around the part under test. The engine as a whole is tested on a real store
-//! (`tests/`).
+//! Fixtures for unit tests of parts: the parts around the one under test. The engine as a whole is tested on a real
+//! store (`tests/`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -45,10 +45,9 @@ pub(crate) fn key(n: u8) -> PublicKey {
     PublicKey::from_byte_array([n; 32])
 }
 
-/// A store that fails when a test says so.
 pub(crate) type TestStore = FaultyStore<StoredRows>;
 
-/// What most parts need.
+/// The dependencies of most parts.
 pub(crate) struct Around {
     pub(crate) store: Arc<TestStore>,
     pub(crate) index: Arc<Index>,
@@ -148,7 +147,7 @@ pub(crate) async fn within<T>(what: &str, mut look: impl FnMut() -> Option<T>) -
     panic!("never: {what}");
 }
 
-/// Operations with their events, messages and deliveries; a call about anything else is an error.
+/// Operations with their events, messages and deliveries; other calls are errors.
 #[derive(Default)]
 pub(crate) struct StoredRows(Mutex<Rows>);
 
@@ -234,7 +233,7 @@ fn pending(stream: StreamId, event: Event, at: UnixMillis) -> Delivery {
     }
 }
 
-/// Implements a port by some of its methods; the others are an error.
+/// Implements some methods of a port; the others return an error.
 macro_rules! partly {
     ($port:ident { $($kept:tt)* } else { $($method:ident($($argument:ident: $type:ty),*) -> $result:ty;)* }) => {
         #[async_trait]

@@ -9,7 +9,7 @@ use crate::ports::{Clock, Randomness, TicketJobId};
 /// Length of random tokens and challenges: 32 alphanumerics are 190 bits.
 const TOKEN: usize = 32;
 
-/// Length of the suffix that makes the URL of a reused static token new: 12 alphanumerics are 71 bits.
+/// Length of the suffix of a reused static token in its new URL: 12 alphanumerics are 71 bits.
 const SUFFIX: usize = 12;
 
 #[derive(Clone)]
@@ -41,7 +41,7 @@ impl Ids {
         let mut bytes = [0; TOKEN * 2];
         while token.len() < TOKEN {
             self.randomness.fill(&mut bytes);
-            // 248 = 4 × 62: with the bytes above it the first letters would be more likely than the others.
+            // 248 = 4 × 62: larger bytes would make the first letters more likely.
             let chars =
                 bytes.iter().filter(|byte| **byte < 248).filter_map(|byte| ALPHABET.get(usize::from(byte % 62)));
             token.extend(chars.take(TOKEN - token.len()).map(|char| char::from(*char)));
@@ -53,7 +53,7 @@ impl Ids {
         let mut bytes = [0; 32];
         self.randomness.fill(&mut bytes);
         loop {
-            // A hash is zero, or not below the order of the curve, practically never; then the next one is taken.
+            // A hash is practically never zero, or not below the order of the curve; the next one is then taken.
             bytes = Sha256::digest(bytes).into();
             if let Ok(secret) = SecretKey::from_slice(&bytes) {
                 return Keys::new(secret);

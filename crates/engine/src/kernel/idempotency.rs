@@ -1,4 +1,4 @@
-//! Idempotent requests: the response to the first one is stored in the transaction of what it did.
+//! Idempotent requests: the response to the first one is stored in the transaction of its changes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use crate::ports::{
 /// How long a response is kept (docs/api.md, Idempotency).
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 
-/// A request with an `Idempotency-Key`: which one it is, and how its response is written.
+/// A request with an `Idempotency-Key`: its identity, and how its response is rendered.
 pub struct IdempotentRequest<T> {
     /// Identifies the request.
     pub key: IdempotencyKey,
     /// See [`IdempotencyRecord::fingerprint`].
     pub fingerprint: [u8; 32],
-    /// Writes the response.
+    /// Renders the response.
     pub render: Box<dyn Fn(&T) -> RenderedResponse + Send + Sync>,
 }
 
-/// A response as it goes over the wire.
+/// A rendered response.
 pub struct RenderedResponse {
     /// HTTP status.
     pub status: u16,
@@ -64,7 +64,7 @@ impl IdempotencyRecords {
         let oldest = self.clock.now().minus(KEPT);
         let record = self.store.idempotency_record(key).await;
         if matches!(record, Err(StoreError::Unreadable(_))) {
-            // The request is refused: it may have been processed before.
+            // The request is refused, because it may have been processed before.
             self.damaged_rows.set_aside(Table::IdempotencyRecords, key.to_hex());
         }
         Ok(record?.filter(|record| record.at >= oldest))
@@ -72,7 +72,7 @@ impl IdempotencyRecords {
 
     /// Stores the response to a request that committed nothing.
     pub async fn keep<T>(&self, request: &IdempotentRequest<T>, result: &T) -> Result<(), StoreError> {
-        // Not stored if the same request got a response in the meantime: that one is kept.
+        // Not stored if the same request got a response in the meantime, which is kept.
         self.store.add_idempotency_record(request.record(result, self.clock.now())).await.map(|_| ())
     }
 

@@ -1,5 +1,5 @@
-//! The inbox: finds the operation that a wallet's message belongs to. Most messages of unauthenticated peers end here,
-//! for the price of a look-up in a map.
+//! The inbox: finds the operation of a wallet's message. Most messages of unauthenticated peers end here, at the cost
+//! of a map look-up.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Handles messages, even those left when the engine stops: a wallet may have sent them only once.
+    /// Handles messages, also those left when the engine stops: a wallet may have sent them only once.
     pub(crate) async fn run_inbox(self, mut inbox: mpsc::Receiver<Inbound>) {
         while let Some(Some(inbound)) = self.core.tasks.unless_stopped(inbox.recv()).await {
             self.dispatch(inbound).await;
@@ -35,11 +35,11 @@ impl Inbox {
 
     async fn dispatch(&self, inbound: Inbound) {
         let (author, copy) = (inbound.author, inbound.via.copy);
-        // A copy over another relay says nothing about what the wallet has received since.
+        // A copy over another relay does not show what the wallet has received since.
         if !copy {
             self.outbox.record_activity(author);
         }
-        // Read before the operation is looked for: while it is about to be started, one of the two finds it.
+        // Read before the look-up: if the operation is about to be started, one of the two finds it.
         let requests = if Operation::comes_early(&inbound.message) {
             self.core.index.with_participant(&author)
         } else {

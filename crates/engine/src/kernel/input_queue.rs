@@ -1,5 +1,5 @@
-//! The queue of inputs, the only way to run a step of an operation: parts put here what an operation should know, and
-//! the [workers](super::workers) take it out.
+//! The queue of inputs, the only way to step an operation: parts add inputs for operations, and the
+//! [workers](super::workers) process them.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use usher_protocol::EventId;
 use crate::StreamId;
 use crate::operations::Input;
 
-/// Workers: how many operations step at the same time, and how many commits the store can group.
+/// The number of workers: how many operations step concurrently, and how many commits the store can group.
 const WORKERS: usize = 64;
 
-/// Inputs that wait for one worker. When a queue is full, the inbox waits, and then the relays' sockets.
+/// Inputs queued for one worker. When a queue is full, the inbox waits, and then the relays' sockets.
 pub(crate) const QUEUE: usize = 256;
 
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) id: StreamId,
     pub(crate) input: Input,
-    /// The Nostr event that brought it, if one did: recorded with the step, so that it is handled once.
+    /// The Nostr event that brought it, if any: recorded with the step, so that it is handled once.
     pub(crate) inbound: Option<EventId>,
 }
 
@@ -42,12 +42,12 @@ impl InputQueue {
         self.queue(Job { id, input, inbound: None }).await;
     }
 
-    /// All inputs of an operation go to the same worker, in the order in which they come.
+    /// All inputs of an operation are queued for the same worker, in order.
     async fn queue(&self, job: Job) {
         // The last bytes of a UUIDv7 are random.
         let worker = usize::from(job.id.as_bytes()[15]) % WORKERS;
         if let Some(worker) = self.workers.get(worker) {
-            // Fails only when the worker has ended, that is, when the engine stops.
+            // Fails only when the worker has ended because the engine stops.
             let _ = worker.send(job).await;
         }
     }

@@ -23,24 +23,24 @@ pub(crate) struct Metrics {
     attempts: [AtomicU64; ATTEMPTS],
 }
 
-/// The counters at one instant.
+/// The counters at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineMetrics {
     /// Operations by kind.
     pub operations: Vec<OperationMetrics>,
     /// Events by type.
     pub events: Vec<(EventType, u64)>,
-    /// Messages from wallets that belong to an open operation.
+    /// Messages from wallets for an open operation.
     pub matched: u64,
-    /// Messages from wallets that belong to none: late, stray, or guessed.
+    /// Messages from wallets for no open operation: late, stray, or guessed.
     pub unmatched: u64,
-    /// Messages to users handed to the relays, including repetitions.
+    /// Messages passed to the relays, including repetitions.
     pub sent: u64,
     /// Steps that failed because the store failed; they are retried.
     pub store_failures: u64,
     /// Steps that failed because of a defect of the program.
     pub step_defects: u64,
-    /// Posts to the webhook by result: `Pending` are those that failed and will be retried.
+    /// Posts to the webhook by result; `Pending` ones failed and are retried.
     pub attempts: Vec<(DeliveryStatus, u64)>,
 }
 
@@ -88,12 +88,11 @@ impl Metrics {
         add(Some(&self.store_failures));
     }
 
-    /// A step failed because of a defect of the program.
     pub(crate) fn step_was_defective(&self) {
         add(Some(&self.step_defects));
     }
 
-    /// An event was posted to the webhook; `status` is the delivery's status now.
+    /// Counts a post to the webhook; `status` is the delivery's new status.
     pub(crate) fn attempted(&self, status: DeliveryStatus) {
         add(self.attempts.get(usize::from(status.code())));
     }
@@ -128,7 +127,7 @@ impl Metrics {
 }
 
 fn slot(kind: OperationKind) -> usize {
-    // Not its number: numbers may have gaps.
+    // Not its number, because numbers may have gaps.
     OperationKind::ALL.iter().position(|other| *other == kind).unwrap_or_default()
 }
 

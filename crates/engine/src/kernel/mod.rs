@@ -1,6 +1,6 @@
-//! The kernel runs operations. It names no kind of operation: what it must know of one is a method of
-//! [`StateMachine`](crate::operations::StateMachine) with a default. No part holds the engine: what it has for an
-//! operation it puts into `inputs`. For the data flow see docs/architecture.md.
+//! The kernel runs operations. It names no kind of operation: what it needs to know of one is a method of
+//! [`StateMachine`](crate::operations::StateMachine) with a default. No part holds the engine: parts put inputs for
+//! operations into `inputs`. For the data flow see docs/architecture.md.
 
 pub(crate) mod admission;
 pub(crate) mod age_check_queue;

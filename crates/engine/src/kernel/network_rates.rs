@@ -1,4 +1,4 @@
-//! How often each network may begin something. Those who come over loopback may be everybody, and have no limit.
+//! Rate limits per network. Loopback may be everybody, and has no limit.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use usher_token_bucket::Rate;
 
 use crate::ClientNetwork;
 
-/// Networks whose rates are remembered, about 100 bytes each.
+/// Networks with remembered rates, about 100 bytes each.
 const REMEMBERED: usize = 10_000;
 
 pub(crate) struct NetworkRates(Rates<ClientNetwork, Duration>);
@@ -22,7 +22,7 @@ impl NetworkRates {
         if network == ClientNetwork::Loopback { Ok(()) } else { self.0.of(network, now).try_take(now) }
     }
 
-    /// Nothing has begun after all.
+    /// Undoes a count.
     pub(crate) fn give_back(&mut self, network: ClientNetwork, now: Duration) {
         self.0.of(network, now).give_back(1.0);
     }

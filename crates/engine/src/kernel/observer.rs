@@ -1,4 +1,4 @@
-//! What a feature keeps in memory about its operations, in step with their commits.
+//! Observers keep features' memory up to date with commits.
 
 use async_trait::async_trait;
 
@@ -8,7 +8,6 @@ use crate::{Origin, StreamId, UnixMillis};
 
 pub(crate) struct CommittedStep<'a> {
     pub(crate) id: StreamId,
-    /// Who started it.
     pub(crate) origin: Option<Origin>,
     pub(crate) operation: &'a Operation,
     pub(crate) is_new: bool,
@@ -18,33 +17,34 @@ pub(crate) struct CommittedStep<'a> {
     pub(crate) now: UnixMillis,
 }
 
-/// Follows the operations of a feature. Every method has a default that does nothing.
+/// Observes the operations of a feature. Every method has a default that does nothing.
 pub(crate) trait Observer: Send + Sync {
-    /// The start has found this open operation. `read` is its version and its state, of the kinds that are read at the start
-    /// ([`StateMachine::is_read_at_start`](crate::operations::StateMachine::is_read_at_start)).
+    /// Called at the start for each open operation. `read` is its version and its state, for the kinds that are read at
+    /// the start ([`StateMachine::is_read_at_start`](crate::operations::StateMachine::is_read_at_start)).
     fn restored(&self, _open: &OpenOperation, _read: Option<(Version, &Operation)>, _now: UnixMillis) {}
 
-    /// Unfinished operations are about to be committed. The result is dropped when that is applied or has failed.
+    /// Called before unfinished operations are committed. The result is dropped when the commit is applied or has
+    /// failed.
     fn committing(&self, _operations: &[(StreamId, &Operation)]) -> Option<Box<dyn Send>> {
         None
     }
 
-    /// The operation was committed. A later commit of it may have arrived here first.
+    /// Called after a commit of the operation. A later commit may be reported first.
     fn committed(&self, _step: &CommittedStep<'_>) {}
 
-    /// The operation was committed as finished, and is not in the index any more.
+    /// Called after the operation was committed as finished and removed from the index.
     fn finished(&self, _step: &CommittedStep<'_>) {}
 }
 
-/// Carries out [`LinkedChange`]s: changes of other operations in the commit of the step that asks for them.
+/// Executes [`LinkedChange`]s: changes of other operations in the commit of the step that requests them.
 pub(crate) trait LinkedChanges: Send + Sync {
     fn start(&self, linked_change: &LinkedChange, now: UnixMillis) -> Option<(Operation, Vec<Effect>)>;
 
-    /// The open operations that are closed. Asked after all others of the commit were read from the store.
+    /// The open operations to close. Called after all others of the commit were read from the store.
     fn closes(&self, linked_change: &LinkedChange) -> Vec<StreamId>;
 }
 
-/// Work of a feature that has to be done now and then, beside the cleanup of what every operation leaves.
+/// Periodic work of a feature, besides the cleanup of operations.
 #[async_trait]
 pub(crate) trait PeriodicTask: Send + Sync {
     async fn run(&self, hour: u64, now: UnixMillis);

@@ -1,4 +1,4 @@
-//! Which operations of one kind are open, in their order: 16 bytes each.
+//! The open operations of one kind, in order: 16 bytes each.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -56,7 +56,7 @@ impl Observer for OpenSet {
 
     fn committed(&self, step: &CommittedStep<'_>) {
         if step.is_new && !step.is_finished && self.has(step.operation.kind(), step.operation.wake_at()) {
-            // Under the index's lock: not after a later commit has finished it.
+            // Under the index's lock, so that it does not follow a later commit that finished it.
             self.index.change(step.id, |_| {
                 self.open.lock().insert(step.id);
             });

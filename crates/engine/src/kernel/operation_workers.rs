@@ -1,7 +1,7 @@
 //! Workers: apply inputs to their operations; the result of each step is one transaction.
 //!
-//! Every operation belongs to one worker, which takes its inputs in the order in which they came. Many workers wait for
-//! their commits at the same time, and the store commits them together.
+//! Every operation belongs to one worker, which processes its inputs in order. Many workers wait for their commits
+//! concurrently, and the store commits them together.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,16 +24,15 @@ use crate::ports::{
 };
 use crate::{Requester, StreamId, UnixMillis};
 
-/// The first pause before a worker tries again when the store fails; it doubles.
+/// The first pause before a worker retries after a store failure; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
-/// The longest pause before a worker tries again when the store fails.
+/// The longest such pause.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 
-/// When a step is tried again that had to wait.
+/// When a step that had to wait is retried.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// Steps operations by their inputs.
 pub(crate) struct Workers {
     pub(crate) core: Core,
     pub(crate) committer: Arc<Committer>,
@@ -44,9 +43,9 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// One worker: takes jobs until the engine stops and the inbox is drained, and then those that are still queued.
+    /// Processes jobs until the engine stops and the inbox is drained, and then the queued ones.
     ///
-    /// All inputs that wait for one operation are one step and one transaction: a busy operation costs no more commits.
+    /// All inputs queued for one operation are one step and one transaction, so a busy operation costs no more commits.
     pub(crate) async fn run(self: Arc<Self>, mut jobs: mpsc::Receiver<Job>) {
         let mut waiting = VecDeque::new();
         let mut pause = FIRST_PAUSE;
@@ -93,8 +92,8 @@ impl Workers {
                     }
                 }
                 Err(failure) => {
-                    // Kept until the store works again, because a wallet may have sent it only once. It goes to the end of the
-                    // queue, so that an operation that always fails does not delay the others.
+                    // Kept until the store works again, because a wallet may have sent it only once. It is moved to the
+                    // end of the queue, so that an operation that always fails does not delay the others.
                     self.core.metrics.store_failed();
                     warn!(stream_id = %id, error = ?failure, "the store failed; trying again");
                     waiting.extend(mine);
@@ -107,7 +106,7 @@ impl Workers {
         }
     }
 
-    /// Steps one operation by its inputs, in order.
+    /// Steps one operation with its inputs, in order.
     async fn step(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {
         let mut recent = self.core.recent_states.take(id);
         loop {
@@ -160,7 +159,7 @@ impl Workers {
                 }
             }
             if !stepped && is_recent {
-                // The store may have another state.
+                // The stored state may differ.
                 continue;
             }
             for (job, time) in ignored {
@@ -180,13 +179,13 @@ impl Workers {
                     return Ok(());
                 }
                 None => return Box::pin(self.step(id, later)).await,
-                // Another task stepped it meanwhile: read it again.
+                // Another task stepped it meanwhile: it is read again.
                 Some(Conflict::Revision) => {}
                 Some(Conflict::InboundSeen) if jobs.len() == 1 => {
                     debug!(stream_id = %id, "a wallet's message came twice");
                     return Ok(());
                 }
-                // One of several inputs: step by each of them alone.
+                // One of several inputs: each is applied separately.
                 Some(Conflict::InboundSeen) => return Box::pin(self.step_each(id, jobs)).await,
                 Some(Conflict::Correlation(_)) => match jobs {
                     [Job { input: Input::CorrelationTaken, .. }] => {
@@ -205,7 +204,6 @@ impl Workers {
         }
     }
 
-    /// The open operation and its version, as the store has it.
     async fn read(&self, id: StreamId) -> Result<Option<(Version, Operation)>, StoreError> {
         let stored = self.core.store.operation(&Requester::Service, id).await?;
         let Some(stored) = stored.filter(|stored| stored.finished_at.is_none()) else { return Ok(None) };
@@ -221,8 +219,8 @@ impl Workers {
         Ok(())
     }
 
-    /// The operation is over: another may have its correlation key now, because this one has started it. What a wallet says
-    /// is for that one.
+    /// Handles inputs of an ended operation: another one, which it started, may have its correlation key, and gets the
+    /// wallet's message.
     async fn step_successor(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {
         for job in jobs {
             let Input::Wallet { message, .. } = &job.input else { continue };
@@ -236,14 +234,13 @@ impl Workers {
         Ok(())
     }
 
-    /// Whether the payment that this step starts by itself has to wait: because there are too many payments in memory, or because
-    /// the clock may be wrong.
+    /// Whether the payment that this step starts must wait: too many payments are in memory, or the clock may be wrong.
     fn must_wait(&self, operation: &Operation, input: &Input) -> bool {
         operation.starts_payment(input) && (!self.capacity.has_room_for_payments() || self.core.timers.are_held())
     }
 
-    /// A charge that could not be made has ended in the step that began it. The next one may be due since the same time, whose
-    /// timer has fired.
+    /// Wakes a subscription again whose charge ended in the step that began it: the next charge may have the same due
+    /// time, whose timer has fired.
     fn wake_again(&self, id: StreamId, now: UnixMillis) {
         if let Some(wake) = self.core.index.get(id).and_then(|stream| stream.wake).filter(|wake| wake.at <= now) {
             self.core.timers.set(wake.due, id, TimerKind::Wake);
@@ -259,11 +256,11 @@ impl Workers {
         self.rates.as_ref().ok_or_else(none)?.rate(currency)
     }
 
-    /// Handles inputs that do not change the operation but have other effects.
+    /// Handles the other effects of inputs that do not change the operation.
     fn ignored(&self, job: &Job, operation: &Operation, now: UnixMillis) {
         match &job.input {
-            // Its time has not come: the wall clock was set back just now. Or this timer was of an earlier state: then setting
-            // the one that it has again changes nothing.
+            // The timer is early: the wall clock was just set back, or the timer was of an earlier state. Setting the
+            // current timer again changes nothing then.
             Input::Timer => {
                 if let Some(wake) = self.core.index.get(job.id).and_then(|stream| stream.wake)
                     && operation.wake_at() == Some(wake.at)

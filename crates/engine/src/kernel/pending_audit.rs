@@ -1,5 +1,5 @@
-//! The entry that the audit log gets with the first commit of a request. It travels with the request without being a parameter of
-//! every function between, as tracing's span does: nothing is allowed by it.
+//! The audit entry for the first commit of a request. It is task-local, like tracing's span, instead of a parameter of
+//! every function between; no permission depends on it.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::ports::NewAuditEntry;
 
-/// The entry of the request that is being processed, until it is written.
+/// The entry of the current request, until it is written.
 #[derive(Debug, Default)]
 pub struct PendingAudit(Mutex<State>);
 
@@ -23,7 +23,7 @@ tokio::task_local! {
 }
 
 impl PendingAudit {
-    /// That of the request for which this task works.
+    /// The entry of this task's request.
     pub fn current() -> Option<Arc<Self>> {
         CURRENT.try_with(Arc::clone).ok()
     }
@@ -33,12 +33,12 @@ impl PendingAudit {
         CURRENT.scope(self, work).await
     }
 
-    /// From now on the first commit of the request has this entry with it.
+    /// Sets the entry for the first commit of the request.
     pub fn set(&self, entry: NewAuditEntry) {
         self.0.lock().entry = Some(entry);
     }
 
-    /// Takes the entry, with all details, if it was not taken before, and is wanted.
+    /// Takes the entry, with all details, if it was not taken before and is wanted.
     pub fn take_if(&self, is_wanted: impl FnOnce(&NewAuditEntry) -> bool) -> Option<NewAuditEntry> {
         let mut state = self.0.lock();
         if !state.entry.as_ref().is_some_and(is_wanted) {
@@ -49,17 +49,17 @@ impl PendingAudit {
         Some(entry)
     }
 
-    /// The same, whichever it is.
+    /// Takes the entry unconditionally.
     pub fn take(&self) -> Option<NewAuditEntry> {
         self.take_if(|_| true)
     }
 
-    /// The details that were added.
+    /// The added details.
     pub fn details(&self) -> Map<String, Value> {
         self.0.lock().details.clone()
     }
 
-    /// Adds to the entry of the request on what it acts: no secret, and nothing of a user.
+    /// Adds a detail about the objects of the request: no secret, and nothing about a user.
     pub fn add_detail(name: &str, value: impl Into<Value>) {
         if let Some(current) = Self::current() {
             current.0.lock().details.insert(name.to_owned(), value.into());

@@ -1,7 +1,7 @@
-//! States of operations that were committed a moment ago: the next step need not read what this process has just written.
+//! A cache of just committed states of operations, so that the next step need not read them.
 //!
-//! They are a guess. A step of an outdated one conflicts in the store, because its revision is another, and what an
-//! outdated one ignores is tried again with what the store has.
+//! It may be outdated: a step of an outdated state conflicts in the store by its revision, and an input ignored by an
+//! outdated state is retried with the stored one.
 
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -17,13 +17,12 @@ const STATES: usize = 2_048;
 pub(crate) struct RecentStates(Mutex<LruCache<StreamId, (Version, Operation)>>);
 
 impl RecentStates {
-    /// The state and its version.
     pub(crate) fn take(&self, id: StreamId) -> Option<(Version, Operation)> {
         self.0.lock().pop(&id)
     }
 
     pub(crate) fn put(&self, id: StreamId, version: Version, operation: Operation) {
-        // The oldest one is dropped after the lock is free.
+        // The oldest one is dropped after the lock is released.
         let _oldest = self.0.lock().push(id, (version, operation));
     }
 }

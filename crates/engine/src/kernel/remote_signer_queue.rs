@@ -1,6 +1,6 @@
-//! Asks users' remote signers for signatures, for operations. A request runs from the commit that asks for it until it
-//! has ended, the operation is over, or it makes room for another ([`SignerSlots`]). What happens meanwhile becomes
-//! inputs of the operation, which asks again after a crash.
+//! Requests signatures from users' remote signers, for operations. A request runs from its commit until it has ended,
+//! the operation is over, or it is displaced ([`SignerSlots`]). Its reports are inputs of the operation, which repeats
+//! the request after a crash.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::kernel::core::Core;
 use crate::operations::{Input, SignerCall, SignerReport, SignerUpdate};
 use crate::ports::{Clock, RemoteSigner, RemoteSignerError, SignerProgress, SignerStage};
 
-/// Requests that take slots from each other, and from no others.
+/// Requests that displace each other, and no others.
 type Lane = Mutex<SignerSlots>;
 
 const PROGRESS: usize = 16;
@@ -23,9 +23,9 @@ const PROGRESS: usize = 16;
 pub(crate) struct SignerQueue {
     core: Core,
     signer: Option<Arc<dyn RemoteSigner>>,
-    /// To the signers that users name now. Anybody can begin a login.
+    /// Requests to newly named signers. Anybody can begin a login.
     named: Arc<Lane>,
-    /// To the signers of earlier logins, which only the app has asked.
+    /// Requests to the signers of earlier logins, which only the app can cause.
     kept: Arc<Lane>,
 }
 
@@ -46,7 +46,7 @@ impl SignerQueue {
         Self { core, signer, named: Arc::default(), kept: Arc::default() }
     }
 
-    /// Asks a signer; never waits. It takes the place of the operation's earlier request.
+    /// Starts a request to a signer, replacing the operation's earlier one; never waits.
     pub(crate) fn put(&self, id: StreamId, call: SignerCall) {
         let (number, network) = (call.number, call.network);
         let Some(signer) = self.signer.clone() else {
@@ -106,7 +106,7 @@ async fn ask(signer: &dyn RemoteSigner, lane: &Lane, inputs: &InputQueue, id: St
     let mut signing = std::pin::pin!(signer.sign(call.session, call.wanted, sender));
     loop {
         tokio::select! {
-            // What happened before the end is reported before it.
+            // Earlier reports precede the end.
             biased;
             Some(update) = progress.recv() => {
                 if matches!(update, SignerProgress::Connected(_)) {
@@ -177,7 +177,7 @@ mod tests {
         SignerCall { number, session: SignerSession(String::new()), wanted, until, is_kept: false, network: None }
     }
 
-    /// Lets all tasks run as far as they come: tokio runs 61 of them at each yield.
+    /// Lets all tasks progress: tokio runs 61 of them at each yield.
     async fn settle() {
         for _ in 0..200 {
             tokio::task::yield_now().await;

@@ -4,10 +4,10 @@ use crate::operations::Budget;
 use crate::ports::{NodeError, RateUnavailable, StoreError, TicketError};
 use crate::{FieldError, StreamId};
 
-/// Why an operation did not start.
+/// Why an operation was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Fields are invalid: all of those that are.
+    /// Invalid fields: all of them.
     #[error("some fields are invalid")]
     Invalid(Vec<FieldError>),
     /// It needs a further scope, which the client lacks.
@@ -16,36 +16,36 @@ pub enum StartError {
     /// It needs a Lightning backend, and none is configured.
     #[error("no Lightning backend is configured")]
     NoLightning,
-    /// It needs a Lightning node of the service's own, and there is none.
+    /// It needs a Lightning node run by the service, and there is none.
     #[error("the service runs no Lightning node of its own")]
     NoNode,
-    /// The Lightning node does not do it.
+    /// The Lightning node refused or failed.
     #[error(transparent)]
     Node(#[from] NodeError),
-    /// It needs a mint of proofs of age, and none is configured (`verification.mint_url`) or named.
+    /// It needs a mint of proofs of age, and none is configured (`verification.mint_url`) or given.
     #[error("no mint of proofs of age is configured")]
     NoVerificationMint,
     /// It needs the ticket wallet, and there is none.
     #[error("there is no ticket wallet")]
     NoTicketWallet,
-    /// The idempotent request was done before; see [`IdempotencyRecords::get`](crate::IdempotencyRecords::get).
+    /// The idempotent request was executed before; see [`IdempotencyRecords::get`](crate::IdempotencyRecords::get).
     #[error("the request was done before")]
     Repeated,
-    /// `limits.max_open_streams` are open already.
+    /// `limits.max_open_streams` operations are open.
     #[error("too many streams are open")]
     TooManyOpen,
-    /// Twice as many as `limits.max_open_streams` are open, or are payments that have ended within the last day.
+    /// Twice `limits.max_open_streams` operations are open, or payments that ended within the last day.
     #[error("too many payments have ended within the last day")]
     TooManyEnded,
-    /// Too little is left of a budget.
+    /// The remaining budget is too small.
     #[error("{budget} is spent")]
     BudgetExhausted {
-        /// Of which.
+        /// The budget.
         budget: Budget,
-        /// Seconds until there is room again, if nothing else is paid meanwhile.
+        /// Seconds until it suffices, if nothing else is paid meanwhile.
         retry_after: u64,
     },
-    /// The amount is in a currency of which there is no exchange rate now.
+    /// There is no exchange rate for the amount's currency.
     #[error(transparent)]
     RateUnavailable(#[from] RateUnavailable),
     /// The store failed.
@@ -62,28 +62,28 @@ impl StartError {
 /// Why a request that waits for the ticket wallet has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum TicketCallError {
-    /// The request, or the payment of the mint's quote, is refused.
+    /// The request, or the payment of the mint's quote, was refused.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The ticket wallet did not do it, or does not know.
+    /// The ticket wallet failed, or the outcome is unknown.
     #[error(transparent)]
     Ticket(#[from] TicketError),
-    /// There is no delivery with this stream id, or it was removed after retention.
+    /// There is no delivery with this stream id, or it was removed after its retention.
     #[error("no such outgoing ticket")]
     NotFound,
-    /// A key asks for a withdrawal, where what it sends is limited by approvals or a budget, which count none.
+    /// A key whose payments are limited by approvals or a budget requested a withdrawal, for which these do not count.
     #[error("only the token may withdraw")]
     TokenRequired,
-    /// The mint wants its quote paid, and the payment waits for an approval.
+    /// The mint requires payment of its quote, and the payment waits for an approval.
     #[error("the payment of the mint's quote waits for an approval")]
     ApprovalRequired {
         /// The payment's stream.
         payment: StreamId,
     },
-    /// The mint wants its quote paid, and the Lightning backend did not.
+    /// The mint requires payment of its quote, and the Lightning backend did not pay.
     #[error("the mint's quote was not paid: {reason}")]
     NotPaid {
-        /// Why, in the backend's words, cleaned and cut, or ours.
+        /// The reason, in the backend's words, cleaned and truncated, or ours.
         reason: String,
         /// Whether it is certain that nothing was paid. If it was paid after all, the token joins the wallet's own balance,
         /// or is the result of the same request with its idempotency key.
@@ -94,16 +94,16 @@ pub enum TicketCallError {
 /// Why events could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum EventsError {
-    /// There is no such stream, or it was removed after retention.
+    /// There is no such stream, or it was removed after its retention.
     #[error("no such stream")]
     NotFound,
-    /// The events asked for were removed after their retention.
+    /// The requested events were removed after their retention.
     #[error("events before {first} of the stream were removed")]
     Removed {
-        /// The index of the first event that is left.
+        /// The index of the first remaining event.
         first: u64,
     },
-    /// The event asked for is damaged; those before and after it can be read.
+    /// The requested event is damaged; those before and after it can be read.
     #[error("event {index} of the stream is damaged")]
     Damaged {
         /// Its index.

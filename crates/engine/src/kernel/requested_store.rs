@@ -1,4 +1,4 @@
-//! The store, from which what belongs to an operation is read for a [`Requester`].
+//! The store, restricted to what a [`Requester`] may see.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use super::requester::Requester;
 use crate::StreamId;
 use crate::ports::{BookedPayment, CorrelationKey, PaymentFilter, Store, StoreError, StoredOperation};
 
-/// The store. Each of its own methods takes the place of one of the [`Store`]'s that shows what belongs to an operation: what its
-/// requester may not see is not there. (Events are read by those who have a [`ShownStream`](super::event_feed::ShownStream).)
+/// The store. Each of its own methods replaces one of the [`Store`]'s that returns data of an operation, and hides what
+/// its requester may not see. (Events are read with a [`ShownStream`](super::event_feed::ShownStream).)
 #[derive(Clone)]
 pub(crate) struct RequestedStore(Arc<dyn Store>);
 
@@ -33,7 +33,8 @@ impl RequestedStore {
         Ok(self.0.operation_with_key(key).await?.filter(|(_, stored)| requester.sees(stored.origin)))
     }
 
-    /// Those of up to `limit` unfinished subscriptions after `after`; and the `after` of the next, if there may be more.
+    /// The visible ones among up to `limit` unfinished subscriptions after `after`; and the `after` of the next page,
+    /// if there may be more.
     pub(crate) async fn subscriptions(
         &self,
         requester: &Requester,
@@ -46,8 +47,8 @@ impl RequestedStore {
         Ok((found, next))
     }
 
-    /// Those of up to `limit` payments in the books after `after`; and the `after` of the next, if there may be more. The books
-    /// outlast operations: nobody knows who started one that is gone.
+    /// The visible ones among up to `limit` payments in the books after `after`; and the `after` of the next page, if
+    /// there may be more. The books outlast operations, and the origin of a removed one is unknown.
     pub(crate) async fn payment_records(
         &self,
         requester: &Requester,
@@ -74,7 +75,7 @@ impl RequestedStore {
         if self.shows(requester, id).await? { self.0.payment_record(id).await } else { Ok(None) }
     }
 
-    /// Whether the requester may see this stream. One that is not there, or cannot be read, is of nobody.
+    /// Whether the requester may see this stream. A missing or unreadable one has no origin.
     pub(crate) async fn shows(&self, requester: &Requester, id: StreamId) -> Result<bool, StoreError> {
         if requester.sees(None) {
             return Ok(true);

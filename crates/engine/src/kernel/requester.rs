@@ -1,4 +1,4 @@
-//! Who asks: a parameter of everything that can be asked of the engine, down to where an operation is read
+//! The requester: a parameter of all requests to the engine, down to where an operation is read
 //! ([`RequestedStore`](super::requested_store::RequestedStore)) or money is spent.
 
 use std::sync::Arc;
@@ -6,27 +6,27 @@ use std::sync::Arc;
 use super::request_errors::StartError;
 use crate::access::{Scope, Terms};
 
-/// Who started an operation: an opaque number that is stored with it. `None` where one could be: nobody who has a number.
+/// Who started an operation: an opaque number stored with it. In an `Option`, `None` means no API key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin(pub i64);
 
-/// Who asks: what they may see, do and spend.
+/// The requester, which determines what may be seen, done and spent.
 #[derive(Clone, Debug)]
 pub enum Requester {
-    /// The service itself, or who has its token: sees and may do everything, and spends within the service's own budget. Pages are
-    /// served, timers and workers run, and commands are carried out in its name.
+    /// The service itself, or the API token: sees and may do everything, within the service's budget. Used by pages,
+    /// timers, workers and commands.
     Service,
-    /// A key of the API.
+    /// An API key.
     Key {
-        /// That of the operations that it starts.
+        /// The origin of the operations that it starts.
         origin: Origin,
-        /// What it may do.
+        /// Its permissions and limits.
         terms: Arc<Terms>,
     },
 }
 
 impl Requester {
-    /// That of the operations that they start.
+    /// The origin of the operations that they start.
     pub const fn origin(&self) -> Option<Origin> {
         match self {
             Self::Service => None,
@@ -34,7 +34,7 @@ impl Requester {
         }
     }
 
-    /// Whether they may see what is of this origin. Who may see what is of nobody may see everything.
+    /// Whether they may see what has this origin. Without an origin, only the service may.
     pub fn sees(&self, of: Option<Origin>) -> bool {
         match self {
             Self::Service => true,
@@ -42,7 +42,7 @@ impl Requester {
         }
     }
 
-    /// Passes when they may do what needs `scope`, beside what their request's endpoint needs.
+    /// Requires `scope` in addition to the scope of the request's endpoint.
     pub(crate) fn need(&self, scope: Scope) -> Result<(), StartError> {
         match self {
             Self::Key { terms, .. } if !terms.scopes.contains(&scope) => Err(StartError::ScopeMissing(scope)),
@@ -50,7 +50,7 @@ impl Requester {
         }
     }
 
-    /// The most millisats that the operations that they start may spend within a day.
+    /// Most millisats that their operations may spend within a day.
     pub(crate) fn spending_limit(&self) -> Option<u64> {
         match self {
             Self::Service => None,

@@ -23,7 +23,7 @@ pub(crate) struct Restorer {
 pub(crate) struct Restored {
     /// Operations that may have been waiting for the Lightning backend, the ticket wallet or a remote signer.
     pub(crate) waiting: Vec<StreamId>,
-    /// The latest time that the wall clock has shown, by what operations recorded.
+    /// The latest time of the wall clock recorded by operations.
     shown: Option<UnixMillis>,
     sending: u64,
 }
@@ -71,7 +71,8 @@ impl Restorer {
             Wake { at, due: if by_calendar { Due::Wall(at) } else { timers.after(left).into() } }
         });
         self.core.index.load(operation, wake, resend_at);
-        // Not the last minutes: the clock may have leapt just before the restart. The reserved stream has no time in its id.
+        // Without the last minutes: the clock may have jumped just before the restart. The reserved stream has no time
+        // in its id.
         let known = UnixMillis(1)..=now.minus(HELD_FOR);
         let shown = [operation.at, id.created_at()].into_iter().filter(|at| known.contains(at));
         restored.shown = restored.shown.max(shown.max());

@@ -1,8 +1,8 @@
-//! The slots of requests to remote signers, and which one makes room.
+//! The slots of requests to remote signers, and which one is displaced.
 //!
-//! Anybody can begin a login, name a signer and never sign. If newcomers were refused when all slots are taken, that
-//! would lock everybody out. So a newcomer takes the slot of another: of their own network if it has its share, otherwise of the
-//! network that has the most. There those go first whose login's page nobody has open or has seen lately.
+//! Anybody can begin a login, name a signer and never sign. Refusing newcomers when all slots are taken would lock
+//! everybody out. So a newcomer displaces another: of its own network if that has its share, otherwise of the network
+//! that has the most. There, requests of logins without an open or recently seen page are displaced first.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,7 +18,7 @@ pub(crate) struct SignerSlots {
     all: Places<StreamId, Slot>,
     awaiting_scan: Places<StreamId, Slot>,
     awaiting_bunker: Places<StreamId, Slot>,
-    /// How many pages of each login are open.
+    /// The number of open pages of each login.
     pages: HashMap<StreamId, usize>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct NewRequest {
     pub(crate) id: StreamId,
     pub(crate) number: u32,
     pub(crate) stage: SignerStage,
-    /// Who has named the signer; `None` when the app has asked, or after a restart.
+    /// The network that named the signer; `None` if the app requested it, or after a restart.
     pub(crate) network: Option<ClientNetwork>,
 }
 
@@ -48,8 +48,8 @@ impl Default for SignerSlots {
 }
 
 impl SignerSlots {
-    /// A request begins, in place of the operation's earlier one. Returns what is cancelled when it must end, and the requests
-    /// that have ended for it, with their numbers.
+    /// Takes a slot for a request, replacing the operation's earlier one. Returns the token that cancels the request,
+    /// and the displaced requests with their numbers.
     pub(crate) fn take(&mut self, new: NewRequest, now: Duration) -> (CancellationToken, Vec<(StreamId, u32)>) {
         let NewRequest { id, number, stage, network } = new;
         self.end(id);
@@ -62,7 +62,7 @@ impl SignerSlots {
         };
         let mut displaced = Vec::new();
         for places in of_stage.into_iter().chain([&mut self.all]) {
-            // Somebody always makes room.
+            // A request is always displaced.
             displaced.extend(places.take(id, &holder, slot.clone(), now).unwrap_or_default());
         }
         for _ in 0..self.pages.get(&id).copied().unwrap_or_default() {
@@ -70,7 +70,7 @@ impl SignerSlots {
         }
         let mut ended = Vec::new();
         for (id, slot) in displaced {
-            // One can have made room twice.
+            // A request may be displaced twice.
             if !slot.ended.is_cancelled() {
                 slot.ended.cancel();
                 self.tables().into_iter().for_each(|places| _ = places.free(&id));
@@ -99,7 +99,7 @@ impl SignerSlots {
         }
     }
 
-    /// The operation is over, or asks another signer.
+    /// Ends the request of an operation that is over, or uses another signer.
     pub(crate) fn end(&mut self, id: StreamId) {
         for places in self.tables() {
             if let Some(slot) = places.free(&id) {

@@ -1,4 +1,4 @@
-//! Starts operations: the commit of a new operation, within what may be open. Nothing here waits for the network.
+//! Starts operations: the commit of a new operation, within the limit of open ones. Nothing here waits for the network.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Starter {
         }
     }
 
-    /// Commits a new operation; returns the operation that has its correlation key already, if one has.
+    /// Commits a new operation; returns the operation that already holds its correlation key, if any.
     pub(crate) async fn create(
         &self,
         id: StreamId,
@@ -52,7 +52,7 @@ impl Starter {
         }
     }
 
-    /// Commits a new operation, the first of `changes`, and what else changes with it; returns what they conflict with.
+    /// Commits a new operation, the first of `changes`, with the others; returns the conflict, if any.
     pub(crate) async fn create_all(
         &self,
         changes: Vec<Change>,

@@ -1,4 +1,4 @@
-//! The engine's tasks and their end: the inbox is emptied first, then the queues of the workers, because a wallet may
+//! The engine's tasks and their end: the inbox is drained first, then the queues of the workers, because a wallet may
 //! have sent a message only once.
 
 use tokio_util::sync::CancellationToken;
@@ -22,7 +22,7 @@ impl Tasks {
         self.tracker.spawn(task);
     }
 
-    /// Runs `work` on a task that shutdown waits for, even if its caller is dropped. `None` when it panics.
+    /// Runs `work` on a task that shutdown waits for, even if its caller is dropped. `None` if it panics.
     pub(crate) async fn run_to_end<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -30,7 +30,7 @@ impl Tasks {
         self.tracker.spawn(work.in_current_span()).await.ok()
     }
 
-    /// Spawns a task that the engine cannot work without: if it panics, [`failed`](Self::failed) returns.
+    /// Spawns a task that is vital to the engine: if it panics, [`failed`](Self::failed) returns.
     pub(crate) fn spawn_vital(&self, task: impl Future<Output = ()> + Send + 'static) {
         let task = self.tracker.spawn(task);
         let failed = self.failed.clone();
@@ -61,7 +61,7 @@ impl Tasks {
         }
     }
 
-    /// The engine has stopped and the inbox is empty: workers end when their queues are empty.
+    /// Called once the inbox is empty after the stop: workers then end when their queues are empty.
     pub(crate) fn set_inbox_drained(&self) {
         self.inbox_drained.cancel();
     }

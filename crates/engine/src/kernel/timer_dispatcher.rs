@@ -21,8 +21,9 @@ pub(crate) struct TimerDispatcher {
 }
 
 impl TimerDispatcher {
-    /// Hands [`Input::Resumed`] to operations whose reply was lost with the previous process, and only then dispatches
-    /// timers: an operation woken by its timer first would take its new request for the one whose reply was lost.
+    /// Passes [`Input::Resumed`] to operations whose reply was lost with the previous process, and only then dispatches
+    /// timers: otherwise an operation woken by its timer would mistake its new request for the one whose reply was
+    /// lost.
     pub(crate) async fn run(self, resumed: Vec<StreamId>) {
         for id in resumed {
             if self.tasks.unless_stopped(self.inputs.put(id, Input::Resumed)).await.is_none() {

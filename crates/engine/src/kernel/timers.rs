@@ -1,11 +1,11 @@
-//! Timers: when operations are woken, messages sent again, invoices looked up and events delivered. They are in memory,
-//! and are rebuilt from the store at the start.
+//! Timers: when operations are woken, messages repeated, invoices looked up and events delivered. They are in memory,
+//! and rebuilt from the store at the start.
 //!
-//! Timers run on the monotonic clock, so setting the wall clock makes none early or late. Only due dates of
-//! subscriptions follow the wall clock ([`Due::Wall`]).
+//! Timers run on the monotonic clock, so setting the wall clock does not affect them. Only due dates of subscriptions
+//! follow the wall clock ([`Due::Wall`]).
 //!
-//! A wall clock that jumps ahead by more than a day may be wrong, and a charge that came too early cannot be undone. So
-//! timers that follow it are held for ten minutes after such a jump, also one that happened while the service was off.
+//! A wall clock that jumps ahead by more than a day may be wrong, and an early charge cannot be undone. So timers that
+//! follow it are held for ten minutes after such a jump, even one during downtime.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl MonotonicMillis {
         Self(self.0.saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
     }
 
-    /// How much later than `earlier` it is; zero if it is not.
+    /// The duration since `earlier`; zero if that is later.
     pub(crate) const fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
@@ -72,19 +72,20 @@ struct ClockJumpDetector {
     held_until: MonotonicMillis,
 }
 
-/// A wall clock that is ahead by more than this of what is expected may be wrong.
+/// A wall clock ahead of the expected time by more than this may be wrong.
 const CLOCK_JUMP: Duration = Duration::from_secs(24 * 3600);
 
-/// How long timers that follow the wall clock are held then: a networked machine corrects its clock sooner.
+/// How long timers that follow the wall clock are then held: a networked machine corrects its clock sooner.
 pub(crate) const HELD_FOR: Duration = Duration::from_secs(600);
 
-/// How often the wall clock is read while an timer waits for it: when it is set, such timers are late by this at most.
+/// How often the wall clock is read while a timer waits for it, which is the longest delay of such timers when it is
+/// set.
 const READ_EVERY: Duration = Duration::from_secs(10);
 
 /// The longest sleep.
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// Most timers taken out at once, so that many that are due after a long downtime do not keep the lock.
+/// Most timers taken at once, so that many due ones after a long downtime do not hold the lock.
 const BATCH: usize = 1024;
 
 impl Timers {
@@ -122,7 +123,8 @@ impl Timers {
         };
     }
 
-    /// The wall clock has shown this before. If it is far ahead of that now, it has leapt, or the service was off.
+    /// Records a past reading of the wall clock. If the clock is far ahead of it, it has jumped, or the service was
+    /// off.
     pub(crate) fn has_shown(&self, wall: UnixMillis) {
         let mut watch = self.clock_jumps.lock();
         (watch.monotonic, watch.wall) = (self.now(), wall);
@@ -159,7 +161,7 @@ impl Timers {
         }
     }
 
-    /// The time of both clocks; none of the wall clock while it may be wrong.
+    /// The time of both clocks; `None` for the wall clock while it may be wrong.
     fn read(&self) -> (MonotonicMillis, Option<UnixMillis>) {
         let mut watch = self.clock_jumps.lock();
         let (now, wall) = (self.now(), self.clock.now());
@@ -177,8 +179,8 @@ impl Timers {
     }
 }
 
-/// How long it still takes until `due_at`, a time that was set at `set_at`. Never longer than it took then, however far the wall
-/// clock, which shows `now`, was ahead when it was set.
+/// The remaining time until `due_at`, set at `set_at`. Never longer than at that time, however far the wall clock, now
+/// at `now`, was ahead.
 pub(crate) fn left(due_at: UnixMillis, set_at: UnixMillis, now: UnixMillis) -> Duration {
     due_at.since(now).min(due_at.since(set_at))
 }

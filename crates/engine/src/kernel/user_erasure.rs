@@ -1,15 +1,15 @@
-//! Erases what is stored of a user.
+//! Erases a user's stored data.
 //!
-//! | what is stored | what becomes of it |
+//! | data | result |
 //! | --- | --- |
-//! | session with a remote signer, passkeys, consents, sessions and tokens of the OpenID Connect provider | removed, in one transaction |
-//! | finished operations of the user, with their events and deliveries | removed as after their retention |
-//! | relays at which the user is reached | removed, unless an operation of theirs is open |
-//! | everything else that names the user | kept, and listed with the reason |
+//! | session with a remote signer, passkeys, consents, sessions and tokens of the OpenID Connect provider | removed in one transaction |
+//! | finished operations of the user, with their events and deliveries | removed, as after their retention |
+//! | the user's relays | removed, unless an operation of theirs is open |
+//! | everything else with the user's key | kept, and listed with the reason |
 //!
-//! Nothing leads from a key to its operations, so all are searched, in batches that are reads, and for a bounded time: the caller
-//! continues where it ended. Each removal is a transaction of its own. After a crash, or when two callers erase the same user, what is
-//! left is removed by the next call.
+//! Operations are not indexed by key, so all of them are searched, in read-only batches and for a bounded time; the
+//! caller continues where the search ended. Each removal is a separate transaction. After a crash, or concurrent
+//! erasures of the same user, the next call removes the rest.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -27,86 +27,86 @@ use crate::operations::Operation;
 use crate::ports::{EventMatch, EventPosition, ForgottenUser, IdempotencyKey, OperationKind, StoreError};
 use crate::{Requester, StreamId, UnixMillis};
 
-/// Rows that one search looks at.
+/// Rows read by one search.
 const BATCH: usize = 1_000;
 
-/// Events of one stream that are read at once.
+/// Events of one stream read at once.
 const EVENTS: usize = 500;
 
-/// How long one call searches. It ends with the batch in which this is over.
+/// Time limit of one call's search, after which it completes the current batch.
 pub(crate) const SEARCH_TIME: Duration = Duration::from_secs(10);
 
-/// How much one call lists as kept. It ends with the batch in which there is more.
+/// Most kept items listed by one call, after which it completes the current batch.
 const MOST_KEPT: usize = 1_000;
 
 pub(crate) struct UserErasure {
     pub(crate) core: Core,
     pub(crate) feed: Arc<EventFeed>,
     pub(crate) outbox: Arc<Outbox>,
-    /// How long finished operations and events are kept.
+    /// The retention of finished operations and events.
     pub(crate) retention: Duration,
 }
 
 /// What was erased of a user, and what was kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErasedUser {
-    /// What was removed of that which is stored under the user's key.
+    /// What was removed under the user's key.
     pub records: ForgottenUser,
     /// Whether the user's relays were removed.
     pub relays: bool,
-    /// How many finished operations were removed.
+    /// The number of removed finished operations.
     pub operations: usize,
-    /// What names the user and was kept.
+    /// What contains the user's key and was kept.
     pub kept: Vec<KeptOfUser>,
-    /// Where the next call continues; `None`: everything was searched.
+    /// Where the next call continues; `None` if everything was searched.
     pub next: Option<ErasurePosition>,
 }
 
 /// Something that names the user and was kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptOfUser {
-    /// Why.
+    /// The reason.
     pub reason: KeptReason,
-    /// Its operation, if it is one or belongs to one, and the kind of that unless it cannot be read.
+    /// The operation that it is or belongs to, if any, with its kind if readable.
     pub operation: Option<(StreamId, Option<OperationKind>)>,
-    /// Until when, if that is known.
+    /// Until when it is kept, if known.
     pub until: Option<UnixMillis>,
 }
 
-/// Why something that names a user was kept.
+/// Why something with a user's key was kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeptReason {
     /// An operation of the user is open.
     Open,
-    /// An operation of the user has ended, and money may still arrive.
+    /// An operation of the user has ended, but money may arrive late.
     LatePayment,
-    /// Events of a finished operation of the user are still to be delivered to the app.
+    /// Events of a finished operation of the user are not yet delivered to the app.
     PendingDelivery,
     /// A stream has events of the user among those of others.
     SharedStream,
     /// An operation that is not about the user contains the key: in a text of the app, or as the subkey of another user.
     Mentioned,
-    /// An operation contains the key and cannot be read.
+    /// An operation contains the key and is unreadable.
     Damaged,
     /// The response to a request with an idempotency key contains the key.
     StoredResponse,
-    /// The user's relays: an operation of theirs is open.
+    /// The user's relays, because an operation of theirs is open.
     Relays,
 }
 
-/// Where the search for what names a user continues.
+/// The position at which the search continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErasurePosition {
-    /// After what.
+    /// The last searched row.
     pub after: SearchedUntil,
-    /// Whether an operation of the user was found open.
+    /// Whether an open operation of the user was found.
     pub has_open: bool,
 }
 
-/// What was searched last.
+/// The last searched row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchedUntil {
-    /// The operations up to this one; `None`: nothing.
+    /// The operations up to this one; `None` at the start.
     Operation(Option<StreamId>),
     /// All operations, and the events up to this one.
     Event(Option<EventPosition>),
@@ -114,14 +114,13 @@ pub enum SearchedUntil {
     Record(Option<IdempotencyKey>),
 }
 
-/// One call.
 struct Search<'a> {
     erasure: &'a UserErasure,
     main_key: PublicKey,
-    /// In hex, as states and events have it.
+    /// In hex, as in states and events.
     key: String,
     kept: BTreeMap<StreamId, KeptOfUser>,
-    /// Until when the last stored response that has the key is kept.
+    /// Until when the last stored response with the key is kept.
     response_until: Option<UnixMillis>,
     removed: usize,
     has_open: bool,
@@ -181,7 +180,7 @@ impl UserErasure {
 }
 
 impl Search<'_> {
-    /// Looks at the next rows; returns up to where, `None` if there are no more.
+    /// Searches the next rows; returns the new position, `None` at the end.
     async fn continue_after(&mut self, after: SearchedUntil) -> Result<Option<SearchedUntil>, StoreError> {
         let store = &self.erasure.core.store;
         Ok(Some(match after {
@@ -194,7 +193,7 @@ impl Search<'_> {
             }
             SearchedUntil::Event(after) => {
                 let matches = store.events_with(&self.key, after, BATCH).await?;
-                // Of each stream, the last event that names the user, or if there is none the last that mentions them.
+                // Per stream, the last event about the user, or else the last that mentions them.
                 let mut streams: BTreeMap<StreamId, FoundEvent> = BTreeMap::new();
                 for EventMatch { stream, at, data } in matches.found {
                     let found = FoundEvent { names: user_of(&data).as_ref() == Some(&self.key), at };
@@ -215,7 +214,7 @@ impl Search<'_> {
         }))
     }
 
-    /// Removes an operation in which the key was found, in its state or in this event, or says why it is kept.
+    /// Removes an operation with the key in its state or in this event, or lists why it is kept.
     async fn look_at(&mut self, id: StreamId, event: Option<FoundEvent>) -> Result<(), StoreError> {
         let stored = match self.erasure.core.store.operation(&Requester::Service, id).await {
             Ok(Some(stored)) => stored,
@@ -258,7 +257,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Whether it is gone now: this call has removed it, or another at the same time.
+    /// Whether it is removed, by this call or a concurrent one.
     async fn remove(&mut self, id: StreamId) -> Result<bool, StoreError> {
         let store = &self.erasure.core.store;
         let removed = store.remove_finished_of(vec![id]).await?.len();
@@ -267,7 +266,7 @@ impl Search<'_> {
         Ok(removed > 0 || store.operation(&Requester::Service, id).await?.is_none())
     }
 
-    /// The most important reason is listed.
+    /// Only the most important reason is listed.
     fn keep(&mut self, id: StreamId, kind: Option<OperationKind>, reason: KeptReason, until: Option<UnixMillis>) {
         let kept = KeptOfUser { reason, operation: Some((id, kind)), until };
         let known = self.kept.entry(id).or_insert(kept);
@@ -278,14 +277,14 @@ impl Search<'_> {
         }
     }
 
-    /// Whom the events of a finished operation name that is about nobody by its state.
+    /// The users of the events of a finished operation whose state has no user.
     async fn users_of_events(&self, id: StreamId) -> Result<Users, StoreError> {
         let (mut this, mut others, mut after) = (false, false, 0);
         while !(this && others) {
             let events = match self.erasure.core.store.events(id, after, EVENTS).await {
                 Ok(events) => events,
                 Err(StoreError::DamagedEvent { index }) => {
-                    // It may be another user's.
+                    // It may be about another user.
                     (others, after) = (true, index + 1);
                     continue;
                 }
@@ -307,7 +306,7 @@ impl Search<'_> {
 
 #[derive(Clone, Copy)]
 struct FoundEvent {
-    /// Whether it is about the user, and does not only mention the key.
+    /// Whether it is about the user, not only mentions the key.
     names: bool,
     at: UnixMillis,
 }
@@ -318,7 +317,7 @@ enum Users {
     Others,
 }
 
-/// The user that an event is about: all that are about one have this field.
+/// The user of an event; all events about a user have this field.
 fn user_of(data: &str) -> Option<String> {
     let Ok(Value::Object(mut fields)) = serde_json::from_str(data) else { return None };
     match fields.remove("main_key") {

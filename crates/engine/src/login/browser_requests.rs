@@ -1,5 +1,5 @@
-//! The logins that browsers begin, as many as there is room for. The caller runs each request to its end: a browser that disconnects
-//! must not interrupt a change between the store and memory.
+//! Logins begun by browsers, with limits. The caller runs each request to completion: a disconnecting browser must not
+//! interrupt a change between the store and memory.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use crate::kernel::request_errors::StartError;
 use crate::ports::StoreError;
 use crate::{ClientNetwork, StreamId};
 
-/// When a browser may try again that got no login because too many operations are open.
+/// When a browser may retry after a refusal because too many operations are open.
 const RETRY_AFTER: Duration = Duration::from_secs(10);
 
 impl Logins {
-    /// A browser opens the page of a reusable login: it gets a login of its own, or the one that it has there already, by the
-    /// cookies that it has shown (logins and their values).
+    /// Opens the page of a reusable login: the browser gets its own login there, a new one or, by its cookies (logins
+    /// and their values), an existing one.
     ///
-    /// As anybody can start one, they are bounded, in all and by `network`: another in which nobody has named a key may have to
-    /// end for it. They have no events: what happens in them are events of the reusable login.
+    /// Anybody can start one, so they are limited in total and by `network`: an unused login may be ended to make room.
+    /// They have no events of their own; events go to the stream of the reusable login.
     ///
     /// # Errors
     /// [`VisitError`].
@@ -50,9 +50,9 @@ impl Logins {
         })
     }
 
-    /// Starts a login of the user of a browser that is here already. The caller gives the browser its cookie, and
-    /// removes the login when its outcome was used ([`forget`](Self::forget)). Logins are bounded, in all and by
-    /// visitor: an unused one may have to end.
+    /// Starts a login for a browser. The caller gives the browser its cookie, and removes the login after using its
+    /// outcome ([`forget`](Self::forget)). Logins are limited in total and by visitor: an unused one may be ended to
+    /// make room.
     pub async fn start_in_browser(&self, request: BrowserLogin) -> Result<BrowserLoginStarted, StartError> {
         let login = self.core.ids.stream_id();
         let unused = if request.is_of_operator { &self.operator_logins } else { &self.client_logins };
@@ -65,7 +65,7 @@ impl Logins {
         started.await.inspect_err(|_| _ = unused.remove(login))
     }
 
-    /// Whether the user of a login begun in a browser is at it: its page waits or was just seen, or a key is named.
+    /// Whether a user is working on a login begun in a browser: its page is open or was just seen, or a key was named.
     pub fn is_in_use(&self, id: StreamId) -> bool {
         self.core.index.get(id).is_some_and(|open| !open.done) && !self.unused_logins(id).is_idle(id)
     }

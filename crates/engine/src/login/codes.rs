@@ -1,7 +1,7 @@
-//! The codes of logins: the page of an approved login gives its code to the browser, and the app redeems it
-//! (`login/operation/redemption.rs`). A code is derived from the service's secret and the login's id, and stored
-//! nowhere. A code at a reusable login begins with the id of the browser's login, because the app knows only the stream
-//! of the reusable one.
+//! Codes of logins: the page of an approved login gives its code to the browser, and the app redeems it
+//! (`login/operation/redemption.rs`). A code is derived from the service's secret and the login's id, and not stored. A
+//! code at a reusable login begins with the id of the browser's login, because the app knows only the stream of the
+//! reusable one.
 
 use url::Url;
 
@@ -15,13 +15,13 @@ use crate::{Requester, StreamId};
 /// Why a code was not redeemed.
 #[derive(Debug, thiserror::Error)]
 pub enum RedeemError {
-    /// There is no login with this stream, or it was removed after its retention.
+    /// There is no login with this stream.
     #[error("no such login")]
     NotFound,
     /// The login has no `return_url`, so its page gives no code.
     #[error("the login has no code")]
     NoCode,
-    /// It is not the code of this login.
+    /// The code is wrong.
     #[error("not the code of this login")]
     Wrong,
     /// The code was redeemed before.
@@ -30,7 +30,7 @@ pub enum RedeemError {
     /// The code is too old, or its reusable login was closed.
     #[error("the code has expired")]
     Expired,
-    /// The idempotent request was done before.
+    /// The idempotent request was executed before.
     #[error("the request was done before")]
     Repeated,
     /// The store failed.
@@ -41,7 +41,7 @@ pub enum RedeemError {
 impl From<RedeemFault> for RedeemError {
     fn from(fault: RedeemFault) -> Self {
         match fault {
-            // The page has given it to nobody.
+            // The page has not issued the code.
             RedeemFault::NotApproved => Self::Wrong,
             RedeemFault::Redeemed => Self::Redeemed,
             RedeemFault::Expired => Self::Expired,
@@ -56,7 +56,7 @@ impl ModifyError for RedeemError {
 }
 
 impl Logins {
-    /// Where the page of a login leads to; for the browser that the page belongs to, with the code once there is one.
+    /// Where the page of a login redirects; for its own browser, with the code once there is one.
     pub(crate) fn return_url(&self, id: StreamId, login: &Login) -> Option<String> {
         let address = login.return_url()?;
         if login.browser().is_none() || !login.has_code() {
@@ -69,8 +69,8 @@ impl Logins {
         Some(address.into())
     }
 
-    /// The app redeems the code that a browser has brought it from the page of the login `stream`, or of a login at this
-    /// reusable one: it learns who has logged in, and the stream gets `approved`.
+    /// Redeems the code that a browser has brought to the app from the page of the login `stream`, or of a login at
+    /// this reusable one: returns who has logged in, and emits `approved`.
     pub async fn redeem(
         &self,
         requester: &Requester,
@@ -78,7 +78,7 @@ impl Logins {
         code: &str,
         once: Option<IdempotentRequest<LoginRedeemed>>,
     ) -> Result<LoginRedeemed, RedeemError> {
-        // If the operator closes the reusable login at this moment, its stream does not get the event any more.
+        // If the reusable login is closed at this moment, its stream no longer gets the event.
         let redeemed = self.starter.committer.modify(
             Operation::Login,
             || async { self.find_by_code(requester, stream, code).await.map(Some) },
@@ -103,7 +103,8 @@ impl Logins {
                 let is_closed = self.is_closed(requester, stream).await?.ok_or(RedeemError::NotFound)?;
                 let (id, code) = code.split_once('.').ok_or(RedeemError::Wrong)?;
                 let id = id.parse().map_err(|_| RedeemError::Wrong)?;
-                // A browser has begun it: it is of nobody, and who sees the reusable login may have what was logged in with there.
+                // Logins begun by browsers belong to nobody: access to the reusable login gives access to the logins at
+                // it.
                 let found =
                     self.find(&Requester::Service, id).await?.filter(|(_, _, login)| login.reusable() == Some(stream));
                 let found = found.ok_or(RedeemError::Wrong)?;

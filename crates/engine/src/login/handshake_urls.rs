@@ -8,7 +8,7 @@ use crate::ports::Messenger;
 pub(crate) struct HandshakeUrls {
     pub(crate) messenger: Arc<dyn Messenger>,
     pub(crate) scheme: String,
-    /// The schemes of further links and codes on pages.
+    /// Additional schemes for links and codes on pages.
     pub(crate) other_schemes: Vec<String>,
     pub(crate) main_key: PublicKey,
     pub(crate) subkey: Option<PublicKey>,

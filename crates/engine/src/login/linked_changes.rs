@@ -1,4 +1,4 @@
-//! What the step of a login or of a reusable login changes beside its own operation, in the same commit.
+//! Changes of other operations in the same commit as a step of a login or reusable login.
 
 use std::sync::Arc;
 
@@ -10,17 +10,18 @@ use crate::kernel::observer::LinkedChanges;
 use crate::operations::{Effect, Operation};
 use crate::{StreamId, UnixMillis};
 
-/// A change of other operations that a step asks for; the step does not know its random parts and the settings.
+/// A requested change of other operations. Their random parts and the settings are added later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkedChange {
-    /// Starts the login of a user who has scanned this reusable login, and ends their other open logins there.
+    /// Starts the login of a user who scanned this reusable login, and ends their other open logins there.
     StartLogin {
         /// The stream of the reusable login.
         reusable: StreamId,
-        /// Who has scanned.
+        /// The user.
         main_key: PublicKey,
     },
-    /// Ends the other open logins of this user at a reusable login, without events: the user has begun anew, or is logged in.
+    /// Ends the other open logins of this user at a reusable login, without events: the user has started again, or is
+    /// logged in.
     SupersedeLogins {
         /// The stream of the reusable login.
         reusable: StreamId,
@@ -41,8 +42,8 @@ impl LinkedChanges for LinkedLoginChanges {
         Some((Operation::Login(login), effects))
     }
 
-    /// A login that another commit starts is among them since before that commit; if that one comes after the reusable login was
-    /// read, one of the two commits conflicts, and is collected anew.
+    /// A login started by a concurrent commit is listed before that commit; if that commit comes after the reusable
+    /// login was read, one of the two conflicts and is repeated.
     fn closes(&self, linked_change: &LinkedChange) -> Vec<StreamId> {
         let (LinkedChange::StartLogin { reusable, main_key } | LinkedChange::SupersedeLogins { reusable, main_key }) =
             linked_change;

@@ -1,4 +1,4 @@
-//! What new logins are made of: what is random about them, and the service's settings.
+//! Creates logins with random parts and the service's settings.
 
 use std::sync::Arc;
 use std::time::Duration;

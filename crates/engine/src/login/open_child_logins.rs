@@ -1,6 +1,6 @@
-//! The logins at reusable logins: which are open, and how many may be. Anybody can begin one. Unused ones make room for
-//! each other ([`UnusedLogins`]), apart from those of other protocols. Keys cost nothing either, so those in which a
-//! wallet is asked are bounded, too: the oldest makes room.
+//! The open logins at reusable logins, and their limits. Anybody can begin one. Unused ones displace each other
+//! ([`UnusedLogins`]), separately from those of other protocols. Keys can be generated, so logins waiting for a wallet
+//! are limited, too: the oldest is displaced.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -23,21 +23,21 @@ struct Inner {
     most: usize,
 }
 
-/// All that are open: about 200 bytes each.
+/// All open logins: about 200 bytes each.
 #[derive(Default)]
 struct Open {
-    /// By the stream of their reusable login and their own: the key whose wallet is asked.
+    /// By the stream of their reusable login and their own: the key whose wallet was challenged.
     logins: BTreeMap<(StreamId, StreamId), Option<[u8; 32]>>,
     reusable: HashMap<StreamId, StreamId>,
-    /// The stream of the reusable login, the key that is asked there, and the login's own stream.
+    /// The stream of the reusable login, the challenged key, and the login's own stream.
     by_user: BTreeSet<(StreamId, [u8; 32], StreamId)>,
-    /// Those of commits that are under way, and in how many of them.
+    /// Logins of pending commits, with the number of these commits.
     starting: BTreeMap<(StreamId, [u8; 32], StreamId), usize>,
-    /// Those in which a wallet is asked, the oldest first: 16 bytes each, instead of 500 for a [`Places`](usher_places::Places).
+    /// Logins waiting for a wallet, oldest first: 16 bytes each, instead of 500 for a [`Places`](usher_places::Places).
     asking: BTreeSet<StreamId>,
 }
 
-/// Logins of a commit that is under way; dropped when it is applied or has failed.
+/// Logins of a pending commit; dropped when it is applied or has failed.
 pub(crate) struct Starting {
     logins: ChildLogins,
     users: Vec<(StreamId, [u8; 32], StreamId)>,
@@ -56,13 +56,13 @@ impl ChildLogins {
         &self.0.unused
     }
 
-    /// The login that makes room when another user names their key, if there are as many as there may be. Each is named once.
+    /// The login to end when another user names their key and the limit is reached. Each is returned once.
     pub(crate) fn make_room(&self) -> Option<StreamId> {
         let asking = &mut self.0.open.lock().asking;
         if asking.len() < self.0.most { None } else { asking.pop_first() }
     }
 
-    /// The reusable login that a login is at, if nobody has named a key there yet.
+    /// The reusable login of a login in which no key was named.
     pub(crate) fn unused_at(&self, id: StreamId) -> Option<StreamId> {
         if self.0.unused.has(id) { self.0.open.lock().reusable.get(&id).copied() } else { None }
     }
@@ -76,15 +76,16 @@ impl ChildLogins {
         self.0.open.lock().set(reusable, id, Some(login.requested_key().map(|key| key.to_bytes())));
     }
 
-    /// It has ended. Returns whether nobody had named a key. One that makes room is not among them any more: who has chosen it
-    /// removes it.
+    /// Handles an ended login. Returns whether no key was named. One chosen to make room is no longer listed; it is
+    /// removed by whoever chose it.
     pub(crate) fn ended(&self, id: StreamId, reusable: StreamId) -> bool {
         self.0.open.lock().set(reusable, id, None);
         self.0.unused.remove(id)
     }
 
-    /// These logins are about to be committed. Each names its user on the stream of its reusable login, so of two commits for
-    /// one user the second finds the first in the store; it must find its login here, too, although it may not be applied yet.
+    /// Records that these logins are about to be committed. Each commit names its user on the stream of the reusable
+    /// login, so of two commits for one user the second finds the first one's login in the store; it must also find it
+    /// here, though it may not be applied yet.
     pub(crate) fn starting<'a>(&self, steps: impl Iterator<Item = (StreamId, &'a Login)>) -> Option<Starting> {
         let user = |(id, login): (StreamId, &Login)| Some((login.reusable()?, login.requested_key()?.to_bytes(), id));
         let users: Vec<_> = steps.filter_map(user).collect();
@@ -99,7 +100,7 @@ impl ChildLogins {
         Some(Starting { logins: self.clone(), users })
     }
 
-    /// The open logins of this user at a reusable login. Some may have ended a moment ago, or be in no store yet.
+    /// The open logins of this user at a reusable login. Some may have just ended, or not be stored yet.
     pub(crate) fn of_user(&self, reusable: StreamId, main_key: &PublicKey) -> Vec<StreamId> {
         let (open, key) = (self.0.open.lock(), main_key.to_bytes());
         let (first, last) = (StreamId::from_bytes([0; 16]), StreamId::from_bytes([0xff; 16]));

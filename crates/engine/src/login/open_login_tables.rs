@@ -1,4 +1,4 @@
-//! Keeps the tables of open logins in step with commits.
+//! Updates the tables of open logins after commits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::operations::{Login, Operation};
 use crate::ports::{OpenOperation, OperationKind, Version};
 use crate::{StreamId, UnixMillis};
 
-/// How long a login without events is kept after its end, for the page that says so and for the protocol that has begun it.
+/// How long a login without events is kept after its end, for its page and the protocol that began it.
 const EVENTLESS_LOGINS_KEPT: Duration = Duration::from_secs(3600);
 
-/// Rows removed in one transaction at most, so that commits of operations do not wait for long.
+/// Most rows removed in one transaction, so that commits of operations do not wait long.
 const BATCH: usize = 500;
 
 pub(crate) struct LoginTables {
@@ -58,7 +58,7 @@ impl Observer for LoginTables {
         let Some(login) = login(step.operation) else { return };
         if let Some(reusable) = login.reusable() {
             if !step.is_finished {
-                // Under the index's lock: not after a later commit has finished it.
+                // Under the index's lock, so that it does not follow a later commit that finished it.
                 self.index.change(step.id, |_| self.reusable.stepped(step.id, reusable, login, step.is_new));
             }
         } else if !login.is_unused() {
@@ -77,7 +77,7 @@ impl Observer for LoginTables {
             if !is_unused || !login.leaves_nothing() {
                 return;
             }
-            // At once: anybody can begin and end as many as they like. One that a stop leaves goes with the hourly cleanup.
+            // At once, because anybody can begin and end any number. The hourly cleanup removes those left by a stop.
             let (store, id) = (self.store.clone(), step.id);
             self.tasks.spawn(async move {
                 if let Err(failure) = store.remove_without_events(vec![id]).await {

@@ -10,8 +10,8 @@
 //! waiting, asking ──expired───────────────▶ over       StatusUpdate {status: timeout}
 //! ```
 //!
-//! A login of the app that leads back to it (`return_url`) is approved only when the app redeems the code that its page
-//! gives to the browser (`redemption.rs`). Before that, no event says that the key is proven.
+//! A login of the app with a `return_url` is approved only when the app redeems the code that its page gives to the
+//! browser (`redemption.rs`). Before that, no event contains the proven key.
 //!
 //! ```text
 //! waiting, asking ──the key is proven─────▶ proven     StatusUpdate {status: user_approved, method}
@@ -19,36 +19,38 @@
 //! proven ──five minutes───────────────────▶ over       StatusUpdate {status: timeout}
 //! ```
 //!
-//! A login that anybody can begin ([`LoginOrigin::is_public`]) tells the app nothing before somebody has named a key.
-//! When it ends while it is waiting, there is no event, and `login/unused_logins.rs` may end it earlier to make room.
+//! A login that anybody can begin ([`LoginOrigin::is_public`]) emits no event before a key is named. If it ends while
+//! waiting, there is none, and `login/unused_logins.rs` may end it earlier to make room.
 //!
-//! A login at a reusable login has no events of its own: it tells them to that one (`Signal::LoginEvent`), in the commit of
-//! its step. On that stream each `StatusUpdate` has `main_key` and `method`, and every key that was named gets one:
+//! A login at a reusable login emits its events on that one's stream (`Signal::LoginEvent`), in the commit of its step.
+//! There each `StatusUpdate` has `main_key` and `method`, and every named key gets one:
 //!
 //! ```text
 //! (a scan of the reusable URL) ───────────▶ asking     the challenge goes out; see `key_handshake`
-//! asking ──another key is proven──────────▶ over       StatusUpdate {status: declined} of the wallet's key, then as above
-//! asking ──a subkey's owner approves──────▶ over       StatusUpdate {status: declined} of the subkey, then as with another key
-//! asking ──the same key begins elsewhere──▶ over       nothing is told: the later login at this URL has the outcome
-//! waiting, asking ──the URL is closed─────▶ over       nothing is told
+//! asking ──another key is proven──────────▶ over       StatusUpdate {status: declined} for the wallet's key, then as
+//! above
+//! asking ──a subkey's owner approves──────▶ over       StatusUpdate {status: declined} for the subkey, then as with
+//! another key
+//! asking ──the same key begins elsewhere──▶ over       no event: the later login at this URL has the outcome
+//! waiting, asking ──the URL is closed─────▶ over       no event
 //! ```
 //!
-//! If the URL was closed a moment before a step, the login ends as if it had been closed first, whatever the step was.
-//! So a page says "approved" only when the app learns of it.
+//! If the URL is closed just before a step, the login ends as if it had been closed first, whatever the step. So a page
+//! shows "approved" only if the app learns of it.
 //!
-//! The challenge to the wallet is an `authentication`. A proof is verified before it arrives here (`login/pages.rs`);
-//! none is accepted twice, because the login is over then. The page belongs to the first browser that opens it: the
-//! state has the secret of its cookie.
+//! The challenge to the wallet is an `authentication`. A proof is verified before it gets here (`login/pages.rs`); none
+//! is accepted twice, because it ends the login. The page belongs to the first browser that opens it: the state has the
+//! secret of its cookie.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
-//! | before the start is committed | nothing was acknowledged; nothing is there |
+//! | before the start is committed | nothing was acknowledged or stored |
 //! | before the first browser is committed | it has no cookie: the next browser is the first |
 //! | before a handshake is committed | the wallet sent it only once: the user scans again, or the login expires |
 //! | while asking | as in `authentication` |
-//! | before a proof is committed | its signer was not told that it was accepted; the user tries again |
-//! | while a remote signer is asked | it is asked again, in the same session |
-//! | before a redemption is committed | the code is as good as before; after it, a repeated request gets the stored response |
+//! | before a proof is committed | it was not acknowledged; the user tries again |
+//! | while a request to a remote signer is pending | it is repeated in the same session |
+//! | before a redemption is committed | the code stays valid; after it, a repeated request gets the stored response |
 //! | after the last event | the page shows the outcome |
 
 mod end;
@@ -76,7 +78,7 @@ use crate::operations::{Effect, Input, StateMachine, StepResult, millis};
 use crate::ports::{CorrelationKey, OperationKind, PasskeyChange, UserRelays};
 use crate::{OperationOutcome, StreamId, UnixMillis};
 
-/// What a login is started with.
+/// The parameters of a new login.
 #[derive(Clone)]
 pub struct LoginTerms {
     /// The token in the wallet's URL: random.
@@ -85,23 +87,23 @@ pub struct LoginTerms {
     pub wallet_challenge: String,
     /// The challenge to other signers: random.
     pub signer_challenge: String,
-    /// What its page is found by: random.
+    /// The secret in its page's address: random.
     pub page_secret: String,
-    /// The cookie of the browser that the page belongs to, if that is known already.
+    /// The cookie of the browser that the page belongs to, if already known.
     pub browser: Option<String>,
-    /// Who has asked for it.
+    /// Who started it.
     pub origin: LoginOrigin,
-    /// Where the page leads to at the end.
+    /// Where the page redirects at the end.
     pub return_url: Option<String>,
-    /// Until when the user may begin.
+    /// Until when the user can begin.
     pub expires_at: UnixMillis,
-    /// How long a wallet may take to respond to its challenge.
+    /// Time limit for the wallet's response to its challenge.
     pub challenge_ttl: Duration,
-    /// The service's own proof, when it runs on a subkey.
+    /// The service's own proof, if it runs on a subkey.
     pub service_proof: Option<SubkeyProof>,
 }
 
-/// What the user has proven the key with.
+/// The method with which the user has proven the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoginMethod {
@@ -111,7 +113,7 @@ pub enum LoginMethod {
     Extension,
     /// A remote signer (NIP-46).
     Signer,
-    /// A key that the browser has made of a passkey (WebAuthn).
+    /// A key that the browser derives from a passkey (WebAuthn).
     Passkey,
 }
 
@@ -124,7 +126,7 @@ impl LoginMethod {
         Self::ALL.into_iter().find(|method| method.as_str() == name)
     }
 
-    /// The method as events name it.
+    /// The name in events.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Wallet => "wallet",
@@ -135,11 +137,11 @@ impl LoginMethod {
     }
 }
 
-/// How far a login is.
+/// The state of a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum LoginState {
-    /// Nobody has begun.
+    /// Not begun.
     Waiting,
     /// A wallet has scanned, and its user is asked to approve.
     Asking,
@@ -147,9 +149,9 @@ pub enum LoginState {
     Approved {
         /// The key.
         main_key: PublicKey,
-        /// What it was proven with.
+        /// The method.
         method: LoginMethod,
-        /// When.
+        /// The time.
         #[serde(with = "millis")]
         at: UnixMillis,
     },
@@ -157,15 +159,15 @@ pub enum LoginState {
     Proven {
         /// The key.
         main_key: PublicKey,
-        /// What it was proven with.
+        /// The method.
         method: LoginMethod,
-        /// When.
+        /// The time.
         #[serde(with = "millis")]
         at: UnixMillis,
     },
-    /// The user does not want to log in.
+    /// The user declined.
     Declined,
-    /// Nobody did in time.
+    /// Expired.
     Expired,
 }
 
@@ -175,25 +177,25 @@ impl LoginState {
         matches!(self, Self::Waiting | Self::Asking)
     }
 
-    /// Whether nothing will change it.
+    /// Whether it is final.
     pub const fn is_over(self) -> bool {
         !self.is_open() && !matches!(self, Self::Proven { .. })
     }
 }
 
-/// Most remote signers that one login asks, one after the other.
+/// Most remote signers used by one login, one after the other.
 const MAX_SIGNERS: u32 = 10;
 
-/// Why no remote signer is asked.
+/// Why no request is sent to a remote signer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskSignerError {
-    /// The login has ended, or its time is over.
+    /// The login has ended or expired.
     Ended,
-    /// It has asked too many.
+    /// It has used too many.
     TooMany,
 }
 
-/// The login has ended, or its time is over.
+/// The login has ended or expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoginOver;
 
@@ -268,7 +270,7 @@ impl StateMachine for Login {
                 self.end(LoginState::Expired);
                 StepResult::Stepped(told.into_iter().chain([Effect::Finish]).collect())
             }
-            // Between expiry and the timer, everything is ignored.
+            // Input between the expiry and the timer is ignored.
             _ if now >= self.expires_at => StepResult::Ignored,
             Input::Signal(Signal::Close) if self.origin.reusable().is_some() => {
                 self.end(LoginState::Expired);
@@ -300,7 +302,7 @@ impl StateMachine for Login {
     fn silent_outcome(&self) -> OperationOutcome {
         match self.state {
             LoginState::Approved { .. } => OperationOutcome::Approved,
-            // In a login that nobody has begun, "declined" says no more than that the page was left.
+            // In an unused login, "declined" only means that the page was left.
             LoginState::Declined if self.authentication.is_some() => OperationOutcome::Declined,
             LoginState::Waiting
             | LoginState::Asking
@@ -310,7 +312,7 @@ impl StateMachine for Login {
         }
     }
 
-    /// The reusable login was closed meanwhile: what its app cannot learn of has not happened.
+    /// The reusable login was closed meanwhile; the step is undone, because its app cannot learn of it.
     fn signal_without_recipient(&mut self) -> Option<Vec<Effect>> {
         self.reusable().is_some().then(|| {
             self.end(LoginState::Expired);
@@ -346,7 +348,7 @@ impl Login {
         }
     }
 
-    /// Starts a login at a reusable login whose URL the user has scanned: their wallet is challenged.
+    /// Starts a login at a reusable login whose URL the user has scanned, with a challenge to their wallet.
     pub fn start_asking(terms: LoginTerms, main_key: PublicKey, now: UnixMillis) -> (Self, Vec<Effect>) {
         let mut login = Self::start(LoginTerms { expires_at: now, ..terms });
         let effects = login.ask(main_key, now);
@@ -363,12 +365,12 @@ impl Login {
         &self.token
     }
 
-    /// What a signer other than a wallet must sign, beside the page's address.
+    /// The challenge for signers other than wallets.
     pub fn signer_challenge(&self) -> &str {
         &self.signer_challenge
     }
 
-    /// What its page is found by.
+    /// The secret in its page's address.
     pub fn page_secret(&self) -> &str {
         &self.page_secret
     }
@@ -378,37 +380,37 @@ impl Login {
         self.browser.as_deref()
     }
 
-    /// Who has asked for it.
+    /// Who started it.
     pub const fn origin(&self) -> &LoginOrigin {
         &self.origin
     }
 
-    /// The reusable login that it is at: that one has the events.
+    /// The reusable login that it is at, whose stream has the events.
     pub const fn reusable(&self) -> Option<StreamId> {
         self.origin.reusable()
     }
 
-    /// Where the page leads to at the end.
+    /// Where the page redirects at the end.
     pub fn return_url(&self) -> Option<&str> {
         self.return_url.as_deref()
     }
 
-    /// Whether it was begun without the app and nobody has named a key: then the app learns nothing of it.
+    /// Whether it was begun without the app, and no key was named: no event is emitted then.
     pub const fn is_unused(&self) -> bool {
         self.origin.is_public() && matches!(self.state, LoginState::Waiting)
     }
 
-    /// Whether nothing has happened at its page yet.
+    /// Whether nothing has happened on its page yet.
     pub const fn is_untouched(&self) -> bool {
         matches!(self.state, LoginState::Waiting) && self.signer.is_none()
     }
 
-    /// Whether it has ended at a reusable login, and nothing had happened there.
+    /// Whether it has ended at a reusable login before anything happened there.
     pub const fn leaves_nothing(&self) -> bool {
         self.ended_untouched
     }
 
-    /// The key that is asked for a proof.
+    /// The key that was asked for a proof.
     pub fn requested_key(&self) -> Option<PublicKey> {
         self.authentication
             .as_ref()
@@ -416,7 +418,7 @@ impl Login {
             .map(Authentication::requested_key)
     }
 
-    /// Ends it in favour of others; `None` when somebody has named a key.
+    /// Ends it to make room; `None` if a key was named.
     pub fn make_room(&mut self) -> Option<Vec<Effect>> {
         self.is_unused().then(|| {
             self.end(LoginState::Expired);
@@ -424,17 +426,17 @@ impl Login {
         })
     }
 
-    /// Until when the user may log in.
+    /// Until when the user can log in.
     pub const fn expires_at(&self) -> UnixMillis {
         self.expires_at
     }
 
-    /// The first browser has opened the page: it gets this cookie, and the page is its own.
+    /// Binds the page to the first browser that opens it, with this cookie.
     pub fn bind(&mut self, browser: String) {
         self.browser.get_or_insert(browser);
     }
 
-    /// A signer has proven `main_key`.
+    /// Records that a signer has proven `main_key`.
     pub fn prove(
         &mut self,
         main_key: PublicKey,
@@ -442,7 +444,7 @@ impl Login {
         now: UnixMillis,
     ) -> Result<Vec<Effect>, LoginOver> {
         self.check_open(now)?;
-        // On the stream of a reusable login, no key stays without an outcome.
+        // On the stream of a reusable login, every key gets an outcome.
         let asked =
             self.authentication.as_ref().map(Authentication::requested_key).filter(|_| self.reusable().is_some());
         let other = asked.filter(|asked| *asked != main_key);
@@ -457,13 +459,14 @@ impl Login {
         };
         let handshake = (asked != Some(main_key)).then(|| self.tell(&EventData::KeyHandshake(handshake), now));
         let handshake = handshake.into_iter().chain(self.supersede_others(main_key));
-        // The user is known from now on; relays that are known stay.
+        // Records the user; known relays stay.
         let known = Effect::RememberRelays(UserRelays { main_key, relays: Vec::new() });
         let proven = self.proven(main_key, method, approved, now);
         Ok(other.into_iter().chain(handshake).chain([known]).chain(proven).collect())
     }
 
-    /// The browser has proven `main_key` with a passkey, which is kept, or noted as used, with the login's end.
+    /// Records that the browser has proven `main_key` with a passkey, which is stored, or its use recorded, when the
+    /// login ends.
     pub fn prove_with_passkey(
         &mut self,
         main_key: PublicKey,
@@ -474,7 +477,7 @@ impl Login {
         Ok([Effect::KeepPasskey(change)].into_iter().chain(proven).collect())
     }
 
-    /// The user says on the page that they do not want to log in.
+    /// Declines the login on its page.
     pub fn decline(&mut self, now: UnixMillis) -> Result<Vec<Effect>, LoginOver> {
         self.decline_for("cancelled on the login page", LoginMethod::Wallet, now)
     }

@@ -1,4 +1,4 @@
-//! Logins as their pages show them, and why a request of a page is refused.
+//! Logins as shown by their pages, and refusals of page requests.
 
 use std::time::Duration;
 
@@ -14,29 +14,29 @@ use crate::ports::{InvalidSignerAddress, RemoteSignerError, StoreError};
 /// A login as its page shows it.
 #[derive(Clone)]
 pub struct LoginView {
-    /// How far it is.
+    /// Its state.
     pub state: LoginState,
     /// The URL for a wallet.
     pub wallet_url: String,
     /// The same for wallets that open other schemes.
     pub other_wallet_urls: Vec<String>,
-    /// The event for another signer to sign now: JSON text.
+    /// The event to be signed by another signer: JSON text.
     pub unsigned_proof: String,
-    /// Who asks for the login, if it is not the service itself.
+    /// The requesting app, if it is not the service's own.
     pub client_name: Option<String>,
-    /// Where the page leads to at the end.
+    /// Where the page redirects at the end.
     pub return_url: Option<String>,
-    /// How long the user may still take.
+    /// The remaining time.
     pub time_left: Duration,
     /// Whether remote signers can be reached.
     pub offers_signers: bool,
     /// The RP id of passkeys, if the page offers them.
     pub passkey_rp_id: Option<String>,
-    /// The remote signer that is asked, if there is one.
+    /// The remote signer in use, if any.
     pub signer: Option<SignerView>,
-    /// Whether its events are on another stream, that of a reusable login.
+    /// Whether its events are on the stream of a reusable login.
     pub is_child_login: bool,
-    /// The page of the reusable login, where the next login begins when this one is over.
+    /// The page of the reusable login, where the next login begins after this one is over.
     pub start_again: Option<ReusablePage>,
 }
 
@@ -45,51 +45,51 @@ pub struct LoginView {
 pub struct ReusablePage {
     /// The reusable login.
     pub login: StreamId,
-    /// What its page is found by.
+    /// The secret in its address.
     pub page_secret: String,
 }
 
 /// The request to a remote signer, as the page of a login shows it.
 #[derive(Clone)]
 pub struct SignerView {
-    /// How far it is.
+    /// Its status.
     pub status: SignerStatus,
-    /// The address that the user opens in their signer, until a signer has replied.
+    /// The address to open in the signer, until a signer has replied.
     pub address: Option<String>,
 }
 
-/// A page that was opened.
+/// The result of opening a page.
 pub enum OpenedLogin {
     /// The page belongs to this browser.
     Page {
         /// What it shows.
         view: Box<LoginView>,
-        /// The cookie that the browser gets now, if it is the first.
+        /// The cookie for the browser, if it is the first.
         new_browser: Option<String>,
     },
-    /// The page belongs to no browser yet.
+    /// The page does not belong to a browser yet.
     Unclaimed,
-    /// It is that of a reusable login: each browser gets a login of its own
+    /// The page of a reusable login: each browser gets its own login
     /// ([`Logins::open_child_login`](crate::Logins::open_child_login)).
     Reusable,
-    /// It was that of a reusable login, which is closed.
+    /// The page of a closed reusable login.
     Closed,
     /// The page belongs to another browser.
     OtherBrowser {
-        /// The page of the reusable login that the login is at: this browser can begin its own there.
+        /// The page of the reusable login, where this browser can begin its own login.
         start_again: Option<ReusablePage>,
     },
     /// There is no such login.
     NotFound,
 }
 
-/// The page of a login waits for it.
+/// Held while the page of a login waits.
 pub struct LoginPageWatch {
     pub(super) _login: LoginWatch,
     pub(super) _signer: SignerWatch,
 }
 
-/// Why a page is not shown to a browser, or changes nothing for it.
+/// Why a page is not shown to a browser, or cannot be changed by it.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginPageError {
     /// There is no such login.
@@ -106,7 +106,7 @@ pub enum LoginPageError {
     Store(#[from] StoreError),
 }
 
-/// Why a browser got no login of its own at a reusable login.
+/// Why a browser got no login at a reusable login.
 #[derive(Debug, thiserror::Error)]
 pub enum VisitError {
     /// There is no such reusable login.
@@ -115,7 +115,7 @@ pub enum VisitError {
     /// The reusable login is closed.
     #[error("the login is over")]
     Closed,
-    /// Too many logins are open, or were begun at the visitor's address.
+    /// Too many logins are open, or were begun from the visitor's address.
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
     /// The store failed.
@@ -123,30 +123,30 @@ pub enum VisitError {
     Store(#[from] StoreError),
 }
 
-/// Who has signed the login's event on the user's device.
+/// The signer on the user's device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageSigner {
-    /// A browser extension (NIP-07), at once.
+    /// A browser extension (NIP-07), which signs at once.
     Extension,
-    /// An app on the same phone (NIP-55), when its user has found it.
+    /// An app on the same phone (NIP-55), which signs later.
     App,
 }
 
-/// Why what a browser extension signed approves no login.
+/// Why a signed event approves no login.
 #[derive(Debug, thiserror::Error)]
 pub enum ProveError {
     /// This browser cannot change the login.
     #[error(transparent)]
     Page(#[from] LoginPageError),
-    /// Too many users log in at this reusable login now, or this one too often.
+    /// Too many logins at this reusable login, or of this user there.
     #[error("too many logins at this reusable login")]
     TooOften,
-    /// The signed event does not prove it.
+    /// The signed event is not a proof.
     #[error(transparent)]
     Proof(#[from] LoginProofError),
 }
 
-/// Why no remote signer is asked.
+/// Why no request is sent to a remote signer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// This browser cannot change the login.
@@ -158,18 +158,18 @@ pub enum AskError {
     /// The text is not an address of a remote signer.
     #[error(transparent)]
     Address(#[from] InvalidSignerAddress),
-    /// No relay reaches remote signers.
+    /// Remote signers are unreachable.
     #[error(transparent)]
     Unreachable(#[from] RemoteSignerError),
 }
 
-/// What is asked too often.
+/// A limit on requests to remote signers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AskLimit {
-    /// Too many users log in at this reusable login now.
+    /// Too many logins at this reusable login.
     #[error("too many logins at this reusable login")]
     ReusableLogin,
-    /// The login has asked too many remote signers.
+    /// The login has used too many remote signers.
     #[error("the login has asked too many remote signers")]
     SignersOfLogin,
 }

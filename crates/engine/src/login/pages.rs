@@ -1,4 +1,4 @@
-//! Logins while their pages are open: which browser a page belongs to, the proofs of signers, and the outcome.
+//! The pages of logins: binding to browsers, signers' proofs, and outcomes.
 
 use usher_protocol::PublicKey;
 use usher_protocol::login_proof::LoginChallenge;
@@ -16,7 +16,7 @@ use crate::page_rules::is_same_secret;
 use crate::ports::{OperationKind, RemoteSignerError, StoreError};
 use crate::{ClientNetwork, Requester, StreamId};
 
-/// The reusable login that a login is at, as far as the login depends on it.
+/// What a login needs of the reusable login that it is at.
 struct Parent {
     return_url: Option<String>,
     is_closed: bool,
@@ -24,7 +24,7 @@ struct Parent {
 }
 
 impl Logins {
-    /// Ends logins that make room for another one; returns where their pages would have led.
+    /// Ends logins that make room for another one; returns where their pages would have redirected.
     pub(crate) async fn end_all_unused(&self, chosen: Vec<StreamId>) -> Result<Vec<String>, StoreError> {
         let mut replaced = Vec::new();
         for id in chosen {
@@ -33,7 +33,7 @@ impl Logins {
         Ok(replaced)
     }
 
-    /// Ends and removes a login, if nobody has named a key.
+    /// Ends and removes a login, if no key was named.
     async fn end_unused(&self, id: StreamId) -> Result<Option<String>, StoreError> {
         let ended = self.starter.committer.modify(
             Operation::Login,
@@ -50,22 +50,21 @@ impl Logins {
         Ok(continue_url)
     }
 
-    /// The page of a login waits for it until the result is dropped: until then it makes no room for other logins, and its signer
-    /// is given up after those of logins whose pages do not wait.
+    /// Marks the page of a login as waiting until the result is dropped: meanwhile the login is not displaced, and its
+    /// signer is given up after those of logins without a waiting page.
     pub fn watch(&self, id: StreamId) -> LoginPageWatch {
         LoginPageWatch { _login: self.unused_logins(id).watch(id), _signer: self.signers.watch(id) }
     }
 
-    /// The table that has this login, if any has.
     pub(crate) fn unused_logins(&self, id: StreamId) -> &UnusedLogins {
         let others = [self.child_logins.unused(), &self.operator_logins];
         others.into_iter().find(|logins| logins.has(id)).unwrap_or(&self.client_logins)
     }
 
-    /// Where the pages at the reusable login with this page lead to at the end.
+    /// Where the pages of logins at this reusable login redirect at the end.
     ///
     /// # Errors
-    /// [`VisitError`], but for [`VisitError::NoRoom`].
+    /// [`VisitError`], except [`VisitError::NoRoom`].
     pub(crate) async fn check_reusable(&self, id: StreamId, page_secret: &str) -> Result<Option<String>, VisitError> {
         match self.find_reusable(id, page_secret).await? {
             None => Err(VisitError::NotFound),
@@ -74,8 +73,8 @@ impl Logins {
         }
     }
 
-    /// The login at this reusable login that one of these browsers' cookies is of, if nothing has happened there yet: who opens
-    /// the page again gets no second login.
+    /// The untouched login at this reusable login that belongs to one of these cookies, so that opening the page again
+    /// starts no second login.
     pub(crate) async fn own_child_login(
         &self,
         reusable: StreamId,
@@ -92,8 +91,8 @@ impl Logins {
         Ok(None)
     }
 
-    /// A browser opens the page of a login. If it `claims` the page, the first one gets a cookie; the page is its own from then
-    /// on.
+    /// Opens the page of a login. If the browser `claims` the page and is the first, it gets a cookie, and the page
+    /// belongs to it.
     pub async fn open(
         &self,
         id: StreamId,
@@ -122,7 +121,7 @@ impl Logins {
                 return Ok(OpenedLogin::Unclaimed);
             }
             if login.state().is_over() {
-                // It was used without its page, and belongs to no browser any more.
+                // It was used without its page, which belongs to no browser any more.
                 return Ok(self.page(id, &login, parent, None));
             }
             let new_browser = self.core.ids.token();
@@ -133,11 +132,11 @@ impl Logins {
             if conflict.is_none() {
                 return Ok(page);
             }
-            // Something happened meanwhile: it is read again.
+            // It has changed meanwhile: it is read again.
         }
     }
 
-    /// The browser extension, or an app, has signed `event`.
+    /// Handles an event signed by a browser extension or an app.
     ///
     /// # Errors
     /// [`ProveError`].
@@ -171,7 +170,7 @@ impl Logins {
         login.reusable().is_none_or(|reusable| self.scans.take_on_page(reusable, author, network).is_ok())
     }
 
-    /// Whether this browser may name a remote signer for the login: the page is its own, and the login is open.
+    /// Whether this browser may name a remote signer: the page belongs to it, and the login is open.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -183,8 +182,8 @@ impl Logins {
         Ok(self.signer.is_some() && login.as_ref().is_some_and(is_open))
     }
 
-    /// The user names their remote signer: by its `address` (`bunker://`), or, without one, by opening an address of ours
-    /// in it. How many signers are waited for at a time is bounded, in all and by `network`.
+    /// Starts a request to the user's remote signer at `address` (`bunker://`), or, without one, to a signer that opens
+    /// our address. Pending requests are limited in total and by `network`.
     ///
     /// # Errors
     /// [`AskError`].
@@ -212,7 +211,7 @@ impl Logins {
         .await
     }
 
-    /// The user does not want to log in. Returns what the page shows now; an unused login has no page any more.
+    /// Declines the login. Returns what the page shows; an unused login has no page any more.
     pub async fn decline(
         &self,
         id: StreamId,
@@ -227,14 +226,14 @@ impl Logins {
         );
         let login = declined.await?.ok_or(LoginPageError::NotFound)?;
         match self.parent(&login).await? {
-            // It may have been closed a moment ago: then the commit has ended this one instead.
+            // It may have just been closed: the commit has then ended this one instead.
             Some(Parent { is_closed: true, .. }) => Err(LoginPageError::Ended),
             parent => Ok(Box::new(self.view(id, &login, parent))),
         }
     }
 
-    /// Forgets the remote signer that a user has logged in with: it is asked no more when they are to prove their key again.
-    /// Returns whether one was kept.
+    /// Forgets the remote signer of a user's earlier login, which later authentications then no longer use. Returns
+    /// whether there was one.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -242,7 +241,7 @@ impl Logins {
         self.core.store.forget_user_signer(main_key).await
     }
 
-    /// How far a login is, for the browser that it belongs to; `None` for all others.
+    /// The state of a login, for the browser that it belongs to; `None` for all others.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -252,7 +251,8 @@ impl Logins {
         Ok(owned.map(|login| login.state()))
     }
 
-    /// The same of a login whose page leads to `continue_url` at its end: one that was begun for another purpose does not count.
+    /// The same, but only for a login whose page redirects to `continue_url`, which excludes logins begun for another
+    /// purpose.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -270,7 +270,7 @@ impl Logins {
         Ok(owned.map(|login| login.state()))
     }
 
-    /// Removes a login that [`start_in_browser`](Self::start_in_browser) began. One that is open ends.
+    /// Removes a login begun by [`start_in_browser`](Self::start_in_browser), and ends it if open.
     pub async fn forget(&self, id: StreamId) -> Result<(), StoreError> {
         let forgotten = self.starter.committer.modify(
             Operation::Login,
@@ -286,7 +286,7 @@ impl Logins {
         if forgotten.await? == Some(true) { self.core.store.remove_without_events(vec![id]).await } else { Ok(()) }
     }
 
-    /// Changes the login of a page for the browser that it belongs to.
+    /// Changes the login of a page, for the browser that it belongs to.
     pub(super) async fn change<E: From<LoginPageError> + ModifyError>(
         &self,
         id: StreamId,
@@ -303,7 +303,7 @@ impl Logins {
         if !is_child_login {
             return Ok(());
         }
-        // The reusable login may have been closed a moment ago: then the commit has ended this one instead.
+        // The reusable login may have just been closed: the commit has then ended this one instead.
         let stored = self.find(&Requester::Service, id).await?;
         let goes_on = stored.is_some_and(|(_, _, login)| login.state() != LoginState::Expired);
         if goes_on { Ok(()) } else { Err(LoginPageError::Ended.into()) }
@@ -369,19 +369,19 @@ impl Logins {
             .find(&Requester::Service, id)
             .await?
             .filter(|(_, _, login)| is_same_secret(login.page_secret(), page_secret));
-        // One that leaves nothing is removed a moment after its end.
+        // One that leaves nothing is removed right after its end.
         Ok(found.filter(|(_, _, login)| !login.leaves_nothing()))
     }
 
-    /// The reusable login that a login is at; `None` if it is at none.
+    /// The reusable login that a login is at, if any.
     async fn parent(&self, login: &Login) -> Result<Option<Parent>, StoreError> {
         let Some(stream) = login.reusable() else { return Ok(None) };
         let parent = self.read_reusable(&Requester::Service, stream).await?.map(|(_, parent)| parent);
-        // One that cannot be read gets no events any more.
+        // If it is unreadable, it gets no events any more.
         Ok(Some(parent.unwrap_or(Parent { return_url: None, is_closed: true, page: None })))
     }
 
-    /// The reusable login with this page, also when it is closed.
+    /// The reusable login with this page, open or closed.
     async fn find_reusable(&self, id: StreamId, page_secret: &str) -> Result<Option<Parent>, StoreError> {
         let found = self.read_reusable(&Requester::Service, id).await?;
         let is_page = |handshake: &KeyHandshake| {
@@ -390,7 +390,7 @@ impl Logins {
         Ok(found.filter(|(handshake, _)| is_page(handshake)).map(|(_, parent)| parent))
     }
 
-    /// Whether a reusable login is closed; `None` if this is none.
+    /// Whether a reusable login is closed; `None` if there is none.
     pub(crate) async fn is_closed(&self, requester: &Requester, id: StreamId) -> Result<Option<bool>, StoreError> {
         let found = self.read_reusable(requester, id).await?.filter(|(handshake, _)| handshake.login().is_some());
         Ok(found.map(|(_, parent)| parent.is_closed))
@@ -412,7 +412,7 @@ impl Logins {
         }
     }
 
-    /// The login, also when it is over.
+    /// The login, open or ended.
     pub(crate) async fn find(&self, requester: &Requester, id: StreamId) -> Result<Option<Stored<Login>>, StoreError> {
         match self.core.readable(requester, id).await? {
             Some((stored, Operation::Login(login))) if stored.kind == OperationKind::Login => {
@@ -424,7 +424,7 @@ impl Logins {
 }
 
 impl Parent {
-    /// Whether the reusable login was closed before this login ended: the app learns nothing of it.
+    /// Whether the reusable login was closed before this login ended, so that the app gets no event.
     const fn cuts_off(&self, login: &Login) -> bool {
         self.is_closed && !login.state().is_over()
     }

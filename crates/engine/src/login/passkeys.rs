@@ -1,9 +1,9 @@
-//! Passkeys on the page of a login: the browser makes the user's key of one (WebAuthn with the PRF extension), signs the
-//! login's proof with it, and sends both. No secret of the user reaches the service.
+//! Passkeys on the page of a login: the browser derives the user's key from one (WebAuthn with the PRF extension),
+//! signs the login's proof with it, and sends both. No secret of the user reaches the service.
 //!
-//! A proof is accepted if the authenticator's answer is for the challenge that this login got last, and the event names the
-//! passkey and that challenge. A new passkey becomes known in the commit that approves the login, not before: who does not log
-//! in leaves nothing. Challenges are only in memory: after a restart the user presses the button again.
+//! A proof is accepted if the authenticator's response is for this login's last challenge, and the event names the
+//! passkey and that challenge. A new passkey is stored in the commit that approves the login, so nothing remains of an
+//! abandoned one. Challenges are only in memory: after a restart the user presses the button again.
 
 use std::time::Duration;
 
@@ -32,25 +32,25 @@ use crate::operations::{Login, LoginOver};
 use crate::ports::{Passkey, PasskeyChange, PasskeyCount, StoreError};
 use crate::{ClientNetwork, StreamId};
 
-/// Challenges that wait for an answer, each about 200 bytes.
+/// Pending challenges, each about 200 bytes.
 const MAX_CEREMONIES: usize = 20_000;
 
-/// How long a challenge waits for its answer: the user may save a recovery file meanwhile.
+/// How long a challenge is valid: the user may save a recovery file meanwhile.
 const CEREMONY_LIFETIME: Duration = Duration::from_secs(10 * 60);
 
-/// Most passkeys in all: each takes about 300 bytes of the database.
+/// Most passkeys in total: each takes about 300 bytes of the database.
 const MAX_PASSKEYS: u64 = 1_000_000;
 
-/// When the table is full, passkeys go with which nobody has logged in again for this long.
+/// When the table is full, passkeys that were never used again are removed after this time.
 const UNUSED_AFTER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// How often at most they are looked for: the store reads the whole table.
+/// Shortest interval between such cleanups: the store reads the whole table.
 const BETWEEN_CLEANUPS: Duration = Duration::from_secs(60 * 60);
 
-/// Most that go at once.
+/// Most removed at once.
 const MOST_FORGOTTEN: usize = 10_000;
 
-/// Most passkeys for one key: a user has a few devices.
+/// Most passkeys per key: a user has a few devices.
 const MAX_OF_USER: u64 = 20;
 
 /// New passkeys that one network may register.
@@ -59,16 +59,16 @@ const RATE: Rate = Rate::every(60, Duration::from_secs(30));
 /// Version, nonce, and the key with its authentication tag (`crates/pages/passkey-script/src/keys.js`).
 const WRAPPED_KEY_BYTES: usize = 1 + 24 + 32 + 16;
 
-/// What passkeys need between two requests of a page.
+/// The state of passkeys between two requests of a page.
 pub(crate) struct Passkeys {
     relying_party: Option<RelyingParty>,
-    /// Of keys that anybody can compute.
+    /// Keys that anybody can compute.
     keys_of_nothing: Vec<PublicKey>,
-    /// Each with the time when it began.
+    /// With their start times.
     ceremonies: Mutex<LruCache<StreamId, (Ceremony, Duration)>>,
     rates: Mutex<NetworkRates>,
-    /// Held from the look for a new passkey's id to the commit that keeps it: of two users who register one passkey at the same
-    /// time, one is refused. The value is the time before which unused passkeys are not looked for again.
+    /// Held from the check of a new passkey's id to the commit that stores it: of two users who register the same
+    /// passkey at once, one is refused. The value is the time of the next allowed cleanup.
     registering: tokio::sync::Mutex<Duration>,
 }
 
@@ -87,20 +87,19 @@ pub enum PasskeyUse {
     Get,
 }
 
-/// What a page sends when a passkey was made or used.
+/// What a page sends after a passkey was created or used.
 #[derive(Deserialize)]
 pub struct PasskeyProof {
     kind: PasskeyUse,
-    /// The authenticator's answer.
+    /// The authenticator's response.
     passkey: Box<RawValue>,
     /// The user's key, encrypted for this passkey: base64url.
     #[serde(default)]
     wrapped_key: Option<String>,
-    /// The signed event.
     event: Box<RawValue>,
 }
 
-/// The key that was wrapped for a passkey, and whose it is.
+/// A key wrapped for a passkey, and its owner.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WrappedKey {
     /// The user's key.
@@ -118,34 +117,34 @@ pub enum PasskeyLoginError {
     /// The service offers no passkeys.
     #[error("passkeys are not offered")]
     NotOffered,
-    /// Not what the page's script sends.
+    /// Not a request of the page's script.
     #[error("not a passkey's proof: {0}")]
     Malformed(&'static str),
     /// The service does not know this passkey.
     #[error("the passkey is not known")]
     Unknown,
-    /// A passkey with this id is known already.
+    /// A passkey with this id already exists.
     #[error("the passkey is known already")]
     Known,
-    /// No challenge waits for this answer: it has been answered, or the service has restarted.
+    /// No challenge is pending for this response: it was used, or the service has restarted.
     #[error("no challenge waits for an answer")]
     NoChallenge,
-    /// The authenticator's answer proves nothing.
+    /// The authenticator's response is invalid.
     #[error(transparent)]
     Passkey(#[from] PasskeyError),
-    /// The signed event does not prove it.
+    /// The signed event is not a proof.
     #[error(transparent)]
     Proof(#[from] LoginProofError),
     /// The event was signed with another key than the passkey's.
     #[error("the event was signed with another key than that of the passkey")]
     OtherKey,
-    /// The key is made of a function's result that is none: everybody has it.
+    /// The key is derived from a missing PRF result, so that everybody has it.
     #[error("the key is made of nothing, and everybody can compute it")]
     KeyOfNothing,
     /// Too many logins at this reusable login, or too many new passkeys from this network.
     #[error("too many logins, or too many new passkeys")]
     TooOften,
-    /// This key has as many passkeys as it may have, or the service has.
+    /// This key, or the service, has the maximum of passkeys.
     #[error("there is no room for another passkey")]
     TooMany,
 }
@@ -178,7 +177,7 @@ impl Passkeys {
         self.relying_party.as_ref().ok_or(PasskeyLoginError::NotOffered)
     }
 
-    /// Begins a ceremony in this login, in place of one that waits. Returns the options for the browser.
+    /// Begins a ceremony in this login, replacing a pending one. Returns the options for the browser.
     fn begin(&self, login: StreamId, wanted: PasskeyUse, now: Duration) -> Result<Value, PasskeyLoginError> {
         let party = self.relying_party()?;
         let unusable = |_| StoreError::Unexpected("an authenticator cannot be asked");
@@ -196,7 +195,7 @@ impl Passkeys {
         Ok(options)
     }
 
-    /// The ceremony of this login, which is answered now: nothing is accepted for it again.
+    /// Takes the ceremony of this login, which can be used once.
     fn take(&self, login: StreamId, now: Duration) -> Result<Ceremony, PasskeyLoginError> {
         let (ceremony, begun) = self.ceremonies.lock().pop(&login).ok_or(PasskeyLoginError::NoChallenge)?;
         let is_alive = now.saturating_sub(begun) < CEREMONY_LIFETIME;
@@ -209,8 +208,8 @@ impl Passkeys {
 }
 
 impl Logins {
-    /// What the browser asks the user's authenticator: `PublicKeyCredentialCreationOptionsJSON` or
-    /// `PublicKeyCredentialRequestOptionsJSON`. The login waits for this answer alone.
+    /// The options for the user's authenticator: `PublicKeyCredentialCreationOptionsJSON` or
+    /// `PublicKeyCredentialRequestOptionsJSON`. The login then accepts only this response.
     ///
     /// # Errors
     /// [`PasskeyLoginError`].
@@ -225,7 +224,7 @@ impl Logins {
         self.passkeys.begin(id, wanted, self.core.clock.monotonic())
     }
 
-    /// The key that was wrapped for a passkey. Nobody can open it without the passkey's authenticator.
+    /// The key wrapped for a passkey. It cannot be opened without the passkey's authenticator.
     ///
     /// # Errors
     /// [`PasskeyLoginError`].
@@ -244,7 +243,7 @@ impl Logins {
         Ok(WrappedKey { main_key: passkey.main_key, wrapped_key })
     }
 
-    /// The browser has made or used a passkey, and has signed the login's event with its key.
+    /// Handles a passkey that was created or used, with the login's event signed with its key.
     ///
     /// # Errors
     /// [`PasskeyLoginError`].
@@ -281,7 +280,7 @@ impl Logins {
         .await
     }
 
-    /// A passkey was made, and the event is signed with the key that it is for.
+    /// Handles a created passkey, with the event signed with its key.
     async fn registered(
         &self,
         id: StreamId,
@@ -322,7 +321,7 @@ impl Logins {
         Ok((main_key, PasskeyChange::Add(Box::new(passkey))))
     }
 
-    /// A passkey was used, and the event is signed with its key.
+    /// Handles a used passkey, with the event signed with its key.
     async fn used(
         &self,
         id: StreamId,
@@ -342,7 +341,7 @@ impl Logins {
         Ok((main_key, PasskeyChange::Use { credential_id, state }))
     }
 
-    /// The key that has signed the event for this login, this passkey and this challenge.
+    /// The key that signed the event for this login, passkey and challenge.
     fn signer_of(
         &self,
         id: StreamId,
@@ -362,7 +361,7 @@ impl Logins {
         self.core.store.passkey(credential_id).await?.ok_or(PasskeyLoginError::Unknown)
     }
 
-    /// Removes a user's passkeys: they open no login any more. Returns how many there were.
+    /// Removes a user's passkeys. Returns how many there were.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -371,8 +370,8 @@ impl Logins {
     }
 }
 
-/// The public keys that a page makes, for this RP id, of a result of the function that everybody knows (ADR 6): empty or zeros, which
-/// JavaScript makes of a text, an object or a number where it expects bytes; ones; the input, returned.
+/// The public keys that a page derives, for this RP id, from PRF results that anybody can know (ADR 6): empty or zeros,
+/// into which JavaScript converts a text, an object or a number; ones; the returned input.
 fn keys_of_nothing(rp_id: &str) -> Vec<PublicKey> {
     const MOST_ZEROS: usize = 64;
     let hmac = |key: &[u8], data: &[&[u8]]| {
@@ -388,7 +387,7 @@ fn keys_of_nothing(rp_id: &str) -> Vec<PublicKey> {
     };
     let zeros = [0; MOST_ZEROS];
     let input = Sha256::digest("usher passkey prf v1");
-    // What browsers make of the input for the authenticator (WebAuthn, section 10.1.4).
+    // The browser's conversion of the input for the authenticator (WebAuthn, section 10.1.4).
     let salt = Sha256::digest([b"WebAuthn PRF\0".as_slice(), input.as_slice()].concat());
     let others = [input.as_slice(), salt.as_slice(), &[0xff; 32]].map(secret);
     let all = (0..=MOST_ZEROS).filter_map(|length| secret(zeros.get(..length)?)).chain(others.into_iter().flatten());
@@ -434,7 +433,7 @@ mod tests {
         assert!(matches!(refused, Err(PasskeyLoginError::NotOffered)));
     }
 
-    /// The script makes the same keys: `passkey-script/test/vectors.json`.
+    /// The script derives the same keys: `passkey-script/test/vectors.json`.
     #[test]
     fn keys_of_nothing_are_known() {
         let vectors = include_str!("../../../pages/passkey-script/test/vectors.json");

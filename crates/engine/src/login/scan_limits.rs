@@ -1,9 +1,8 @@
-//! Limits of reusable handshakes: their URLs are public, anybody can generate keys, and every scan that is admitted is
-//! stored.
+//! Limits of reusable handshakes: their URLs are public, anybody can generate keys, and every accepted scan is stored.
 //!
-//! Three limits for each handshake, the narrowest first, so that a scan beyond one uses up nothing of the next: per
-//! author, per source (a relay, or the address of a browser), and in all. A source may use up a fifth of the whole, so
-//! a flood over one leaves room for others. They are in memory: a restart resets them.
+//! Each handshake has three limits, narrowest first, so that a refused scan does not count for the next: per author,
+//! per source (a relay, or the address of a browser), and in total. A source may use a fifth of the total, so that a
+//! flood leaves room for others. They are in memory, and reset by a restart.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,26 +26,26 @@ use crate::ports::{Clock, CorrelationKey, Inbound};
 use crate::{ClientNetwork, StreamId};
 
 const PER_AUTHOR: Rate = Rate::every(1, Duration::from_secs(60));
-/// Logins of one author that begin on pages: who fails at the first attempt begins another at once.
+/// Logins of one author on pages: after a failure a user retries at once.
 const PER_AUTHOR_ON_PAGES: Rate = Rate::every(3, Duration::from_secs(20));
 const PER_SOURCE: Rate = Rate::every(2_000, Duration::from_millis(500));
 const IN_ALL: Rate = Rate::every(10_000, Duration::from_millis(100));
 
-/// Authors and sources that are remembered, of all handshakes: at most 12 MB each.
+/// Authors and sources that are remembered, over all handshakes: at most 12 MB each.
 const REMEMBERED: usize = 65_536;
-/// Handshakes that are counted. The one not used for longest is forgotten, and its limits are full again.
+/// Counted handshakes. The least recently used one is forgotten, and its limits are full again.
 const HANDSHAKES: usize = 4_096;
 
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
-/// Which limit refused a scan.
+/// The limit that refused a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScanLimit {
-    /// The same key a minute ago or less.
+    /// The same key within a minute.
     Author,
     /// Too many over this relay, or from this address.
     Relay,
-    /// Too many in all.
+    /// Too many in total.
     Total,
     /// Too many operations are open.
     Room,
@@ -69,22 +68,22 @@ impl ScanLimit {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Source {
-    /// One of the service's relays; `None` stands for all relays of users.
+    /// One of the service's relays; `None` for all relays of users.
     Relay(Option<Arc<str>>),
     Network(ClientNetwork),
 }
 
-/// How many scans of reusable handshakes there were since the service started.
+/// The numbers of scans of reusable handshakes since the service started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanMetrics {
-    /// They were within the limits.
+    /// Accepted.
     pub accepted: u64,
     /// Refused, by limit, in the order of [`ScanLimit::ALL`].
     pub refused: [u64; ScanLimit::ALL.len()],
 }
 
 impl ScanMetrics {
-    /// How many this limit has refused.
+    /// How many scans this limit has refused.
     pub const fn refused_by(&self, limit: ScanLimit) -> u64 {
         self.refused[limit as usize]
     }
@@ -107,11 +106,11 @@ pub(crate) struct ScanLimits {
 type Bucket = TokenBucket<Duration>;
 
 struct State {
-    /// By the handshake, the author, and whether it was on a page.
+    /// By the handshake, the author, and whether the scan was on a page.
     authors: LruCache<(StreamId, PublicKey, bool), Bucket>,
     sources: LruCache<(StreamId, Source), Bucket>,
     handshakes: LruCache<StreamId, Handshake>,
-    /// Events that a source had no room for: a copy over another may be admitted.
+    /// Events refused for one source, which may be accepted over another.
     refused: LruCache<EventId, ()>,
     counts: ScanMetrics,
     warned_at: Option<Duration>,
@@ -137,8 +136,8 @@ impl ScanLimits {
         Self { parts, state }
     }
 
-    /// Takes one login that a browser begins on a page of the reusable login `reusable`; fails with the limit that
-    /// refuses it. `author`: who has proven their key; `None` when a remote signer is to be asked for it.
+    /// Counts a login on a page of the reusable login `reusable`; fails with the limit that refuses it. `author` is the
+    /// proven key; `None` for a request to a remote signer.
     pub(crate) fn take_on_page(
         &self,
         reusable: StreamId,
@@ -171,9 +170,10 @@ impl ScanLimits {
         self.state.lock().handshakes.pop(&stream);
     }
 
-    /// The reusable handshake or login that a message to this operation counts at, and whether it is on a page there.
+    /// The reusable handshake or login whose limits apply to a message to this operation, and whether it is on a page
+    /// there.
     fn limited(&self, id: StreamId) -> Option<(StreamId, bool)> {
-        // A handshake without an expiry is open to everybody who knows its token; so is the page of a reusable login.
+        // A handshake without an expiry is open to everybody with its token, and so is the page of a reusable login.
         if self.parts.index.get(id).is_some_and(|open| open.wake.is_none()) {
             return Some((id, false));
         }
@@ -246,7 +246,7 @@ impl State {
         }
         self.handshakes.get_or_insert_mut(stream, || Handshake::new(now)).refused += 1;
         if limit == ScanLimit::Author {
-            // A user who scans twice in a minute is nothing to warn of.
+            // A user who scans twice in a minute is harmless.
             return;
         }
         self.unwarned += 1;

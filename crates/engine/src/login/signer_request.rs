@@ -1,5 +1,5 @@
-//! What an operation keeps of its request to a user's remote signer (`kernel/remote_signer_queue.rs`). After a restart the
-//! same request is made again in the same session.
+//! The stored request of an operation to a user's remote signer (`kernel/remote_signer_queue.rs`). After a restart the
+//! same request is repeated in the same session.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::{ClientNetwork, UnixMillis};
 /// A request to a remote signer.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignerRequest {
-    /// Counts the signers that the operation has asked: reports about an earlier one are ignored.
+    /// Counts the signers used by the operation: reports about an earlier one are ignored.
     number: u32,
     session: SignerSession,
     url: String,
@@ -24,26 +24,26 @@ pub struct SignerRequest {
     status: SignerStatus,
 }
 
-/// How far a request to a signer is.
+/// The status of a request to a signer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum SignerStatus {
-    /// No relay delivers what the signer sends yet.
+    /// No relay delivers the signer's events yet.
     Starting,
     /// The signer may reply.
     Listening,
-    /// The signer has replied, and its user is asked to sign.
+    /// The signer has replied and asks its user to sign.
     Connected,
     /// The user must confirm on this page of their signer.
     Confirming {
-        /// Its address, fit to be shown as a link.
+        /// Its address, safe to be shown as a link.
         page: String,
     },
-    /// The signer does not reply: the user may have to open it.
+    /// The signer does not reply; the user may have to open it.
     Silent,
-    /// There will be no signature. The user may try again.
+    /// Failed; the user may try again.
     Failed {
-        /// Why.
+        /// The reason.
         fault: SignerFault,
     },
 }
@@ -52,17 +52,17 @@ pub enum SignerStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignerFault {
-    /// The signer refuses the connection: its address was used before, or its user does not want it.
+    /// The signer refuses the connection: its address was used before, or its user declines.
     Refused,
-    /// The signer sent something else than what it was asked for.
+    /// The signer sent something other than the requested event.
     Invalid,
     /// No relay reaches it.
     Unreachable,
-    /// Too many signers are waited for.
+    /// Too many requests to signers are pending.
     Busy,
 }
 
-/// What a signer is asked.
+/// A request for the remote signer's adapter.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignerCall {
     pub(crate) number: u32,
@@ -70,21 +70,21 @@ pub struct SignerCall {
     pub(crate) wanted: WantedEvent,
     pub(crate) until: UnixMillis,
     pub(crate) is_kept: bool,
-    /// Who has named the signer, as far as that is known: it is not stored.
+    /// The network of the user who named the signer, if known; not stored.
     pub(crate) network: Option<ClientNetwork>,
 }
 
-/// What is reported of a request.
+/// A report about a request.
 #[derive(Clone, Debug)]
 pub struct SignerReport {
     pub(crate) number: u32,
     pub(crate) update: SignerUpdate,
 }
 
-/// What has happened.
+/// The reported update.
 #[derive(Clone, Debug)]
 pub enum SignerUpdate {
-    /// Something that is not the end.
+    /// Progress.
     Progress(SignerProgress),
     /// The end.
     Ended(Result<Box<SignedEvent>, RemoteSignerError>),
@@ -97,7 +97,7 @@ pub(crate) enum SignerOutcome {
     Proven(PublicKey),
     Declined {
         reason: String,
-        /// If it may be used another time.
+        /// The session, if it can be used again.
         session: Option<SignerSession>,
     },
 }
@@ -125,7 +125,7 @@ impl SignerRequest {
         Self { is_kept: true, ..Self::new(session, challenge, None) }
     }
 
-    /// How far it is.
+    /// Its status.
     pub const fn status(&self) -> &SignerStatus {
         &self.status
     }
@@ -150,7 +150,7 @@ impl SignerRequest {
         if matches!(self.status, SignerStatus::Failed { .. }) {
             return None;
         }
-        // No relay delivers yet, and what the signer asked its user to confirm was another request.
+        // No relay delivers yet, and the signer's confirmation page was for another request.
         self.status = SignerStatus::Starting;
         Some(self.ask(until, None))
     }
@@ -170,7 +170,7 @@ impl SignerRequest {
             SignerUpdate::Progress(SignerProgress::Listening) if self.status != SignerStatus::Starting => {
                 return SignerOutcome::Ignored;
             }
-            // The first page stays, so that a signer that sends one after the other costs nothing.
+            // The first page stays, so that a signer that sends many has no effect.
             SignerUpdate::Progress(SignerProgress::Confirm(_)) if self.is_confirming() => {
                 return SignerOutcome::Ignored;
             }
@@ -204,7 +204,7 @@ impl SignerRequest {
         matches!(self.status, SignerStatus::Confirming { .. })
     }
 
-    /// An old event is as good: signers keep the time at which they were asked. Nothing else has this challenge.
+    /// The event may be old, because signers keep the time of the request; the challenge is unique.
     fn verify(&self, signed: &SignedEvent, now: UnixMillis) -> Result<PublicKey, LoginProofError> {
         let created_at = signed.event.created_at.as_secs();
         self.proof().verify(&signed.event, created_at.min(now.secs()))

@@ -40,43 +40,40 @@ pub struct LoginStarted {
     pub page_url: String,
 }
 
-/// A browser's own login at a reusable login.
+/// A browser's login at a reusable login.
 #[derive(Clone)]
 pub struct ChildLogin {
-    /// It is found by this.
+    /// Its id.
     pub login: StreamId,
-    /// What its page is found by.
+    /// The secret in its page's address.
     pub page_secret: String,
-    /// What the browser must show to open the page, in a cookie; and for how long the user may still log in. `None` when the
-    /// browser has shown it.
+    /// The secret for the browser's cookie, and the remaining time; `None` if the browser has it.
     pub new_browser: Option<(String, Duration)>,
 }
 
-/// Asks for a login of the user of a browser that is here already: for a protocol that brings users in front of the login, as
-/// OpenID Connect does.
+/// A request for a login of a browser, for a protocol that brings browsers to the login, such as OpenID Connect.
 #[derive(Clone, Debug)]
 pub struct BrowserLogin {
-    /// Who asks for the login, as the page tells the user.
+    /// The requesting app's name, for the page.
     pub client_name: String,
-    /// Where the page leads to at the end: an address of this service's own.
+    /// Where the page redirects at the end: an address of this service.
     pub continue_url: String,
-    /// Whose browser it is.
+    /// The browser's network.
     pub network: ClientNetwork,
-    /// Whether an operator is to log in: then it takes no place of users.
+    /// Whether an operator logs in, which takes no place of users.
     pub is_of_operator: bool,
 }
 
-/// A login of a browser that is here already.
+/// A login started for a browser.
 #[derive(Clone)]
 pub struct BrowserLoginStarted {
     /// Its stream.
     pub stream_id: StreamId,
     /// The page.
     pub page_url: String,
-    /// What the browser must show to open the page, in a cookie.
+    /// The secret for the browser's cookie.
     pub browser: String,
-    /// The addresses to which the pages of other logins would have led (`continue_url`): they have made room for this one,
-    /// because nobody had named a key there.
+    /// The addresses (`continue_url`) of unused logins that have made room for this one.
     pub replaced: Vec<String>,
 }
 
@@ -132,7 +129,7 @@ impl Logins {
         Ok(started)
     }
 
-    /// Starts the login that [`start_in_browser`](Self::start_in_browser) has made room for.
+    /// Starts the login for which [`start_in_browser`](Self::start_in_browser) has made room.
     pub(super) async fn start_browser_login(
         &self,
         stream_id: StreamId,
@@ -149,7 +146,7 @@ impl Logins {
         Ok(BrowserLoginStarted { stream_id, page_url, browser, replaced: Vec::new() })
     }
 
-    /// Starts a browser's own login at a reusable login, whose pages lead to `return_url` at the end.
+    /// Starts a browser's login at a reusable login, whose pages redirect to `return_url` at the end.
     pub(crate) async fn start_child_login(
         &self,
         login: StreamId,

@@ -1,9 +1,10 @@
-//! Unused logins: begun by browsers, for OpenID Connect, by operators, or at a reusable login, and nobody has named a key yet. There
-//! is a table for each of the three.
+//! Unused logins, in which no key was named yet. There are three tables: for OpenID Connect, for operators, and for
+//! reusable logins.
 //!
-//! Anybody can begin one, so their number is bounded. When a table is full, a network that holds fewer displaces the oldest of the
-//! one that holds the most. Within a network, one whose page is open, or was seen a moment ago, makes room for no other one, for
-//! some minutes: so a flood does not end the login of a user who is there, and nobody keeps all places by keeping pages open.
+//! Anybody can begin one, so their number is limited. When a table is full, a network that holds fewer displaces the
+//! oldest login of the network that holds the most. Within a network, a login whose page is open or was just seen is
+//! not displaced for some minutes. So a flood does not end the login of an active user, and open pages cannot keep all
+//! places.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +17,13 @@ use crate::kernel::network_rates::NetworkRates;
 use crate::ports::Clock;
 use crate::{ClientNetwork, StreamId};
 
-/// Logins that one network may begin: a hundred people who are shown a code in the same minute are all in after 8 s.
+/// Logins that one network may begin: a hundred people who are shown a code at once are all admitted after 8 s.
 const RATE: Rate = Rate::every(60, Duration::from_millis(200));
 
-/// When those for whom there is no room may try again, at the earliest and at the latest.
+/// The earliest and latest time for a retry after a refusal.
 const SOONEST: Duration = Duration::from_secs(2);
 const LATEST: Duration = Duration::from_secs(30);
 
-/// The unused logins.
 #[derive(Clone)]
 pub(crate) struct UnusedLogins(Arc<Inner>);
 
@@ -32,11 +32,11 @@ struct Inner {
     table: Mutex<Table>,
 }
 
-/// Another login cannot begin now.
+/// There is no room for another login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too many logins are open, or were begun at this address")]
 pub struct NoRoom {
-    /// Whether others may: this network has begun too many.
+    /// Whether only this network has reached its limit.
     pub is_of_network: bool,
     /// When to try again.
     pub retry_after: Duration,
@@ -50,20 +50,20 @@ struct Table {
 /// Whether the page was ever seen.
 type IsOpened = bool;
 
-/// A page waits for a login until this is dropped.
+/// Held while a page waits for a login.
 pub(crate) struct LoginWatch {
     logins: UnusedLogins,
     id: StreamId,
 }
 
 impl UnusedLogins {
-    /// `max_open` is the number of operations that may be open.
+    /// `max_open` is the most operations that may be open.
     pub(crate) fn new(limit: &Limit, max_open: usize, clock: Arc<dyn Clock>) -> Self {
         let (rates, places) = (NetworkRates::new(RATE), Places::new(limit.of(max_open)));
         Self(Arc::new(Inner { clock, table: Mutex::new(Table { rates, places }) }))
     }
 
-    /// A browser of this network begins a login, which is committed next. Returns the logins that must end for it.
+    /// Adds a login of this network, which is committed next. Returns the logins to end for it.
     pub(crate) fn begin(&self, id: StreamId, network: ClientNetwork) -> Result<Vec<StreamId>, NoRoom> {
         let now = self.0.clock.monotonic();
         let mut table = self.0.table.lock();
@@ -81,7 +81,7 @@ impl UnusedLogins {
         }
     }
 
-    /// A login is there, also if it was not begun here: of those of before a restart it is not known who has begun them.
+    /// Adds an existing login; after a restart its network is unknown.
     pub(crate) fn add(&self, id: StreamId) {
         let now = self.0.clock.monotonic();
         let mut table = self.0.table.lock();
@@ -94,7 +94,6 @@ impl UnusedLogins {
         self.0.table.lock().places.get(&id).is_some()
     }
 
-    /// Whether this login is one of them, and no page waits for it or was seen a moment ago: none that is protected.
     pub(crate) fn is_idle(&self, id: StreamId) -> bool {
         let now = self.0.clock.monotonic();
         let table = self.0.table.lock();
@@ -119,7 +118,7 @@ impl UnusedLogins {
         change(&mut table.places, &id, now);
     }
 
-    /// Somebody has named a key in this login, or it has ended. Returns whether it was one of them.
+    /// Removes a login in which a key was named, or that has ended. Returns whether it was listed.
     pub(crate) fn remove(&self, id: StreamId) -> bool {
         self.0.table.lock().places.free(&id).is_some()
     }

@@ -1,4 +1,4 @@
-//! Keys, proofs and inputs for the tests of operations.
+//! Keys, proofs and inputs for tests of operations.
 
 pub(crate) use std::sync::Arc;
 pub(crate) use std::time::Duration;
@@ -27,24 +27,22 @@ pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
 pub(crate) const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
 
-/// So many seconds after [`NOW`].
+/// This many seconds after [`NOW`].
 pub(crate) fn after(secs: u64) -> UnixMillis {
     NOW.plus(Duration::from_secs(secs))
 }
 
-/// As the store gives it back.
 pub(crate) fn restored(operation: Operation) -> Operation {
     let again = Operation::from_state(&operation.to_state().unwrap()).unwrap();
     assert_eq!(again, operation);
     again
 }
 
-/// The same, of a part of one.
+/// The same for a part of an operation.
 pub(crate) fn reread<T: serde::Serialize + serde::de::DeserializeOwned>(state: &T) -> T {
     serde_json::from_value(serde_json::to_value(state).unwrap()).unwrap()
 }
 
-/// What a message to a wallet says.
 pub(crate) fn content(message: &OutboxMessage) -> Value {
     serde_json::from_str(&message.content).unwrap()
 }
@@ -114,7 +112,7 @@ pub(crate) fn event(effects: &[Effect]) -> (&'static str, Value) {
     event
 }
 
-/// A regtest invoice made at [`NOW`] for `amount` millisats, which can be paid for `expiry` seconds.
+/// A regtest invoice made at [`NOW`] for `amount` millisats, payable for `expiry` seconds.
 pub(crate) fn invoice(amount: u64, preimage: Preimage, expiry: u64) -> Invoice {
     invoice_on(Currency::Regtest, amount, preimage, expiry)
 }

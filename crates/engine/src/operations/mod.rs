@@ -57,7 +57,7 @@ use crate::ports::{
 };
 use crate::{StreamId, UnixMillis};
 
-/// How long a reply of the Lightning backend is awaited: longer than the time limits of adapters.
+/// How long to wait for a reply of the Lightning backend: longer than the adapters' time limits.
 const LEASE: Duration = Duration::from_secs(25);
 
 state_machine::operations! {
@@ -80,19 +80,19 @@ state_machine::operations! {
     Subscription(Subscription) = 8, "subscription";
     /// A Cashu token, requested from a user.
     TicketRequest(TicketRequest) = 9, "ticket_request";
-    /// A token that is sent to a user.
+    /// A token being sent to a user.
     TicketDelivery(TicketDelivery) = 10, "ticket_delivery";
     /// An age verification.
     VerificationSession(VerificationSession) = 11, "verification_session";
     /// A login: a handshake and an authentication, or the proof of another signer.
     Login(Login) = 12, "login";
-    /// A payment that is paid back.
+    /// A refund of a payment.
     Refund(Refund) = 13, "refund";
     /// A page at which many people can pay.
     PaymentLink(PaymentLink) = 14, "payment_link";
     /// A payment at such a page.
     LinkPayment(Payment) = 15, "link_payment";
-    /// Money that the service's Lightning node sends on chain.
+    /// An on-chain payment of the service's Lightning node.
     OnChainPayment(OnChainPayment) = 16, "on_chain_payment";
     => /// A payment by the service that waits for an approval before it begins.
     HeldPayment(HeldPayment);
@@ -101,20 +101,20 @@ state_machine::operations! {
 /// The inputs of an operation.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A wallet's message that belongs to it.
+    /// A wallet's message for it.
     Wallet {
-        /// Who signed it.
+        /// Its signer.
         author: PublicKey,
-        /// The time of creation in its event.
+        /// The event's `created_at`.
         sent_at: UnixMillis,
         /// The message.
         message: WalletMessage,
     },
-    /// The time at which it is to be woken has passed.
+    /// Its wake-up time has passed.
     Timer,
-    /// The same, for an operation that then [charges in a currency](StateMachine::charges_in): with its rate.
+    /// The same, with the exchange rate, for an operation that then [charges in a currency](StateMachine::charges_in).
     TimerAtRate(Result<ExchangeRate, RateUnavailable>),
-    /// The service has restarted: replies to requests of the last process will not come.
+    /// The service has restarted: replies to the last process's requests are lost.
     Resumed,
     /// The reply to a request for an invoice.
     InvoiceMade(Result<Invoice, LightningError>),
@@ -131,24 +131,24 @@ pub enum Input {
         /// The result.
         result: Result<CompletedPayment, LightningError>,
     },
-    /// A notification of the Lightning backend: it has paid.
+    /// A notification of the Lightning backend: the payment succeeded.
     Paid(CompletedPayment),
     /// The result of a look-up of a payment by the service.
     PaymentStatus(Result<OutgoingPaymentStatus, LightningError>),
-    /// How the transaction of an order of the service's Lightning node stands; `None`: the node knows none.
+    /// The transaction of an order of the service's Lightning node; `None` if unknown to the node.
     OnChain(Result<Option<OnChainStatus>, NodeError>),
     /// A reply of the ticket wallet.
     Ticket(TicketReply),
-    /// The age verifier was asked for the result of a check.
+    /// The result of polling the age verifier.
     AgeChecked {
-        /// Which check.
+        /// The check.
         pending: PendingAgeCheck,
-        /// How it stands.
+        /// Its state.
         result: AgeCheckResult,
     },
-    /// Something has happened with a remote signer that was asked.
+    /// A report about a request to a remote signer.
     Signer(Box<SignerReport>),
-    /// What the last step wanted to claim belongs to another operation: it was not committed.
+    /// The last step was not committed, because another operation holds a key that it claimed.
     CorrelationTaken,
     /// A signal from another operation or from the operator.
     Signal(Signal),
@@ -157,18 +157,18 @@ pub enum Input {
 /// A request to the Lightning backend, made once; the reply is an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LightningRequest {
-    /// Answered by [`Input::InvoiceMade`].
+    /// The reply is [`Input::InvoiceMade`].
     MakeInvoice(WantedInvoice),
-    /// Answered by [`Input::InvoiceStatus`].
+    /// The reply is [`Input::InvoiceStatus`].
     LookUpInvoice(PaymentHash),
-    /// Sends nothing. Answered by [`Input::PaymentPrepared`].
+    /// Sends nothing. The reply is [`Input::PaymentPrepared`].
     PreparePayment {
-        /// The invoice; it names its amount.
+        /// The invoice, which includes its amount.
         invoice: Invoice,
         /// Unix seconds after which the backend must not act on the request.
         until: u64,
     },
-    /// Sent only after the request is stored. Answered by [`Input::PaymentSent`].
+    /// Sent only after the request is stored. The reply is [`Input::PaymentSent`].
     Pay {
         /// The invoice.
         invoice: Invoice,
@@ -179,16 +179,16 @@ pub enum LightningRequest {
         /// Whether an earlier process may have sent it.
         again: bool,
     },
-    /// Answered by [`Input::PaymentStatus`].
+    /// The reply is [`Input::PaymentStatus`].
     LookUpPayment {
         /// The invoice's payment hash.
         hash: PaymentHash,
         /// The request that may have been sent.
         asked: Option<SignedPayment>,
     },
-    /// Sends money on chain, once for each order. Answered by [`Input::OnChain`].
+    /// Sends money on chain, once per order. The reply is [`Input::OnChain`].
     SendOnChain(OnChainOrder),
-    /// Sends nothing. Answered by [`Input::OnChain`].
+    /// Sends nothing. The reply is [`Input::OnChain`].
     LookUpOnChain(StreamId),
 }
 
@@ -201,7 +201,7 @@ pub enum Effect {
     Send(OutboxMessage),
     /// Sends a message to a key that has just proven itself; the current messages are neither sent nor changed.
     SendAlso(OutboxMessage),
-    /// A message goes out once, signed by another key than the service's; only the operation repeats it.
+    /// Sends a message once, signed by another key than the service's; only the operation repeats it.
     SendAs(Box<OutgoingMessage>),
     /// The current messages are not repeated before this time.
     Pause(UnixMillis),
@@ -213,15 +213,15 @@ pub enum Effect {
     CallLightning(LightningRequest),
     /// Makes a request to the ticket wallet.
     CallTicketWallet(TicketCall),
-    /// The age verifier is asked for the result of a check.
+    /// Polls the age verifier for the result of a check.
     CheckAge(PendingAgeCheck),
-    /// Asks a remote signer for a signature.
+    /// Requests a signature from a remote signer.
     AskSigner(Box<SignerCall>),
-    /// Keeps, or forgets, the session with a user's remote signer.
+    /// Stores or removes the session with a user's remote signer.
     KeepSigner(UserSigner),
-    /// Keeps a passkey, or what has changed of it.
+    /// Stores a passkey, or a change of it.
     KeepPasskey(PasskeyChange),
-    /// The invoice that is watched is looked up soon.
+    /// Looks the watched invoice up soon.
     LookUp,
     /// Emits an event on the reserved stream.
     Announce(NewEvent),
@@ -229,8 +229,8 @@ pub enum Effect {
     Start(Box<Operation>, Vec<Effect>),
     /// Changes other operations of the feature, in the same commit.
     LinkedChange(LinkedChange),
-    /// Sends a signal to the operation with this correlation key, in the same commit. If there is none, the signal is dropped,
-    /// or the step ends otherwise ([`StateMachine::signal_without_recipient`]).
+    /// Sends a signal to the operation with this correlation key, in the same commit. If there is none, the signal is
+    /// dropped, or the step ends differently ([`StateMachine::signal_without_recipient`]).
     Signal(CorrelationKey, Signal),
     /// Finishes the operation: it gets no further input and sends nothing more.
     Finish,
@@ -263,13 +263,12 @@ impl Operation {
         self.machine_mut().step(input, now)
     }
 
-    /// How a step ends instead when the operation that it sends a signal to is not open any more; `None`: the signal is
-    /// dropped.
+    /// How a step ends instead if the operation that it signals is no longer open; `None`: the signal is dropped.
     pub fn signal_without_recipient(&mut self) -> Option<Vec<Effect>> {
         self.machine_mut().signal_without_recipient()
     }
 
-    /// The state as it is stored.
+    /// The state in its stored form.
     ///
     /// # Errors
     /// None in practice: every state is made of strings and numbers.
@@ -277,10 +276,10 @@ impl Operation {
         serde_json::to_string(self).map(State)
     }
 
-    /// The operation whose stored state this is.
+    /// Parses a stored state.
     ///
     /// # Errors
-    /// When the text is not a state that this version knows.
+    /// If the text is not a state known to this version.
     pub fn from_state(state: &State) -> Result<Self, serde_json::Error> {
         serde_json::from_str(&state.0)
     }

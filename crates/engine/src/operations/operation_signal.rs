@@ -10,21 +10,21 @@ use crate::event::NewEvent;
 use crate::payment::operation::Charge;
 use crate::payment::price::Price;
 
-/// A charge has ended, or was paid after it had.
+/// A charge has ended, or was paid after its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Charged {
     /// The charge.
     pub charge: Charge,
-    /// How it ended.
+    /// The outcome.
     pub end: ChargeEnd,
-    /// What it came to, if it was not agreed on in millisats.
+    /// Its price, if not agreed in millisats.
     pub price: Option<Price>,
 }
 
-/// How a charge ended.
+/// The outcome of a charge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChargeEnd {
-    /// It was paid; with the preimage, if it is known.
+    /// Paid; with the preimage, if known.
     Paid(Option<Preimage>),
     /// It was not paid.
     Failed {
@@ -32,7 +32,7 @@ pub enum ChargeEnd {
         status: String,
         /// The reason.
         reason: Option<String>,
-        /// Whether it may have been paid: then the user is not asked for the same date again.
+        /// Whether it may have been paid: the same date is then not charged again.
         may_be_paid: bool,
     },
 }
@@ -40,7 +40,7 @@ pub enum ChargeEnd {
 /// A payment requested by the operator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestedPayment {
-    /// Our id of its request.
+    /// The random id of its request.
     pub request_id: String,
     /// Unix seconds until which it can be paid.
     pub until: u64,
@@ -53,32 +53,32 @@ pub enum Signal {
     PaymentRequested(RequestedPayment),
     /// A payment requested by the operator was made.
     Paid {
-        /// Our id of its request.
+        /// The random id of its request.
         request_id: String,
     },
-    /// A payment requested by the operator has ended early: it was rejected, or there was no invoice.
+    /// A payment requested by the operator ended early: it was rejected, or there was no invoice.
     NotPaid {
-        /// Our id of its request.
+        /// The random id of its request.
         request_id: String,
     },
     /// A charge has ended.
     Charged(Charged),
-    /// A device of the user has proven itself to a payment: it may close the subscription as well.
+    /// A device of the user has proven itself to a payment: it may also close the subscription.
     DeviceProven {
         /// Its key.
         key: PublicKey,
-        /// Its proof, which the subscription checks itself.
+        /// Its proof, which the subscription verifies itself.
         proof: SubkeyProof,
     },
     /// The operator closes it.
     Close,
-    /// A later operation of the same user has taken its place.
+    /// A later operation of the same user has replaced it.
     Superseded,
-    /// To a reusable login: this has happened in a login at it, and is an event of its stream.
+    /// To a reusable login: an event of a login at it, for its stream.
     LoginEvent(NewEvent),
-    /// To a payment link: a payment at it was made, and this is the event of that.
+    /// To a payment link: the event of a payment at it.
     LinkPaid(NewEvent),
-    /// To a refund: the payer has named this invoice.
+    /// To a refund: the invoice named by the payer.
     RefundTo(Invoice),
     /// To a payment: it is no longer owed.
     CancelPayment,

@@ -1,4 +1,4 @@
-//! The trait of all operations. Methods with a default are for what only some operations support.
+//! The trait of all operations. Methods with defaults are for features that only some operations support.
 
 use usher_protocol::PublicKey;
 use usher_protocol::message::{PaymentHash, WalletMessage};
@@ -15,22 +15,22 @@ pub trait StateMachine {
     /// Takes an input.
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult;
 
-    /// When it is to be woken by [`Input::Timer`]: at its time-out, or earlier. `None`: it never times out.
+    /// When to wake it with [`Input::Timer`]: at its time-out, or earlier. `None`: it never times out.
     fn wake_at(&self) -> Option<UnixMillis>;
 
-    /// The keys by which messages and signals find it. Steps may add keys; none is removed before it is finished.
+    /// The keys by which messages and signals find it. Steps may add keys; they are removed when it finishes.
     fn correlations(&self) -> Vec<CorrelationKey>;
 
-    /// Whether it is about this user, so that erasing the user removes it: their main key, or the key that was asked. Who is only
-    /// mentioned (in a text of the app, as a subkey of another) does not count.
+    /// Whether it is about this user, whose erasure then removes it: their main key, or the requested key. A mere
+    /// mention (in a text of the app, or as another user's subkey) does not count.
     fn is_about(&self, user: &PublicKey) -> bool;
 
-    /// Those of its keys that no other operation can claim until the given time although it is finished.
+    /// The keys that no other operation can claim until the given time, although it is finished.
     fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
         Vec::new()
     }
 
-    /// Who may close the subscription that it requests before that has begun; `None` if it requests none.
+    /// Who may close the subscription that it requests before it begins; `None` if it requests none.
     fn may_close_early(&self) -> Option<Vec<PublicKey>> {
         None
     }
@@ -40,65 +40,64 @@ pub trait StateMachine {
         StreamId::SUBSCRIPTIONS
     }
 
-    /// How a step ends instead when the operation that it sends a signal to is not open any more; `None`: the signal is
-    /// dropped.
+    /// How a step ends instead if the operation that it signals is no longer open; `None`: the signal is dropped.
     fn signal_without_recipient(&mut self) -> Option<Vec<Effect>> {
         None
     }
 
-    /// Whether no further events are expected. It may still be open, because money may still arrive.
+    /// Whether no further events are expected. It may still be open, because money may arrive late.
     fn is_done(&self) -> bool {
         false
     }
 
-    /// Once it is done: until when a `paid` event may still follow, if it may.
+    /// Once done: until when a `paid` event may still follow, if any.
     fn paid_late_until(&self) -> Option<UnixMillis> {
         None
     }
 
-    /// Whether it stays open after its end, because money may still arrive or it must not be done twice.
+    /// Whether it stays open after its end, because money may arrive late or it must not be repeated.
     fn lingers(&self) -> bool {
         false
     }
 
-    /// Whether this input is judged by the wall clock even when that was set back: a look-up proves that a wallet can
-    /// no longer act on a request only when the request has expired by the wall clock.
+    /// Whether this input is judged by the wall clock even if that was set back: a look-up proves that a wallet can no
+    /// longer act on a request only if the request has expired by the wall clock.
     fn is_by_wall_clock(&self, _input: &Input) -> bool {
         false
     }
 
-    /// Whether nobody waits for it: the service started it by itself, and other operations may go first.
+    /// Whether nobody waits for it: the service started it by itself, so other operations may take precedence.
     fn is_unattended(&self) -> bool {
         false
     }
 
-    /// How it has ended when it ends without an event of its own.
+    /// Its outcome if it ends without an event of its own.
     fn silent_outcome(&self) -> OperationOutcome {
         OperationOutcome::Completed
     }
 
-    /// Whether the app learns of it. Nothing stays of one that concerns another app only, and its stream has no events.
+    /// Whether the app gets its events. An operation of another app leaves nothing, and its stream has no events.
     fn is_of_app(&self) -> bool {
         true
     }
 
-    /// Whether this input makes it start a payment that nobody has requested: it waits while there is no room for one.
+    /// Whether this input makes it start a payment that nobody requested, which waits if there is no room.
     fn starts_payment(&self, _input: &Input) -> bool {
         false
     }
 
-    /// The currency of the payment that this input makes it start: then it gets [`Input::TimerAtRate`] in place of
+    /// The currency of the payment that this input makes it start: it then gets [`Input::TimerAtRate`] instead of
     /// [`Input::Timer`].
     fn charges_in(&self, _input: &Input) -> Option<CurrencyCode> {
         None
     }
 
-    /// Whether the reply of a remote signer is of use.
+    /// Whether it uses the reply of a remote signer.
     fn waits_for_signer(&self) -> bool {
         false
     }
 
-    /// The keys of operations of this kind that a wallet's message may be for, the likeliest first.
+    /// The keys of operations of this kind to which a wallet's message may belong, most likely first.
     fn keys_of(_message: &WalletMessage) -> Vec<CorrelationKey>
     where
         Self: Sized,
@@ -106,7 +105,8 @@ pub trait StateMachine {
         Vec::new()
     }
 
-    /// Whether a message may precede its operation: it goes to all that its author [may close](Self::may_close_early).
+    /// Whether a message may precede its operation: it is passed to all that its author [may
+    /// close](Self::may_close_early).
     fn comes_early(_message: &WalletMessage) -> bool
     where
         Self: Sized,
@@ -114,7 +114,7 @@ pub trait StateMachine {
         false
     }
 
-    /// Whether an open one may have waited for a reply of the last process: then it gets [`Input::Resumed`].
+    /// Whether an open one may have waited for a reply of the last process: it then gets [`Input::Resumed`].
     fn resumes() -> bool
     where
         Self: Sized,
@@ -122,7 +122,7 @@ pub trait StateMachine {
         false
     }
 
-    /// Whether operations of this kind are woken at dates of the calendar, so by the wall clock.
+    /// Whether operations of this kind are woken at calendar dates, and so by the wall clock.
     fn is_woken_by_the_calendar() -> bool
     where
         Self: Sized,
@@ -130,7 +130,7 @@ pub trait StateMachine {
         false
     }
 
-    /// Whether the state of an open operation of this kind is read at the start, for what is kept in memory.
+    /// Whether open operations' states of this kind are read at the start, for features' memory.
     fn is_read_at_start() -> bool
     where
         Self: Sized,
@@ -138,12 +138,12 @@ pub trait StateMachine {
         false
     }
 
-    /// What it has spent, or may spend, of the Lightning backend's money.
+    /// The money of the Lightning backend that it has spent or may spend.
     fn spending(&self) -> Option<Spending> {
         None
     }
 
-    /// What the books say about it.
+    /// Its record in the books.
     fn payment_record(&self) -> Option<PaymentRecord> {
         None
     }
@@ -154,16 +154,16 @@ pub trait StateMachine {
     }
 }
 
-/// Registers the operations. Each is one line: a variant of [`Operation`](super::Operation) with the state in it, and of
-/// [`OperationKind`] with its number in the store and its label in metrics. Numbers and the names
-/// of variants are stored, so they never change their meaning (`#[serde(rename)]` keeps an old name). After `=>`: a state before one
-/// of the others, of the same kind as that.
+/// Registers the operations, one per line: a variant of [`Operation`](super::Operation) with its state, and of
+/// [`OperationKind`] with its number in the store and its label in metrics. Numbers and names of variants are stored,
+/// so their meaning never changes (`#[serde(rename)]` keeps an old name). After `=>`: an earlier state of one of the
+/// others, with the same kind.
 macro_rules! operations {
     (
         $($(#[doc = $doc:literal])* $(#[serde($serde:meta)])? $variant:ident($state:ty) = $code:literal, $label:literal;)+
         $(=> $(#[doc = $stage_doc:literal])* $stage:ident($stage_state:ty);)*
     ) => {
-        /// The state of an operation, as it is stored.
+        /// The state of an operation, as stored.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "operation", rename_all = "snake_case")]
         pub enum Operation {
@@ -181,7 +181,7 @@ macro_rules! operations {
         }
 
         impl OperationKind {
-            /// Every kind, in the order of their numbers.
+            /// Every kind, in the order of the numbers.
             pub const ALL: [Self; 1 + [$($code),+].len()] = [Self::Subscriptions, $(Self::$variant),+];
 
             /// The kind as the label of a metric.

@@ -1,6 +1,5 @@
-//! The keys of a user: which of them a request is sent to, and whose reply is valid: that of the requested key, of
-//! a subkey that the operator named, or of a subkey whose proof leads to the requested main key (docs/protocol.md,
-//! Authentication).
+//! The keys of a user: to which a request is sent, and whose reply is valid: that of the requested key, of a subkey
+//! named by the operator, or of a subkey with a proof for the requested main key (docs/protocol.md, Authentication).
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -20,7 +19,7 @@ pub(crate) struct UserKeys {
     requested_key: PublicKey,
     /// The user's main key: the requested key, unless a proof shows that it is a subkey of another.
     main_key: PublicKey,
-    /// Keys the operator named: they need no proof.
+    /// Keys named by the operator, which need no proof.
     subkeys: Vec<PublicKey>,
     devices: Vec<Device>,
 }
@@ -28,12 +27,12 @@ pub(crate) struct UserKeys {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Device {
     key: PublicKey,
-    /// Checked again when the device replies, because it may have expired.
+    /// Checked again at each reply, because it may have expired.
     proof: SubkeyProof,
 }
 
 impl UserKeys {
-    /// With `main_key`, whose `subkeys` may reply without a proof; those beyond [`MAX_SUBKEYS`] are left out.
+    /// The keys of `main_key`, whose `subkeys` may reply without a proof; those beyond [`MAX_SUBKEYS`] are omitted.
     pub(crate) fn new(main_key: PublicKey, subkeys: &[PublicKey]) -> Self {
         let mut named: Vec<PublicKey> = Vec::new();
         for key in subkeys {
@@ -52,7 +51,7 @@ impl UserKeys {
         self.requested_key
     }
 
-    /// The keys that the operator named in addition to the main key: later requests to the user name them as well.
+    /// The keys named by the operator in addition to the main key, for later requests to the user.
     pub(crate) fn named(&self) -> Vec<PublicKey> {
         let asked = (self.requested_key != self.main_key).then_some(self.requested_key);
         self.subkeys.iter().copied().chain(asked).collect()
@@ -74,7 +73,7 @@ impl UserKeys {
         *key == self.main_key || *key == self.requested_key
     }
 
-    /// The main key that a reply of `author` proves; `None` if the reply is not valid.
+    /// The main key proven by a reply of `author`; `None` if the reply is not valid.
     pub(crate) fn main_key_of(
         &self,
         author: &PublicKey,
@@ -100,7 +99,7 @@ impl UserKeys {
         self.main_key_of(author, None, Permission::Payment, now).is_some()
     }
 
-    /// A device could not read a message and proves that it is a subkey; returns whether it is a new recipient.
+    /// Handles the subkey proof of a device that could not read a message; returns whether it is a new recipient.
     pub(crate) fn prove(
         &mut self,
         author: &PublicKey,
@@ -122,7 +121,7 @@ impl UserKeys {
             && proof.main_key != self.requested_key
             && !full
         {
-            // The operator named a subkey as main key.
+            // The operator gave a subkey as main key.
             self.main_key = proof.main_key;
         } else if proof.main_key != self.main_key || known || self.subkeys.contains(author) || full {
             return false;
@@ -136,8 +135,8 @@ impl UserKeys {
         self.message_to(keys.clone(), keys, message, until)
     }
 
-    /// The same to a key that has just proven itself, and to nobody else: wallets lose a copy that arrives right behind another.
-    /// Only when the proof has told who the main key is, that key is asked too: it was not before.
+    /// The message for a key that has just proven itself, and for no other: wallets lose a copy that arrives right
+    /// after another. If the proof has revealed the main key, that key gets it, too.
     pub(crate) fn message_to_proven(
         &self,
         author: &PublicKey,
@@ -170,10 +169,10 @@ impl UserKeys {
     }
 }
 
-/// Reads the fields of a user's keys among those of an operation that need not have them: all of them, or none.
+/// Deserialises a user's optional keys among the fields of an operation: all of them, or none.
 ///
 /// # Errors
-/// Some are missing or wrong: serde's own `Option` would say that there is no user.
+/// Some are missing or invalid, for which serde's own `Option` would return `None`.
 pub(crate) fn all_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UserKeys>, D::Error> {
     let fields = serde_json::Map::deserialize(deserializer)?;
     let names = ["asked", "main_key", "subkeys", "devices"];

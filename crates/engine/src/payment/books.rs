@@ -4,12 +4,12 @@ use super::Payments;
 use crate::ports::{BookedPayment, PaymentFilter, StoreError};
 use crate::{Requester, StreamId};
 
-/// Some payments, in the order in which they were requested.
+/// A page of payments, in the order of their requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaymentPage {
     /// The payments.
     pub payments: Vec<BookedPayment>,
-    /// The `after` of the next page; `None` when there are no more.
+    /// The `after` of the next page; `None` on the last page.
     pub next: Option<StreamId>,
 }
 

@@ -1,4 +1,4 @@
-//! Commits payments by the service's own Lightning backend: within the budget, and after an approval where one is needed.
+//! Commits payments by the service's Lightning backend, within the budget, and after an approval if required.
 
 use super::Payments;
 use super::approval::{HeldPayment, UnstartedPayment};
@@ -11,8 +11,8 @@ use crate::ports::{NewIdempotencyRecord, StoreError};
 use crate::{Requester, StreamId};
 
 impl Payments {
-    /// Commits the payment as `id`; returns the operation that pays its invoice already, if there is one. `field` of the request
-    /// names the amount.
+    /// Commits the payment as `id`; returns the operation that already pays its invoice, if any. `field` is the
+    /// request's field with the amount.
     pub(super) async fn commit_spending(
         &self,
         requester: &Requester,
@@ -37,7 +37,7 @@ impl Payments {
             }
             Err(BudgetError::Exhausted { of, retry_after }) => {
                 drop(starting);
-                // A concurrent request with the same invoice may have taken the allocation, and be committing now.
+                // A concurrent request with the same invoice may have taken the allocation, and be about to commit.
                 let _started = self.starting.write().await;
                 let keys = payment.machine().correlations();
                 return match keys.into_iter().find_map(|key| self.core.index.find(key)) {
@@ -66,7 +66,7 @@ impl Payments {
         owner
     }
 
-    /// The same for a payment of no invoice.
+    /// The same for a payment without an invoice.
     pub(super) async fn commit_new_spending(
         &self,
         requester: &Requester,

@@ -44,16 +44,16 @@ pub struct Payments {
     pub(crate) budget: Arc<SpendingBudget>,
     pub(crate) waiting: Arc<WaitingPayments>,
     pub(crate) approvers: Vec<PublicKey>,
-    /// Held for reading from taking an allocation of the budget to the commit of its payment.
+    /// Read-locked from taking an allocation of the budget to the commit of its payment.
     pub(crate) starting: RwLock<()>,
-    /// Held from summing up what is refunded of a payment to the commit of a further refund.
+    /// Locked from summing up a payment's refunds to the commit of a further one.
     pub(crate) refunding: Mutex<()>,
     pub(crate) payees: Option<Arc<dyn Payees>>,
     pub(crate) address_lookups: AddressLookups,
     pub(crate) pages: Arc<PageRules>,
     pub(crate) network: Network,
     pub(crate) has_lightning: bool,
-    /// The Lightning backend as a node, if the service runs it itself.
+    /// The Lightning node, if the service runs one itself.
     pub(crate) node: Option<Arc<dyn LightningNode>>,
 }
 

@@ -1,4 +1,4 @@
-//! A payment that is requested: of an own invoice, from a user or anybody, or of somebody else's invoice, from a user.
+//! A requested payment: of an own invoice, by a user or anybody, or of an external invoice, by a user.
 //!
 //! ```text
 //! making ──the Lightning backend made an invoice──▶ asking        the request is sent to the user, if there is one
@@ -12,19 +12,20 @@
 //! closing ─settled, without valid proof▶ over          StatusUpdate {status: error, outcome: unknown}, after a minute
 //! over   ──proof─────▶ over                            StatusUpdate {status: paid, preimage}, once
 //! over   ──a day later▶ leaving                        it waits for the next look-up of the service's invoice
-//! leaving ─not settled▶ forgotten                      once the Lightning backend has confirmed it, not while it is away
+//! leaving ─not settled▶ removed                        once the Lightning backend has confirmed it, not while it is
+//! down
 //! ```
 //!
-//! The proof for the service's own invoice is the Lightning backend's report that it was settled; for somebody else's
-//! invoice it is a preimage that hashes to the payment hash. A payer's claim proves nothing (docs/payments.md): if it
-//! concerns the service's invoice, the invoice is looked up. For the app, *over* is the end; the operation itself stays
-//! until money can no longer arrive.
+//! The proof for the service's own invoice is the Lightning backend's report of its settlement; for an external invoice
+//! it is a preimage that hashes to the payment hash. A payer's claim proves nothing (docs/payments.md), but causes a
+//! look-up of the service's invoice. For the app, *over* is the end; the operation itself stays until money can no
+//! longer arrive.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
 //! | before the request to the Lightning backend, or before its reply is committed | another invoice is requested; nobody has seen the first |
 //! | after the invoice is committed, before it is sent | the outbox sends it |
-//! | after the user has paid, before the settlement is committed | the invoice is watched from the start again: it is looked up |
+//! | after the user has paid, before the settlement is committed | the invoice is watched again from the start, and looked up |
 //! | while closing | the last look-up is repeated |
 
 mod books_entry;
@@ -54,19 +55,20 @@ use crate::{OperationOutcome, UnixMillis};
 /// How long the last look-up is retried before the time-out is reported anyway, also after downtime.
 const CLOSING: Duration = Duration::from_secs(60);
 
-/// The same for an automatic charge: the charges of many subscriptions may end at the same instant.
+/// The same for an automatic charge: charges of many subscriptions may end at once.
 const CLOSING_CHARGE: Duration = Duration::from_secs(600);
 
 /// How long after the end the invoice is still watched: a day covers any restart of a wallet.
 const LINGER: Duration = Duration::from_secs(24 * 3600);
 
-/// The same at a payment link, where strangers can have many invoices made. Nodes of LDK accept a payment for two hours after expiry.
+/// The same at a payment link, where anybody can request many invoices. LDK nodes accept a payment for two hours after
+/// expiry.
 const LINGER_AT_LINK: Duration = Duration::from_secs(3 * 3600);
 
 /// The longest, for invoices that the Lightning backend keeps valid longer than requested.
 const MAX_LINGER: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// How long after its expiry an invoice stays reserved for the payment it was created for: a clock may be set back.
+/// How long after its expiry an invoice stays reserved for its payment, because a clock may be set back.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(24 * 3600);
 
 const WITHDRAWN: &str = "the payment is not owed any more";
@@ -74,7 +76,7 @@ const WITHDRAWN: &str = "the payment is not owed any more";
 /// The state of a payment.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Payment {
-    /// `None`: anybody may pay, and no wallet is asked.
+    /// `None`: anybody may pay, and no request is sent.
     #[serde(flatten, deserialize_with = "user_keys::all_or_none")]
     user_keys: Option<UserKeys>,
     request_id: String,
@@ -92,16 +94,16 @@ pub struct Payment {
     phase: Phase,
     approved: bool,
     failures: u8,
-    /// The wallet's last status: a repetition of it has no effect.
+    /// The wallet's last status, whose repetition has no effect.
     last: Option<PaymentStatus>,
     paid: bool,
-    /// The Lightning backend reported it as settled, and its proof is of another payment, or the amount is wrong.
+    /// Whether the Lightning backend reported a settlement with an invalid proof or amount.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     disputed: bool,
-    /// What the Lightning backend reported with the settlement.
+    /// The settlement reported by the Lightning backend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     received: Option<Received>,
-    /// The preimage that the payer showed: reported with `paid` if the Lightning backend reports none.
+    /// The preimage shown by the payer, reported with `paid` if the Lightning backend reports none.
     shown: Option<Preimage>,
     #[serde(with = "optional_millis")]
     claimed_at: Option<UnixMillis>,
@@ -109,22 +111,22 @@ pub struct Payment {
     withdrawn: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     return_url: Option<String>,
-    /// If it was not requested in millisats.
+    /// The price, if not requested in millisats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     price: Option<Price>,
-    /// If a payer has asked for it at a payment link.
+    /// If requested at a payment link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of_link: Option<PaymentOfLink>,
 }
 
-/// How far a payment is.
+/// The progress of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PaymentProgress {
-    /// The Lightning backend makes the invoice.
+    /// The Lightning backend is creating the invoice.
     Making,
-    /// The user is asked to pay.
+    /// Waiting for the payment.
     Asking,
-    /// Its time is over, and the invoice is looked up one last time.
+    /// Expired; the invoice is looked up one last time.
     Closing,
     /// It was paid.
     Paid,
@@ -135,13 +137,13 @@ pub enum PaymentProgress {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum InvoiceSource {
-    /// The service's own, for this network; `None` until it has been created.
+    /// The service's own, on this network; `None` until created.
     Own { network: Network, invoice: Option<Invoice> },
-    /// Somebody else's.
+    /// An external one.
     Other { invoice: Invoice },
 }
 
-/// What arrived, and what the liquidity provider kept for opening a channel, in millisats.
+/// The received amount, and the liquidity provider's deduction for opening a channel, in millisats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Received {
     amount: u64,
@@ -170,7 +172,7 @@ enum Phase {
         #[serde(with = "millis")]
         until: UnixMillis,
     },
-    /// It is removed once the Lightning backend has confirmed again that nothing arrived.
+    /// Removed once the Lightning backend has confirmed again that nothing arrived.
     Leaving {
         #[serde(with = "millis")]
         give_up: UnixMillis,
@@ -325,7 +327,7 @@ impl StateMachine for Payment {
 }
 
 impl Payment {
-    /// Requests `amount` millisats to the Lightning backend, on `network`.
+    /// Requests `amount` millisats for the Lightning backend, on `network`.
     pub fn to_us(terms: PaymentTerms, amount: u64, network: Network, now: UnixMillis) -> (Self, Vec<Effect>) {
         let charges = terms.subscription.as_ref().is_some_and(|link| link.charge.is_some());
         let patience = if charges { MAKING.max(terms.expires_at.since(now) / 2) } else { MAKING };
@@ -337,7 +339,7 @@ impl Payment {
         (payment, vec![ask])
     }
 
-    /// Requests the payment of somebody else's invoice, which names its amount.
+    /// Requests the payment of an external invoice, which includes its amount.
     pub fn of_invoice(terms: PaymentTerms, amount: u64, invoice: Invoice) -> (Self, Vec<Effect>) {
         let request = invoice.clone();
         let payment = Self::new(terms, amount, InvoiceSource::Other { invoice }, Phase::Asking);
@@ -372,31 +374,31 @@ impl Payment {
         }
     }
 
-    /// The same, with a page that leads there at the end.
+    /// The same, with a page that redirects at the end.
     #[must_use]
     pub fn returning_to(mut self, return_url: Option<String>) -> Self {
         self.return_url = return_url;
         self
     }
 
-    /// The user whose wallet is asked.
+    /// The user whose wallet gets the request.
     pub(crate) const fn user_keys(&self) -> Option<&UserKeys> {
         self.user_keys.as_ref()
     }
 
-    /// The same, of which the amount is what this price came to.
+    /// The same, with the price from which the amount was converted.
     #[must_use]
     pub fn priced(mut self, price: Option<Price>) -> Self {
         self.price = price;
         self
     }
 
-    /// Its price, if it was not requested in millisats.
+    /// Its price, if not requested in millisats.
     pub const fn price(&self) -> Option<&Price> {
         self.price.as_ref()
     }
 
-    /// How far it is.
+    /// Its progress.
     pub const fn progress(&self) -> PaymentProgress {
         match self.phase {
             _ if self.paid => PaymentProgress::Paid,
@@ -422,7 +424,7 @@ impl Payment {
         self.expires_at
     }
 
-    /// Where its page leads to at the end.
+    /// Where its page redirects at the end.
     pub fn return_url(&self) -> Option<&str> {
         self.return_url.as_deref()
     }
@@ -455,7 +457,7 @@ impl Payment {
             Phase::Asking => self.time_out(now),
             Phase::Closing { give_up, .. } if now >= give_up => self.time_out(now),
             Phase::Closing { give_up, .. } => self.close(give_up, now),
-            // The regular look-up is soon enough: after long downtime there are many of these.
+            // The regular look-up suffices: after long downtime there are many of these.
             Phase::Ended { .. } if self.watched().is_some() => {
                 self.phase = Phase::Leaving { give_up: now.plus(MAX_LINGER) };
                 StepResult::Stepped(Vec::new())

@@ -8,41 +8,41 @@ use crate::page_rules::KeyedPage;
 use crate::ports::StoreError;
 use crate::{OperationOutcome, Requester, ShownStream, StreamId, UnixMillis};
 
-/// Most events of a payment: its statuses, once each, and failures.
+/// The most events of a payment: each status once, and failures.
 const MAX_EVENTS: usize = 1_000;
 
-/// A payment as its page shows it.
+/// The data of a payment page.
 #[derive(Clone)]
 pub struct PaymentView {
-    /// How far it is.
+    /// The progress of the payment.
     pub progress: PaymentProgress,
-    /// The user's wallet has agreed, and the money is on its way.
+    /// The user's wallet has agreed, and the payment is in progress.
     pub is_approved: bool,
-    /// How it has ended without being paid.
+    /// The outcome, if the payment ended without being paid.
     pub end: Option<OperationOutcome>,
     /// Millisats.
     pub amount: u64,
-    /// When it was paid; `None` also if the books do not say so any more.
+    /// When it was paid. `None` also if the accounting entry was removed.
     pub paid_at: Option<UnixMillis>,
     /// The price, if it was not requested in millisats.
     pub price: Option<Price>,
-    /// What it is for.
+    /// What the payment is for.
     pub description: String,
-    /// The invoice while it can be paid.
+    /// The invoice, while it can be paid.
     pub invoice: Option<String>,
-    /// Where the page leads to at the end.
+    /// The address to which the page leads at the end.
     pub return_url: Option<String>,
-    /// How long it can still be paid.
+    /// The time left to pay.
     pub time_left: Duration,
 }
 
 impl Payments {
-    /// The page of a payment. Whoever has its address can see and pay the invoice.
+    /// The address of a payment's page. Anybody with this address can see and pay the invoice.
     pub fn page_url(&self, id: StreamId) -> String {
         self.pages.page_url(KeyedPage::Payment, id)
     }
 
-    /// A payment for its page; `None` when there is none, or the secret is another.
+    /// The data of a payment's page. `None` if there is no such payment, or the secret is wrong.
     pub async fn page(&self, id: StreamId, secret: &str) -> Result<Option<PaymentView>, StoreError> {
         if !self.pages.is_secret(KeyedPage::Payment, id, secret) {
             return Ok(None);

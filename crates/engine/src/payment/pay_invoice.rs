@@ -1,4 +1,4 @@
-//! Starts the payment of somebody else's invoice, by a user or by the service's own Lightning backend.
+//! Starts the payment of a third party's invoice, by a user or by the service's Lightning backend.
 
 use usher_protocol::bolt11::Invoice;
 
@@ -83,13 +83,13 @@ fn check_invoice(
 }
 
 impl Payments {
-    /// Whether a payment of this invoice is under way, or has ended not long ago.
+    /// Whether a payment of this invoice is in progress or ended recently.
     pub(crate) fn is_paying(&self, invoice: &Invoice) -> bool {
         self.core.index.find(CorrelationKey::paying(invoice.payment_hash())).is_some()
     }
 
-    /// Pays somebody else's invoice, from a user's wallet or from the service's own Lightning backend. An invoice is
-    /// never paid twice: a second request gets the first payment's stream.
+    /// Pays a third party's invoice, from a user's wallet or from the service's Lightning backend. An invoice is never
+    /// paid twice: a second request returns the stream of the first payment.
     ///
     /// # Errors
     /// [`StartError`].
@@ -108,7 +108,7 @@ impl Payments {
         }
         let (request, amount) = self.checks.check(requester, request).await?;
         let invoice = &request.invoice;
-        // Paying it again moves no money, and a wallet may take the first payment for the second.
+        // A second payment moves no money, and a wallet may take the first payment for the second.
         if is_paid {
             return Err(StartError::invalid("/invoice", "was paid already: ask the payee for a new one"));
         }
@@ -140,7 +140,7 @@ impl Payments {
         };
         match owner {
             None => Ok(stream_id),
-            // A concurrent request with the same invoice was faster.
+            // A concurrent request for the same invoice was faster.
             Some(owner) => {
                 self.check_same_invoice(requester, owner, &wanted).await?;
                 self.starter.respond(once, owner).await
@@ -148,9 +148,9 @@ impl Payments {
         }
     }
 
-    /// Refuses an invoice that is paid for a client whose streams are hidden from this one, and another invoice with the
-    /// payment hash of the one that this operation pays: it is not paid by that payment, and paying a hash twice may lose
-    /// the money (BOLT 11).
+    /// Refuses an invoice whose payment belongs to a client with streams hidden from this one. Refuses an invoice that
+    /// only shares the payment hash with the one that this operation pays: that payment does not pay it, and paying a
+    /// hash twice may lose the money (BOLT 11).
     async fn check_same_invoice(
         &self,
         requester: &Requester,
@@ -166,7 +166,7 @@ impl Payments {
             Some(Operation::InvoicePayment(payment)) => payment.invoice(),
             Some(Operation::OutgoingPayment(payment)) => Some(payment.invoice()),
             Some(Operation::HeldPayment(held)) => held.payment().invoice(),
-            // Removed meanwhile, or damaged: nothing says that it is another.
+            // Removed in the meantime, or damaged: it is not known to be another invoice.
             _ => None,
         };
         match paid {

@@ -1,4 +1,4 @@
-//! Prices in currencies, and what they come to in millisats.
+//! Prices in currencies, and their amounts in millisats.
 
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive as _;
@@ -8,42 +8,42 @@ use usher_protocol::message::{self, Currency};
 use crate::StreamId;
 use crate::ports::{CurrencyCode, ExchangeRate};
 
-/// Sats of one bitcoin, as a power of ten.
+/// Sats per bitcoin, as a power of ten.
 const BITCOIN: u32 = 8;
 
-/// Millisats of a sat.
+/// Millisats per sat.
 const SAT: u64 = 1_000;
 
 /// A price in a currency, with the amount in millisats that was fixed at a rate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
-    /// In the currency's minor unit.
+    /// The amount in the currency's minor unit.
     pub amount: u64,
     /// The currency.
     pub currency: CurrencyCode,
-    /// What it came to, in millisats: whole sats, rounded up.
+    /// The amount in millisats: whole sats, rounded up.
     pub amount_millisats: u64,
-    /// At which rate.
+    /// The rate.
     pub rate: ExchangeRate,
 }
 
-/// An operation that has started, with its price if the request was not in millisats.
+/// A started operation, with its price if the request was not in millisats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PricedOperation {
-    /// Its stream.
+    /// The stream.
     pub stream_id: StreamId,
-    /// Its price.
+    /// The price.
     pub price: Option<Price>,
 }
 
 impl Price {
-    /// Fixes what an amount in the minor unit of a currency comes to; `None` if that is more than can be counted.
+    /// Converts an amount in a currency's minor unit at this rate. `None` if the result is out of range.
     pub fn fix(amount: u64, currency: CurrencyCode, rate: ExchangeRate) -> Option<Self> {
         let amount_millisats = millisats(amount, currency, rate.value)?;
         Some(Self { amount, currency, amount_millisats, rate })
     }
 
-    /// What millisats are worth in the minor unit of a currency, rounded down; `None` if that cannot be counted.
+    /// The value of millisats in a currency's minor unit, rounded down. `None` if it is out of range.
     pub(crate) fn worth(millisats: u64, currency: CurrencyCode, rate: Decimal) -> Option<u64> {
         let rate = rate.normalize();
         let price = u128::try_from(rate.mantissa()).ok()?.checked_mul(power_of_ten(currency.decimals())?)?;
@@ -57,7 +57,8 @@ impl Price {
         major.unwrap_or_default()
     }
 
-    /// The amount, currency and rate in a message to a wallet. The wallet protocol has the rate as a floating-point number.
+    /// The amount, currency and rate for a message to a wallet. The wallet protocol has the rate as a floating-point
+    /// number.
     pub(crate) fn to_wallet(&self) -> Option<(u64, Currency, message::ExchangeRate)> {
         let rate = message::ExchangeRate {
             rate: self.rate.value.to_f64()?,
@@ -68,7 +69,7 @@ impl Price {
     }
 }
 
-/// Exact, in integers: the amount over the price of a bitcoin, in whole sats, rounded up.
+/// Exact, in integers: the amount divided by the price of a bitcoin, in whole sats, rounded up.
 fn millisats(amount: u64, currency: CurrencyCode, rate: Decimal) -> Option<u64> {
     let rate = rate.normalize();
     let price = u128::try_from(rate.mantissa()).ok()?.checked_mul(power_of_ten(currency.decimals())?)?;
@@ -129,7 +130,7 @@ mod tests {
         #[test]
         fn prices_are_fixed_exactly(
             amount in 1..=MAX_MILLISATS,
-            // A rate as sources have them, and halfway between two.
+            // A rate as sources report it, and one halfway between two.
             mantissa in 1_i64..=i64::MAX,
             scale in 0_u32..=9,
             currency in prop_oneof![Just("EUR"), Just("JPY"), Just("KWD")],

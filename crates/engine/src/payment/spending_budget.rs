@@ -1,5 +1,5 @@
-//! The budgets of the service's own Lightning backend (`wallet.daily_budget_millisats`, `wallet.max_fee_percent`), and of clients that
-//! may spend only so much of it.
+//! The budgets of the service's Lightning backend (`wallet.daily_budget_millisats`, `wallet.max_fee_percent`) and of
+//! clients with a budget of their own.
 //!
 //! A payment takes its allocation of the budget before it is committed, so payments that start at the same time cannot exceed
 //! it together:
@@ -11,8 +11,9 @@
 //! | over, outcome unknown | the amount and the largest allowed fee, for 24 hours |
 //! | over, definitely not paid | nothing |
 //!
-//! A payment's allocation follows from its state ([`Spending`]), and it stays open until its allocation has left the budget. So
-//! after a crash the start computes all allocations from the open operations; nothing else is stored.
+//! A payment's allocation follows from its state ([`Spending`]), and the operation stays open until its allocation has
+//! left the budget. So the start computes all allocations from the open operations, also after a crash; no other record
+//! is stored.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -25,17 +26,18 @@ use crate::operations::{BUDGET_WINDOW, Budget, Operation, Spending};
 use crate::ports::{OpenOperation, Version};
 use crate::{Origin, Requester, StreamId, UnixMillis};
 
-/// When to ask again if the budget is taken by payments that are not over.
+/// `Retry-After` if the budget is allocated to payments in progress.
 const UNTIL_A_PAYMENT_ENDS: Duration = Duration::from_secs(60);
 
-/// Limits on what the Lightning backend spends. The default: no budget, no approvals, and no fee is set aside.
+/// Limits on the spending of the Lightning backend. The default: no budget, no approvals, and no allocation for fees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpendingRules {
-    /// Most millisats within 24 hours, fees included (`wallet.daily_budget_millisats`); `None` is no limit.
+    /// The most millisats within 24 hours, fees included (`wallet.daily_budget_millisats`); `None` is no limit.
     pub daily_budget: Option<u64>,
     /// The largest fee of a payment, in percent of its amount (`wallet.max_fee_percent`).
     pub max_fee_percent: u64,
-    /// Payments that may cost more millisats, with their fee, need an approval (`wallet.approval_above_millisats`); `None`: none does.
+    /// Payments that may cost more millisats than this, with their fee, need an approval
+    /// (`wallet.approval_above_millisats`). `None`: no payment does.
     pub approval_above: Option<u64>,
 }
 
@@ -62,21 +64,21 @@ pub(crate) struct SpendingBudget {
 #[derive(Default)]
 struct Allocations {
     by_payment: HashMap<StreamId, Allocation>,
-    /// Allocations that leave the budget, by when.
+    /// Allocations by the time at which they leave the budget.
     leaving: BTreeSet<(UnixMillis, StreamId)>,
     /// Their sum in millisats.
     total: u128,
-    /// The sums of those that are of somebody.
+    /// The sums by client.
     by_origin: HashMap<Origin, u128>,
 }
 
 #[derive(Clone, Copy)]
 struct Allocation {
-    /// The revision of the operation that it is of; 0 until it is committed.
+    /// The revision of the operation; 0 until it is committed.
     revision: u64,
     /// Millisats.
     amount: u64,
-    /// Who started the payment.
+    /// The client that started the payment.
     origin: Option<Origin>,
     until: Option<UnixMillis>,
 }
@@ -96,7 +98,6 @@ impl SpendingBudget {
         self.rules.approval_above.is_some_and(|above| spending.allocation() > above)
     }
 
-    /// Whether what the service spends is limited.
     pub(crate) const fn is_limited(&self) -> bool {
         self.rules.approval_above.is_some() || self.rules.daily_budget.is_some()
     }
@@ -133,7 +134,7 @@ impl SpendingBudget {
         Ok(reservation)
     }
 
-    /// Whether what payments of this origin spend has to be known.
+    /// Whether the spending of payments of this origin is limited.
     const fn counts(&self, origin: Option<Origin>) -> bool {
         self.rules.daily_budget.is_some() || origin.is_some()
     }
@@ -144,7 +145,7 @@ impl SpendingBudget {
             return;
         }
         let mut allocations = self.allocations.lock();
-        // The later commit wins, whichever arrives here first.
+        // The later commit wins, whatever the order of arrival.
         if allocations.by_payment.get(&id).is_none_or(|allocation| allocation.revision <= revision) {
             let amount = spending.allocation();
             allocations.put(id, Some(Allocation { revision, amount, origin, until: spending.until }));
@@ -171,7 +172,7 @@ impl Observer for SpendingBudget {
         let Some(spending) = step.operation.spending() else { return };
         let version = Version { revision: step.head.revision, origin: step.origin };
         self.update(step.id, version, &spending, step.now);
-        // The step that reports the payment, and no later one.
+        // Only the step that reports the payment.
         if let Some(fee) = spending.fees_paid.filter(|fee| *fee > spending.fees_allowed && step.has_events) {
             tracing::warn!(
                 stream_id = %step.id,
@@ -225,7 +226,7 @@ impl Allocations {
         }
     }
 
-    /// Of those of one origin, or of all.
+    /// For one origin, or in total.
     fn time_until_free(&self, excess: u128, origin: Option<Origin>, now: UnixMillis) -> Duration {
         let mut freed = 0;
         for (until, id) in &self.leaving {
@@ -240,7 +241,8 @@ impl Allocations {
     }
 }
 
-/// The allocation of a payment that is being committed. If the commit fails, the next start may find it: the allocation stays.
+/// The allocation of a payment that is being committed. It remains if the commit fails: the next start may find the
+/// payment.
 pub(crate) struct Reservation {
     budget: Arc<SpendingBudget>,
     id: StreamId,
@@ -345,7 +347,7 @@ mod tests {
     fn outdated_update_is_ignored() {
         let budget = budget(100);
         drop(budget.reserve(&Requester::Service, stream(1), &spending(100, None), NOW).unwrap());
-        // Not paid: the allocation is nothing, and is remembered as such.
+        // Not paid: the allocation is zero, and stays recorded.
         budget.update(stream(1), version(3), &spending(0, Some(later(100))), NOW);
         budget.update(stream(1), version(2), &spending(100, None), NOW);
         assert_eq!(budget.total(), 0);
@@ -376,7 +378,7 @@ mod tests {
             Some(BudgetError::TooLarge { of: Budget::Client, budget: 100, fee: 0 })
         );
         assert_eq!(retry_after(reserve(&one, 5, 41)), 60);
-        // Paid: it leaves the budget in a while. What others do changes nothing.
+        // Paid: it leaves the budget later. Payments of others do not affect it.
         budget.update(stream(1), of_one(2), &spending(60, Some(later(100))), NOW);
         budget.update(stream(2), Version { revision: 1, origin: Some(Origin(2)) }, &spending(100, Some(later(1))), NOW);
         assert_eq!(retry_after(reserve(&one, 5, 41)), 100);

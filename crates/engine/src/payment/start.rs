@@ -1,4 +1,4 @@
-//! Starts a payment that is requested: from a user, or from whoever opens its page.
+//! Starts a requested payment, by a user or by anybody who opens its page.
 
 use usher_protocol::PublicKey;
 
@@ -77,7 +77,7 @@ impl CheckedRequest for SinglePaymentRequest {
     }
 }
 
-/// What belongs to a user needs one.
+/// Fields that refer to a user require one.
 fn check_payer(draft: &SinglePaymentDraft, errors: &mut FieldErrors) {
     const NEEDS: &str = "needs `main_key`: it belongs to a user";
     if draft.main_key.is_none() && !errors.names("/main_key") {
@@ -120,7 +120,8 @@ async fn payable_subscription(
 }
 
 impl Payments {
-    /// Asks a user, or whoever opens the page, for a payment to the service. The invoice is made after the response.
+    /// Requests a payment to the service from a user, or from anybody who opens the page. The invoice is created after
+    /// the response.
     ///
     /// # Errors
     /// [`StartError`].
@@ -156,7 +157,7 @@ impl Payments {
             let payment = payment.returning_to(return_url.clone()).priced(price.clone());
             let payment = Operation::SinglePayment(payment);
             let mut changes = vec![Change::start(stream_id, requester.origin(), payment, effects)];
-            // In the same commit: if the subscription is closed at this moment, one of the two comes first.
+            // In the same commit: a concurrent closing of the subscription comes either before or after.
             changes.extend(subscription.map(|mut found| {
                 let asked = Signal::PaymentRequested(RequestedPayment {
                     request_id: request_id.clone(),

@@ -6,54 +6,54 @@ use async_trait::async_trait;
 
 use crate::UnixMillis;
 
-/// A provider that verifies ages, on pages of its own to which the user's browser goes and from which it returns.
+/// A provider that verifies ages on its own pages, to which the user's browser is redirected and from which it returns.
 ///
-/// Nothing about the user leaves the adapter but pass or fail. Each call returns within a bound of the adapter's.
+/// Only pass or fail about the user leaves the adapter. Each call returns within the adapter's time limit.
 #[async_trait]
 pub trait AgeVerifier: Send + Sync {
     /// The provider's name for users: its host.
     fn name(&self) -> &str;
 
-    /// Whether the provider responds and can be used as configured, for the operator. Begins no check.
+    /// Checks for the operator whether the provider responds and works as configured. Starts no check.
     async fn probe(&self) -> Result<(), AgeVerifierError>;
 
-    /// Begins a check.
+    /// Starts a check.
     async fn begin(&self, check: &NewAgeCheck) -> Result<BegunAgeCheck, AgeVerifierError>;
 
-    /// The result of a check. `returned` is the query with which the browser has returned, if it has just returned.
+    /// The result of a check. `returned` is the query of the returning browser, if it has just returned.
     async fn result(
         &self,
         pending: &PendingAgeCheck,
         returned: Option<&str>,
     ) -> Result<AgeCheckResult, AgeVerifierError>;
 
-    /// Whether the result can be asked for repeatedly; if not, only once, with what the browser brings back.
+    /// Whether the result can be polled; otherwise it is available once, with the browser's return.
     fn can_be_polled(&self) -> bool;
 }
 
-/// A check to be begun.
+/// A check to start.
 #[derive(Clone)]
 pub struct NewAgeCheck {
-    /// In years.
+    /// The minimum age, in years.
     pub minimum_age: u64,
-    /// Where the browser returns to.
+    /// Where the browser returns.
     pub return_url: String,
-    /// What the browser brings back in the query parameter `state`: random.
+    /// The value of the query parameter `state` on the browser's return: random.
     pub state: String,
-    /// Until when the result is of use.
+    /// Until when the result is needed.
     pub expires_at: UnixMillis,
 }
 
-/// A check that has begun.
+/// A started check.
 #[derive(Clone)]
 pub struct BegunAgeCheck {
-    /// Where the browser goes.
+    /// The URL for the browser.
     pub url: String,
-    /// What the adapter needs for the result.
+    /// The adapter's state, needed for the result.
     pub pending: PendingAgeCheck,
 }
 
-/// What an adapter keeps of a check until its result; only it knows the form. It holds secrets: `Debug` hides it.
+/// An adapter's state of a check until its result, in a form of its own. It contains secrets: `Debug` hides it.
 #[derive(Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct PendingAgeCheck(pub String);
@@ -64,32 +64,32 @@ impl fmt::Debug for PendingAgeCheck {
     }
 }
 
-/// How a check stands.
+/// The state of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgeCheckResult {
     /// The user is old enough.
     Passed,
-    /// The user is not, or cannot show it.
+    /// The user is not, or cannot prove it.
     Failed {
-        /// Why, for the app, in our words: it says nothing about the user.
+        /// The reason, for the app; contains nothing about the user.
         reason: &'static str,
     },
-    /// The user has broken it off; it may be begun again.
+    /// The user has cancelled it, and may start again.
     Cancelled,
-    /// It is under way.
+    /// In progress.
     Pending,
 }
 
-/// Why there is no result. The texts quote nothing that the provider sent.
+/// Why there is no result. Contains nothing that the provider sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AgeVerifierError {
     /// It cannot be reached, or does not respond in time.
     #[error("the age verifier cannot be reached: {0}")]
     Unreachable(String),
-    /// Its response is not what the protocol says.
+    /// Its response violates the protocol.
     #[error("the age verifier's response is invalid: {0}")]
     Invalid(String),
-    /// What the browser has brought does not fit the check.
+    /// The browser's return does not match the check.
     #[error("the browser has brought something else: {0}")]
     Mismatch(&'static str),
 }

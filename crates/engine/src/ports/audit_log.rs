@@ -1,13 +1,14 @@
-//! The port of the audit log: who changed what. Its entries are chained: none can be changed, removed or added without the key.
+//! The port of the audit log, which records changes. Its entries are chained: none can be changed, removed or added
+//! without the key.
 //!
 //! ```text
 //! link 0 ──▶ hash 1 ──▶ link 1 ──▶ hash 2 ──▶ link 2 …      hash n = HMAC(key, link n-1, n, entry n)
 //!                                                           link n = HMAC(key, n, hash n)
 //! ```
 //!
-//! The hashes are stored with the entries; of the links only the one before the oldest entry and the one after the newest. Whoever
-//! has the database and not the key knows no other link, so the log can neither be cut at an end nor continued. The one before the
-//! oldest entry is stored under a mask, so that no other link, such as the one after the newest entry, can take its place.
+//! The hashes are stored with the entries, but only two links: those before the oldest entry and after the newest. An
+//! attacker with the database but without the key knows no other link, so the log can neither be cut at an end nor
+//! continued. The link before the oldest entry is masked, so that no other link, such as the last one, can replace it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,43 +21,43 @@ use sha2::Sha256;
 use super::{Commit, StoreError};
 use crate::UnixMillis;
 
-/// What reads the audit log.
+/// Reads the audit log.
 #[async_trait]
 pub trait AuditReader: Send + Sync {
-    /// Entries with a greater number than `after`, in order, at most `limit`. Of a damaged one what can be read: it fails
-    /// verification.
+    /// At most `limit` entries after number `after`, in order. A damaged entry is returned as far as it can be read,
+    /// and fails verification.
     async fn audit_entries(&self, after: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError>;
 
-    /// Where the chain begins and continues. A damaged bound is [unknown](AuditLink::unknown).
+    /// The start and end of the chain. A damaged one is [unknown](AuditLink::unknown).
     async fn audit_bounds(&self) -> Result<AuditBounds, StoreError>;
 }
 
-/// What keeps the audit log. An entry that belongs to a commit comes with it ([`Commit::audit`](super::Commit::audit)).
+/// Stores the audit log. The entry of a commit is stored with it ([`Commit::audit`](super::Commit::audit)).
 #[async_trait]
 pub trait AuditStore: AuditReader {
-    /// Adds an entry after the newest one; afterwards it is on disk.
+    /// Durably adds an entry after the newest one.
     async fn add_audit_entry(&self, entry: NewAuditEntry) -> Result<(), StoreError>;
 
-    /// Removes the oldest entries, up to the first that was made at `before` or later or that does not follow from the one before it,
-    /// at most `limit`; returns how many.
+    /// Removes the oldest entries, at most `limit`, up to the first that was made at `before` or later or does not
+    /// follow from the previous one; returns how many.
     async fn forget_audit_entries(&self, before: UnixMillis, limit: usize, key: &AuditKey)
     -> Result<usize, StoreError>;
 }
 
-/// What an entry says.
+/// The content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRecord {
-    /// When.
+    /// The time.
     pub at: UnixMillis,
-    /// Who: `token`, or a key's id.
+    /// The actor: `token`, or a key's id.
     pub actor: String,
-    /// From which address; empty if unknown.
+    /// The client's address; empty if unknown.
     pub address: String,
-    /// What was done: the `operationId` of the OpenAPI document.
+    /// The action: the `operationId` of the OpenAPI document.
     pub action: String,
-    /// On what, as a JSON object.
+    /// The details, as a JSON object.
     pub details: String,
-    /// What came of it: `ok`, `begun`, or an error code.
+    /// The outcome: `ok`, `begun`, or an error code.
     pub outcome: String,
     /// The id of the request.
     pub request_id: String,
@@ -67,26 +68,26 @@ pub struct AuditRecord {
 pub struct AuditEntry {
     /// Its number, from 1 without gaps.
     pub sequence: u64,
-    /// What it says.
+    /// Its content.
     pub record: AuditRecord,
     /// Its hash; zeros if it is damaged.
     pub hash: [u8; 32],
 }
 
-/// A place between two entries.
+/// A position between two entries.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AuditLink {
-    /// The number of the entry before it; 0: the beginning.
+    /// The number of the entry before it; 0 at the start.
     pub sequence: u64,
-    /// What the hash of the entry after it depends on.
+    /// The secret that the hash of the next entry depends on.
     pub link: [u8; 32],
 }
 
 impl AuditLink {
-    /// The beginning of a log.
+    /// The start of a log.
     pub const START: Self = Self { sequence: 0, link: [0; 32] };
 
-    /// After an entry of which nothing more is known: what follows fails verification.
+    /// After an entry of which nothing else is known: later entries fail verification.
     pub const fn unknown(sequence: u64) -> Self {
         Self { sequence, link: [0xFF; 32] }
     }
@@ -98,12 +99,12 @@ impl fmt::Debug for AuditLink {
     }
 }
 
-/// Where the log begins and ends.
+/// The start and end of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuditBounds {
-    /// Before the oldest entry that is kept, [masked](AuditKey::masked).
+    /// Before the oldest entry, [masked](AuditKey::masked).
     pub first: AuditLink,
-    /// After the newest one.
+    /// After the newest entry.
     pub last: AuditLink,
 }
 
@@ -112,14 +113,14 @@ pub struct AuditBounds {
 pub struct NewAuditEntry {
     /// As in [`AuditRecord`], without details.
     pub record: AuditRecord,
-    /// On what; becomes [`AuditRecord::details`].
+    /// The details; stored as [`AuditRecord::details`].
     pub details: Map<String, Value>,
     /// The key.
     pub key: AuditKey,
 }
 
 impl NewAuditEntry {
-    /// This entry, with the operation that the commit changes, and the amount of the payment that it is, if it is one.
+    /// Adds the operation that the commit changes, and the amount if it is a payment.
     #[must_use]
     pub fn about(mut self, commit: &Commit) -> Self {
         self.details.insert("stream_id".to_owned(), commit.operation.to_string().into());
@@ -129,11 +130,11 @@ impl NewAuditEntry {
         self
     }
 
-    /// The entry after this place, and the place after the entry.
+    /// The entry after this position, and the next position.
     pub fn chained(&self, last: &AuditLink) -> (AuditEntry, AuditLink) {
         let sequence = last.sequence.saturating_add(1);
         let mut record = self.record.clone();
-        // Maps of text and numbers: it cannot fail.
+        // Cannot fail for maps of texts and numbers.
         record.details = serde_json::to_string(&self.details).unwrap_or_default();
         let hash = self.key.hash(&last.link, sequence, &record);
         (AuditEntry { sequence, record, hash }, self.key.link(sequence, &hash))
@@ -151,8 +152,8 @@ impl fmt::Debug for AuditKey {
 }
 
 impl AuditKey {
-    /// The key that belongs to a service's private key: HKDF-Expand of RFC 5869 with SHA-256. The private key is uniformly random,
-    /// so that nothing has to be extracted (section 3.3).
+    /// The key for a service's private key: HKDF-Expand (RFC 5869) with SHA-256. The private key is uniformly random,
+    /// so that HKDF-Extract is not needed (section 3.3).
     pub fn of_service(private_key: &[u8; 32]) -> Self {
         let mut expand = keyed(private_key);
         expand.update(b"usher: audit log");
@@ -160,7 +161,8 @@ impl AuditKey {
         Self(Arc::new(keyed(&expand.finalize().into_bytes())))
     }
 
-    /// The hash of an entry after this link. Each text is preceded by its length, so that two entries never look the same.
+    /// The hash of an entry after this link. Each text is preceded by its length, so that different entries have
+    /// different inputs.
     pub fn hash(&self, link: &[u8; 32], sequence: u64, record: &AuditRecord) -> [u8; 32] {
         let AuditRecord { at, actor, address, action, details, outcome, request_id } = record;
         let mut mac = (*self.0).clone();
@@ -175,9 +177,9 @@ impl AuditKey {
         mac.finalize().into_bytes().into()
     }
 
-    /// The [beginning](AuditBounds::first), as it is stored, after the last of these entries that was made before `before`, as all
-    /// before it. None of them is one that does not follow from the one before it: with a changed time, somebody could have it
-    /// removed.
+    /// The stored [start](AuditBounds::first) after the last of these entries that was made before `before`, along with
+    /// all earlier ones. It stops at an entry that does not follow from the previous one: otherwise somebody could have
+    /// an entry removed by changing its time.
     pub fn after_old(&self, first: &AuditLink, entries: &[AuditEntry], before: UnixMillis) -> AuditLink {
         let mut after = self.masked(first);
         for AuditEntry { sequence, record, hash } in entries {
@@ -190,9 +192,9 @@ impl AuditKey {
         self.masked(&after)
     }
 
-    /// A beginning as it is stored, from the place that it is; and the place, from what is stored.
+    /// Masks or unmasks the start of the log.
     pub fn masked(&self, place: &AuditLink) -> AuditLink {
-        // Before the first entry there is nothing to hide.
+        // Before the first entry there is nothing to mask.
         if place.sequence == 0 {
             return *place;
         }
@@ -206,7 +208,7 @@ impl AuditKey {
         masked
     }
 
-    /// The place after an entry.
+    /// The position after an entry.
     pub fn link(&self, sequence: u64, hash: &[u8; 32]) -> AuditLink {
         let mut mac = (*self.0).clone();
         mac.update(b"link.");
@@ -216,7 +218,7 @@ impl AuditKey {
     }
 }
 
-/// A key of any length is one: the error never comes.
+/// Keys may have any length, so this cannot fail.
 fn keyed(key: &[u8]) -> Hmac<Sha256> {
     let mut block = hmac::digest::Key::<Hmac<Sha256>>::default();
     for (to, from) in block.iter_mut().zip(key) {

@@ -5,21 +5,21 @@ use async_trait::async_trait;
 
 use crate::UnixMillis;
 
-/// Two clocks: the wall clock, which may be set, and a monotonic one, which measures how long something takes.
+/// Two clocks: the wall clock, which may be set, and a monotonic one, for durations.
 ///
-/// Deadlines are times of the wall clock, because they are stored and sent to wallets. Waiting is done on the monotonic
-/// clock, except for due dates of subscriptions. An implementation for tests must keep these rules:
+/// Deadlines are wall clock times, because they are stored and sent to wallets. Waiting uses the monotonic clock,
+/// except for due dates of subscriptions. Implementations for tests must follow these rules:
 ///
-/// - Time that passes moves both clocks by the same amount.
+/// - Passing time advances both clocks equally.
 /// - Setting the wall clock, in either direction, changes only [`now`](Self::now).
 /// - [`monotonic`](Self::monotonic) never decreases while the process runs.
-/// - [`sleep`](Self::sleep) depends on the monotonic clock alone.
+/// - [`sleep`](Self::sleep) depends only on the monotonic clock.
 #[async_trait]
 pub trait Clock: Send + Sync {
     /// The wall clock's time.
     fn now(&self) -> UnixMillis;
 
-    /// Time since some fixed moment, on the monotonic clock.
+    /// Time since a fixed moment, on the monotonic clock.
     fn monotonic(&self) -> Duration;
 
     /// Returns when the monotonic clock has advanced by `duration`.

@@ -6,7 +6,7 @@ use usher_protocol::message::PaymentHash;
 use super::Token;
 use crate::StreamId;
 
-/// Matches a message to its operation: 128 bits of a SHA-256 over kind and value, which may be a secret.
+/// Matches a message to its operation: 128 bits of a SHA-256 over kind and value, which may be secret.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CorrelationKey([u8; 16]);
 
@@ -16,22 +16,22 @@ impl CorrelationKey {
         Self::hash("token", token)
     }
 
-    /// A reusable handshake, by the static token it was opened with.
+    /// A reusable handshake, by its static token.
     pub fn static_token(token: &str) -> Self {
         Self::hash("static token", token)
     }
 
-    /// How a reusable handshake's token may read in a message: no two that are open may read alike.
+    /// A form of a reusable handshake's token in messages; unique among open handshakes.
     pub fn token_form(token: &str) -> Self {
         Self::hash("token form", token)
     }
 
-    /// A reusable login, by its stream: the logins at it report to it.
+    /// A reusable login, by its stream, to which the logins at it report.
     pub fn reusable_login(stream: StreamId) -> Self {
         Self::hash("reusable login", &stream.to_string())
     }
 
-    /// A payment link, by its stream: the payments at it report to it.
+    /// A payment link, by its stream, to which the payments at it report.
     pub fn payment_link(stream: StreamId) -> Self {
         Self::hash("payment link", &stream.to_string())
     }
@@ -46,7 +46,7 @@ impl CorrelationKey {
         Self::hash("request", request_id)
     }
 
-    /// A subscription, by the id its wallet gave it.
+    /// A subscription, by the id chosen by its wallet.
     pub fn subscription(subscription_id: &str) -> Self {
         Self::hash("subscription", subscription_id)
     }
@@ -56,12 +56,12 @@ impl CorrelationKey {
         Self::hash("invoice", &hash.to_string())
     }
 
-    /// Another's invoice that is being paid, by its payment hash: it is never paid twice.
+    /// An external invoice that is being paid, by its payment hash, so that it is never paid twice.
     pub fn paying(hash: PaymentHash) -> Self {
         Self::hash("paying", &hash.to_string())
     }
 
-    /// A token that is being sent: to one user at a time.
+    /// A token that is being sent, to one user at a time.
     pub fn delivery(token: &Token) -> Self {
         Self::hash("ticket delivery", &token.0)
     }
@@ -73,7 +73,7 @@ impl CorrelationKey {
         Self(key)
     }
 
-    /// The key whose bytes these are (as stored).
+    /// The key with these stored bytes.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }

@@ -1,13 +1,13 @@
 /// A row that cannot be read, or holds impossible values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DamagedRow {
-    /// Where it is.
+    /// Its table.
     pub table: Table,
     /// Its key: a stream, `<stream>:<index>`, or another key in hex. Never the row's content.
     pub id: String,
 }
 
-/// The tables of whose rows the engine sets damaged ones aside.
+/// The tables whose damaged rows the engine sets aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Table {
     /// Operations and their states.

@@ -12,25 +12,25 @@ use crate::{StreamId, UnixMillis};
 /// Deliveries of events to the app.
 #[async_trait]
 pub trait DeliveryStore: Send + Sync {
-    /// The first pending delivery of `queue`: the only one that may be attempted, for order within a queue.
+    /// The first pending delivery of `queue`, which must be attempted before later ones.
     async fn next_delivery(&self, queue: StreamId) -> Result<Option<Delivery>, StoreError>;
 
-    /// Queues with pending deliveries after `after`, in order of id, at most `limit`, with when each is due.
+    /// At most `limit` queues with pending deliveries after `after`, in order of id, with their due times.
     async fn pending_queues(
         &self,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError>;
 
-    /// Gives up the first pending delivery of `queue`, damaged and blocking it; returns its stream and index.
+    /// Gives up the first pending delivery of `queue`, which is damaged and blocks it; returns its stream and index.
     async fn set_aside_delivery(&self, queue: StreamId, at: UnixMillis) -> Result<Option<(StreamId, u64)>, StoreError>;
 
     /// Records the result of an attempt; returns whether the delivery was still pending. The pause until the next
     /// attempt, from `at` to `due_at`, is added to [`Delivery::waited`].
     async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError>;
 
-    /// Deliveries with this status after the given one, in order of stream (that is, of its creation) and index, at most
-    /// `limit`. Those that are damaged, or whose events are, are left out: a page may be short.
+    /// At most `limit` deliveries with this status after the given one, in order of stream (that is, of its creation)
+    /// and index. Those that are damaged, or whose events are, are omitted: a page may be short.
     async fn deliveries(
         &self,
         status: DeliveryStatus,
@@ -52,15 +52,15 @@ pub trait DeliveryStore: Send + Sync {
         record: Option<NewIdempotencyRecord>,
     ) -> Result<Retried, StoreError>;
 
-    /// How many deliveries are pending and how many failed, for health and metrics.
+    /// The numbers of pending and failed deliveries, for health and metrics.
     async fn count_deliveries(&self) -> Result<DeliveryCounts, StoreError>;
 
-    /// Removes deliveries that are not pending and were last attempted before `before`, at most `limit`; returns how
-    /// many. It is for streams that stay open: otherwise deliveries are removed with their operation.
+    /// Removes at most `limit` deliveries that are not pending and were last attempted before `before`; returns how
+    /// many. For streams that stay open; other deliveries are removed with their operation.
     async fn forget_deliveries(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 }
 
-/// The status of a delivery, as stored: numbers never change their meaning.
+/// The status of a delivery, with its number in the store, which never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum DeliveryStatus {
@@ -103,19 +103,19 @@ pub struct Delivery {
     pub event: Event,
     /// Its status.
     pub status: DeliveryStatus,
-    /// How often it was attempted since it became pending.
+    /// Attempts since it became pending.
     pub attempts: u32,
-    /// All pauses between these attempts together, as they were scheduled.
+    /// The sum of the scheduled pauses between these attempts.
     pub waited: Duration,
-    /// When it became pending: the event's time, or the time of the request to retry it.
+    /// When it became pending: the event's time, or that of the request to retry it.
     pub since: UnixMillis,
-    /// When it is attempted next; meaningless unless it is pending.
+    /// When it is next attempted; only meaningful if it is pending.
     pub due_at: UnixMillis,
     /// When it was last attempted.
     pub last_attempt_at: Option<UnixMillis>,
     /// The HTTP status of the last response, if there was one.
     pub last_status: Option<u16>,
-    /// Why the last attempt failed, in words without secrets.
+    /// Why the last attempt failed; contains no secrets.
     pub last_error: Option<String>,
 }
 
@@ -126,15 +126,15 @@ pub struct DeliveryAttempt {
     pub stream: StreamId,
     /// The delivery's index.
     pub index: u64,
-    /// When.
+    /// The time.
     pub at: UnixMillis,
     /// The delivery's status now.
     pub status: DeliveryStatus,
-    /// When it is attempted next, if it is still pending.
+    /// When it is next attempted, if still pending.
     pub due_at: UnixMillis,
     /// The HTTP status of the response, if there was one.
     pub http_status: Option<u16>,
-    /// Why it failed, in words without secrets.
+    /// Why it failed; contains no secrets.
     pub error: Option<String>,
 }
 
@@ -145,11 +145,11 @@ pub enum Retried {
     Due,
     /// There is no such delivery.
     NotFound,
-    /// The request has an idempotency record already.
+    /// The request already has an idempotency record.
     AlreadyRequested,
 }
 
-/// How many deliveries there are.
+/// The numbers of deliveries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryCounts {
     /// Not delivered yet.

@@ -1,5 +1,5 @@
-//! The directory port: profiles of users, and the service's own. Anybody can write a profile: what this port returns
-//! about others has been checked, bounded and cleaned.
+//! The directory port: profiles of users, and the service's own. Anybody can write a profile: data about others is
+//! validated, bounded and cleaned.
 
 mod nip05_identifier;
 
@@ -25,36 +25,36 @@ pub const MAX_ABOUT_CHARS: usize = 4096;
 pub const MAX_PICTURE_BYTES: usize = 2048;
 
 /// Looks up profiles (kind 0) and NIP-05 identifiers, and publishes the service's own profile. Results come within a
-/// time limit, from a cache where possible; simultaneous look-ups of the same thing share one query. Of the look-ups
-/// at a time, those of one API key, `origin`, have a share.
+/// time limit, from a cache where possible; simultaneous look-ups of the same thing share one query. The concurrent
+/// look-ups of one API key, `origin`, are limited to a share.
 #[async_trait]
 pub trait Directory: Send + Sync {
     /// The profile of a user: the newest valid event on the service's relays, the user's own relays and those of their
     /// NIP-65 list. `None` if relays responded and none has one.
     ///
     /// # Errors
-    /// [`LookUpError`]. Nothing that the user or a relay can cause but the silence of all relays.
+    /// [`LookUpError`]. A user or a single relay cannot cause one; only the silence of all relays can.
     async fn profile(&self, key: &PublicKey, origin: Option<Origin>) -> Result<Option<Profile>, LookUpError>;
 
-    /// Forgets what is in memory of a user's profile.
+    /// Removes a user's profile from the cache.
     fn forget_profile(&self, key: &PublicKey);
 
-    /// The key that a NIP-05 identifier names. `None` if its domain does not confirm it now: there is no such name, the
-    /// response violates the NIP, it is a redirect, the domain has no public address, or it does not respond in time.
+    /// The key that a NIP-05 identifier names. `None` if its domain does not confirm it: there is no such name, the
+    /// response violates the NIP or is a redirect, the domain has no public address, or it does not respond in time.
     ///
     /// # Errors
     /// [`LookUpError::Busy`].
     async fn nip05(&self, identifier: &Nip05, origin: Option<Origin>) -> Result<Option<Nip05Answer>, LookUpError>;
 
-    /// The service's own profile as published last; `None` before the first time.
+    /// The last published profile of the service; `None` before the first.
     fn own_profile(&self) -> Option<Profile>;
 
-    /// Publishes the service's own profile in place of the last one. `None` removes a field; fields that Usher does not
-    /// know (`website`, `lud16`, …) stay. It is durable when this returns; relays that are down get it later. `nip05`
-    /// is returned without asking its domain.
+    /// Publishes the service's own profile, replacing the last one. `None` removes a field; fields unknown to Usher
+    /// (`website`, `lud16`, …) stay. It is durable when this returns; relays that are down get it later. `nip05` is
+    /// returned without confirmation by its domain.
     ///
     /// # Errors
-    /// [`PublishError`]; nothing has been published then.
+    /// [`PublishError`]; nothing was published then.
     async fn publish_profile(&self, change: ProfileChange) -> Result<Profile, PublishError>;
 
     /// Checks whether [`publish_profile`](Self::publish_profile) would accept a profile.
@@ -67,10 +67,10 @@ pub trait Directory: Send + Sync {
     fn well_known(&self) -> WellKnown;
 }
 
-/// A profile (interface specification 2.10). Each text is one line, bounded by the constants of this module.
+/// A profile (interface specification 2.10). Each text is one line, with the limits of this module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// The event that it comes from.
+    /// Its event.
     pub id: EventId,
     /// The key of its owner.
     pub pubkey: PublicKey,
@@ -78,11 +78,11 @@ pub struct Profile {
     pub name: Option<String>,
     /// Name as shown.
     pub display_name: Option<String>,
-    /// `https` or `http` address of a picture. Its owner chose it freely: check where it leads before you load it.
+    /// `https` or `http` address of a picture, freely chosen by its owner: check the network address before loading it.
     pub picture: Option<String>,
-    /// A few words.
+    /// A short description.
     pub about: Option<String>,
-    /// Identifier, verified: its domain maps it to this key.
+    /// The identifier, verified: its domain maps it to this key.
     pub nip05: Option<Nip05>,
 }
 
@@ -148,12 +148,12 @@ impl ProfileChange {
     }
 }
 
-/// Whom a NIP-05 identifier names.
+/// The result of a NIP-05 look-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nip05Answer {
     /// The key.
     pub pubkey: PublicKey,
-    /// Relays at which the user can be reached, according to the domain: a bounded number of addresses, not tried.
+    /// Relays at which the user can be reached, according to the domain: a bounded number of addresses, not tested.
     pub relays: Vec<String>,
 }
 
@@ -167,7 +167,7 @@ pub struct WellKnown {
 }
 
 impl WellKnown {
-    /// Only the entries of `name` (`?name=`), in upper or lower case.
+    /// Only the entries of `name` (`?name=`), ignoring case.
     #[must_use]
     pub fn only(mut self, name: &str) -> Self {
         self.names.retain(|known, _| known.eq_ignore_ascii_case(name));
@@ -177,10 +177,10 @@ impl WellKnown {
     }
 }
 
-/// Why a look-up has no result. Retrying later may help.
+/// Why a look-up has no result. A retry may help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LookUpError {
-    /// No relay is connected, or none responded in time: whether there is such a profile is unknown.
+    /// No relay is connected, or none responded in time, so the profile is unknown.
     #[error("no relay answered")]
     NoRelay,
     /// Too many look-ups at a time.
@@ -188,13 +188,13 @@ pub enum LookUpError {
     Busy,
 }
 
-/// Why a profile has not been published.
+/// Why a profile was not published.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
     /// These fields are invalid.
     #[error("the profile has invalid fields")]
     Invalid(Vec<FieldError>),
-    /// No relay responded, so the profile that would be replaced is unknown.
+    /// No relay responded, so the profile to be replaced is unknown.
     #[error("no relay answered")]
     NoRelay,
     /// It could not be made durable.

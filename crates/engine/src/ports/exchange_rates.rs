@@ -8,21 +8,21 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::UnixMillis;
 
-/// What a bitcoin costs, in the currencies that the operator has configured (`rates.currencies`).
+/// The price of a bitcoin in the configured currencies (`rates.currencies`).
 ///
-/// Answers from memory: no request waits for the network.
+/// From memory: no call waits for the network.
 pub trait ExchangeRates: Send + Sync {
-    /// The configured currencies, each once.
+    /// The configured currencies, without duplicates.
     fn currencies(&self) -> &[CurrencyCode];
 
-    /// The rate now.
+    /// The current rate.
     ///
     /// # Errors
-    /// [`RateUnavailable`], rather than a rate that may be wrong.
+    /// [`RateUnavailable`] instead of an unreliable rate.
     fn rate(&self, currency: CurrencyCode) -> Result<ExchangeRate, RateUnavailable>;
 }
 
-/// A currency of ISO 4217 that has a minor unit, or whose major unit is the smallest.
+/// An ISO 4217 currency with a minor unit, or whose major unit is the smallest.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CurrencyCode(Currency);
 
@@ -32,28 +32,28 @@ pub struct ExchangeRate {
     /// In the major unit of the currency; more than zero.
     #[serde(with = "rust_decimal::serde::str")]
     pub value: Decimal,
-    /// Where it comes from, for people.
+    /// Its source, for display.
     pub source: String,
-    /// When it was read there; if it comes from several sources, the oldest of these times.
+    /// When it was read there; of several sources, the earliest time.
     #[serde(with = "unix_millis")]
     pub at: UnixMillis,
 }
 
-/// There is no rate that can be relied on now.
+/// There is no reliable rate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no exchange rate for {currency}: {reason}")]
 pub struct RateUnavailable {
-    /// Of which currency.
+    /// The currency.
     pub currency: CurrencyCode,
-    /// Why not, for people.
+    /// The reason, for display.
     pub reason: String,
-    /// After how long there may be one.
+    /// When to retry.
     pub retry_after: Duration,
 }
 
 impl CurrencyCode {
-    /// Reads a code of three letters, in either case; `None` if ISO 4217 has no such currency, or it has no unit to count, as
-    /// gold.
+    /// Parses a code of three letters, in either case; `None` if ISO 4217 has no such currency, or it has no units,
+    /// like gold.
     pub fn parse(code: &str) -> Option<Self> {
         let currency = Currency::from_code(&code.to_ascii_uppercase())?;
         currency.exponent().map(|_| Self(currency))
@@ -64,7 +64,7 @@ impl CurrencyCode {
         self.0.code()
     }
 
-    /// How many decimal places its major unit has: 2 for EUR, 0 for JPY, 3 for KWD.
+    /// The decimal places of its major unit: 2 for EUR, 0 for JPY, 3 for KWD.
     pub fn decimals(self) -> u32 {
         self.0.exponent().map_or(0, u32::from)
     }

@@ -7,16 +7,16 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::UnixMillis;
 
-/// Idempotency records; that of a request that starts an operation is in its [`Commit`](super::Commit).
+/// The storage of idempotency records; that of a request that starts an operation is in its [`Commit`](super::Commit).
 #[async_trait]
 pub trait IdempotencyStore: Send + Sync {
     /// The record stored under `key`, however old.
     async fn idempotency_record(&self, key: &IdempotencyKey) -> Result<Option<IdempotencyRecord>, StoreError>;
 
-    /// Stores a record, unless there is one that may not be replaced; returns whether it was stored.
+    /// Stores a record, unless one exists that may not be replaced; returns whether it was stored.
     async fn add_idempotency_record(&self, new: NewIdempotencyRecord) -> Result<bool, StoreError>;
 
-    /// Removes records made before `before`, at most `limit`; returns how many.
+    /// Removes at most `limit` records made before `before`; returns how many.
     async fn remove_idempotency_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 }
 
@@ -25,7 +25,7 @@ pub trait IdempotencyStore: Send + Sync {
 pub struct IdempotencyKey(pub [u8; 32]);
 
 impl IdempotencyKey {
-    /// The key that [`to_hex`](Self::to_hex) has written so.
+    /// Reverses [`to_hex`](Self::to_hex).
     pub fn from_hex(text: &str) -> Option<Self> {
         let mut key = [0; 32];
         let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
@@ -54,12 +54,12 @@ pub struct NewIdempotencyRecord {
     pub replace_before: UnixMillis,
 }
 
-/// The response to a request. `Debug` leaves the body out: it may hold tokens and URLs that are secrets of their users.
+/// The response to a request. `Debug` omits the body, which may contain users' tokens and URLs.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IdempotencyRecord {
     /// The request.
     pub key: IdempotencyKey,
-    /// SHA-256 of what the request's body says, or of its bytes: the same key with another body is another request.
+    /// SHA-256 of the body's content, or of its bytes: the same key with another body is a different request.
     pub fingerprint: [u8; 32],
     /// When the response was made.
     pub at: UnixMillis,

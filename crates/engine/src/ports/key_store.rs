@@ -12,12 +12,12 @@ use crate::{Origin, UnixMillis};
 pub struct KeyId(Uuid);
 
 impl KeyId {
-    /// A new one from a time in Unix milliseconds and 10 random bytes.
+    /// A new id from a time in Unix milliseconds and 10 random bytes.
     pub fn from_parts(unix_millis: u64, random: [u8; 10]) -> Self {
         Self(uuid::Builder::from_unix_timestamp_millis(unix_millis, &random).into_uuid())
     }
 
-    /// The identifier whose bytes these are (as stored).
+    /// The id with these stored bytes.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(bytes))
     }
@@ -27,8 +27,7 @@ impl KeyId {
         self.0.as_bytes()
     }
 
-    /// What is stored with the operations that the key starts: the 62 random bits at the end of the identifier (RFC 9562 section
-    /// 5.7).
+    /// The origin stored with operations started by the key: the last 62 random bits of the id (RFC 9562 section 5.7).
     pub fn origin(&self) -> Origin {
         const RANDOM: u64 = (1 << 62) - 1;
         let (_, low) = self.0.as_u64_pair();
@@ -56,7 +55,7 @@ impl FromStr for KeyId {
     }
 }
 
-/// The SHA-256 digest of a secret. A plain hash is enough: the secret has 256 random bits, so nobody can try them all.
+/// The SHA-256 digest of a secret. A plain hash suffices, because the secret has 256 random bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SecretDigest(pub [u8; 32]);
 
@@ -66,35 +65,35 @@ impl fmt::Debug for SecretDigest {
     }
 }
 
-/// An API key as it is stored.
+/// A stored API key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredKey {
     /// Its identifier.
     pub id: KeyId,
     /// The digest of its secret.
     pub digest: SecretDigest,
-    /// The digest of the secret before, and until when that is accepted.
+    /// The digest of the previous secret, and until when it is accepted.
     pub previous: Option<(SecretDigest, UnixMillis)>,
-    /// What it may do, as JSON.
+    /// Its permissions and limits, as JSON.
     pub terms: String,
     /// When it was created.
     pub created_at: UnixMillis,
-    /// When its secret was used last, and the one before: to the minute.
+    /// When its secret and its previous secret were last used, to the minute.
     pub used_at: [Option<UnixMillis>; 2],
 }
 
 /// Durable storage of API keys.
 #[async_trait]
 pub trait KeyStore: Send + Sync {
-    /// All keys, the oldest first; of damaged ones, the error instead.
+    /// All keys, oldest first; an error for a damaged one.
     async fn keys(&self) -> Result<Vec<Result<StoredKey, StoreError>>, StoreError>;
 
-    /// Stores a key, or replaces all that is stored of it.
+    /// Stores a key, replacing all its data.
     async fn put_key(&self, key: StoredKey) -> Result<(), StoreError>;
 
     /// Removes a key; returns whether there was one.
     async fn remove_key(&self, id: KeyId) -> Result<bool, StoreError>;
 
-    /// Stores when these keys' secrets were used last ([`StoredKey::used_at`]). A key that is gone stays gone.
+    /// Stores when these keys' secrets were last used ([`StoredKey::used_at`]). A removed key stays removed.
     async fn note_key_uses(&self, uses: Vec<(KeyId, [Option<UnixMillis>; 2])>) -> Result<(), StoreError>;
 }

@@ -34,8 +34,8 @@ pub trait Lightning: Send + Sync {
     /// again if the backend is active and has not replied. It never creates another request for it.
     ///
     /// # Errors
-    /// [`LightningError::NotSent`] only if the request was sent neither now nor before, and will not be sent;
-    /// [`LightningError::Refused`] only if it was sent exactly once.
+    /// [`LightningError::NotSent`] only if the request was never sent and will not be; [`LightningError::Refused`] only
+    /// if it was sent exactly once.
     async fn pay(
         &self,
         invoice: &Invoice,
@@ -53,14 +53,14 @@ pub trait Lightning: Send + Sync {
         asked: Option<&SignedPayment>,
     ) -> Result<OutgoingPaymentStatus, LightningError>;
 
-    /// What the backend reports about itself.
+    /// The backend's information about itself.
     async fn info(&self) -> Result<LightningInfo, LightningError>;
 
-    /// The state of the connection; returns at once.
+    /// The connection status; returns at once.
     fn status(&self) -> LightningStatus;
 }
 
-/// Notifications of the backend arrive here; while it is full, the adapter waits.
+/// The channel of the backend's notifications; the adapter waits while it is full.
 pub type LightningNotifications = mpsc::Receiver<LightningNotification>;
 
 /// A notification of the backend.
@@ -70,7 +70,7 @@ pub enum LightningNotification {
     Settled(PaymentHash, Settlement),
     /// A payment by the service reached the payee.
     Sent(PaymentHash, CompletedPayment),
-    /// The connection is back: notifications in the meantime are lost.
+    /// The connection is restored; notifications may have been lost.
     Reconnected,
 }
 
@@ -79,14 +79,14 @@ pub enum LightningNotification {
 pub struct WantedInvoice {
     /// Millisats.
     pub amount: u64,
-    /// What it is for, in words: at most [`MAX_DESCRIPTION_BYTES`](usher_protocol::bolt11::MAX_DESCRIPTION_BYTES).
+    /// The description: at most [`MAX_DESCRIPTION_BYTES`](usher_protocol::bolt11::MAX_DESCRIPTION_BYTES).
     pub description: String,
-    /// The text whose SHA-256 the invoice has in place of the description, as LNURL-pay wants it (LUD-06). A backend that knows no
-    /// hashes makes one with the description.
+    /// The text whose SHA-256 replaces the description in the invoice, as LNURL-pay requires (LUD-06). A backend
+    /// without support uses the description.
     pub hashed: Option<String>,
-    /// Whether strangers can have it made, as many as they like: it keeps no liquidity from others.
+    /// Whether anybody can request it in any number: it then reserves no liquidity.
     pub is_for_anybody: bool,
-    /// For how many seconds it can be paid.
+    /// Its lifetime in seconds.
     pub expiry: u32,
 }
 
@@ -99,12 +99,12 @@ impl fmt::Debug for WantedInvoice {
 /// The state of an invoice of the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvoiceStatus {
-    /// It has not been paid, but it may be.
+    /// Not paid, but may be.
     Open,
     /// It was paid.
     Settled(Settlement),
-    /// The backend reports it as paid and contradicts itself, or shows only an outgoing payment of it, without a preimage.
-    /// It proves nothing.
+    /// The backend reports it as paid but contradicts itself, or only returns an outgoing payment of it without a
+    /// preimage. This proves nothing.
     Disputed,
     /// It was not paid and never will be: it expired, was cancelled, or failed.
     Dead,
@@ -115,11 +115,11 @@ pub enum InvoiceStatus {
 /// How an invoice of the service was paid.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Settlement {
-    /// Millisats received, if the backend reports it.
+    /// The received amount in millisats, if the backend reports it.
     pub amount: Option<u64>,
-    /// Millisats that the payer paid in addition, for the liquidity provider to open a channel (LSPS2), or 0.
+    /// Millisats that the payer paid in addition to a liquidity provider for opening a channel (LSPS2), or 0.
     pub skimmed_fee: u64,
-    /// Millisats that somebody kept of the payment, or 0, if the backend does not tell whether `amount` contains them.
+    /// Millisats deducted from the payment, or 0, if the backend does not report whether `amount` includes them.
     pub fees_paid: u64,
     /// The preimage, if the backend reports it; the engine checks that it hashes to the payment hash.
     pub preimage: Option<Preimage>,
@@ -135,7 +135,7 @@ impl fmt::Debug for Settlement {
     }
 }
 
-/// A request to pay, signed and ready to be sent: the same bytes however often it is sent.
+/// A signed request to pay, whose bytes never change.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignedPayment {
     /// The request, in the adapter's own form.
@@ -150,22 +150,22 @@ impl fmt::Debug for SignedPayment {
     }
 }
 
-/// Which payments the look-ups of a backend have been seen to find. It decides how much its "not found" proves.
+/// Which payments a backend's look-ups have been seen to find, which determines what its "not found" proves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LookupCoverage {
     /// None: it may not know outgoing payments at all, like several deployed backends.
     #[default]
     None,
-    /// Payments that had ended.
+    /// Payments that have ended.
     Ended,
-    /// Payments in progress as well.
+    /// Payments in progress, too.
     InProgress,
 }
 
 /// A payment by the service that reached the payee.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CompletedPayment {
-    /// Proof of it; the engine checks that it hashes to the payment hash.
+    /// The proof; the engine checks that it hashes to the payment hash.
     pub preimage: Preimage,
     /// Routing fees in millisats, if the backend reports them.
     pub fees_paid: Option<u64>,
@@ -182,30 +182,30 @@ impl fmt::Debug for CompletedPayment {
 pub enum OutgoingPaymentStatus {
     /// It reached the payee.
     Paid(CompletedPayment),
-    /// It is in progress, or the backend knows it and does not report its state.
+    /// In progress, or known to the backend without a state.
     Pending,
     /// It failed for good: nothing was paid.
     Failed,
-    /// It is over, and the backend does not prove how: settled without a preimage, or expired.
+    /// Over, without proof of the result: settled without a preimage, or expired.
     Unproven,
     /// The backend does not know it. By itself this proves nothing.
     Unknown(LookupCoverage),
 }
 
-/// What a Lightning backend reports about itself.
+/// A Lightning backend's information about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LightningInfo {
-    /// The name it gives itself.
+    /// Its own name.
     pub alias: Option<String>,
-    /// The network it is on.
+    /// Its network.
     pub network: Option<Network>,
-    /// What it can spend, in millisats, if it reports it.
+    /// The spendable balance in millisats, if reported.
     pub balance: Option<u64>,
-    /// Methods it offers, in its protocol's own names.
+    /// The supported methods, in the names of its protocol.
     pub methods: Vec<String>,
 }
 
-/// The state of the connection to the Lightning backend.
+/// The connection status of the Lightning backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LightningStatus {
     /// Whether a request could be sent now.
@@ -214,25 +214,25 @@ pub struct LightningStatus {
     pub sends_notifications: bool,
 }
 
-/// Why the Lightning backend did not do it.
+/// Why a request to the Lightning backend failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LightningError {
-    /// The backend replied that it did not do it. Definite.
+    /// The backend replied that it did not execute it. Definite.
     #[error("the wallet refused: {reason}")]
     Refused {
         /// Whether retrying later may help (rate limit, quota, balance).
         again: bool,
-        /// The reason, in the backend's words (cleaned and cut) or ours.
+        /// The reason, in the backend's words (cleaned and truncated) or ours.
         reason: String,
     },
-    /// The backend replied that it tried and failed, in its words, cleaned and cut. A payment that failed by a time-out
-    /// may still be in progress: the failure is definite once a look-up confirms it.
+    /// The backend replied that it tried and failed; its words, cleaned and truncated. A payment that timed out may
+    /// still be in progress: the failure is definite once a look-up confirms it.
     #[error("the wallet failed: {0}")]
     Failed(String),
     /// The request was not sent: no connection. Definite.
     #[error("the wallet cannot be reached")]
     NotSent,
-    /// No reply, or one that cannot be interpreted: it may have been done, or be done later.
+    /// No reply, or an invalid one: it may have been executed, or may be later.
     #[error("the wallet gave no clear answer: {0}")]
     Unknown(String),
 }

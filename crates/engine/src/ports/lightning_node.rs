@@ -1,4 +1,4 @@
-//! The Lightning node port: a node that the service runs itself, as its operator sees and manages it.
+//! The Lightning node port: a node run by the service, from its operator's view.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use super::IdempotencyKey;
 use super::on_chain::{OnChainOrder, OnChainPrice, OnChainStatus, OnChainWish};
 use crate::StreamId;
 
-/// Shows the node and its channels, opens channels and closes them, and sends money on chain. All amounts are millisats. Only
-/// [`receiving_cost`](Self::receiving_cost) and changes of channels ask anybody outside.
+/// Shows the node and its channels, opens and closes channels, and sends money on chain. All amounts are millisats.
+/// Only [`receiving_cost`](Self::receiving_cost) and changes of channels contact others.
 #[async_trait]
 pub trait LightningNode: Send + Sync {
     /// The state of the node.
@@ -19,7 +19,7 @@ pub trait LightningNode: Send + Sync {
     /// [`NodeError::Unavailable`].
     async fn state(&self) -> Result<NodeState, NodeError>;
 
-    /// The channels that are open, or are being opened or closed with the peer's agreement.
+    /// The channels that are open, or being opened or cooperatively closed.
     ///
     /// # Errors
     /// [`NodeError::Unavailable`].
@@ -31,41 +31,41 @@ pub trait LightningNode: Send + Sync {
     /// [`NodeError::Unavailable`].
     async fn new_address(&self) -> Result<String, NodeError>;
 
-    /// What it would cost now to receive a payment of `amount`.
+    /// The current cost of receiving a payment of `amount`.
     ///
     /// # Errors
-    /// [`NodeError`]: it could not be received.
+    /// [`NodeError`] if it could not be received.
     async fn receiving_cost(&self, amount: u64) -> Result<ReceivingCost, NodeError>;
 
-    /// Opens a channel with money of the node's on-chain balance. A repeated request with the same key opens no second
-    /// one, also after a restart. The channel can be used after its funding transaction is confirmed.
+    /// Opens a channel from the node's on-chain balance. A repeated request with the same key opens no second one, even
+    /// after a restart. The channel is usable once its funding transaction is confirmed.
     ///
     /// # Errors
     /// [`NodeError`]; nothing was spent.
     async fn open_channel(&self, wanted: &WantedChannel) -> Result<ChannelOpening, NodeError>;
 
-    /// Closes a channel; its money returns to the on-chain balance. With `force`, without the peer's agreement: that takes
-    /// longer and costs more. A channel that was closed before stays closed.
+    /// Closes a channel; its money returns to the on-chain balance. With `force`, without the peer's agreement, which
+    /// takes longer and costs more. Closing a closed channel changes nothing.
     ///
     /// # Errors
     /// [`NodeError`]; the channel stays open.
     async fn close_channel(&self, id: &str, force: bool) -> Result<(), NodeError>;
 
-    /// What it would cost now to send money on chain. Changes nothing.
+    /// The current cost of sending money on chain. Changes nothing.
     ///
     /// # Errors
-    /// [`NodeError`]: it could not be sent.
+    /// [`NodeError`] if it could not be sent.
     async fn price_on_chain(&self, wish: &OnChainWish) -> Result<OnChainPrice, NodeError>;
 
-    /// Sends money on chain, once for each [`OnChainOrder::id`]: makes the transaction, stores it, and publishes it in the
-    /// background until it is in a block, also after a restart. A repeated order gets the state of its transaction.
+    /// Sends money on chain, once per [`OnChainOrder::id`]: creates the transaction, stores it, and publishes it in the
+    /// background until it is in a block, also after a restart. A repeated order returns the state of its transaction.
     ///
     /// # Errors
-    /// [`NodeError::Unavailable`]: perhaps it was stored, and the same order is to be repeated. With all others, nothing was sent and nothing
-    /// will be.
+    /// [`NodeError::Unavailable`]: it may have been stored, so the same order must be repeated. With all others,
+    /// nothing was or will be sent.
     async fn send_on_chain(&self, order: &OnChainOrder) -> Result<OnChainStatus, NodeError>;
 
-    /// The state of the transaction of an order; never sends. `None`: the node does not know it.
+    /// The state of an order's transaction; never sends. `None` if unknown to the node.
     ///
     /// # Errors
     /// [`NodeError::Unavailable`].
@@ -77,37 +77,37 @@ pub trait LightningNode: Send + Sync {
 pub struct NodeState {
     /// Its public key, in hex.
     pub node_id: String,
-    /// The network it is on.
+    /// Its network.
     pub network: Network,
-    /// When it last processed the chain, in Unix seconds; none before the first time.
+    /// When it last processed the chain, in Unix seconds; `None` before the first time.
     pub synced_at: Option<u64>,
     /// The height of the last block that it has processed.
     pub height: u32,
-    /// How many channels there are, and how many of them can be used now.
+    /// The numbers of usable and unusable channels.
     pub channels: ChannelCounts,
-    /// What its channels can hold on both sides.
+    /// The capacity of its channels, both sides together.
     pub capacity: u64,
     /// What it can send over its channels.
     pub outbound: u64,
     /// The largest payment that it can receive without a new channel.
     pub inbound: u64,
-    /// Its balance on the chain, unconfirmed transactions included.
+    /// Its on-chain balance, including unconfirmed transactions.
     pub on_chain: u64,
-    /// What of that it can spend.
+    /// The spendable part of it.
     pub on_chain_spendable: u64,
-    /// What of that it keeps for closing channels.
+    /// The part reserved for closing channels.
     pub on_chain_reserved: u64,
     /// How many payments by the service are under way.
     pub payments_under_way: u64,
-    /// On the way from closed channels to the chain.
+    /// Being paid out on chain from closed channels.
     pub closing: u64,
-    /// Sent on chain, with fees, by transactions that are in no block yet.
+    /// Sent on chain by unconfirmed transactions, including fees.
     pub sending: u64,
     /// What liquidity providers have kept for opening channels, in all.
     pub skimmed_fees: u64,
     /// How many channels were closed, in all.
     pub closures: Closures,
-    /// What its operator should know.
+    /// Warnings for its operator.
     pub warnings: Vec<NodeWarning>,
 }
 
@@ -125,18 +125,18 @@ pub struct ChannelCounts {
 pub struct Closures {
     /// With the peer's agreement.
     pub cooperative: u64,
-    /// By one side alone.
+    /// By one side alone (force-closed).
     pub forced: u64,
-    /// Of those: because this process was killed between two writes.
+    /// The part of these that is due to a kill of this process between two writes.
     pub after_kill: u64,
 }
 
-/// What the operator of a node should know.
+/// A warning for the operator of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeWarning {
-    /// What kind of warning it is, for programs.
+    /// The kind of warning.
     pub code: &'static str,
-    /// The warning, for people.
+    /// The text of the warning.
     pub text: String,
 }
 
@@ -149,9 +149,9 @@ pub struct Channel {
     pub peer: String,
     /// Where the peer was last reached.
     pub peer_address: Option<String>,
-    /// The output that holds its money, as `<transaction id>:<index>`; none before its funding transaction is made.
+    /// The output that holds its money, as `<transaction id>:<index>`; `None` before its funding transaction exists.
     pub funding: Option<String>,
-    /// What it can hold on both sides.
+    /// Its capacity, both sides together.
     pub capacity: u64,
     /// What can be sent over it.
     pub outbound: u64,
@@ -159,7 +159,7 @@ pub struct Channel {
     pub inbound: u64,
     /// Whether the service opened it.
     pub opened_by_service: bool,
-    /// Whether its funding transaction is confirmed, or the peer is trusted not to take it back.
+    /// Whether its funding transaction is confirmed, or the peer is trusted not to double-spend it.
     pub ready: bool,
     /// Whether payments can pass now.
     pub usable: bool,
@@ -170,18 +170,18 @@ pub struct Channel {
 pub struct ReceivingCost {
     /// Whether a channel must be opened.
     pub opens_channel: bool,
-    /// What the liquidity provider would keep of the payment.
+    /// The liquidity provider's deduction from the payment.
     pub opening_fee: u64,
 }
 
 /// A channel to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedChannel {
-    /// The same for a repeated request; none if that cannot be told.
+    /// The idempotency key of the request, if any.
     pub key: Option<IdempotencyKey>,
-    /// With whom, as `<node id>@<host>:<port>`; none for the liquidity provider.
+    /// The peer, as `<node id>@<host>:<port>`; `None` for the liquidity provider.
     pub peer: Option<String>,
-    /// Its capacity in millisats, a multiple of 1,000. All of it is the service's at first.
+    /// Its capacity in millisats, a multiple of 1,000, initially all on the service's side.
     pub amount: u64,
 }
 
@@ -194,19 +194,19 @@ pub struct ChannelOpening {
     pub state: OpeningState,
 }
 
-/// How far the opening of a channel is.
+/// The state of an opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpeningState {
-    /// It is being agreed on with the peer, or its funding transaction waits for confirmations.
+    /// Being negotiated with the peer, or waiting for confirmations.
     Opening,
     /// It is ready.
     Open,
-    /// It was closed again, or the peer refused it and nothing was spent.
+    /// Closed again, or refused by the peer before anything was spent.
     Closed,
 }
 
 impl OpeningState {
-    /// One word, as the HTTP interface says it.
+    /// One word, as in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Opening => "opening",
@@ -216,28 +216,28 @@ impl OpeningState {
     }
 }
 
-/// Why a node did not do it.
+/// Why a request to the node failed.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NodeError {
-    /// The peer is not of the form `<node id>@<host>:<port>`, or none was named and no liquidity provider is configured.
+    /// The peer is not of the form `<node id>@<host>:<port>`, or is missing without a configured liquidity provider.
     #[error("{0}")]
     InvalidPeer(String),
-    /// The amount cannot be used: too small, or more than there is.
+    /// The amount is invalid: too small, or more than available.
     #[error("{0}")]
     InvalidAmount(String),
     /// The address has another form, or is of another network.
     #[error("{0}")]
     InvalidAddress(String),
-    /// The fee rate must be named, because none is known.
+    /// A fee rate is required, because none is known.
     #[error("{0}")]
     InvalidFeeRate(String),
     /// There is no such channel.
     #[error("there is no such channel")]
     ChannelNotFound,
-    /// The node or a peer refused, or the peer cannot be reached.
+    /// The node or a peer refused, or the peer is unreachable.
     #[error("{0}")]
     Refused(String),
-    /// The node does not run: it waits for its chain source, cannot write its data, or has stopped.
+    /// The node is not running: it waits for its chain source, cannot write its data, or has stopped.
     #[error("the Lightning node does not run: {0}")]
     Unavailable(String),
 }

@@ -11,32 +11,33 @@ use crate::UnixMillis;
 /// Sends messages to wallets.
 pub trait Messenger: Send + Sync {
     /// Seals the message, one event per recipient, into the relays' queues; never waits for the network. Events for one
-    /// user are sent a moment apart, because wallets lose one that arrives right after another. Returns the events'
-    /// ids, by which a device refers to an event that it cannot read.
+    /// user are spaced, because wallets lose one that arrives right after another. Returns the events' ids, with which
+    /// a device refers to an event that it cannot read.
     fn send(&self, message: &OutgoingMessage) -> Vec<EventId>;
 
     /// Addresses of the service's own relays, for handshake URLs.
     fn relays(&self) -> Vec<String>;
 }
 
-/// A message to a user's wallets. `Debug` leaves the content out: it may hold ecash.
+/// A message to a user's wallets. `Debug` omits the content, which may contain ecash.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OutgoingMessage {
     /// Event kind (`usher_protocol::kind`).
     pub kind: u16,
     /// The message's JSON text.
     pub content: String,
-    /// The keys to encrypt it to: one event each.
+    /// The keys to which it is encrypted, one event each.
     pub recipients: Vec<PublicKey>,
     /// All keys of the user in this conversation: the `p` tags, the same on every copy.
     pub participants: Vec<PublicKey>,
     /// The user's own relays, used in addition to the service's.
     pub relays: Vec<String>,
-    /// Until when a reply is awaited: until then, the connections to the user's own relays stay open.
+    /// Until when a reply is awaited, and the connections to the user's own relays stay open.
     pub until: UnixMillis,
-    /// The events' time of creation. Same message and time: same event ids, by which wallets recognise repetitions.
+    /// The events' `created_at`. The same message and time give the same event ids, by which wallets recognise
+    /// repetitions.
     pub made_at: UnixMillis,
-    /// Who signs it, if not the service: the key of a verification session.
+    /// The signer, if not the service: the key of a verification session.
     pub signer: Option<Keys>,
 }
 
@@ -51,9 +52,9 @@ impl fmt::Debug for OutgoingMessage {
 pub struct Inbound {
     /// The Nostr event's id: the same event from several relays is one message.
     pub event_id: EventId,
-    /// Who signed it.
+    /// The signing key.
     pub author: PublicKey,
-    /// The time of creation in the event, in Unix seconds; within the transport's tolerance of now.
+    /// The event's `created_at`, in Unix seconds; within the transport's tolerance of now.
     pub created_at: u64,
     /// The message.
     pub message: WalletMessage,
@@ -66,6 +67,7 @@ pub struct Inbound {
 pub struct Via {
     /// The address of the service's relay that delivered it; `None` for a user's relay.
     pub relay: Option<Arc<str>>,
-    /// Another relay delivered it before. Only key handshakes (27010) are passed on then: each relay has its own limit.
+    /// Whether another relay delivered it before. Only key handshakes (27010) are then passed on, because limits are
+    /// per relay.
     pub copy: bool,
 }

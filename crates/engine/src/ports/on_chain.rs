@@ -1,34 +1,34 @@
-//! Money that leaves the service's Lightning node on chain.
+//! On-chain payments of the service's Lightning node.
 
 use serde::{Deserialize, Serialize};
 
 use crate::StreamId;
 
-/// How much is sent.
+/// The amount to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnChainAmount {
-    /// So many millisats, a multiple of 1,000; the fee comes on top.
+    /// Millisats, a multiple of 1,000; the fee is added.
     Exactly(u64),
-    /// All that the node can spend, less the fee.
+    /// The whole spendable balance, minus the fee.
     All,
 }
 
-/// Money to send on chain.
+/// A planned on-chain payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnChainWish {
     /// The payee's Bitcoin address.
     pub address: String,
     /// How much.
     pub amount: OnChainAmount,
-    /// Sats per virtual byte; none for what the chain source names.
+    /// Sats per virtual byte; `None` for the chain source's estimate.
     pub fee_rate: Option<u64>,
 }
 
-/// What sending money on chain costs.
+/// The cost of an on-chain payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnChainPrice {
-    /// What arrives, in millisats.
+    /// What the payee gets, in millisats.
     pub amount: u64,
     /// The miner fee in millisats.
     pub fee: u64,
@@ -36,10 +36,10 @@ pub struct OnChainPrice {
     pub fee_rate: u64,
 }
 
-/// An order to send money on chain; carried out once.
+/// An order for an on-chain payment; executed once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OnChainOrder {
-    /// Its stream: a repeated order has the same.
+    /// Its stream, the same for a repeated order.
     pub id: StreamId,
     /// The payee's Bitcoin address.
     pub address: String,
@@ -47,11 +47,11 @@ pub struct OnChainOrder {
     pub amount: OnChainAmount,
     /// Sats per 1,000 weight units.
     pub fee_rate: u64,
-    /// The most that may be spent, fee included, in millisats.
+    /// The most to spend, including the fee, in millisats.
     pub most: u64,
 }
 
-/// A transaction that was made for an order.
+/// The transaction of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnChainStatus {
     /// Its id, in the usual form: 64 hex characters.
@@ -60,20 +60,20 @@ pub struct OnChainStatus {
     pub amount: u64,
     /// The miner fee in millisats.
     pub fee: u64,
-    /// How it stands.
+    /// Its state.
     pub state: OnChainState,
 }
 
-/// How a transaction stands.
+/// The state of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnChainState {
-    /// It is in no block.
+    /// Not in a block.
     Unconfirmed,
-    /// It is in a block; the number counts that block.
+    /// In a block.
     Confirmed {
-        /// How many blocks there are from it on.
+        /// The number of blocks from its own on.
         confirmations: u32,
     },
-    /// Another transaction has spent its coins, and has six confirmations: it will never be in a block.
+    /// Another transaction that spends its coins has six confirmations: this one will never be in a block.
     Replaced,
 }

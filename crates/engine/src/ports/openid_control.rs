@@ -6,35 +6,36 @@ use usher_protocol::PublicKey;
 use super::{OpenIdConsent, StoreError};
 use crate::UnixMillis;
 
-/// Shows and revokes what users agreed to give apps, and shows, rotates and revokes the keys that sign ID tokens.
+/// Shows and revokes users' consents; shows, rotates and revokes the keys that sign ID tokens.
 #[async_trait]
 pub trait OpenIdControl: Send + Sync {
-    /// Consents in the order of client and user, after `after` (a client and a user), at most `limit`.
+    /// At most `limit` consents after `after` (a client and a user), in the order of client and user.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     async fn consents(&self, after: Option<(String, String)>, limit: usize) -> Result<Vec<OpenIdConsent>, StoreError>;
 
     /// Revokes a consent and this client's codes and tokens for this user; durable. Returns whether there was one.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     async fn revoke_consent(&self, client_id: &str, user: PublicKey) -> Result<bool, StoreError>;
 
-    /// The signing keys, the newest first.
+    /// The signing keys, newest first.
     fn keys(&self) -> Vec<OpenIdKey>;
 
-    /// Makes new signing keys, durable when this returns; the last ones stay published for a day. Returns all keys.
+    /// Generates new signing keys, durable when this returns; the previous ones stay published for a day. Returns all
+    /// keys.
     ///
     /// # Errors
-    /// [`OpenIdKeyError`]; then the last keys go on signing.
+    /// [`OpenIdKeyError`]; the previous keys then continue to sign.
     async fn rotate_keys(&self) -> Result<Vec<OpenIdKey>, OpenIdKeyError>;
 
-    /// Removes a signing key that somebody else has: it is published no more, and nothing that it has signed is believed. If it
-    /// signs, a new one takes its place. Durable when this returns. Returns all keys; `None` when there is no such key.
+    /// Removes a compromised signing key: it is no longer published, and nothing signed with it is accepted. If it is
+    /// in use, a new one replaces it. Durable when this returns. Returns all keys; `None` if there is no such key.
     ///
     /// # Errors
-    /// [`OpenIdKeyError`]; then the key stays.
+    /// [`OpenIdKeyError`]; the key then stays.
     async fn revoke_key(&self, kid: &str) -> Result<Option<Vec<OpenIdKey>>, OpenIdKeyError>;
 }
 
@@ -43,15 +44,15 @@ pub trait OpenIdControl: Send + Sync {
 pub struct OpenIdKey {
     /// Its identifier, the `kid` of ID tokens.
     pub kid: String,
-    /// What it signs with: its `alg` (RFC 7518).
+    /// Its algorithm: the `alg` of RFC 7518.
     pub algorithm: &'static str,
-    /// When it was made.
+    /// When it was generated.
     pub made_at: UnixMillis,
-    /// When it was rotated out; it signs nothing any more.
+    /// When it was rotated; it no longer signs then.
     pub retired_at: Option<UnixMillis>,
 }
 
-/// Why keys cannot be read or made.
+/// Why keys cannot be read or generated.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenIdKeyError {
     /// They cannot be stored or read.
@@ -60,7 +61,7 @@ pub enum OpenIdKeyError {
     /// A stored key is damaged.
     #[error("a stored signing key of the OpenID Connect provider is damaged")]
     Damaged,
-    /// No key could be made, or it does not sign.
+    /// Key generation failed, or the key cannot sign.
     #[error("a signing key of the OpenID Connect provider cannot be made or used")]
     Crypto,
 }

@@ -6,28 +6,28 @@ use async_trait::async_trait;
 use super::{SettingStore, StoreError};
 use crate::UnixMillis;
 
-/// What the OpenID Connect provider keeps: records found by a secret (requests, sessions, codes, tokens), and consents.
-/// Only the hash of each secret is stored. A damaged record is [`StoreError::Unreadable`]. Settings hold the signing
-/// keys.
+/// The storage of the OpenID Connect provider: records found by a secret (requests, sessions, codes, tokens), and
+/// consents. Only the hash of each secret is stored. A damaged record is [`StoreError::Unreadable`]. Settings hold the
+/// signing keys.
 #[async_trait]
 pub trait OpenIdStore: SettingStore {
-    /// Adds records, all or none. One that is there already is replaced.
+    /// Adds records, all or none, replacing existing ones.
     async fn add_openid_records(&self, records: Vec<OpenIdRecord>) -> Result<(), StoreError>;
 
     /// The record with this id, used or not, expired or not.
     async fn openid_record(&self, id: OpenIdRecordId) -> Result<Option<OpenIdRecord>, StoreError>;
 
-    /// Uses a record that can be used once, and writes what comes of it, in one transaction.
+    /// Uses a single-use record, and writes its successors, in one transaction.
     async fn use_openid_record(&self, step: OpenIdStep) -> Result<OpenIdStepResult, StoreError>;
 
-    /// Removes those of these records that are there.
+    /// Removes these records if they exist.
     async fn drop_openid_records(&self, ids: Vec<OpenIdRecordId>) -> Result<(), StoreError>;
 
-    /// How much more than `most` bytes the records of this quota take, and of this visitor if one is named; and which are to go
-    /// first: those of the visitor, or of the one who has the most, that were used, the oldest first, then the others, the oldest
-    /// first. Of these, `limit` at most after the first `skip`; none if they take no more. Visitors whose texts begin with the same
-    /// [`WIDEST`](OpenIdRecord::WIDEST) characters are counted together, then of those who have the most those with the same
-    /// [`WIDE`](OpenIdRecord::WIDE), then each.
+    /// By how much the records of this quota (and of this visitor, if given) exceed `most` bytes, and which to remove
+    /// first: those of the visitor, or of the largest one, used ones before unused ones, oldest first. Of these, at
+    /// most `limit` after the first `skip`; none without an excess. Visitors with the same
+    /// [`WIDEST`](OpenIdRecord::WIDEST) first characters are counted together, then within the largest such group those
+    /// with the same [`WIDE`](OpenIdRecord::WIDE), then each.
     async fn openid_records_over(
         &self,
         quota: OpenIdQuota,
@@ -37,20 +37,20 @@ pub trait OpenIdStore: SettingStore {
         limit: usize,
     ) -> Result<OpenIdExcess, StoreError>;
 
-    /// What this user has agreed to give this client.
+    /// This user's consent for this client.
     async fn openid_consent(&self, client_id: &str, subject: &str) -> Result<Option<OpenIdConsent>, StoreError>;
 
-    /// Consents in the order of client and user, after `after` (a client and a user), at most `limit`.
+    /// At most `limit` consents after `after` (a client and a user), in the order of client and user.
     async fn openid_consents(
         &self,
         after: Option<(String, String)>,
         limit: usize,
     ) -> Result<Vec<OpenIdConsent>, StoreError>;
 
-    /// Removes a consent, and with it all records of this client and user; returns whether there was one.
+    /// Removes a consent, and all records of this client and user; returns whether there was one.
     async fn revoke_openid_consent(&self, client_id: &str, subject: &str) -> Result<bool, StoreError>;
 
-    /// Removes records expired before `before`, oldest first, at most `limit`; returns the contents, empty if damaged.
+    /// Removes at most `limit` records expired before `before`, oldest first; returns the contents, empty if damaged.
     async fn remove_openid_records(&self, before: UnixMillis, limit: usize) -> Result<Vec<String>, StoreError>;
 }
 
@@ -64,15 +64,15 @@ impl fmt::Debug for OpenIdRecordId {
     }
 }
 
-/// Identifies a grant: a code and all tokens that come of it.
+/// Identifies a grant: a code and all tokens derived from it.
 pub type OpenIdGrantId = [u8; 16];
 
-/// What a record counts towards: each is bounded apart.
+/// The quota of a record; each has its own limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenIdQuota {
-    /// Requests until the client has tokens: anybody can begin one.
+    /// Requests until the client has tokens, which anybody can begin.
     Requests,
-    /// Sessions and tokens: anybody with a key can have them.
+    /// Sessions and tokens, which anybody with a key can obtain.
     Grants,
 }
 
@@ -81,11 +81,11 @@ pub enum OpenIdQuota {
 pub struct OpenIdRecord {
     /// The hash of its secret.
     pub id: OpenIdRecordId,
-    /// The grant that it belongs to, if any: its records are removed together.
+    /// Its grant, if any, whose records are removed together.
     pub grant: Option<OpenIdGrantId>,
-    /// The client that it was made for, if any.
+    /// The client, if any.
     pub client_id: Option<String>,
-    /// The user that it concerns, if known: the main key in hex.
+    /// The user, if known: the main key in hex.
     pub subject: Option<String>,
     /// Its content as JSON.
     pub data: String,
@@ -93,27 +93,27 @@ pub struct OpenIdRecord {
     pub expires_at: UnixMillis,
     /// Whether it has been used.
     pub used: bool,
-    /// What it counts towards.
+    /// Its quota.
     pub quota: OpenIdQuota,
-    /// Who has caused it; it is listed under this text.
+    /// The pseudonym of the visitor who caused it.
     pub visitor: String,
-    /// What it counts as: about the bytes that it takes, with everything that belongs to it.
+    /// The counted size: about the bytes that it takes, including dependent data.
     pub bytes: u64,
 }
 
 impl OpenIdRecord {
-    /// Visitors whose texts begin with as many same characters are counted together.
+    /// Visitors with this many equal first characters are counted together.
     pub const WIDEST: usize = 24;
-    /// And within them those with as many.
+    /// Within these, visitors with this many.
     pub const WIDE: usize = 40;
 }
 
-/// What is too much of the records.
+/// The excess of records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenIdExcess {
-    /// How much.
+    /// The number of bytes.
     pub bytes: u64,
-    /// What goes first.
+    /// The records to remove first.
     pub oldest: Vec<OldOpenIdRecord>,
 }
 
@@ -124,54 +124,54 @@ pub struct OldOpenIdRecord {
     pub id: OpenIdRecordId,
     /// Its content as JSON; empty if it cannot be read.
     pub data: String,
-    /// What it counts as.
+    /// Its counted size.
     pub bytes: u64,
-    /// Who has caused it.
+    /// The visitor who caused it.
     pub visitor: String,
 }
 
-/// What a use of a record changes.
+/// The changes by a use of a record.
 #[derive(Clone, Debug)]
 pub struct OpenIdStep {
     /// The record that is used.
     pub id: OpenIdRecordId,
-    /// When.
+    /// The time.
     pub at: UnixMillis,
-    /// For how long after its first use another one is [`OpenIdStepResult::UsedJustNow`].
+    /// How long after its first use another one is [`OpenIdStepResult::UsedJustNow`].
     pub grace: Duration,
     /// Records to add.
     pub add: Vec<OpenIdRecord>,
-    /// A consent to store in place of the last one of the same client and user.
+    /// A consent that replaces the previous one of the same client and user.
     pub consent: Option<NewOpenIdConsent>,
 }
 
-/// A consent to store. The oldest ones make room for it.
+/// A consent to store. The oldest ones are removed to make room.
 #[derive(Clone, Debug)]
 pub struct NewOpenIdConsent {
     /// The consent.
     pub consent: OpenIdConsent,
-    /// Who gives it; it is listed under this text.
+    /// The visitor who gives it.
     pub visitor: String,
-    /// How many there may be of this visitor.
+    /// Most consents of this visitor.
     pub most_of_visitor: usize,
-    /// How many there may be in all.
+    /// Most consents in total.
     pub most: usize,
 }
 
 /// The result of an [`OpenIdStep`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenIdStepResult {
-    /// It is used now, and everything is on disk.
+    /// Used now, and durably stored.
     Done,
-    /// It had been used a moment ago, within [`OpenIdStep::grace`]; nothing was changed.
+    /// Used before, within [`OpenIdStep::grace`]; nothing was changed.
     UsedJustNow,
-    /// It had been used before: its secret has leaked. The records of its grant were removed, and nothing was added.
+    /// Used long before: its secret has leaked. The records of its grant were removed, and nothing was added.
     Replayed,
     /// There is no such record; nothing was changed.
     Unknown,
 }
 
-/// What a user has agreed to give a client.
+/// A user's consent for a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenIdConsent {
     /// The client.

@@ -8,15 +8,15 @@ use crate::UnixMillis;
 /// A passkey with which a user logs in.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Passkey {
-    /// What its authenticator is known by.
+    /// Its credential.
     pub credential: PasskeyCredential,
     /// The user's key: derived in their browser, or wrapped for this passkey there.
     pub main_key: PublicKey,
-    /// The user's secret key, encrypted in the browser for this passkey alone; `None` if the key is derived from it.
+    /// The user's secret key, encrypted in the browser for this passkey; `None` if the key is derived from it.
     pub wrapped_key: Option<Vec<u8>>,
     /// When it was registered.
     pub created_at: UnixMillis,
-    /// When it was used last.
+    /// When it was last used.
     pub used_at: UnixMillis,
 }
 
@@ -26,16 +26,16 @@ impl fmt::Debug for Passkey {
     }
 }
 
-/// What a login changes of a passkey.
+/// A change of a passkey by a login.
 #[derive(Clone, PartialEq, Eq)]
 pub enum PasskeyChange {
-    /// It is kept from now on. Nothing happens if there is one with the same id.
+    /// Store it, unless one with the same id exists.
     Add(Box<Passkey>),
-    /// It was used. Nothing happens if it is not kept.
+    /// Record a use, if it is stored.
     Use {
         /// Its id.
         credential_id: Vec<u8>,
-        /// Its state after it.
+        /// Its new state.
         state: Vec<u8>,
     },
 }
@@ -49,7 +49,7 @@ impl fmt::Debug for PasskeyChange {
     }
 }
 
-/// How many passkeys are kept.
+/// The numbers of stored passkeys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PasskeyCount {
     /// Of all users.

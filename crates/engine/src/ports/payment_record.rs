@@ -1,31 +1,32 @@
-//! What the books say about payments: a row for each that the service received or made, which is kept longer than its operation.
+//! The books: a row for each payment that the service received or made, kept longer than its operation.
 
 use usher_protocol::message::PaymentHash;
 
 use crate::{StreamId, UnixMillis};
 
-/// A payment as its operation knows it; stored with each of its steps.
+/// A payment as known by its operation; updated with each of its steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaymentRecord {
-    /// Which kind of payment it is.
+    /// The kind of payment.
     pub kind: PaymentKind,
-    /// How it stands.
+    /// Its status.
     pub status: PaymentRecordStatus,
     /// What was requested, in millisats.
     pub amount: u64,
-    /// What has arrived, or was paid without the fee, in millisats.
+    /// The received amount, or the paid amount without the fee, in millisats.
     pub settled: Option<u64>,
-    /// What a liquidity provider kept of a payment that arrived, or what routing, or the miners, cost, in millisats.
+    /// The liquidity provider's deduction from a received payment, or the routing or miner fee, in millisats.
     pub fee: Option<u64>,
-    /// What it is for; of a payment on chain, the address.
+    /// The description; for an on-chain payment, the address.
     pub description: String,
     /// The app's own reference.
     pub reference: Option<String>,
-    /// The payment hash of its invoice, once there is one; of a payment on chain, its transaction's id as it is shown.
+    /// The payment hash of its invoice, once there is one; for an on-chain payment, its transaction id in display
+    /// order.
     pub payment_hash: Option<PaymentHash>,
     /// Its price as JSON, if it was not requested in millisats.
     pub price: Option<String>,
-    /// The payment that it pays back.
+    /// The payment that it refunds.
     pub refund_of: Option<StreamId>,
 }
 
@@ -36,20 +37,20 @@ pub struct BookedPayment {
     pub stream_id: StreamId,
     /// When it was requested.
     pub created_at: UnixMillis,
-    /// When the record was last changed: of a payment that is settled, when it was.
+    /// When the record was last changed; for a settled payment, when it was settled.
     pub changed_at: UnixMillis,
     /// The payment.
     pub record: PaymentRecord,
 }
 
-/// Which payments are wanted.
+/// A filter for payments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PaymentFilter {
     /// Requested at this time or later.
     pub from: Option<UnixMillis>,
     /// Requested before this time.
     pub to: Option<UnixMillis>,
-    /// How they stand.
+    /// With this status.
     pub status: Option<PaymentRecordStatus>,
 }
 
@@ -84,7 +85,7 @@ macro_rules! words {
 words! {
     /// A kind of payment.
     PaymentKind {
-        /// To the service, as the app requested it.
+        /// To the service, requested by the app.
         Requested = "payment";
         /// To the service, for a due date of a subscription.
         Charge = "charge";
@@ -98,21 +99,21 @@ words! {
 }
 
 words! {
-    /// How a payment in the books stands.
+    /// The status of a payment in the books.
     PaymentRecordStatus {
         /// It may be paid.
         Open = "open";
         /// It was paid.
         Paid = "paid";
-        /// It has ended without having been paid. Money may still arrive for a while: then it becomes `paid`.
+        /// Ended without payment. If money arrives late, it becomes `paid`.
         NotPaid = "not_paid";
-        /// It has ended, and nobody knows whether it was paid.
+        /// Ended with an unknown outcome.
         Unknown = "unknown";
     }
 }
 
 impl PaymentKind {
-    /// Whether the service is the one who receives it.
+    /// Whether the service receives it.
     pub const fn is_incoming(self) -> bool {
         match self {
             Self::Requested | Self::Charge => true,

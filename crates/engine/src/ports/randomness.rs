@@ -1,12 +1,12 @@
 use rand::RngCore as _;
 
-/// Makes unpredictable bytes; tests seed it.
+/// Generates unpredictable bytes; seeded in tests.
 pub trait Randomness: Send + Sync {
     /// Fills `bytes`.
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// A cryptographically secure generator seeded by the operating system, one for each thread.
+/// A cryptographically secure generator seeded by the operating system, one per thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OsRandomness;
 

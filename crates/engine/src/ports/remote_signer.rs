@@ -6,29 +6,29 @@ use async_trait::async_trait;
 use tokio::sync::mpsc;
 use usher_protocol::Event;
 
-/// Asks users' remote signers for signatures.
+/// Requests signatures from users' remote signers.
 ///
 /// A session begins with an address: ours (`nostrconnect://`), which the user opens in their signer, or the signer's
-/// (`bunker://`). The caller keeps the session to reach the same signer later. Only a signed event proves anything.
+/// (`bunker://`). The caller stores the session to reach the same signer later. Only a signed event is proof.
 #[async_trait]
 pub trait RemoteSigner: Send + Sync {
     /// Begins a session with an unknown signer: the user opens its [`address`](Self::address) in it.
     ///
     /// # Errors
-    /// [`RemoteSignerError::Unreachable`] when no relay is configured.
+    /// [`RemoteSignerError::Unreachable`] if no relay is configured.
     fn invite(&self) -> Result<SignerSession, RemoteSignerError>;
 
-    /// Begins a session with the signer that this address (`bunker://`) names.
+    /// Begins a session with the signer at this address (`bunker://`).
     fn accept(&self, address: &str) -> Result<SignerSession, InvalidSignerAddress>;
 
-    /// The address (`nostrconnect://`) that the user opens in their signer; `None` when their signer is known. It is a secret.
+    /// The secret address (`nostrconnect://`) to open in the signer; `None` once the signer is known.
     fn address(&self, session: &SignerSession) -> Option<String>;
 
-    /// How far a session is. One that is damaged is as good as connected: nothing is waited for.
+    /// The stage of a session. A damaged one counts as connected, so that nothing is waited for.
     fn stage(&self, session: &SignerSession) -> SignerStage;
 
-    /// Asks the signer of `session` to sign an event, and returns what it signed: exactly what was asked for. Asks again
-    /// while the signer does not reply, so there is no bound but the caller's: dropping the future ends it.
+    /// Has the signer of `session` sign an event; returns exactly that event, signed. Repeats the request while the
+    /// signer does not reply, without a time limit; dropping the future ends it.
     async fn sign(
         &self,
         session: SignerSession,
@@ -37,7 +37,7 @@ pub trait RemoteSigner: Send + Sync {
     ) -> Result<SignedEvent, RemoteSignerError>;
 }
 
-/// What it takes to reach a user's signer; only the adapter knows the form. It holds a key: `Debug` hides it.
+/// What is needed to reach a user's signer, in a form of the adapter's. It contains a key: `Debug` hides it.
 #[derive(Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct SignerSession(pub String);
@@ -48,18 +48,18 @@ impl fmt::Debug for SignerSession {
     }
 }
 
-/// How far a session is.
+/// The stage of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignerStage {
     /// No signer has opened our address yet.
     AwaitingScan,
-    /// The signer whose address the user pasted has not accepted the connection yet.
+    /// The signer at the pasted address has not accepted the connection yet.
     AwaitingBunker,
     /// The signer has accepted the connection.
     Connected,
 }
 
-/// An event that a signer is asked to sign. Its time is when the signer is first asked.
+/// An event to sign. Its `created_at` is the time of the first request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedEvent {
     /// The kind.
@@ -70,40 +70,40 @@ pub struct WantedEvent {
     pub tags: Vec<Vec<String>>,
 }
 
-/// What a signer signed. Id and signature are verified, and everything but the author is what was asked for.
+/// A signed event. Id and signature are verified, and everything but the author matches the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedEvent {
     /// The event. Its author is the user.
     pub event: Event,
-    /// The session as it is now, to reach the same signer again.
+    /// The current session, to reach the same signer again.
     pub session: SignerSession,
 }
 
-/// What happens before a signer has signed.
+/// Progress before the signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SignerProgress {
-    /// At least one relay delivers what the signer sends: its user may open the address now.
+    /// At least one relay delivers the signer's messages: its user can open the address now.
     Listening,
-    /// The signer has answered. The session reaches it also after a restart.
+    /// The signer has replied. The session also reaches it after a restart.
     Connected(SignerSession),
     /// The user must confirm on this page of their signer: an `https://` address, or one of this machine.
     Confirm(String),
-    /// The signer does not reply: the user may have to open it.
+    /// The signer does not reply; the user may have to open it.
     Silent,
 }
 
-/// A text is not an address of a signer. Shows nothing of it, because it is a secret.
+/// A text is not the address of a signer. Does not contain the text, which may be a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSignerAddress {
     /// Not `bunker://<key>?relay=<url>`.
     #[error("is not the address of a signer: bunker://<key>?relay=<url>&secret=<secret>")]
     Malformed,
-    /// It names no relay that may be used.
+    /// It names no usable relay.
     #[error("names no relay on the public Internet")]
     NoRelay,
 }
 
-/// Why a signer signed nothing.
+/// Why there is no signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteSignerError {
     /// The signer, or its user, refuses the connection.
@@ -112,21 +112,21 @@ pub enum RemoteSignerError {
     /// The signer, or its user, refuses to sign.
     #[error("the signer refuses to sign: {reason}")]
     SignatureRefused {
-        /// What the signer says, fit to be shown.
+        /// The signer's reason, which may be shown.
         reason: String,
-        /// The session as it is now, to ask again another time; none when it is of no more use.
+        /// The current session, for a later request; `None` if it can no longer be used.
         session: Option<SignerSession>,
     },
-    /// The signer sent something else than what it was asked for.
+    /// The signer sent something other than the requested event.
     #[error("the signer sent something else: {0}")]
     Invalid(&'static str),
-    /// No relay can be used.
+    /// No relay is usable.
     #[error("no relay reaches the signer")]
     Unreachable,
-    /// Too many signers are waited for, and others have waited for less long.
+    /// Too many requests to signers are pending, and others are newer.
     #[error("too many signers are waited for")]
     Busy,
-    /// The session is damaged, or the service stops.
+    /// The session is damaged, or the service is stopping.
     #[error("the session with the signer cannot be used")]
     Unusable,
 }

@@ -2,7 +2,7 @@ use async_trait::async_trait;
 
 use super::StoreError;
 
-/// Small named values that survive a restart, as JSON: a check of the database reports others as damaged.
+/// Small named values that survive a restart. They are JSON: a check of the database reports others as damaged.
 #[async_trait]
 pub trait SettingStore: Send + Sync {
     /// The value of `name`.

@@ -7,18 +7,18 @@ use crate::UnixMillis;
 
 /// The records of the ticket wallet: jobs, proofs, and the counters from which secrets are derived (NUT-13).
 ///
-/// Each [`TicketCommit`] is one transaction. A damaged row is [`StoreError::Unreadable`], never taken for a missing
-/// one: a forgotten claim, counter or proof is money spent twice or lost. Settings hold what the wallet can do without.
+/// Each [`TicketCommit`] is one transaction. A damaged row is [`StoreError::Unreadable`], never treated as missing: a
+/// lost claim, counter or proof is money spent twice or lost. Settings hold only what the wallet can do without.
 #[async_trait]
 pub trait TicketStore: SettingStore {
     /// Writes one step of a job, or nothing.
     async fn commit_tickets(&self, commit: TicketCommit) -> Result<TicketCommitted, StoreError>;
 
-    /// The job with this id; an error when its row is damaged.
+    /// The job with this id; an error if its row is damaged.
     async fn ticket_job(&self, id: TicketJobId) -> Result<Option<StoredTicketJob>, StoreError>;
 
-    /// Ids of jobs that are not finished, in their order, after `after`, at most `limit`. Those whose rows are damaged are
-    /// among them: [`ticket_job`](Self::ticket_job) is an error for each, and the others are read.
+    /// Ids of at most `limit` unfinished jobs after `after`, in order. Jobs with damaged rows are included;
+    /// [`ticket_job`](Self::ticket_job) fails for them.
     async fn unfinished_ticket_jobs(
         &self,
         after: Option<TicketJobId>,
@@ -28,32 +28,33 @@ pub trait TicketStore: SettingStore {
     /// The job that claimed this proof.
     async fn proof_claim(&self, proof: ProofId) -> Result<Option<TicketJobId>, StoreError>;
 
-    /// The next unused counter of a keyset of a mint; 0 if none was used. An error when none is stored although a proof of the
-    /// keyset is: the counter is lost, and the same secrets must not be used again.
+    /// The next unused counter of a keyset of a mint; 0 if none was used. An error if none is stored although a proof
+    /// of the keyset is: the counter is lost, and secrets must not be reused.
     async fn ticket_counter(&self, mint_url: &str, keyset: &str) -> Result<u32, StoreError>;
 
-    /// Free proofs of this mint and unit, smallest amount first, at most `limit`; damaged ones are left out.
+    /// At most `limit` free proofs of this mint and unit, smallest amount first, without damaged ones.
     async fn free_proofs(&self, mint_url: &str, unit: &str, limit: usize) -> Result<Vec<StoredProof>, StoreError>;
 
-    /// These proofs, as far as they are stored, reserved, set aside or not, in the order of `ids`; an error when one is damaged.
+    /// These proofs, as far as stored, in the order of `ids`, whether or not reserved or set aside; an error if one is
+    /// damaged.
     async fn proofs(&self, ids: &[ProofId]) -> Result<Vec<StoredProof>, StoreError>;
 
-    /// Sums of the proofs that no job has reserved, by mint and unit, in that order. A sum above `u64::MAX`
-    /// is `u64::MAX`: a mint can sign any amount, and must not hide the balances at others.
+    /// Sums of the proofs that no job has reserved, by mint and unit, in that order. Sums saturate at `u64::MAX`: a
+    /// mint can sign any amount, and must not hide the balances at others.
     async fn ticket_balances(&self) -> Result<Vec<TicketBalance>, StoreError>;
 
-    /// Proofs that are set aside, in the order of their ids, after `after`, at most `limit`. Damaged ones are left out.
+    /// At most `limit` proofs that are set aside, after `after`, in order of id, without damaged ones.
     async fn set_aside_proofs(&self, after: Option<ProofId>, limit: usize) -> Result<Vec<StoredProof>, StoreError>;
 
-    /// Those of these proofs that are set aside are free again; returns how many.
+    /// Makes those of these proofs that are set aside free again; returns how many.
     async fn return_set_aside(&self, ids: &[ProofId]) -> Result<usize, StoreError>;
 
-    /// Removes jobs that were finished before `before`, the oldest first, with their claims, at most `limit`; returns how
-    /// many. A job that still has proofs reserved stays.
+    /// Removes at most `limit` jobs finished before `before`, oldest first, with their claims; returns how many. A job
+    /// with reserved proofs stays.
     async fn remove_ticket_jobs(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 }
 
-/// Identifies a proof: its point Y = hash_to_curve(secret) (NUT-00), compressed. By it a mint says whether it is spent.
+/// Identifies a proof, also to its mint: its point Y = hash_to_curve(secret) (NUT-00), compressed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProofId(pub [u8; 33]);
 
@@ -76,48 +77,48 @@ pub struct TicketCommit {
     pub state: State,
     /// Whether the job is finished: its retention begins. A later step may open it again.
     pub finished: bool,
-    /// Counters that the job uses; a conflict when one is not as expected, or would go back.
+    /// Counters that the job uses; a conflict if the stored one differs, or would decrease.
     pub counter: Option<CounterAdvance>,
     /// Proofs of others to spend, claimed until the job is removed or gives them up; a conflict if one has a claim.
     pub claims: Vec<ProofId>,
-    /// Gives up all claims of the job from before this step: it failed, and somebody may try again.
+    /// Releases all claims of the job from before this step: it failed, and may be retried by anybody.
     pub release_claims: bool,
-    /// Proofs that join the wallet; a conflict when one is there already, or its amount is above `i64::MAX`.
+    /// Proofs that join the wallet; a conflict if one exists, or its amount is above `i64::MAX`.
     pub add: Vec<StoredProof>,
-    /// Own proofs that the job will spend; a conflict when one is not there or is reserved, also by the job itself.
+    /// Own proofs that the job will spend; a conflict if one is missing or reserved, even by the job itself.
     pub reserve: Vec<ProofId>,
-    /// Proofs that the job had reserved before this step and that are set aside: kept, and neither free nor reserved, until
-    /// [`return_set_aside`](TicketStore::return_set_aside). A conflict when the job has not reserved one.
+    /// Proofs reserved by the job before this step that are set aside: neither free nor reserved until
+    /// [`return_set_aside`](TicketStore::return_set_aside). A conflict if the job has not reserved one.
     pub set_aside: Vec<ProofId>,
-    /// Makes all proofs that the job had reserved before this step free again: it failed, and they are not spent.
+    /// Frees all proofs reserved by the job before this step: it failed, and they are not spent.
     pub release_reserved: bool,
-    /// Removes all proofs that the job had reserved before this step: they are spent. Stronger than `release_reserved`.
+    /// Removes all proofs reserved by the job before this step: they are spent. Overrides `release_reserved`.
     pub remove_reserved: bool,
 }
 
-/// Counters of a keyset that a job uses: `from` up to, not including, `to`.
+/// Counters of a keyset that a job uses: from `from` to `to`, exclusive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterAdvance {
     /// The keyset's mint.
     pub mint_url: String,
     /// The keyset's id in hex.
     pub keyset: String,
-    /// What the stored counter must be.
+    /// The expected stored counter.
     pub from: u32,
-    /// What it becomes.
+    /// The new counter.
     pub to: u32,
 }
 
 /// The result of a [`TicketCommit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TicketCommitted {
-    /// It is on disk; the job's revision now.
+    /// On disk; the job's new revision.
     Done(u64),
     /// Nothing was changed.
     Conflict(TicketConflict),
 }
 
-/// Why a [`TicketCommit`] changed nothing: the first of these, in this order.
+/// Why a [`TicketCommit`] changed nothing: the first that applies, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TicketConflict {
     /// The job is at another revision (for 0: it exists already).
@@ -126,10 +127,10 @@ pub enum TicketConflict {
     Counter,
     /// This job claimed one of the proofs.
     Claimed(TicketJobId),
-    /// An own proof is gone, reserved or set aside, one to be set aside is not reserved by the job, or one to be added is
-    /// there already.
+    /// An own proof is missing, reserved or set aside; one to be set aside is not reserved by the job; or one to be
+    /// added exists.
     Proof,
-    /// The amount of a proof to be added is above `i64::MAX`, which no store can keep.
+    /// The amount of a proof to be added is above `i64::MAX`.
     Amount,
 }
 
@@ -146,7 +147,7 @@ pub struct StoredTicketJob {
     pub finished_at: Option<UnixMillis>,
 }
 
-/// A proof of the wallet's own. `Debug` hides the proof: whoever has it can spend it.
+/// One of the wallet's own proofs. `Debug` hides the proof, which anybody who has it can spend.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoredProof {
     /// Its point Y.

@@ -11,13 +11,14 @@ use crate::{Origin, UnixMillis};
 
 /// The service's own ticket wallet.
 ///
-/// What changes money is a *job* with an id of the caller's. It is stored before a mint is asked, and runs on after its
-/// caller has given up, and after a restart. A caller that does not know the outcome asks again with the same id, never
-/// with another: that continues the job or gives its result. Each call returns within a bound of the adapter's;
-/// [`TicketError::TimedOut`] says that the job goes on. Of the jobs at a time, those of one API key, `origin`, have a share.
+/// Every operation on money is a *job* with an id chosen by the caller. It is stored before any request to a mint, and
+/// continues after its caller has gone and after a restart. A caller that does not know the outcome repeats the call
+/// with the same id, never with another: that continues the job or returns its result. Each call returns within the
+/// adapter's time limit; after [`TicketError::TimedOut`] the job continues. The concurrent jobs of one API key,
+/// `origin`, are limited to a share.
 #[async_trait]
 pub trait TicketWallet: Send + Sync {
-    /// Whether requests to this mint are allowed, by its address; what a name leads to is checked at each connection.
+    /// Whether requests to this mint are allowed, by its address; names are checked again at each connection.
     ///
     /// # Errors
     /// [`TicketError::AddressNotAllowed`].
@@ -26,41 +27,41 @@ pub trait TicketWallet: Send + Sync {
         Ok(())
     }
 
-    /// Reads a token without asking anybody: its mint, unit and value as its sender states them.
+    /// Parses a token without a request: its mint, unit and value as claimed by its sender.
     ///
     /// # Errors
-    /// [`TokenFault`] when it is not a token, or exceeds a limit.
+    /// [`TokenFault`] if it is not a token, or exceeds a limit.
     fn read_token(&self, token: &Token) -> Result<TokenInfo, TokenFault>;
 
-    /// Mints a token: the proofs that the mint signs are the token, and nobody else has held them.
+    /// Mints a token: new proofs, which nobody else has held.
     async fn mint(&self, id: TicketJobId, terms: &MintTerms, origin: Option<Origin>) -> Result<Minted, TicketError>;
 
-    /// Swaps a token for proofs of the wallet's own, and returns what it received: the value without the mint's input
-    /// fee. Whoever holds a copy of the token can no longer spend it.
+    /// Swaps a token for the wallet's own proofs, and returns the received value, without the mint's input fee. Copies
+    /// of the token can then no longer be spent.
     async fn redeem(&self, id: TicketJobId, terms: &ReceiveTerms, origin: Option<Origin>) -> Result<u64, TicketError>;
 
-    /// Verifies that a token is real, unspent, and worth at least what the terms say. Returns the same token if all its
-    /// proofs can be verified (NUT-12), otherwise a new one: only a swap shows that proofs are real.
+    /// Verifies that a token is real, unspent, and worth at least the required amount. Returns the same token if all
+    /// its proofs can be verified (NUT-12), otherwise a new one: only a swap proves that they are real.
     async fn verify(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<Token, TicketError>;
 
-    /// What redeeming this token would give: its value without the mint's input fee. For a token that was verified.
+    /// The value of redeeming this verified token, without the mint's input fee.
     async fn worth(&self, token: &Token) -> Result<u64, TicketError>;
 
-    /// Gives a mint job up without asking the mint. Returns the token, which is the caller's, if the mint has signed it
-    /// already; what it signs later joins the wallet's own balance, also after a restart.
+    /// Gives up a mint job without a request to the mint. Returns the token, if the mint has already signed it; what it
+    /// signs later joins the wallet's own balance, also after a restart.
     ///
     /// # Errors
     /// [`TicketError::Store`].
     async fn give_up(&self, id: TicketJobId) -> Result<Option<Token>, TicketError>;
 
-    /// The quote of a mint job will certainly not be paid. The job ends once the mint confirms that, and the same id
-    /// begins again with a new quote. A job whose mint says otherwise goes on.
+    /// Reports that the quote of a mint job will not be paid. The job ends once the mint confirms that it is unpaid,
+    /// and the same id then starts it again with a new quote. Otherwise the job continues.
     async fn abandon_quote(&self, id: TicketJobId);
 
     /// Takes a token of exactly `amount` out of the wallet's own balance.
     ///
     /// # Errors
-    /// [`TicketError`]; [`TicketError::InsufficientFunds`] when the balance does not cover the amount and the fee.
+    /// [`TicketError`]; [`TicketError::InsufficientFunds`] if the balance does not cover the amount and the fee.
     async fn withdraw(
         &self,
         id: TicketJobId,
@@ -68,10 +69,10 @@ pub trait TicketWallet: Send + Sync {
         origin: Option<Origin>,
     ) -> Result<Token, TicketError>;
 
-    /// Whether the mint says that the token's proofs are spent (NUT-07). Checks of tokens of one mint go out in batches.
+    /// The state of the token's proofs at the mint (NUT-07). Queries for tokens of one mint are batched.
     async fn token_state(&self, token: &Token) -> Result<TokenState, TicketError>;
 
-    /// What the wallet holds, by mint and unit.
+    /// The balances, by mint and unit.
     async fn balances(&self) -> Result<Vec<TicketBalance>, StoreError>;
 }
 
@@ -80,7 +81,7 @@ pub trait TicketWallet: Send + Sync {
 pub struct TicketJobId(pub [u8; 32]);
 
 impl TicketJobId {
-    /// The job of `kind` that belongs to what `bytes` identifies: a request's idempotency key, or a stream.
+    /// The job of `kind` for what `bytes` identifies: a request's idempotency key, or a stream.
     pub fn derive(kind: &str, bytes: &[u8]) -> Self {
         Self(Sha256::new().chain_update(kind).chain_update([0]).chain_update(bytes).finalize().into())
     }
@@ -92,7 +93,7 @@ impl fmt::Debug for TicketJobId {
     }
 }
 
-/// A Cashu token as text (NUT-00). Whoever has it can spend it: `Debug` hides it.
+/// A Cashu token as text (NUT-00). Anybody who has it can spend it: `Debug` hides it.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Token(pub String);
@@ -103,7 +104,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// The token by which an operator's own mint knows who may mint (`Clear-auth`, NUT-21). `Debug` hides it.
+/// The token that authorises minting at an operator's own mint (`Clear-auth`, NUT-21). `Debug` hides it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MintAuthToken(pub String);
@@ -114,7 +115,7 @@ impl fmt::Debug for MintAuthToken {
     }
 }
 
-/// A token as its sender states it: nothing of this is verified.
+/// The claimed content of a token, not verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenInfo {
     /// The mint's address, in the normal form ([`usher_protocol::mint_url`]).
@@ -127,7 +128,7 @@ pub struct TokenInfo {
     pub proofs: usize,
 }
 
-/// What is to be minted.
+/// A token to mint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MintTerms {
     /// The mint's address, in the normal form ([`usher_protocol::mint_url`]).
@@ -138,9 +139,10 @@ pub struct MintTerms {
     pub amount: u64,
     /// For the mint's records.
     pub description: Option<String>,
-    /// Shown to the mint, if it wants one.
+    /// The auth token for the mint, if required.
     pub auth: Option<MintAuthToken>,
-    /// Whether the caller can ask again after a crash. If not, what is minted later joins the wallet's own balance.
+    /// Whether the caller can repeat the call after a crash. If not, what is minted later joins the wallet's own
+    /// balance.
     pub repeatable: bool,
 }
 
@@ -149,31 +151,31 @@ pub struct MintTerms {
 pub enum Minted {
     /// The token.
     Token(Token),
-    /// The mint wants its quote paid first. Once it is paid, the job continues by itself; the same id again waits for it.
+    /// The mint requires payment of its quote. Once paid, the job continues by itself; the same id waits for it.
     PaymentNeeded {
         /// The BOLT11 invoice.
         invoice: String,
-        /// Until when the mint accepts the payment; `None` if it does not say.
+        /// Until when the mint accepts the payment; `None` if unspecified.
         expires_at: Option<UnixMillis>,
     },
 }
 
-/// A token that was received, and what it must be.
+/// A received token, and its requirements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiveTerms {
     /// The token.
     pub token: Token,
-    /// The mint it must be of.
+    /// The required mint.
     pub mint_url: String,
-    /// The unit it must be in.
+    /// The required unit.
     pub unit: String,
-    /// What must be left of it, in the unit, when it is redeemed, after the mint's fees; 0 accepts any value.
+    /// The minimum value when redeemed, in the unit, after the mint's fees; 0 accepts any.
     pub at_least: u64,
-    /// Shown to the mint, if it wants one.
+    /// The auth token for the mint, if required.
     pub auth: Option<MintAuthToken>,
 }
 
-/// What is to be taken out of the wallet's own balance.
+/// A withdrawal from the wallet's own balance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WithdrawTerms {
     /// The mint's address.
@@ -182,24 +184,24 @@ pub struct WithdrawTerms {
     pub unit: String,
     /// How much, in the unit.
     pub amount: u64,
-    /// Shown to the mint, if it wants one.
+    /// The auth token for the mint, if required.
     pub auth: Option<MintAuthToken>,
     /// As in [`MintTerms::repeatable`].
     pub repeatable: bool,
 }
 
-/// What the mint says of a token.
+/// The state of a token at its mint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenState {
     /// None of its proofs is spent.
     Unspent,
-    /// At least one is being spent right now.
+    /// At least one is being spent.
     Pending,
     /// At least one is spent.
     Spent,
 }
 
-/// What the ticket wallet holds of one mint and unit.
+/// The balance at one mint, in one unit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TicketBalance {
     /// The mint's address.
@@ -208,14 +210,15 @@ pub struct TicketBalance {
     pub unit: String,
     /// How much can be spent, in the unit.
     pub amount: u64,
-    /// How much is set aside, in the unit: the mint calls it spent, although the wallet has not spent it. Not in `amount`.
+    /// The amount set aside, in the unit: reported as spent by the mint although the wallet has not spent it. Not in
+    /// `amount`.
     pub set_aside: u64,
 }
 
-/// What is wrong with a token.
+/// A fault of a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenFault {
-    /// It is no Cashu token of version 3 or 4.
+    /// Not a Cashu token of version 3 or 4.
     #[error("it is not a Cashu token")]
     Malformed,
     /// It is too long, or has too many proofs.
@@ -223,7 +226,7 @@ pub enum TokenFault {
     TooLarge {
         /// The limit.
         limit: usize,
-        /// Of what: `bytes`, `proofs`, `mints`.
+        /// The limited quantity: `bytes`, `proofs`, `mints`.
         of: &'static str,
     },
     /// It is of another mint.
@@ -232,32 +235,32 @@ pub enum TokenFault {
     /// It is in another unit.
     #[error("it is in another unit")]
     OtherUnit,
-    /// It is worth less than was asked for.
+    /// It is worth less than required.
     #[error("it is worth {amount}{}, less than {at_least}", less(*fee))]
     TooLittle {
         /// What it contains.
         amount: u64,
-        /// What of that goes to the mint when it is redeemed.
+        /// The mint's fee for redeeming it.
         fee: u64,
-        /// What was asked for.
+        /// The required value.
         at_least: u64,
     },
-    /// The mint's fee for redeeming it takes all of it.
+    /// The mint's fee for redeeming it exceeds its value.
     #[error("the mint's fee takes all of it")]
     WorthNothing,
-    /// It is of a keyset that the mint does not know, or whose short id is ambiguous.
+    /// Its keyset is unknown to the mint, or its short keyset id is ambiguous.
     #[error("the mint does not know its keyset")]
     UnknownKeyset,
     /// It has spending conditions that this service cannot fulfil (NUT-10).
     #[error("it is locked to somebody else")]
     Locked,
-    /// A proof contains the same secret twice, a wrong signature or a wrong DLEQ proof.
+    /// A secret occurs twice, or a signature or DLEQ proof is invalid.
     #[error("the mint has not signed it")]
     Forged,
     /// It is spent.
     #[error("it is already spent")]
     AlreadySpent,
-    /// Somebody else is spending it at this moment: the mint may call it spent or unspent later.
+    /// It is being spent: the mint may later report it as spent or unspent.
     #[error("it is pending at the mint: somebody is spending it")]
     Pending,
 }
@@ -266,51 +269,52 @@ fn less(fee: u64) -> String {
     if fee == 0 { String::new() } else { format!(" less the mint's fee of {fee}") }
 }
 
-/// Why the ticket wallet did not do it.
+/// Why a request to the ticket wallet failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TicketError {
-    /// The token is not what it must be. Definite; nothing was changed.
+    /// The token does not meet the requirements. Definite; nothing was changed.
     #[error("the token is refused: {0}")]
     Token(#[from] TokenFault),
-    /// The mint's address leads to a network that is not allowed (`cashu.allow_private_mints`). Definite.
+    /// The mint's address is in a network that is not allowed (`cashu.allow_private_mints`). Definite.
     #[error("the mint's address is not allowed: {0}")]
     AddressNotAllowed(String),
-    /// The mint refused, in its words, cleaned and cut. Definite; nothing was changed.
+    /// The mint refused; its words, cleaned and truncated. Definite; nothing was changed.
     #[error("the mint refused: {0}")]
     Refused(String),
-    /// The mint's response breaks the protocol, in our words. The job goes on if the mint may have done it.
+    /// The mint's response violates the protocol; our words. The job continues if the mint may have executed it.
     #[error("the mint's response is invalid: {0}")]
     InvalidResponse(String),
-    /// The mint could not be reached. The job goes on if the mint may have done it.
+    /// The mint is unreachable. The job continues if the mint may have executed it.
     #[error("the mint cannot be reached: {0}")]
     Unreachable(String),
-    /// There was no result in time. The job goes on.
+    /// There was no result in time. The job continues.
     #[error("the mint did not respond in time")]
     TimedOut,
-    /// The mint holds what the job spends as pending (NUT-07), perhaps because of the job's own request. The job goes on.
+    /// The mint holds the job's inputs as pending (NUT-07), perhaps because of the job's own request. The job
+    /// continues.
     #[error("it is pending at the mint, which has not decided yet whether it is spent")]
     Pending,
     /// The wallet's balance does not cover it. Definite.
     #[error("the ticket wallet holds {available}, which does not cover {needed} with the mint's fee")]
     InsufficientFunds {
-        /// What it holds.
+        /// The balance.
         available: u64,
-        /// What is needed.
+        /// The required amount.
         needed: u64,
     },
     /// The id belongs to a job with other terms. Definite.
     #[error("the id belongs to another job")]
     OtherJob,
-    /// Too many jobs are waiting. Definite: nothing was stored.
+    /// Too many jobs are waiting. Definite; nothing was stored.
     #[error("too many jobs are waiting for mints")]
     Overloaded,
-    /// The store failed: nothing is known.
+    /// The store failed; the outcome is unknown.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl TicketError {
-    /// Whether nothing was done and asking again changes nothing; otherwise the outcome is unknown or may change.
+    /// Whether nothing was done and a retry changes nothing; otherwise the outcome is unknown or may change.
     pub const fn is_definite(&self) -> bool {
         match self {
             Self::Token(_)

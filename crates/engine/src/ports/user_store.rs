@@ -1,4 +1,4 @@
-//! The port that finds and removes what is stored of a user.
+//! The port that finds and removes a user's stored data.
 
 use async_trait::async_trait;
 use usher_protocol::PublicKey;
@@ -6,18 +6,18 @@ use usher_protocol::PublicKey;
 use super::{IdempotencyKey, StoreError};
 use crate::{StreamId, UnixMillis};
 
-/// What is stored of a user. Searches are reads that look at a bounded number of rows, so that commits do not wait for them.
+/// The stored data of users. Searches read a bounded number of rows, so that commits do not wait for them.
 #[async_trait]
 pub trait UserStore: Send + Sync {
-    /// Removes, in one transaction, what is stored under a user's key and nothing refers to: the session with their remote signer,
-    /// their passkeys, and their consents and records of the OpenID Connect provider.
+    /// Removes in one transaction a user's unreferenced data: the session with their remote signer, their passkeys, and
+    /// their consents and records of the OpenID Connect provider.
     async fn forget_user(&self, main_key: &PublicKey) -> Result<ForgottenUser, StoreError>;
 
     /// Removes a user's relays, with the session of their remote signer; returns whether the user was known.
     async fn forget_relays_of(&self, main_key: &PublicKey) -> Result<bool, StoreError>;
 
-    /// Which of the operations after `after`, in order of id, have this text in their state. Looks at `limit` operations at most; the
-    /// reserved one is not among them.
+    /// Finds operations after `after`, in order of id, with this text in their state. Reads at most `limit` operations,
+    /// without the reserved one.
     async fn operations_with(
         &self,
         text: &str,
@@ -25,7 +25,8 @@ pub trait UserStore: Send + Sync {
         limit: usize,
     ) -> Result<Matches<StreamId, StreamId>, StoreError>;
 
-    /// Which of the events after `after`, in order of stream and index, have this text in their data. Looks at `limit` events at most.
+    /// Finds events after `after`, in order of stream and index, with this text in their data. Reads at most `limit`
+    /// events.
     async fn events_with(
         &self,
         text: &str,
@@ -33,8 +34,8 @@ pub trait UserStore: Send + Sync {
         limit: usize,
     ) -> Result<Matches<EventMatch, EventPosition>, StoreError>;
 
-    /// Which of the idempotency records after `after`, in order of key, have this text in their response, and when they were made.
-    /// Looks at `limit` records at most.
+    /// Finds idempotency records after `after`, in order of key, with this text in their response, and their times.
+    /// Reads at most `limit` records.
     async fn idempotency_records_with(
         &self,
         text: &str,
@@ -42,33 +43,33 @@ pub trait UserStore: Send + Sync {
         limit: usize,
     ) -> Result<Matches<UnixMillis, IdempotencyKey>, StoreError>;
 
-    /// Removes those of these operations that have finished and have no pending delivery, with all their data, as
-    /// [`remove_finished`](super::Store::remove_finished) does; returns which.
+    /// Removes those of these operations that have finished without pending deliveries, with all their data, like
+    /// [`remove_finished`](super::Store::remove_finished); returns which.
     async fn remove_finished_of(&self, ids: Vec<StreamId>) -> Result<Vec<StreamId>, StoreError>;
 }
 
-/// Where an event is: its stream and index.
+/// The position of an event: its stream and index.
 pub type EventPosition = (StreamId, u64);
 
 /// What was removed of a user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForgottenUser {
-    /// Whether a session with a remote signer was.
+    /// Whether a session with a remote signer was removed.
     pub signer: bool,
-    /// How many passkeys.
+    /// The number of passkeys.
     pub passkeys: usize,
-    /// How many apps the user had agreed to give something.
+    /// The number of consents for apps.
     pub consents: usize,
-    /// How many records of the OpenID Connect provider: sessions, codes and tokens.
+    /// The number of records of the OpenID Connect provider: sessions, codes and tokens.
     pub openid_records: usize,
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matches<F, P> {
     /// In the order of the search.
     pub found: Vec<F>,
-    /// Where the next search continues; `None`: there is nothing after it.
+    /// Where the next search continues; `None` at the end.
     pub next: Option<P>,
 }
 
@@ -77,7 +78,7 @@ pub struct Matches<F, P> {
 pub struct EventMatch {
     /// Its stream.
     pub stream: StreamId,
-    /// When it happened.
+    /// Its time.
     pub at: UnixMillis,
     /// Its data.
     pub data: String,

@@ -20,13 +20,13 @@ pub enum Posted {
         /// The status.
         http_status: u16,
     },
-    /// The receiver responded with another status or not at all: the delivery is retried.
+    /// The receiver responded with another status, or not at all: the delivery is retried.
     Refused {
         /// The status, if there was a response.
         http_status: Option<u16>,
-        /// The reason, without secrets.
+        /// The reason; contains no secrets.
         reason: String,
-        /// How long the receiver asked us to wait (`Retry-After`), if it did.
+        /// The delay requested by the receiver (`Retry-After`), if any.
         retry_after: Option<Duration>,
     },
 }

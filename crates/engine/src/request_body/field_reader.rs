@@ -19,12 +19,12 @@ pub const MAX_UNIX_SECONDS: u64 = 253_402_300_799;
 /// Longest identifier, in bytes.
 pub const MAX_IDENTIFIER_BYTES: usize = 256;
 
-/// Reads the value at a pointer; `None` after noting what is wrong.
+/// Parses the value at a pointer; `None` after adding an error.
 ///
-/// What is noted never quotes the value: it may be a secret that was put into the wrong field.
+/// Errors never contain the value, which may be a secret in the wrong field.
 pub type Read<T> = fn(&str, &Value, &mut FieldErrors) -> Option<T>;
 
-/// The fields of the body's object. Those that nobody asks for are ignored.
+/// The fields of the body's object. Unknown fields are ignored.
 pub struct Fields<'a> {
     object: &'a Map<String, Value>,
     /// JSON Pointer to the object.
@@ -46,7 +46,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A field that must be there.
+    /// A required field.
     pub fn required<T>(&mut self, name: &str, read: Read<T>) -> Option<T> {
         let pointer = format!("{}/{name}", self.at);
         match self.object.get(name) {
@@ -60,8 +60,8 @@ impl<'a> Fields<'a> {
         self.object.get(name).is_some_and(|value| !value.is_null())
     }
 
-    /// Adds an error if two names of one field have different values. Values of the wrong type are not compared: reading
-    /// them adds the error.
+    /// Adds an error if two names of one field have different values. Values of the wrong type are not compared,
+    /// because parsing them adds the error.
     pub fn compare_aliases<T: PartialEq>(&mut self, name: &str, alias: &str, read: Read<T>) {
         let quiet = |name: &str| read("", self.object.get(name)?, &mut FieldErrors::default());
         if let (Some(value), Some(other)) = (quiet(name), quiet(alias))
@@ -71,7 +71,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A field that may be missing; `null` is the same as missing, as client libraries write it.
+    /// An optional field; `null` counts as missing, as client libraries write it.
     pub fn optional<T>(&mut self, name: &str, read: Read<T>) -> Option<T> {
         match self.object.get(name) {
             None | Some(Value::Null) => None,
@@ -97,8 +97,8 @@ pub fn integer<const MIN: u64, const MAX: u64>(pointer: &str, value: &Value, err
     number.or_else(|| errors.reject(pointer, format_args!("must be an integer from {MIN} to {MAX}")))
 }
 
-/// The integer that is written with a fraction of nothing (`300.0`): to JSON Schema, and in the languages that have no
-/// other numbers, it is the same. Up to 2^53, beyond which such a number stands for several.
+/// An integer written with a zero fraction (`300.0`), which JSON Schema and some languages do not distinguish. Up to
+/// 2^53, beyond which such a number is not exact.
 fn whole(number: f64) -> Option<u64> {
     #[expect(
         clippy::cast_possible_truncation,
@@ -110,7 +110,7 @@ fn whole(number: f64) -> Option<u64> {
     exact.then_some(integer)
 }
 
-/// A string, whatever is in it.
+/// Any string.
 pub fn text(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -129,7 +129,7 @@ pub fn visible_ascii<const N: usize>(pointer: &str, value: &Value, errors: &mut 
     Some(text.clone())
 }
 
-/// A string of at most `N` bytes without control characters but line breaks and tabs.
+/// A string of at most `N` bytes without control characters except line breaks and tabs.
 pub fn words<const N: usize>(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
     let text = text(pointer, value, errors)?;
     if text.len() > N {
@@ -181,7 +181,7 @@ pub fn public_key(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Opt
     }
 }
 
-/// An array of at most `N` different public keys; one that is named twice counts once.
+/// An array of at most `N` different public keys; a repeated one counts once.
 pub fn public_keys<const N: usize>(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<Vec<PublicKey>> {
     let Value::Array(items) = value else {
         return errors.reject(pointer, wrong_type("an array of keys", value));
@@ -194,7 +194,7 @@ pub fn public_keys<const N: usize>(pointer: &str, value: &Value, errors: &mut Fi
             Some(key) => keys.push(key),
             None => wrong += 1,
         }
-        // Already too large, so the rest is not computed.
+        // Already too many, so the rest is not computed.
         if keys.len() + wrong > N {
             return errors.reject(pointer, format_args!("must hold at most {N} different keys"));
         }

@@ -1,8 +1,8 @@
-//! The types of fields in requests: how each is read, and its schema.
+//! The types of fields in requests: how each is parsed, and its schema.
 //!
-//! Not every text that matches a schema is valid: 64 digits need not be a point on the curve, a time may be over, an
-//! invoice has a signature. Such a type has a `format` of its own, so that a client that generates values (the
-//! property-based test) can tell a rule that JSON Schema cannot express from a wrong description.
+//! Not every value that matches a schema is valid: 64 digits need not be a point on the curve, a time may be past, an
+//! invoice has a signature. Such a type has its own `format`, so that clients that generate values (the property-based
+//! test) can distinguish rules that JSON Schema cannot express from a wrong schema.
 
 use serde_json::{Value, json};
 use usher_protocol::PublicKey;
@@ -43,7 +43,7 @@ pub struct MillisatsWord;
 /// The currency of a price: `millisats`, or a code of ISO 4217 that the configuration lists.
 pub struct CurrencyName;
 
-/// What an amount counts, as a request says it.
+/// The currency of an amount, as in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestedCurrency {
     /// Thousandths of a satoshi.
@@ -96,7 +96,7 @@ pub struct RelayUrl;
 /// A text on one line, of at most `N` characters; its use decides whether it may have spaces.
 pub struct OneLine<const N: usize>;
 
-/// Any text: the engine compares it with one that it knows.
+/// Any text, which the engine compares with a known one.
 pub struct AnyText;
 
 /// A name on one line without spaces.
@@ -108,10 +108,10 @@ pub struct WebUrl;
 /// A NIP-05 identifier.
 pub struct Nip05Identifier;
 
-/// The address of a Cashu mint; read in its normal form.
+/// The address of a Cashu mint; normalised when parsed.
 pub struct MintUrl;
 
-/// The unit of Cashu tokens; read in its normal form.
+/// The unit of Cashu tokens; normalised when parsed.
 pub struct TicketUnit;
 
 /// An amount of tickets, in their unit.
@@ -123,10 +123,10 @@ pub struct CashuToken;
 /// The token by which a mint knows who may use it (`Clear-auth`).
 pub struct MintAuth;
 
-/// Longest token of a mint: a JWT may be one (NUT-21), and a header of that length is accepted everywhere.
+/// Longest token of a mint, which may be a JWT (NUT-21); headers of this length are accepted everywhere.
 const MAX_MINT_AUTH_BYTES: usize = 4096;
 
-/// Longest Cashu token: what fits into a body beside the other fields.
+/// Longest Cashu token: fits into a body with the other fields.
 const MAX_TOKEN_BYTES: usize = 250_000;
 
 const KEY_PATTERN: &str = "^[0-9a-fA-F]{64}$";
@@ -147,12 +147,13 @@ fn integer(format_name: &str, minimum: u64, maximum: u64) -> ObjectBuilder {
         .maximum(Some(number(maximum)))
 }
 
-/// The document's numbers are signed.
+/// Numbers in the OpenAPI document are signed.
 fn number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Implements [`FieldType`] by a reader and the schema; a generic type after its parameters (`for <const N: usize>`).
+/// Implements [`FieldType`] with a parser and a schema; for a generic type after its parameters (`for <const N:
+/// usize>`).
 macro_rules! field_type {
     (for <$(const $parameter:ident: $kind:ty),+> $type:ty, $value:ty, $read:expr, $schema:expr) => {
         impl<$(const $parameter: $kind),+> FieldType for $type {
@@ -193,7 +194,7 @@ field_type!(
     string().pattern(Some(KEY_PATTERN)).format(format("nostr-public-key"))
 );
 
-// No `maxItems`: so many different keys are allowed, and a repeated one counts once.
+// No `maxItems`: it would count repeated keys.
 field_type!(
     Subkeys,
     Vec<PublicKey>,
@@ -290,7 +291,7 @@ field_type!(
     Invoice,
     |pointer: &str, value: &Value, errors: &mut FieldErrors| {
         let text = field_reader::text(pointer, value, errors)?;
-        // The error does not quote the invoice.
+        // The error does not contain the invoice.
         payee::plain(&text).parse::<Invoice>().map_err(|error| errors.add(pointer, error)).ok()
     },
     string().format(format("bolt11")).min_length(Some(1)).max_length(Some(8192))

@@ -1,5 +1,5 @@
-//! Declares a request of the app once: its type, how it is read from JSON and its part of the OpenAPI document are generated
-//! from the same lines.
+//! Declares a request once: its type, its parser and its part of the OpenAPI document are generated from the same
+//! lines.
 
 pub mod field_reader;
 mod field_types;
@@ -12,21 +12,21 @@ use self::field_reader::Fields;
 pub use self::field_types::*;
 use crate::FieldErrors;
 
-/// The type of a field: how it is read, and its schema.
+/// The type of a field: its parser and its schema.
 pub trait FieldType {
     /// The field of a complete request.
     type Value;
 
-    /// What was read: of an object, the fields that could be read.
+    /// The parsed value: of an object, the fields that could be parsed.
     type Draft;
 
-    /// Reads the value at a JSON Pointer; `None` after adding what is wrong.
+    /// Parses the value at a JSON Pointer; `None` after adding an error.
     fn read_value(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<Self::Draft>;
 
-    /// The value, unless a required field of an object is missing or wrong.
+    /// The value, unless a required field of an object is missing or invalid.
     fn complete(draft: Self::Draft) -> Option<Self::Value>;
 
-    /// As if it had been read.
+    /// The draft of this value.
     fn into_draft(value: Self::Value) -> Self::Draft;
 
     /// Its schema.
@@ -36,7 +36,7 @@ pub trait FieldType {
     fn schemas(_schemas: &mut Vec<(String, RefOr<Schema>)>) {}
 }
 
-/// What is read of a field.
+/// The draft of a field.
 pub type DraftOf<F> = <<F as BodyField>::Type as FieldType>::Draft;
 
 /// A field of a body: required (`T`), optional (`Option<T>`), optional and documented as `null` too
@@ -51,15 +51,15 @@ pub trait BodyField {
     /// Whether it must be present.
     const REQUIRED: bool = false;
 
-    /// Reads it; `None` when it is missing, or after adding what is wrong.
+    /// Parses it; `None` if it is missing, or after adding an error.
     fn read(fields: &mut Fields<'_>, name: &str) -> Option<DraftOf<Self>> {
         fields.optional(name, Self::Type::read_value)
     }
 
-    /// The value; `None` if a required field is missing or wrong.
+    /// The value; `None` if a required field is missing or invalid.
     fn complete(draft: Option<DraftOf<Self>>) -> Option<Self::Value>;
 
-    /// As if it had been read.
+    /// The draft of this value.
     fn into_draft(value: Self::Value) -> Option<DraftOf<Self>>;
 
     /// Its schema.
@@ -106,7 +106,7 @@ impl<T: FieldType> BodyField for Option<T> {
     }
 }
 
-/// An optional field that is documented as `null` too, because clients write it so to say "none".
+/// An optional field that is also documented as `null`, with which clients express absence.
 pub struct Nullable<T>(std::marker::PhantomData<T>);
 
 impl<T: FieldType> BodyField for Nullable<T> {
@@ -148,7 +148,7 @@ impl<T: FieldType<Value: Default>> BodyField for OrDefault<T> {
     }
 }
 
-/// A field that may also be sent under another name. If both are there, they must have the same value.
+/// A field with a second name. If both are present, they must have the same value.
 pub struct Aliased<F, A>(std::marker::PhantomData<(F, A)>);
 
 /// The other name of a field.
@@ -200,21 +200,21 @@ impl<F: BodyField<Type: FieldType<Draft: PartialEq>>, A: Alias> BodyField for Al
     }
 }
 
-/// A request that is read from a JSON object, as [`request_body`](crate::request_body!) declares it.
+/// A request parsed from a JSON object, as declared by [`request_body`](crate::request_body!).
 pub trait RequestBody: Sized + Send {
-    /// Its fields as far as they could be read: `None` when one is missing or wrong.
+    /// Its fields as far as they could be parsed: `None` if missing or invalid.
     type Draft: Send + Sync;
 
     /// The name of its schema.
     const SCHEMA: &'static str;
 
-    /// Reads all fields, and adds what is wrong.
+    /// Parses all fields, and adds errors.
     fn read(fields: &mut Fields<'_>) -> Self::Draft;
 
-    /// The request, if no required field is missing or wrong.
+    /// The request, if no required field is missing or invalid.
     fn complete(draft: Self::Draft) -> Option<Self>;
 
-    /// As if it had been read.
+    /// The draft of this request.
     fn into_draft(self) -> Self::Draft;
 
     /// The schema of the object.
@@ -251,11 +251,11 @@ impl<T: RequestBody> FieldType for T {
     }
 }
 
-/// Declares a request: its documentation, its type and that of its draft, the name of its schema, an example, and its fields,
-/// each with the name in JSON if that is another. `read` instead of `struct` reads a type that there is already.
+/// Declares a request: its documentation, its type and its draft's, the name of its schema, an example, and its fields,
+/// with their JSON names if different. `read` instead of `struct` parses an existing type.
 ///
-/// A draft has what could be read, each field as an `Option`. With it, the values are checked also if other fields have a wrong
-/// form, so that a client gets all errors in one response.
+/// A draft has each field as an `Option`, `None` if it could not be parsed. So values are validated even if other
+/// fields are malformed, and a client gets all errors in one response.
 #[macro_export]
 macro_rules! request_body {
     (@name $field:ident) => { stringify!($field) };

@@ -17,7 +17,7 @@ pub(crate) async fn find(
     requester: &Requester,
     id: &str,
 ) -> Result<Option<OpenSubscription>, StoreError> {
-    // From the store, not the index, which may not have it yet although the app does.
+    // From the store: the index may not have it yet although the app knows it.
     let key = CorrelationKey::subscription(id);
     let Some((stream_id, stored)) = store.operation_with_key(requester, key).await? else { return Ok(None) };
     match Operation::from_state(&stored.state) {

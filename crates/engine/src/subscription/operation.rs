@@ -8,13 +8,13 @@
 //! active ──a payment is made───────▶ active  counted
 //! ```
 //!
-//! With `auto_charge`, each due date is charged by a payment of its own, one at a time:
+//! With `auto_charge`, each due date is charged with its own payment, one at a time:
 //!
 //! ```text
 //! due ──────▶ charging               a payment is started, in the same commit
 //! charging ─paid──▶ done             SubscriptionPayment {…, number, due, status: paid, preimage}
-//! charging ─failed▶ due once more    SubscriptionPayment {…, status: timeout | user_rejected | error, next_attempt_at}
-//! charging ─failed▶ passed over      the same, without `next_attempt_at`
+//! charging ─failed▶ due again        SubscriptionPayment {…, status: timeout | user_rejected | error, next_attempt_at}
+//! charging ─failed▶ skipped          the same, without `next_attempt_at`
 //! ```
 //!
 //! Its events are on the reserved stream `subscriptions`. The oldest due date is charged first, also after downtime. Of
@@ -23,14 +23,14 @@
 //! invoice of the previous attempt has expired. If that is paid nevertheless, or the subscription ends, the running
 //! charge is withdrawn.
 //!
-//! The price of a subscription in another currency than millisats is fixed anew at each charge: with the timer comes the rate
-//! ([`Input::TimerAtRate`]), and the payment that starts has the amount. A charge without a rate, or of more than the user
-//! agreed to, fails at once, and is retried as any other.
+//! The price of a subscription in another currency than millisats is converted at each charge: the timer brings the
+//! rate ([`Input::TimerAtRate`]), and the payment has the resulting amount. A charge without a rate, or of more than
+//! the user agreed to, fails at once, and is retried like any other.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
 //! | before a charge is committed | the timer fires again: nothing was started |
-//! | after it | the payment continues by itself, and this state says that the date is being charged |
+//! | after it | the payment continues by itself, and this state has the date as being charged |
 //! | before the charge's end is committed | nothing has changed: payment and subscription change in one commit |
 
 mod agreement;
@@ -64,7 +64,7 @@ use crate::{StreamId, UnixMillis};
 /// How long the operator's close is repeated to the user's wallet; nothing acknowledges it.
 const CLOSE_RESEND_PERIOD: Duration = Duration::from_secs(600);
 
-/// Most open payments requested by the operator that are remembered; older ones are not withdrawn at the end.
+/// Most open payments remembered that were requested by the operator; others are not withdrawn at the end.
 const MAX_REQUESTED: usize = 256;
 
 /// The state of a subscription.
@@ -283,7 +283,7 @@ impl Subscription {
         Effect::Start(Box::new(Operation::SinglePayment(payment.priced(price))), effects)
     }
 
-    /// Each attempt has its own id. It need not be secret: replies are validated by their author.
+    /// Each attempt has its own id. It need not be secret, because replies are validated by their author.
     fn request_id(&self, date: Charge) -> String {
         let digest = Sha256::new()
             .chain_update(self.created_at.0.to_be_bytes())
@@ -342,7 +342,7 @@ impl Subscription {
         self.withdraw()
     }
 
-    /// Withdraws its open payments: their requests are no longer sent, but their results are still reported.
+    /// Withdraws its open payments: their requests are no longer repeated, but their results are still reported.
     fn withdraw(&mut self) -> Vec<Effect> {
         let asked = std::mem::take(&mut self.by_hand).into_iter();
         let withdrawn =

@@ -1,4 +1,4 @@
-//! Keeps the relays of subscribers: there may be years between two due dates.
+//! Keeps the relays of subscribers stored: due dates may be years apart.
 
 use async_trait::async_trait;
 use tracing::warn;

@@ -1,4 +1,4 @@
-//! Subscriptions as the app sees them: listed, read, closed.
+//! The app's view of subscriptions: listing, reading, closing.
 
 use crate::field_value_checks::FieldChecks;
 use crate::kernel::starter::Starter;
@@ -15,19 +15,19 @@ use crate::operations::{Input, Operation, Signal, StateMachine as _, StepResult,
 use crate::ports::StoreError;
 use crate::{Requester, StreamId};
 
-/// Subscriptions read for one page, whether they pass the filter or not.
+/// Subscriptions read for one page, before filtering.
 const READ_PER_PAGE: usize = 1000;
 
-/// Some subscriptions, oldest first.
+/// A page of subscriptions, oldest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubscriptionPage {
     /// The subscriptions.
     pub subscriptions: Vec<SubscriptionView>,
-    /// The `after` of the next page; `None` when there are no more.
+    /// The `after` of the next page; `None` on the last page.
     pub next: Option<StreamId>,
 }
 
-/// Which subscriptions are listed.
+/// A filter for listing subscriptions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SubscriptionFilter {
     /// Those in this state.
@@ -39,10 +39,10 @@ pub struct SubscriptionFilter {
 /// Why a subscription was not closed.
 #[derive(Debug, thiserror::Error)]
 pub enum SubscriptionError {
-    /// There is none with this id and this user, or it ended so long ago that it was removed.
+    /// There is none with this id and user, or it was removed after its retention.
     #[error("no such subscription")]
     NotFound,
-    /// The idempotent request was done before.
+    /// The idempotent request was executed before.
     #[error("the request was done before")]
     Repeated,
     /// The store failed.
@@ -66,7 +66,7 @@ impl ModifyError for SubscriptionError {
 }
 
 impl Subscriptions {
-    /// Up to `limit` subscriptions, after the one that `after` names. A page may be short, even empty, and have a next one.
+    /// Up to `limit` subscriptions, after `after`. A short or even empty page may have a successor.
     pub async fn list(
         &self,
         requester: &Requester,
@@ -103,7 +103,7 @@ impl Subscriptions {
         Ok(found.subscription.view())
     }
 
-    /// Closes a subscription of `main_key` and tells the user's wallet; one that has ended stays as it is.
+    /// Closes a subscription of `main_key` and notifies the user's wallet; an ended one stays unchanged.
     pub async fn close(
         &self,
         requester: &Requester,

@@ -1,4 +1,4 @@
-//! A token that is being minted for a request.
+//! The job that mints a token for a request.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Tickets that were sent and not redeemed yet: listed, and reclaimed.
+//! Sent tickets that are not redeemed yet: listing and reclaiming.
 
 use crate::ticket::tickets::Tickets;
 use std::sync::Arc;
@@ -22,23 +22,23 @@ use crate::{Requester, StreamId};
 pub struct OutgoingTicket {
     /// Its stream.
     pub stream_id: StreamId,
-    /// What was sent to whom, and how it stands.
+    /// The delivery: ticket, recipient and status.
     pub delivery: DeliveryView,
     /// When it was started, in Unix seconds.
     pub created_at: u64,
 }
 
-/// Some outgoing tickets, oldest first.
+/// A page of outgoing tickets, oldest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutgoingPage {
     /// The tickets.
     pub tickets: Vec<OutgoingTicket>,
-    /// The `after` of the next page; `None` when there are no more.
+    /// The `after` of the next page; `None` on the last page.
     pub next: Option<StreamId>,
 }
 
 impl Tickets {
-    /// Up to `limit` tickets sent and not known to be redeemed, after `after`. A page may be short and have a next one.
+    /// Up to `limit` sent tickets not known to be redeemed, after `after`. A short page may have a successor.
     pub async fn outgoing(
         &self,
         requester: &Requester,
@@ -59,9 +59,9 @@ impl Tickets {
         Ok(OutgoingPage { tickets, next })
     }
 
-    /// Takes back a ticket that was sent: redeems it into the service's own balance. Returns what was received, without
-    /// the mint's fee. If the result is not known, the delivery continues by itself; the same request again gets the
-    /// result. A delivery that ended because the token is spent keeps it: it is redeemed if the mint agrees.
+    /// Reclaims a sent ticket: redeems it into the service's own balance. Returns the received amount, without the
+    /// mint's fee. If the result is unknown, the delivery continues by itself, and the same request gets the result
+    /// later. The token of a delivery that ended as spent is redeemed, too, if the mint accepts it.
     ///
     /// # Errors
     /// [`TicketCallError`]; [`TokenFault::AlreadySpent`] when the user has redeemed it.
@@ -82,7 +82,7 @@ impl Tickets {
                 return Ok(amount);
             }
         };
-        // It is stored that the token is being reclaimed: the operation goes on by itself if this process ends here.
+        // The reclaim is stored: the operation continues by itself if this process ends here.
         let result = wallet.redeem(redeem_job(stream_id), &terms, requester.origin()).await.map_err(Arc::new);
         self.calls.count(TicketCallKind::Redeem, &result);
         let record = match (&result, &once) {
@@ -93,11 +93,12 @@ impl Tickets {
         if let (false, Ok(amount), Some(once)) = (stepped, &result, &once) {
             self.starter.idempotency.keep(once, amount).await?;
         }
-        // Nobody else holds it any more.
+        // Nobody else holds it.
         result.map_err(|failure| Arc::into_inner(failure).unwrap_or(TicketError::TimedOut).into())
     }
 
-    /// Stores that the token is being reclaimed. Returns what the ticket wallet is asked, or what was received before.
+    /// Records that the token is being reclaimed. Returns the request for the ticket wallet, or the amount received
+    /// before.
     async fn begin(
         &self,
         requester: &Requester,
@@ -120,7 +121,8 @@ impl Tickets {
         begun.await?.ok_or(TicketCallError::NotFound)
     }
 
-    /// Steps the delivery by the ticket wallet's reply, as if the operation had asked itself. False if nothing was changed.
+    /// Steps the delivery with the ticket wallet's reply, as if the operation had made the request. False if nothing
+    /// changed.
     async fn finish(
         &self,
         requester: &Requester,
@@ -134,7 +136,7 @@ impl Tickets {
             || self.find(requester, stream_id),
             |delivery, now| match delivery.step(&input, now) {
                 StepResult::Stepped(effects) => Ok(Modified::Changed { effects, record: record.clone(), result: true }),
-                // It is over, or the operation has asked by itself, and was faster.
+                // It is over, or the operation itself was faster.
                 StepResult::Ignored => Ok(Modified::Unchanged(false)),
             },
         );

@@ -1,4 +1,4 @@
-//! The payment of a mint's quote by the service's Lightning backend: an operation like any payment of the app.
+//! The payment of a mint's quote by the service's Lightning backend, as an ordinary payment operation.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use crate::{ShownStream, StreamId};
 
 const WAIT: Duration = Duration::from_secs(30);
 
-/// The pause before a mint is asked again that has not noticed the payment yet.
+/// The pause before the next query of a mint that has not noticed the payment yet.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// What the events of these payments have as `request_id`: their streams were not started by the app.
+/// The `request_id` in events of these payments, whose streams were not started by the app.
 const REFERENCE: &str = "cashu/mint";
 
 pub(crate) struct QuotePayer {
@@ -61,7 +61,7 @@ impl QuotePayer {
             reference: Some(REFERENCE.to_owned()),
             expires_at: None,
         };
-        // The invoice of the same quote again: the stream of the payment that is under way, or was made.
+        // For the same invoice: the stream of the pending or finished payment.
         let payment = self.payments.pay(&job.requester, request, None).await.map_err(of_amount)?;
         self.paid(payment, until).await
     }
@@ -70,7 +70,7 @@ impl QuotePayer {
         match error {
             TicketCallError::NotPaid { is_certain, .. } => *is_certain,
             TicketCallError::Start(StartError::Store(_)) => false,
-            // It was refused. An earlier request with the same idempotency key may have begun the payment, while it was not.
+            // The request was refused. An earlier one with the same idempotency key may have started the payment.
             TicketCallError::Start(_) | TicketCallError::Ticket(TicketError::InvalidResponse(_)) => {
                 !invoice.parse().is_ok_and(|invoice: Invoice| self.payments.is_paying(&invoice))
             }
@@ -117,7 +117,7 @@ impl QuotePayer {
             reason: Option<String>,
             outcome: Option<String>,
         }
-        // It was started for the requester, or they may see it.
+        // It was started for the requester, or they have access to it.
         let (stream, mut after) = (ShownStream::to_service(payment), 0);
         loop {
             let left = until.saturating_sub(self.clock.monotonic());
@@ -152,7 +152,7 @@ impl QuotePayer {
     }
 }
 
-/// The app asked for an amount, and has not seen the mint's invoice.
+/// Reports the error for the requested amount: the app does not know the mint's invoice.
 fn of_amount(error: StartError) -> StartError {
     let StartError::Invalid(errors) = error else { return error };
     StartError::Invalid(
@@ -166,7 +166,7 @@ fn of_amount(error: StartError) -> StartError {
     )
 }
 
-/// What the token is worth, if its unit says so. Other units have the mint's price.
+/// The value of the token, if its unit determines it. For other units the mint's price applies.
 fn value_in_millisats(unit: &str, amount: u64) -> Option<u64> {
     match unit {
         "sat" => Some(amount.saturating_mul(1000)),

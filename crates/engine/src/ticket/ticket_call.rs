@@ -4,59 +4,60 @@ use std::time::Duration;
 use crate::UnixMillis;
 use crate::ports::{MintTerms, Minted, ReceiveTerms, TicketError, Token, TokenState};
 
-/// How long the ticket wallet's reply is awaited: longer than the bounds of adapters, so only after a crash.
+/// How long to wait for the ticket wallet's reply: longer than the adapters' time limits, so only exceeded after a
+/// crash.
 const LEASE: Duration = Duration::from_secs(60);
 
 /// A request of an operation to the ticket wallet; the reply is [`Input::Ticket`](crate::operations::Input::Ticket).
-/// The job's id follows from stream and kind: the same call again continues the same job.
+/// The job's id is derived from stream and kind: the same request continues the same job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TicketCall {
-    /// Mints a token. Answered by [`TicketReply::Minted`].
+    /// Mints a token. The reply is [`TicketReply::Minted`].
     Mint(MintTerms),
-    /// Redeems a token into the wallet's own balance. Answered by [`TicketReply::Redeemed`].
+    /// Redeems a token into the wallet's own balance. The reply is [`TicketReply::Redeemed`].
     Redeem(ReceiveTerms),
-    /// Verifies a token. Answered by [`TicketReply::Verified`].
+    /// Verifies a token. The reply is [`TicketReply::Verified`].
     Verify(ReceiveTerms),
-    /// Gives the operation's mint job up. Answered by [`TicketReply::GivenUp`].
+    /// Gives up the operation's mint job. The reply is [`TicketReply::GivenUp`].
     GiveUp {
         /// The mint of the job.
         mint_url: String,
     },
-    /// Asks the mint whether the token is spent. Answered by [`TicketReply::State`].
+    /// Queries the mint whether the token is spent. The reply is [`TicketReply::State`].
     CheckState {
         /// The token.
         token: Token,
-        /// Its mint: calls to one mint do not delay calls to another.
+        /// Its mint: requests to one mint do not delay those to another.
         mint_url: String,
     },
 }
 
-/// What the ticket wallet replied to a [`TicketCall`].
+/// The ticket wallet's reply to a [`TicketCall`].
 #[derive(Clone, Debug)]
 pub enum TicketReply {
     /// To [`TicketCall::Mint`].
     Minted(Result<Minted, Arc<TicketError>>),
-    /// To [`TicketCall::Redeem`]: what the wallet received, in the token's unit.
+    /// To [`TicketCall::Redeem`]: the received amount, in the token's unit.
     Redeemed(Result<u64, Arc<TicketError>>),
     /// To [`TicketCall::Verify`].
     Verified(Result<VerifiedToken, Arc<TicketError>>),
-    /// To [`TicketCall::GiveUp`]: the token, if the mint has signed it already.
+    /// To [`TicketCall::GiveUp`]: the token, if the mint has already signed it.
     GivenUp(Result<Option<Token>, Arc<TicketError>>),
     /// To [`TicketCall::CheckState`].
     State(Result<TokenState, Arc<TicketError>>),
 }
 
-/// A token that was verified.
+/// A verified token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedToken {
     /// The token: the user's, or the one for which it was swapped.
     pub token: Token,
-    /// What redeeming it gives, in its unit, after the mint's fee.
+    /// Its value when redeemed, in its unit, after the mint's fee.
     pub amount: u64,
 }
 
 impl TicketCall {
-    /// The mint that is asked.
+    /// The mint of the request.
     pub fn mint_url(&self) -> &str {
         match self {
             Self::Mint(terms) => &terms.mint_url,
@@ -70,7 +71,7 @@ pub(crate) fn lease(now: UnixMillis) -> UnixMillis {
     now.plus(LEASE)
 }
 
-/// When to ask again after the `tries`th failure: 2, 4, 8, … seconds later, `longest` at most.
+/// The time of the next attempt after the `tries`th failure: 2, 4, 8, … seconds later, `longest` at most.
 pub(crate) fn retry_at(tries: u32, longest: Duration, now: UnixMillis) -> UnixMillis {
     now.plus(Duration::from_secs(1 << tries.clamp(1, 20)).min(longest))
 }

@@ -1,12 +1,12 @@
-//! Tickets as the app asks for them directly: minted, redeemed, taken out of the service's own balance.
+//! The app's direct requests for tickets: mint, redeem, withdraw from the service's own balance.
 //!
-//! These requests wait for the mint, within the ticket wallet's bound. Each is one job, whose id follows from the
-//! request's idempotency key: after a crash or a time-out the same request continues the same job, and gets the same
-//! token.
+//! These requests wait for the mint, within the ticket wallet's time limit. Each is one job, whose id is derived from
+//! the request's idempotency key: after a crash or a time-out the same request continues the same job, and gets the
+//! same token.
 //!
 //! | crash or time-out … | the same request with its key | without a key |
 //! | --- | --- | --- |
-//! | before the job is stored | begins it | nothing has happened |
+//! | before the job is stored | starts it | nothing has happened |
 //! | after that, before the mint has replied | continues it | the ticket wallet ends the job; a minted token joins its balance |
 //! | while the mint's quote is being paid | waits for the same payment: an invoice is paid once | the same, once it is paid |
 //! | after the quote is paid | gets the token: the job mints it by itself | the token joins the balance |
@@ -93,7 +93,7 @@ request_body! {
     }
 }
 
-/// Tickets. Minting, burning, withdrawing and reclaiming wait for a mint, within the ticket wallet's bound.
+/// Tickets. Minting, burning, withdrawing and reclaiming wait for a mint, within the ticket wallet's time limit.
 pub struct Tickets {
     pub(crate) core: Core,
     pub(crate) starter: Arc<Starter>,
@@ -117,7 +117,7 @@ impl Tickets {
         }
     }
 
-    /// Mints a token. If the mint wants its quote paid, the Lightning backend pays it.
+    /// Mints a token. If the mint requires payment of its quote, the Lightning backend pays it.
     pub async fn mint(
         &self,
         requester: &Requester,
@@ -137,7 +137,7 @@ impl Tickets {
         self.respond(once, token).await
     }
 
-    /// Redeems a token into the service's own balance; returns what was received, without the mint's fee.
+    /// Redeems a token into the service's own balance; returns the received amount, without the mint's fee.
     pub async fn burn(
         &self,
         requester: &Requester,
@@ -155,8 +155,8 @@ impl Tickets {
         self.respond(once, received?).await
     }
 
-    /// Passes unless the client is a key, and approvals or a budget limit what it sends: they count no withdrawals, and many
-    /// small ones would get around them.
+    /// Refuses a withdrawal by a key whose payments are limited by approvals or a budget: withdrawals do not count for
+    /// these, and many small ones would circumvent them.
     ///
     /// # Errors
     /// [`TicketCallError::TokenRequired`].
@@ -183,12 +183,12 @@ impl Tickets {
         self.respond(once, token?).await
     }
 
-    /// What the service's own ticket wallet holds, by mint and unit.
+    /// The balances of the service's own ticket wallet, by mint and unit.
     pub async fn balances(&self) -> Result<Vec<TicketBalance>, TicketCallError> {
         self.wallet()?.balances().await.map_err(TicketCallError::from)
     }
 
-    /// Calls to the ticket wallet: kind, result and number.
+    /// The numbers of requests to the ticket wallet, by kind and result.
     pub fn calls(&self) -> Vec<(&'static str, &'static str, u64)> {
         self.calls.values()
     }
@@ -197,9 +197,9 @@ impl Tickets {
         self.wallet.as_ref().ok_or(StartError::NoTicketWallet)
     }
 
-    /// The job of an idempotent request, which the same request finds again; otherwise a new one.
+    /// The job of an idempotent request, which a repetition finds again; otherwise a new one.
     fn job_id<T>(&self, once: Option<&IdempotentRequest<T>>) -> TicketJobId {
-        // The key stands for method, path and idempotency key. With another body it is a job with other terms.
+        // The key covers method, path and idempotency key. With another body it is a job with other terms.
         once.map_or_else(|| self.core.ids.ticket_job(), |once| TicketJobId::derive("request", &once.key.0))
     }
 

@@ -1,4 +1,4 @@
-//! Verification sessions while they are open: their pages, the checks of a provider, and decisions.
+//! Open verification sessions: their pages, the checks of a provider, and decisions.
 
 use std::time::Duration;
 
@@ -20,43 +20,43 @@ use crate::{Requester, StreamId};
 /// A session as its page shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerificationView {
-    /// How far it is.
+    /// Its state.
     pub state: VerificationState,
     /// The minimum age in years.
     pub minimum_age: u64,
-    /// How long it can still be decided.
+    /// The remaining time for a decision.
     pub time_left: Duration,
-    /// Where the page leads to at the end.
+    /// Where the page redirects at the end.
     pub return_url: Option<String>,
 }
 
-/// A check that has begun: the browser goes to the provider.
+/// A started check; the browser is redirected to the provider.
 #[derive(Clone)]
 pub struct AgeCheckStarted {
-    /// Where the browser goes.
+    /// The provider's URL for the browser.
     pub url: String,
-    /// What the browser must show when it returns, in a cookie.
+    /// The secret for the browser's cookie, required on its return.
     pub browser: String,
 }
 
-/// The browser has returned from the provider.
+/// The result of a browser's return from the provider.
 #[derive(Clone)]
 pub struct AgeCheckReturned {
     /// The session.
     pub session_id: StreamId,
-    /// The secret of its page, to which the browser goes now.
+    /// The secret in its page's address, to which the browser is redirected.
     pub page_secret: String,
-    /// Whether the check has a result, or will have one by itself. Otherwise the user may begin it again.
+    /// Whether the check has a result, or will get one. Otherwise the user may start it again.
     pub is_complete: bool,
 }
 
-/// Why the result of a check could not be taken.
+/// Why the result of a check was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum AgeCheckError {
-    /// There is no such session, or it is not waiting for this browser.
+    /// There is no such session, or it does not expect this browser.
     #[error("no such verification session")]
     NotFound,
-    /// Too many checks begin or end right now.
+    /// Too many checks are starting or ending.
     #[error("too many checks at the same time")]
     Busy,
     /// The store failed.
@@ -64,16 +64,16 @@ pub enum AgeCheckError {
     Store(#[from] StoreError),
 }
 
-/// Why a check did not begin.
+/// Why a check was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum BeginCheckError {
-    /// There is no such session, too many checks begin right now, or the store failed.
+    /// There is no such session, too many checks are starting, or the store failed.
     #[error(transparent)]
     Check(#[from] AgeCheckError),
     /// The session is decided or has expired, or staff decide it.
     #[error("there is nothing to check")]
     NothingToCheck,
-    /// It was begun too often.
+    /// Too many checks were started for it.
     #[error("the check was begun too often")]
     TooOften,
     /// The age verifier failed.
@@ -90,16 +90,16 @@ impl From<StoreError> for BeginCheckError {
 /// Why a session was not decided.
 #[derive(Debug, thiserror::Error)]
 pub enum DecisionError {
-    /// There is none with this id, or it was removed after its retention.
+    /// There is no session with this id, or it was removed after its retention.
     #[error("no such verification session")]
     NotFound,
     /// It is decided already.
     #[error("the session is decided already")]
     Decided,
-    /// Nobody decided in time.
+    /// It has expired.
     #[error("the session has expired")]
     Expired,
-    /// The idempotent request was done before.
+    /// The idempotent request was executed before.
     #[error("the request was done before")]
     Repeated,
     /// The store failed.
@@ -133,7 +133,7 @@ impl Verification {
         self.verifier.as_ref().map(|verifier| verifier.name())
     }
 
-    /// The session with this id, if this is the secret of its page; also when it is over.
+    /// The session with this id, open or ended, if the page's secret is correct.
     pub async fn session(&self, id: StreamId, page_secret: &str) -> Result<Option<VerificationView>, StoreError> {
         let session = self.find_page(id, page_secret).await?;
         let now = self.core.clock.now();
@@ -145,14 +145,14 @@ impl Verification {
         }))
     }
 
-    /// Begins a check of an open session by the age verifier, in place of an earlier one. May take some seconds.
+    /// Starts a check of an open session by the age verifier, replacing an earlier one. May take some seconds.
     ///
     /// # Errors
-    /// [`BeginCheckError`]; then nothing has changed.
+    /// [`BeginCheckError`]; nothing has changed then.
     pub async fn begin_check(&self, id: StreamId, page_secret: &str) -> Result<AgeCheckStarted, BeginCheckError> {
         let verifier = self.verifier.as_ref().ok_or(BeginCheckError::NothingToCheck)?;
         let mut permit = None;
-        // Counted first: many requests at once cannot begin more checks than one after the other.
+        // Counted first, so that concurrent requests cannot exceed the limit.
         let counted = self.starter.committer.modify(
             Operation::VerificationSession,
             || async { Ok::<_, BeginCheckError>(self.find_page(id, page_secret).await?) },
@@ -199,7 +199,7 @@ impl Verification {
         }
     }
 
-    /// Handles a browser's return from the age verifier, with `state`, the query and its cookie. May take seconds.
+    /// Handles a browser's return from the age verifier, with `state`, the query and its cookie. May take some seconds.
     pub async fn end_check(&self, state: &str, query: &str, browser: &str) -> Result<AgeCheckReturned, AgeCheckError> {
         let verifier = self.verifier.as_ref().ok_or(AgeCheckError::NotFound)?;
         let (id, state) = state.split_once('.').ok_or(AgeCheckError::NotFound)?;
@@ -221,7 +221,7 @@ impl Verification {
                     }
                 };
                 self.hold_permit(&mut permit)?;
-                // One that can be asked for again is not used up: nothing has changed.
+                // A check that can be polled is not used up: nothing has changed.
                 let is_kept = check.polled;
                 let taken = (Ok(check), page_secret);
                 Ok(if is_kept { Modified::Unchanged(taken) } else { Modified::changed(Vec::new(), taken) })
@@ -253,7 +253,7 @@ impl Verification {
         Ok(returned(true))
     }
 
-    /// Somebody may have decided meanwhile: then that counts.
+    /// A decision that was made meanwhile takes precedence.
     async fn decide_by_check(&self, id: StreamId, decision: AgeDecision) -> Result<(), AgeCheckError> {
         match self.decide(&Requester::Service, id, &decision, None).await {
             Ok(()) | Err(DecisionError::Decided | DecisionError::Expired | DecisionError::Repeated) => Ok(()),
@@ -275,7 +275,7 @@ impl Verification {
         changed.await?.ok_or(AgeCheckError::NotFound)
     }
 
-    /// Takes a permit if there is none yet. Guesses get none: they cannot keep users from their checks.
+    /// Takes a permit if there is none yet. Wrong requests get none, so that guessing cannot block users' checks.
     fn hold_permit<'a>(&'a self, permit: &mut Option<SemaphorePermit<'a>>) -> Result<(), AgeCheckError> {
         if permit.is_none() {
             *permit = Some(self.permits.try_acquire().map_err(|_| AgeCheckError::Busy)?);
@@ -286,7 +286,7 @@ impl Verification {
     /// Decides an open session.
     ///
     /// # Errors
-    /// [`DecisionError`]; then nothing has changed.
+    /// [`DecisionError`]; nothing has changed then.
     pub async fn decide(
         &self,
         requester: &Requester,
@@ -306,7 +306,7 @@ impl Verification {
         decided.await?.ok_or(DecisionError::NotFound)
     }
 
-    /// The age verifier is not waited for when the engine stops.
+    /// Aborts the wait for the age verifier when the engine stops.
     async fn unless_stopped<T>(&self, asked: impl Future<Output = T>) -> Result<T, StoreError> {
         self.core.tasks.unless_stopped(asked).await.ok_or(StoreError::Closed)
     }

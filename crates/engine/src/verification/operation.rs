@@ -1,35 +1,35 @@
-//! An age verification: somebody decides whether a user is old enough, and a user who is gets a proof, which is a Cashu
-//! token.
+//! An age verification: staff or a provider decide whether a user is old enough; a user who is gets a proof, which is a
+//! Cashu token.
 //!
 //! ```text
-//! open ─────a provider begins a check───────▶ open       its result is a decision; the check may be begun again
-//! open ─────nobody decides in time──────────▶ over       StatusUpdate {status: timeout}
+//! open ─────a provider begins a check───────▶ open       its result is a decision; the check can be restarted
+//! open ─────expired─────────────────────────▶ over       StatusUpdate {status: timeout}
 //! open ─────approved, a mint is configured──▶ minting    the proof is a job of the ticket wallet
 //! open ─────approved, no mint───────────────▶ over       CashuResponse {status: insufficient_funds, passed: true, reason}
 //! open ─────rejected────────────────────────▶ replying
 //! minting ──the proof───────────────────────▶ replying
-//! minting ──the mint refuses, or is away────▶ giving up  the ticket wallet gives the job up
-//! giving up ─the proof, which came just now─▶ replying
+//! minting ──the mint refuses, or is down────▶ giving up  the ticket wallet gives up the job
+//! giving up ─the proof, issued meanwhile────▶ replying
 //! giving up ─no proof───────────────────────▶ replying
 //! replying ─the reply arrives───────────────▶ over       CashuResponse {status: success | rejected | insufficient_funds}
 //! replying ─no relay delivers it in time────▶ over       the same
 //! ```
 //!
-//! The session has a key of its own, and on Nostr it is a conversation like any other: the service asks this key for a
-//! token (29500), and once the session is decided, the key replies as a user's wallet would (29501). So a verifier that
-//! runs elsewhere and holds the key can take this role. When relays do not deliver the reply within seconds, the
-//! session ends with the same result without it.
+//! The session has its own key, and exchanges messages on Nostr like any other: the service requests a token from this
+//! key (29500), and once the session is decided, the key replies as a user's wallet would (29501). So an external
+//! verifier with the key can take this role. If relays do not deliver the reply within seconds, the session ends with
+//! the same result without it.
 //!
-//! A session never ends without a proof before the ticket wallet has given the job up: what a mint that is away signs
+//! A session never ends without a proof before the ticket wallet has given up the job: what an unresponsive mint signs
 //! after that joins the service's own balance.
 //!
-//! Nothing about the user is kept but pass or fail. For a provider's checks see `checks`.
+//! Only pass or fail is kept about the user. For a provider's checks see `provider_check`.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
 //! | before a decision is committed | it was not acknowledged; the session is open |
-//! | while a provider checks | the session is open: a provider that can be asked is asked again, otherwise the user begins again |
-//! | while minting | the ticket wallet is asked again for the same job, which it continues |
+//! | while a provider checks | the session is open: a provider that can be polled is polled again, otherwise the user starts again |
+//! | while minting | the request to the ticket wallet is repeated; it continues the same job |
 //! | while giving up | the request to the ticket wallet is repeated |
 //! | while replying | the reply is sent again |
 //! | after the event is committed | the session is over; a reply that arrives late finds nothing open |
@@ -50,46 +50,46 @@ use crate::operations::{Effect, Input, StateMachine, StepResult, TicketCall, emi
 use crate::ports::{AgeCheckResult, CorrelationKey, MintTerms, OperationKind, OutboxMessage, Token};
 use crate::ticket::ticket_call::lease;
 
-/// For how long after the decision a mint that is away is asked again: the user waits.
+/// How long an unresponsive mint is retried after the decision, while the user waits.
 const MINT_TIMEOUT: Duration = Duration::from_secs(120);
 
 const MAX_PAUSE: Duration = Duration::from_secs(8);
 
-/// How often the ticket wallet is asked to give the job up, if it cannot read or write its record of the job.
+/// Attempts to have the ticket wallet give up the job, if it cannot read or write its record.
 const GIVE_UP_TRIES: u32 = 20;
 
-/// For how long each copy of the reply is waited for, in milliseconds. A relay delivers within tens of milliseconds.
+/// How long to wait after each copy of the reply, in milliseconds. A relay delivers within tens of milliseconds.
 const REPLY_PAUSES: [u64; 3] = [1_000, 2_000, 2_000];
 
-/// What a session is opened with.
+/// The parameters of a new session.
 #[derive(Clone, Debug)]
 pub struct VerificationTerms {
     /// The session's own keys: random.
     pub keys: Keys,
-    /// The key that the service signs with on Nostr: replies go to it.
+    /// The service's key on Nostr, to which replies are sent.
     pub service_key: PublicKey,
-    /// What the session's page is found by: random.
+    /// The secret in the page's address: random.
     pub page_secret: String,
     /// The id of the request on Nostr: random.
     pub request_id: String,
-    /// In years.
+    /// The minimum age, in years.
     pub minimum_age: u64,
-    /// The proof; `None` when no mint is configured.
+    /// The proof; `None` if no mint is configured.
     pub proof: Option<MintTerms>,
     /// Until when it can be decided.
     pub expires_at: UnixMillis,
-    /// Where the page leads to at the end.
+    /// Where the page redirects at the end.
     pub return_url: Option<String>,
 }
 
-/// What was decided.
+/// A decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgeDecision {
     /// The user is old enough.
     Approved,
-    /// The user is not, or has not shown it.
+    /// The user is not, or did not prove it.
     Rejected {
-        /// Why, for the app.
+        /// The reason, for the app.
         reason: Option<String>,
     },
 }
@@ -99,16 +99,16 @@ pub enum AgeDecision {
 pub enum DecisionFault {
     /// The session is decided already.
     Decided,
-    /// Nobody decided in time.
+    /// The session has expired.
     Expired,
 }
 
-/// How far a session is.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerificationState {
-    /// Nobody has decided yet.
+    /// Not decided yet.
     Open,
-    /// Nobody has decided yet, and a provider is checking.
+    /// Not decided yet; a provider is checking.
     Checking,
     /// The user has passed, and the proof is being minted or delivered.
     Issuing,
@@ -118,7 +118,7 @@ pub enum VerificationState {
     Rejected,
     /// The user has passed, but no proof could be issued.
     NotIssued,
-    /// Nobody decided in time.
+    /// Expired.
     Expired,
 }
 
@@ -126,7 +126,7 @@ pub enum VerificationState {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerificationSession {
     key: PublicKey,
-    /// In hex; removed when the session is over.
+    /// In hex; removed at the end of the session.
     secret_key: Option<String>,
     service_key: PublicKey,
     page_secret: String,
@@ -139,7 +139,7 @@ pub struct VerificationSession {
     return_url: Option<String>,
     #[serde(default)]
     checks: u32,
-    /// The browser that began the last check, until it has brought what it can bring once only.
+    /// The browser that began the last check, until it has returned, if it can return only once.
     #[serde(default)]
     awaited: Option<AwaitedBrowser>,
     phase: Phase,
@@ -171,7 +171,7 @@ enum Phase {
     },
     Replying {
         result: SessionResult,
-        /// When the reply was made, as its event says: each copy is the same event.
+        /// The `created_at` of the reply's event, the same for each copy.
         #[serde(with = "millis")]
         made_at: UnixMillis,
         sent: usize,
@@ -275,7 +275,7 @@ impl VerificationSession {
         (session, ask.into_iter().collect())
     }
 
-    /// How far it is.
+    /// Its state.
     pub const fn state(&self) -> VerificationState {
         match &self.phase {
             Phase::Open { check: None, .. } => VerificationState::Open,
@@ -305,20 +305,20 @@ impl VerificationSession {
         self.expires_at
     }
 
-    /// Where the page leads to at the end.
+    /// Where the page redirects at the end.
     pub fn return_url(&self) -> Option<&str> {
         self.return_url.as_deref()
     }
 
-    /// What its page is found by.
+    /// The secret in its page's address.
     pub fn page_secret(&self) -> &str {
         &self.page_secret
     }
 
-    /// Takes a decision.
+    /// Records a decision.
     ///
     /// # Errors
-    /// [`DecisionFault`]; then nothing has changed.
+    /// [`DecisionFault`]; nothing has changed then.
     pub fn decide(&mut self, decision: &AgeDecision, now: UnixMillis) -> Result<Vec<Effect>, DecisionFault> {
         match self.phase {
             Phase::Open { .. } if now < self.expires_at => {}

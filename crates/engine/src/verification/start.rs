@@ -23,17 +23,17 @@ request_body! {
     }
 }
 
-/// The rules of age verification.
+/// The settings of age verification.
 #[derive(Clone, Debug)]
 pub struct VerificationRules {
     /// How long a session can be decided (`verification.session_ttl_seconds`).
     pub session_ttl: Duration,
-    /// In years (`verification.minimum_age`).
+    /// The minimum age, in years (`verification.minimum_age`).
     pub minimum_age: u64,
-    /// The mint of the proofs in the normal form ([`usher_protocol::mint_url`]), if one is configured
+    /// The mint of the proofs in the normal form ([`usher_protocol::mint_url`]), if configured
     /// (`verification.mint_url`).
     pub mint_url: Option<String>,
-    /// Shown to this mint (`verification.mint_token`).
+    /// The auth token for this mint (`verification.mint_token`).
     pub mint_auth: Option<MintAuthToken>,
     /// The unit of the proofs (`verification.unit`).
     pub unit: String,
@@ -42,7 +42,7 @@ pub struct VerificationRules {
 }
 
 impl Default for VerificationRules {
-    /// Sessions of a quarter of an hour for a minimum age of 18, without proofs.
+    /// Sessions of 15 minutes for a minimum age of 18, without proofs.
     fn default() -> Self {
         Self {
             session_ttl: Duration::from_secs(900),
@@ -56,7 +56,7 @@ impl Default for VerificationRules {
 }
 
 impl VerificationRules {
-    /// What is minted for a user who passes.
+    /// The proof for a user who passes.
     fn proof(&self) -> Option<MintTerms> {
         Some(MintTerms {
             mint_url: self.mint_url.clone()?,

@@ -37,7 +37,7 @@ impl Verification {
         }
         let rules = &self.rules;
         let mint_url = request.mint_url.or_else(|| rules.mint_url.clone()).ok_or(StartError::NoVerificationMint)?;
-        // No other mint may see the token of the configured one.
+        // The token of the configured mint must not be sent to another one.
         let auth = rules.mint_auth.clone().filter(|_| rules.mint_url.as_ref() == Some(&mint_url));
         let ticket = RequestTicket {
             main_key: request.main_key,

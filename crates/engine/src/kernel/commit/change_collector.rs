@@ -1,4 +1,4 @@
-//! Collects what belongs into one transaction: a step, the operations it starts, and those it sends a signal to.
+//! Collects the changes of one transaction: a step, the operations it starts, and those it signals.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) struct ChangeCollector {
 }
 
 impl ChangeCollector {
-    /// `changes` and what follows from them, without effects that start or change another operation.
+    /// `changes` with their consequences, without effects that start or change other operations.
     pub(super) async fn collect(&self, changes: Vec<Change>, now: UnixMillis) -> Result<Vec<Change>, StoreError> {
         let (mut collected, mut signals) = (Vec::<Change>::new(), Signals::new());
         let mut started = VecDeque::from(changes);
@@ -63,7 +63,7 @@ impl ChangeCollector {
         }
     }
 
-    /// The open operation with this key, unchanged; `None` when it does not exist or cannot be read.
+    /// The open operation with this key, unchanged; `None` if it does not exist or cannot be read.
     async fn recipient(&self, key: CorrelationKey) -> Result<Option<Change>, StoreError> {
         let found = match self.core.store.operation_with_key(&Requester::Service, key).await {
             Ok(Some((id, stored))) => Operation::from_state(&stored.state)
@@ -93,12 +93,12 @@ impl ChangeCollector {
         Ok(operation.map(|(version, operation)| Change::step(id, version, operation, Vec::new())))
     }
 
-    /// An operation that a step starts: it is of whoever started that step's operation.
+    /// An operation started by a step has the same origin as that step's operation.
     fn started_by(&self, origin: Option<Origin>, operation: Operation, effects: Vec<Effect>) -> Change {
         Change::start(self.core.ids.stream_id(), origin, operation, effects)
     }
 
-    /// Takes what a change starts, the signals it sends and its linked changes out of its effects.
+    /// Extracts started operations, signals and linked changes from the effects of a change.
     fn extract(
         &self,
         change: &mut Change,
@@ -125,7 +125,7 @@ impl ChangeCollector {
     }
 }
 
-/// A signal of this change has no recipient: the step ends otherwise, or the signal is dropped.
+/// Handles a signal of this change without a recipient: the step ends differently, or the signal is dropped.
 fn end_instead(collected: &mut [Change], sender: StreamId) {
     if let Some(change) = collected.iter_mut().find(|change| change.id == sender)
         && let Some(effects) = change.operation.signal_without_recipient()

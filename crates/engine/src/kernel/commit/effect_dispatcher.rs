@@ -1,4 +1,4 @@
-//! What happens after a commit: notifies the parts that act on a step, in an order that readers can rely on.
+//! Notifies the parts that act on a committed step, in a defined order.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ pub(crate) struct EffectDispatcher {
 }
 
 impl EffectDispatcher {
-    /// Applies the effects of steps that were committed together. All of them are in the index before any reader is
-    /// notified, so that a reader of an event about a subscription also finds the subscription.
+    /// Applies the effects of steps committed together. All of them are in the index before readers are notified, so
+    /// that a reader of an event about a subscription also finds the subscription.
     pub(super) fn dispatch(&self, steps: Vec<Step>, heads: &[OperationHead], now: UnixMillis) {
         let mut current = Vec::with_capacity(steps.len());
         for (step, head) in steps.iter().zip(heads) {
@@ -88,7 +88,7 @@ impl EffectDispatcher {
         }
     }
 
-    /// Events were committed to the reserved stream. A later commit to it may arrive here first.
+    /// Announces events of the reserved stream. A later commit may be announced first.
     pub(super) fn announce(&self, announced: Vec<Announced>, head: OperationHead) {
         let id = StreamId::SUBSCRIPTIONS;
         let (events, queues): (Vec<_>, Vec<_>) = announced.into_iter().map(|new| (new.event, new.queue)).unzip();
@@ -112,7 +112,7 @@ impl EffectDispatcher {
         if step.is_new {
             self.core.metrics.started(kind);
         }
-        // One that is not in the index any more was finished, and counted, by a later commit that arrived here first.
+        // If it is not in the index, a later commit finished and counted it.
         let was_done = self.core.index.get(step.id).is_none_or(|stream| stream.done);
         if !was_done && (step.finished || step.operation.is_done()) {
             let outcome = step.events.last().map_or_else(|| step.operation.silent_outcome(), |event| event.outcome);
@@ -124,7 +124,7 @@ impl EffectDispatcher {
     fn finish(&self, step: &Step, head: OperationHead, now: UnixMillis) {
         let (id, events) = (step.id, &step.events);
         if !events.is_empty() && head.next_index == events.len() as u64 {
-            // All of the stream's events are of this step.
+            // This step emitted all events of the stream.
             let whole: Vec<Event> = (0..).zip(events).map(|(index, event)| event.clone().at_index(index)).collect();
             self.feed.keep_finished(id, &whole);
         }
@@ -132,7 +132,7 @@ impl EffectDispatcher {
         for observer in &self.observers {
             observer.finished(&committed(step, head, now));
         }
-        // After its removal from the index: code that begins to watch an invoice checks the index last.
+        // After its removal from the index, which code that starts watching an invoice checks last.
         self.watcher.unwatch(id);
         if events.is_empty() {
             self.feed.end(id);

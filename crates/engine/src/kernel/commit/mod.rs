@@ -6,9 +6,9 @@
 //!             the signals they send)
 //! ```
 //!
-//! A step may start another operation, or send it a signal: then both changes are in the same transaction. The recipient
-//! of a signal is read from the store, because memory may lag behind. Only the open logins of a reusable login are known
-//! in memory alone, so a commit adds to them before it is in the store (`Observer::committing`).
+//! A step may start another operation, or send it a signal: both changes are then in the same transaction. The
+//! recipient of a signal is read from the store, because memory may lag behind. Only the open logins of a reusable
+//! login are known only in memory, so a commit adds to them before it is stored (`Observer::committing`).
 
 mod change_collector;
 mod effect_dispatcher;
@@ -41,14 +41,12 @@ pub(crate) struct Change {
     pub(crate) effects: Vec<Effect>,
     pub(crate) expected: Revision,
     pub(crate) claims: Vec<CorrelationKey>,
-    /// Who started the operation.
     pub(crate) origin: Option<Origin>,
-    /// When the step happened, by the operation's own time ([`Index::time_of`]); `None`: at the time of the commit.
+    /// When the step happened, by the operation's own time ([`Index::time_of`]); `None`: the time of the commit.
     pub(crate) at: Option<UnixMillis>,
 }
 
 impl Change {
-    /// A new operation that is started by `origin`.
     pub(crate) fn start(id: StreamId, origin: Option<Origin>, operation: Operation, effects: Vec<Effect>) -> Self {
         let claims = operation.correlations();
         Self { id, operation, effects, expected: Revision::New, claims, origin, at: None }
@@ -62,7 +60,7 @@ impl Change {
 
 pub(crate) enum Cause {
     Request(Option<NewIdempotencyRecord>),
-    /// Messages from wallets, by their Nostr events; none when it was a timer or the Lightning backend.
+    /// Messages from wallets, by their Nostr events; empty for a timer or the Lightning backend.
     Inputs(Vec<EventId>),
 }
 
@@ -87,7 +85,7 @@ impl Committer {
         Self { collector: ChangeCollector { core: core.clone(), linked_changes }, core, dispatcher }
     }
 
-    /// Commits a step, and applies its effects when it is durable; returns what it conflicts with, if it does.
+    /// Commits a step, and applies its effects once it is durable; returns the conflict, if any.
     pub(crate) async fn commit(
         &self,
         change: Change,
@@ -127,7 +125,7 @@ impl Committer {
         }
         let users: Vec<_> =
             commits.iter().flat_map(|commit| &commit.user_relays).map(|relays| relays.main_key).collect();
-        // Before the commit: from then on others may find a new operation in the store, step it, and even finish it.
+        // Before the commit: afterwards others may find a new operation in the store, step it, and even finish it.
         let open: Vec<_> = steps.iter().filter(|step| !step.finished).map(|step| (step.id, &step.operation)).collect();
         let committing: Vec<_> =
             self.dispatcher.observers.iter().filter_map(|observer| observer.committing(&open)).collect();

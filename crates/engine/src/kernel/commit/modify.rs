@@ -1,4 +1,4 @@
-//! Requests that change an operation: it is read, changed and committed, and read again when it was stepped meanwhile.
+//! Requests that change an operation: read, change and commit, repeated if it was stepped meanwhile.
 
 use super::{Cause, Change, Committer};
 use crate::operations::{Effect, Operation};
@@ -11,7 +11,7 @@ pub(crate) enum Modified<T> {
     Unchanged(T),
     Changed {
         effects: Vec<Effect>,
-        /// The response to the request, when it is idempotent.
+        /// The response, for an idempotent request.
         record: Option<NewIdempotencyRecord>,
         result: T,
     },
@@ -32,7 +32,7 @@ pub(crate) trait ModifyError: From<StoreError> {
 impl ModifyError for StoreError {}
 
 impl Committer {
-    /// Changes the operation that `read` finds, as often as it is stepped meanwhile. `None` when there is none.
+    /// Changes the operation found by `read`, repeatedly if it is stepped meanwhile. `None` if there is none.
     pub(crate) async fn modify<M, T, E: ModifyError, R>(
         &self,
         operation: fn(M) -> Operation,

@@ -19,12 +19,12 @@ pub(super) struct Step {
     pub(super) is_new: bool,
     pub(super) origin: Option<Origin>,
     pub(super) events: Vec<NewEvent>,
-    /// They replace what is in the outbox.
+    /// Messages that replace the outbox.
     pub(super) messages: Vec<OutboxMessage>,
-    /// They are sent beside what is in the outbox.
+    /// Messages added to the outbox.
     pub(super) added: Vec<OutboxMessage>,
     pub(super) sent_once: Vec<OutgoingMessage>,
-    /// What is in the outbox is not repeated before this time.
+    /// The outbox is not repeated before this time.
     pub(super) paused: Option<UnixMillis>,
     pub(super) clears_outbox: bool,
     pub(super) finished: bool,
@@ -98,14 +98,14 @@ impl Step {
                 Effect::LookUp => step.looks_up = true,
                 Effect::Announce(event) => announced.push(Announced { event, queue }),
                 Effect::Finish => step.finished = true,
-                // They have become changes of their own.
+                // Already extracted as separate changes.
                 Effect::Start(..) | Effect::LinkedChange(_) | Effect::Signal(..) => {}
             }
         }
         (step, user_relays, announced)
     }
 
-    /// Whether it sends messages now. After the user's answer, no other device is sent the request.
+    /// Whether it sends messages now. After the user's reply, no other device gets the request.
     pub(super) const fn sends(&self) -> bool {
         !self.messages.is_empty() || (!self.added.is_empty() && self.paused.is_none())
     }

@@ -1,4 +1,4 @@
-//! Brings the index and the timers up to date with a committed step.
+//! Updates the index and the timers after a committed step.
 
 use super::effect_dispatcher::EffectDispatcher;
 use super::step::Step;
@@ -18,7 +18,8 @@ impl EffectDispatcher {
         let mut is_latest = true;
         let exists = self.core.index.change(id, |stream| {
             let before = *stream;
-            // Another operation's step may have changed this one too: the later commit wins, whichever arrives here first.
+            // A signal of another operation may have changed this one, too: the later commit wins, whichever gets here
+            // first.
             is_latest = head.revision > stream.revision;
             if is_latest {
                 stream.revision = head.revision;
@@ -34,7 +35,7 @@ impl EffectDispatcher {
                     (stream.resend_at, stream.attempts) = (paused, Outbox::LATE);
                 }
             } else if sends && stream.resend_at.is_none() {
-                // Its messages are still in the outbox, unless the later commit has replaced them.
+                // Its messages are still in the outbox, unless the later commit replaced them.
                 stream.attempts = 1;
                 stream.resend_at = again;
             }
@@ -46,7 +47,7 @@ impl EffectDispatcher {
             }
         });
         if !exists {
-            // Finished by a later commit that arrived here first.
+            // Finished by a later commit that got here first.
             return false;
         }
         if let Some(keys) = operation.may_close_early() {

@@ -1,4 +1,4 @@
-//! Streams that have just finished, in memory: their apps are about to read them.
+//! Recently finished streams, cached because their apps are about to read them.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::event::Event;
 
 const STREAMS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4095);
 
-/// Largest finished stream that is kept, in bytes of its events: 4,096 of them are at most 16 MiB.
+/// Largest cached stream, in bytes of its events: 4,096 of them are at most 16 MiB.
 const BYTES: usize = 4096;
 
 pub(super) struct FinishedStreams(Mutex<LruCache<StreamId, Arc<[Event]>>>);

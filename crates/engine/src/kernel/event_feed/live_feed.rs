@@ -1,5 +1,5 @@
-//! The live feed: every stream's events as they are committed, for operators. It keeps nothing, and a reader that is
-//! too slow misses events: an app must read its streams or use the webhook.
+//! The live feed: every stream's events as they are committed, for operators. It stores nothing, and a slow reader
+//! misses events: apps must read their streams or use the webhook.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use crate::event::{Event, NewEvent};
 use crate::{Origin, Requester, StreamId};
 
-/// How many events a slow reader may be behind; all readers share the buffer.
+/// Events that a slow reader may lag behind; all readers share the buffer.
 const BEHIND: usize = 512;
 
 /// An event of the live feed.
@@ -32,18 +32,18 @@ pub enum Live {
     Missed(u64),
 }
 
-/// A reader of the live feed, from when it was opened; dropping it closes it.
+/// A reader of the live feed, from its opening on; dropping it closes it.
 #[derive(Debug)]
 pub struct LiveEvents {
     events: broadcast::Receiver<Shown>,
     requester: Requester,
 }
 
-/// An event, and who started its stream.
+/// An event, and the origin of its stream.
 type Shown = (Option<Origin>, Arc<LiveEvent>);
 
 impl LiveEvents {
-    /// Waits for the next item; `None` when the engine is gone. Cancel safe.
+    /// Waits for the next item; `None` when the engine has stopped. Cancel-safe.
     pub async fn next(&mut self) -> Option<Live> {
         loop {
             match self.events.recv().await {
@@ -55,7 +55,7 @@ impl LiveEvents {
         }
     }
 
-    /// The next item if there is one already.
+    /// The next item, if available.
     pub fn ready(&mut self) -> Option<Live> {
         loop {
             match self.events.try_recv() {
@@ -73,7 +73,7 @@ pub(super) struct LiveFeed {
     order: Mutex<Order>,
 }
 
-/// The events of two commits to a stream may be shown in the other order: each waits until the commits that began before it have ended.
+/// Orders the events of two commits to a stream: each waits until all commits that began earlier have ended.
 #[derive(Default)]
 struct Order {
     next: u64,
@@ -104,7 +104,6 @@ impl LiveFeed {
         LiveEvents { events: self.events.subscribe(), requester }
     }
 
-    /// A commit begins.
     pub(super) fn begin(&self) -> ShownCommit<'_> {
         let mut order = self.order.lock();
         let number = order.next;
@@ -113,10 +112,10 @@ impl LiveFeed {
         ShownCommit { feed: self, number }
     }
 
-    /// Events were committed to `stream`, which `origin` has started, by a commit that has not ended; `next_index` is the index after
-    /// the last of them.
+    /// Adds events that a pending commit appended to `stream`, started by `origin`; `next_index` is the index after the
+    /// last one.
     pub(super) fn show(&self, stream: StreamId, origin: Option<Origin>, next_index: u64, events: &[NewEvent]) {
-        // Nobody reads: the usual case costs nothing.
+        // Without readers, as usual, this costs nothing.
         if self.events.receiver_count() == 0 {
             return;
         }
@@ -140,13 +139,13 @@ impl Drop for ShownCommit<'_> {
         }
         let mut ready = Vec::new();
         for ((stream, index), held) in order.held.iter().rev() {
-            // Earlier events of the stream go with a later one.
+            // Earlier events of the stream are sent with a later one.
             if held.after <= first || ready.last().is_some_and(|(later, _)| later == stream) {
                 ready.push((*stream, *index));
             }
         }
         for held in ready.iter().rev().filter_map(|key| order.held.remove(key)) {
-            // Fails only when the last reader has just gone.
+            // Fails only if the last reader has just gone.
             let _ = self.feed.events.send(held.event);
         }
     }

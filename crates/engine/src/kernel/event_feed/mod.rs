@@ -1,5 +1,5 @@
 //! Events for readers: polls, long polls and the live feed. A poll for an event that does not exist yet, the most
-//! common one, is served from the index, without the store.
+//! common one, is answered from the index, without the store.
 
 mod finished_streams;
 mod live_feed;
@@ -18,7 +18,7 @@ use crate::operations::Operation;
 use crate::ports::{StoreError, Table};
 use crate::{EventPage, Origin, Requester, StreamId};
 
-/// A stream that who asks for its events may see, if there is one.
+/// A stream that the requester may see, if it exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownStream(StreamId);
 
@@ -34,7 +34,7 @@ impl ShownStream {
     }
 }
 
-/// Serves events to readers, and wakes those who wait for more.
+/// Serves events to readers, and wakes waiting ones.
 pub struct EventFeed {
     core: Core,
     finished: FinishedStreams,
@@ -47,7 +47,7 @@ impl EventFeed {
         Self { core, finished: FinishedStreams::default(), waiters: Waiters::default(), live: LiveFeed::default() }
     }
 
-    /// A commit begins: what is published until this is dropped may be of it.
+    /// Begins a commit, which ends when the result is dropped.
     pub(crate) fn begin_commit(&self) -> ShownCommit<'_> {
         self.live.begin()
     }
@@ -57,7 +57,7 @@ impl EventFeed {
         self.live.show(stream, origin, next_index, events);
     }
 
-    /// `stream` ended without an event: waiting readers return now.
+    /// Wakes readers of `stream`, which ended without an event.
     pub(crate) fn end(&self, stream: StreamId) {
         self.waiters.wake(stream);
     }
@@ -66,17 +66,17 @@ impl EventFeed {
         self.finished.put(stream, events);
     }
 
-    /// Old streams were removed from the store: none is served from memory any more.
+    /// Clears the cache, after old streams were removed from the store.
     pub(crate) fn forget_finished(&self) {
         self.finished.clear();
     }
 
-    /// Every event that is committed from now on, in order within a stream, of every stream that the requester may see.
+    /// The events committed from now on, in order within a stream, of every stream that the requester may see.
     pub fn live(&self, requester: Requester) -> LiveEvents {
         self.live.subscribe(requester)
     }
 
-    /// The stream as this requester may see it: one that is there but hidden from them is [not found](EventsError::NotFound).
+    /// The stream for this requester: one that is hidden from them is [not found](EventsError::NotFound).
     pub async fn shown(&self, requester: &Requester, stream: StreamId) -> Result<ShownStream, EventsError> {
         if self.core.store.shows(requester, stream).await? {
             Ok(ShownStream(stream))
@@ -86,7 +86,7 @@ impl EventFeed {
     }
 
     /// Up to `limit` events of `stream` with `index >= after`; returns at once. With `after` 0, the page begins at the
-    /// first event that was not removed after its retention, and says so; any other value before that is an error.
+    /// first event that was not removed after its retention, and has its index; another value before that is an error.
     pub async fn read(
         &self,
         ShownStream(stream): ShownStream,
@@ -107,7 +107,7 @@ impl EventFeed {
         let (stored, events) = match self.core.store.operation_and_events(stream, after, limit).await {
             Ok(found) => found.ok_or(EventsError::NotFound)?,
             Err(StoreError::Unreadable(_)) => {
-                // It is not open: no more events come.
+                // It is not open, so no more events follow.
                 self.core.damaged_rows.set_aside(Table::Operations, stream);
                 let events = self.read_events(stream, after, limit).await?;
                 let end = (events.len() < limit).then_some(after);
@@ -125,11 +125,11 @@ impl EventFeed {
         Ok(page(events, after, end))
     }
 
-    /// The page that reaches the end of an operation that is still open, because it waits for late money.
+    /// The last page of an operation that is still open, because it waits for late money.
     async fn with_late_payment(&self, stream: StreamId, page: EventPage) -> Result<EventPage, EventsError> {
         let stored = match self.core.store.operation(&Requester::Service, stream).await {
             Ok(Some(stored)) => stored,
-            // Removed or damaged: no more events come.
+            // Removed or damaged: no more events follow.
             Ok(None) | Err(StoreError::Unreadable(_)) => return Ok(page),
             Err(failure) => return Err(failure.into()),
         };
@@ -139,7 +139,7 @@ impl EventFeed {
         Ok(EventPage { done, paid_late_until: late_until.filter(|_| done), ..page })
     }
 
-    /// The events up to the first damaged one; an error when that is the first of all.
+    /// The events up to the first damaged one; an error if that is the first of all.
     async fn read_events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, EventsError> {
         self.readable(stream, after, self.core.store.events(stream, after, limit).await)
     }
@@ -164,8 +164,8 @@ impl EventFeed {
         }
     }
 
-    /// Like [`read`](Self::read), but waits up to `wait` for an event if there is none yet and more are expected. When
-    /// the engine stops, it returns at once with what there is.
+    /// Like [`read`](Self::read), but waits up to `wait` for an event if there is none yet and more are expected.
+    /// Returns at once when the engine stops.
     pub async fn wait(
         &self,
         stream: ShownStream,
@@ -182,7 +182,7 @@ impl EventFeed {
         loop {
             let notified = waiter.notify.notified();
             tokio::pin!(notified);
-            // Enabled before the look, so that an event between the look and the wait is not missed.
+            // Enabled before reading, so that an event before the wait is not missed.
             notified.as_mut().enable();
             let page = self.read(stream, after, limit).await?;
             let left = wait.saturating_sub(self.core.clock.monotonic().saturating_sub(began));

@@ -1,4 +1,4 @@
-//! Readers that wait for a stream's next event. Only streams with waiting readers cost anything.
+//! Readers waiting for a stream's next event. Only streams with waiting readers need memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Waiters {
     }
 
     pub(super) fn wake(&self, stream: StreamId) {
-        // Not cloned: the last waiter to leave counts the references to see that it is the last.
+        // Not cloned, because the last waiter to leave is recognised by the reference count.
         if let Some(notify) = self.0.lock().get(&stream) {
             notify.notify_waiters();
         }

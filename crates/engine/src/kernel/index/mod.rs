@@ -1,4 +1,4 @@
-//! The index of open operations, in memory and rebuilt from the store at the start: a few hundred bytes for each
+//! The index of open operations, in memory and rebuilt from the store at the start: a few hundred bytes each
 //! (docs/performance.md). The state stays in the store.
 
 mod subscription_invitees;
@@ -24,21 +24,22 @@ pub(crate) struct Index {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OpenStream {
-    /// The revision of the operation that this entry is of; 0 until it is committed by this process.
+    /// The revision of this entry's operation; 0 until this process commits it.
     pub(crate) revision: u64,
     pub(crate) next_index: u64,
     pub(crate) wake: Option<Wake>,
     pub(crate) resend_at: Option<MonotonicMillis>,
     pub(crate) attempts: u8,
-    /// The `created_at` of the Nostr events that carry them now, once the first events were too old; 0 before that.
+    /// The `created_at` of the Nostr events that carry the messages now, once the first events were too old; 0 before
+    /// that.
     pub(crate) renewed_at: UnixMillis,
-    /// It has ended, but money may still arrive.
+    /// It has ended, but money may arrive late.
     pub(crate) done: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wake {
-    /// By the operation's own time ([`Index::time_of`]).
+    /// In the operation's own time ([`Index::time_of`]).
     pub(crate) at: UnixMillis,
     pub(crate) due: Due,
 }
@@ -47,7 +48,7 @@ impl Index {
     pub(crate) fn load(&self, open: &OpenOperation, wake: Option<Wake>, resend_at: Option<MonotonicMillis>) {
         let stream = OpenStream {
             revision: 0,
-            // Not known for a damaged row: its events are read from the store.
+            // Unknown for a damaged row: its events are read from the store.
             next_index: if open.damaged { u64::MAX } else { open.next_index },
             wake,
             resend_at,
@@ -63,12 +64,12 @@ impl Index {
         }
     }
 
-    /// How many streams are in memory, including those that are done and wait for late money.
+    /// The number of streams in memory, including those that are done and wait for late money.
     pub(crate) fn all(&self) -> usize {
         self.streams.read().len()
     }
 
-    /// How many streams are open and not done.
+    /// The number of streams that are open and not done.
     pub(crate) fn len(&self) -> usize {
         self.streams.read().len().saturating_sub(self.done.load(Ordering::Relaxed))
     }
@@ -81,7 +82,7 @@ impl Index {
         self.correlations.read().get(&key).copied()
     }
 
-    /// Call it from within [`change`](Self::change), so that it is in order with other changes of the operation.
+    /// Call it from within [`change`](Self::change), so that it is ordered with other changes of the operation.
     pub(crate) fn claim(&self, key: CorrelationKey, id: StreamId) {
         self.correlations.write().insert(key, id);
     }
@@ -90,13 +91,13 @@ impl Index {
         self.participants.set(id, keys);
     }
 
-    /// The operations for which [`set_participants`](Self::set_participants) has named `key`.
+    /// The operations for which [`set_participants`](Self::set_participants) was called with `key`.
     pub(crate) fn with_participant(&self, key: &PublicKey) -> Vec<StreamId> {
         self.participants.of(key)
     }
 
-    /// Adds entries for new operations before they are committed, because from the commit on others may find them. They
-    /// are removed again unless [`Reserved::keep`] is called.
+    /// Adds entries for new operations before they are committed, because others may find them once they are. They are
+    /// removed unless [`Reserved::keep`] is called.
     pub(crate) fn reserve(&self, ids: Vec<StreamId>) -> Reserved<'_> {
         if !ids.is_empty() {
             self.streams.write().extend(ids.iter().map(|id| (*id, OpenStream::default())));
@@ -104,7 +105,7 @@ impl Index {
         Reserved { index: self, ids }
     }
 
-    /// Changes the entry of `id`; returns whether there is one. No other task reads or changes it while `change` runs.
+    /// Changes the entry of `id`; returns whether it exists. No other task reads or changes it while `change` runs.
     pub(crate) fn change(&self, id: StreamId, change: impl FnOnce(&mut OpenStream)) -> bool {
         let mut streams = self.streams.write();
         let Some(stream) = streams.get_mut(&id) else { return false };
@@ -123,8 +124,8 @@ impl Index {
         Some(*stream)
     }
 
-    /// The time for an operation that wants to be woken at `wake_at`: that of the wall clock, `wall`. If that was set
-    /// back since, the operation's time goes on as its timer does; otherwise it would be woken before its time.
+    /// The time for an operation to be woken at `wake_at`: the wall clock's, `wall`. If that was set back, the
+    /// operation's time continues with its timer; otherwise it would be woken before its time.
     pub(crate) fn time_of(
         &self,
         id: StreamId,
@@ -142,7 +143,7 @@ impl Index {
 
     pub(crate) fn remove(&self, id: StreamId, keys: &[CorrelationKey]) -> Option<OpenStream> {
         self.participants.remove(id);
-        // The lock on the streams is held until the end, so that nobody claims a key for an operation that is gone.
+        // The lock on the streams is held to the end, so that no key is claimed for a removed operation.
         let mut streams = self.streams.write();
         let removed = streams.remove(&id);
         if removed.is_some_and(|stream| stream.done) {

@@ -1,6 +1,6 @@
 //! The users who may close a subscription before it has begun. A wallet chooses the subscription's id when it agrees.
-//! If its close arrives first, the id is unknown, but an open request names its author. Messages of everybody else are
-//! dropped, so nobody else can make the service store anything.
+//! If its close arrives first, the id is unknown, but an open request has its author as participant. Messages of others
+//! are dropped, so that they cannot make the service store anything.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use usher_protocol::PublicKey;
 
 use crate::StreamId;
 
-/// Open operations by participant: a few hundred bytes for each user who is asked to agree to a subscription.
+/// Open operations by participant: a few hundred bytes for each user asked to agree to a subscription.
 #[derive(Default)]
 pub(super) struct Participants(RwLock<Maps>);
 

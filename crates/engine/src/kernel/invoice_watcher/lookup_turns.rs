@@ -1,4 +1,4 @@
-//! Look-ups that wait for their turn, one queue per class, so that neither old nor new invoices delay the others.
+//! Look-ups waiting for their turn, one queue per class, so that neither old nor new invoices delay the others.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,17 +10,17 @@ pub(super) enum LookupClass {
     /// A user is about to pay it.
     Awaited,
     Open,
-    /// The end of the payment has been reported to the app.
+    /// The end of the payment was reported to the app.
     Ended,
 }
 
-/// The class of each of ten look-ups; a class with an empty queue leaves its turn to the first one that has something.
+/// The class of each of ten look-ups; a class with an empty queue passes its turn to the first non-empty one.
 const TURNS: [LookupClass; 10] = {
     use LookupClass::{Awaited, Ended, Open};
     [Awaited, Awaited, Open, Awaited, Awaited, Open, Awaited, Awaited, Ended, Awaited]
 };
 
-/// How much of a delay (of a busy machine) look-ups may catch up on afterwards.
+/// How much delay of a busy machine look-ups may catch up on.
 const LAG: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl LookupTurns {
         self.waiting[class as usize].push_back(id);
     }
 
-    /// The turn at `now` on the monotonic clock, `gap` after the last. Invoices that are not `wanted` are skipped.
+    /// The turn at `now` on the monotonic clock, `gap` after the last one. Invoices that are not `wanted` are skipped.
     pub(super) fn take(&mut self, now: Duration, gap: Duration, wanted: impl Fn(StreamId) -> bool) -> Turn {
         for queue in &mut self.waiting {
             while queue.front().is_some_and(|id| !wanted(*id)) {
@@ -109,7 +109,7 @@ mod tests {
             }
         }
         assert_eq!(of, [70, 20, 10]);
-        // A machine that was busy catches up on at most one second.
+        // After a delay, at most one second is caught up.
         assert_eq!(taken(&mut turns, now + second).len(), 10);
         assert_eq!(taken(&mut turns, now + 60 * second).len(), 11);
         assert_eq!(turns.take(now + 60 * second, GAP, |_| false), Turn::Nobody);

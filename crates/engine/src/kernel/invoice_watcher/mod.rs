@@ -1,10 +1,10 @@
 //! The invoice watcher: looks up invoices of the service that may be paid, in case the backend does not report a
 //! settlement.
 //!
-//! Each watched invoice has a timer, whose interval doubles and is stretched when there are many invoices. Those that
-//! are due take turns, together at most `wallet.lookups_per_second`, so 10,000 open invoices cost what 100 do. A
-//! look-up that finds nothing new costs no write. Invoices that a user is about to pay have most of the turns. A
-//! look-up for which there is a reason does not wait for a turn.
+//! Each watched invoice has a timer, whose interval doubles and is stretched if there are many invoices. Due look-ups
+//! take turns, at most `wallet.lookups_per_second` in total, so 10,000 open invoices cost as much as 100. A look-up
+//! that finds nothing new costs no write. Invoices that a user is about to pay have most of the turns. An urgent
+//! look-up does not wait for a turn.
 
 mod lookup_turns;
 mod schedule;
@@ -42,27 +42,27 @@ pub(crate) struct InvoiceWatcher {
 
 struct Watch {
     hash: PaymentHash,
-    /// When it is looked up next; `None` while it is looked up, or waits for its turn.
+    /// When it is next looked up; `None` during a look-up, or while it waits for its turn.
     at: Option<MonotonicMillis>,
     waits: bool,
     times: u8,
-    /// How many look-ups in a row reported a settlement that its operation did not believe.
+    /// Successive look-ups with a settlement that its operation did not accept.
     disputes: u8,
     over: bool,
     awaited: bool,
-    /// It is looked up together with all others, after a restart or when the backend was away.
+    /// It is looked up along with all others, after a restart or an outage of the backend.
     with_all: bool,
-    /// There is a reason to look: it does not wait for its turn.
+    /// Whether there is a specific reason: it does not wait for its turn.
     urgent: bool,
-    /// Another look-up was requested during a look-up, so it is looked up once more.
+    /// Whether another look-up was requested during a look-up, and follows it.
     again: bool,
 }
 
-/// What a look-up found.
+/// The result of a look-up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     Nothing,
-    /// Its operation may not believe it: then the invoice stays watched.
+    /// Its operation may not accept it: the invoice then stays watched.
     Settlement,
     Failure,
 }
@@ -138,12 +138,12 @@ impl InvoiceWatcher {
         self.watched.lock().count(false)
     }
 
-    /// How many invoices the backend reports as paid although its proof or the amount is wrong.
+    /// The number of invoices that the backend reports as paid with an invalid proof or amount.
     pub(crate) fn disputed_count(&self) -> usize {
         self.watched.lock().by_stream.values().filter(|watch| watch.disputes > 1).count()
     }
 
-    /// Watches the operation's invoice, unless it is watched already. `awaited`: a user is about to pay it.
+    /// Watches the operation's invoice. `awaited`: a user is about to pay it.
     pub(crate) fn watch(&self, id: StreamId, hash: PaymentHash, awaited: bool) {
         let now = self.core.timers.now();
         let over = self.core.index.get(id).is_some_and(|stream| stream.done);
@@ -167,10 +167,10 @@ impl InvoiceWatcher {
         }
     }
 
-    /// After a restart: the invoice is looked up at its turn, because notifications were missed meanwhile.
+    /// Watches an invoice after a restart: it is looked up at its turn, because notifications were missed.
     pub(crate) fn watch_again(&self, id: StreamId, hash: PaymentHash, over: bool) {
         let now = self.core.timers.now();
-        // Not as a new one afterwards: those of a flood would keep the turns of invoices that were not looked up yet.
+        // Not treated as new afterwards: a flood of them would take the turns of invoices not looked up yet.
         let watch = Watch { with_all: true, times: FIRST_LOOKUPS, ..Watch::new(hash, now, over, true) };
         self.watched.lock().put(id, watch);
         self.core.timers.set(now, id, TimerKind::LookUp);
@@ -201,7 +201,7 @@ impl InvoiceWatcher {
         self.core.timers.set(now, id, TimerKind::LookUp);
     }
 
-    /// The backend was away and reported nothing meanwhile: all invoices are looked up, one after the other.
+    /// Looks up all invoices, one after the other, because the backend was down and reported nothing.
     pub(crate) fn look_up_all(&self) {
         let now = self.core.timers.now();
         let mut watched = self.watched.lock();
@@ -270,11 +270,11 @@ impl InvoiceWatcher {
         self.core.tasks.spawn(async move {
             let tasks = &watcher.core.tasks;
             let Some(_permit) = tasks.unless_stopped(watcher.permits.acquire()).await else { return };
-            // It may have been paid, and reported, while this waited for its permit.
+            // It may have been paid and reported while this waited for its permit.
             if !watcher.is_watched(id, hash) {
                 return watcher.looked_up(id, Found::Nothing);
             }
-            // A task of its own, so that the invoice is looked up again even if the adapter panics.
+            // A separate task, so that the invoice is looked up again even if the adapter panics.
             let mut look_up = JoinSet::new();
             look_up.spawn(async move { backend.look_up_invoice(hash).await });
             let Some(status) = tasks.unless_stopped(look_up.join_next()).await else { return };
@@ -289,7 +289,7 @@ impl InvoiceWatcher {
                 Err(_) => Found::Failure,
             };
             match status {
-                // An operation that is over may wait for a final status.
+                // An ended operation may wait for a final status.
                 Ok(status) if over || found == Found::Settlement => {
                     watcher.core.inputs.put(id, Input::InvoiceStatus(Ok(status))).await;
                 }

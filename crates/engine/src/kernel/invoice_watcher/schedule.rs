@@ -1,29 +1,31 @@
-//! How long to wait between two look-ups of an invoice.
+//! The intervals between look-ups of an invoice.
 
 use std::time::Duration;
 
 use super::Watch;
 
-/// The first look-ups of an invoice that a user is about to pay are made in time however many other invoices there are.
+/// The first look-ups of an invoice that a user is about to pay are made in time, regardless of the number of other
+/// invoices.
 pub(super) const FIRST_LOOKUPS: u8 = 4;
 
-/// Seconds between look-ups when the backend reports settlements by itself; the last value repeats.
+/// Seconds between look-ups if the backend reports settlements; the last value repeats.
 const WHEN_NOTIFIED: [u64; 4] = [60, 120, 300, 600];
 
-/// The same for an invoice that a user is about to pay: after 5, 10, 20 and 40 seconds, whatever the backend promises.
+/// The same for an invoice that a user is about to pay: after 5, 10, 20 and 40 seconds, whether or not the backend
+/// reports settlements.
 const WHEN_AWAITED: [u64; 8] = [5, 5, 10, 20, 60, 120, 300, 600];
 
-/// Seconds between look-ups when the backend does not report settlements; the last value repeats.
+/// Seconds between look-ups if the backend does not report settlements; the last value repeats.
 const WHEN_NOT_NOTIFIED: [u64; 6] = [2, 4, 8, 15, 30, 60];
 
-/// Seconds until the next look-up when one failed.
+/// Seconds until the next look-up after a failed one.
 const AFTER_FAILURE: u64 = 10;
 
 /// Seconds between look-ups of an invoice whose payment is over for the app; the last value repeats.
 const WHEN_OVER: [u64; 4] = [60, 600, 3600, 21_600];
 
 pub(super) struct Schedule {
-    /// Most look-ups a second that have no particular reason; at least 1.
+    /// Most regular look-ups per second; at least 1.
     per_second: u64,
 }
 
@@ -36,7 +38,7 @@ impl Schedule {
         Duration::from_secs(1) / u32::try_from(self.per_second).unwrap_or(u32::MAX)
     }
 
-    /// The time until an invoice, one of `among`, is looked up next. `notified`: the backend reports settlements.
+    /// The time until the next look-up of an invoice, one of `among`. `notified`: the backend reports settlements.
     pub(super) fn interval(&self, watch: &Watch, notified: bool, among: usize) -> Duration {
         let schedule: &[u64] = match (watch.over, notified) {
             (true, _) => &WHEN_OVER,
@@ -53,7 +55,7 @@ impl Schedule {
     }
 
     fn stretched(&self, secs: u64, over: bool, among: usize) -> Duration {
-        // There may be very many whose payments are over, for a day each.
+        // There may be very many ended payments, for a day each.
         let per_second = if over { (self.per_second / 5).max(1) } else { self.per_second };
         Duration::from_secs(secs.max(among as u64 / per_second))
     }

@@ -1,4 +1,4 @@
-//! One request to the Lightning backend, and the input its reply becomes.
+//! A request to the Lightning backend, and the conversion of its reply to an input.
 
 use tokio::task::JoinSet;
 use tracing::{debug, error, warn};
@@ -10,10 +10,10 @@ use crate::operations::{Input, LightningRequest};
 use crate::ports::{LightningError, NodeError};
 
 impl LightningQueue {
-    /// Makes the request. If the adapter panics, that is a reply too: the result is unknown.
+    /// Makes the request. A panic of the adapter counts as a reply with an unknown result.
     pub(super) async fn call_guarded(self: &std::sync::Arc<Self>, id: StreamId, call: LightningRequest) -> Input {
         let (queue, asked) = (std::sync::Arc::clone(self), call.clone());
-        // Aborted when nobody waits for it any more, that is, when the engine stops.
+        // Aborted when the engine stops.
         let mut made = JoinSet::new();
         made.spawn(async move { queue.call(call).await });
         let input = match made.join_next().await {
@@ -47,7 +47,7 @@ impl LightningQueue {
     fn count(&self, input: &Input) {
         match input {
             Input::InvoiceMade(made) => self.metrics.count(LightningCallKind::MakeInvoice, made),
-            // A request that could not be signed was not sent; one that could is counted when it is sent.
+            // A request that could not be signed was not sent; a signed one is counted when it is sent.
             Input::PaymentPrepared(prepared @ Err(_)) => self.metrics.count(LightningCallKind::Pay, prepared),
             Input::PaymentSent { result, .. } => self.metrics.count(LightningCallKind::Pay, result),
             Input::InvoiceStatus(status) => self.metrics.count(LightningCallKind::LookUpInvoice, status),
@@ -58,7 +58,7 @@ impl LightningQueue {
 
     async fn call(&self, call: LightningRequest) -> Input {
         let Some(backend) = &self.backend else { return without_backend(&call) };
-        // Tests end the process at these points, and check after the next start that the accounts are right.
+        // Tests end the process at these points, and check the accounts after the next start.
         match call {
             LightningRequest::MakeInvoice(wanted) => {
                 fail::fail_point!("before-make-invoice");
@@ -72,7 +72,7 @@ impl LightningQueue {
                 fail::fail_point!("after-look-up-invoice");
                 Input::InvoiceStatus(status)
             }
-            // It has waited in the queue for too long.
+            // It has waited too long in the queue.
             LightningRequest::PreparePayment { until, .. } if self.core.clock.now().secs() >= until => {
                 Input::PaymentPrepared(Err(LightningError::NotSent))
             }
@@ -106,14 +106,14 @@ impl LightningQueue {
     }
 }
 
-/// An earlier one may have done it.
+/// An earlier node may have executed it.
 fn no_node() -> NodeError {
     NodeError::Unavailable("the service runs no Lightning node of its own".to_owned())
 }
 
 fn without_backend(call: &LightningRequest) -> Input {
     match call {
-        // An earlier backend may have done it, even if none is configured now.
+        // An earlier backend may have executed it, even if none is configured now.
         LightningRequest::LookUpPayment { .. } => failed(call, || LightningError::NotSent),
         LightningRequest::Pay { again: true, .. } => {
             failed(call, || LightningError::Unknown("no Lightning backend is configured".to_owned()))
@@ -132,7 +132,7 @@ pub(super) fn failed(call: &LightningRequest, failure: impl FnOnce() -> Lightnin
         LightningRequest::PreparePayment { .. } => Input::PaymentPrepared(Err(failure())),
         LightningRequest::Pay { attempt, .. } => Input::PaymentSent { attempt: *attempt, result: Err(failure()) },
         LightningRequest::LookUpPayment { .. } => Input::PaymentStatus(Err(failure())),
-        // Perhaps it was done.
+        // It may have been executed.
         LightningRequest::SendOnChain(_) | LightningRequest::LookUpOnChain(_) => {
             Input::OnChain(Err(NodeError::Unavailable(failure().to_string())))
         }

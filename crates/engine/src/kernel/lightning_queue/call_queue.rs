@@ -13,7 +13,7 @@ const QUEUE: usize = 4096;
 
 pub(super) struct CallQueue {
     queue: mpsc::Sender<(StreamId, LightningRequest)>,
-    /// It has been full, and has not been half empty since: logged once.
+    /// It was full, and has not been half empty since: logged once.
     full: AtomicBool,
 }
 
@@ -35,14 +35,15 @@ impl CallQueue {
                 return Some(call);
             }
             Ok(()) if self.queue.capacity() > QUEUE / 2 => self.full.store(false, Ordering::Relaxed),
-            // Closed: the engine stops.
+            // Closed: the engine is stopping.
             Ok(()) | Err(TrySendError::Closed(_)) => {}
         }
         None
     }
 }
 
-/// A kind of request that an operation may repeat while it waits for the reply. Sending a payment is not among them.
+/// The kinds of requests that an operation may repeat while it waits for the reply. Sending a payment is not among
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CallKind {
     Invoice,

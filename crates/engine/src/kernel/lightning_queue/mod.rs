@@ -1,10 +1,10 @@
 //! The queue of requests to the Lightning backend.
 //!
-//! A request is made once, after the commit that asks for it, and its reply becomes an input of the operation. If a
-//! reply is lost in a crash, the operation asks again when it has waited for too long.
+//! A request is made once, after the commit that contains it, and its reply becomes an input of the operation. If a
+//! reply is lost in a crash, the operation repeats the request after a time-out.
 //!
-//! A payment is two requests: the first signs, and when the signed request is stored, the second sends it. Both have
-//! the same permit, so nothing is waited for between the commit and the write to the socket.
+//! A payment is two requests: the first signs, and once the signed request is stored, the second sends it. Both share a
+//! permit, so nothing delays the write to the socket after the commit.
 
 mod call;
 mod call_queue;
@@ -23,13 +23,13 @@ use crate::kernel::core::Core;
 use crate::operations::{Input, LightningRequest};
 use crate::ports::{Lightning, LightningError, LightningNode};
 
-/// Requests that run at the same time, except payments and those that no user waits for.
+/// Concurrent requests, except payments and unattended ones.
 const CONCURRENT: usize = 64;
 
-/// The same for those that no user waits for: monthly subscriptions fall due together and must not delay checkouts.
+/// Concurrent requests for which no user waits: monthly subscriptions fall due together and must not delay checkouts.
 const CONCURRENT_UNATTENDED: usize = 16;
 
-/// Payments that run at the same time, in a queue of their own: payees can hold payments back.
+/// Concurrent payments, in a separate queue, because payees can delay payments.
 const CONCURRENT_PAYMENTS: usize = 32;
 
 /// The service's own Lightning backend.
@@ -39,24 +39,24 @@ pub struct LightningBackend {
     pub adapter: Arc<dyn Lightning>,
     /// Its name in the configuration (`wallet.ln_backend`).
     pub name: &'static str,
-    /// The same as a node, if it is one that the service runs itself.
+    /// The same as a node, if the service runs it itself.
     pub node: Option<Arc<dyn LightningNode>>,
 }
 
 pub(crate) struct LightningQueue {
     core: Core,
     backend: Option<Arc<dyn Lightning>>,
-    /// The same as a node, if it is one that the service runs itself.
+    /// The same as a node, if the service runs it itself.
     node: Option<Arc<dyn LightningNode>>,
     metrics: Arc<LightningMetrics>,
     calls: CallQueue,
     unattended: CallQueue,
     payments: CallQueue,
-    /// Payments to send now: as many as have permits, and after a start those whose replies were lost.
+    /// Payments to send now: those with permits, and after a start those whose replies were lost.
     sends: mpsc::UnboundedSender<PaymentToSend>,
-    /// Requests that are queued, are being made, or whose reply the operation has not processed yet: they are not made again.
+    /// Requests that are queued, in progress, or whose reply is not processed yet; they are not repeated.
     pending: Mutex<HashSet<(StreamId, CallKind)>>,
-    /// The permits of payments whose request is signed, and will be stored and sent next.
+    /// The permits of payments whose request is signed and is about to be stored and sent.
     prepared: Mutex<HashMap<StreamId, OwnedSemaphorePermit>>,
 }
 
@@ -101,18 +101,18 @@ impl LightningQueue {
         (queue, queued)
     }
 
-    /// Queues a request; never waits. When the queue is full, the operation gets [`LightningError::NotSent`] as the reply.
-    /// `unattended`: no user waits for it.
+    /// Queues a request; never waits. If the queue is full, the operation gets [`LightningError::NotSent`] as the
+    /// reply. `unattended`: no user waits for it.
     pub(crate) fn put(&self, id: StreamId, call: LightningRequest, unattended: bool) {
         let queue = match CallKind::of(&call) {
-            // It had its turn when its request was signed, and has the permit still.
+            // It had its turn when its request was signed, and still has the permit.
             None => {
                 let permit = self.prepared.lock().remove(&id);
-                // Closed: the engine stops.
+                // Closed: the engine is stopping.
                 let _ = self.sends.send((id, call, permit));
                 return;
             }
-            // The operation has waited for long and asks again; its first request is pending still.
+            // The operation repeats a request that is still pending.
             Some(kind) if !self.pending.lock().insert((id, kind)) => return,
             Some(CallKind::PreparedPayment) => &self.payments,
             Some(_) if unattended => &self.unattended,
@@ -124,13 +124,13 @@ impl LightningQueue {
         self.core.tasks.spawn(async move { inputs.put(id, input).await });
     }
 
-    /// The operation has processed this input: if it was a reply, it may make the request again.
+    /// Called when the operation has processed this input: if it was a reply, the request may be repeated.
     pub(crate) fn processed(&self, id: StreamId, input: &Input) {
         if let Some(kind) = CallKind::of_reply(input) {
             self.pending.lock().remove(&(id, kind));
         }
         if matches!(input, Input::PaymentPrepared(_)) {
-            // Still there when the request was not sent.
+            // Present if the request was not sent.
             self.prepared.lock().remove(&id);
         }
     }
@@ -169,7 +169,7 @@ impl LightningQueue {
     fn make_call(self: &Arc<Self>, id: StreamId, call: LightningRequest, permit: Option<OwnedSemaphorePermit>) {
         let queue = Arc::clone(self);
         self.core.tasks.spawn(async move {
-            // A reply that is lost when the engine stops is asked for after the next start.
+            // A reply lost when the engine stops is requested again after the next start.
             let Some(input) = queue.core.tasks.unless_stopped(queue.call_guarded(id, call)).await else { return };
             match permit {
                 Some(permit) if matches!(input, Input::PaymentPrepared(Ok(_))) => {

@@ -1,17 +1,16 @@
-//! The outbox: messages to users are sent when their step is committed, and again with back-off until they are answered
-//! or expire.
+//! The outbox: messages to users are sent when their step is committed, and repeated with back-off until they are
+//! answered or expire.
 //!
 //! Relays do not store the protocol's event kinds, so each sending is only an attempt. The number of attempts is in
 //! memory: after a restart the back-off starts over.
 //!
 //! Wallets recognise a repetition by the event's id: a fresh event prompts the user again and may pay again. So for 90
-//! seconds a message is the same event, which follows from its `made_at` (see `OutgoingMessage::made_at`), also after a
-//! restart. Then a fresh event is made, in case the answer to the first was lost; the time of that one is only in
-//! memory.
+//! seconds a message is the same event, determined by its `made_at` (see `OutgoingMessage::made_at`), also after a
+//! restart. Then a fresh event is created, in case the reply to the first was lost; its time is only in memory.
 //!
-//! Deployed wallets reply to every copy in turn; on relays that send no `OK` each reply takes them ten seconds. So the
-//! same event is not repeated to a wallet that was heard after it was sent. A fresh one is: what the wallet said may
-//! have been about another request.
+//! Deployed wallets reply to every copy in turn, which on relays without `OK` takes ten seconds each. So the same event
+//! is not repeated to a wallet that was active after it was sent. A fresh one is, because the wallet's message may have
+//! been about another request.
 
 mod schedule;
 mod user_relays;
@@ -36,16 +35,16 @@ use crate::kernel::core::Core;
 use crate::ports::{Messenger, OutboxMessage, OutgoingMessage, StoreError, Table, UserRelays};
 use crate::{Requester, StreamId, UnixMillis};
 
-/// Messages that wait to be sealed. When the queue is full, a message is sent [`SOON`].
+/// Messages waiting to be sealed. If the queue is full, a message is sent [`SOON`].
 const QUEUE: usize = 4096;
 
-/// When a message is sent that could not be sent at once.
+/// When a message that could not be sent at once is sent.
 const SOON: Duration = Duration::from_secs(2);
 
-/// Sent events that a device may still refer to (`Inbound` subkey proofs): 65,536 × about 100 bytes.
+/// Sent events to which a device may still refer (`Inbound` subkey proofs): 65,536 × about 100 bytes.
 const SENT_EVENTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
 
-/// The longest that a repetition is postponed: a longer pause was set by a clock that was ahead.
+/// The longest postponement of a repetition; a longer one is due to a clock that was ahead.
 const MAX_PAUSE: Duration = Duration::from_secs(600);
 
 pub(crate) enum SendJob {
@@ -81,7 +80,7 @@ impl Outbox {
         }
     }
 
-    /// Sends a message that is not in the outbox. Sealing it takes some tens of microseconds.
+    /// Sends a message without storing it in the outbox. Sealing takes some tens of microseconds.
     pub(crate) fn send_once(&self, message: &OutgoingMessage) {
         self.messenger.send(message);
         self.core.metrics.sent();
@@ -100,7 +99,7 @@ impl Outbox {
         self.wallet_activity.record(author, self.core.clock.now());
     }
 
-    /// The user is reached at these relays, which are not stored, as long as there is room in memory.
+    /// Remembers a user's relays in memory, without storing them, while there is room.
     pub(crate) fn remember_user(&self, user: UserRelays) {
         self.users.put(user);
     }
@@ -136,7 +135,7 @@ impl Outbox {
         }
     }
 
-    /// How many charges are sent like these messages; 0 when a user waits. Asks the store only when there are many.
+    /// The number of charges sent in the same way; 0 if a user waits. Queries the store only if there are many.
     async fn charges_like(&self, id: StreamId) -> Result<usize, StoreError> {
         let charges = self.watcher.open_count();
         if charges <= MANY_CHARGES {
@@ -151,7 +150,7 @@ impl Outbox {
         let (timers, now) = (&self.core.timers, self.core.clock.now());
         let (mut again, mut was_sent) = (None, false);
         self.core.index.update(id, |stream| {
-            // Otherwise the timer is of messages that have been replaced.
+            // Otherwise the timer is of replaced messages.
             if stream.resend_at.is_some_and(|at| at <= timers.now()) {
                 was_sent = stream.attempts > 0;
                 stream.attempts = stream.attempts.saturating_add(1);
@@ -177,7 +176,7 @@ impl Outbox {
             return Ok(());
         }
         if messages.iter().all(|message| now >= message.until) {
-            // Nothing to send any more, unless other messages have replaced them meanwhile.
+            // Nothing to send, unless other messages have replaced them meanwhile.
             self.core.index.update(id, |stream| stream.resend_at = stream.resend_at.filter(|next| *next != at));
             timers.cancel(at, id, TimerKind::Resend);
             return Ok(());
@@ -185,7 +184,7 @@ impl Outbox {
         self.send_all(id, messages, was_sent).await
     }
 
-    /// The operation's messages could not be sent: they are sent a moment later, and nobody has them yet.
+    /// Schedules messages that could not be sent.
     fn send_soon(&self, id: StreamId) {
         let at = self.core.timers.after(SOON);
         let mut before = None;
@@ -201,7 +200,7 @@ impl Outbox {
         }
     }
 
-    /// Postpones the repetition that was due `at` some time to the end of the `pause`; after it, repetitions are rare.
+    /// Postpones the repetition due `at` some time to the end of the `pause`; later repetitions are rare.
     fn postpone(&self, id: StreamId, at: MonotonicMillis, pause: MonotonicMillis) {
         let stream = self.core.index.update(id, |stream| {
             if stream.resend_at == Some(at) {
@@ -214,12 +213,13 @@ impl Outbox {
         }
     }
 
-    /// Sends the messages. If they `were_sent` before, wallets that were heard since do not get the same event again.
+    /// Sends the messages. If they `were_sent` before, wallets that have been active since do not get the same event
+    /// again.
     async fn send_all(&self, id: StreamId, messages: Vec<OutboxMessage>, were_sent: bool) -> Result<(), StoreError> {
         let everybody = messages.last().map(|message| message.participants.clone()).unwrap_or_default();
         for mut message in messages {
             let now = self.core.clock.now();
-            // The operation may have taken it out of the outbox while it was queued.
+            // The operation may have removed it from the outbox while it was queued.
             let wanted = self.core.index.get(id).is_some_and(|stream| stream.resend_at.is_some());
             if now >= message.until || !wanted {
                 continue;
@@ -254,7 +254,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// When the events were made that replace the first ones: now, unless there are some that are still current.
+    /// The `made_at` of the events that replace the first ones: now, unless the existing ones are still current.
     fn renewed_at(&self, id: StreamId, now: UnixMillis) -> UnixMillis {
         let stream = self.core.index.update(id, |stream| {
             if !is_current(stream.renewed_at, now) {

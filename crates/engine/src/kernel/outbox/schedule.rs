@@ -3,20 +3,20 @@ use std::time::Duration;
 use crate::UnixMillis;
 use crate::ports::Randomness;
 
-/// For how long a message is the same Nostr event, whenever it is sent.
+/// How long a message is sent as the same Nostr event.
 const SAME_EVENT: Duration = Duration::from_secs(90);
 
-/// An event whose `created_at` is later than this from now was made by a clock that was ahead: relays would refuse it.
+/// An event dated later than this from now was made by a clock that was ahead; relays would refuse it.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
 
 /// Seconds between two sendings; the last value repeats. A request is sent after 0, 20, 56, 140, 320 and 680 s, and
 /// then every ten minutes: a subscription may be asked for during a year.
 ///
-/// Deployed wallets take 10 s for each message on relays that send no `OK`, and reply to every copy: faster copies only
-/// lengthen their queue. A login of 300 s is repeated three times, whatever [`interval`] draws.
+/// Deployed wallets take 10 s per message on relays without `OK`, and reply to every copy: faster copies only lengthen
+/// their queue. A login of 300 s is repeated three times, for any random value in [`interval`].
 ///
-/// Relays may refuse an ephemeral event older than 60 s (strfry's default), so the first event is sent for the last
-/// time before that. From then on the intervals exceed [`SAME_EVENT`]: each sending is a fresh event.
+/// Relays may refuse an ephemeral event older than 60 s (strfry's default), so the first event is last sent before
+/// that. Later intervals exceed [`SAME_EVENT`]: each sending is a fresh event.
 const INTERVALS: [u64; 6] = [20, 36, 84, 180, 360, 600];
 
 /// After this many sendings the interval is the last of [`INTERVALS`].
@@ -31,8 +31,8 @@ pub(super) const MANY_CHARGES: usize = 20 * CHARGES_PER_SECOND;
 /// Most repetitions per second right after a restart: relays disconnect clients that flood them.
 const AFTER_RESTART_PER_SECOND: u64 = 200;
 
-/// The time until a message that was sent `attempts` times is sent again: the interval ± 5 %, so that many messages
-/// spread. `charges` is the number of charges that are sent like it, 0 for a message that a user waits for.
+/// The time until a message sent `attempts` times is sent again: the interval ± 5 %, to spread messages. `charges` is
+/// the number of charges sent in the same way, 0 for a message for which a user waits.
 pub(super) fn interval(attempts: u8, charges: usize, randomness: &dyn Randomness) -> Duration {
     let step = usize::from(attempts.max(1)) - 1;
     let secs = INTERVALS.get(step).or(INTERVALS.last()).copied().unwrap_or_default();
@@ -48,7 +48,7 @@ pub(super) const fn after_restart(nth: u64) -> Duration {
     Duration::from_millis(nth * 1000 / AFTER_RESTART_PER_SECOND)
 }
 
-/// Whether an event made at `made_at` is still sent again unchanged.
+/// Whether an event made at `made_at` is still repeated unchanged.
 pub(super) fn is_current(made_at: UnixMillis, now: UnixMillis) -> bool {
     made_at <= now.plus(CLOCK_TOLERANCE) && now < made_at.plus(SAME_EVENT)
 }
@@ -73,7 +73,7 @@ mod tests {
         }
     }
 
-    /// Whatever is drawn: a login is sent four times, as two events, and no relay refuses one of them as too old.
+    /// For any random value, a login is sent four times, as two events, none of which a relay refuses as too old.
     #[test]
     fn login_is_sent_as_one_event_within_a_minute_and_as_another_once() {
         for random in [0, 127, 255] {

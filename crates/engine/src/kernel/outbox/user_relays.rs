@@ -1,4 +1,4 @@
-//! The relays of users, in memory as long as they are in use.
+//! The relays of users, cached while they are in use.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) struct UserRelayCache {
 
 struct Users {
     relays: LruCache<PublicKey, Arc<[String]>>,
-    /// How often the relays of any user have changed: what was read from the store before a change is not kept after it.
+    /// The number of changes of any user's relays, so that a value read before a change is not cached after it.
     changes: u64,
 }
 
@@ -42,7 +42,7 @@ impl UserRelayCache {
         users.relays.put(user.main_key, user.relays.into());
     }
 
-    /// The user's relays; none when they are damaged.
+    /// The user's relays; none if they are damaged.
     pub(super) async fn get(&self, main_key: &PublicKey) -> Result<Arc<[String]>, StoreError> {
         let changes = {
             let mut users = self.users.lock();

@@ -1,4 +1,4 @@
-//! When each wallet was last heard. In memory only: after a restart a request is sent again anyway.
+//! When each wallet was last active. Only in memory: after a restart requests are repeated anyway.
 
 use std::num::NonZeroUsize;
 
@@ -24,7 +24,7 @@ impl WalletActivity {
         self.last.lock().put(key, now);
     }
 
-    /// Whether a message of this key arrived after `at`. A time after `now` says nothing: the clock was set back.
+    /// Whether a message of this key arrived after `at`. False for a time after `now`: the clock was set back.
     pub(super) fn was_active_between(&self, key: &PublicKey, at: UnixMillis, now: UnixMillis) -> bool {
         self.last.lock().peek(key).is_some_and(|heard| *heard > at && *heard <= now)
     }

@@ -1,4 +1,4 @@
-//! One call to the ticket wallet, and the input its reply becomes.
+//! A request to the ticket wallet, and the conversion of its reply to an input.
 
 use std::sync::Arc;
 
@@ -48,19 +48,19 @@ fn job_of(id: StreamId, kind: &'static str) -> TicketJobId {
     TicketJobId::derive(kind, id.as_bytes())
 }
 
-/// The job by which an operation redeems a token, also when a request of the app asks for it directly.
+/// The job by which an operation redeems a token, also for a direct request of the app.
 pub(crate) fn redeem_job(id: StreamId) -> TicketJobId {
     job_of(id, "operation: redeem")
 }
 
 impl TicketQueue {
-    /// Makes the call. If the adapter panics, that is a reply too: the outcome is unknown.
+    /// Makes the request. A panic of the adapter counts as a reply with an unknown outcome.
     pub(super) async fn call_guarded(self: &Arc<Self>, id: StreamId, call: TicketCall) -> Input {
         let Some(wallet) = self.wallet.clone() else {
             return failed(&call, TicketError::Unreachable("no ticket wallet is configured".to_owned()));
         };
         let asked = call.clone();
-        // Aborted when nobody waits for it any more, that is, when the engine stops.
+        // Aborted when the engine stops.
         let mut made = JoinSet::new();
         made.spawn(async move { make(&*wallet, id, call).await });
         let reply = match made.join_next().await {

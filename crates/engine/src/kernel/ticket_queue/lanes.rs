@@ -1,4 +1,4 @@
-//! Which calls run and which wait: by mint, so that one that hangs holds up nobody who uses another.
+//! Running and waiting requests, by mint, so that an unresponsive mint delays only its own.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -61,7 +61,7 @@ impl Lanes {
         Entry::Waiting
     }
 
-    /// A call to this mint has ended; returns the next one, of the mint with the fewest running calls.
+    /// Ends a request to this mint; returns the next one, of the mint with the fewest running requests.
     pub(super) fn leave(&self, mint_url: &str) -> Option<(StreamId, TicketCall)> {
         let state = &mut *self.state.lock();
         state.running = state.running.saturating_sub(1);

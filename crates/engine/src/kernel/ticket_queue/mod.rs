@@ -1,11 +1,11 @@
-//! The queue of calls to the ticket wallet.
+//! The queue of requests to the ticket wallet.
 //!
-//! A call is made once, after the commit that asks for it, and its reply becomes an input of the operation. If a reply
-//! is lost in a crash, the operation asks again; the job's id follows from its stream, so the ticket wallet continues
-//! the job.
+//! A request is made once, after the commit that contains it, and its reply becomes an input of the operation. If a
+//! reply is lost in a crash, the operation repeats the request; the job's id is derived from its stream, so the ticket
+//! wallet continues the job.
 //!
-//! Each mint has its own lanes, with a limit on running calls: a mint that hangs delays nobody else. Checks of spent
-//! tokens have lanes of their own, because many of one mint become one request.
+//! Each mint has its own lanes, with a limit on running requests, so that an unresponsive mint delays no other. Checks
+//! of spent tokens have separate lanes, because many of one mint become one request.
 
 mod call;
 mod lanes;
@@ -24,10 +24,10 @@ use crate::kernel::core::Core;
 use crate::operations::{Input, TicketCall};
 use crate::ports::{TicketError, TicketWallet};
 
-/// Jobs: 16 of one mint run at the same time, and of all mints as many as sixteen that hang can hold up.
+/// Jobs: 16 running per mint, and in total the number that sixteen unresponsive mints can hold up.
 const JOBS: Limits = Limits { of_one_mint: 16, running: 256, waiting: 4096 };
 
-/// Checks whether a token is spent: as many of one mint as the ticket wallet puts into a few requests.
+/// Checks whether a token is spent: per mint, as many as the ticket wallet puts into a few requests.
 const CHECKS: Limits = Limits { of_one_mint: 256, running: 1024, waiting: 4096 };
 
 pub(crate) struct TicketQueue {
@@ -36,7 +36,7 @@ pub(crate) struct TicketQueue {
     metrics: Arc<TicketMetrics>,
     jobs: Lanes,
     checks: Lanes,
-    /// Calls that are queued, are being made, or whose reply the operation has not processed yet: they are not made again.
+    /// Requests that are queued, in progress, or whose reply is not processed yet; they are not repeated.
     pending: Mutex<HashSet<(StreamId, CallKind)>>,
 }
 
@@ -46,11 +46,11 @@ impl TicketQueue {
         Arc::new(Self { core, wallet, metrics, jobs, checks, pending: Mutex::default() })
     }
 
-    /// Queues a call; never waits. When its lane is full, the operation gets [`TicketError::Overloaded`] as the reply.
+    /// Queues a request; never waits. If its lane is full, the operation gets [`TicketError::Overloaded`] as the reply.
     pub(crate) fn put(self: &Arc<Self>, id: StreamId, call: TicketCall) {
         let kind = CallKind::of(&call);
         if !self.pending.lock().insert((id, kind)) {
-            // The operation has waited for long and asks again; its first call is pending still.
+            // The operation repeats a request that is still pending.
             return;
         }
         match self.lanes(kind).enter(id, call) {
@@ -63,7 +63,7 @@ impl TicketQueue {
         }
     }
 
-    /// The operation has processed this input: if it was a reply, it may make the call again.
+    /// Called when the operation has processed this input: if it was a reply, the request may be repeated.
     pub(crate) fn processed(&self, id: StreamId, input: &Input) {
         if let Input::Ticket(reply) = input {
             self.pending.lock().remove(&(id, CallKind::of_reply(reply)));
@@ -83,11 +83,11 @@ impl TicketQueue {
             let mut next = Some((id, call));
             while let Some((id, call)) = next {
                 let (kind, mint_url) = (CallKind::of(&call), call.mint_url().to_owned());
-                // The operation may have ended while its call was queued.
+                // The operation may have ended while its request was queued.
                 if queue.core.index.get(id).is_none() {
                     queue.pending.lock().remove(&(id, kind));
                 } else {
-                    // A reply that is lost when the engine stops is asked for after the next start.
+                    // A reply lost when the engine stops is requested again after the next start.
                     let Some(input) = queue.core.tasks.unless_stopped(queue.call_guarded(id, call)).await else {
                         return;
                     };

@@ -1,11 +1,11 @@
-//! The webhook dispatcher: delivers events to the app's webhook, at least once, in order within a stream, streams independent
-//! of each other.
+//! The webhook dispatcher: delivers events to the app's webhook at least once, in order within a stream, independently
+//! of other streams.
 //!
-//! On the reserved stream the same is true of subscriptions: each has a delivery queue of its own ([`Delivery::queue`]).
-//! Everywhere here a queue is named by its id, which for all other streams is the stream's, and is called a stream.
+//! On the reserved stream this applies per subscription: each has its own delivery queue ([`Delivery::queue`]). In this
+//! module a queue is called a stream; for other streams, its id is the stream's.
 //!
-//! Pending deliveries are in the store, written with their events. In memory is only which streams have pending deliveries
-//! and when they are due, up to a bound; the store is asked again when there is room.
+//! Pending deliveries are in the store, written with their events. Memory only has the streams with pending deliveries
+//! and their due times, up to a limit; others are read from the store when there is room.
 //!
 //! ```text
 //! committed ─▶ pending streams ─▶ timers ─▶ queue ─▶ a permit ─▶ one post ─▶ record ─▶ the next one, or later
@@ -35,18 +35,18 @@ use crate::ports::{
 };
 use crate::{StreamId, UnixMillis};
 
-/// Most streams with pending deliveries in memory (about 150 bytes each, with its timer).
+/// Most streams with pending deliveries in memory (about 150 bytes each, with the timer).
 const IN_MEMORY: usize = 50_000;
 
-/// Most posts at a time, each with a socket. If all hang, others wait for the sender's deadline at most.
+/// Most concurrent posts, each with a socket. If all hang, others wait at most for the sender's deadline.
 const CONCURRENT_POSTS: usize = 1_024;
 
 const PAGE: usize = 1000;
 
-/// How often the store is asked for streams that there was no room for.
+/// How often the store is queried for streams that did not fit.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(30);
 
-/// Streams due within this time stay in memory even if there is little room; longer than [`ASK_AGAIN_AFTER`].
+/// Streams due within this time stay in memory even if room is scarce; longer than [`ASK_AGAIN_AFTER`].
 const SOON: Duration = Duration::from_secs(60);
 
 /// Delivers events to the app.
@@ -95,9 +95,9 @@ impl WebhookDispatcher {
         }
     }
 
-    /// A stream's timer has fired: it queues for a permit. Never waits, because all timers would.
+    /// Queues a stream, whose timer has fired, for a permit. Never waits, because all timers would.
     pub(crate) fn due(&self, stream: StreamId) {
-        // It is closed only when the engine stops.
+        // Closed only when the engine stops.
         if let Err(mpsc::error::TrySendError::Full(stream)) = self.queue.try_send(stream) {
             self.streams.lock().put_off(stream);
         }
@@ -107,8 +107,8 @@ impl WebhookDispatcher {
         self.store.forget_deliveries(before, limit).await
     }
 
-    /// Sets timers for the store's pending deliveries that are due soon, as far as there is room. After an error, what
-    /// was not read is read the next time.
+    /// Sets timers for the store's pending deliveries that are due soon, while there is room. After an error, the rest
+    /// is read the next time.
     pub(crate) async fn load(&self) -> Result<(), StoreError> {
         if !self.is_on() {
             return Ok(());
@@ -129,7 +129,8 @@ impl WebhookDispatcher {
                 let what = self.streams.lock().load(*stream, wait <= SOON);
                 match what {
                     Loaded::New => {
-                        // A later time may be of a clock that was ahead: then its delivery says how long its pause was.
+                        // A later time may be due to a clock that was ahead; the delivery has the duration of its
+                        // pause.
                         let at = self.core.timers.after(wait.min(SOON));
                         self.core.timers.set(at, *stream, TimerKind::Deliver);
                         loaded += 1;
@@ -152,7 +153,7 @@ impl WebhookDispatcher {
         end
     }
 
-    /// Loads streams that there was no room for when there is, until the engine stops.
+    /// Loads streams that did not fit when there is room, until the engine stops.
     pub(crate) async fn keep_loaded(self: Arc<Self>) {
         loop {
             tokio::select! {
@@ -181,8 +182,8 @@ impl WebhookDispatcher {
         }
     }
 
-    /// Delivers the pending events of one stream, one after the other, until it must wait or others need its permit. The pause
-    /// before the first attempt, if there is one, `is_over` whatever the wall clock shows.
+    /// Delivers the pending events of one stream, one after the other, until it must wait or others need its permit.
+    /// `is_over`: the pause before the first attempt has passed, whatever the wall clock shows.
     async fn deliver_stream(self: Arc<Self>, stream: StreamId, mut is_over: bool, _permit: OwnedSemaphorePermit) {
         let _guard = PanicGuard { streams: &self.streams, stream };
         loop {
@@ -214,7 +215,7 @@ impl WebhookDispatcher {
         }
     }
 
-    /// The stream is delivered after `wait`; `is_pause`: which is the pause before its next attempt.
+    /// Schedules the stream after `wait`; `is_pause`: this is the pause before its next attempt.
     fn deliver_after(&self, stream: StreamId, wait: Duration, is_pause: bool) {
         let at = self.core.timers.after(wait);
         if self.streams.lock().later(stream, is_pause.then_some(at), wait <= SOON) {
@@ -255,7 +256,8 @@ impl WebhookDispatcher {
         let posted = tokio::select! {
             biased;
             posted = sender.post(delivery.stream, &delivery.event, now) => posted,
-            // A running post is cut off and not recorded: it is repeated after the next start. One that has ended is recorded.
+            // A running post is aborted and not recorded, so it is repeated after the next start. A finished one is
+            // recorded.
             () = self.core.tasks.stopped() => return Ok(Next::Stop),
         };
         self.health.observe(&posted, self.core.clock.monotonic());
@@ -302,7 +304,7 @@ impl WebhookDispatcher {
     }
 }
 
-/// Leaves a stream whose delivery panics to the store: otherwise it would wait forever.
+/// Returns a stream whose delivery panics to the store, so that it does not wait forever.
 struct PanicGuard<'a> {
     streams: &'a Mutex<PendingStreams>,
     stream: StreamId,

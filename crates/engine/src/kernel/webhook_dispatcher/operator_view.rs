@@ -1,4 +1,4 @@
-//! Deliveries for the operator: listed, counted, retried.
+//! Deliveries for the operator: listing, counting, retrying.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{Requester, StreamId};
 /// Why a delivery is not retried.
 #[derive(Debug, thiserror::Error)]
 pub enum RetryError {
-    /// The idempotent request was done before; see [`IdempotencyRecords::get`](crate::IdempotencyRecords::get).
+    /// The idempotent request was executed before; see [`IdempotencyRecords::get`](crate::IdempotencyRecords::get).
     #[error("the request was done before")]
     Repeated,
     /// The store failed.
@@ -20,7 +20,7 @@ pub enum RetryError {
 }
 
 impl WebhookDispatcher {
-    /// Gives up old deliveries when no webhook is configured: nothing else would end them and their operations.
+    /// Gives up old deliveries if no webhook is configured, because nothing else would end them and their operations.
     pub(crate) async fn give_up_without_webhook(&self) -> Result<(), StoreError> {
         if self.is_on() {
             return Ok(());
@@ -48,7 +48,7 @@ impl WebhookDispatcher {
         }
     }
 
-    /// Deliveries with this status, oldest event first, after the given position, at most `limit`.
+    /// At most `limit` deliveries with this status after the given position, oldest event first.
     pub async fn list(
         &self,
         status: DeliveryStatus,
@@ -58,8 +58,8 @@ impl WebhookDispatcher {
         self.store.deliveries(status, after, limit).await
     }
 
-    /// Makes a failed or delivered delivery pending again, due now, as are earlier pending ones of its stream; returns
-    /// it as it is then. `None` when there is no such delivery.
+    /// Makes a failed or delivered delivery pending and due, along with earlier pending ones of its stream; returns the
+    /// new state. `None` if there is no such delivery.
     pub async fn retry(
         &self,
         requester: &Requester,
@@ -90,7 +90,7 @@ impl WebhookDispatcher {
             Retried::NotFound => return Ok(None),
             Retried::AlreadyRequested => return Err(RetryError::Repeated),
         }
-        // Whatever the stream waits for: a superfluous timer does no harm.
+        // Whatever the stream waits for: a superfluous timer is harmless.
         self.streams.lock().hurry(delivery.queue);
         self.core.timers.set(self.core.timers.now(), delivery.queue, TimerKind::Deliver);
         Ok(Some(delivery))
@@ -101,7 +101,7 @@ impl WebhookDispatcher {
         self.is_on().then(|| self.health.is_failing())
     }
 
-    /// How many deliveries are pending and how many were given up.
+    /// The numbers of pending and given-up deliveries.
     pub async fn count(&self) -> Result<DeliveryCounts, StoreError> {
         self.store.count_deliveries().await
     }

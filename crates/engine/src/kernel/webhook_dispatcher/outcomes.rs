@@ -1,4 +1,4 @@
-//! Results of posts: those that the store could not record yet, and the receiver's health.
+//! Results of posts: those not recorded yet, and the receiver's health.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use tracing::{info, warn};
 use crate::StreamId;
 use crate::ports::{DeliveryAttempt, Posted};
 
-/// Most results that wait for the store, about 300 bytes each: beyond that no more posts are made.
+/// Most results waiting for the store, about 300 bytes each; beyond that no posts are made.
 const MAX_UNRECORDED: usize = 10_000;
 
-/// The first pause before a result is recorded again; it doubles.
+/// The first pause before recording is retried; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
 const MAX_PAUSE: Duration = Duration::from_secs(300);
 
-/// Results of posts that the store could not record, on a full disk for example. They are recorded as soon as the store works,
-/// so that the event is not posted again; only a restart in between forgets them. By queue.
+/// Results of posts that the store could not record, for example on a full disk. They are recorded once the store
+/// works, so that the event is not posted again; only a restart in between loses them. By queue.
 #[derive(Default)]
 pub(super) struct Unrecorded(Mutex<HashMap<StreamId, (DeliveryAttempt, u32)>>);
 
@@ -47,10 +47,10 @@ impl Unrecorded {
     }
 }
 
-/// A receiver that fails and recovers all the time is logged at most this often.
+/// Shortest interval between log entries about a receiver that keeps failing and recovering.
 const LOGGED_EVERY: Duration = Duration::from_secs(60);
 
-/// Whether the receiver accepts events; logs when it begins to fail and when it works again.
+/// Whether the receiver accepts events; logs when it starts to fail and when it recovers.
 #[derive(Default)]
 pub(super) struct ReceiverHealth(Mutex<Health>);
 

@@ -1,4 +1,4 @@
-//! Streams with pending deliveries that are in memory: those that are due now or soon. All of them are in the store.
+//! The streams with pending deliveries in memory: those due now or soon. All of them are in the store.
 
 use std::collections::HashMap;
 
@@ -8,18 +8,18 @@ use crate::kernel::timers::MonotonicMillis;
 pub(super) struct PendingStreams {
     known: HashMap<StreamId, Progress>,
     room: usize,
-    /// The store has streams with pending deliveries that are not in memory.
+    /// Whether the store has streams with pending deliveries that are not in memory.
     more_in_store: bool,
-    /// When the store was last asked, it had nothing that could be used.
+    /// Whether the last query of the store returned nothing usable.
     asked_in_vain: bool,
     cursor: Option<StreamId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// Its timer is set, or it waits for a permit. The time is when the pause before its next attempt is over, if that is known.
+    /// Its timer is set, or it waits for a permit. The time is the end of the pause before its next attempt, if known.
     Scheduled(Option<MonotonicMillis>),
-    /// It is being delivered; `true`: an event was added meanwhile.
+    /// Being delivered; `true`: an event was added meanwhile.
     Delivering(bool),
 }
 
@@ -32,12 +32,12 @@ pub(super) enum Loaded {
 }
 
 impl PendingStreams {
-    /// With room for this many streams. A quarter of it is always free for new streams.
+    /// Has room for this many streams, a quarter of it always free for new ones.
     pub(super) fn new(room: usize) -> Self {
         Self { known: HashMap::new(), room, more_in_store: true, asked_in_vain: false, cursor: None }
     }
 
-    /// `stream` has a new event; returns whether its timer must be set.
+    /// Adds a new event of `stream`; returns whether its timer must be set.
     pub(super) fn record(&mut self, stream: StreamId) -> bool {
         let full = self.known.len() >= self.room;
         match self.known.get_mut(&stream) {
@@ -78,8 +78,8 @@ impl PendingStreams {
         true
     }
 
-    /// The stream is due `soon` or later; returns whether its timer must be set. One that is due later is left in the store when
-    /// room is needed for new ones. `pause`: when the pause before its next attempt is over, if there is one.
+    /// Schedules the stream `soon` or later; returns whether its timer must be set. One that is due later stays only in
+    /// the store if room is needed for new ones. `pause`: the end of the pause before its next attempt, if any.
     pub(super) fn later(&mut self, stream: StreamId, pause: Option<MonotonicMillis>, soon: bool) -> bool {
         let stays = soon || self.known.len() < self.room / 2;
         if stays {
@@ -91,7 +91,7 @@ impl PendingStreams {
         stays
     }
 
-    /// There is no room for the stream in the queue for permits: it is left in the store.
+    /// Leaves the stream to the store, because the queue for permits is full.
     pub(super) fn put_off(&mut self, stream: StreamId) {
         if let Some(Progress::Scheduled(_)) = self.known.get(&stream) {
             self.known.remove(&stream);
@@ -99,7 +99,7 @@ impl PendingStreams {
         self.more_in_store = true;
     }
 
-    /// The stream's delivery panicked: it is left in the store, and loaded again.
+    /// Leaves a stream whose delivery panicked to the store, from which it is loaded again.
     pub(super) fn lose(&mut self, stream: StreamId) {
         self.known.remove(&stream);
         self.more_in_store = true;
@@ -111,8 +111,8 @@ impl PendingStreams {
         }
     }
 
-    /// Begins a stream's delivery; `None` if a delivery is already running, which then continues with the added events. Two
-    /// at a time would lose the order. Otherwise whether the pause before its next attempt is known to be over.
+    /// Begins a stream's delivery; `None` if one is running, which then continues with the added events: two at a time
+    /// would break the order. Otherwise whether the pause before its next attempt is known to be over.
     pub(super) fn begin(&mut self, stream: StreamId, now: MonotonicMillis) -> Option<bool> {
         let (runs, is_over) = match self.known.get(&stream) {
             Some(Progress::Delivering(_)) => (true, false),
@@ -132,12 +132,13 @@ impl PendingStreams {
     }
 
     pub(super) fn ask(&mut self) -> Option<StreamId> {
-        // Set again for every stream that is left there from now on.
+        // Set again for every stream left there from now on.
         self.more_in_store = false;
         self.cursor
     }
 
-    /// The store was asked: the stream after which it is asked next, whether there is more, and how many were loaded.
+    /// Records a query of the store: where the next one continues, whether there is more, and how many streams were
+    /// loaded.
     pub(super) fn asked(&mut self, after: Option<StreamId>, more: bool, loaded: usize) {
         self.cursor = after;
         self.more_in_store |= more;

@@ -1,4 +1,4 @@
-//! When a delivery is tried again, and when it is given up.
+//! When a delivery is retried, and when it is given up.
 
 use std::time::Duration;
 
@@ -7,13 +7,14 @@ use crate::ports::Randomness;
 /// Seconds between two attempts; the last value repeats until [`GIVE_UP_AFTER`].
 const INTERVALS: [u64; 9] = [5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800];
 
-/// A delivery is given up when its pauses add up to this, a long weekend; downtime of the service is not counted.
+/// A delivery is given up when its pauses add up to this, a long weekend; downtime of the service does not count.
 pub(super) const GIVE_UP_AFTER: Duration = Duration::from_secs(72 * 3600);
 
-/// The longest that a receiver's `Retry-After` is honoured.
+/// The longest `Retry-After` that is honoured.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
 
-/// The time until the next attempt: the interval plus up to 20 % to spread load, not before the receiver wants it.
+/// The time until the next attempt: the interval plus up to 20 % to spread load, but not before the receiver's
+/// `Retry-After`.
 pub(super) fn interval(attempts: u32, wanted: Option<Duration>, randomness: &dyn Randomness) -> Duration {
     let step = usize::try_from(attempts.saturating_sub(1)).unwrap_or(usize::MAX);
     let secs = INTERVALS.get(step).or(INTERVALS.last()).copied().unwrap_or(3600);

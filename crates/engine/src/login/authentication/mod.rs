@@ -7,19 +7,19 @@
 //! asking ──a device proves its subkey──▶ asking   the challenge is sent again, to that device too
 //! asking ──the remote signer signs─────▶ finished   as approved
 //! asking ──the remote signer refuses───▶ finished   as declined; the signer stays, unless its session is of no more use
-//! asking ──the remote signer lies──────▶ finished   StatusUpdate {status: error}; the signer is forgotten
+//! asking ──the remote signer's reply is invalid─▶ finished   StatusUpdate {status: error}; the signer is forgotten
 //! ```
 //!
-//! `user_keys` decides whose reply is valid. If the user has logged in with a remote signer before, that signer is asked
-//! beside the wallet, and the first reply decides. A signer that cannot be reached leaves the decision to the wallet.
+//! `user_keys` determines whose reply is valid. If the user has logged in with a remote signer before, that signer gets
+//! a request, too, and the first reply decides. If the signer is unreachable, the wallet decides.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
-//! | before the start is committed | nothing was acknowledged; nothing is there |
+//! | before the start is committed | nothing was acknowledged or stored |
 //! | after the start, before or after the challenge is sent | the outbox sends it (again) until there is a reply or it expires |
 //! | before a reply is committed | the challenge is sent again, and the wallet repeats its reply |
 //! | after a reply | the event is in the stream; the repeated reply matches no open operation |
-//! | while a remote signer is asked | it is asked again, in the same session |
+//! | while a request to a remote signer is pending | it is repeated in the same session |
 
 pub(crate) mod start;
 
@@ -54,7 +54,7 @@ pub struct Authentication {
 
 pub(crate) enum Reply {
     Ignored,
-    /// A device has proven its key and gets the challenge as well.
+    /// A device has proven its key and gets the challenge, too.
     Proven(Effect),
     Answered {
         main_key: PublicKey,
@@ -138,7 +138,7 @@ impl Authentication {
         (state, vec![ask])
     }
 
-    /// Also asks the remote signer that the user has logged in with before.
+    /// Also sends a request to the remote signer of the user's earlier login.
     pub fn ask_signer(&mut self, session: SignerSession, challenge: LoginChallenge) -> Effect {
         self.signer.insert(Box::new(SignerRequest::to_kept(session, challenge))).ask(self.expires_at, None)
     }
@@ -152,7 +152,7 @@ impl Authentication {
     }
 
     fn signer_reported(&mut self, report: &SignerReport, now: UnixMillis) -> StepResult {
-        // Nobody watches how far the signer is, and it was connected to before.
+        // Progress is not shown, and the signer has been connected before.
         if matches!(report.update, SignerUpdate::Progress(_)) {
             return StepResult::Ignored;
         }
@@ -195,7 +195,7 @@ impl Authentication {
     pub(crate) fn reply(&mut self, input: &Input, now: UnixMillis) -> Reply {
         match input {
             Input::Timer if now >= self.expires_at => Reply::Expired,
-            // Between expiry and the timer, replies are ignored: the wallet knows when it expires.
+            // Replies between the expiry and the timer are ignored: the wallet knows the expiry.
             _ if now >= self.expires_at => Reply::Ignored,
             Input::Wallet { author, message: WalletMessage::AuthResponse(response), .. } => {
                 self.answered(author, response, now)
@@ -224,7 +224,7 @@ impl Authentication {
         Reply::Answered { main_key, is_approved, data }
     }
 
-    /// A device could not read the challenge and proves that it is a subkey: it gets the challenge as well.
+    /// Handles the subkey proof of a device that could not read the challenge: it gets the challenge, too.
     fn proven(&mut self, author: &PublicKey, proof: &SubkeyProof, now: UnixMillis) -> Reply {
         if self.user_keys.prove(author, proof, Permission::Auth, now) {
             Reply::Proven(self.ask_too(author))

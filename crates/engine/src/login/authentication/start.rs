@@ -58,7 +58,7 @@ impl Logins {
         self.starter.create_new(stream_id, requester.origin(), operation, effects, record).await
     }
 
-    /// The remote signer that the user has logged in with before, if there is one; none when its row is damaged.
+    /// The remote signer of the user's earlier login; `None` without one, or if its row is damaged.
     async fn kept_signer(&self, main_key: &PublicKey) -> Result<Option<SignerSession>, StartError> {
         if self.signer.is_none() {
             return Ok(None);

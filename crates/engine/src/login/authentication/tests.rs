@@ -110,7 +110,7 @@ fn challenged_subkey_leads_to_its_main_key() {
         let got = effects(asking.clone().step(&approval(author, "challenge", None), NOW));
         assert_eq!(event(&got).1["main_key"], main.public_key().to_hex());
     }
-    // A second proof cannot move the conversation on to somebody else.
+    // A second proof cannot redirect the conversation to another key.
     let other = device(&user(3), 1, Permission::Auth);
     assert_eq!(asking.step(&cannot_read(other.0, other.1), NOW), StepResult::Ignored);
 }

@@ -4,18 +4,18 @@
 //! single use:  waiting ──handshake──▶ finished   KeyHandshake {main_key, preferred_relays}
 //!              waiting ──expired────▶ finished   StatusUpdate {status: timeout}
 //! reusable:    waiting ──handshake──▶ waiting    KeyHandshake, once per user and scan
-//!              waiting ──closed─────▶ finished   by the operator alone; its URL stays dead
+//!              waiting ──closed─────▶ finished   by the operator only; its URL stays invalid
 //! reusable login:  as reusable, and in the same commit
 //!              waiting ──handshake──▶ waiting    a `login` of its own starts, which challenges the wallet
-//!              waiting ──a login tells something──▶ waiting   KeyHandshake or StatusUpdate {main_key, method}, as it says
+//!              waiting ──a login signals an event─▶ waiting   KeyHandshake or StatusUpdate {main_key, method}
 //! ```
 //!
-//! A reusable login (`POST /login` with `static_token`) knows nothing of the logins at it: its state does not grow with them, and
-//! each of them ends by itself. They know its stream.
+//! A reusable login (`POST /login` with `static_token`) does not track the logins at it, so its state does not grow,
+//! and each of them ends by itself. They know its stream.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
-//! | before the start is committed | nothing was acknowledged; nothing is there |
+//! | before the start is committed | nothing was acknowledged or stored |
 //! | after the start | continues to wait; if it has expired in the meantime, the event follows at once |
 //! | before a handshake is committed | the wallet sent it only once: the user scans again, or the URL expires |
 //! | after a handshake | the event is in the stream; the same Nostr event is ignored if it arrives again |
@@ -65,9 +65,9 @@ enum Usage {
         expires_at: UnixMillis,
     },
     Reusable {
-        /// Recent scans, oldest first: wallets repeat messages, and a repeated message is not another scan.
+        /// Recent scans, oldest first, to recognise repeated messages.
         recent: Vec<Scan>,
-        /// Until when no other handshake can get its token, once it is closed.
+        /// Until when the token of a closed handshake stays reserved.
         #[serde(default, with = "optional_millis", skip_serializing_if = "Option::is_none")]
         closed: Option<UnixMillis>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ enum Usage {
     },
 }
 
-/// What makes a reusable handshake a reusable login.
+/// The additional data of a reusable login.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoginUrl {
     stream: StreamId,
@@ -84,12 +84,12 @@ pub struct LoginUrl {
 }
 
 impl LoginUrl {
-    /// Of the operation with this stream. The secret must be random.
+    /// For the operation with this stream. The secret must be random.
     pub const fn new(stream: StreamId, page_secret: String) -> Self {
         Self { stream, page_secret, scans: 0 }
     }
 
-    /// What its page is found by.
+    /// The secret in its page's address.
     pub fn page_secret(&self) -> &str {
         &self.page_secret
     }
@@ -106,11 +106,11 @@ impl fmt::Debug for LoginUrl {
     }
 }
 
-/// A user who scanned, by the first 64 bits of their key, and when their wallet says they did (Unix seconds).
+/// A scan: the first 64 bits of the user's key, and the wallet's time (Unix seconds).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Scan(String, u64);
 
-/// Handshakes that one user's wallet created within this time are one scan: wallets repeat a message for seconds.
+/// Handshakes that a user's wallet created within this time are one scan: wallets repeat messages for seconds.
 const SAME_SCAN: Duration = Duration::from_secs(60);
 
 /// How long a scan is remembered: the transport accepts messages that are at most 15 minutes old or 15 minutes ahead.
@@ -119,7 +119,7 @@ const REMEMBERED: Duration = Duration::from_secs(30 * 60);
 /// How many scans a reusable handshake remembers: 128 × 31 bytes keep the stored state under 4 KiB.
 const RECENT_SCANS: usize = 128;
 
-/// Bounds of a user's relays, in number and size: on a public URL anybody can name some. Usual lists have 100 bytes.
+/// Most relays stored for a user, and their size: on a public URL anybody can name some. Typical lists have 100 bytes.
 const MAX_USER_RELAYS: usize = 8;
 const MAX_RELAY_BYTES: usize = 256;
 const MAX_RELAYS_BYTES: usize = 512;
@@ -184,12 +184,12 @@ impl StateMachine for KeyHandshake {
 }
 
 impl KeyHandshake {
-    /// A handshake that the first user completes, until `expires_at`.
+    /// A handshake that one user can complete, until `expires_at`.
     pub const fn single_use(token: String, no_request: bool, expires_at: UnixMillis) -> Self {
         Self { token, name: None, no_request, return_url: None, usage: Usage::SingleUse { expires_at } }
     }
 
-    /// A handshake that any number of users complete, until it is closed. `static_token` is its token as well.
+    /// A handshake that any number of users can complete, until it is closed. `static_token` is also its token.
     pub const fn reusable(static_token: String, no_request: bool) -> Self {
         Self {
             token: static_token,
@@ -200,7 +200,7 @@ impl KeyHandshake {
         }
     }
 
-    /// A login of any number of users, until it is closed. `static_token` is its token as well.
+    /// A login for any number of users, until it is closed. `static_token` is also its token.
     pub const fn reusable_login(static_token: String, login: LoginUrl) -> Self {
         Self {
             token: static_token,
@@ -218,19 +218,19 @@ impl KeyHandshake {
         Self { token: format!("{name}.{suffix}"), name: Some(name), ..self }
     }
 
-    /// The same, with a page that leads there at the end.
+    /// The same with a page that redirects at the end.
     #[must_use]
     pub fn returning_to(mut self, return_url: Option<String>) -> Self {
         self.return_url = return_url;
         self
     }
 
-    /// Where its page leads to at the end.
+    /// Where its page redirects at the end.
     pub fn return_url(&self) -> Option<&str> {
         self.return_url.as_deref()
     }
 
-    /// The token it was opened with, by which a repeated request finds it.
+    /// The static token, by which a repeated request finds it.
     pub fn static_token(&self) -> &str {
         self.name.as_ref().unwrap_or(&self.token)
     }
@@ -240,17 +240,17 @@ impl KeyHandshake {
         &self.token
     }
 
-    /// Whether its URL says that no authentication challenge follows.
+    /// Whether its URL announces that no authentication challenge follows.
     pub const fn no_request(&self) -> bool {
         self.no_request
     }
 
-    /// Whether any number of users may complete it.
+    /// Whether any number of users can complete it.
     pub const fn is_reusable(&self) -> bool {
         matches!(self.usage, Usage::Reusable { .. })
     }
 
-    /// What it has beside its handshake if it is a reusable login.
+    /// The additional data of a reusable login, if it is one.
     pub const fn login(&self) -> Option<&LoginUrl> {
         match &self.usage {
             Usage::Reusable { login, .. } => login.as_ref(),
@@ -258,7 +258,7 @@ impl KeyHandshake {
         }
     }
 
-    /// Until when it can be completed; `None` when it is reusable.
+    /// Until when it can be completed; `None` if it is reusable.
     pub const fn expires_at(&self) -> Option<UnixMillis> {
         match self.usage {
             Usage::SingleUse { expires_at } => Some(expires_at),
@@ -275,7 +275,7 @@ impl KeyHandshake {
         keys
     }
 
-    /// The operator closes it. Until `kept_until` no other handshake can get its token: its URL stays invalid.
+    /// Closes it. Its token stays reserved until `kept_until`, so that its URL stays invalid.
     pub fn close(&mut self, kept_until: UnixMillis) -> Vec<Effect> {
         if let Usage::Reusable { closed, .. } = &mut self.usage {
             *closed = Some(kept_until);
@@ -298,7 +298,7 @@ impl KeyHandshake {
         }
         let relays = usable_relays(relays);
         let data = KeyHandshakeData { main_key: author.to_hex(), preferred_relays: relays.clone() };
-        // Stored even without relays: the user is known from now on.
+        // Stored even without relays: this records the user.
         let mut effects = vec![
             emit(EventData::KeyHandshake(data), now),
             Effect::RememberRelays(UserRelays { main_key: *author, relays }),
@@ -338,7 +338,7 @@ pub(crate) fn usable_relays(relays: &[String]) -> Vec<String> {
 }
 
 fn counts_as_scan(recent: &mut Vec<Scan>, author: &PublicKey, sent_at: UnixMillis, now: UnixMillis) -> bool {
-    // A wallet whose clock is ahead must not lose its next scan once the clock has been corrected.
+    // The sender's clock may be ahead; its next scan must be accepted after a correction.
     let (now, sent_at) = (now.secs(), sent_at.min(now).secs());
     recent.retain(|scan| now.abs_diff(scan.1) < REMEMBERED.as_secs());
     let mut user = author.to_hex();

@@ -9,31 +9,31 @@ use crate::{EventType, Requester, ShownStream, StreamId};
 /// A key handshake as its page shows it.
 #[derive(Clone)]
 pub struct HandshakeView {
-    /// How far it is.
+    /// Its state.
     pub state: HandshakeState,
     /// Its URL.
     pub url: String,
     /// The same for wallets that open other schemes.
     pub other_urls: Vec<String>,
-    /// Where the page leads to at the end.
+    /// Where the page redirects at the end.
     pub return_url: Option<String>,
-    /// How long it can still be completed; `None` when it is reusable.
+    /// The remaining time; `None` if it is reusable.
     pub time_left: Option<Duration>,
 }
 
-/// How far a key handshake is.
+/// The state of a key handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandshakeState {
-    /// It waits for a wallet.
+    /// Waiting for a wallet.
     Waiting,
-    /// A wallet has completed it.
+    /// Completed by a wallet.
     Completed,
-    /// Nobody did in time, or it was closed.
+    /// Expired or closed.
     Ended,
 }
 
 impl Handshakes {
-    /// A key handshake for its page; `None` when there is none, or the secret is another.
+    /// A key handshake for its page; `None` if it does not exist or the secret is wrong.
     pub async fn page(&self, id: StreamId, secret: &str) -> Result<Option<HandshakeView>, StoreError> {
         if !self.pages.is_secret(KeyedPage::Handshake, id, secret) {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Reusable handshakes and reusable logins: which are open, and how the operator lists and closes them.
+//! Open reusable handshakes and reusable logins: listing and closing them.
 
 use crate::kernel::starter::Starter;
 use crate::page_rules::PageRules;
@@ -35,35 +35,35 @@ pub struct Handshakes {
 pub struct ReusableHandshake {
     /// Its stream.
     pub stream_id: StreamId,
-    /// The static token it was opened with.
+    /// Its static token.
     pub static_token: String,
     /// Its URL.
     pub url: String,
-    /// Whether its URL says that no authentication challenge follows.
+    /// Whether its URL announces that no authentication challenge follows.
     pub no_request: bool,
     /// Whether it is a login: users who scan it are challenged.
     pub is_login: bool,
     /// When it was opened, in Unix seconds.
     pub created_at: u64,
-    /// How many scans of its URL were accepted, including those whose events were removed.
+    /// The number of accepted scans, including those whose events were removed.
     pub accepted: u64,
-    /// How many scans its limits refused since the service started.
+    /// The number of scans refused by limits since the service started.
     pub refused: u64,
 }
 
-/// Some reusable handshakes, oldest first.
+/// A page of reusable handshakes, oldest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandshakePage {
     /// The handshakes.
     pub handshakes: Vec<ReusableHandshake>,
-    /// The `after` of the next page; `None` when there are no more.
+    /// The `after` of the next page; `None` on the last page.
     pub next: Option<StreamId>,
 }
 
 /// Why a handshake was not closed.
 #[derive(Debug, thiserror::Error)]
 pub enum CloseHandshakeError {
-    /// The stream is not one of a key handshake, or was removed after retention.
+    /// The stream is not that of a key handshake, or was removed after its retention.
     #[error("no such key handshake")]
     NotFound,
     /// The store failed.
@@ -74,7 +74,7 @@ pub enum CloseHandshakeError {
 impl ModifyError for CloseHandshakeError {}
 
 impl Handshakes {
-    /// Up to `limit` open reusable handshakes, after the one that `after` names. A page may be short and have a next one.
+    /// Up to `limit` open reusable handshakes, after `after`. A short page may have a successor.
     pub async fn list(
         &self,
         requester: &Requester,
@@ -104,7 +104,7 @@ impl Handshakes {
         Ok(HandshakePage { handshakes, next })
     }
 
-    /// Closes a key handshake: its URL stops working at once. One that is closed already stays as it is.
+    /// Closes a key handshake, whose URL becomes invalid at once. Closing it again changes nothing.
     pub async fn close(&self, requester: &Requester, stream_id: StreamId) -> Result<(), CloseHandshakeError> {
         let closed = self.starter.committer.modify(
             Operation::KeyHandshake,
@@ -123,7 +123,7 @@ impl Handshakes {
         Ok(())
     }
 
-    /// Ends the logins at a reusable login that is closed: their pages already say that they are over.
+    /// Ends the logins at a closed reusable login; their pages already show that they are over.
     fn end_logins(&self, stream_id: StreamId) {
         let (logins, inputs) = (self.logins.of(stream_id), self.core.inputs.clone());
         self.core.tasks.spawn(async move {

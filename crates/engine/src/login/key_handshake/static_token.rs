@@ -1,4 +1,4 @@
-//! Reusable handshakes and reusable logins: opened under a static token, by which a repeated request finds them.
+//! Reusable handshakes and reusable logins, opened under a static token, by which a repeated request finds them.
 
 use super::Handshakes;
 use crate::kernel::request_errors::StartError;
@@ -6,16 +6,15 @@ use crate::operations::{KeyHandshake, LoginUrl, Operation};
 use crate::ports::{CorrelationKey, NewIdempotencyRecord, StoreError};
 use crate::{Requester, StreamId};
 
-/// Longest static token, in characters.
 const MAX_STATIC_TOKEN: usize = 128;
 
 pub(crate) enum Wanted {
     Handshake {
-        /// `None` means `false`, or the value that it was opened with.
+        /// `None` means `false`, or the existing value.
         no_request: Option<bool>,
     },
     Login {
-        /// `None` means none, or the one that it was opened with.
+        /// `None` means none, or the existing one.
         return_url: Option<String>,
     },
 }
@@ -27,7 +26,7 @@ pub(crate) struct Opened {
 }
 
 impl Handshakes {
-    /// Opens a static token, or finds what is open under it. `record` makes the stored response of what is opened now.
+    /// Opens a static token, or finds the operation open under it. `record` makes the stored response of a new one.
     pub(crate) async fn open_static_token(
         &self,
         requester: &Requester,
@@ -42,7 +41,7 @@ impl Handshakes {
             return Ok(opened);
         }
         let mut suffix: Option<String> = None;
-        // A concurrent request may be faster, and what it opens may be closed meanwhile: then it is tried again.
+        // Retries if a concurrent request opens the token and it is closed meanwhile.
         for _ in 0..8 {
             let stream_id = self.core.ids.stream_id();
             let mut handshake = self.reusable(stream_id, token, wanted)?;
@@ -56,7 +55,7 @@ impl Handshakes {
             };
             match self.same_static_token(requester, owner, token, wanted).await? {
                 Some(opened) => return Ok(opened),
-                // The URL of what was closed stays invalid: this one gets another.
+                // The URL of a closed one stays invalid, so this one gets another token.
                 None => suffix = Some(self.core.ids.suffix()),
             }
         }
@@ -83,7 +82,7 @@ impl Handshakes {
         token: &str,
         wanted: &Wanted,
     ) -> Result<Option<Opened>, StartError> {
-        // One that does not exist any more was closed so long ago that it was removed.
+        // A missing operation was closed and removed.
         let Some(stored) = self.core.store.operation(&Requester::Service, stream_id).await? else { return Ok(None) };
         if stored.finished_at.is_some() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! How a login ends, and what its app and its reusable login learn of it.
+//! The end of a login, and its events.
 
 use usher_protocol::PublicKey;
 
@@ -12,7 +12,7 @@ use crate::operations::{Effect, LinkedChange};
 use crate::ports::CorrelationKey;
 
 impl Login {
-    /// An event of this login: on its own stream, or on that of the reusable login.
+    /// Emits an event of this login: on its own stream, or on that of the reusable login.
     pub(super) fn tell(&self, data: &EventData, now: UnixMillis) -> Effect {
         let event = NewEvent::new(data, now);
         match self.reusable() {
@@ -21,7 +21,7 @@ impl Login {
         }
     }
 
-    /// The event of an end that no wallet's reply has brought; at a reusable login it names the asked or proven key.
+    /// The event of an end without a wallet's reply; at a reusable login it has the asked or proven key.
     pub(super) fn tell_outcome(&self, status: &str, reason: &str, method: LoginMethod, now: UnixMillis) -> Effect {
         let mut data = LoginData { status: status.to_owned(), reason: Some(reason.to_owned()), ..LoginData::default() };
         if self.reusable().is_some() {
@@ -42,7 +42,7 @@ impl Login {
         self.signer = None;
     }
 
-    /// At a reusable login, a user's outcome is that of the login that they have begun last.
+    /// At a reusable login, a user's outcome is that of the login they began last.
     pub(super) fn supersede_others(&self, main_key: PublicKey) -> Option<Effect> {
         self.reusable().map(|reusable| Effect::LinkedChange(LinkedChange::SupersedeLogins { reusable, main_key }))
     }

@@ -4,18 +4,18 @@ use super::{Login, LoginState};
 use crate::StreamId;
 use crate::operations::Effect;
 
-/// Who has asked for a login.
+/// Who started a login.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "StoredOrigin", into = "StoredOrigin")]
 pub enum LoginOrigin {
-    /// The app, for one user of its own.
+    /// The app, for one of its users.
     App,
-    /// A browser, on its way to this app by another protocol (OpenID Connect): the service's own app learns nothing of it.
+    /// A browser, for another protocol (OpenID Connect); the service's own app gets no events.
     Client {
-        /// Who asks for the login, as the page tells the user.
+        /// The requesting app's name, for the page.
         name: String,
     },
-    /// A user at a reusable login, whose stream gets all events.
+    /// A user at a reusable login, whose stream has all events.
     Reusable {
         /// The stream of the reusable login.
         stream: StreamId,
@@ -28,7 +28,7 @@ impl LoginOrigin {
         matches!(self, Self::Client { .. } | Self::Reusable { .. })
     }
 
-    /// The reusable login that it is of.
+    /// The reusable login that it is at.
     pub const fn reusable(&self) -> Option<StreamId> {
         match self {
             Self::Reusable { stream } => Some(*stream),
@@ -38,12 +38,12 @@ impl LoginOrigin {
 }
 
 impl Login {
-    /// Whether another app has asked for it, by another protocol: then it has no events.
+    /// Whether another app has requested it, through another protocol: it then has no events.
     pub const fn is_of_other_app(&self) -> bool {
         matches!(self.origin, LoginOrigin::Client { .. })
     }
 
-    /// Ends it because nobody will ask for its outcome; `None` when it has ended.
+    /// Ends it because its outcome is no longer needed; `None` if it has ended.
     pub fn forget(&mut self) -> Option<Vec<Effect>> {
         (!self.state.is_over()).then(|| {
             self.end(LoginState::Expired);

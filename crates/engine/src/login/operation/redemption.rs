@@ -1,6 +1,6 @@
-//! The redemption of a login: its page gives a code to its browser, which brings it to the app, and the app redeems it.
-//! Otherwise whoever begins a login in the app and has somebody else approve it would be logged in as that person
-//! (session fixation). The code is derived from the login's id (`login/pages.rs`).
+//! The redemption of a login: its page gives a code to its browser, which brings it to the app, which redeems it. This
+//! prevents session fixation: an attacker who begins a login in the app and has somebody else approve it is not logged
+//! in as that person. The code is derived from the login's id (`login/pages.rs`).
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::UnixMillis;
 use crate::event_data::{EventData, LoginData};
 use crate::operations::Effect;
 
-/// How long the app may take to redeem the code: the browser is on its way there.
+/// Time limit for redeeming the code, while the browser returns to the app.
 const REDEEM_WITHIN: Duration = Duration::from_secs(5 * 60);
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,38 +23,38 @@ pub(super) struct Grant {
     session_token: Option<String>,
 }
 
-/// Who has logged in, for the app that has redeemed the code.
+/// The user who has logged in, for the app that redeemed the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoginRedeemed {
     /// The user's key.
     pub main_key: PublicKey,
-    /// What it was proven with.
+    /// The method.
     pub method: LoginMethod,
 }
 
-/// Why the right code is not redeemed.
+/// Why a correct code is not redeemed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedeemFault {
-    /// The user has not approved, so the page has given the code to nobody.
+    /// The user has not approved, so the page has not issued the code.
     NotApproved,
     /// It was redeemed before.
     Redeemed,
-    /// Its time is over.
+    /// It has expired.
     Expired,
 }
 
 impl Login {
-    /// Whether the app learns who the user is only by redeeming the code. Other protocols know the browser themselves.
+    /// Whether the app learns the user only by redeeming the code. Other protocols identify the browser themselves.
     pub const fn needs_code(&self) -> bool {
         self.return_url.is_some() && !matches!(self.origin, LoginOrigin::Client { .. })
     }
 
-    /// Whether the browser that the page belongs to gets the code now.
+    /// Whether the page's own browser gets the code now.
     pub const fn has_code(&self) -> bool {
         self.needs_code() && matches!(self.state, LoginState::Proven { .. } | LoginState::Approved { .. })
     }
 
-    /// The app has redeemed the code.
+    /// Redeems the code.
     pub fn redeem(&mut self, now: UnixMillis) -> Result<(LoginRedeemed, Vec<Effect>), RedeemFault> {
         match self.state {
             LoginState::Proven { main_key, method, at } if now < self.expires_at => {
@@ -78,7 +78,7 @@ impl Login {
         }
     }
 
-    /// The key is proven; `approved` is what the app is to learn.
+    /// Handles a proven key; `approved` is the event for the app.
     pub(super) fn proven(
         &mut self,
         main_key: PublicKey,
@@ -99,7 +99,7 @@ impl Login {
             method: Some(method.as_str().to_owned()),
             ..LoginData::default()
         };
-        // The wallet has replied: it is asked no more.
+        // The wallet has replied, so its challenge is not repeated.
         vec![Effect::ClearOutbox, self.tell(&EventData::Login(said), now)]
     }
 

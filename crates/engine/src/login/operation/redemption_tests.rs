@@ -1,4 +1,4 @@
-//! Logins that lead back to the app: it learns who the user is when it redeems the code.
+//! Logins that return to the app: it gets the user's key when it redeems the code.
 
 use super::tests::{events, handshake_event, login};
 use super::*;

@@ -148,7 +148,7 @@ fn nothing_is_told_before_a_key_is_named_or_after_the_end_of_the_reusable_login(
     assert_eq!(of_the_app.step(&Input::Signal(Signal::Close), NOW), StepResult::Ignored, "it is at no reusable login");
 }
 
-/// Anybody can begin one and end it. What was counted as a scan keeps its page, which says how it ended.
+/// Anybody can begin and end one. A counted scan keeps its page, which shows the outcome.
 #[test]
 fn login_leaves_nothing_when_nothing_has_happened_there() {
     let (mut untouched, mut refused) = (child_login(), child_login());

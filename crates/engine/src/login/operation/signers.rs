@@ -12,7 +12,7 @@ impl Login {
         self.signer.as_ref()
     }
 
-    /// The user, who is this visitor, has named their remote signer: it is asked, in place of an earlier one.
+    /// Sends a request to the remote signer that the user has named, replacing an earlier one.
     pub fn ask_signer(
         &mut self,
         session: SignerSession,
@@ -36,7 +36,7 @@ impl Login {
             SignerOutcome::Ignored => return StepResult::Ignored,
             SignerOutcome::Changed => return StepResult::Stepped(Vec::new()),
             SignerOutcome::Proven(main_key) => {
-                // A later authentication of this user asks the same signer.
+                // A later authentication of this user uses the same signer.
                 let signer =
                     UserSigner { main_key, session: signer.session().clone(), update: SignerSessionUpdate::Store };
                 let proven = self.prove(main_key, LoginMethod::Signer, now);

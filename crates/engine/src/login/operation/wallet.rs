@@ -1,4 +1,4 @@
-//! What a wallet says in a login: it names its user's key, and replies to the challenge.
+//! A wallet's messages in a login: it names its user's key, and replies to the challenge.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::operations::{Effect, Input, StepResult};
 use crate::ports::UserRelays;
 
 impl Login {
-    /// Whether the token that a wallet sends is this login's: some wallets send it as it is encoded in the URL.
+    /// Whether a wallet's token is this login's, possibly as encoded in the URL.
     pub(super) fn is_named_by(&self, sent: &str) -> bool {
         sent == self.token || decode_token(sent).as_deref() == Some(&self.token)
     }
@@ -30,7 +30,7 @@ impl Login {
     }
 
     pub(super) fn ask(&mut self, author: PublicKey, now: UnixMillis) -> Vec<Effect> {
-        // The user gets the whole time for the challenge, even if they scanned at the last moment.
+        // The user gets the full time for the challenge, even after a scan at the last moment.
         self.expires_at = self.expires_at.max(now.plus(Duration::from_secs(self.challenge_seconds)));
         let (asked, ask) = Authentication::start(
             self.wallet_challenge.clone(),
@@ -44,7 +44,7 @@ impl Login {
         ask
     }
 
-    /// Who was asked is a subkey of this user: no key stays without an outcome, and none has an outcome without a handshake.
+    /// The challenged key is a subkey of this user: every key gets an outcome, and an outcome requires a handshake.
     pub(super) fn tell_owner(&self, main_key: PublicKey, now: UnixMillis) -> [Effect; 2] {
         let handshake = KeyHandshakeData { main_key: main_key.to_hex(), preferred_relays: Vec::new() };
         [

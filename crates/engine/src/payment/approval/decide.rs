@@ -1,4 +1,4 @@
-//! Lists the payments that wait for an approval, and decides about them.
+//! Lists payments waiting for an approval, and decides on them.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::{Origin, PendingAudit, Requester, StreamId, UnixMillis};
 /// Who decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approver {
-    /// A client of the API: a key, or with `None` the token of the configuration.
+    /// An API key, or with `None` the configured API token.
     Client(Option<Origin>),
-    /// A person, by their own login (`wallet.approvers`).
+    /// An operator, by their own login (`wallet.approvers`).
     Operator(PublicKey),
 }
 
-/// A payment that waits for an approval.
+/// A payment waiting for an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingPayment {
     /// Its stream.
@@ -33,47 +33,47 @@ pub struct WaitingPayment {
     pub amount: u64,
     /// The largest fee in millisats.
     pub max_fee: u64,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: PaymentPurpose,
-    /// Who asked for it: a key, or with `None` the token of the configuration.
+    /// The requester: an API key, or with `None` the configured API token.
     pub requested_by: Option<Origin>,
-    /// When.
+    /// When it was requested.
     pub requested_at: UnixMillis,
     /// Until when it can be approved.
     pub expires_at: UnixMillis,
 }
 
-/// What a payment by the service is for.
+/// The purpose of a payment by the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PaymentPurpose {
     /// An invoice.
     Invoice {
-        /// What the payee wrote, made harmless; empty if that is nothing, or only a hash.
+        /// The payee's description, cleaned; empty if there is none, or only a hash.
         description: String,
         /// The payee's node: its public key, compressed, as 66 hex characters.
         payee: String,
     },
     /// A refund.
     Refund {
-        /// The payment that is paid back.
+        /// The payment that is refunded.
         payment: StreamId,
-        /// What that was for, made harmless.
+        /// The description of that payment, cleaned.
         description: String,
     },
-    /// Money that is sent on chain.
+    /// An on-chain payment.
     OnChain {
         /// The address.
         address: String,
     },
 }
 
-/// Why a decision is not taken.
+/// Why a decision is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum DecideError {
-    /// No payment waits under this id: there is none, or it is decided, or nobody has approved it in time.
+    /// No payment waits under this id: it does not exist, is decided, or has expired.
     #[error("no payment waits for an approval under this id")]
     NotFound,
-    /// Who asked for a payment does not approve it.
+    /// The requester of a payment cannot approve it.
     #[error("a payment is approved by somebody else than who asked for it")]
     OwnRequest,
     /// The store failed.
@@ -83,12 +83,12 @@ pub enum DecideError {
 
 impl ModifyError for DecideError {}
 
-/// A payment as the store has it, and who asked for it.
+/// A stored payment, and its requester.
 type Undecided = (Operation, Option<Origin>);
 
 impl Payments {
-    /// Up to `limit` payments that wait for an approval, after `after`, the oldest first; and the `after` of the next page, if there
-    /// may be more.
+    /// Up to `limit` payments waiting for an approval, after `after`, oldest first; and the `after` of the next page,
+    /// if there may be more.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -107,7 +107,7 @@ impl Payments {
         Ok((waiting, next))
     }
 
-    /// The payment that waits for an approval under this id; `None` if none does.
+    /// The payment waiting for an approval under this id, if any.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -129,17 +129,17 @@ impl Payments {
         }
     }
 
-    /// Who may approve payments on the page for that (`wallet.approvers`).
+    /// Who may approve payments on the approvals page (`wallet.approvers`).
     pub fn approvers(&self) -> &[PublicKey] {
         &self.approvers
     }
 
-    /// How many payments wait for an approval.
+    /// The number of payments waiting for an approval.
     pub fn waiting_for_approval_count(&self) -> usize {
         self.waiting.count()
     }
 
-    /// Approves or declines a payment that waits. Of two decisions at once, the first counts.
+    /// Approves or declines a waiting payment. Of two concurrent decisions, the first applies.
     ///
     /// # Errors
     /// [`DecideError`].
@@ -158,7 +158,7 @@ impl Payments {
         .await
     }
 
-    /// Declines a payment that waits, if whoever asked for it `is_revoked`.
+    /// Declines a waiting payment whose requester `is_revoked`.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -171,14 +171,14 @@ impl Payments {
             Some(origin) if is_revoked(origin) => Ok(declined(held, "the key that asked for it was revoked", now)),
             _ => Err(DecideError::NotFound),
         });
-        // It is not what the current request changes, if there is one.
+        // Not an action of the current request, if there is one.
         match Arc::<PendingAudit>::default().scope(ended).await {
             Err(DecideError::Store(error)) => Err(error),
             Ok(()) | Err(DecideError::NotFound | DecideError::OwnRequest) => Ok(()),
         }
     }
 
-    /// Declines all of them whose requester `is_revoked`.
+    /// Declines all waiting payments whose requester `is_revoked`.
     ///
     /// # Errors
     /// [`StoreError`]. The rest keeps waiting.
@@ -192,7 +192,7 @@ impl Payments {
         Ok(())
     }
 
-    /// Commits what a payment that waits becomes.
+    /// Commits the result of a decision.
     async fn end_waiting(
         &self,
         requester: &Requester,
@@ -217,7 +217,6 @@ impl Payments {
         ended.await?.ok_or(DecideError::NotFound)
     }
 
-    /// Whether this payment waits for an approval.
     pub(crate) async fn is_waiting(&self, id: StreamId) -> Result<bool, StoreError> {
         let now = self.core.clock.now();
         let found = self.core.readable(&Requester::Service, id).await?;

@@ -1,6 +1,6 @@
-//! A decision about a payment that waits for an approval.
+//! A decision on a payment waiting for an approval.
 
-/// What becomes of a payment that waits for an approval.
+/// A decision on a payment waiting for an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It begins.
@@ -10,7 +10,7 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// The word for it.
+    /// The decision as a word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Approve => "approve",

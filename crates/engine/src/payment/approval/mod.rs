@@ -1,19 +1,20 @@
-//! Approvals: money out above a limit (`wallet.approval_above_millisats`) waits for somebody else than who asked for it.
+//! Approvals: outgoing payments above a limit (`wallet.approval_above_millisats`) wait for somebody other than the
+//! requester.
 //!
 //! ```text
-//! waiting ──somebody else approves────▶ becomes what it holds: the payment of an invoice, a refund, a payment on chain
+//! waiting ──somebody else approves────▶ becomes the held payment: of an invoice, a refund, on chain
 //! waiting ──somebody declines─────────▶ finished  StatusUpdate {status: error, reason, outcome: not_paid}
-//! waiting ──nobody approves in time───▶ finished  StatusUpdate {status: error, reason, outcome: not_paid}
+//! waiting ──expired───────────────────▶ finished  StatusUpdate {status: error, reason, outcome: not_paid}
 //! ```
 //!
-//! It begins with `StatusUpdate {status: approval_required}`. What it holds has not begun: nothing was sent, signed, ordered or asked.
-//! To the budget, the books and whoever looks for its invoice it is what it holds already. An approval and the end of the
-//! time are commits of the same revision, so that one of them wins.
+//! It begins with `StatusUpdate {status: approval_required}`. The held payment has not begun: nothing was sent, signed,
+//! ordered or requested. The budget, the books and look-ups of its invoice already treat it as that payment. An
+//! approval and the expiry are commits of the same revision, so only one of them succeeds.
 //!
 //! | crash … | what the next start does |
 //! | --- | --- |
 //! | before the commit of the decision | it waits, until the same time |
-//! | after it | what it held begins as after any crash ([`OutgoingPayment`], [`Refund`], [`OnChainPayment`]) |
+//! | after it | the held payment begins as after any crash ([`OutgoingPayment`], [`Refund`], [`OnChainPayment`]) |
 
 pub(crate) mod decide;
 pub(crate) mod decision;
@@ -34,33 +35,31 @@ use crate::operations::{
 use crate::payment::expiry::expiry;
 use crate::ports::{CorrelationKey, OperationKind, PaymentRecord, PaymentRecordStatus};
 
-/// The longest that a payment waits.
+/// The longest wait of a payment.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);
 
-/// How long after its expiry an invoice of a payment that was not approved is remembered, because clocks differ.
+/// How long after its expiry the invoice of an unapproved payment is remembered, because clocks differ.
 const AFTER_EXPIRY: Duration = Duration::from_secs(60);
 
-/// Before an invoice expires: what is approved later could not be paid in time.
+/// Time reserved before an invoice's expiry, in which an approved payment could no longer be made.
 const TIME_TO_PAY: Duration = Duration::from_secs(10);
 
 /// A payment that has not begun.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "holds", rename_all = "snake_case")]
 pub(crate) enum UnstartedPayment {
-    /// Of an invoice.
     Invoice {
         #[serde(flatten)]
         payment: OutgoingPayment,
         /// Unix seconds until which attempts may begin, if the request says so.
         attempts_until: Option<u64>,
     },
-    /// Of an invoice that the payer of an earlier payment will name.
+    /// To an invoice that the payer of an earlier payment will name.
     Refund(Refund),
-    /// On chain.
     OnChain(OnChainPayment),
 }
 
-/// The state of a payment that waits for an approval.
+/// The state of a payment waiting for an approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldPayment {
     #[serde(flatten)]
@@ -68,13 +67,12 @@ pub struct HeldPayment {
     /// Until when it can be approved.
     #[serde(with = "millis")]
     until: UnixMillis,
-    /// When it has ended without an approval.
+    /// When it ended without an approval.
     #[serde(with = "optional_millis", default)]
     ended_at: Option<UnixMillis>,
 }
 
 impl UnstartedPayment {
-    /// Begins it.
     pub(crate) fn begin(self, now: UnixMillis) -> (Operation, Vec<Effect>) {
         match self {
             Self::Invoice { mut payment, attempts_until } => {
@@ -100,7 +98,6 @@ impl UnstartedPayment {
         }
     }
 
-    /// The invoice that it pays.
     pub(crate) const fn invoice(&self) -> Option<&Invoice> {
         match self {
             Self::Invoice { payment, .. } => Some(payment.invoice()),
@@ -108,7 +105,6 @@ impl UnstartedPayment {
         }
     }
 
-    /// Until when it makes sense to begin it.
     fn useful_until(&self) -> Option<UnixMillis> {
         match self {
             Self::Invoice { payment, attempts_until } => {
@@ -132,12 +128,10 @@ impl HeldPayment {
         (held, vec![told])
     }
 
-    /// What waits.
     pub(crate) const fn payment(&self) -> &UnstartedPayment {
         &self.payment
     }
 
-    /// The refund, if it is one.
     pub(crate) const fn refund(&self) -> Option<&Refund> {
         match &self.payment {
             UnstartedPayment::Refund(refund) => Some(refund),
@@ -154,12 +148,11 @@ impl HeldPayment {
         self.ended_at.is_none() && now < self.until
     }
 
-    /// What it becomes when it is approved.
+    /// Approves it: becomes the held payment.
     pub(crate) fn approve(self, now: UnixMillis) -> (Operation, Vec<Effect>) {
         self.payment.begin(now)
     }
 
-    /// Ends it: nothing was paid.
     pub(crate) fn end(&mut self, reason: &str, now: UnixMillis) -> Vec<Effect> {
         self.ended_at = Some(now);
         let data = PaymentData {
@@ -178,7 +171,7 @@ impl HeldPayment {
 }
 
 impl StateMachine for HeldPayment {
-    /// That of what it holds, which does not change when it becomes that.
+    /// The kind of the held payment, which does not change when it begins.
     fn kind(&self) -> OperationKind {
         self.payment.machine().kind()
     }
@@ -202,7 +195,7 @@ impl StateMachine for HeldPayment {
         self.payment.machine().correlations()
     }
 
-    /// The same invoice is not asked for again until it has expired: who has declined it decides once.
+    /// The same invoice cannot be requested again until it has expired, so that a refusal is final.
     fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
         let until = |invoice: &Invoice| UnixMillis::from_secs(invoice.expires_at()).plus(AFTER_EXPIRY);
         let kept =

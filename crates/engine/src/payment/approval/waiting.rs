@@ -1,4 +1,4 @@
-//! Which payments wait for an approval: 16 bytes each.
+//! The payments waiting for an approval: 16 bytes each.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -27,7 +27,7 @@ impl WaitingPayments {
         self.0.lock().range((start, Bound::Unbounded)).take(limit).copied().collect()
     }
 
-    /// The store has another state of it: its commits have arrived here in another order.
+    /// Removes a payment whose stored state differs, because its commits were reported in another order.
     pub(crate) fn forget(&self, id: StreamId) {
         self.0.lock().remove(&id);
     }

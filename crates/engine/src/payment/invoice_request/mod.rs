@@ -1,4 +1,4 @@
-//! A request for an invoice from a user.
+//! A request to a user for an invoice.
 //!
 //! ```text
 //! asking ──valid invoice───▶ finished   InvoiceResponse {invoice, payment_hash, amount}
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Before the app gets the invoice, its signature, amount, network and expiry are checked. A crash before the reply is
-//! committed loses nothing: the request is sent again, and the wallet repeats its reply.
+//! committed loses nothing: the request is repeated, and so is the wallet's reply.
 
 pub(crate) mod start;
 
@@ -77,7 +77,7 @@ pub struct InvoiceRequest {
     #[serde(with = "millis")]
     expires_at: UnixMillis,
     network: Network,
-    /// If it was not requested in millisats.
+    /// The price, if not requested in millisats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     price: Option<Price>,
 }
@@ -132,7 +132,7 @@ impl StateMachine for InvoiceRequest {
 }
 
 impl InvoiceRequest {
-    /// Requests an invoice of this amount in millisats on `network`; `request_id` is our random id of the request.
+    /// Requests an invoice of this amount in millisats on `network`; `request_id` is a random id.
     pub fn start(
         request: RequestInvoice,
         (amount, price): (u64, Option<Price>),
@@ -192,12 +192,12 @@ impl InvoiceRequest {
         Effect::Send(self.user_keys.message(&self.message(), self.expires_at))
     }
 
-    /// The same to a key that has just proven itself.
+    /// The message for a key that has just proven itself.
     fn ask_too(&self, proven: &PublicKey) -> Effect {
         Effect::SendAlso(self.user_keys.message_to_proven(proven, &self.message(), self.expires_at))
     }
 
-    /// In millisats whatever the currency was: a wallet that converts by itself would make an invoice of another amount.
+    /// Always in millisats: a wallet that converts by itself would create an invoice of another amount.
     fn message(&self) -> ServiceMessage {
         ServiceMessage::InvoiceRequest(message::InvoiceRequest {
             request_id: self.request_id.clone(),

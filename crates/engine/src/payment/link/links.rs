@@ -1,4 +1,4 @@
-//! Payment links as the app sees them: listed and closed.
+//! Payment links for the app: listing and closing.
 
 use super::start::{PaymentLinkCreated, PaymentLinks};
 use super::{LinkState, LinkTerms, PaymentLink};
@@ -12,26 +12,26 @@ use crate::{Requester, StreamId};
 pub struct ListedLink {
     /// Its stream and its addresses.
     pub link: PaymentLinkCreated,
-    /// How it stands.
+    /// Its state.
     pub state: LinkState,
-    /// What it is for.
+    /// Its terms.
     pub terms: LinkTerms,
-    /// How many payments were made at it.
+    /// The number of payments made at it.
     pub payments: u64,
 }
 
-/// Some payment links, oldest first.
+/// A page of payment links, oldest first.
 pub struct LinkPage {
     /// The links.
     pub links: Vec<ListedLink>,
-    /// The `after` of the next page; `None` when there are no more.
+    /// The `after` of the next page; `None` on the last page.
     pub next: Option<StreamId>,
 }
 
 /// Why a payment link was not closed.
 #[derive(Debug, thiserror::Error)]
 pub enum CloseLinkError {
-    /// The stream is not one of a payment link, or was removed after retention.
+    /// The stream is not that of a payment link, or was removed after its retention.
     #[error("no such payment link")]
     NotFound,
     /// The store failed.
@@ -42,8 +42,8 @@ pub enum CloseLinkError {
 impl ModifyError for CloseLinkError {}
 
 impl PaymentLinks {
-    /// Up to `limit` payment links, after the one that `after` names: those that are open, and those at which invoices that were
-    /// given out may still be paid. A page may be short and have a next one.
+    /// Up to `limit` payment links after `after`: open ones, and those with issued invoices that may still be paid. A
+    /// short page may have a successor.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -53,7 +53,7 @@ impl PaymentLinks {
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<LinkPage, StoreError> {
-        // The link of the Lightning address is not the app's: it has the smallest id of all.
+        // The link of the Lightning address, which has the smallest id, is not the app's.
         let after = after.unwrap_or(StreamId::LIGHTNING_ADDRESS).max(StreamId::LIGHTNING_ADDRESS);
         let ids = self.open.after(Some(after), limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);
@@ -75,7 +75,7 @@ impl PaymentLinks {
         Ok(LinkPage { links, next })
     }
 
-    /// Closes a payment link: from now on it gives out no invoices. One that is closed already stays as it is.
+    /// Closes a payment link, which then issues no more invoices. Closing it again changes nothing.
     ///
     /// # Errors
     /// [`CloseLinkError`].
@@ -98,7 +98,7 @@ impl PaymentLinks {
         requester: &Requester,
         stream_id: StreamId,
     ) -> Result<Option<Stored<PaymentLink>>, CloseLinkError> {
-        // That of the Lightning address is open as long as the configuration says so.
+        // The link of the Lightning address is open while the configuration enables it.
         if stream_id == StreamId::LIGHTNING_ADDRESS {
             return Err(CloseLinkError::NotFound);
         }

@@ -1,20 +1,20 @@
-//! A payment link: a page, and an LNURL (LUD-06), at which many people can pay, each with an invoice of their own.
+//! A payment link: a page, and an LNURL (LUD-06), at which many people can pay, each with their own invoice.
 //!
 //! ```text
 //! open ──a payment at it is made───────▶ open   StatusUpdate {status: paid, payment_id, …}
 //! open ──the last of `max_payments`────▶ over   the same
 //! open ──expired, or the app closes it─▶ over
 //! over ──a payment at it is made late──▶ over   StatusUpdate {status: paid, payment_id, …}
-//! over ──no invoice of it can be paid any more──▶ finished
+//! over ──its last invoice is dead──────▶ finished
 //! ```
 //!
-//! No invoice is made before somebody asks for one. Then a [payment](crate::operations::Payment) of its own starts, which knows its
-//! link. The link knows nothing of its payments before they are made: its state does not grow with them. The commit in which a
-//! payment is settled tells the link, so each is an event of the link once.
+//! An invoice is created only on request: a [payment](crate::operations::Payment) starts, which knows its link. The
+//! link does not track unpaid payments, so its state does not grow. The commit that settles a payment signals the link,
+//! so each payment is an event of the link exactly once.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
-//! | before the start of a payment is committed | nobody has seen an invoice: the payer asks again |
+//! | before the start of a payment is committed | nobody has seen an invoice: the payer requests one again |
 //! | after the start of a payment | as described there |
 //! | before the settlement of a payment is committed | as there: payment and link are one commit |
 
@@ -36,43 +36,43 @@ use crate::operations::{Effect, Input, StateMachine, StepResult, optional_millis
 use crate::ports::{CorrelationKey, CurrencyCode, OperationKind};
 use crate::{StreamId, UnixMillis};
 
-/// How long a link is kept after its end: an invoice that was given out before can be paid for as long as its payment is watched,
-/// which is at most 30 days after its expiry, and 30 more while the Lightning backend is away.
+/// How long a link is kept after its end: an invoice issued before can be paid while its payment is watched, at most 30
+/// days after its expiry, and 30 more while the Lightning backend is down.
 const KEPT: Duration = Duration::from_secs(61 * 24 * 3600);
 
-/// What a payer pays at a link: millisats, or the minor unit of its currency.
+/// The amount at a link: millisats, or the minor unit of its currency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "amount_is", rename_all = "snake_case")]
 pub enum LinkAmount {
-    /// This.
+    /// Fixed.
     Fixed {
         /// The amount.
         amount: u64,
     },
-    /// What they choose.
+    /// Chosen by the payer.
     Chosen {
-        /// The least.
+        /// The minimum.
         min: u64,
-        /// The most.
+        /// The maximum.
         max: u64,
     },
 }
 
-/// How a link stands.
+/// The state of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkState {
-    /// It gives out invoices.
+    /// It issues invoices.
     Open,
-    /// The app has closed it.
+    /// Closed by the app.
     Closed,
-    /// Its time is over.
+    /// Expired.
     Expired,
-    /// As many payments were made as it is for.
+    /// The maximum of payments was made.
     Completed,
 }
 
 impl LinkState {
-    /// As the API names it.
+    /// The name in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -83,15 +83,15 @@ impl LinkState {
     }
 }
 
-/// What a link is for.
+/// The terms of a link.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkTerms {
     /// Its stream.
     pub stream: StreamId,
-    /// What a payer pays.
+    /// The amount.
     #[serde(flatten)]
     pub amount: LinkAmount,
-    /// The currency of the amount; `None`: millisats.
+    /// The currency of the amount; `None` for millisats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub currency: Option<CurrencyCode>,
     /// What the payments are for.
@@ -99,13 +99,13 @@ pub struct LinkTerms {
     /// The app's own reference, repeated in events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// Where the pages of its payments lead to at the end.
+    /// Where the pages of its payments redirect at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_url: Option<String>,
-    /// Until when it gives out invoices; `None`: until it is closed.
+    /// Until when it issues invoices; `None`: until it is closed.
     #[serde(default, with = "optional_millis", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<UnixMillis>,
-    /// After how many payments it gives out no more invoices.
+    /// The maximum of payments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_payments: Option<u32>,
 }
@@ -115,7 +115,7 @@ pub struct LinkTerms {
 pub struct PaymentLink {
     #[serde(flatten)]
     terms: LinkTerms,
-    /// How many payments were made at it.
+    /// The number of payments made at it.
     payments: u64,
     closed: bool,
     /// Set at its end: until when payments at it may still be made.
@@ -179,7 +179,7 @@ impl StateMachine for PaymentLink {
 }
 
 impl PaymentLink {
-    /// Open. The state says which stream it is of, because its payments find it by that.
+    /// An open link. The state includes its stream, because its payments find it by that.
     pub const fn new(terms: LinkTerms) -> Self {
         Self { terms, payments: 0, closed: false, kept_until: None }
     }
@@ -189,12 +189,12 @@ impl PaymentLink {
         &self.terms
     }
 
-    /// How many payments were made at it.
+    /// The number of payments made at it.
     pub const fn payments(&self) -> u64 {
         self.payments
     }
 
-    /// How it stands.
+    /// Its state.
     pub fn state(&self, now: UnixMillis) -> LinkState {
         let is_reached = |max: u32| self.payments >= u64::from(max);
         if self.closed {
@@ -208,7 +208,7 @@ impl PaymentLink {
         }
     }
 
-    /// The app closes it. Returns whether it was open, or had ended otherwise.
+    /// Closes it. Returns whether it was open, or had ended otherwise.
     pub fn close(&mut self, now: UnixMillis) -> bool {
         self.end(now);
         !std::mem::replace(&mut self.closed, true)

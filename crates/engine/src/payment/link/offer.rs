@@ -1,4 +1,4 @@
-//! What a payment link asks for, in millisats: as it is, or at the exchange rate of now.
+//! The amounts that a payment link accepts, in millisats, converted at the current exchange rate if necessary.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use super::{LinkAmount, LinkTerms};
 use crate::payment::price::Price;
 use crate::ports::{CurrencyCode, ExchangeRate};
 
-/// How long a wallet may ask for an invoice at a rate of which it was told: a person reads and confirms in between.
+/// How long a wallet can use an offered rate, while its user reads and confirms.
 const REMEMBERED: Duration = Duration::from_secs(600);
 
-/// Most rates that are remembered: with a new one each minute, those of a hundred currencies.
+/// Most remembered rates: with a new one per minute, those of a hundred currencies.
 const MOST: usize = 1_000;
 
 const MILLISATS_OF_SAT: u64 = 1_000;
 
-/// The rates at which wallets were told an amount, and when that was, by the monotonic clock.
+/// The rates offered to wallets, with their times on the monotonic clock.
 #[derive(Default)]
 pub(crate) struct RecentRates(Mutex<Vec<(CurrencyCode, ExchangeRate, Duration)>>);
 
@@ -32,7 +32,7 @@ impl RecentRates {
         rates.push((currency, rate.clone(), now));
     }
 
-    /// The latest first.
+    /// Latest first.
     fn of(&self, currency: CurrencyCode, now: Duration) -> Vec<ExchangeRate> {
         let rates = self.0.lock();
         let recent = |at: Duration| now.saturating_sub(at) < REMEMBERED;
@@ -41,11 +41,11 @@ impl RecentRates {
     }
 }
 
-/// An amount in millisats, with its price if it was fixed at a rate.
+/// An amount in millisats, with its price if converted.
 pub(super) type Fixed = (u64, Option<Price>);
 
 impl PaymentLinks {
-    /// The least and the most that a wallet may pay now, in millisats.
+    /// The minimum and maximum that a wallet can pay now, in millisats.
     pub(super) fn offered(&self, terms: &LinkTerms) -> Result<(u64, u64), LinkError> {
         let Some(currency) = terms.currency else { return Ok(whole_sats(self.capped(bounds(terms.amount)))) };
         let rate = self.rate(currency)?;
@@ -55,7 +55,7 @@ impl PaymentLinks {
         Ok(self.capped(bounds))
     }
 
-    /// What a wallet wants to pay, in millisats, of what it was offered now or a moment ago.
+    /// The amount that a wallet wants to pay, in millisats, if it is within the current or a recent offer.
     pub(super) fn accepted(&self, terms: &LinkTerms, millisats: u64) -> Result<Fixed, LinkError> {
         let fits = |(least, most): (u64, u64)| (least..=most).contains(&millisats);
         if millisats > self.max_amount() {
@@ -95,7 +95,7 @@ impl PaymentLinks {
         Err(LinkError::outside(self.capped(bounds)))
     }
 
-    /// What a person wants to pay, as the link counts; `None` if it says itself how much.
+    /// The amount that a person wants to pay, in the link's unit; `None` if the link fixes it.
     pub(super) fn chosen(&self, terms: &LinkTerms, chosen: Option<u64>) -> Result<Fixed, LinkError> {
         let amount = match (terms.amount, chosen) {
             (LinkAmount::Fixed { amount }, _) => amount,
@@ -132,8 +132,8 @@ const fn bounds(amount: LinkAmount) -> (u64, u64) {
     }
 }
 
-/// The whole sats within these bounds: many Lightning backends make no other invoices. A link may ask for a fraction
-/// all the same.
+/// The whole sats within these bounds: many Lightning backends create no other invoices. A link may still require a
+/// fraction.
 const fn whole_sats((least, most): (u64, u64)) -> (u64, u64) {
     let whole = (least.div_ceil(MILLISATS_OF_SAT) * MILLISATS_OF_SAT, most - most % MILLISATS_OF_SAT);
     if whole.0 <= whole.1 { whole } else { (least, most) }

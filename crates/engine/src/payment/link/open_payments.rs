@@ -1,5 +1,5 @@
-//! The payments at links that are open: anybody can start one, and each costs a request to the Lightning backend, and is watched for
-//! three hours after its end. They are bounded by the network that asks, by their link, and in all; those that are refused can try again.
+//! The open payments at links: anybody can start one, and each costs a request to the Lightning backend, and is watched
+//! for three hours after its end. They are limited by network, by link, and in total; refused clients can retry.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use crate::operations::{Operation, Payment, StateMachine as _};
 use crate::ports::{Clock, OpenOperation, OperationKind, Version};
 use crate::{ClientNetwork, StreamId, UnixMillis};
 
-/// Invoices that one network may ask for. Many people may share an address, and an event begins for all at once.
+/// Invoices that one network can request. Many people may share an address, and an event may start for all at once.
 const RATE: Rate = Rate::every(60, Duration::from_secs(3));
 
-/// How long to wait when no place is free.
+/// When to retry if there is no free place.
 const RETRY_AFTER: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
@@ -39,12 +39,12 @@ struct Inner {
 struct Table {
     open: Places<StreamId>,
     of_links: Places<StreamId>,
-    /// Those whose invoice is being made, and who waits for it.
+    /// Payments whose invoice is being created, and the receiver of each.
     making: Places<StreamId, oneshot::Sender<Invoice>>,
     rates: NetworkRates,
 }
 
-/// The place of a payment that is not committed yet; dropped, it is free again.
+/// The place of a payment that is not committed yet; dropping it frees the place.
 pub(super) struct NewPlace {
     payments: OpenPayments,
     payment: Option<StreamId>,
@@ -61,7 +61,7 @@ impl OpenPayments {
         Self(Arc::new(Inner { clock, store, tasks, table: Mutex::new(table) }))
     }
 
-    /// Takes a place for a payment that this network asks for, and returns where its invoice arrives.
+    /// Takes a place for a payment requested by this network; returns the receiver of its invoice.
     pub(super) fn begin(
         &self,
         link: StreamId,
@@ -88,14 +88,14 @@ impl OpenPayments {
         }
         let waiting = self.0.table.lock().making.free(&id);
         if let Some((waiting, invoice)) = waiting.zip(payment.invoice()) {
-            // Nobody may wait any more.
+            // The receiver may be gone.
             let _ = waiting.send(invoice.clone());
         }
     }
 }
 
 impl NewPlace {
-    /// The payment is committed: its place is free when it has finished.
+    /// Keeps the place of a committed payment, until it finishes.
     pub(super) fn keep(mut self) {
         self.payment = None;
     }
@@ -120,7 +120,7 @@ impl Table {
 impl Observer for OpenPayments {
     fn restored(&self, open: &OpenOperation, _: Option<(Version, &Operation)>, _: UnixMillis) {
         if open.kind == OperationKind::LinkPayment {
-            // Of what an earlier process started, nothing else is known.
+            // For payments of an earlier process, the network is unknown.
             let (mut table, now) = (self.0.table.lock(), self.0.clock.monotonic());
             table.open.add(open.id, Holder::crowd("unknown"), (), now);
             table.of_links.add(open.id, Holder::crowd("unknown"), (), now);
@@ -139,8 +139,8 @@ impl Observer for OpenPayments {
         if payment.is_paid() {
             return;
         }
-        // Nothing stays of one that nobody paid: anybody can start as many as they like. One that a stop leaves goes with the others
-        // after retention.
+        // Unpaid payments leave nothing, because anybody can start any number. Those left by a stop are removed after
+        // their retention.
         let (store, id) = (self.0.store.clone(), step.id);
         self.0.tasks.spawn(async move {
             if let Err(failure) = store.remove_without_events(vec![id]).await {

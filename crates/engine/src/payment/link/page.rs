@@ -11,22 +11,22 @@ use crate::{Origin, Requester, StreamId};
 /// A payment link as its page shows it.
 #[derive(Clone)]
 pub struct LinkView {
-    /// How it stands.
+    /// Its state.
     pub state: LinkState,
-    /// What a payer pays.
+    /// The amount.
     pub amount: LinkAmount,
-    /// The currency of the amount; `None`: millisats.
+    /// The currency of the amount; `None` for millisats.
     pub currency: Option<CurrencyCode>,
-    /// What an amount in a currency comes to now, in millisats; `None` without a rate, when nothing can be paid.
+    /// The current amounts in millisats; `None` without a rate, when nothing can be paid.
     pub millisats: Option<(u64, u64)>,
     /// What the payments are for.
     pub description: String,
-    /// The URL at which wallets ask for what they may pay.
+    /// The LNURL-pay URL.
     pub lnurl_url: String,
 }
 
 impl PaymentLinks {
-    /// A link for its page; `None` when there is none, or the secret is another.
+    /// A link for its page; `None` if it does not exist or the secret is wrong.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -48,7 +48,6 @@ impl PaymentLinks {
         }))
     }
 
-    /// The link, and who made it.
     pub(super) async fn find_link(
         &self,
         page: KeyedPage,

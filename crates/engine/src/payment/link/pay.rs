@@ -1,4 +1,4 @@
-//! A payer asks for an invoice: on the page, or with a wallet (LNURL-pay, LUD-06).
+//! A payer's request for an invoice: on the page, or with a wallet (LNURL-pay, LUD-06).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,54 +19,53 @@ use crate::payment::expiry::expiry;
 use crate::ports::{CurrencyCode, StoreError};
 use crate::{ClientNetwork, Origin, StreamId};
 
-/// How long a wallet waits for its invoice: they give up after ten seconds or more.
+/// How long a wallet's request waits for its invoice: wallets give up after ten seconds or more.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// Longest comment of a payer, in characters (LUD-12). They fit into the URL that the comment is part of.
+/// Longest comment of a payer, in characters (LUD-12), which is part of a URL.
 pub const MAX_COMMENT_CHARS: usize = 255;
 
-/// A link's terms, and who made it.
 type MadeLink = (LinkTerms, Option<Origin>);
 
 /// Why a payer gets no invoice.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// There is no such link, or the secret is another.
+    /// There is no such link, or the secret is wrong.
     #[error("there is no such payment link")]
     NotFound,
-    /// It gives out no invoices any more.
+    /// It issues no more invoices.
     #[error("the payment link is {}", .0.as_str())]
     Over(LinkState),
-    /// The amount is not between these, in what the payer counts.
+    /// The amount is out of range, in the payer's unit.
     #[error("the amount must be from {least} to {most}")]
     Outside {
-        /// The least.
+        /// The minimum.
         least: u64,
-        /// The most.
+        /// The maximum.
         most: u64,
     },
     /// It has a fraction of a sat.
     #[error("whole sats only: the amount must be a multiple of 1000 millisats")]
     FractionOfSat,
-    /// It comes to more than the service takes.
+    /// It exceeds the service's maximum.
     #[error("the amount comes to more than limits.max_amount_millisats")]
     TooMuch,
-    /// There is no exchange rate that can be relied on now.
+    /// There is no reliable exchange rate.
     #[error("there is no exchange rate for {0} now")]
     NoRate(CurrencyCode),
     /// The comment is too long, or has control characters.
     #[error("the comment must have at most 255 characters and no control characters")]
     Comment,
-    /// Too many invoices are asked for, or open.
+    /// Too many invoices are open or requested.
     #[error("too many invoices are asked for")]
     Busy {
-        /// After how long there may be room.
+        /// When to retry.
         retry_after: Duration,
     },
-    /// The Lightning backend refuses to make it.
+    /// The Lightning backend refused to create it.
     #[error("the Lightning backend refuses to make the invoice")]
     Refused,
-    /// The Lightning backend made none, or not in time.
+    /// The Lightning backend created none in time.
     #[error("the Lightning backend makes no invoice")]
     NoInvoice,
     /// The store failed.
@@ -80,25 +79,25 @@ impl LinkError {
     }
 }
 
-/// A payment that a payer has asked for.
+/// A payment requested by a payer.
 #[derive(Clone, Debug)]
 pub struct LinkPaymentStarted {
     /// Its stream.
     pub payment: StreamId,
-    /// The secret in the address of its page.
+    /// The secret in its page's address.
     pub page_secret: String,
 }
 
-/// What a wallet may pay at a link.
+/// What a wallet can pay at a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LnurlOffer {
-    /// The least, in millisats.
+    /// The minimum, in millisats.
     pub least: u64,
-    /// The most, in millisats.
+    /// The maximum, in millisats.
     pub most: u64,
-    /// What it is for (LUD-06): the text of a JSON array.
+    /// The metadata (LUD-06): the text of a JSON array.
     pub metadata: String,
-    /// Where the wallet asks for the invoice.
+    /// The callback URL.
     pub url: String,
 }
 
@@ -111,8 +110,8 @@ pub struct LnurlInvoice {
     pub page_url: String,
 }
 
-/// The invoice that a wallet waits for. Dropping it, also when the wallet has gone, withdraws the payment: nobody would see an invoice
-/// that is made later.
+/// The invoice for which a wallet waits. Dropping it, also when the wallet disconnects, withdraws the payment, because
+/// nobody would see the invoice.
 struct UnseenInvoice<'a> {
     core: &'a Core,
     payment: Option<StreamId>,
@@ -127,8 +126,8 @@ impl Drop for UnseenInvoice<'_> {
 }
 
 impl PaymentLinks {
-    /// Starts a payment for a person who has the link's page. If the link leaves the amount to them, `amount` is it, as the link
-    /// counts. The invoice is made afterwards, and is on the payment's page.
+    /// Starts a payment on the link's page. `amount` is the payer's choice, in the link's unit, unless the link fixes
+    /// it. The invoice is created afterwards, and shown on the payment's page.
     ///
     /// # Errors
     /// [`LinkError`].
@@ -145,7 +144,7 @@ impl PaymentLinks {
         Ok(LinkPaymentStarted { payment, page_secret: self.pages.page_secret(KeyedPage::Payment, payment) })
     }
 
-    /// What a wallet may pay. `identifier` is the service's Lightning address, for which that link is.
+    /// The offer for a wallet. `identifier` is the service's Lightning address, if the link is for that.
     ///
     /// # Errors
     /// [`LinkError`].
@@ -165,7 +164,7 @@ impl PaymentLinks {
         self.offer(id, &self.pages.page_secret(KeyedPage::Lnurl, id), Some(identifier)).await
     }
 
-    /// An invoice for a wallet that pays so many millisats.
+    /// An invoice for a wallet, over this many millisats.
     ///
     /// # Errors
     /// [`LinkError`].
@@ -185,7 +184,7 @@ impl PaymentLinks {
         if terms.description.is_empty() {
             terms.description = identifier.unwrap_or_default().to_owned();
         }
-        // A wallet that leaves does not interrupt the start; that it has left withdraws the payment.
+        // A wallet's disconnect does not interrupt the start, but withdraws the payment.
         let links = Arc::clone(self);
         let start = async move { links.start((terms, origin), fixed, (comment, Some(metadata)), network).await };
         let started = self.core.tasks.run_to_end(start).await;
@@ -193,7 +192,7 @@ impl PaymentLinks {
             started.unwrap_or(Err(StoreError::Unexpected("a payment at a link does not start").into()))?;
         let mut unseen = UnseenInvoice { core: &self.core, payment: Some(payment) };
         let invoice = tokio::select! {
-            // Nobody tries again to make it.
+            // Creating it is not retried.
             made = invoice => made.map_err(|_| LinkError::Refused)?,
             () = self.core.clock.sleep(PATIENCE) => return Err(LinkError::NoInvoice),
         };
@@ -201,7 +200,7 @@ impl PaymentLinks {
         Ok(LnurlInvoice { invoice, page_url: self.pages.page_url(KeyedPage::Payment, payment) })
     }
 
-    /// The terms of a link that gives out invoices, and who made it.
+    /// The terms of an open link, and its creator.
     async fn payable(&self, page: KeyedPage, id: StreamId, secret: &str) -> Result<MadeLink, LinkError> {
         let (link, origin) = self.find_link(page, id, secret).await?.ok_or(LinkError::NotFound)?;
         match link.state(self.core.clock.now()) {
@@ -234,7 +233,7 @@ impl PaymentLinks {
         };
         let (state, effects) = Payment::to_us(terms, millisats, self.network, now);
         let state = state.returning_to(return_url).priced(price);
-        // It is of whoever made the link.
+        // It belongs to the link's creator.
         match self.starter.create_new(payment, origin, Operation::LinkPayment(state), effects, None).await {
             Ok(_) => {
                 place.keep();
@@ -249,7 +248,7 @@ impl PaymentLinks {
     }
 }
 
-/// What a wallet shows, and what the invoice has the hash of: the same text for the same link, so that both agree.
+/// The metadata shown by wallets and hashed in the invoice: always the same for the same link, so that both match.
 fn metadata(terms: &LinkTerms, identifier: Option<&str>) -> Result<String, LinkError> {
     if terms.stream != StreamId::LIGHTNING_ADDRESS {
         return Ok(json!([["text/plain", terms.description]]).to_string());
@@ -259,7 +258,6 @@ fn metadata(terms: &LinkTerms, identifier: Option<&str>) -> Result<String, LinkE
     Ok(json!([["text/plain", identifier], ["text/identifier", identifier]]).to_string())
 }
 
-/// A comment on one line.
 fn clean_comment(comment: &str) -> Result<String, LinkError> {
     let line: String =
         comment.trim().chars().map(|char| if matches!(char, '\n' | '\r' | '\t') { ' ' } else { char }).collect();

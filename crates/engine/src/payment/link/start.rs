@@ -97,7 +97,7 @@ impl CheckedRequest for PaymentLinkRequest {
     }
 }
 
-/// What can be paid to the Lightning address at least, in millisats: many wallets count whole sats.
+/// The minimum at the Lightning address, in millisats: many wallets count whole sats.
 const LEAST_AT_ADDRESS: u64 = 1_000;
 
 /// Payment links.
@@ -161,7 +161,7 @@ impl PaymentLinks {
         Ok(created)
     }
 
-    /// Opens the link of the service's Lightning address, if it has none yet: for any amount that the service takes.
+    /// Creates the link of the service's Lightning address, if missing: for any amount up to the service's maximum.
     pub(crate) async fn open_lightning_address(&self) -> Result<(), StoreError> {
         let stream = StreamId::LIGHTNING_ADDRESS;
         if self.core.store.operation(&Requester::Service, stream).await?.is_some() {

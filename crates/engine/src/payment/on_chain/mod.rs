@@ -1,4 +1,4 @@
-//! Money that leaves the service's Lightning node on chain.
+//! An on-chain payment of the service's Lightning node.
 //!
 //! ```text
 //! ordering ───the node has made and stored the transaction──▶ publishing  StatusUpdate {status: sending, txid, amount_millisats, fees_paid}
@@ -8,13 +8,13 @@
 //! paid ───────a day later───────────────────────────────────▶ finished
 //! ```
 //!
-//! The node carries out an order once, and its id is that of the stream: a repeated order gets the transaction of the first. Once
-//! the node has told of a transaction, it is only looked up.
+//! The node executes an order once, identified by the stream's id: a repeated order gets the transaction of the first.
+//! Once the node has reported a transaction, it is only looked up.
 //!
 //! | crash … | what the next start does |
 //! | --- | --- |
-//! | before the commit of the order | nothing was sent; nobody has the stream |
-//! | while it is ordered, before or after the node has stored the transaction | orders again: the node makes one, or has it |
+//! | before the commit of the order | nothing was sent or acknowledged |
+//! | while it is ordered, before or after the node has stored the transaction | orders again: the node creates one, or has it |
 //! | while it is published | looks it up; the node publishes it |
 
 pub(crate) mod start;
@@ -35,26 +35,27 @@ use crate::ports::{
     PaymentRecordStatus,
 };
 
-/// How long the node is asked often, and how often then; afterwards a block every ten minutes is enough.
+/// How long, and how often, the node is queried frequently; afterwards every ten minutes suffices, about once per
+/// block.
 const SOON: Duration = Duration::from_secs(600);
 const OFTEN: Duration = Duration::from_secs(5);
 const SELDOM: Duration = Duration::from_secs(60);
 
-/// How many confirmations make a transaction final: then it is not asked for any more.
+/// Confirmations after which a transaction is final and no longer looked up.
 const FINAL: u32 = 6;
 
-/// The state of a payment on chain.
+/// The state of an on-chain payment.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OnChainPayment {
     order: OnChainOrder,
     reference: Option<String>,
-    /// What the payee was to get when it was ordered, in millisats.
+    /// What the payee gets, as ordered, in millisats.
     amount: u64,
     /// The largest fee in millisats.
     fees_allowed: u64,
     #[serde(with = "millis")]
     started_at: UnixMillis,
-    /// When the node is asked next.
+    /// When the node is next queried.
     #[serde(with = "millis")]
     next: UnixMillis,
     phase: Phase,
@@ -63,25 +64,25 @@ pub struct OnChainPayment {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 enum Phase {
-    /// The node may have made a transaction.
+    /// The node may have created a transaction.
     Ordering,
-    /// It is in no block.
+    /// Not in a block.
     Publishing { transaction: Transaction },
-    /// It is in a block.
+    /// In a block.
     Paid {
         transaction: Transaction,
         #[serde(with = "millis")]
         at: UnixMillis,
         is_final: bool,
     },
-    /// There is none, and will be none.
+    /// There is and will be no transaction.
     Failed {
         #[serde(with = "millis")]
         at: UnixMillis,
     },
 }
 
-/// What the node has made. Amounts are millisats.
+/// The node's transaction. Amounts are millisats.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Transaction {
     id: String,
@@ -116,7 +117,7 @@ impl StateMachine for OnChainPayment {
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
-        // If the clock was ahead, the next question is not put off for as long.
+        // If the clock was ahead, the next query is not delayed as long.
         self.next = self.next.min(now.plus(SELDOM));
         match input {
             Input::Timer if Some(now) >= self.wake_at() => self.woken(now),
@@ -187,7 +188,7 @@ impl StateMachine for OnChainPayment {
 }
 
 impl OnChainPayment {
-    /// A payment that should cost `amount` and a fee, both in millisats.
+    /// A payment of `amount` and a fee, both in millisats.
     pub(crate) const fn new(
         order: OnChainOrder,
         reference: Option<String>,
@@ -197,7 +198,7 @@ impl OnChainPayment {
         Self { order, reference, amount, fees_allowed, started_at: now, next: now, phase: Phase::Ordering }
     }
 
-    /// Orders it.
+    /// Places the order.
     pub(crate) fn begin(&mut self, now: UnixMillis) -> Vec<Effect> {
         self.started_at = now;
         self.next = lease(now);
@@ -209,7 +210,7 @@ impl OnChainPayment {
         &self.order.address
     }
 
-    /// What the node is asked.
+    /// The request to the node.
     fn ask(&self) -> Vec<Effect> {
         match self.phase {
             Phase::Ordering => vec![Effect::CallLightning(LightningRequest::SendOnChain(self.order.clone()))],

@@ -1,4 +1,4 @@
-//! Starts a payment on chain, within the budget of the service's Lightning backend.
+//! Starts an on-chain payment, within the budget of the service's Lightning backend.
 
 use super::OnChainPayment;
 use crate::kernel::idempotency::IdempotentRequest;
@@ -10,8 +10,8 @@ use crate::request_body;
 use crate::request_body::{Identifier, Integer, MillisatsOrAll, OneLine};
 use crate::{Requester, StreamId};
 
-/// The largest fee rate that a request can name, in sats per virtual byte: more than has been asked for in the worst hours of
-/// the chain, and less than what one digit too many makes of the usual ones.
+/// The largest fee rate in a request, in sats per virtual byte: above the highest rates in the chain's history, and
+/// below typical rates with one digit too many.
 pub(crate) const MAX_FEE_RATE: u64 = 1000;
 
 request_body! {
@@ -33,7 +33,7 @@ request_body! {
 }
 
 impl Payments {
-    /// Sends money on chain. The amount, and the largest fee, are taken from the budget at once.
+    /// Sends money on chain. The amount and the largest fee are allocated from the budget at once.
     ///
     /// # Errors
     /// [`StartError`].

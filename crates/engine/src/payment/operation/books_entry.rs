@@ -1,4 +1,4 @@
-//! What the books say about a payment to the service.
+//! The record of a payment in the books.
 
 use usher_protocol::bolt11::Invoice;
 
@@ -9,7 +9,7 @@ impl Payment {
     /// Nothing about somebody else's invoice: the service neither receives nor pays anything.
     pub(super) fn books_entry(&self) -> Option<PaymentRecord> {
         let InvoiceSource::Own { invoice, .. } = &self.source else { return None };
-        // At a payment link, strangers can have any number of invoices made.
+        // At a payment link, anybody can request any number of invoices.
         if self.of_link.is_some() && !self.paid {
             return None;
         }

@@ -1,4 +1,4 @@
-//! How a payment ends, and what the app and its subscription learn of it.
+//! The end of a payment, and its reports to the app and the subscription.
 
 use std::time::Duration;
 
@@ -59,12 +59,12 @@ impl Payment {
         self.end("timeout", Some("the user did not pay in time"), now)
     }
 
-    /// It will not be paid, because nobody has seen an invoice.
+    /// Ends it unpaid, because nobody has seen an invoice.
     pub(super) fn fail(&mut self, reason: &str, now: UnixMillis) -> StepResult {
         let Phase::Making { .. } = self.phase else { return StepResult::Ignored };
         let outcome = self.end("error", Some(reason), now);
         match outcome {
-            // The payer's page says so for as long as after other ends.
+            // The payer's page shows the end as long as other ends.
             StepResult::Stepped(effects) if self.of_link.is_some() => StepResult::Stepped(effects),
             StepResult::Stepped(mut effects) => {
                 effects.push(Effect::Finish);
@@ -94,7 +94,7 @@ impl Payment {
         StepResult::Stepped(effects)
     }
 
-    /// Until when money may arrive; somebody else's invoice is remembered until no request can name it again.
+    /// Until when money may arrive; an external invoice is remembered until no request can name it again.
     pub(super) fn over_until(&self, now: UnixMillis) -> UnixMillis {
         let linger = now.plus(if self.of_link.is_some() { LINGER_AT_LINK } else { LINGER });
         let expired = |invoice: &Invoice| UnixMillis::from_secs(invoice.expires_at()).plus(Duration::from_secs(60));

@@ -1,4 +1,4 @@
-//! An invoice of the service: created by the Lightning backend, checked, and looked up.
+//! An invoice of the service: created by the Lightning backend, validated, and looked up.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::UnixMillis;
 use crate::operations::{Effect, LightningRequest, StateMachine as _, StepResult, lease};
 use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
 
-/// How long the backend may take to create an invoice, with all attempts; for a charge, half of the charge's time.
+/// Time limit for the backend to create an invoice, with all attempts; for a charge, half of the charge's time.
 pub(super) const MAKING: Duration = Duration::from_secs(60);
 
 const WHOLE_SATS: &str = "the amount has a fraction of a sat, and many wallets take whole sats only";
 
-/// By how much an invoice may appear older than its request.
+/// How much older than its request an invoice may appear.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(900);
 
 impl Payment {
@@ -45,7 +45,7 @@ impl Payment {
             Err(LightningError::Refused { again: false, reason } | LightningError::Failed(reason)) => {
                 return self.fail(&format!("the wallet made no invoice: {reason}"), now);
             }
-            // Many backends make invoices of whole sats only, and say so with a code that may mean anything.
+            // Many backends only create invoices of whole sats, and refuse others with an unspecific code.
             Err(LightningError::Unknown(reason)) if self.has_fraction_of_sat() => {
                 return self.fail(&format!("the wallet made no invoice ({WHOLE_SATS}): {reason}"), now);
             }
@@ -90,7 +90,8 @@ impl Payment {
         }
     }
 
-    /// An invoice with a description in place of the hash can be paid all the same, though not with every wallet.
+    /// Whether the invoice lacks the requested hash. One with a description instead can still be paid, though not with
+    /// every wallet.
     fn has_other_hash(&self, invoice: &Invoice) -> bool {
         let wanted = self.hashed_text().map(|text| <[u8; 32]>::from(Sha256::digest(text)));
         wanted.zip(invoice.description_hash()).is_some_and(|(wanted, made)| wanted != *made)
@@ -131,14 +132,14 @@ impl Payment {
         }
     }
 
-    /// The Lightning backend reports that the invoice was paid. Too small an amount, or a preimage of another hash,
-    /// does not settle it. What the liquidity provider kept was paid, too.
+    /// Handles a settlement reported by the Lightning backend. Too small an amount, or a preimage of another hash, does
+    /// not settle the invoice. The liquidity provider's deduction counts as paid.
     pub(super) fn settled(&mut self, settlement: &Settlement, now: UnixMillis) -> StepResult {
         let Some(hash) = self.watched() else { return StepResult::Ignored };
         // Backends that count whole sats drop the rest.
         let whole = self.amount - self.amount % 1000;
         let amount = settlement.amount.unwrap_or(self.amount);
-        // An amount that is enough without the fee contains it.
+        // If the amount suffices without the fee, it includes it.
         let contained = if amount >= whole { settlement.fees_paid.min(amount) } else { 0 };
         let beside = if amount >= whole { 0 } else { settlement.fees_paid };
         let skimmed_fee = settlement.skimmed_fee.saturating_add(contained).saturating_add(beside);

@@ -1,4 +1,4 @@
-//! A payment that a payer has asked for at a payment link. Its stream has no events: the link's stream tells that it was paid.
+//! A payment requested at a payment link. Its stream has no events: the link's stream reports it as paid.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,14 +9,14 @@ use crate::operations::{Effect, Signal, StateMachine as _, emit};
 use crate::ports::CorrelationKey;
 use crate::{OperationOutcome, StreamId, UnixMillis};
 
-/// Where a payment belongs that a payer has asked for at a payment link.
+/// The link of a payment requested at a payment link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaymentOfLink {
     /// The link's stream.
     pub link: StreamId,
     /// The payment's own stream.
     pub payment: StreamId,
-    /// What the payer has written to the payee (LUD-12).
+    /// The payer's comment (LUD-12).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
     /// The metadata whose hash is in the invoice (LUD-06); `None`: the invoice has the description.
@@ -25,12 +25,12 @@ pub struct PaymentOfLink {
 }
 
 impl Payment {
-    /// The text whose hash the invoice has in place of a description.
+    /// The text whose hash replaces the description in the invoice.
     pub(super) fn hashed_text(&self) -> Option<&str> {
         self.of_link.as_ref()?.metadata.as_deref()
     }
 
-    /// Tells the app how the payment stands. Of one at a link it learns only that it was paid, on the link's stream.
+    /// Reports the payment's status to the app; for one at a link, only that it was paid, on the link's stream.
     pub(super) fn report(&self, data: PaymentData, now: UnixMillis) -> Option<Effect> {
         let Some(of) = &self.of_link else { return Some(emit(EventData::Payment(data), now)) };
         self.paid.then(|| {
@@ -49,17 +49,16 @@ impl Payment {
         })
     }
 
-    /// How it has ended, when no event of its own says so.
+    /// Its outcome, if no event of its own reports it.
     pub(super) const fn outcome(&self) -> OperationOutcome {
         match self.progress() {
             PaymentProgress::Paid => OperationOutcome::Paid,
-            // Without an invoice, none could be made.
+            // Without an invoice, none could be created.
             _ if self.invoice().is_none() => OperationOutcome::Error,
             _ => OperationOutcome::Timeout,
         }
     }
 
-    /// Whether it was paid.
     pub(crate) const fn is_paid(&self) -> bool {
         self.paid
     }

@@ -1,4 +1,4 @@
-//! The terms of a payment that is requested.
+//! The terms of a requested payment.
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
@@ -6,40 +6,40 @@ use usher_protocol::PublicKey;
 use super::link::PaymentOfLink;
 use crate::UnixMillis;
 
-/// The terms of a payment that is requested.
+/// The terms of a requested payment.
 #[derive(Clone, Debug)]
 pub struct PaymentTerms {
-    /// Whose wallet is asked; `None`: nobody's, and anybody may pay the invoice.
+    /// The payer whose wallet gets the request. `None`: no wallet gets it, and anybody may pay the invoice.
     pub payer: Option<Payer>,
-    /// Our random id of the request.
+    /// The random id of the request.
     pub request_id: String,
     /// The app's own reference, repeated in events.
     pub reference: Option<String>,
-    /// What it is for.
+    /// What the payment is for.
     pub description: String,
     /// The subscription it belongs to.
     pub subscription: Option<SubscriptionLink>,
-    /// The payment link at which the payer has asked for it.
+    /// The payment link that the payer used.
     pub of_link: Option<PaymentOfLink>,
     /// Until when it can be paid.
     pub expires_at: UnixMillis,
 }
 
-/// A user whose wallet is asked to pay.
+/// A user whose wallet gets the payment request.
 #[derive(Clone, Debug)]
 pub struct Payer {
     /// The user's key.
     pub main_key: PublicKey,
-    /// Keys that may reply for it without a proof.
+    /// Keys that may reply for the user without a proof of delegation.
     pub subkeys: Vec<PublicKey>,
 }
 
-/// The subscription a payment belongs to.
+/// The subscription of a payment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubscriptionLink {
     /// The subscription.
     pub subscription_id: String,
-    /// The due date, if it is an automatic charge.
+    /// The due date, for an automatic charge.
     pub charge: Option<Charge>,
 }
 
@@ -50,6 +50,6 @@ pub struct Charge {
     pub number: u32,
     /// The due date in Unix seconds.
     pub due: u64,
-    /// How many attempts there were before.
+    /// The number of earlier attempts.
     pub attempt: u32,
 }

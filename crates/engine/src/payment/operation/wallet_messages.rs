@@ -1,4 +1,4 @@
-//! The payer: requests to the user, and their replies.
+//! Requests to the payer's wallet, and its replies.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ impl Payment {
         Some(Effect::Send(user_keys.message(&self.request(invoice), self.expires_at)))
     }
 
-    /// The same to a key that has just proven itself, unless the user has replied from another device.
+    /// Sends the request to a key that has just proven its delegation, unless the user has replied from another device.
     pub(super) fn ask_too(&self, proven: &PublicKey, invoice: &Invoice) -> Option<Effect> {
         let message = self.user_keys.as_ref()?.message_to_proven(proven, &self.request(invoice), self.expires_at);
         (!self.approved && self.last.is_none() && self.claimed_at.is_none()).then_some(Effect::SendAlso(message))
@@ -79,7 +79,8 @@ impl Payment {
         if let PaymentStatus::Success { preimage } = &response.status {
             return self.claimed(preimage.as_ref(), now);
         }
-        // Between expiry and the timer, only a proof is accepted: the wallet knows when the request expires.
+        // Between expiry and the timer, only a proof of payment is accepted: the wallet knows the expiry of the
+        // request.
         if !matches!(self.phase, Phase::Asking)
             || now >= self.expires_at
             || self.last.as_ref() == Some(&response.status)
@@ -100,7 +101,7 @@ impl Payment {
                 StepResult::Stepped(told.into_iter().chain([answered_pause(now)]).collect())
             }
             PaymentStatus::Rejected { reason } => self.end("user_rejected", reason.as_deref(), now),
-            // Nothing to report and nothing to store: a wallet that repeats its reply costs no write.
+            // A wallet that repeats its reply is neither reported nor stored.
             PaymentStatus::Approved | PaymentStatus::Failed { .. } | PaymentStatus::Success { .. } => {
                 StepResult::Ignored
             }
@@ -112,7 +113,7 @@ impl Payment {
         let preimage = preimage.filter(|preimage| preimage.payment_hash() == hash);
         match &self.source {
             InvoiceSource::Other { .. } if preimage.is_some() => self.proven(preimage, None, now),
-            // This proves nothing, but the wallet must not pay again. Only once: repetitions cost no write.
+            // This is no proof, but the wallet must not pay again. Stored once: repetitions cost no write.
             InvoiceSource::Other { .. } if self.claimed_at.is_some() || !matches!(self.phase, Phase::Asking) => {
                 StepResult::Ignored
             }
@@ -120,7 +121,7 @@ impl Payment {
                 self.claimed_at = Some(now);
                 StepResult::Stepped(vec![answered_pause(now)])
             }
-            // A reason for a look-up and no more: the backend may have given us an invoice that pays somebody else.
+            // A claim only causes a look-up: the backend's invoice may pay somebody else.
             InvoiceSource::Own { .. } if self.claimed_at.is_some_and(|at| now < at.plus(CLAIMS)) => StepResult::Ignored,
             InvoiceSource::Own { .. } => {
                 self.shown = preimage.copied().or(self.shown);
@@ -131,7 +132,7 @@ impl Payment {
         }
     }
 
-    /// The payment is owed no more: the request is no longer sent. Money that arrives is still accepted.
+    /// The payment is no longer owed: the request is not sent again. Money that arrives is still accepted.
     pub(super) fn withdraw(&mut self) -> StepResult {
         if std::mem::replace(&mut self.withdrawn, true) {
             return StepResult::Ignored;

@@ -1,4 +1,4 @@
-//! What the books say about a payment by the service's Lightning backend.
+//! The accounting entry of a payment by the service's Lightning backend.
 
 use super::{OutgoingPayment, Phase};
 use crate::ports::{PaymentKind, PaymentRecord, PaymentRecordStatus};

@@ -1,8 +1,8 @@
-//! A payment of somebody else's invoice by the service's Lightning backend.
+//! A payment of a third party's invoice by the service's Lightning backend.
 //!
 //! ```text
 //! waiting ──a request is signed, over a live connection──▶ sending   the request is stored, and only then sent
-//! waiting ──until the end no connection was there────────▶ over      error, not_paid: nothing was sent
+//! waiting ──no connection until the end──────────────────▶ over      error, not_paid: nothing was sent
 //! sending ──the backend shows the preimage───────────────▶ over      paid
 //! sending ──the request did not leave after all──────────▶ waiting   another request may be signed
 //! sending ──it refuses, fails, or does not reply─────────▶ checking  the payment is looked up
@@ -10,18 +10,17 @@
 //! checking ─failed, by state, or refused and not found───▶ over      error, not_paid
 //! checking ─proven not to have been made─────────────────▶ waiting   before `expires_at`: a new attempt
 //!                                                        ▶ over      after it: error, not_paid, if look-ups find payments under way
-//! checking ─nothing to be learnt for long────────────────▶ over      error, unknown
+//! checking ─no conclusive look-up for long───────────────▶ over      error, unknown
 //! over     ─paid after all───────────────────────────────▶ over      paid, once
 //! ```
 //!
-//! An attempt begins when its request can be written to a live connection: while there is none, nothing is signed and
-//! nothing can have been sent. A request is stored before it is written. It carries the time after which the backend does
-//! not act on it, a minute ahead at most; until then the adapter may send the *same* request again. A *second* request is
-//! signed only when the first is known not to have left, or when the payment is **proven** not to have been made: its time
-//! has passed by both clocks with a margin, the backend answers "not found", its look-ups have been seen to find our
-//! payments, and it never reported this one as under way. If the backend reported that it *tried*
-//! (`PAYMENT_FAILED` may be a time-out), its look-ups must have been seen to find payments under way, too, and the invoice
-//! must have expired.
+//! An attempt begins when its request can be written to a live connection: without one, no request is signed or sent. A
+//! request is stored before it is written. It carries the time after which the backend does not act on it, a minute
+//! ahead at most; until then the adapter may send the *same* request again. A *second* request is signed only when the
+//! first is known not to have left, or when the payment is **proven** not to have been made: its time has passed by
+//! both clocks with a margin, the backend answers "not found", its look-ups have been seen to find our payments, and it
+//! never reported this one as under way. If the backend reported that it *tried* (`PAYMENT_FAILED` may be a time-out),
+//! its look-ups must have been seen to find payments under way, too, and the invoice must have expired.
 //!
 //! A second request is harmless even if the first is under way after all: both name the same payment hash, which a node pays
 //! once. `not_paid` is not: the app may pay in another way. So it takes look-ups that have been seen to find payments under
@@ -55,48 +54,48 @@ use crate::operations::{
 };
 use crate::ports::{CorrelationKey, LightningError, OperationKind, PaymentRecord, SignedPayment};
 
-/// The longest pause before the next wait for a connection; the adapter does the waiting, which takes most of the time.
+/// The longest pause before the next wait for a connection. Most of the time passes in the adapter's own wait.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
 
-/// How long after its expiry by our clock a request is treated as void, because clocks differ and relays may be slow.
-/// (The backend's own clock must have passed the expiry as well: the adapter ensures that.)
+/// How long after its expiry by the service's clock a request is treated as void: clocks differ, and relays may be
+/// slow. The adapter ensures that the backend's own clock has passed the expiry, too.
 const VOID_AFTER: Duration = Duration::from_secs(60);
 
-/// How long after everything has expired look-ups continue with a backend that does not know the payment.
+/// How long look-ups continue after everything has expired, with a backend that does not know the payment.
 const AFTER_EXPIRY: Duration = Duration::from_secs(600);
 
-/// The longest time of these look-ups.
+/// The longest duration of these look-ups.
 const MAX_UNKNOWN_TIME: Duration = Duration::from_secs(24 * 3600);
 
 /// The longest that a payment can be in progress: two weeks of blocks, the largest time lock of usual routes.
 const MAX_PENDING_TIME: Duration = Duration::from_secs(14 * 24 * 3600);
 
-/// How many look-ups may fail after a refusal before the refusal is accepted.
+/// The number of look-ups that may fail after a refusal before the refusal is accepted.
 const CONFIRMING: u32 = 3;
 
-/// How many seconds after its end a payment that is not known to be paid is looked up again. The backend may have been
-/// away only for a moment, or for days.
+/// Seconds after its end at which a payment that is not known to be paid is looked up again: the backend may have been
+/// unreachable for a moment, or for days.
 const AFTER_THE_END: [u64; 11] = [60, 120, 300, 600, 1200, 3600, 6 * 3600, DAY, 3 * DAY, 7 * DAY, 14 * DAY];
 
 /// In seconds.
 const DAY: u64 = 24 * 3600;
 
-/// The state of a payment by the service's own backend.
+/// The state of a payment by the service's Lightning backend.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutgoingPayment {
     invoice: Invoice,
     reference: Option<String>,
     #[serde(with = "millis")]
     started_at: UnixMillis,
-    /// Until when attempts may begin.
+    /// No attempt begins after this time.
     #[serde(with = "millis")]
     expires_at: UnixMillis,
-    /// How many requests were signed and stored.
+    /// The number of requests that were signed and stored.
     attempts: u32,
-    /// An earlier request was sent: if it is in progress after all, a later one may be refused because of it.
+    /// An earlier request was sent: while it is in progress, the backend may refuse a later one.
     #[serde(default)]
     sent_before: bool,
-    /// An earlier request may be in progress: the look-ups that did not find it list only settled payments.
+    /// An earlier request may be in progress: the look-ups without a result list only settled payments.
     #[serde(default)]
     in_doubt: bool,
     /// Why the last attempt failed, if the backend reported it.
@@ -110,12 +109,11 @@ pub struct OutgoingPayment {
     fees_paid: Option<u64>,
     phase: Phase,
     paid: bool,
-    /// It is over, and nobody knows whether it was paid.
+    /// The payment has ended, and its outcome is unknown.
     #[serde(default)]
     unknown: bool,
 }
 
-/// A request that was signed and stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Attempt {
     signed: SignedPayment,
@@ -126,7 +124,7 @@ struct Attempt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 enum Phase {
-    /// No request has been sent that the backend could still act on.
+    /// No request was sent that the backend could still act on.
     Waiting {
         tries: u32,
         #[serde(with = "millis")]
@@ -135,21 +133,21 @@ enum Phase {
     /// The request is being sent, or its reply is awaited.
     Sending {
         attempt: Attempt,
-        /// When the reply is treated as lost.
+        /// The time at which the reply is treated as lost.
         #[serde(with = "millis")]
         next: UnixMillis,
     },
-    /// The request may have been sent, and its result is looked up.
+    /// The request may have been sent; its result is looked up.
     Checking {
         attempt: Attempt,
         tries: u32,
         /// The backend replied that it did not pay.
         refused: bool,
-        /// It replied that it tried, or the request was sent more than once: its refusal alone proves nothing.
+        /// The backend reported an attempt, or the request was sent more than once: a refusal alone is no proof.
         tried: bool,
-        /// It has reported that the payment is in progress.
+        /// The backend has reported that the payment is in progress.
         pending: bool,
-        /// It reports that the payment is over, without proof how.
+        /// The backend reports that the payment has ended, without a proof of the outcome.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unproven: bool,
         #[serde(with = "millis")]
@@ -308,7 +306,7 @@ impl OutgoingPayment {
                 StepResult::Stepped(vec![self.look_up()])
             }
             Phase::Ended { at, checks } if !self.paid && *checks < AFTER_THE_END.len() => {
-                // The pauses before the next look-ups stay, although the clock may have leapt ahead.
+                // The pauses before the next look-ups remain, even if the clock was set forward.
                 let secs = AFTER_THE_END.get(*checks).copied().unwrap_or_default();
                 *at = (*at).max(now.minus(Duration::from_secs(secs)));
                 *checks += 1;
@@ -318,7 +316,7 @@ impl OutgoingPayment {
         }
     }
 
-    /// The process that sent the request is gone, and with it the reply.
+    /// The process that sent the request has ended; a reply to it is lost.
     fn resumed(&mut self, now: UnixMillis) -> StepResult {
         match &mut self.phase {
             Phase::Sending { attempt, next } if now < attempt.until() => {
@@ -375,7 +373,7 @@ impl OutgoingPayment {
         let (refused, tried) = match failure {
             Some(LightningError::Refused { reason, .. }) => {
                 self.reason = Some(reason.clone());
-                // An earlier process may have sent it, or there was an earlier attempt: that one may be in progress.
+                // An earlier process may have sent the request, or an earlier attempt may be in progress.
                 (true, attempt.resumed || self.sent_before)
             }
             Some(LightningError::Failed(reason)) => {
@@ -405,7 +403,7 @@ impl OutgoingPayment {
         let Phase::Checking { attempt, tries, pending, unproven, next, .. } = &mut self.phase else {
             return StepResult::Ignored;
         };
-        // Sooner while a new attempt may follow.
+        // Sooner while a new attempt is possible.
         let slowest = if now < expires_at && !*pending { 4 } else { 6 };
         *next = now.plus(Duration::from_secs(1 << (*tries).min(slowest)));
         if now < attempt.void_at() {
@@ -434,7 +432,7 @@ impl OutgoingPayment {
         expired.plus(AFTER_EXPIRY).min(self.started_at.plus(MAX_UNKNOWN_TIME))
     }
 
-    /// The last request was not sent or did not pay; the result of an earlier one may be unknown.
+    /// The last request was not sent or did not pay. The result of an earlier one may be unknown.
     fn not_paid(&mut self, now: UnixMillis) -> StepResult {
         let reason = self.reason.clone().unwrap_or_else(|| LightningError::NotSent.to_string());
         self.end(if self.in_doubt { "unknown" } else { "not_paid" }, &reason, now)
@@ -448,12 +446,12 @@ impl OutgoingPayment {
         StepResult::Stepped(vec![self.failure(outcome, now)])
     }
 
-    /// Why it was not paid, or is not known to be.
+    /// Why the payment failed, or why its outcome is unknown.
     pub(crate) fn reason(&self) -> &str {
         self.reason.as_deref().unwrap_or_default()
     }
 
-    /// The event of its end with this outcome.
+    /// The final event for this outcome.
     pub(crate) fn failure(&self, outcome: &str, now: UnixMillis) -> Effect {
         let data = PaymentData {
             status: "error".to_owned(),

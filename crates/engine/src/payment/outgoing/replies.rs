@@ -1,4 +1,4 @@
-//! What the Lightning backend says of a payment: replies to requests, look-ups and notifications.
+//! Reports of the Lightning backend about a payment: replies to requests, look-ups and notifications.
 
 use super::{AFTER_EXPIRY, Attempt, CONFIRMING, OutgoingPayment, Phase};
 use crate::UnixMillis;
@@ -7,7 +7,6 @@ use crate::operations::{StepResult, emit, lease};
 use crate::ports::{CompletedPayment, LightningError, LookupCoverage, OutgoingPaymentStatus, SignedPayment};
 
 impl OutgoingPayment {
-    /// A request has been signed, or could not be.
     pub(super) fn prepared(&mut self, prepared: &Result<SignedPayment, LightningError>, now: UnixMillis) -> StepResult {
         let Phase::Waiting { tries, .. } = self.phase else { return StepResult::Ignored };
         match prepared {
@@ -31,7 +30,6 @@ impl OutgoingPayment {
         }
     }
 
-    /// The backend shows a preimage.
     pub(super) fn shown(&mut self, paid: &CompletedPayment, now: UnixMillis) -> StepResult {
         if self.paid || paid.preimage.payment_hash() != self.invoice.payment_hash() {
             return StepResult::Ignored;
@@ -49,7 +47,6 @@ impl OutgoingPayment {
         StepResult::Stepped(vec![emit(EventData::Payment(data), now)])
     }
 
-    /// The backend replies that it has paid.
     pub(super) fn replied(&mut self, attempt: u32, paid: &CompletedPayment, now: UnixMillis) -> StepResult {
         match self.shown(paid, now) {
             // The preimage of another hash is no proof: the state of the payment is unknown.
@@ -61,14 +58,14 @@ impl OutgoingPayment {
         }
     }
 
-    /// The backend did not pay, or did not confirm that it did.
+    /// Handles a reply that the payment failed, or that confirms nothing.
     pub(super) fn failed(&mut self, number: u32, failure: &LightningError, now: UnixMillis) -> StepResult {
         if number != self.attempts {
             return StepResult::Ignored;
         }
         let attempt = match &self.phase {
             Phase::Sending { attempt, .. } => attempt,
-            // The reply was late: look-ups have begun and have not contradicted it.
+            // A late reply: look-ups have begun and have not contradicted it.
             Phase::Checking { attempt, refused: false, pending: false, .. }
                 if matches!(
                     failure,
@@ -130,9 +127,10 @@ impl OutgoingPayment {
             Ok(OutgoingPaymentStatus::Unknown(_)) => {}
             Err(_) if *refused && !*tried && *tries >= CONFIRMING => return self.not_paid(now),
             Err(_) => {}
-            // It knows the payment: the refusal is no longer certain.
+            // The payment is known to the backend: the refusal is no longer certain.
             Ok(OutgoingPaymentStatus::Pending) => (*refused, *pending, *unproven) = (false, true, false),
-            // It is over, or the preimage is no proof: waiting longer does not help, and nothing proves that it was not paid.
+            // The payment has ended, or the preimage is no proof: waiting longer changes nothing, and there is no proof
+            // that it was not paid.
             Ok(OutgoingPaymentStatus::Unproven | OutgoingPaymentStatus::Paid(_)) => {
                 (*refused, *tried, *pending, *unproven) = (false, true, true, true);
             }

@@ -1,4 +1,4 @@
-//! Starts a payment by the service's own Lightning backend.
+//! Starts a payment by the service's Lightning backend.
 
 use std::time::Duration;
 
@@ -12,20 +12,20 @@ use crate::payment::approval::UnstartedPayment;
 use crate::ports::NewIdempotencyRecord;
 use crate::{Requester, StreamId, UnixMillis};
 
-/// What the Lightning backend is to pay.
+/// A payment for the Lightning backend.
 pub(crate) struct ServicePaymentRequest {
     /// The invoice; it names its amount.
     pub(crate) invoice: Invoice,
-    /// The caller's own reference, repeated in events.
+    /// The caller's reference, repeated in events.
     pub(crate) reference: Option<String>,
-    /// Unix seconds after which no attempt begins; `None`: some minutes after the payment has begun.
+    /// Unix seconds after which no attempt begins. `None`: some minutes after the start of the payment.
     pub(crate) expires_at: Option<u64>,
 }
 
 impl OutgoingPayment {
-    /// Pays `invoice`, which names its amount; no attempt begins after `expires_at`. `reference` is the app's own and
-    /// repeated in events. `fees_allowed` is the largest fee in millisats: it is reserved in the budget, because NIP-47
-    /// has no way to limit the fee that a backend pays.
+    /// Pays `invoice`, which names its amount; no attempt begins after `expires_at`. `reference` is the app's
+    /// reference, repeated in events. `fees_allowed` is the largest fee in millisats: it is reserved in the budget,
+    /// because NIP-47 has no way to limit the fee that a backend pays.
     pub fn start(
         invoice: Invoice,
         reference: Option<String>,
@@ -52,7 +52,7 @@ impl OutgoingPayment {
         (payment, effects)
     }
 
-    /// Begins now, if it has not begun: no attempt begins after `expires_at`.
+    /// Starts the payment if it has not started. No attempt begins after `expires_at`.
     pub(crate) fn begin(&mut self, expires_at: UnixMillis, now: UnixMillis) -> Vec<Effect> {
         self.started_at = now;
         self.expires_at = expires_at.min(UnixMillis::from_secs(self.invoice.expires_at()));
@@ -62,7 +62,7 @@ impl OutgoingPayment {
 }
 
 impl Payments {
-    /// Commits the payment as `id`; returns the operation that pays this invoice already, if there is one.
+    /// Commits the payment as `id`. Returns the existing operation for this invoice, if there is one.
     pub(crate) async fn pay_from_backend(
         &self,
         requester: &Requester,
@@ -80,7 +80,6 @@ impl Payments {
     }
 }
 
-/// Seconds, rounded up.
 pub(crate) fn whole_secs(duration: Duration) -> u64 {
     duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
 }

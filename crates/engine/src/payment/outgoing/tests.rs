@@ -102,7 +102,7 @@ fn budget_share_counts_until_nonpayment_is_certain() {
     let (mut paid, mut silent) = (started(), sent());
     assert_eq!(allocation(&paid), (5_250, None));
     assert_eq!(allocation(&sent()), (5_250, None));
-    // The reported fee counts, also a higher one than was allowed; without a report it may have been all that was allowed.
+    // The reported fee counts, even above the allowed one; an unreported fee counts as the allowed one.
     for (fees_paid, counts) in [(Some(3), 5_003), (Some(900), 5_900), (None, 5_250)] {
         paid = sent();
         let proof = CompletedPayment { preimage: PREIMAGE, fees_paid };

@@ -1,5 +1,5 @@
-//! The look-ups of Lightning addresses that run at a time: a server that does not respond holds a place for seconds, and a
-//! payer can name as many servers as they like.
+//! Limits concurrent look-ups of Lightning addresses: an unresponsive server occupies a place for seconds, and a payer
+//! can name any number of servers.
 
 use usher_places::{Holder, Place, SharedPlaces, limit};
 
@@ -20,7 +20,7 @@ impl Default for AddressLookups {
 }
 
 impl AddressLookups {
-    /// The places of a look-up; `None` when there is no room now.
+    /// The places for a look-up; `None` if there is no room.
     pub(super) fn begin(&self, refund: StreamId, network: ClientNetwork) -> Option<[Place; 2]> {
         let of_refund = self.of_refunds.take(&Holder::key(&refund.to_string())).ok()?;
         Some([of_refund, self.all.take(&network.into()).ok()?])

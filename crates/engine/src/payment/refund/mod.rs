@@ -9,9 +9,10 @@
 //! paying ──as a payment by the backend──────────▶ over     StatusUpdate {status: paid, preimage} or {status: error, outcome}
 //! ```
 //!
-//! While it asks, it holds its share of the budget. It is paid once: from the commit of an invoice on, it is the payment of
-//! that invoice ([`OutgoingPayment`], with its crash table), and takes no other until that one is proven not to have been paid. A
-//! crash before that commit loses the invoice and nothing else: nothing was sent, and the payer is still asked.
+//! In the state `asking`, the refund holds its share of the budget. A refund is paid once: from the commit of an
+//! invoice on, it is the payment of that invoice ([`OutgoingPayment`], with its crash table), and accepts no other
+//! invoice until that one is proven not to have been paid. A crash before that commit only loses the invoice: no
+//! payment was sent, and the refund is still in the state `asking`.
 
 pub(crate) mod address_lookups;
 pub(crate) mod page;
@@ -34,37 +35,33 @@ use crate::operations::{
 use crate::ports::{CompletedPayment, CorrelationKey, OperationKind, PaymentKind, PaymentRecord, PaymentRecordStatus};
 use crate::{StreamId, UnixMillis};
 
-/// How long after the payer has named an invoice attempts to pay it may begin.
+/// How long after the payer has named an invoice attempts to pay it begin.
 const PAYING: Duration = Duration::from_secs(300);
 
 /// The most unusable invoices that are reported.
 const MAX_FAILURES: u8 = 20;
 
-/// The most payments that fail before the refund fails with the next.
+/// The most failed payments of a refund; the next failure ends it.
 const MAX_NOT_PAID: usize = 10;
 
-/// What a refund is of.
 #[derive(Clone, Debug)]
 pub(crate) struct RefundTerms {
-    /// The payment.
     pub(crate) payment: StreamId,
     /// Its invoice, for the payer's wallet.
     pub(crate) refunded_invoice: Option<String>,
     /// Millisats.
     pub(crate) amount: u64,
-    /// What it is for.
     pub(crate) description: String,
-    /// The app's own reference, repeated in events.
+    /// The app's reference, repeated in events.
     pub(crate) reference: Option<String>,
-    /// Whose wallet is asked for an invoice; `None`: only the page asks.
+    /// The payer whose wallet gets the request for an invoice. `None`: only the page requests one.
     pub(crate) payer: Option<Payer>,
-    /// Our random id of the request.
     pub(crate) request_id: String,
-    /// Until when an invoice can be named.
+    /// Until when an invoice is accepted.
     pub(crate) expires_at: UnixMillis,
     /// The largest fee in millisats.
     pub(crate) fees_allowed: u64,
-    /// The network of invoices.
+    /// The network of accepted invoices.
     pub(crate) network: Network,
 }
 
@@ -84,7 +81,7 @@ pub struct Refund {
     fees_allowed: u64,
     network: Network,
     failures: u8,
-    /// The payments that were not made, before the last.
+    /// Earlier payments, all of which failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     earlier: Vec<OutgoingPayment>,
     phase: Phase,
@@ -93,37 +90,36 @@ pub struct Refund {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 enum Phase {
-    /// For an invoice.
     Asking,
-    /// Paying it, or having paid it.
+    /// Paying, or paid.
     Paying {
         payment: Box<OutgoingPayment>,
-        /// It was not paid: another invoice is asked for.
+        /// The payment failed, and another invoice is requested.
         #[serde(default)]
         asks_again: bool,
     },
-    /// Nobody has named an invoice in time.
+    /// No invoice was named in time.
     Expired,
 }
 
-/// How a refund stands, for its page.
+/// The progress of a refund, for its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefundProgress {
-    /// It waits for an approval: the payer is not asked yet.
+    /// Waiting for an approval. The payer has not been asked yet.
     AwaitingApproval,
-    /// Nobody has approved it.
+    /// The approval was not given.
     NotApproved,
-    /// The payer is asked for an invoice.
+    /// Waiting for an invoice of the payer.
     Asking,
-    /// It is being paid.
+    /// The payment is in progress.
     Paying,
     /// It was paid.
     Paid,
-    /// It was not paid, and will not be.
+    /// Ended without a payment.
     NotPaid,
-    /// It has ended, and nobody knows whether it was paid.
+    /// Ended, and the outcome is unknown.
     Unknown,
-    /// Nobody has named an invoice in time.
+    /// No invoice was named in time.
     Expired,
 }
 
@@ -156,7 +152,7 @@ impl StateMachine for Refund {
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match self.asks().then(|| self.ask_step(input, now)) {
             Some(stepped @ StepResult::Stepped(_)) => stepped,
-            // The wallet may report that it has paid after all.
+            // The wallet may still report the payment as made.
             _ => self.pay_step(input, now),
         }
     }
@@ -168,7 +164,7 @@ impl StateMachine for Refund {
         }
     }
 
-    /// None is given up before the end: a late message finds the refund all the same.
+    /// All keys remain until the end, so that a late message finds the refund.
     fn correlations(&self) -> Vec<CorrelationKey> {
         let last = match &self.phase {
             Phase::Paying { payment, .. } => Some(&**payment),
@@ -254,28 +250,25 @@ impl Refund {
         }
     }
 
-    /// Asks the payer's wallet, if there is one to ask.
+    /// Requests an invoice from the payer's wallet, if there is one.
     pub(crate) fn begin(&self) -> Vec<Effect> {
         let ask = self.user_keys.as_ref().map(|keys| Effect::Send(keys.message(&self.request(), self.expires_at)));
         ask.into_iter().collect()
     }
 
-    /// The payment that it pays back.
     pub(crate) const fn refund_of(&self) -> StreamId {
         self.refund_of
     }
 
-    /// What that was for.
     pub(crate) fn description(&self) -> &str {
         &self.description
     }
 
-    /// Until when an invoice can be named.
+    /// Until when an invoice is accepted.
     pub(crate) const fn expires_at(&self) -> UnixMillis {
         self.expires_at
     }
 
-    /// How it stands.
     pub(crate) fn progress(&self) -> RefundProgress {
         match &self.phase {
             Phase::Asking | Phase::Paying { asks_again: true, .. } => RefundProgress::Asking,
@@ -294,7 +287,7 @@ impl Refund {
         matches!(self.phase, Phase::Paying { asks_again: true, .. })
     }
 
-    /// How many payments were not made.
+    /// The number of failed payments.
     fn not_paid(&self) -> usize {
         self.earlier.len() + usize::from(self.asks_again())
     }
@@ -303,7 +296,6 @@ impl Refund {
         self.phase == Phase::Asking || self.asks_again()
     }
 
-    /// What is wrong with an invoice for it.
     pub(crate) fn fault_of(&self, invoice: &Invoice, now: UnixMillis) -> Option<RefundInvoiceFault> {
         let refunded = self.refunded_invoice.as_deref().and_then(|text| text.parse::<Invoice>().ok());
         if refunded.is_some_and(|refunded| refunded.payment_hash() == invoice.payment_hash()) {
@@ -323,7 +315,7 @@ impl Refund {
         match input {
             Input::Timer if now >= self.expires_at => {
                 if let Phase::Paying { payment, asks_again } = &mut self.phase {
-                    // From now on it is looked up, in case that it was paid after all.
+                    // From now on, the payment is looked up in case it was made.
                     *asks_again = false;
                     return StepResult::Stepped(vec![payment.failure("not_paid", now), Effect::ClearOutbox]);
                 }
@@ -377,7 +369,7 @@ impl Refund {
         StepResult::Stepped(told.into_iter().chain(effects).collect())
     }
 
-    /// A payment that is proven not to have been made makes room for another invoice, while one can be named.
+    /// After a payment that is proven not to have been made, another invoice is accepted until the refund expires.
     fn pay_step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         let Phase::Paying { payment, asks_again } = &mut self.phase else { return StepResult::Ignored };
         if *asks_again && matches!(input, Input::Timer) {
@@ -422,7 +414,7 @@ impl Refund {
         emit(PaymentData::failed(status, reason, self.reference.as_deref()), now)
     }
 
-    /// Of the request for the first invoice, and for others: a wallet responds to each request once.
+    /// The id of the request for the first or a further invoice: a wallet responds to each request once.
     fn request_id(&self, nth: usize) -> String {
         if nth == 0 { self.request_id.clone() } else { format!("{}-{nth}", self.request_id) }
     }
@@ -440,19 +432,19 @@ impl Refund {
     }
 }
 
-/// What is wrong with an invoice that a payer names for a refund.
+/// Why a payer's invoice is unusable for a refund.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefundInvoiceFault {
-    /// It is of another network.
+    /// It is for another network.
     #[error("the invoice is for another network")]
     Network,
-    /// It is for another amount, or for none.
+    /// It has another amount, or none.
     #[error("the invoice is for another amount")]
     Amount,
     /// It has expired.
     #[error("the invoice has expired")]
     Expired,
-    /// It was paid before, such as the invoice of the payment that is refunded, or another payment is of it.
+    /// It was paid before (such as the invoice of the refunded payment), or has another payment.
     #[error("the invoice was paid already, or belongs to another payment")]
     Paid,
 }

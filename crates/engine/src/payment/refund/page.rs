@@ -12,42 +12,42 @@ use crate::payment::Payments;
 use crate::ports::{CorrelationKey, PayeeError, StoreError};
 use crate::{ClientNetwork, Requester, StreamId};
 
-/// A refund as its page shows it.
+/// The data of a refund page.
 #[derive(Clone)]
 pub struct RefundView {
-    /// How it stands.
+    /// The progress of the refund.
     pub progress: RefundProgress,
     /// Millisats.
     pub amount: u64,
-    /// What the payment was for.
+    /// What the refunded payment was for.
     pub description: String,
-    /// Whether the payer's wallet is asked as well.
+    /// Whether the payer's wallet also gets a request for an invoice.
     pub asks_wallet: bool,
-    /// Whether an invoice was named that could not be paid, so that another is asked for.
+    /// Whether an earlier invoice could not be paid, so that another is requested.
     pub asks_again: bool,
-    /// How long an invoice can still be named.
+    /// The time left to name an invoice.
     pub time_left: Duration,
 }
 
-/// Why a refund does not take an invoice.
+/// Why a refund rejects an invoice.
 #[derive(Debug, thiserror::Error)]
 pub enum RefundInvoiceError {
-    /// There is no such refund, or the secret is another.
+    /// There is no such refund, or the secret is wrong.
     #[error("there is no such refund")]
     NotFound,
-    /// It asks for no invoice any more.
+    /// The refund no longer accepts an invoice.
     #[error("the refund has an invoice, or has ended")]
     Over,
     /// The text is neither an invoice nor a Lightning address.
     #[error("it is neither a Lightning invoice nor a Lightning address")]
     NoPayee,
-    /// Too many Lightning addresses are asked at the moment, for this refund, this network or in all.
+    /// Too many look-ups of Lightning addresses for this refund, this network or in total.
     #[error("too many Lightning addresses are asked at the moment")]
     Busy,
-    /// The Lightning address gives no invoice for this amount.
+    /// The Lightning address provides no invoice for this amount.
     #[error(transparent)]
     Address(PayeeError),
-    /// The invoice does not fit.
+    /// The invoice is unusable.
     #[error(transparent)]
     Fault(#[from] RefundInvoiceFault),
     /// The store failed.
@@ -56,12 +56,13 @@ pub enum RefundInvoiceError {
 }
 
 impl Payments {
-    /// The page of a refund. Anybody with its address can receive the money.
+    /// The address of a refund's page. Anybody with this address can receive the money.
     pub fn refund_page_url(&self, id: StreamId) -> String {
         self.pages.page_url(KeyedPage::Refund, id)
     }
 
-    /// A refund for its page, also one that waits for an approval; `None` when there is none, or the secret is another.
+    /// The data of a refund's page, also before its approval. `None` if there is no such refund, or the secret is
+    /// wrong.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -77,8 +78,8 @@ impl Payments {
         }))
     }
 
-    /// Pays a refund to this invoice, or to one of this Lightning address or LNURL, as wallets copy them. The refund's page says
-    /// what becomes of it: of two invoices at once, the first counts.
+    /// Pays a refund to this invoice, or to an invoice of this Lightning address or LNURL, as wallets copy them. The
+    /// refund's page shows the progress. Of two concurrent invoices, the first is paid.
     ///
     /// # Errors
     /// [`RefundInvoiceError`].

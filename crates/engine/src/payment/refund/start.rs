@@ -1,4 +1,4 @@
-//! Starts a refund: never more than was paid, whatever is asked at once.
+//! Starts a refund: never more than was paid, also with concurrent requests.
 
 use usher_protocol::bolt11::Invoice;
 
@@ -39,7 +39,7 @@ pub enum RefundError {
     /// All of it is refunded, or is being refunded.
     #[error("all of the payment is refunded, or is being refunded")]
     NothingLeft,
-    /// The request is refused, or the store failed.
+    /// The request is invalid, or the store failed.
     #[error(transparent)]
     Start(#[from] StartError),
 }
@@ -51,7 +51,8 @@ impl From<StoreError> for RefundError {
 }
 
 impl Payments {
-    /// Asks the payer of a payment for an invoice, and pays it. The amount, and the largest fee, are taken from the budget at once.
+    /// Requests an invoice from the payer of a payment, and pays it. The amount and the largest fee are taken from the
+    /// budget immediately.
     ///
     /// # Errors
     /// [`RefundError`].
@@ -65,7 +66,7 @@ impl Payments {
         let now = self.core.clock.now();
         let expires_at = refund_expiry(request.expires_at, now)?;
         self.need_lightning()?;
-        // What is refunded is summed up and committed by one request at a time, so that none sees less than there is.
+        // One request at a time computes and commits the refunded sum, so that concurrent requests never exceed it.
         let _only = self.refunding.lock().await;
         let booked = self.core.store.payment_record(requester, payment).await?.ok_or(RefundError::NoPayment)?;
         let left = self.left_to_refund(&booked).await?;
@@ -95,7 +96,7 @@ impl Payments {
         self.commit_refund(requester, terms, once, now).await
     }
 
-    /// Millisats.
+    /// The millisats that are not refunded yet.
     async fn left_to_refund(&self, booked: &BookedPayment) -> Result<u64, RefundError> {
         let PaymentRecord { kind, status, settled, fee, .. } = &booked.record;
         match kind {
@@ -105,13 +106,13 @@ impl Payments {
         if *status != PaymentRecordStatus::Paid {
             return Err(RefundError::NotPaid);
         }
-        // What the liquidity provider kept was paid, too.
+        // The liquidity provider's fee was paid by the payer, too.
         let paid = settled.unwrap_or_default().saturating_add(fee.unwrap_or_default());
         let refunded = self.core.store.refunded(booked.stream_id).await?;
         paid.checked_sub(refunded).filter(|left| *left > 0).ok_or(RefundError::NothingLeft)
     }
 
-    /// The keys of the user whose wallet was asked to pay, and the invoice, while the payment itself is kept.
+    /// The keys of the user whose wallet got the payment request, and the invoice, while the payment is kept.
     async fn payer_of(
         &self,
         requester: &Requester,

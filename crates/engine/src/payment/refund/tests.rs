@@ -149,7 +149,7 @@ fn without_another_invoice_it_ends_as_its_last_payment_did() {
     assert!(refund.is_done(), "so many payments failed");
 }
 
-/// A payment whose outcome is not known is the refund, as far as anybody knows.
+/// A payment with an unknown outcome counts as the refund.
 #[test]
 fn an_unknown_outcome_makes_room_for_no_other() {
     let mut refund = asking();

@@ -15,13 +15,13 @@ pub struct Nip05 {
 /// Why a text is not a NIP-05 identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Nip05Error {
-    /// No `@`, or more than one.
+    /// Not exactly one `@`.
     #[error("must be a NIP-05 identifier such as name@example.com")]
     Shape,
-    /// The part before the `@`.
+    /// The part before the `@` is invalid.
     #[error("the name of a NIP-05 identifier has 1 to 64 characters of a-z, 0-9, -, _ and .")]
     Name,
-    /// The part after the `@`.
+    /// The part after the `@` is invalid.
     #[error("the domain of a NIP-05 identifier is a domain name such as example.com, of a-z, 0-9, - and .")]
     Domain,
 }
@@ -32,12 +32,12 @@ impl Nip05 {
         self.text.get(..self.at).unwrap_or_default()
     }
 
-    /// The part after the `@`: a domain name, and a port where one was given.
+    /// The part after the `@`: a domain name, and optionally a port.
     pub fn domain(&self) -> &str {
         self.text.get(self.at + 1..).unwrap_or_default()
     }
 
-    /// The whole.
+    /// The whole identifier.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -77,7 +77,7 @@ impl FromStr for Nip05 {
     }
 }
 
-/// Whether `host` is a domain name. One that ends with a number is an address to URL parsers (`1.2.3.4`, `0x7f.1`).
+/// Whether `host` is a domain name. URL parsers treat one that ends with a number as an address (`1.2.3.4`, `0x7f.1`).
 fn is_domain(host: &str) -> bool {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())

@@ -1,4 +1,4 @@
-//! The terms of a subscription, and the due dates that follow from them.
+//! The terms of a subscription, and the due dates derived from them.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use usher_protocol::message::Recurrence;
 use crate::payment::price::Price;
 use crate::ports::{CurrencyCode, ExchangeRate, RateUnavailable};
 
-/// How long a user may take to reply and still owe every due date since, in seconds.
+/// Reply time up to which a user owes every due date since the request, in seconds.
 const TO_ANSWER: u64 = 300;
 
 /// In seconds.
@@ -25,17 +25,17 @@ pub(crate) struct Agreement {
     /// Millisats of each payment, as authorized by the user.
     pub(crate) authorized_amount: u64,
     pub(crate) recurrence: Recurrence,
-    /// How often, as requested by the operator; `None` in states that were stored before this field existed.
+    /// The calendar requested by the operator; `None` in states stored before this field existed.
     #[serde(default)]
     pub(crate) asked_calendar: Option<Calendar>,
     pub(crate) reference: Option<String>,
     pub(crate) auto_charge: bool,
-    /// What each payment costs, if it is not `amount`; then `amount` is the most that it may come to.
+    /// The price of each payment, if not `amount`, which is then the maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) price: Option<RecurringPrice>,
 }
 
-/// What each payment costs, in another currency than millisats.
+/// The price of each payment in another currency than millisats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RecurringPrice {
     /// In the currency's minor unit.
@@ -49,24 +49,24 @@ pub(super) struct DueDate {
     pub(super) number: u32,
     /// Unix seconds.
     pub(super) due: u64,
-    /// When the date of this number would be due by the requested calendar.
+    /// The due date of this number by the requested calendar.
     asked_due: Option<u64>,
 }
 
 /// Why a charge cannot be made.
 pub(super) struct Unpayable {
     pub(super) reason: String,
-    /// What it would have come to.
+    /// What it would have cost.
     pub(super) price: Option<Price>,
 }
 
 impl Agreement {
-    /// The most that a payment may come to, in millisats.
+    /// The maximum of a payment, in millisats.
     pub(super) fn most(&self) -> u64 {
         self.amount.min(self.authorized_amount)
     }
 
-    /// What a payment comes to at this rate, in millisats.
+    /// The amount of a payment at this rate, in millisats.
     pub(super) fn fix(
         &self,
         rate: Option<&Result<ExchangeRate, RateUnavailable>>,
@@ -87,7 +87,7 @@ impl Agreement {
         }
     }
 
-    /// The first due date of an agreement made at `now` (Unix seconds); the latest one by then if agreeing took long.
+    /// The first due date of an agreement made at `now` (Unix seconds); the latest past one if agreeing took long.
     pub(super) fn first(&self, now: u64) -> Option<DueDate> {
         let (number, first) = self.recurrence.next_due(None)?;
         let Recurrence { calendar, until, .. } = &self.recurrence;
@@ -102,7 +102,7 @@ impl Agreement {
     }
 
     /// The due date after this one: by the calendar that the user authorized, and not more often than requested. A
-    /// difference of a day is tolerated, because the wallet may be in another time zone.
+    /// difference of a day is tolerated, because the wallet may use another time zone.
     pub(super) fn after(&self, current: &DueDate) -> Option<DueDate> {
         let DueDate { number, due, .. } = *current;
         let (Some(asked), Some(asked_due)) = (&self.asked_calendar, current.asked_due) else {
@@ -117,12 +117,12 @@ impl Agreement {
     }
 }
 
-/// The latest date up to `last`, of `first` and its successors. There may be half a million in between.
+/// The latest date up to `last` among `first` and its successors, of which there may be half a million.
 fn latest(calendar: &Calendar, first: u64, last: u64) -> u64 {
     let follows = |after: u64| calendar.next_after(after).filter(|due| *due <= last);
     let Some(mut found) = follows(first) else { return first };
     let mut end = last;
-    // The successor of `found` is not later than `last`, and `end` has no successor by then.
+    // `found` has a successor not later than `last`, and `end` has none.
     while let Some(next) = follows(found) {
         found = next;
         let middle = found + end.saturating_sub(found) / 2;
@@ -134,13 +134,13 @@ fn latest(calendar: &Calendar, first: u64, last: u64) -> u64 {
     found
 }
 
-/// The configuration of subscriptions.
+/// The settings of subscriptions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubscriptionRules {
     /// The network of the invoices.
     pub network: Network,
     /// The intervals after which a failed charge is retried (`subscriptions.retry_hours`).
     pub retry_after: Vec<Duration>,
-    /// How long a subscription that has ended can be read (`streams.retention_days`).
+    /// How long an ended subscription is kept (`streams.retention_days`).
     pub keep: Duration,
 }

@@ -1,5 +1,5 @@
-//! The due dates of a subscription with automatic charges. One is charged at a time, the oldest first, also after
-//! downtime. One whose charge failed waits for its retry and does not delay later dates.
+//! The due dates of a subscription with automatic charges. One is charged at a time, oldest first, also after downtime.
+//! A failed one waits for its retry without delaying later dates.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::agreement::{Agreement, DueDate};
 use crate::payment::operation::Charge;
 
-/// Longest time for a user's wallet to pay one charge, in seconds: automatic payers do so when they are next awake.
+/// Longest time for a user's wallet to pay one charge, in seconds: automatic payers pay when they are next online.
 const MAX_CHARGE_SECS: u64 = 3600;
 
 /// The shortest such time, for calendars with short intervals, in seconds.
 const MIN_CHARGE_SECS: u64 = 60;
 
-/// The most dates that wait for a retry. With retries after 24 and 72 hours, an hourly calendar has 96 of them.
+/// Most dates waiting for a retry. With retries after 24 and 72 hours, an hourly calendar has 96 of them.
 const MAX_RETRY_DATES: usize = 100;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ struct Running {
     charge: Charge,
     /// In seconds.
     lives: u64,
-    /// An earlier attempt has paid the date in the meantime: when this one ends, the date is done.
+    /// Whether an earlier attempt has paid the date in the meantime, so that the date is done when this attempt ends.
     paid: bool,
 }
 
@@ -43,10 +43,10 @@ struct Again {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failed {
-    /// Nothing: it was not running, so its end has been reported.
+    /// Nothing to report: it was not running, so its end was reported before.
     Known,
     Paid,
-    /// That it failed, and when it is retried, in Unix seconds.
+    /// A failure to report, with the time of the retry in Unix seconds.
     Untold(Option<u64>),
 }
 
@@ -55,7 +55,7 @@ impl Dates {
         Self { next: agreement.first(now), ..Self::default() }
     }
 
-    /// When a charge is to be started, in Unix seconds; `None` while one runs.
+    /// When the next charge starts, in Unix seconds; `None` while one runs.
     pub(super) fn wake_at(&self) -> Option<u64> {
         if self.running.is_some() { None } else { self.first().map(|(at, _)| at) }
     }
@@ -68,12 +68,12 @@ impl Dates {
         self.running.as_ref().map(|running| running.charge)
     }
 
-    /// The due date that is charged, or will be next, in Unix seconds.
+    /// The due date that is charged now or next, in Unix seconds.
     pub(super) fn due(&self) -> Option<u64> {
         self.running().map(|charge| charge.due).or_else(|| self.first().map(|(_, due)| due))
     }
 
-    /// Takes the oldest date that is due; returns how long its charge can be paid. `None` while one runs.
+    /// Takes the oldest due date; returns how long its charge can be paid. `None` while one runs.
     pub(super) fn begin(&mut self, agreement: &Agreement, now: u64) -> Option<(Charge, Duration)> {
         if self.running.is_some() {
             return None;
@@ -86,7 +86,7 @@ impl Dates {
             None => {
                 let next = self.next.take_if(|next| next.due <= now)?;
                 self.next = agreement.after(&next);
-                // From date to date, not from now: while it catches up, the next date has already passed.
+                // From date to date, not from now: after downtime the next date may have passed.
                 let apart = self.next.as_ref().map_or(MAX_CHARGE_SECS, |after| after.due.saturating_sub(next.due));
                 (
                     Charge { number: next.number, due: next.due, attempt: 0 },
@@ -98,7 +98,7 @@ impl Dates {
         Some((charge, Duration::from_secs(lives)))
     }
 
-    /// A charge is paid, possibly late. Returns whether a later attempt is running, which is no longer owed.
+    /// Records a paid charge, possibly late. Returns whether a later attempt is running, which is no longer owed.
     pub(super) fn paid(&mut self, paid: Charge) -> bool {
         self.again.retain(|again| again.charge.number != paid.number);
         match &mut self.running {
@@ -112,7 +112,7 @@ impl Dates {
         false
     }
 
-    /// A charge has failed: its date is retried at `at`, in Unix seconds, unless too many dates wait already.
+    /// Records a failed charge, which is retried at `at` (Unix seconds) unless too many dates are waiting.
     pub(super) fn failed(&mut self, failed: Charge, at: Option<u64>) -> Failed {
         let Some(Running { lives, paid, .. }) = self.running.take_if(|running| running.charge == failed) else {
             return Failed::Known;
@@ -129,7 +129,7 @@ impl Dates {
         Failed::Untold(at)
     }
 
-    /// The first time at which there is something to charge, and the date it is for.
+    /// The time of the next charge, and its due date.
     fn first(&self) -> Option<(u64, u64)> {
         let again = self.again.iter().map(|again| (again.at, again.charge.due));
         let next = self.next.iter().map(|next| (next.due, next.due));

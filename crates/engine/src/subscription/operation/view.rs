@@ -11,9 +11,9 @@ use crate::ports::CurrencyCode;
 pub enum SubscriptionState {
     /// Payments may be requested.
     Active,
-    /// The user has closed it.
+    /// Closed by the user.
     ClosedByUser,
-    /// The operator has closed it.
+    /// Closed by the operator.
     ClosedByProvider,
     /// All agreed payments have been made.
     Completed,
@@ -40,23 +40,23 @@ impl SubscriptionState {
 /// A subscription as the API shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubscriptionView {
-    /// The id that the wallet gave it.
+    /// The id chosen by the wallet.
     pub subscription_id: String,
-    /// Who pays.
+    /// The payer.
     pub main_key: PublicKey,
     /// Its state.
     pub state: SubscriptionState,
     /// Why it was closed.
     pub reason: Option<String>,
-    /// Of each payment, as requested: millisats, or the minor unit of `currency`.
+    /// The amount of each payment, as requested: millisats, or the minor unit of `currency`.
     pub amount: u64,
     /// The currency, if it was not requested in millisats.
     pub currency: Option<CurrencyCode>,
-    /// The most of each payment in millisats, as authorized.
+    /// The maximum of each payment in millisats, as authorized.
     pub authorized_amount: u64,
-    /// When and how often, as authorized.
+    /// The schedule, as authorized.
     pub recurrence: Recurrence,
-    /// What it is for.
+    /// The description.
     pub description: String,
     /// The app's own reference.
     pub reference: Option<String>,
@@ -64,7 +64,7 @@ pub struct SubscriptionView {
     pub auto_charge: bool,
     /// The number of payments made.
     pub payments_made: u32,
-    /// Unix seconds of the due date that is charged next, or is being charged.
+    /// Unix seconds of the due date charged now or next.
     pub next_payment_due: Option<u64>,
     /// Unix seconds of the agreement.
     pub created_at: u64,

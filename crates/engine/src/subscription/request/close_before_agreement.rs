@@ -1,4 +1,4 @@
-//! Subscriptions that the user has closed before this request knew of them: the close may arrive before the agreement.
+//! Subscriptions closed by the user before the request received the agreement: relays may deliver the close first.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::operations::millis;
 /// The most closes stored for one request; no honest wallet sends more.
 const MAX_CLOSES: usize = 16;
 
-/// How long an early close is kept: beyond the 15 minutes within which the transport accepts messages.
+/// How long an early close is kept: longer than the 15 minutes within which the transport accepts messages.
 const KEPT: Duration = Duration::from_secs(3600);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,10 +3,10 @@
 //! ```text
 //! asking ──confirmed──▶ finished   Subscription {status: approved, subscription_id, …}; the subscription begins
 //! asking ──rejected───▶ finished   StatusUpdate {status: user_rejected, reason?}
-//! asking ──too little─▶ refused    StatusUpdate {status: user_rejected, reason}; the user's wallet is sent a close
+//! asking ──too little─▶ refused    StatusUpdate {status: user_rejected, reason}; the user's wallet gets a close
 //! asking ──unusable───▶ refused    StatusUpdate {status: error, reason}; the same
 //! asking ──expired────▶ finished   StatusUpdate {status: timeout}
-//! asking ──closed─────▶ asking     a subscription that the wallet has yet to name: it begins closed
+//! asking ──closed─────▶ asking     the agreement arrives later: the subscription begins closed
 //! refused ─minutes later▶ finished
 //! ```
 //!
@@ -104,7 +104,7 @@ pub struct RecurringRequest {
     user_keys: UserKeys,
     request_id: String,
     reference: Option<String>,
-    /// The most that a payment may come to, in millisats.
+    /// The maximum of a payment, in millisats.
     amount: u64,
     #[serde(default)]
     minimum_amount: u64,
@@ -118,7 +118,7 @@ pub struct RecurringRequest {
     closed: EarlyCloses,
     #[serde(default)]
     refused: Option<RefusedAgreement>,
-    /// If it was not requested in millisats: at the rate of then.
+    /// If not requested in millisats: the price at the rate of that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     price: Option<Price>,
 }
@@ -199,8 +199,8 @@ impl StateMachine for RecurringRequest {
 }
 
 impl RecurringRequest {
-    /// Sends the request; it expires no later than the subscription would end. `amount` is the most that a payment may come to,
-    /// in millisats, and `request_id` our random id of the request.
+    /// Sends the request, which expires no later than the subscription would end. `amount` is the maximum of a payment,
+    /// in millisats, and `request_id` a random id.
     pub fn start(
         request: RecurringPaymentRequest,
         (amount, price): (u64, Option<Price>),
@@ -263,7 +263,7 @@ impl RecurringRequest {
                 if never || recurrence.until.is_some_and(|until| until < now.secs()) {
                     return self.refuse(subscription_id, "error", "the wallet authorized no payment at all", now);
                 }
-                // A larger amount than requested is of no use, and JSON clients could not read it exactly.
+                // More than requested is not needed, and JSON clients could not read it exactly.
                 let authorized_amount = (*authorized_amount).min(MAX_SHOWN.max(self.amount));
                 let agreement = Agreement {
                     subscription_id: subscription_id.clone(),
@@ -331,13 +331,13 @@ impl RecurringRequest {
     }
 }
 
-/// The largest number that every JSON client reads exactly: 2^53 - 1.
+/// The largest integer that every JSON client reads exactly: 2^53 - 1.
 const MAX_SHOWN: u64 = (1 << 53) - 1;
 
-/// The last second of the year 9999: a time after it is no date.
+/// The last second of the year 9999, the latest valid date.
 const LAST_DATE: u64 = 253_402_300_799;
 
-/// The authorized recurrence within the requested one: not earlier, not longer, not more payments.
+/// The authorized recurrence limited to the requested one: not earlier, not longer, not more payments.
 fn within(authorized: &Recurrence, asked: &Recurrence) -> Recurrence {
     Recurrence {
         until: authorized.until.into_iter().chain(asked.until).min().map(|until| until.min(LAST_DATE)),

@@ -1,4 +1,4 @@
-//! An unacceptable agreement: the wallet is sent a close for some time, and the app gets the reason.
+//! An unacceptable agreement: the wallet gets a close for some time, and the app the reason.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl RefusedAgreement {
 }
 
 impl RecurringRequest {
-    /// Refuses what the wallet authorized: the wallet gets a close, and the app the reason.
+    /// Refuses the wallet's authorization: the wallet gets a close, and the app the reason.
     pub(super) fn refuse(&mut self, subscription_id: &str, status: &str, reason: &str, now: UnixMillis) -> StepResult {
         let data = PaymentData::failed_at(self.price.as_ref(), status, Some(reason), self.reference.as_deref());
         let refused = RefusedAgreement {
@@ -58,7 +58,7 @@ impl RecurringRequest {
         let Some(refused) = &self.refused else { return StepResult::Ignored };
         match input {
             Input::Timer if now >= refused.until => StepResult::Stepped(vec![Effect::Finish]),
-            // The user has closed it as well: the wallet knows.
+            // The user has closed it, too, so the wallet knows.
             Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }
                 if close.subscription_id == refused.subscription_id && self.user_keys.may_pay(author, now) =>
             {

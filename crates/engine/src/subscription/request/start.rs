@@ -13,7 +13,7 @@ use crate::request_body::RequestedCurrency;
 use crate::subscription::subscriptions::Subscriptions;
 use crate::{FieldErrors, Requester, UnixMillis};
 
-/// The longest that a user may take to agree to a subscription: the request is repeated during all of it.
+/// The longest time for a user to agree, during which the request is repeated.
 const MAX_AGREEMENT_TTL: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// How far in the past the first automatic charge may be due, because clocks differ.
@@ -75,7 +75,7 @@ fn check_amounts(draft: &RecurringPaymentDraft, checks: &FieldChecks, errors: &m
     price
 }
 
-/// The most that a payment may come to, of one that comes to `now`, both in millisats.
+/// The maximum of a payment that costs `now` at the current rate, both in millisats.
 fn most(currency: RequestedCurrency, now: u64, given: Option<u64>, checks: &FieldChecks) -> u64 {
     match currency {
         RequestedCurrency::Millisats => now,

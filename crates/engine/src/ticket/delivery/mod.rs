@@ -1,23 +1,23 @@
-//! A token that is sent to a user.
+//! The delivery of a token to a user.
 //!
 //! ```text
 //! open ───────spent before it was sent──▶ over        StatusUpdate {status: error}
-//! open ───────a round is due────────────▶ open        the mint is asked, and unless it is spent the token is sent again
+//! open ───────a round is due────────────▶ open        the mint is queried, and the token sent again unless it is spent
 //! open ───────spent─────────────────────▶ over        CashuResponse {status: success, amount}
 //! open ───────expired───────────────────▶ expired     StatusUpdate {status: timeout}
 //! expired ────spent─────────────────────▶ over        CashuResponse {status: success, amount}: late
-//! open, expired ─the app reclaims it────▶ reclaiming  it is sent no more; the ticket wallet redeems it
+//! open, expired ─the app reclaims it────▶ reclaiming  it is no longer sent; the ticket wallet redeems it
 //! reclaiming ─redeemed──────────────────▶ over        StatusUpdate {status: error}, unless it had expired
-//! reclaiming ─the mint is away──────────▶ reclaiming  with back-off, for as long as it takes
-//! reclaiming ─the mint refuses──────────▶ open, or expired: the mint is asked at once whether the token is spent
+//! reclaiming ─the mint is down──────────▶ reclaiming  with back-off, without a limit
+//! reclaiming ─the mint refuses──────────▶ open, or expired: the mint is queried at once whether the token is spent
 //! expired ────the same token is sent again▶ over      by the new delivery
 //! ```
 //!
-//! Relays do not store the message and nobody acknowledges it. So the token is stored before the app's request is
-//! answered, and sent in *rounds* until the mint says that it is spent. Each round is one Nostr event, sent a few
-//! times: deployed wallets take a new event for another token to import, which is harmless.
+//! Relays do not store the message, and it is not acknowledged. So the token is stored before the app gets its
+//! response, and sent in *rounds* until the mint reports it as spent. Each round is one Nostr event, sent a few times:
+//! deployed wallets treat a new event as another token to import, which is harmless.
 //!
-//! | time since the start | a round every | the mint is asked, beside before each round |
+//! | time since the start | a round every | the mint is queried before each round, and |
 //! | --- | --- | --- |
 //! | first minute | one round | after 5, 15, 35 and 65 s |
 //! | up to 10 min | 2 min | 10 and 30 s after the event |
@@ -25,16 +25,16 @@
 //! | up to a day | 10 min | the same |
 //! | after that | 30 min | the same |
 //!
-//! An unclaimed token stays stored until the mint says that it is spent, or until it is reclaimed, however long that
-//! takes. A mint's word that it is spent ends the delivery, but not the token: the app can still reclaim it during
-//! retention, and the job of the ticket wallet decides.
+//! An unclaimed token is stored until the mint reports it as spent, or until it is reclaimed, without a time limit.
+//! Such a report ends the delivery, but the app can still reclaim the token during retention, and the job of the ticket
+//! wallet decides.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
 //! | before the start is committed | nothing was acknowledged; the app still has its token |
-//! | between two steps of a round | the mint is asked again, the round goes on |
-//! | after the spent token was seen, before the commit | the mint is asked again |
-//! | after the reclaim was stored, before or after the mint has redeemed it | the ticket wallet is asked for the same job, and has its result |
+//! | between two steps of a round | the mint is queried again, and the round continues |
+//! | after the spent token was seen, before the commit | the mint is queried again |
+//! | after the reclaim was stored, before or after the mint has redeemed it | the request to the ticket wallet is repeated; it has the result of the same job |
 
 mod schedule;
 pub(crate) mod start;
@@ -64,7 +64,7 @@ use crate::request_body::{Aliased, CashuToken, Identifier, Key, RecipientKey, Su
 /// How long the first check may delay the first event.
 const FIRST_CHECK: Duration = Duration::from_secs(5);
 
-/// The longest pause before a mint that is away is asked again to redeem a reclaimed token.
+/// The longest pause between attempts to redeem a reclaimed token at an unresponsive mint.
 const MAX_PAUSE: Duration = Duration::from_secs(6 * 3600);
 
 request_body! {
@@ -112,7 +112,7 @@ enum Phase {
         #[serde(with = "millis")]
         round_at: UnixMillis,
         check: Check,
-        /// Whether the mint is being asked: then `next` is when the reply counts as lost.
+        /// Whether the mint is being queried; `next` is then when the reply counts as lost.
         asked: bool,
         #[serde(with = "millis")]
         next: UnixMillis,
@@ -129,13 +129,13 @@ enum Phase {
         #[serde(with = "millis")]
         next: UnixMillis,
     },
-    /// Somebody else has spent it: usually the user.
+    /// Spent by somebody else, usually the user.
     Spent,
     Reclaimed {
-        /// What was received, in the token's unit.
+        /// The received amount, in the token's unit.
         amount: u64,
     },
-    /// The same token is sent by a later delivery.
+    /// A later delivery sends the same token.
     Superseded,
 }
 
@@ -143,7 +143,7 @@ enum Phase {
 #[serde(rename_all = "snake_case")]
 enum Check {
     BeforeRound,
-    /// So many checks of the round were made before.
+    /// This many checks of the round were made before.
     InRound(usize),
     Last,
 }
@@ -215,7 +215,7 @@ impl StateMachine for TicketDelivery {
 }
 
 impl TicketDelivery {
-    /// Sends a token to a user, once the mint has been asked whether it is spent already.
+    /// Sends a token to a user, once the mint has confirmed that it is unspent.
     pub fn start(request: SendTicket, info: TokenInfo, expires_at: UnixMillis, now: UnixMillis) -> (Self, Vec<Effect>) {
         let TokenInfo { mint_url, unit, amount, .. } = info;
         let phase = Phase::Open {
@@ -240,7 +240,7 @@ impl TicketDelivery {
         (state, vec![check])
     }
 
-    /// How it stands; `None` when it is over.
+    /// The delivery for the app; `None` if it is over.
     pub fn view(&self) -> Option<DeliveryView> {
         let status = match &self.phase {
             Phase::Open { rounds: 0, .. } => DeliveryStatus::Queued,
@@ -259,17 +259,17 @@ impl TicketDelivery {
         })
     }
 
-    /// Whether it is to the user whom the app means by `key`.
+    /// Whether its user is the one that the app means by `key`.
     pub fn is_to(&self, key: &PublicKey) -> bool {
         self.user_keys.is_with(key)
     }
 
-    /// Whether the app has taken it back.
+    /// Whether the app is reclaiming it.
     pub const fn is_being_reclaimed(&self) -> bool {
         matches!(self.phase, Phase::Reclaiming { .. })
     }
 
-    /// The app takes the token back; `auth` is shown to the mint, if it wants one.
+    /// Reclaims the token; `auth` is for the mint, if it requires it.
     pub fn reclaim(&mut self, auth: Option<MintAuthToken>, now: UnixMillis) -> Reclaim {
         let expired = match &self.phase {
             Phase::Open { .. } => false,
@@ -284,7 +284,7 @@ impl TicketDelivery {
         Reclaim::Begun(vec![Effect::ClearOutbox], terms)
     }
 
-    /// The app sends the token again: ends a delivery that has expired. `None` when it has not.
+    /// Ends an expired delivery because the app sends the token again; `None` if it has not expired.
     pub fn supersede(&mut self) -> Option<Vec<Effect>> {
         let expired = matches!(self.phase, Phase::Expired { .. });
         expired.then(|| {
@@ -300,7 +300,7 @@ impl TicketDelivery {
                 (*check, *asked, *next) = (Check::Last, true, lease(now));
                 StepResult::Stepped(vec![self.check()])
             }
-            // The reply was lost, or the mint takes long: the round goes on without it.
+            // The reply is lost or late: the round continues without it.
             Phase::Open { asked: true, .. } => self.go_on(now),
             Phase::Open { asked, next, .. } => {
                 (*asked, *next) = (true, lease(now));
@@ -413,7 +413,7 @@ impl TicketDelivery {
         let Phase::Reclaiming { expired, tries, next, .. } = &mut self.phase else { return StepResult::Ignored };
         match failure {
             failure if failure.is_definite() || matches!(failure, TicketError::Overloaded) => {
-                // Nothing was done. The user may have been faster: the mint is asked at once.
+                // Nothing was redeemed. The user may have been faster: the mint is queried at once.
                 self.phase = if *expired {
                     Phase::Expired { checks: 0, next: now }
                 } else {
@@ -458,7 +458,8 @@ impl TicketDelivery {
         Effect::Send(self.user_keys.message(&self.message(), self.resend_until(now)))
     }
 
-    /// A key that has just proven itself gets the token, too: now if a round is under way, otherwise with the next.
+    /// Also sends the token to a key that has just proven itself: now if a round is in progress, otherwise in the next
+    /// one.
     fn send_also(&self, proven: &PublicKey, now: UnixMillis) -> Vec<Effect> {
         let Phase::Open { check: Check::InRound(_), .. } = self.phase else { return Vec::new() };
         let message = self.user_keys.message_to_proven(proven, &self.message(), self.resend_until(now));

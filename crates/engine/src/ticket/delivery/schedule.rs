@@ -1,4 +1,4 @@
-//! When a token is sent, and when the mint is asked whether it is spent.
+//! The schedule for sending a token, and for querying the mint whether it is spent.
 
 use std::time::Duration;
 
@@ -12,24 +12,24 @@ const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// The checks of the first round, after its beginning: the user is looking at the screen.
+/// The checks of the first round, relative to its start, while the user looks at the screen.
 const FIRST_ROUND: [Duration; 4] = [secs(5), secs(15), secs(35), secs(65)];
 
 const SOON_ROUND: [Duration; 2] = [secs(10), secs(30)];
 
 const LATER_ROUND: [Duration; 1] = [secs(25)];
 
-/// How long the user may be expected to wait for the token.
+/// How long the user is likely to wait for the token.
 const SOON: Duration = secs(10 * MINUTE);
 
-/// Up to which age of a delivery a round begins how long after the one before.
+/// Up to which age of a delivery rounds have which interval.
 const ROUNDS: [(Duration, Duration); 3] =
     [(SOON, secs(2 * MINUTE)), (secs(2 * HOUR), secs(5 * MINUTE)), (secs(DAY), secs(10 * MINUTE))];
 
-/// The same for older ones. Whoever opens the wallet for half an hour gets the token.
+/// The interval for older ones. A wallet that is open for half an hour gets the token.
 const LATE_ROUND: Duration = secs(30 * MINUTE);
 
-/// How long a round's event is sent again: three times in the first round, twice in others; a wallet takes one.
+/// How long a round's event is repeated: three times in the first round, twice in others; a wallet handles it once.
 const RESEND: [Duration; 2] = [secs(60), secs(30)];
 
 pub(super) fn checks_of_round(started_at: UnixMillis, round_at: UnixMillis) -> &'static [Duration] {
@@ -50,7 +50,7 @@ pub(super) fn resend_for(started_at: UnixMillis, now: UnixMillis) -> Duration {
     if now.since(started_at) < secs(MINUTE) { first } else { later }
 }
 
-/// The pause before the next check of a delivery that has expired, after so many: the user may still redeem it.
+/// The pause before the next check of an expired delivery, by the number of checks: the user may still redeem it.
 pub(super) const fn late_check(checks: u32) -> Duration {
     match checks {
         0 => secs(HOUR),

@@ -1,4 +1,4 @@
-//! Starts the delivery of a token to a user.
+//! Starts the delivery of a token.
 
 use usher_protocol::PublicKey;
 
@@ -12,11 +12,11 @@ use crate::ports::{Conflict, StoreError, TokenInfo};
 use crate::ticket::tickets::Tickets;
 use crate::{FieldErrors, Requester, StreamId};
 
-/// How often a start is tried whose token belongs to a delivery that ends at that moment.
+/// Attempts to start while an earlier delivery of the token is ending.
 const ATTEMPTS: usize = 10;
 
-/// The longest token that fits into a message to a user, in bytes: relays commonly refuse events of more than 64 KiB. NIP-44
-/// pads 40,012 bytes of JSON to 40,960, and its payload in base64 has 54,704. The next step would have 65,628.
+/// Longest token that fits into a message, in bytes: relays commonly refuse events over 64 KiB. NIP-44 pads 40,012
+/// bytes of JSON to 40,960, whose base64 payload has 54,704; the next step would have 65,628.
 const MAX_SENT_TOKEN_BYTES: usize = 40_000;
 
 impl CheckedRequest for SendTicket {
@@ -44,8 +44,8 @@ impl CheckedRequest for SendTicket {
 }
 
 impl Tickets {
-    /// Sends a token to a user, again and again until the mint says that it is spent. While a token is being sent, the same
-    /// request gets the same stream, and no other user gets the token.
+    /// Sends a token to a user repeatedly, until the mint reports it as spent. While it is being sent, the same request
+    /// gets the same stream, and no other user gets the token.
     ///
     /// # Errors
     /// [`StartError`].
@@ -76,8 +76,8 @@ impl Tickets {
         Err(StoreError::Unexpected("deliveries of a token end again and again").into())
     }
 
-    /// Whether an earlier delivery of the same token is the one that is asked for. One that has expired is ended, so that
-    /// the token can be sent again.
+    /// Whether an earlier delivery of the same token is the requested one. An expired one is ended, so that the token
+    /// can be sent again.
     async fn may_be_answered_with(&self, owner: StreamId, main_key: &PublicKey) -> Result<bool, StartError> {
         let stored = self.core.store.operation(&Requester::Service, owner).await?;
         let Some(stored) = stored.filter(|stored| stored.finished_at.is_none()) else { return Ok(false) };
@@ -87,7 +87,7 @@ impl Tickets {
         if let Some(effects) = delivery.supersede() {
             let change = Change::step(owner, stored.version(), Operation::TicketDelivery(delivery), effects);
             return match self.starter.committer.commit(change, self.core.clock.now(), Cause::Request(None)).await? {
-                // If it was stepped meanwhile, it is read again.
+                // It has changed meanwhile and is read again.
                 None | Some(Conflict::Revision) => Ok(false),
                 Some(_) => Err(StoreError::Unexpected("a delivery that ends claims a key").into()),
             };

@@ -42,7 +42,7 @@ fn sent() -> TicketDelivery {
     delivery
 }
 
-/// A delivery that nobody has claimed in time.
+/// A delivery that was not claimed in time.
 fn expired() -> TicketDelivery {
     let mut delivery = sent();
     effects(delivery.step(&Input::Timer, NOW.plus(TTL)));

@@ -1,18 +1,18 @@
-//! A delivery as the app sees it, and what a reclaim does.
+//! A delivery as shown to the app, and the results of a reclaim.
 
 use usher_protocol::PublicKey;
 
 use crate::operations::Effect;
 use crate::ports::ReceiveTerms;
 
-/// How a delivery stands, as the app sees it.
+/// The status of a delivery, for the app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryStatus {
-    /// It was not sent yet.
+    /// Not sent yet.
     Queued,
-    /// It is sent again and again.
+    /// Being sent repeatedly.
     Sent,
-    /// The user has not redeemed it in time; it can be reclaimed.
+    /// Expired; it can be reclaimed.
     Timeout,
     /// It is being reclaimed.
     Reclaiming,
@@ -22,7 +22,7 @@ impl DeliveryStatus {
     /// Every status.
     pub const ALL: [Self; 4] = [Self::Queued, Self::Sent, Self::Timeout, Self::Reclaiming];
 
-    /// The name on the wire.
+    /// The name in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -33,7 +33,7 @@ impl DeliveryStatus {
     }
 }
 
-/// A delivery as the app sees it, without the token.
+/// A delivery for the app, without the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryView {
     /// The user.
@@ -44,24 +44,25 @@ pub struct DeliveryView {
     pub unit: String,
     /// Its value in the unit, without fees.
     pub amount: u64,
-    /// How it stands.
+    /// Its status.
     pub status: DeliveryStatus,
     /// Unix seconds until which it is sent.
     pub expires_at: u64,
 }
 
-/// What a reclaim does.
+/// The result of a reclaim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reclaim {
-    /// The delivery was changed, with these effects: from now on the ticket wallet may redeem the token by these terms.
+    /// The delivery was changed, with these effects: from now on the ticket wallet may redeem the token with these
+    /// terms.
     Begun(Vec<Effect>, ReceiveTerms),
-    /// It began before: by these terms.
+    /// It was already being reclaimed, with these terms.
     UnderWay(ReceiveTerms),
-    /// The delivery is over, because the mint says that the token is spent. Nothing was changed; the ticket wallet may try
-    /// these terms, unless another delivery sends the token.
+    /// The delivery is over, because the mint reported the token as spent. Nothing was changed; the ticket wallet may
+    /// try these terms, unless another delivery sends the token.
     AfterEnd(ReceiveTerms),
-    /// It was reclaimed before; what was received.
+    /// It was reclaimed before; the received amount.
     Done(u64),
-    /// The token is being sent by another delivery.
+    /// Another delivery sends the token.
     Gone,
 }

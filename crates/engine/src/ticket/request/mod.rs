@@ -1,33 +1,32 @@
-//! A token that a user is asked for.
+//! A request to a user for a token.
 //!
 //! ```text
-//! asking ───a token─────────────────▶ checking   the token is stored, and only then the mint is asked
+//! asking ───a token─────────────────▶ checking   the token is stored, and only then the mint is queried
 //! asking ───not enough of it────────▶ finished   CashuResponse {status: insufficient_funds}
 //! asking ───refused─────────────────▶ finished   CashuResponse {status: rejected, reason?}
 //! asking ───expired─────────────────▶ finished   StatusUpdate {status: timeout}
 //! checking ─verified────────────────▶ finished   CashuResponse {status: success, token, amount}
 //! checking ─redeemed────────────────▶ finished   CashuResponse {status: success, amount}
-//! checking ─not what was asked for──▶ finished   StatusUpdate {status: error, reason, token?}
-//! checking ─the mint is away────────▶ checking   with back-off, until a day after the request's expiry
+//! checking ─not the requested token─▶ finished   StatusUpdate {status: error, reason, token?}
+//! checking ─the mint is down────────▶ checking   with back-off, until a day after the request's expiry
 //! checking ─and after that──────────▶ given up   StatusUpdate {status: error, reason, token}
 //! given up ─verified or redeemed────▶ finished   CashuResponse {status: success, …}: late, but not lost
-//! given up ─refused, or for a month─▶ finished
+//! given up ─refused, or a month──────▶ finished
 //! ```
 //!
-//! The first valid reply is the answer: later ones change nothing, so a user can make the service do the work of one
-//! token at most. *Success* is reported only for a token that the mint confirms, of the requested mint and unit and
-//! worth at least the amount after the mint's fees. A refused token that may be worth something is in the `error` event: the app can return
-//! it.
+//! Only the first valid reply is used, so a user can cause the work of one token at most. *Success* is reported only
+//! for a token that the mint confirms, of the requested mint and unit and worth at least the amount after the mint's
+//! fees. A refused token that may have a value is in the `error` event, so that the app can return it.
 //!
-//! After this operation has given up, it asks the ticket wallet for the result for another month: the wallet may have
-//! swapped the token, and nobody else knows the new one.
+//! After giving up, the operation queries the ticket wallet for the result for another month: the wallet may have
+//! swapped the token, and nobody else has the new one.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
-//! | before the start is committed | nothing was acknowledged; nothing is there |
+//! | before the start is committed | nothing was acknowledged or stored |
 //! | after the start, before or after the request is sent | the outbox sends it (again) until answered or expired |
 //! | before the user's reply is committed | the request goes out again, and the wallet repeats its reply |
-//! | after it, before or after the mint is asked | the ticket wallet is asked again with the same job, which it continues |
+//! | after it, before or after the mint is queried | the request to the ticket wallet is repeated; it continues the same job |
 //! | after the result is committed | the event is in the stream; a repeated reply finds nothing open |
 
 pub(crate) mod start;
@@ -54,15 +53,15 @@ use crate::request_body::{
     TicketUnit, UnixSeconds,
 };
 
-/// The longest pause before a mint that is away is asked again.
+/// The longest pause between attempts at an unresponsive mint.
 const MAX_PAUSE: Duration = Duration::from_secs(600);
 
-/// How long after the request's expiry the mint is asked before the app hears of it.
+/// How long after the request's expiry the mint is tried before the app gets an event.
 const MINT_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
 const LATE_PAUSE: Duration = Duration::from_secs(6 * 3600);
 
-/// How long attempts go on after that.
+/// How long attempts continue after that.
 const LATE: Duration = Duration::from_secs(30 * 24 * 3600);
 
 request_body! {
@@ -125,7 +124,7 @@ enum Phase {
         #[serde(with = "millis")]
         next: UnixMillis,
     },
-    /// The app has been told that nobody knows what the token is worth.
+    /// The app has got an event that the token's value is unknown.
     GivenUp {
         token: Token,
         #[serde(with = "millis")]
@@ -195,7 +194,7 @@ impl StateMachine for TicketRequest {
 }
 
 impl TicketRequest {
-    /// Asks a user for a token; `request_id` is our random id of the request.
+    /// Asks a user for a token; `request_id` is a random id.
     pub fn start(request: RequestTicket, request_id: String, expires_at: UnixMillis) -> (Self, Vec<Effect>) {
         let state = Self {
             user_keys: UserKeys::new(request.main_key, &request.subkeys),
@@ -218,7 +217,7 @@ impl TicketRequest {
             Input::Timer if now >= self.expires_at => {
                 self.end(CashuStatusData::new("timeout", "the user did not answer in time"), now)
             }
-            // Between the expiry and the timer, too: the wallet knows when the request ends, and can take its token back.
+            // Also between the expiry and the timer: the wallet knows the expiry, and may take back its token.
             _ if now >= self.expires_at => StepResult::Ignored,
             Input::Wallet { author, message: WalletMessage::CashuResponse(response), .. } => {
                 self.answered(author, response, now)
@@ -226,7 +225,7 @@ impl TicketRequest {
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
                 if self.user_keys.prove(author, proof, Permission::Payment, now) =>
             {
-                // A key that has just proven itself is asked too.
+                // A key that has just proven itself gets the request, too.
                 let message = self.user_keys.message_to_proven(author, &self.message(), self.expires_at);
                 StepResult::Stepped(vec![Effect::SendAlso(message)])
             }
@@ -322,7 +321,7 @@ impl TicketRequest {
         let (reason, worthless) = match failure {
             TicketError::Token(fault) => (
                 format!("the user's token is refused: {fault}"),
-                // That it is spent is only the mint's word.
+                // That it is spent is only claimed by the mint.
                 matches!(fault, TokenFault::Malformed | TokenFault::Forged),
             ),
             failure => (format!("the user's token could not be checked: {failure}"), false),
@@ -356,7 +355,7 @@ impl TicketRequest {
         StepResult::Stepped(vec![emit(self.status(data), now), Effect::Finish])
     }
 
-    /// The same each time: the ticket wallet knows the job by it.
+    /// Always the same, because the ticket wallet identifies the job by it.
     fn call(&self, token: &Token) -> TicketCall {
         let terms = ReceiveTerms {
             token: token.clone(),

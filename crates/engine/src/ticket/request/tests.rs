@@ -26,7 +26,7 @@ fn asked(redeem: bool) -> TicketRequest {
 }
 
 fn reply(author: &Keys, request_id: &str, status: CashuStatus) -> Input {
-    // What the wallet says of the request is not used: the token is checked against ours.
+    // The wallet's copy of the request is not used: the token is checked against the stored one.
     let inner = message::CashuRequest {
         request_id: request_id.to_owned(),
         mint_url: "https://other.example".to_owned(),

@@ -1,4 +1,4 @@
-//! The proof of a session that was passed: minted, given up, and sent to who asks for it.
+//! The proof of a passed session: minted, given up, and sent to the requester.
 
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ impl VerificationSession {
     pub(super) fn step_replying(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         let Phase::Replying { sent, next, .. } = &mut self.phase else { return StepResult::Ignored };
         match input {
-            // Nobody else has the key, so the reply is the one that was sent.
+            // Nobody else has the key, so this is the reply that was sent.
             Input::Wallet { author, message: WalletMessage::CashuResponse(response), .. }
                 if *author == self.key && response.request.inner.request_id == self.request_id =>
             {
@@ -93,7 +93,7 @@ impl VerificationSession {
         }
     }
 
-    /// The session's key replies; without a request there is nothing to reply to, and the session ends.
+    /// Sends the reply of the session's key; without a request, the session ends.
     pub(super) fn reply(&mut self, result: SessionResult, now: UnixMillis) -> Vec<Effect> {
         let next = now.plus(Duration::from_millis(REPLY_PAUSES[0]));
         self.phase = Phase::Replying { result, made_at: now, sent: 1, next };

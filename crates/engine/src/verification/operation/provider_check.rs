@@ -1,4 +1,4 @@
-//! The checks of a provider in an open session: begun by the user, brought back by the same browser.
+//! The checks of a provider in an open session: started by the user, and completed by the same browser.
 
 use std::time::Duration;
 
@@ -8,49 +8,49 @@ use super::{Phase, VerificationSession};
 use crate::UnixMillis;
 use crate::ports::PendingAgeCheck;
 
-/// For how long the result of a check is awaited before it is asked for, while the user is probably there, and later.
+/// Intervals for polling the result of a check: at first, and later.
 const POLL_PAUSES: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
 
-/// After how many times it is asked for less often.
+/// Polls at the first interval.
 const OFTEN: u32 = 60;
 
-/// How often a check may be begun: each costs the provider something.
+/// Most checks per session: each may cost money.
 const MAX_CHECKS: u32 = 10;
 
-/// A check by a provider that has begun.
+/// A started check by a provider.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgeCheck {
-    /// What the provider's adapter keeps.
+    /// The state of the provider's adapter.
     #[serde(rename = "memo")]
     pub pending: PendingAgeCheck,
-    /// Whether the provider can be asked for the result again and again; otherwise the browser brings it, once.
+    /// Whether the provider can be polled for the result; otherwise the browser brings it, once.
     pub polled: bool,
 }
 
-/// The browser that began a check, and comes back from the provider.
+/// The browser that started a check and returns from the provider.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AwaitedBrowser {
-    /// What it brings back in its query: random, and known to the provider.
+    /// The parameter in its query: random, and known to the provider.
     pub state: String,
-    /// What shows in a cookie that it is this browser: random, and known to nobody else.
+    /// The secret in its cookie: random, and known to nobody else.
     pub secret: String,
 }
 
-/// What a browser that comes back finds.
+/// The result of a browser's return.
 #[derive(Clone)]
 pub enum CheckReturn {
-    /// The check whose result is to be asked for.
+    /// The check whose result is to be fetched.
     Check(AgeCheck),
-    /// Its check is over without it: the provider was asked meanwhile, or somebody decided, or the time is over.
+    /// The check ended without it: the provider was polled meanwhile, the session was decided, or has expired.
     Ended,
 }
 
-/// Why a check did not begin.
+/// Why a check was not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeginFault {
-    /// The session is decided, or its time is over.
+    /// The session is decided or has expired.
     Ended,
-    /// The user has begun another one since, as with a double click: that one goes on.
+    /// A later check was started meanwhile, as by a double click; that one continues.
     Superseded,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn poll_pause(polls: u32) -> Duration {
 }
 
 impl VerificationSession {
-    /// Counts a check that is about to begin, and numbers it; `None` when there were too many.
+    /// Counts and numbers a check about to be started; `None` if the limit is reached.
     pub const fn count_check(&mut self) -> Option<u32> {
         if self.checks >= MAX_CHECKS {
             return None;
@@ -68,7 +68,7 @@ impl VerificationSession {
         Some(self.checks)
     }
 
-    /// The check with this number did not begin, and cost the provider nothing; says whether this changes anything.
+    /// Undoes the count of a check that was not started at the provider; returns whether the state changed.
     pub const fn uncount_check(&mut self, number: u32) -> bool {
         let is_last = self.checks == number;
         if is_last {
@@ -77,10 +77,11 @@ impl VerificationSession {
         is_last
     }
 
-    /// The check with this number has begun. An earlier one no longer has an effect, and its browser cannot come back.
+    /// Records that the check with this number has started. It replaces an earlier one, whose browser can no longer
+    /// return.
     ///
     /// # Errors
-    /// [`BeginFault`]; then nothing has changed.
+    /// [`BeginFault`]; nothing has changed then.
     pub fn begin_check(
         &mut self,
         number: u32,
@@ -101,7 +102,7 @@ impl VerificationSession {
         }
     }
 
-    /// What the awaited browser finds that comes back. A check whose result it brings ends now.
+    /// Handles the awaited browser's return. A check whose result it brings ends now.
     pub fn take_return(&mut self, is_it: impl FnOnce(&AwaitedBrowser) -> bool) -> Option<CheckReturn> {
         if !self.awaited.as_ref().is_some_and(is_it) {
             return None;
@@ -114,7 +115,7 @@ impl VerificationSession {
         Some(found)
     }
 
-    /// The user has broken this check off; says whether it was the last one.
+    /// Handles a check cancelled by the user; returns whether it was the last one.
     pub fn cancel_check(&mut self, pending: &PendingAgeCheck) -> bool {
         let Phase::Open { check, next, .. } = &mut self.phase else { return false };
         let is_last = check.as_ref().is_some_and(|check| check.pending == *pending);

@@ -53,13 +53,11 @@ fn token() -> Input {
     minted(Ok(Minted::Token(Token("cashuBproof".to_owned()))))
 }
 
-/// The one message among effects, and what it says.
 fn outgoing(effects: &[Effect]) -> (&OutgoingMessage, Value) {
     let [Effect::SendAs(outgoing)] = effects else { panic!("{effects:?}") };
     (outgoing, serde_json::from_str(&outgoing.content).unwrap())
 }
 
-/// The message as it arrives at the service.
 fn arrives(outgoing: &OutgoingMessage) -> Input {
     let message = serde_json::from_str(&outgoing.content).map(WalletMessage::CashuResponse).unwrap();
     let author = outgoing.signer.as_ref().unwrap().public_key();
@@ -169,7 +167,6 @@ fn a_session_is_decided_once_and_not_after_its_end() {
     assert_eq!(late.decide(&AgeDecision::Approved, NOW.plus(TTL)), Err(DecisionFault::Expired));
 }
 
-/// The one call to the ticket wallet among effects.
 fn asked(effects: &[Effect]) -> &TicketCall {
     let [Effect::CallTicketWallet(call)] = effects else { panic!("{effects:?}") };
     call

@@ -5,7 +5,7 @@ use super::*;
 /// From then on a request that was signed at [`NOW`] is void, whatever the clocks show.
 const VOID: u64 = 60 + 60;
 
-/// A payment that nobody has replied to.
+/// A payment without a reply.
 fn unanswered() -> OutgoingPayment {
     let mut payment = sent();
     asks_to_look_up(payment.step(&replies(1, Err(unknown())), after(65)));
