@@ -1,4 +1,4 @@
-//! What a key needs for an endpoint, and what it may see.
+//! The rights that an endpoint requires of a key, and the streams visible to a key.
 
 use serde_json::{Map, Value};
 use usher_engine::access::Scope;
@@ -6,22 +6,22 @@ use usher_engine::access::Scope;
 use crate::auth::Authorization;
 use crate::problem::{ErrorCode, Problem};
 
-/// What a key needs for an endpoint.
+/// The rights that an endpoint requires of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Access {
     pub(crate) scope: Scope,
     pub(crate) reach: Reach,
-    /// What it spends is not counted by the budget of a key: refused to those that have one.
+    /// Its spending is not counted towards a key's budget: the endpoint refuses keys with a budget.
     pub(crate) is_uncounted: bool,
 }
 
-/// What an endpoint is about, for keys that see only the streams that they have started.
+/// The reach of an endpoint, for keys that see only their own streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Streams: that of its path, or those that it starts or lists. Others are treated as if they did not exist
+    /// Streams: the one in the path, or those that the request starts or lists. Other streams are treated as missing
     /// ([`Requester::sees`](usher_engine::Requester::sees)).
     Streams,
-    /// No stream, and nothing that another client has done.
+    /// No stream, and no data of another client.
     Nothing,
     /// The whole service: refused.
     Service,
@@ -33,12 +33,12 @@ impl From<Scope> for Access {
     }
 }
 
-/// A scope on a route's line, with the reach of the endpoint.
+/// Combines a scope with the reach of the endpoint.
 pub(crate) trait ScopeExt {
-    /// The endpoint is about the whole service.
+    /// The endpoint concerns the whole service.
     fn of_service(self) -> Access;
 
-    /// The endpoint is about no stream.
+    /// The endpoint concerns no stream.
     fn of_nothing(self) -> Access;
 }
 
@@ -53,12 +53,12 @@ impl ScopeExt for Scope {
 }
 
 impl Access {
-    /// What the endpoint spends is not counted by the budget of a key.
+    /// The spending of the endpoint is not counted towards the budget of a key.
     pub(crate) fn uncounted(self) -> Self {
         Self { is_uncounted: true, ..self }
     }
 
-    /// Passes when the client may use an endpoint that needs this.
+    /// Passes if the client may use an endpoint with this access.
     pub(crate) fn check(self, authorization: &Authorization) -> Result<(), Problem> {
         let Some(terms) = authorization.terms() else { return Ok(()) };
         if !terms.scopes.contains(&self.scope) {
@@ -76,7 +76,6 @@ impl Access {
     }
 }
 
-/// The key lacks this scope.
 pub(crate) fn scope_missing(scope: Scope) -> Problem {
     let scope = scope.as_str();
     Problem::new(ErrorCode::ScopeMissing, format!("the key lacks the scope {scope}"))
@@ -91,13 +90,13 @@ mod tests {
     use crate::endpoint_group::EndpointGroup;
     use crate::endpoints;
 
-    /// What names a stream in a path.
+    /// Path parameters that name a stream.
     const STREAMS: [&str; 3] = ["{stream_id}", "{session_id}", "{subscription_id}"];
 
-    /// So that no list of everything is shown to a key that may see only its own.
+    /// So that a key restricted to its own streams gets no list of all streams.
     #[test]
     fn endpoints_that_name_no_stream_say_what_they_are_about() {
-        /// Those that show only what is of the client.
+        /// Endpoints that list only data of the client.
         const FILTERED: [&str; 6] =
             ["/events", "/key-handshake", "/payments", "/payment-links", "/subscriptions", "/cashu/outgoing"];
         for (method, path, route) in endpoints::groups::<()>().iter().flat_map(EndpointGroup::routes) {

@@ -1,6 +1,6 @@
-//! The audit log: which requests are recorded, and what is said of them. It follows from the route's line ([`Audit`]): no endpoint
-//! writes an entry. A request that is refused because of what the client may do or spend has one that says so; one that changes
-//! nothing for another reason has none.
+//! The audit log: which requests have an entry, and its content. Both follow from the route ([`Audit`]): no endpoint
+//! writes an entry. A request that is refused for lack of rights or budget has an entry; one that fails for another
+//! reason without a change has none.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -23,13 +23,13 @@ use crate::problem::{ErrorCode, Problem};
 use crate::request_id::RequestId;
 use crate::route::{Audit, Route};
 
-/// The outcome of a request that has done what it should.
+/// The outcome of a successful request.
 const OK: &str = "ok";
 
 /// The outcome of an entry that precedes its change.
 const BEGUN: &str = "begun";
 
-/// Refusals because of what a client may do or spend.
+/// Refusals for lack of rights or budget.
 const RECORDED_REFUSALS: [ErrorCode; 7] = [
     ErrorCode::BudgetNotCounted,
     ErrorCode::BudgetExhausted,
@@ -40,16 +40,16 @@ const RECORDED_REFUSALS: [ErrorCode; 7] = [
     ErrorCode::TokenRequired,
 ];
 
-/// How many refusals of a key are recorded.
+/// The limit on recorded refusals of a key.
 const RECORDED_RATE: Rate = Rate::every(10, Duration::from_secs(1));
 
-/// Parts of paths that say on what a request acts, and name no user.
+/// Path parameters that identify the subject of a request and name no user.
 const RECORDED_PARAMETERS: [&str; 6] = ["stream_id", "session_id", "key_id", "id", "channel_id", "kid"];
 
-/// The longest id in hex: that of a delivery. A public key is longer.
+/// The longest id in hex: a delivery's. A public key is longer.
 const MAX_ID_LENGTH: usize = 60;
 
-/// The longest URL of a server that is recorded, in bytes.
+/// The longest recorded server URL, in bytes.
 const MAX_SERVER_LENGTH: usize = 256;
 
 /// The entry of a request that is being processed.
@@ -57,12 +57,12 @@ pub(crate) struct Recording {
     audit: Audit,
     key: Option<KeyId>,
     entry: NewAuditEntry,
-    /// The same, until it is on disk.
+    /// The entry, until it is on disk.
     pending: Arc<PendingAudit>,
 }
 
 impl Recording {
-    /// Of a request to this endpoint.
+    /// The recording of a request to this endpoint.
     pub(crate) async fn start(state: &ApiState, route: &Route, head: &mut Parts) -> Self {
         let mut entry = entry(state, &route.operation_id, head).await;
         if route.audit == Audit::BeforeAndAfter {
@@ -73,12 +73,11 @@ impl Recording {
         Self { audit: route.audit, key: client_of(&head.extensions), entry, pending }
     }
 
-    /// Processes the request.
     pub(crate) async fn scope(&self, handling: impl Future<Output = Response>) -> Response {
         Arc::clone(&self.pending).scope(handling).await
     }
 
-    /// Records what came of the request, if that is not in the log yet, and returns what to respond.
+    /// Records the outcome, if it is not in the log yet, and returns the response.
     pub(crate) async fn end(mut self, state: &ApiState, response: Response) -> Response {
         let is_on_disk = self.pending.take().is_none();
         let has_begun = is_on_disk && self.audit == Audit::BeforeAndAfter;
@@ -112,7 +111,7 @@ impl Recording {
     }
 }
 
-/// Records that a request was refused before it was processed, if it is one that is recorded. What the client asked for may be a read.
+/// Records the refusal of a request before its processing, if such refusals are recorded. Reads are included.
 pub(crate) async fn record_refusal(state: &ApiState, request: Request, code: ErrorCode) {
     let action = request.extensions().get::<Route>().map(|route| Arc::clone(&route.operation_id));
     let (mut head, _) = request.into_parts();
@@ -130,7 +129,6 @@ async fn record_refused(state: &ApiState, action: &str, head: &mut Parts, code: 
     }
 }
 
-/// Records that a command on a WebSocket was refused, if that is recorded. A request stands for it.
 pub(crate) async fn record_refused_command(
     state: &ApiState,
     command: &str,
@@ -146,16 +144,17 @@ pub(crate) async fn record_refused_command(
     record_refused(state, command, &mut head, code).await;
 }
 
-/// Whether a refusal has an entry. Those of a key are bounded: a leaked key that may do nothing could fill the disk.
+/// Whether a refusal is recorded. Those of a key are limited: otherwise a leaked key without rights could fill the
+/// disk.
 fn is_recorded_refusal(state: &ApiState, key: Option<KeyId>, code: ErrorCode) -> bool {
     let is_in_time = |key| state.recorded_refusals.admits(key, RECORDED_RATE, state.clock.now());
     RECORDED_REFUSALS.contains(&code) && key.is_none_or(is_in_time)
 }
 
-/// Puts the entry of a request on disk whose change is no commit of an operation ([`Audit::BeforeAndAfter`]), before the change.
+/// Before a change that is no commit of an operation ([`Audit::BeforeAndAfter`]), writes its entry to disk.
 ///
 /// # Errors
-/// When it cannot be stored: then nothing may be changed.
+/// The entry cannot be stored. The caller must not make the change.
 pub(crate) async fn begin(state: &ApiState) -> Result<(), StoreError> {
     let pending = PendingAudit::current();
     let entry = pending.and_then(|pending| pending.take_if(|entry| entry.record.outcome == BEGUN));
@@ -165,7 +164,7 @@ pub(crate) async fn begin(state: &ApiState) -> Result<(), StoreError> {
     }
 }
 
-/// What is known of a request before it is processed.
+/// The content of an entry that is known before processing.
 async fn entry(state: &ApiState, action: &str, head: &mut Parts) -> NewAuditEntry {
     let address = head.extensions.get::<ClientAddress>().map(|ClientAddress(address)| address.to_canonical());
     let request_id = head.extensions.get::<RequestId>().map(|id| id.as_str().to_owned());
@@ -187,14 +186,14 @@ async fn entry(state: &ApiState, action: &str, head: &mut Parts) -> NewAuditEntr
     entry
 }
 
-/// The key of whoever sent the request; `None`: it was the token.
+/// The key of the request; `None` for the token.
 fn client_of(extensions: &Extensions) -> Option<KeyId> {
     let refused = || extensions.get::<RefusedClient>().map(|RefusedClient(client)| client);
     extensions.get::<Authorization>().or_else(refused).and_then(Authorization::key_id)
 }
 
-/// Whether a part of a path looks like an id of ours: a UUID, with the index of an event or without, a channel's number in hex, or a
-/// signing key's SHA-256 in Base64url. Anything else may be a secret, or name a user.
+/// Whether a path segment looks like one of our ids: a UUID, with or without the index of an event, a channel's number
+/// in hex, or a signing key's SHA-256 in Base64url. Any other segment may be a secret, or name a user.
 fn is_id(value: &str) -> bool {
     let is_hex = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b'-' | b':');
     let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -204,7 +203,7 @@ fn is_id(value: &str) -> bool {
     }
 }
 
-/// Adds to the entry of the current request the server on which it acts: what may be secret in its URL is left out.
+/// Adds the server that the request concerns to the current entry, without parts of its URL that may be secret.
 pub(crate) fn add_server(name: &str, url: &str) {
     if let Some(server) = server(url) {
         PendingAudit::add_detail(name, server);

@@ -21,41 +21,40 @@ use crate::problem::{ErrorCode, Problem};
 /// Which clients may use an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AuthPolicy {
-    /// Anybody.
     Public,
     /// Clients with the token or a key.
     Client,
-    /// As [`Client`](Self::Client), and clients that open a WebSocket without it: they send it in the first message.
+    /// As [`Client`](Self::Client), and clients that open a WebSocket without credentials: they send them in the first
+    /// message.
     WebSocket,
-    /// Clients with the token or a key, also as the password for which a browser asks; with
+    /// Clients with the token or a key, also as the password of a browser; with
     /// [`DocsAccess::WithTokenOrLocal`](crate::DocsAccess) also browsers on this machine.
     Docs,
 }
 
 impl AuthPolicy {
-    /// Every policy.
     pub(crate) const ALL: [Self; 4] = [Self::Public, Self::Client, Self::WebSocket, Self::Docs];
 }
 
-/// The bearer tokens that are accepted, and the keys; tokens can be replaced while the service runs. Cheap to clone: clones share
-/// them. Only SHA-256 digests are kept and compared, so the time of a comparison says nothing about a token.
+/// The accepted bearer tokens and keys; tokens can be replaced while the service runs. Cheap to clone: clones share
+/// them. Only SHA-256 digests are kept and compared, so the duration of a comparison reveals nothing about a token.
 #[derive(Clone)]
 pub struct ApiTokens {
     accepted: Arc<RwLock<Vec<Accepted>>>,
-    /// `None`: an instance that only forwards does not know them.
+    /// `None` in an instance that only forwards.
     keys: Option<Arc<KeyRing>>,
 }
 
 #[derive(Clone)]
 struct Accepted {
     digest: [u8; 32],
-    /// Cancelled when the token is accepted no more.
+    /// Cancelled when the token is revoked.
     revoked: CancellationToken,
-    /// When it was used last since the service started, in Unix milliseconds; 0: not yet.
+    /// The last use since the service started, in Unix milliseconds; 0 for none.
     used_at: Arc<AtomicU64>,
 }
 
-/// The client has sent a valid key, which is not accepted from where it is. A request extension.
+/// The client has sent a valid key, but not from an accepted network. A request extension.
 #[derive(Clone, Debug)]
 pub(crate) struct RefusedClient(pub(crate) Authorization);
 
@@ -70,7 +69,8 @@ enum Credential {
 }
 
 impl Authorization {
-    /// Cancelled when the token or key is no longer accepted. One's own: all would take turns at the lock of a shared one.
+    /// Cancelled when the token or key is revoked. A token of its own: a shared one would make all connections contend
+    /// for its lock.
     pub(crate) fn revoked(&self) -> CancellationToken {
         match &self.0 {
             Credential::Token { revoked, .. } => revoked.child_token(),
@@ -85,7 +85,7 @@ impl Authorization {
         }
     }
 
-    /// The key; `None`: it was the token.
+    /// The key; `None` for the token.
     pub(crate) const fn key(&self) -> Option<&AcceptedSecret> {
         match &self.0 {
             Credential::Token { .. } => None,
@@ -93,7 +93,7 @@ impl Authorization {
         }
     }
 
-    /// What the client may do; `None`: everything.
+    /// What the key may do; `None` for the token, which may do everything.
     pub(crate) fn terms(&self) -> Option<&Terms> {
         self.key().map(AcceptedSecret::terms)
     }
@@ -102,17 +102,17 @@ impl Authorization {
         self.key().map(AcceptedSecret::key_id)
     }
 
-    /// The key as the origin of what it starts; `None`: it was the token.
+    /// The key as the origin of the operations that it starts; `None` for the token.
     pub(crate) fn origin(&self) -> Option<Origin> {
         self.key_id().map(|key| key.origin())
     }
 
-    /// Who asks. A request extension.
+    /// The requester, for the engine. A request extension.
     pub(crate) fn requester(&self) -> Requester {
         self.key().map_or(Requester::Service, AcceptedSecret::requester)
     }
 
-    /// The client has sent it again. Keys note it themselves.
+    /// Records another use of the token. Keys record their uses themselves.
     pub(crate) fn note_use(&self, now: UnixMillis) {
         if let Credential::Token { used_at, .. } = &self.0 {
             used_at.store(now.0, Ordering::Relaxed);
@@ -128,19 +128,20 @@ impl ApiTokens {
         tokens
     }
 
-    /// The same tokens, and these keys.
+    /// Adds these keys.
     #[must_use]
     pub(crate) fn and_keys(self, keys: Arc<KeyRing>) -> Self {
         Self { keys: Some(keys), ..self }
     }
 
-    /// When the current token, and during a rotation the previous one, were used last since the service started.
+    /// The last uses since the service started: of the current token and, during a rotation, of the previous one.
     pub(crate) fn last_uses(&self) -> Vec<Option<UnixMillis>> {
         let used = |token: &Accepted| Some(token.used_at.load(Ordering::Relaxed)).filter(|at| *at > 0).map(UnixMillis);
         self.accepted.read().iter().map(used).collect()
     }
 
-    /// Passes unless the client has sent the previous token: who has that may have stolen it, and must not outlive its rotation.
+    /// Fails for the previous token, with [`KeyError::Refused`]: a holder may have stolen it, and must not create
+    /// access that outlives the rotation.
     pub(crate) fn require_current(&self, authorization: &Authorization) -> Result<(), KeyError> {
         let Credential::Token { used_at, .. } = &authorization.0 else { return Ok(()) };
         if self.accepted.read().first().is_some_and(|current| Arc::ptr_eq(&current.used_at, used_at)) {
@@ -152,8 +153,8 @@ impl ApiTokens {
         errors.finish(Some(())).map_err(KeyError::Refused)
     }
 
-    /// Accepts these from now on and no others. WebSockets and event streams that were opened with a token that is no
-    /// longer accepted are closed; running requests get their responses.
+    /// Replaces the accepted tokens. WebSockets and event streams that were opened with a token that is no longer
+    /// accepted are closed; running requests get their responses.
     pub fn replace(&self, current: &SecretString, previous: Option<&SecretString>) {
         let mut accepted = self.accepted.write();
         let kept = |digest: [u8; 32]| {
@@ -171,7 +172,7 @@ impl ApiTokens {
         *accepted = replaced;
     }
 
-    /// Passes when the headers carry an accepted token; otherwise `unauthorized`, with the challenge of RFC 6750
+    /// Passes if the headers contain an accepted token; otherwise `unauthorized`, with the challenge of RFC 6750
     /// section 3.
     pub(crate) fn authorize(&self, headers: &HeaderMap) -> Result<Authorization, Problem> {
         let Some(token) = bearer(headers) else {
@@ -183,8 +184,8 @@ impl ApiTokens {
         self.authorize_token(token)
     }
 
-    /// As [`authorize`](Self::authorize), but the token may also be the password of HTTP Basic (RFC 7617), for which a
-    /// browser asks. For pages only: a browser sends it again by itself, whichever site leads it here.
+    /// As [`authorize`](Self::authorize), but accepts the token also as the password of HTTP Basic (RFC 7617), for
+    /// browsers. For pages only: a browser sends the password automatically, whichever site links here.
     pub(crate) fn authorize_browser(&self, headers: &HeaderMap) -> Result<Authorization, Problem> {
         let authorization = match basic_password(headers) {
             Some(password) => self.authorize_token(&password),
@@ -194,14 +195,14 @@ impl ApiTokens {
         authorization.map_err(|problem| problem.with_header(WWW_AUTHENTICATE, HeaderValue::from_static(challenge)))
     }
 
-    /// Passes when this is a token or key that is accepted.
+    /// Passes if this token or key is accepted.
     pub(crate) fn authorize_token(&self, token: &[u8]) -> Result<Authorization, Problem> {
         if let Some(secret) = self.keys.as_ref().and_then(|keys| keys.authenticate(token)) {
             return Ok(Authorization(Credential::Key(secret)));
         }
         let digest = digest(token);
         let accepted = self.accepted.read();
-        // All are compared, whichever it is.
+        // All digests are compared, whichever matches: constant time.
         let mut found = None;
         for accepted in accepted.iter().filter(|accepted| bool::from(digest.ct_eq(&accepted.digest))) {
             let (revoked, used_at) = (accepted.revoked.clone(), Arc::clone(&accepted.used_at));
@@ -235,13 +236,13 @@ fn refusal(detail: &'static str, challenge: HeaderValue) -> Problem {
     Problem::new(ErrorCode::Unauthorized, detail).with_header(WWW_AUTHENTICATE, challenge)
 }
 
-/// What was accepted before is no more.
+/// The error for a token or key that is no longer accepted.
 pub(crate) fn revoked() -> Problem {
     let challenge = HeaderValue::from_static("Bearer realm=\"usher\", error=\"invalid_token\"");
     refusal("the token or API key is no longer accepted", challenge)
 }
 
-/// Whether the request carries something that is meant as a token.
+/// Whether the request contains credentials of any form.
 pub(crate) fn has_token(headers: &HeaderMap) -> bool {
     headers.contains_key(AUTHORIZATION)
 }

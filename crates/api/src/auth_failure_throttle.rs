@@ -9,30 +9,30 @@ use tokio::time::Instant;
 use usher_places::{Holder, LruCache, bounded};
 use usher_token_bucket::{Rate, TokenBucket};
 
-/// Wrong tokens of one address that get their response at once; further ones get it one after the other.
+/// Wrong tokens of one address that get an immediate response; the responses to further ones are paced.
 const BURST: u32 = 50;
 
-/// Between two responses to wrong tokens of one address, beyond the burst.
+/// The pause between two responses to wrong tokens of one address, after the burst.
 const PACE: Duration = Duration::from_millis(50);
 
-/// The longest delay of a response. It bounds how many requests wait: at most as many as connect in this time.
+/// The longest delay of a response. It limits the number of delayed requests to those that arrive within this time.
 const MAX_DELAY: Duration = Duration::from_secs(2);
 
-/// So many wrong tokens of one address within [`BURST_WITHIN`] have a line in the log.
+/// The number of wrong tokens of one address within [`BURST_WITHIN`] that are logged.
 pub(crate) const LOGGED_BURST: u32 = 10;
 const BURST_WITHIN: Duration = Duration::from_secs(60);
 
-/// Remembered addresses, of IPv6 networks of 64 bits.
+/// The number of remembered addresses (of IPv6: networks of 64 bits).
 const MAX_ADDRESSES: usize = 4_096;
 
-/// Log lines for requests without a valid token: this many at once, then one per interval.
+/// The log lines for requests without a valid token: this many at once, then one per interval.
 const LINES: Rate = Rate::every(100, Duration::from_millis(600));
 
-/// Between two lines that sum up.
+/// The interval between two summary lines.
 const SUMMARY_EVERY: Duration = Duration::from_secs(60);
 
-/// Recent wrong tokens and log lines of clients without a valid token. A wrong token is never a reason to refuse
-/// another request: the app may share its address (a proxy's) with the one who guesses. So a guess costs time.
+/// Recent wrong tokens, and log lines of clients without a valid token. A wrong token delays only its own response: the
+/// app may share its address (a proxy's) with an attacker, so further requests are never refused.
 #[derive(Debug)]
 pub(crate) struct AuthFailureThrottle {
     addresses: Mutex<LruCache<Holder, Failures>>,
@@ -43,19 +43,17 @@ pub(crate) struct AuthFailureThrottle {
 /// The wrong tokens of an address.
 #[derive(Debug)]
 struct Failures {
-    /// When their delays are over.
+    /// The end of its delays.
     full_at: Instant,
-    /// Those that are counted for the log, from this time on.
+    /// Wrong tokens counted for the log since this time.
     counted: u32,
     counted_from: Instant,
 }
 
-/// What follows from a wrong token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WrongToken {
-    /// By how long its response is to be delayed.
     pub(crate) delay: Duration,
-    /// It is the tenth of its address within a minute: once a minute and address.
+    /// It is the tenth of its address within a minute. At most once per minute and address.
     pub(crate) is_burst: bool,
 }
 
@@ -70,9 +68,8 @@ struct Lines {
 /// The content of a summary line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Summary {
-    /// Wrong tokens since the last one.
     pub(crate) wrong_tokens: u64,
-    /// Requests without a valid token since the last one that have no line of their own.
+    /// Requests without a valid token since the last summary that were not logged individually.
     pub(crate) unlogged: u64,
 }
 
@@ -86,7 +83,6 @@ impl Default for AuthFailureThrottle {
 }
 
 impl AuthFailureThrottle {
-    /// A wrong token came from `peer`.
     pub(crate) fn wrong_token(&self, peer: Option<IpAddr>, now: Instant) -> WrongToken {
         self.wrong_tokens.fetch_add(1, Ordering::Relaxed);
         self.lines.lock().wrong_tokens += 1;
@@ -95,7 +91,7 @@ impl AuthFailureThrottle {
         let peer = peer.map_or_else(|| Holder::crowd("unknown"), Holder::host);
         let failures = addresses.get_or_insert_mut(peer, new);
         let free = PACE * BURST;
-        // Not further ahead than the longest delay, or an address would stay slow long after its last wrong token.
+        // At most the longest delay ahead: otherwise an address would stay slow long after its last wrong token.
         failures.full_at = (failures.full_at.max(now) + PACE).min(now + free + MAX_DELAY);
         if now >= failures.counted_from + BURST_WITHIN {
             (failures.counted, failures.counted_from) = (0, now);
@@ -109,8 +105,8 @@ impl AuthFailureThrottle {
         self.wrong_tokens.load(Ordering::Relaxed)
     }
 
-    /// Whether a request without a valid token has a line in the log, and what there is to sum up: both are bounded, or
-    /// anybody could fill the disk.
+    /// Whether to log a request without a valid token, and the summary to log. Both are limited: otherwise anybody
+    /// could fill the disk.
     pub(crate) fn line(&self, now: Instant) -> (bool, Option<Summary>) {
         let mut lines = self.lines.lock();
         let allowed = lines.left.take(now);

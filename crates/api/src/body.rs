@@ -26,13 +26,13 @@ pub(crate) struct Json<T>(pub(crate) T);
 /// As [`Json`]; an empty body means `{}`. For requests without a required field.
 pub(crate) struct OptionalJson<T>(pub(crate) T);
 
-/// As [`Json`]; the client gets the errors of form and those of values in one response.
+/// As [`Json`]; one response has the errors of form and those of values.
 pub(crate) struct Checked<T>(pub(crate) T);
 
-/// Extracts what could be read of a body, `None` if it is no object, and the errors of form.
+/// Extracts the readable fields of a body (`None` if it is no object), and the errors of form.
 pub(crate) struct Draft<T: RequestBody>(pub(crate) Option<T::Draft>, pub(crate) FieldErrors);
 
-/// Why a body was not taken.
+/// Why a body is rejected.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BodyError {
     #[error("the body must be sent with `Content-Type: application/json`")]
@@ -61,7 +61,7 @@ impl From<BodyError> for Problem {
             BodyError::NotJson | BodyError::Compressed => ErrorCode::UnsupportedMediaType,
             BodyError::TooLarge { .. } => ErrorCode::BodyTooLarge,
             BodyError::Timeout => ErrorCode::BodyTimeout,
-            // `serde_json` says what it expected and at which line and column; it does not quote.
+            // `serde_json` reports the expected token, line and column, without quoting the body.
             BodyError::CutOff | BodyError::Empty | BodyError::Malformed(_) => ErrorCode::MalformedJson,
             BodyError::Invalid(_) => ErrorCode::InvalidRequest,
             BodyError::Revoked => ErrorCode::Unauthorized,
@@ -70,7 +70,7 @@ impl From<BodyError> for Problem {
         match error {
             BodyError::Invalid(errors) => Self::invalid(errors),
             BodyError::Revoked => auth::revoked(),
-            // RFC 9110 section 12.5.3: which encodings would be taken.
+            // The accepted encodings (RFC 9110 section 12.5.3).
             BodyError::Compressed => {
                 Self::new(code, detail).with_header(http::header::ACCEPT_ENCODING, HeaderValue::from_static("identity"))
             }
@@ -107,13 +107,13 @@ impl<T: CheckedRequest> FromRequest<ApiState> for Checked<T> {
     async fn from_request(request: Request, state: &ApiState) -> Result<Self, BodyError> {
         let requester = request.extensions().get::<Requester>().cloned();
         let mut draft: Draft<T> = draft(request, state, b"").await?;
-        // The engine checks the values of a request that starts. Of one that cannot start they are checked here.
+        // The engine checks the values of a request that starts. Those of an invalid request are checked here.
         if let (Draft(Some(fields), errors), Some(requester)) = (&mut draft, requester)
             && !errors.is_empty()
         {
-            // With those of form, on which some checks depend.
+            // Includes the errors of form, on which some checks depend.
             let mut found = errors.clone();
-            // None when the store cannot tell.
+            // Without the errors of values if the store fails.
             if T::check(fields, &requester, state.engine.checks(), &mut found).await.is_ok() {
                 *errors = found;
             }
@@ -133,7 +133,7 @@ impl<T: RequestBody> FromRequest<ApiState> for Draft<T> {
 async fn draft<T: RequestBody>(request: Request, state: &ApiState, empty: &[u8]) -> Result<Draft<T>, BodyError> {
     let (head, body) = request.into_parts();
     let bytes = read(&head.headers, body, state).await?;
-    // A client may take its time for it, and a revocation holds at once.
+    // The body may arrive slowly, and a revocation takes effect immediately.
     if head.extensions.get::<Authorization>().is_some_and(Authorization::is_revoked) {
         return Err(BodyError::Revoked);
     }
@@ -144,7 +144,7 @@ fn finish<T: RequestBody>(Draft(draft, errors): Draft<T>) -> Result<T, BodyError
     errors.finish(draft.and_then(T::complete)).map_err(BodyError::Invalid)
 }
 
-/// The bytes of a JSON body; none when there is no body.
+/// The bytes of a JSON body; empty without a body.
 pub(crate) async fn read(headers: &HeaderMap, body: Body, state: &ApiState) -> Result<Bytes, BodyError> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
@@ -168,8 +168,8 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, state: &ApiState) -> R
     }
 }
 
-/// Whether the media type is `application/json`, whatever its parameters: `charset` has no meaning for it (RFC 8259
-/// section 11) and clients send it.
+/// Whether the media type is `application/json`, with any parameters: `charset` has no meaning for it (RFC 8259 section
+/// 11), and clients send it.
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(value) = headers.get(CONTENT_TYPE) else { return false };
     let essence = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
@@ -179,7 +179,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 /// Reads JSON in which no object has a member twice.
 ///
 /// # Errors
-/// What is wrong and where; it is not quoted.
+/// The kind and position of the error, without a quotation.
 pub(crate) fn value(json: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice(json).map(|Unambiguous(value)| value)
 }

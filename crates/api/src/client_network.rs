@@ -1,4 +1,5 @@
-//! Who opens a page, for the limits of pages: by the connection's peer, or by what a trusted proxy says.
+//! The network of a page's visitor, for the limits of pages: the connection's peer, or the client named by a trusted
+//! proxy.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Once};
@@ -14,20 +15,20 @@ use crate::local_request::names_proxy;
 use crate::peer_address::Peer;
 use crate::request_id::RequestId;
 
-/// What a proxy appends the address of its client to.
+/// The header to which a proxy appends the address of its client.
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// Proxies that are believed when they say whom they forward (`pages.trusted_proxies`, `info.trusted_proxies`).
+/// Proxies whose `X-Forwarded-For` is trusted (`pages.trusted_proxies`, `info.trusted_proxies`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Arc<[IpNet]>);
 
 impl TrustedProxies {
-    /// Those in these networks.
+    /// The proxies in these networks.
     pub fn new(networks: impl IntoIterator<Item = IpNet>) -> Self {
         Self(networks.into_iter().collect())
     }
 
-    /// The address of whoever sent a request: what a trusted proxy says, or the peer.
+    /// The address of the request's sender: the client named by a trusted proxy, or the peer.
     pub(crate) fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         if self.trusts(peer) { forwarded_for(self, headers).unwrap_or(peer) } else { peer }
     }
@@ -37,7 +38,7 @@ impl TrustedProxies {
     }
 }
 
-/// Tells the pages who opens them.
+/// Adds the client's network to requests for pages.
 pub(crate) async fn identify(State(trusted): State<TrustedProxies>, mut request: Request, next: Next) -> Response {
     if let Some(Peer(peer)) = request.extensions().get::<Peer>().copied() {
         if !trusted.trusts(peer) {
@@ -53,7 +54,7 @@ pub(crate) async fn identify(State(trusted): State<TrustedProxies>, mut request:
     next.run(request).await
 }
 
-/// Warns, once: anybody can send such a header, and it changes nothing.
+/// Logs a warning, once: anybody can send this header, so it is ignored.
 fn warn_of_proxy(peer: IpAddr, headers: &HeaderMap) {
     static WARNED: Once = Once::new();
     if names_proxy(headers) {
@@ -67,14 +68,14 @@ fn warn_of_proxy(peer: IpAddr, headers: &HeaderMap) {
     }
 }
 
-/// Whom the trusted proxies forward: each appends the address of its client, so what is before the first that is not trusted,
-/// seen from the end, was written by anybody.
+/// The client named by the trusted proxies. Each proxy appends the address of its client; entries before the last
+/// untrusted one may be forged.
 fn forwarded_for(trusted: &TrustedProxies, headers: &HeaderMap) -> Option<IpAddr> {
     let lines: Vec<&str> =
         headers.get_all(X_FORWARDED_FOR).iter().map(|line| line.to_str().unwrap_or_default()).collect();
     for entry in lines.iter().flat_map(|line| line.split(',')).rev() {
         let entry = entry.trim();
-        // Some proxies add the port.
+        // Some proxies append the port.
         let address = entry.parse().or_else(|_| entry.parse().map(|address: SocketAddr| address.ip())).ok()?;
         if !trusted.trusts(address) {
             return Some(address);
@@ -119,7 +120,7 @@ mod tests {
         assert_eq!(forwarded("198.51.100.7:51234"), network("198.51.100.7"));
         assert_eq!(forwarded("[2001:db8::7]:51234"), network("2001:db8::"));
         assert_eq!(forwarded("2001:db8::7"), network("2001:db8::"));
-        // What the client said does not count.
+        // The client's own entry is ignored.
         assert_eq!(forwarded("203.0.113.9, 198.51.100.7"), network("198.51.100.7"));
         assert_eq!(forwarded("203.0.113.9, 198.51.100.7, 10.1.2.3"), network("198.51.100.7"), "two proxies");
         for nobody in ["nonsense, 10.1.2.3", "nonsense", "10.1.2.3", "127.0.0.1", ""] {

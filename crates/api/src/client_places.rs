@@ -1,18 +1,18 @@
-//! Places for what clients hold for a while. A key has a quarter of them at most, and all keys leave an eighth to the token: so one
-//! leaked key locks nobody out.
+//! Limits how many resources of one kind clients hold. A key holds at most a quarter of them, and all keys together
+//! leave an eighth to the token: one leaked key blocks no other client.
 
 use usher_engine::Origin;
 use usher_places::{Holder, Limit, Place, SharedPlaces};
 
 use crate::problem::{ErrorCode, Problem, RETRY_SECONDS};
 
-/// So many places of one kind.
+/// A number of places of one kind.
 pub(crate) struct ClientPlaces {
     places: SharedPlaces,
     name: &'static str,
 }
 
-/// There is no place.
+/// All places are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Full {
     #[error("{0} is reached")]
@@ -21,24 +21,23 @@ pub(crate) enum Full {
     OfKey(&'static str),
 }
 
-/// Who holds what this client takes; `None` is the token.
+/// The holder of a client's places. `None`: the token.
 pub(crate) fn holder(client: Option<Origin>) -> Holder {
     client.map_or_else(Holder::operator, |Origin(key)| Holder::key(&key.to_string()))
 }
 
 impl ClientPlaces {
-    /// `total` places; `name` is what errors call them.
+    /// `total` places, called `name` in errors.
     pub(crate) fn new(limit: &Limit, total: usize, name: &'static str) -> Self {
         Self { places: SharedPlaces::new(limit.of(total)), name }
     }
 
-    /// A place for this key; `None` is the token.
+    /// Takes a place for this key. `None`: the token.
     pub(crate) fn take(&self, client: Option<Origin>) -> Result<Place, Full> {
         let taken = self.places.take(&holder(client));
         taken.map_err(|full| if full.is_of_holder { Full::OfKey(self.name) } else { Full::All(self.name) })
     }
 
-    /// How many are taken.
     pub(crate) fn taken(&self) -> usize {
         self.places.taken()
     }

@@ -9,8 +9,8 @@ use usher_engine::Origin;
 
 use crate::connection_table::ConnectionPermit;
 
-/// A connection's permit among `limits.max_connections`, kept for as long as a clone of this is: also when the
-/// connection has become a WebSocket, and HTTP is over for it. A request extension.
+/// A connection's permit among `limits.max_connections`, kept as long as a clone of it exists, also after the upgrade
+/// to a WebSocket. A request extension.
 #[derive(Clone)]
 pub(crate) struct ConnectionLease(Arc<Parts>);
 
@@ -22,29 +22,29 @@ struct Parts {
 }
 
 impl ConnectionLease {
-    /// A lease of `permit` under a server that serves `api`, knows by `open` that the connection is there, and closes it
-    /// when `cut` is cancelled.
+    /// A lease of `permit` under a server that serves `api`, tracks the connection by `open`, and closes it when `cut`
+    /// is cancelled.
     pub(crate) fn new(api: Router, cut: CancellationToken, permit: ConnectionPermit, open: TaskTrackerToken) -> Self {
         Self(Arc::new(Parts { api, cut, permit, _open: open }))
     }
 
-    /// The API without the pages: those are for browsers, and opening one can take it from its user.
+    /// The API without the pages: those are for browsers, and some belong to the browser that opens them first.
     pub(crate) fn api(&self) -> Router {
         self.0.api.clone()
     }
 
-    /// Cancelled when the connection must end at once.
+    /// Cancelled when the connection must close immediately.
     pub(crate) fn cut(&self) -> CancellationToken {
         self.0.cut.clone()
     }
 
-    /// Its connection does not count against its address from now on.
+    /// From now on, the connection does not count against its address.
     pub(crate) fn leave_address(&self) {
         self.0.permit.leave_address();
     }
 
-    /// The client has sent a valid key, or with `None` the token: its connection gives way to no other from now on, unless the key
-    /// has more than its share.
+    /// Records that the client has sent a valid key, or the token (`None`). From now on, the connection is not evicted,
+    /// unless the key has more than its share.
     pub(crate) fn authenticate(&self, client: Option<Origin>) {
         self.0.permit.authenticate(client);
     }

@@ -1,10 +1,10 @@
-//! Which connections are open, and which of them are closed for a new one.
+//! The open connections, and which of them are evicted for a new one.
 //!
 //! Before its first request, the owner of a connection is unknown. Connections that have not sent the token are
 //! therefore limited, in total and by address, and a new one replaces the oldest of them. A client with the token sends
 //! it within moments of connecting. Its connection is safe until as many others as the limit have connected after it,
-//! and from its first request on it is never replaced. So is that of a client with a key, but a key has a share: what it opens beyond
-//! that, or beyond what all keys have, stays a connection that is replaced.
+//! and from its first request on it is never replaced. The same holds for the connections of a key within its share.
+//! Connections beyond that share, or beyond the share of all keys, may be replaced.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -32,13 +32,13 @@ pub(crate) struct ConnectionTable(Arc<Mutex<Table>>);
 
 struct Table {
     next: u64,
-    /// By number, each with what closes it.
+    /// By number, each with the token that closes it.
     unauthenticated: Places<u64, CancellationToken>,
     authenticated: Places<u64>,
     evicted: u64,
 }
 
-/// How many connections are open, by whether they have sent the token, and how many were closed for others.
+/// The number of open connections, by whether they have sent the token, and of evicted ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectionCounts {
     pub(crate) authenticated: usize,
@@ -61,8 +61,8 @@ impl Default for ConnectionTable {
 }
 
 impl ConnectionTable {
-    /// A permit for a connection of `peer`, and whether another connection was closed for it by cancelling its `close`;
-    /// `None` when all are taken by clients that have sent the token.
+    /// A permit for a connection of `peer`, and whether another connection was evicted for it by cancelling its
+    /// `close`. `None` if clients with the token hold all permits.
     pub(crate) fn enter(
         &self,
         peer: Option<IpAddr>,
@@ -94,13 +94,13 @@ impl ConnectionTable {
 }
 
 impl ConnectionPermit {
-    /// The connection no longer counts against its address. It can still be closed for another one until it has sent the token.
+    /// The connection no longer counts against its address. It may still be evicted until it has sent the token.
     pub(crate) fn leave_address(&self) {
         self.table.0.lock().unauthenticated.set_holder(&self.number, Holder::crowd("forwarded"));
     }
 
-    /// The connection has sent a key, or with `None` the token: it keeps its place from now on, if there is room for the key.
-    /// Nothing when it was closed in that moment.
+    /// Records that the connection has sent a key, or the token (`None`): it is no longer evicted, if the key has room.
+    /// Without effect if it was closed at that moment.
     pub(crate) fn authenticate(&self, client: Option<Origin>) {
         let Table { unauthenticated, authenticated, .. } = &mut *self.table.0.lock();
         if unauthenticated.get(&self.number).is_some() {
@@ -108,7 +108,7 @@ impl ConnectionPermit {
                 unauthenticated.free(&self.number);
             }
         } else if client.is_none() {
-            // A proxy sends the requests of many clients over one connection.
+            // A proxy sends requests of several clients over one connection.
             authenticated.set_holder(&self.number, Holder::operator());
         }
     }
@@ -194,14 +194,14 @@ mod tests {
         };
         let all = |key: i64| -> Vec<_> { (0..4).map(|_| open(Some(Origin(key)))).collect() };
         let keys: Vec<_> = (1..=6).flat_map(all).collect();
-        // Two of ten each; the fifth and the last are left to others.
+        // Two of ten for each key; the fifth and the last connection are left to others.
         assert_eq!(table.counts().authenticated, 9);
         let tokens = open(None);
         let others: Vec<_> = (0..50).map(|number| Connection::open(&table, ip(number))).collect();
         assert!(tokens.is_open());
         assert_eq!(keys.iter().filter(|key| key.is_open()).count(), 9);
         drop((keys, others));
-        // One that a proxy uses for several clients is the token's, once that has used it.
+        // A connection with several clients of a proxy belongs to the token, once the token was used.
         let shared = open(Some(Origin(1)));
         shared.0.as_ref().unwrap().authenticate(None);
         let more = [open(Some(Origin(1))), open(Some(Origin(1)))];

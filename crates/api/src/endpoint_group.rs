@@ -1,4 +1,4 @@
-//! A group of endpoints: one task of the app, one section of the OpenAPI document.
+//! A group of endpoints for one task of the app, and one section of the OpenAPI document.
 
 use axum::routing::{MethodFilter, MethodRouter};
 use http::Method;
@@ -13,15 +13,15 @@ use crate::access::{Access, ScopeExt as _};
 use crate::auth::AuthPolicy;
 use crate::route::{Audit, Route, operation_id};
 
-/// `D` is what is known of each endpoint beside its route: nothing where it is served.
+/// `D` is the detail of each endpoint beside its route: `()` for serving.
 pub(crate) struct EndpointGroup<D = ()> {
-    /// The tag of its operations.
+    /// The tag of its operations in the OpenAPI document.
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
     pub(crate) endpoints: Vec<Endpoint<D>>,
 }
 
-/// An endpoint, with who may call it.
+/// An endpoint and its access policy.
 pub(crate) struct Endpoint<D> {
     pub(crate) policy: AuthPolicy,
     pub(crate) path: String,
@@ -30,25 +30,18 @@ pub(crate) struct Endpoint<D> {
     pub(crate) documented: Option<(Method, Route, D)>,
 }
 
-/// The handler of an endpoint. [`handler!`] names one.
 pub(crate) trait Handler {
-    /// Its method and path.
     type Path: Path;
 
-    /// The name of the function.
     const NAME: &'static str;
 
-    /// What serves it.
     fn on(method: MethodFilter) -> MethodRouter<ApiState>;
 
-    /// Its part of the OpenAPI document.
     fn describe() -> Description;
 }
 
-/// An endpoint's part of the OpenAPI document.
 pub(crate) type Description = UtoipaMethodRouter<ApiState>;
 
-/// What an [`EndpointGroup`] keeps of a handler.
 pub(crate) trait Detail {
     fn of<H: Handler>() -> Self;
 }
@@ -92,27 +85,28 @@ impl<D: Detail> EndpointGroup<D> {
         Self { name, description, endpoints: Vec::new() }
     }
 
-    /// Adds an endpoint for clients with the token, or a key that has this. What its requests change is recorded so.
+    /// Adds an endpoint for clients with the token, or a key with this access, whose changes are recorded as `audit`.
     pub(crate) fn endpoint<H: Handler>(self, access: impl Into<Access>, audit: Audit, handler: H) -> Self {
         self.add(AuthPolicy::Client, Some(access.into()), audit, handler)
     }
 
-    /// The same, for requests that wait for a mint. They have places of their own, so that mints that do not respond hold up nothing else.
+    /// Adds an endpoint whose requests wait for a mint. They take separate places, so that unresponsive mints block no
+    /// other request.
     pub(crate) fn mint_call<H: Handler>(self, access: impl Into<Access>, audit: Audit, handler: H) -> Self {
         self.endpoint(access, audit, handler).change_last(|route| route.waits_for_mint = true)
     }
 
-    /// The last one added is a `DELETE` whose requests have a body.
+    /// The last added endpoint is a `DELETE` with a body.
     pub(crate) fn with_body(self) -> Self {
         self.change_last(|route| route.takes_body = true)
     }
 
-    /// Adds an endpoint with another policy. It changes nothing.
+    /// Adds an endpoint with another policy, which changes nothing.
     pub(crate) fn endpoint_for<H: Handler>(self, policy: AuthPolicy, handler: H) -> Self {
         self.add(policy, access_of(policy), Audit::Nothing, handler)
     }
 
-    /// Adds a path that is not part of the API: a file that a page loads.
+    /// Adds a file of a page, which is not part of the API.
     pub(crate) fn file(mut self, policy: AuthPolicy, path: &str, router: MethodRouter<ApiState>) -> Self {
         self.endpoints.push(Endpoint { policy, path: path.to_owned(), router, documented: None });
         self
@@ -142,7 +136,6 @@ impl<D: Detail> EndpointGroup<D> {
         self
     }
 
-    /// Its endpoints, by method and path.
     pub(crate) fn routes(&self) -> impl Iterator<Item = (&Method, &str, &Route)> + '_ {
         self.endpoints.iter().filter_map(|endpoint| {
             let (method, route, _) = endpoint.documented.as_ref()?;
@@ -164,7 +157,7 @@ fn method(of: HttpMethod) -> Method {
     }
 }
 
-/// The documentation is for whoever operates the service.
+/// The documentation is for operators.
 fn access_of(policy: AuthPolicy) -> Option<Access> {
     (policy == AuthPolicy::Docs).then(|| Scope::Admin.of_nothing())
 }

@@ -1,4 +1,4 @@
-//! Requests that another instance of this service forwards: from which client they come.
+//! Requests forwarded by another instance of this service, and the addresses of their clients.
 
 use std::net::IpAddr;
 
@@ -10,38 +10,38 @@ use sha2::Sha256;
 
 use crate::peer_address::Peer;
 
-/// The header of a forwarded request: the client's address, a space, and a MAC in hex that proves that an instance of this
-/// service wrote it. It is taken out of what clients send.
+/// The header of a forwarded request: the client's address, a space, and a MAC in hex that proves that an instance of
+/// this service wrote it. Removed from clients' requests.
 pub(crate) const USHER_FORWARDED: HeaderName = HeaderName::from_static("usher-forwarded");
 
-/// A secret that all instances of one service share, and nobody else has.
+/// A secret shared by all instances of one service.
 #[derive(Clone)]
 pub struct ForwardingKey(Hmac<Sha256>);
 
 impl ForwardingKey {
-    /// This secret.
+    /// The key with this secret.
     pub fn new(secret: [u8; 32]) -> Self {
-        // Filled with zeros to a block, as HMAC does.
+        // Padded with zeros to a block, as HMAC does.
         let mut block = [0; 64];
         block[..32].copy_from_slice(&secret);
         Self(KeyInit::new(block.as_slice().into()))
     }
 
-    /// The value of [`USHER_FORWARDED`] for a request of this client; `None` never happens, for it is visible ASCII.
+    /// The value of [`USHER_FORWARDED`] for a request of this client. Never `None`: the value is visible ASCII.
     pub(crate) fn header_value(&self, client: IpAddr, request: &Request) -> Option<HeaderValue> {
         let client = client.to_string();
         let mac = hex::encode(self.mac(&client, request).finalize().into_bytes());
         HeaderValue::from_str(&format!("{client} {mac}")).ok()
     }
 
-    /// The client of a request that another instance has forwarded; `None` when none has.
+    /// The client of a request forwarded by another instance; `None` otherwise.
     pub(crate) fn client(&self, request: &Request) -> Option<Peer> {
         let (client, mac) = request.headers().get(USHER_FORWARDED)?.to_str().ok()?.split_once(' ')?;
         self.mac(client, request).verify_slice(&hex::decode(mac).ok()?).ok()?;
         client.parse().ok().map(Peer)
     }
 
-    /// Over the address, the method and the target, so that it is good for no other request.
+    /// A MAC over the address, the method and the target: it is invalid for any other request.
     fn mac(&self, client: &str, request: &Request) -> Hmac<Sha256> {
         let mut mac = self.0.clone();
         let target = request.uri().path_and_query().map_or("/", |target| target.as_str());

@@ -1,4 +1,4 @@
-//! Requests per second, for the whole service.
+//! The limit on requests per second, for the whole service.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use usher_token_bucket::{Rate, TokenBucket};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Holds one second's worth of requests. Counts only requests that carry the token: otherwise an unauthenticated peer
+/// Holds one second's worth of requests. Only requests with a valid token count: otherwise an unauthenticated peer
 /// could use up the app's share.
 pub(crate) struct GlobalRateLimit(Mutex<TokenBucket<UnixMillis>>);
 
@@ -20,7 +20,7 @@ impl GlobalRateLimit {
         Self(Mutex::new(TokenBucket::new(rate, UnixMillis(0))))
     }
 
-    /// Takes one request out of the bucket, or returns after how many seconds to try again.
+    /// Takes one request from the bucket, or returns the seconds until the next try.
     pub(crate) fn take(&self, now: UnixMillis) -> Result<(), u64> {
         let taken = self.0.lock().try_take(now);
         taken.map_err(|wait| wait.as_nanos().div_ceil(SECOND.as_nanos()).try_into().unwrap_or(u64::MAX))

@@ -1,4 +1,4 @@
-//! The `Host` header, as RFC 9112 section 3.2 has it.
+//! The `Host` header (RFC 9112 section 3.2).
 
 use std::net::Ipv6Addr;
 
@@ -7,8 +7,8 @@ use http::{HeaderMap, Version};
 
 use crate::problem::{ErrorCode, Problem};
 
-/// Passes when a request names its host as it must: once (HTTP/1.0 may leave it out), and in the right form. Otherwise a
-/// proxy before us may have understood another host.
+/// Passes if a request has exactly one `Host` header (optional in HTTP/1.0) of valid form. Otherwise a proxy in front
+/// may have used a different host.
 ///
 /// # Errors
 /// `malformed_request`.
@@ -26,7 +26,7 @@ fn is_valid(version: Version, headers: &HeaderMap) -> bool {
     }
 }
 
-/// `uri-host [ ":" port ]` (RFC 3986 section 3.2); empty is none.
+/// `uri-host [ ":" port ]` (RFC 3986 section 3.2). Empty counts as missing.
 fn is_host(host: &[u8]) -> bool {
     let Ok(host) = std::str::from_utf8(host) else { return false };
     let (is_name, rest) = match host.strip_prefix('[') {
@@ -42,7 +42,7 @@ fn is_host(host: &[u8]) -> bool {
     is_name && (rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port))
 }
 
-/// Whether a registered name may have it: unreserved, sub-delims, or part of `%xx`.
+/// Whether a registered name may contain this byte: unreserved, sub-delims, or part of `%xx`.
 fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte)
 }

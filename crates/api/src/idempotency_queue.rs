@@ -1,4 +1,4 @@
-//! Requests with an idempotency key: of those with the same key, one runs and the others wait in order of arrival.
+//! Requests with an idempotency key: of those with the same key, one runs, and the others wait in order of arrival.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 use usher_engine::ports::IdempotencyKey;
 
-/// The requests with a key that run or wait. They are bounded by connections and requests of WebSockets.
+/// The running and waiting requests with a key. Limited by the number of connections and WebSocket requests.
 #[derive(Default)]
 pub(crate) struct IdempotencyQueue(Mutex<HashMap<IdempotencyKey, Arc<tokio::sync::Mutex<()>>>>);
 
-/// The turn of a request; the next one begins when this is dropped.
+/// The turn of a request; dropping it starts the next one.
 pub(crate) struct Turn {
-    // In this order: the last one to leave removes the queue.
+    // Dropped in this order: the last request removes the queue.
     _turn: OwnedMutexGuard<()>,
     _entry: Entry,
 }
@@ -25,7 +25,7 @@ struct Entry {
 }
 
 impl IdempotencyQueue {
-    /// Waits for its turn. If it is dropped before, it leaves the queue.
+    /// Waits for a turn. A dropped future leaves the queue.
     pub(crate) async fn turn(self: &Arc<Self>, key: IdempotencyKey) -> Turn {
         let queue = Arc::clone(self.0.lock().entry(key).or_default());
         let entry = Entry { calls: Arc::clone(self), key, queue };

@@ -1,9 +1,9 @@
-//! How a command on this machine knows that a program is the instance of its data directory, before it sends the token: the
-//! response to a request with a random challenge has a MAC over it.
+//! Lets a command on this machine verify, before it sends the token, that a program is the instance of its data
+//! directory: the response to a request with a random challenge has a MAC over it.
 //!
-//! The MAC is also over the address at which the connection arrived. A program that has taken a port of the service and passes
-//! the challenge on reaches the instance at another address, and gets what proves nothing at its own. What comes by way of a
-//! proxy has another MAC, which shows only that an address leads to the service.
+//! The MAC is also over the address at which the connection arrived. A program that occupies a port of the service and
+//! relays the challenge reaches the instance at another address, so it gets a MAC that is invalid for its own. Requests
+//! through a proxy get a different MAC, which shows only that an address leads to the service.
 
 use std::net::SocketAddr;
 
@@ -26,17 +26,17 @@ pub const USHER_PROOF: HeaderName = HeaderName::from_static("usher-proof");
 pub struct InstanceKey([u8; 32]);
 
 impl InstanceKey {
-    /// This secret.
+    /// The key with this secret.
     pub const fn new(secret: [u8; 32]) -> Self {
         Self(secret)
     }
 
-    /// Whether this proves that who answered the challenge at `address` is the instance.
+    /// Whether this proves that the program that responded to the challenge at `address` is the instance.
     pub fn is_proof(&self, proof: &str, challenge: &str, address: SocketAddr) -> bool {
         self.is_mac(proof, challenge, &place(address))
     }
 
-    /// Whether this shows that the challenge has reached the service, by way of whomever.
+    /// Whether this shows that the challenge has reached the service, directly or through others.
     pub fn is_trace(&self, proof: &str, challenge: &str, address: Option<SocketAddr>) -> bool {
         self.is_mac(proof, challenge, BY_PROXY)
             || address.is_some_and(|address| self.is_proof(proof, challenge, address))
@@ -47,7 +47,7 @@ impl InstanceKey {
     }
 
     fn mac(&self, challenge: &str, place: &str) -> Hmac<Sha256> {
-        // Filled with zeros to a block, as HMAC does.
+        // Padded with zeros to a block, as HMAC does.
         let mut block = [0; 64];
         block[..32].copy_from_slice(&self.0);
         let mac: Hmac<Sha256> = KeyInit::new(block.as_slice().into());
@@ -55,7 +55,7 @@ impl InstanceKey {
     }
 }
 
-/// In place of an address: a proxy has forwarded the request.
+/// Replaces the address in requests forwarded by a proxy.
 const BY_PROXY: &str = "by way of a proxy";
 
 fn place(address: SocketAddr) -> String {
@@ -68,7 +68,7 @@ impl std::fmt::Debug for InstanceKey {
     }
 }
 
-/// Answers challenges at the address at which a connection arrived.
+/// Responds to challenges at the address of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Prover {
     pub(crate) key: InstanceKey,
@@ -76,7 +76,7 @@ pub(crate) struct Prover {
 }
 
 impl Prover {
-    /// The answer to the challenge of this request, if it has one.
+    /// The response to the challenge of this request, if it has one.
     pub(crate) fn answer(&self, request: &Request) -> Option<HeaderValue> {
         let challenge = request.headers().get(USHER_CHALLENGE)?.to_str().ok()?;
         if challenge.len() != 64 || !challenge.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -105,7 +105,7 @@ mod tests {
         let proof = prover.answer(&request(&challenge)).unwrap();
         let proof = proof.to_str().unwrap();
         assert!(key.is_proof(proof, &challenge, address));
-        // The same, of a socket for both.
+        // The same address, on a dual-stack socket.
         assert!(key.is_proof(proof, &challenge, "[::ffff:127.0.0.1]:3000".parse().unwrap()));
         assert!(!key.is_proof(proof, &other, address));
         assert!(!key.is_proof(proof, &challenge, elsewhere), "passed on by a program at another port");

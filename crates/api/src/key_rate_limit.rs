@@ -1,4 +1,4 @@
-//! Requests per second of each API key, and the header fields that tell its client how many are left
+//! Requests per second of each API key, and the header fields with the remaining number
 //! (draft-ietf-httpapi-ratelimit-headers-10).
 
 use std::num::NonZeroU32;
@@ -19,7 +19,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// What is left of the rates of keys. Each holds one second's worth of requests.
+/// The remaining rates of keys. Each bucket holds one second's worth of requests.
 pub(crate) struct KeyRateLimits(Mutex<LruCache<KeyId, TokenBucket<UnixMillis>>>);
 
 impl Default for KeyRateLimits {
@@ -28,29 +28,28 @@ impl Default for KeyRateLimits {
     }
 }
 
-/// What is left to a key. A request extension.
+/// The remaining quota of a key. A request extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyQuota {
     per_second: NonZeroU32,
     left: u32,
-    /// Seconds after which a further request is accepted; `None`: this one is.
+    /// Seconds until a further request is accepted. `None`: this one is accepted.
     retry_after: Option<u64>,
 }
 
 impl KeyRateLimits {
-    /// Counts a request of this key.
     pub(crate) fn take(&self, key: KeyId, per_second: NonZeroU32, now: UnixMillis) -> KeyQuota {
         let (left, wait) = self.take_at(key, Rate::full_after(per_second.get(), SECOND), now);
         let seconds = |wait: Duration| wait.as_nanos().div_ceil(SECOND.as_nanos()).try_into().unwrap_or(u64::MAX);
         KeyQuota { per_second, left, retry_after: wait.map(seconds) }
     }
 
-    /// Whether the key has not used up this rate; counts it.
+    /// Counts a request, and returns whether it is within this rate.
     pub(crate) fn admits(&self, key: KeyId, rate: Rate, now: UnixMillis) -> bool {
         self.take_at(key, rate, now).1.is_none()
     }
 
-    /// How many are left, and for how long there is none.
+    /// The remaining number, and the time until the next one.
     fn take_at(&self, key: KeyId, rate: Rate, now: UnixMillis) -> (u32, Option<Duration>) {
         let mut buckets = self.0.lock();
         let bucket = buckets.get_or_insert_mut(key, || TokenBucket::new(rate, now));
@@ -60,7 +59,7 @@ impl KeyRateLimits {
 }
 
 impl KeyQuota {
-    /// Passes when the request is accepted.
+    /// Passes if the request is accepted.
     pub(crate) fn check(self) -> Result<(), Problem> {
         self.retry_after.map_or(Ok(()), |seconds| {
             let detail = "more requests per second than the `requests_per_second` of the key allows";
@@ -68,8 +67,8 @@ impl KeyQuota {
         })
     }
 
-    /// Adds the header fields: lists of strings with parameters (RFC 9651). `q` requests within `w` seconds; `r` are left, and all of
-    /// them again after `t` seconds.
+    /// Adds the header fields: lists of strings with parameters (RFC 9651). `q` requests within `w` seconds; `r`
+    /// remain, and all of them are available after `t` seconds.
     pub(crate) fn write(self, headers: &mut HeaderMap) {
         let Self { per_second, left, .. } = self;
         let reset = u8::from(left < per_second.get());
@@ -118,7 +117,7 @@ mod tests {
         assert_eq!(fields(quota), ["\"key\";q=3;w=1", "\"key\";r=0;t=1"]);
         assert_eq!(limits.take(key(2), rate(3), NOW).left, 2, "another key");
         assert_eq!(limits.take(key(1), rate(3), UnixMillis(NOW.0 + 334)).retry_after, None);
-        // What was not used does not pile up, and a clock that was set back blocks nobody.
+        // Unused requests do not accumulate, and a clock that was set back blocks no key.
         assert_eq!(limits.take(key(1), rate(3), UnixMillis(NOW.0 + 60_000)).left, 2);
         assert_eq!(limits.take(key(1), rate(3), UnixMillis(0)).retry_after, None);
     }

@@ -1,10 +1,10 @@
 //! The HTTP API in front of the [`Engine`](usher_engine::Engine).
 //!
-//! Each endpoint is a file in `endpoints`: it reads its fields, calls the engine and responds. A group of endpoints is a
-//! section of the OpenAPI document ([`openapi`]), which is made from the same lines as the routes. The middleware around
-//! every endpoint does what all requests have in common: request id, authentication, rate and time limits, the shape of
-//! errors. [`serve`] accepts connections, limits them, and stops without cutting off a response.
-//! While another instance is active, [`serve_standby`] forwards to it.
+//! Each endpoint is a file in `endpoints`: it reads its fields, calls the engine and responds. A group of endpoints is
+//! a section of the OpenAPI document ([`openapi`]), which is made from the same lines as the routes. The middleware
+//! around every endpoint covers request id, authentication, rate and time limits, the shape of errors. [`serve`]
+//! accepts connections, limits them, and stops without interrupting a response. While another instance is active,
+//! [`serve_standby`] forwards to it.
 
 mod access;
 mod audit;

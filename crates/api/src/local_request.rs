@@ -1,4 +1,4 @@
-//! Whether a request comes from the machine on which the service runs.
+//! Whether a request comes from this machine.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, Version};
 
 use crate::peer_address::Peer;
 
-/// What proxies add, beside `X-Forwarded-…`. One that runs here, too, makes everybody a neighbour.
+/// Headers of proxies, beside `X-Forwarded-…`. Behind a proxy on this machine, every client has a local address.
 const BY_WAY_OF: [HeaderName; 5] = [
     FORWARDED,
     VIA,
@@ -17,22 +17,21 @@ const BY_WAY_OF: [HeaderName; 5] = [
     HeaderName::from_static("cf-connecting-ip"),
 ];
 
-/// Whether it is asked for from here: over loopback, under a name of loopback, and not by way of a proxy. The name
-/// matters: a hostile web page may have its own name resolve to 127.0.0.1 (DNS rebinding).
+/// Whether a request arrived over loopback, under a loopback name, and not through a proxy. The name is checked because
+/// a hostile web page may have its own name resolve to 127.0.0.1 (DNS rebinding).
 pub(crate) fn is_local(request: &Request) -> bool {
     let peer = request.extensions().get::<Peer>().is_some_and(|Peer(address)| address.to_canonical().is_loopback());
     let headers = request.headers();
     peer && names_loopback(headers) && !is_by_way_of_proxy(request.version(), headers)
 }
 
-/// Whether there is a sign of a proxy. Some add no header: nginx speaks HTTP/1.0 or says `Connection: close` unless it is
-/// told otherwise, and browsers do neither.
+/// Whether there is a sign of a proxy. Some add no header: nginx by default speaks HTTP/1.0 or sends `Connection:
+/// close`, and browsers do neither.
 fn is_by_way_of_proxy(version: Version, headers: &HeaderMap) -> bool {
     let closes = headers.get_all(CONNECTION).iter().any(|value| !value.as_bytes().eq_ignore_ascii_case(b"keep-alive"));
     version < Version::HTTP_11 || closes || names_proxy(headers)
 }
 
-/// Whether a header says that a proxy has forwarded the request.
 pub(crate) fn names_proxy(headers: &HeaderMap) -> bool {
     BY_WAY_OF.iter().any(|name| headers.contains_key(name))
         || headers.keys().any(|name| name.as_str().starts_with("x-forwarded-"))

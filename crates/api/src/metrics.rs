@@ -1,4 +1,4 @@
-//! The metrics of the HTTP API, and the Prometheus text of these and all others.
+//! The metrics of the HTTP API, and the Prometheus text of all metrics.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use prometheus::{HistogramOpts, HistogramVec, TextEncoder};
 
 use crate::service_status::{Family, Measure, Sample};
 
-/// Upper bounds in seconds. Most requests take less than a millisecond, a start takes a commit (a few), and the last
-/// bounds are for requests that end by a time limit (`limits.request_timeout`, 30 s).
+/// Upper bounds in seconds. Most requests take less than a millisecond, a start takes a commit (a few milliseconds),
+/// and the last bounds are for requests that end at a time limit (`limits.request_timeout`, 30 s).
 const SECONDS: [f64; 12] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
 pub(crate) struct HttpMetrics {
-    /// None never happens: name and labels are constants, and right.
+    /// Never `None`: name and labels are valid constants.
     requests: Option<HistogramVec>,
 }
 
@@ -26,7 +26,7 @@ impl HttpMetrics {
         Self { requests: HistogramVec::new(options, &["method", "route", "status"]).ok() }
     }
 
-    /// The response to a request has begun; `waited` if it waited on purpose (long poll).
+    /// Records a request whose response has begun; `waited` if it waited on purpose (long poll).
     pub(crate) fn observe_request(
         &self,
         method: &'static str,
@@ -44,11 +44,11 @@ impl HttpMetrics {
         }
     }
 
-    /// What was measured, and these families, as Prometheus reads them; an error if a family is invalid.
+    /// The metrics of the API and these families in Prometheus' text format; an error if a family is invalid.
     pub(crate) fn write(&self, families: Vec<Family>) -> Result<String, prometheus::Error> {
         let measured = self.requests.iter().flat_map(|requests| requests.collect());
         let mut all: Vec<_> = measured.chain(families.into_iter().map(family)).collect();
-        // Nothing has been measured yet: a name without a sample is an error to the encoder.
+        // Without any measurement yet: the encoder rejects a name without a sample.
         all.retain(|family| !family.get_metric().is_empty());
         all.sort_by(|one, other| one.name().cmp(other.name()));
         TextEncoder::new().encode_to_string(&all)

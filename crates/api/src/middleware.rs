@@ -30,8 +30,8 @@ use crate::runner::catch_panic;
 use crate::state::DocsAccess;
 use crate::{ApiState, TrustedProxies, header_list, host_header, local_request};
 
-/// Marks a request that arrived over a WebSocket whose client has sent the token or a key. A request extension, which no
-/// client can set.
+/// Marks a request over a WebSocket whose client has sent the token or a key. A request extension, which no client can
+/// set.
 #[derive(Clone, Debug)]
 pub(crate) struct PreAuthenticated(pub(crate) Authorization);
 
@@ -43,8 +43,7 @@ pub(crate) struct Context {
     pub(crate) trusted_proxies: TrustedProxies,
 }
 
-/// How much longer than `limits.request_timeout` a request may take, as its handler waits on purpose. A request
-/// extension.
+/// The extra time beyond `limits.request_timeout` for a request whose handler waits on purpose. A request extension.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeadlineExtension(Arc<AtomicU64>);
 
@@ -60,7 +59,7 @@ impl DeadlineExtension {
 
 pub(crate) async fn handle(State(context): State<Context>, request: Request, next: Next) -> Response {
     let request_id = RequestId::of(request.headers(), context.state.randomness.as_ref());
-    // At the highest level, so that every log line of the request has it, however few `RUST_LOG` lets through.
+    // At the highest level, so that every log line of the request contains it, whatever `RUST_LOG` filters.
     let span = tracing::error_span!("request", %request_id, stream_id = tracing::field::Empty);
     respond(context, request_id, request, next).instrument(span).await
 }
@@ -72,7 +71,7 @@ async fn respond(context: Context, request_id: RequestId, mut request: Request, 
     let path = request.extensions().get::<MatchedPath>().cloned();
     let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);
     let checked = context.check(&mut request);
-    // Behind a proxy that the configuration names, it is the proxy's client.
+    // Behind a configured proxy, the client of the proxy.
     let client = request.extensions().get::<ClientAddress>().map_or(peer, |ClientAddress(address)| Some(*address));
     let authenticated = is_authenticated(&request);
     let quota = request.extensions().get::<KeyQuota>().copied();
@@ -113,7 +112,6 @@ async fn respond(context: Context, request_id: RequestId, mut request: Request, 
 }
 
 impl Context {
-    /// Of what anybody may open.
     pub(crate) fn public(state: ApiState) -> Self {
         let (routes, trusted_proxies) = (Arc::default(), TrustedProxies::default());
         Self { state, policy: AuthPolicy::Public, routes, trusted_proxies }
@@ -209,13 +207,13 @@ impl Context {
     }
 }
 
-/// Counts one request against the key's own `requests_per_second`, if it has such a limit.
+/// Counts a request towards the key's `requests_per_second`, if it has one.
 pub(crate) fn take_key_quota(state: &ApiState, authorization: &Authorization) -> Option<KeyQuota> {
     let limit = authorization.terms()?.requests_per_second?;
     Some(state.key_rates.take(authorization.key_id()?, limit, state.clock.now()))
 }
 
-/// Passes when the key may be used from this address.
+/// Passes if the key is accepted from this address.
 pub(crate) fn check_network(authorization: &Authorization, client: Option<ClientAddress>) -> Result<(), Problem> {
     let client = client.map(|ClientAddress(address)| address);
     if authorization.terms().is_none_or(|terms| terms.admits(client)) {
@@ -226,23 +224,21 @@ pub(crate) fn check_network(authorization: &Authorization, client: Option<Client
     Err(Problem::new(ErrorCode::NetworkNotAllowed, detail))
 }
 
-/// Whether the response continues until one side ends it: an event stream.
+/// Whether the response lasts until one side ends it: an event stream.
 pub(crate) fn is_endless(response: &Response) -> bool {
     response.headers().get(CONTENT_TYPE).is_some_and(|content_type| content_type == "text/event-stream")
 }
 
-/// Ends the response once its token is no longer accepted.
 fn end_when_revoked(authorization: &Authorization, response: Response) -> Response {
     let (head, body) = response.into_parts();
     let body = body.into_data_stream().take_until(authorization.revoked().cancelled_owned());
     Response::from_parts(head, Body::from_stream(body))
 }
 
-/// Delays the response to a wrong token: the more wrong tokens came from this address, the longer.
 pub(crate) async fn delay_wrong_token(state: &ApiState, peer: Option<IpAddr>) {
     let WrongToken { delay, is_burst } = state.auth_failure_throttle.wrong_token(peer, Instant::now());
     if let Some(peer) = peer.filter(|_| is_burst) {
-        // docs/fail2ban/usher.conf reads this line.
+        // docs/fail2ban/usher.conf matches this line.
         tracing::warn!("authentication failed {LOGGED_BURST} times within a minute from {}", peer.to_canonical());
     }
     if !delay.is_zero() {
@@ -253,7 +249,7 @@ pub(crate) async fn delay_wrong_token(state: &ApiState, peer: Option<IpAddr>) {
     }
 }
 
-/// Whether a request without a valid token may have a line in the log. Logs a summary once a minute.
+/// Whether to log a request without a valid token. Logs a summary once a minute.
 pub(crate) fn may_log_unauthenticated(state: &ApiState, peer: Option<IpAddr>) -> bool {
     let (allowed, summary) = state.auth_failure_throttle.line(Instant::now());
     if let Some(Summary { wrong_tokens, unlogged }) = summary {
@@ -263,23 +259,23 @@ pub(crate) fn may_log_unauthenticated(state: &ApiState, peer: Option<IpAddr>) ->
     allowed
 }
 
-/// Whether the request has a valid token, its own or that of the WebSocket over which it came.
+/// Whether the request has a valid token, its own or that of its WebSocket.
 fn is_authenticated(request: &Request) -> bool {
     let extensions = request.extensions();
     extensions.get::<Authorization>().is_some() || extensions.get::<PreAuthenticated>().is_some()
 }
 
-/// Whether the token may come in the first message: the request opens a WebSocket and has no token.
+/// Whether the token may follow in the first message: the request opens a WebSocket and has no token.
 fn authenticates_later(headers: &HeaderMap) -> bool {
     is_upgrade(headers) && !auth::has_token(headers)
 }
 
-/// Whether the request asks for a WebSocket, whether or not it does so correctly.
+/// Whether the request asks for an upgrade to a WebSocket, valid or not.
 fn is_upgrade(headers: &HeaderMap) -> bool {
     header_list::contains(headers, UPGRADE, b"websocket")
 }
 
-/// Counts one request against `limits.requests_per_second`; `rate_limited` when there have been too many.
+/// Counts a request towards `limits.requests_per_second`; `rate_limited` if the limit is exceeded.
 pub(crate) fn check_rate_limit(state: &ApiState) -> Result<(), Problem> {
     let Some(rate) = &state.rate else { return Ok(()) };
     rate.take(state.clock.now()).map_err(|seconds| {
@@ -288,7 +284,7 @@ pub(crate) fn check_rate_limit(state: &ApiState) -> Result<(), Problem> {
     })
 }
 
-/// Renders a problem document and sets the headers that every response has.
+/// Renders a problem document and sets the common headers of responses.
 pub(crate) fn finish_response(response: &mut Response, request_id: &RequestId) {
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         problem.render(response, request_id);
@@ -301,7 +297,7 @@ pub(crate) fn finish_response(response: &mut Response, request_id: &RequestId) {
     if let Some(value) = request_id.to_header() {
         headers.insert(X_REQUEST_ID, value);
     }
-    // Responses contain tokens, invoices and ecash: no cache may keep them.
+    // Responses contain tokens, invoices and ecash, which must not be cached.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }

@@ -18,7 +18,7 @@ const MAX_LIMIT: u64 = 1_000;
 /// Entries of a page without `limit`.
 const DEFAULT_LIMIT: u64 = 100;
 
-/// After which entry a page begins.
+/// The position of an entry in a list.
 pub(crate) trait Cursor: FromStr {
     fn schema() -> ObjectBuilder;
 }
@@ -31,14 +31,12 @@ impl Cursor for StreamId {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PageQuery<C> {
-    /// The last entry of the page before; `None` for the first page.
+    /// The last entry of the previous page; `None` for the first page.
     pub(crate) after: Option<C>,
-    /// Most entries.
     pub(crate) limit: usize,
 }
 
 impl<C: Cursor> PageQuery<C> {
-    /// Reads the parameters; adds what is wrong.
     pub(crate) fn read(query: &Query<'_>, errors: &mut FieldErrors) -> Self {
         let after = query.text("after", errors).and_then(|text| {
             text.parse().ok().or_else(|| errors.reject("/after", "must be the `next` of an earlier response"))
@@ -71,7 +69,7 @@ impl<C: Cursor> IntoParams for PageQuery<C> {
     }
 }
 
-/// Why nothing could be listed.
+/// Why a list is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ListError {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! Reading the parameter of a path.
+//! Reading a path parameter.
 
 use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
@@ -6,8 +6,8 @@ use http::request::Parts;
 use crate::ApiState;
 use crate::problem::Problem;
 
-/// The parameter of a path that has one, percent-decoded; `None` when it is not UTF-8, to which the framework would
-/// respond with plain text.
+/// The only parameter of a path, percent-decoded. `None` if it is not UTF-8: the framework would respond with plain
+/// text.
 pub(crate) struct PathParameter(pub(crate) Option<String>);
 
 impl FromRequestParts<ApiState> for PathParameter {

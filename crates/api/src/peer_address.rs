@@ -6,6 +6,6 @@ use std::net::IpAddr;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
-/// The address of whoever sent the request: the peer, or whom a trusted proxy forwards. A request extension.
+/// The address of the request's sender: the peer, or the client named by a trusted proxy. A request extension.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientAddress(pub(crate) IpAddr);

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use usher_engine::FieldErrors;
 
-/// The parameters of a query. Those that nobody asks for are ignored.
+/// The parameters of a query. Unknown ones are ignored.
 pub(crate) struct Query<'a>(&'a str);
 
 impl<'a> Query<'a> {
@@ -13,13 +13,13 @@ impl<'a> Query<'a> {
         Self(query.unwrap_or_default())
     }
 
-    /// An integer parameter; `None` when it is missing, or after noting what is wrong at `/` and its name.
+    /// An integer parameter. `None` if it is missing, or invalid (with an error at `/` and its name).
     pub(crate) fn integer(&self, name: &str, range: RangeInclusive<u64>, errors: &mut FieldErrors) -> Option<u64> {
         let value = self.text(name, errors)?;
         integer(&value, &range).or_else(|| errors.reject(format!("/{name}"), must_be(&range)))
     }
 
-    /// A parameter; `None` when it is missing, or after noting that it is there more than once.
+    /// A parameter. `None` if it is missing, or repeated (with an error).
     pub(crate) fn text(&self, name: &str, errors: &mut FieldErrors) -> Option<Cow<'a, str>> {
         let mut values =
             form_urlencoded::parse(self.0.as_bytes()).filter(|(key, _)| key == name).map(|(_, value)| value);
@@ -31,15 +31,14 @@ impl<'a> Query<'a> {
     }
 }
 
-/// A decimal integer within a range.
 pub(crate) fn integer(text: &str, range: &RangeInclusive<u64>) -> Option<u64> {
-    // `parse` also takes a leading `+`.
+    // `parse` also accepts a leading `+`.
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let value = if digits { text.parse().ok()? } else { return None };
     range.contains(&value).then_some(value)
 }
 
-/// The error for a value that [`integer`] does not accept.
+/// The error for a value that [`integer`] rejects.
 pub(crate) fn must_be(range: &RangeInclusive<u64>) -> Cow<'static, str> {
     format!("must be an integer from {} to {}", range.start(), range.end()).into()
 }

@@ -1,4 +1,4 @@
-//! Request ids, by which an operator finds the log lines of a request.
+//! Request ids, which identify the log lines of a request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,17 +6,18 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use usher_engine::ports::Randomness;
 
-/// The header that carries it, both ways.
+/// The header of requests and responses.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Longest id accepted from a client: enough for every usual form (UUID, ULID, trace id), too little to fill the log.
+/// The longest id accepted from a client: enough for the usual forms (UUID, ULID, trace id), and too short to fill the
+/// log.
 const MAX_ID_CHARS: usize = 128;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestId(Arc<str>);
 
 impl RequestId {
-    /// The client's id if it consists of 1 to 128 letters, digits and `-_.:/+=@~`, so that it cannot look like other
+    /// The client's id if it consists of 1 to 128 letters, digits and `-_.:/+=@~`, so that it cannot resemble other
     /// fields of a log line; otherwise a random one.
     pub(crate) fn of(headers: &HeaderMap, randomness: &dyn Randomness) -> Self {
         let given = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok());
@@ -36,7 +37,7 @@ impl RequestId {
         &self.0
     }
 
-    /// As a header's value; `None` never happens, for it is visible ASCII.
+    /// The header value. Never `None`: the id is visible ASCII.
     pub(crate) fn to_header(&self) -> Option<HeaderValue> {
         HeaderValue::from_str(&self.0).ok()
     }

@@ -1,4 +1,4 @@
-//! The log line of a request. It contains nothing that a client wrote.
+//! The log line of a request, which contains no text of the client.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -7,18 +7,17 @@ use http::{Method, StatusCode};
 
 /// A request whose response has begun.
 pub(crate) struct CompletedRequest<'a> {
-    /// One of HTTP's own methods, or `other`.
+    /// One of HTTP's standard methods, or `other`.
     pub(crate) method: &'static str,
-    /// The pattern of the route, or `-`.
     pub(crate) route: &'a str,
     pub(crate) status: StatusCode,
-    /// Time until the response began.
+    /// The time until the response began.
     pub(crate) latency: Duration,
 }
 
 impl CompletedRequest<'_> {
-    /// Logs a request with a valid token: at `debug` if it succeeded, because a line for each of thousands of requests per
-    /// second takes a tenth to a quarter of their processor time (docs/performance.md); otherwise at `info`.
+    /// Logs a request with a valid token: at `debug` if it succeeded, otherwise at `info`. Logging thousands of
+    /// requests per second would take a tenth to a quarter of their processor time (docs/performance.md).
     pub(crate) fn log(&self) {
         let (method, path, status) = (self.method, self.route, self.status.as_u16());
         let latency_ms = self.latency.as_secs_f64() * 1000.0;
@@ -29,7 +28,7 @@ impl CompletedRequest<'_> {
         }
     }
 
-    /// Logs a request without a valid token, with the address that it came from; at `info` only when `allowed`.
+    /// Logs a request without a valid token, with its peer address; at `info` only if `allowed`.
     pub(crate) fn log_unauthenticated(&self, peer: Option<IpAddr>, allowed: bool) {
         let (method, path, status) = (self.method, self.route, self.status.as_u16());
         let latency_ms = self.latency.as_secs_f64() * 1000.0;
@@ -46,7 +45,7 @@ impl CompletedRequest<'_> {
     }
 }
 
-/// The name of a method. A method that HTTP does not define is a client's text and stays out of the log.
+/// The name of a method. A non-standard method is a client's text, which stays out of the log.
 pub(crate) fn method_name(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -60,7 +59,6 @@ pub(crate) fn method_name(method: &Method) -> &'static str {
     }
 }
 
-/// Adds the stream that the request is about to its log lines from here on.
 pub(crate) fn record_stream_id(stream: &impl std::fmt::Display) {
     tracing::Span::current().record("stream_id", tracing::field::display(stream));
 }

@@ -1,33 +1,31 @@
-//! What is known of an endpoint before a request reaches its handler.
+//! Properties of an endpoint, known before its handler runs.
 
 use std::sync::Arc;
 
 use crate::access::Access;
 
-/// An endpoint. A request extension, from authentication on.
+/// An endpoint. A request extension after authentication.
 #[derive(Clone, Debug)]
 pub(crate) struct Route {
-    /// What a key needs for it; `None`: nothing.
+    /// The required access of a key. `None`: no requirement.
     pub(crate) access: Option<Access>,
     pub(crate) audit: Audit,
-    /// Its requests wait for a mint, and have other places than changes.
+    /// Its requests wait for a mint, and take separate places.
     pub(crate) waits_for_mint: bool,
-    /// Its handler reads the body.
     pub(crate) takes_body: bool,
-    /// Its `operationId` in the OpenAPI document.
     pub(crate) operation_id: Arc<str>,
 }
 
-/// What a request to an endpoint changes, by when it is recorded in the audit log.
+/// What a request changes, and when it is recorded in the audit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Audit {
-    /// It changes nothing, and has no entry, unless it is refused because of what the client may do.
+    /// Changes nothing. Recorded only if the client is refused for lack of rights.
     Nothing,
-    /// It changes an operation: the entry is in the transaction of the change. If nothing is committed, it is on disk before the
-    /// response.
+    /// Changes an operation: the entry is in the transaction of the change. If nothing is committed, the entry is on
+    /// disk before the response.
     Once,
-    /// It changes something else: its handler calls [`begin`](crate::audit::begin) before that, which puts `begun` on disk, and what
-    /// came of it is there before the response.
+    /// Changes something else: before that, its handler calls [`begin`](crate::audit::begin), which writes `begun` to
+    /// disk. The outcome is on disk before the response.
     BeforeAndAfter,
 }
 

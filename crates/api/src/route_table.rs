@@ -12,7 +12,6 @@ use crate::route::Route;
 pub(crate) struct RouteTable(HashMap<String, Vec<(Method, Route)>>);
 
 impl RouteTable {
-    /// Of these groups.
     pub(crate) fn of(groups: &[EndpointGroup]) -> Self {
         let mut table = Self::default();
         for (method, path, route) in groups.iter().flat_map(EndpointGroup::routes) {
@@ -21,13 +20,12 @@ impl RouteTable {
         table
     }
 
-    /// The methods of this path, in words.
     pub(crate) fn methods(&self, path: &str) -> Option<String> {
         let methods: Vec<_> = self.0.get(path)?.iter().map(|(method, _)| method.as_str()).collect();
         Some(methods.join(" or "))
     }
 
-    /// The endpoint of a request to this path; `None` if there is none.
+    /// The endpoint for a request to this path; `None` if there is none.
     pub(crate) fn get(&self, method: &Method, path: &str) -> Option<&Route> {
         let method = if method == Method::HEAD { &Method::GET } else { method };
         let (_, route) = self.0.get(path)?.iter().find(|(of, _)| of == method)?;

@@ -28,10 +28,10 @@ pub fn openapi() -> OpenApi {
     document(endpoints::groups())
 }
 
-/// What one listener serves.
 pub(crate) fn router(state: ApiState, options: &ServeOptions) -> Router {
     let of_pages = options.trusted_proxies.clone();
-    // A proxy of the pages is no client of the API: whoever connects from its address would choose another one.
+    // Proxies of the pages are not trusted for the API: anybody who connects from their address could forge another
+    // one.
     let of_api = options.trusted_api_proxies.clone();
     match options.surface {
         Surface::Everything => api(state.clone(), of_api).merge(pages(state, of_pages)),
@@ -40,13 +40,13 @@ pub(crate) fn router(state: ApiState, options: &ServeOptions) -> Router {
     }
 }
 
-/// The pages for users' browsers, under the same middleware as the API.
+/// The pages for users' browsers, with the same middleware as the API.
 fn pages(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
     let pages = state.pages.clone().layer(from_fn_with_state(trusted_proxies, client_network::identify));
     pages.layer(from_fn_with_state(Context::public(state), middleware::handle))
 }
 
-/// The pages and the service's own name, for a listener that is reached from the internet.
+/// The pages and the service's `nostr.json`, for a listener on the internet.
 fn public(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
     let all_pages = state.pages.clone();
     let pages = all_pages.clone().layer(from_fn_with_state(trusted_proxies, client_network::identify));
@@ -57,7 +57,7 @@ fn public(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
         .layer(from_fn_with_state(context, middleware::handle))
 }
 
-/// The whole API. Unknown paths need the token as well, so that unauthenticated peers learn nothing.
+/// The whole API. Unknown paths require the token as well, so that unauthenticated peers learn nothing.
 pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
     let groups = endpoints::groups::<()>();
     let routes = Arc::new(RouteTable::of(&groups));
@@ -85,7 +85,7 @@ async fn route_not_found() -> Problem {
     Problem::new(ErrorCode::RouteNotFound, "there is no such path; `/docs` and docs/api.md list all paths")
 }
 
-/// A page for a browser, JSON for everybody else.
+/// A page for a browser, JSON for other clients.
 async fn nothing_here(pages: Router, request: Request) -> Response {
     let accepts_html = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.contains("text/html"));
     let is_browser = request.method() == Method::GET && request.headers().get_all(ACCEPT).iter().any(accepts_html);

@@ -1,14 +1,14 @@
-//! Runs every request that changes something to its end, also if its client disconnects or its time is over: an interrupted change could
-//! be money that was requested and that nothing watches.
+//! Runs every request that changes something to its end, also if its client disconnects or its time limit passes: an
+//! interrupted change could leave a requested payment unwatched.
 //!
-//! | in this order | why |
+//! | in this order | reason |
 //! | --- | --- |
-//! | the body is read | it may take its time, and holds up nobody |
-//! | a key takes its share | a key that fills the queue would hold up others |
-//! | of requests with the same `Idempotency-Key` one has its turn | what one has done, the next one repeats |
-//! | one of `limits.max_changes` is taken | if the store hangs, no more requests than these accumulate |
-//! | the handler runs on a task that the shutdown waits for | until here the request may be dropped, and nothing has happened |
-//! | its response is kept, and the audit log says what came of it | both also if nobody waits for it any more |
+//! | the body is read | a slow body blocks no other request |
+//! | a key takes a place within its share | a key must not fill the queue |
+//! | requests with the same `Idempotency-Key` take turns | the next one gets the stored response |
+//! | one of `limits.max_changes` is taken | limits the requests that accumulate while the store hangs |
+//! | the handler runs on a task that the shutdown waits for | before this step, the request may be dropped without effect |
+//! | the response is stored, and its outcome recorded in the audit log | both also if the client has disconnected |
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -28,12 +28,12 @@ use crate::idempotency::{self, First};
 use crate::problem::Problem;
 use crate::route::{Audit, Route};
 
-/// A handler panicked. The message is left to the panic hook: it may contain what the handler was working with.
+/// A handler panicked. Only the panic hook logs the message, which may contain data of the request.
 #[derive(Debug, thiserror::Error)]
 #[error("a handler panicked")]
 struct HandlerPanicked;
 
-/// Runs a request to its end, if it changes something or is kept for its repetition.
+/// Runs a request to its end if it changes something or has an idempotency key.
 pub(crate) async fn run(State(state): State<ApiState>, request: Request, next: Next) -> Result<Response, Problem> {
     let route = request.extensions().get::<Route>().filter(|_| !request.method().is_safe()).cloned();
     let Some(route) = route else { return Ok(next.run(request).await) };
@@ -62,7 +62,7 @@ pub(crate) async fn run(State(state): State<ApiState>, request: Request, next: N
         },
     };
     let permit = if is_counted {
-        // It is never closed.
+        // The semaphore is never closed.
         Some(Arc::clone(&state.changes).acquire_owned().await.map_err(Problem::internal)?)
     } else {
         None
@@ -85,7 +85,7 @@ pub(crate) async fn run(State(state): State<ApiState>, request: Request, next: N
         drop((first, permit, share));
         response
     };
-    // It fails when the runtime ends.
+    // Fails when the runtime ends.
     tasks.spawn(work.in_current_span()).await.map_err(Problem::internal)
 }
 

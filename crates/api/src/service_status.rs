@@ -1,4 +1,4 @@
-//! The port behind `GET /health/ready` and `GET /metrics`: this crate knows neither relays nor databases.
+//! The port behind `GET /health/ready` and `GET /metrics`: this crate has no access to relays or databases.
 
 use async_trait::async_trait;
 use usher_engine::UnixMillis;
@@ -7,24 +7,25 @@ use usher_engine::ports::DamagedRow;
 /// The state of the service's parts.
 #[async_trait]
 pub trait ServiceStatus: Send + Sync {
-    /// Whether the parts can work now: checked, not remembered, within a bounded time.
+    /// Whether the parts can work now: checked on each call, within a bounded time.
     async fn readiness(&self) -> Readiness;
 
-    /// When each secret of the webhook signed last since the service started or read it anew, the current one first.
+    /// The last signing time of each webhook secret since the service started or last read the secret, the current
+    /// secret first.
     fn webhook_secret_uses(&self) -> Vec<Option<UnixMillis>>;
 
-    /// The metrics of the parts. Cheap, because it is called every few seconds; within a bounded time.
+    /// The metrics of the parts. Cheap, because it is called every few seconds, and within a bounded time.
     async fn metrics(&self) -> Vec<Family>;
 }
 
-/// Whether the parts can do their work.
+/// Whether the parts can work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Readiness {
     /// The operator's relays.
     pub relays: RelaysReadiness,
-    /// The store has just read and written.
+    /// The store has just read and written successfully.
     pub store: bool,
-    /// Rows of the store that are damaged and were set aside.
+    /// Damaged rows that were set aside.
     pub damaged: Vec<DamagedRow>,
     /// The Lightning wallet.
     pub wallet: WalletReadiness,
@@ -37,9 +38,9 @@ pub struct Readiness {
 /// An exchange rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateReadiness {
-    /// Of which currency.
+    /// The currency.
     pub currency: String,
-    /// Why there is none now.
+    /// Why the rate is unavailable.
     pub problem: Option<String>,
     /// The sources that may have it.
     pub sources: Vec<RateSourceReadiness>,
@@ -48,33 +49,33 @@ pub struct RateReadiness {
 /// A source of an exchange rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateSourceReadiness {
-    /// Its name.
+    /// The name of the source.
     pub name: String,
-    /// How long ago its last price was read.
+    /// The age of its last price.
     pub age_seconds: Option<u64>,
-    /// Why it could not be read last, or is left out.
+    /// Why its last price is missing or ignored.
     pub problem: Option<String>,
 }
 
-/// A mint, as its last response shows it.
+/// The state of a mint, by its last response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MintReadiness {
     /// Its address.
     pub mint_url: String,
-    /// Jobs of the ticket wallet that are not finished.
+    /// Unfinished jobs of the ticket wallet.
     pub unfinished_jobs: usize,
-    /// Whether it responded to the last request; `None` when none was sent since the start.
+    /// Whether it responded to the last request; `None` if there was none since the start.
     pub responds: Option<bool>,
 }
 
 /// The Lightning wallet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalletReadiness {
-    /// Which: its name in the configuration.
+    /// The backend's name in the configuration.
     pub backend: &'static str,
-    /// Whether it can be reached; always true without a backend.
+    /// Whether the backend is reachable; always true without a backend.
     pub connected: bool,
-    /// The codes of what its operator should know.
+    /// Codes of warnings for the operator.
     pub warnings: Vec<&'static str>,
 }
 
@@ -87,19 +88,19 @@ pub struct RelaysReadiness {
     pub total: usize,
 }
 
-/// Samples of one name. Name and labels follow Prometheus' conventions: `usher_…`, base units, counters end in `_total`;
-/// a label has few values and none that names a user, a stream or a secret.
+/// Samples of one name. Name and labels follow Prometheus' conventions: `usher_…`, base units, counters end in
+/// `_total`; a label has few values, none of which identifies a user, a stream or a secret.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
     /// The name.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// A description in one sentence.
     pub help: &'static str,
-    /// Its samples: all of the same kind, no two with the same labels.
+    /// The samples: all of the same kind, with distinct labels.
     pub samples: Vec<Sample>,
 }
 
-/// One number, or one histogram.
+/// A number or a histogram.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// Names and values.
@@ -111,17 +112,17 @@ pub struct Sample {
 /// What was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measure {
-    /// Only grows, from 0 at the start of the process.
+    /// A number that only grows, from 0 at the start of the process.
     Counter(u64),
-    /// Its current value.
+    /// A current value.
     Gauge(f64),
-    /// How often it was how much.
+    /// A distribution of values.
     Histogram {
-        /// Upper bound, inclusive, and how many were at most that: cumulative, ascending.
+        /// Inclusive upper bounds and cumulative counts, ascending.
         buckets: Vec<(f64, u64)>,
-        /// How many there were in all.
+        /// The number of all values.
         count: u64,
-        /// Their sum.
+        /// The sum of all values.
         sum: f64,
     },
 }
@@ -132,7 +133,7 @@ impl Family {
         Self { name, help, samples: vec![Sample { labels: Vec::new(), measure }] }
     }
 
-    /// A family of counters by one label.
+    /// A family of counters with one label.
     pub fn counters(
         name: &'static str,
         help: &'static str,

@@ -1,4 +1,4 @@
-//! The state that is available to every endpoint.
+//! The state shared by all endpoints.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -24,54 +24,55 @@ use crate::key_rate_limit::KeyRateLimits;
 use crate::metrics::HttpMetrics;
 use crate::service_status::ServiceStatus;
 
-/// What errors call the requests that change something and run or wait.
+/// The name of this limit in errors: requests that change something and run or wait.
 const CHANGES: &str = "the number of requests that may run";
 
-/// What errors call the requests that wait for a mint.
+/// The name of this limit in errors: requests that wait for a mint.
 const MINT_CALLS: &str = "the number of requests that may wait for mints";
 
-/// What errors call the subscriptions of WebSockets.
+/// The name of this limit in errors: subscriptions of WebSockets.
 const SUBSCRIPTIONS: &str = "the number of subscriptions of all connections together";
 
-/// When the store is asked again to decline the requests of revoked keys.
+/// The delay after a failure of the store before the requests of revoked keys are declined again.
 const DECLINED_AGAIN_AFTER: Duration = Duration::from_secs(5);
 
 /// The limits of the API (`limits.*` in the configuration).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest request body, in bytes; the largest usual one, a Cashu token of 1,000 proofs, has about 200 KB.
+    /// The largest request body, in bytes. The largest usual one, a Cashu token of 1,000 proofs, has about 200 KB.
     pub body_bytes: usize,
-    /// How long a body may take to arrive.
+    /// The time limit for a body to arrive.
     pub body_timeout: Duration,
-    /// How long a request may take; a long poll may take that much longer than its `wait`.
+    /// The time limit for a request; a long poll has its `wait` in addition.
     pub request_timeout: Duration,
-    /// How long a request may wait for a Cashu mint; shorter than `request_timeout`, so that its response says so.
+    /// The time limit for a Cashu mint; shorter than `request_timeout`, so that the response names the cause.
     pub mint_timeout: Duration,
-    /// Requests per second of all clients together; `None` is no limit.
+    /// Requests per second of all clients together; `None` for no limit.
     pub requests_per_second: Option<NonZeroU32>,
-    /// Most long polls that wait at a time.
+    /// The most concurrent long polls.
     pub max_long_polls: usize,
-    /// Most server-sent event streams at a time.
+    /// The most concurrent server-sent event streams.
     pub max_event_streams: usize,
-    /// Most WebSockets at a time.
+    /// The most concurrent WebSockets.
     pub max_websockets: usize,
-    /// Most requests that change something and run at a time; more wait, within [`Self::request_timeout`].
+    /// The most concurrent requests that change something; others wait, within [`Self::request_timeout`].
     pub max_changes: usize,
-    /// Most requests that wait for a mint at a time.
+    /// The most concurrent requests that wait for a mint.
     pub max_mint_calls: usize,
-    /// After how long without an event an event stream gets a comment, so that no proxy closes it as idle.
+    /// The interval without an event after which an event stream gets a comment, so that no proxy closes it as idle.
     pub keep_alive: Duration,
-    /// How long a WebSocket that was opened without the token may take to send it.
+    /// How long a WebSocket opened without the token may take to send it.
     pub socket_auth_timeout: Duration,
-    /// How long the client of a WebSocket may take to accept a message; a large one gets a second more for each 16 KiB.
+    /// How long the client of a WebSocket may take to accept a message; a large message gets another second per 16 KiB.
     pub socket_send_timeout: Duration,
-    /// How long after the last message a WebSocket's client gets a ping, and how long it may take to respond.
+    /// The interval after the last message at which a WebSocket's client gets a ping, and the time limit for its
+    /// response.
     pub ping_interval: Duration,
-    /// Most requests of one WebSocket that run at a time.
+    /// The most concurrent requests of one WebSocket.
     pub calls_per_socket: usize,
-    /// Most subscriptions of one WebSocket.
+    /// The most subscriptions of one WebSocket.
     pub subscriptions_per_socket: usize,
-    /// Most subscriptions of all WebSockets together.
+    /// The most subscriptions of all WebSockets together.
     pub max_subscriptions: usize,
 }
 
@@ -91,7 +92,7 @@ impl Default for Limits {
             // Half of the shortest idle limit in common use (30 s: some mobile gateways; proxies have 60 s).
             keep_alive: Duration::from_secs(15),
             socket_auth_timeout: Duration::from_secs(10),
-            // Shorter than what cuts the connection without a word (`ServeOptions::write_timeout`).
+            // Shorter than the time after which the connection is closed silently (`ServeOptions::write_timeout`).
             socket_send_timeout: Duration::from_secs(20),
             ping_interval: Duration::from_secs(30),
             calls_per_socket: 128,
@@ -101,35 +102,35 @@ impl Default for Limits {
     }
 }
 
-/// Who may read `/docs` and `/openapi.json`.
+/// The clients that may read `/docs` and `/openapi.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocsAccess {
-    /// Clients with the token; a browser asks for it (HTTP Basic, with the token as the password).
+    /// Clients with the token. Browsers use HTTP Basic, with the token as the password.
     WithToken,
-    /// Without the token also a browser on the machine itself: for development. A reverse proxy on this machine that adds
-    /// no header and rewrites `Host` to a loopback name cannot be told from such a browser.
+    /// Also browsers on this machine, without the token: for development. A reverse proxy on this machine that adds no
+    /// header and rewrites `Host` to a loopback name is indistinguishable from such a browser.
     WithTokenOrLocal,
 }
 
-/// What [`ApiState::new`] is made of.
+/// The parts of [`ApiState::new`].
 pub struct ApiParts {
     /// Runs the operations.
     pub engine: Arc<Engine>,
-    /// The bearer tokens that are accepted (`auth.auth_token`, `auth.previous_token`). Keep a clone to replace them.
+    /// The accepted bearer tokens (`auth.auth_token`, `auth.previous_token`). Keep a clone to replace them.
     pub tokens: ApiTokens,
-    /// The keys that are accepted beside them.
+    /// The accepted API keys.
     pub keys: Arc<KeyRing>,
     /// The `version` in the response of `GET /version`.
     pub version: String,
     /// The `commit` in the response of `GET /version`.
     pub commit: String,
-    /// Issues JWTs in the service's name.
+    /// Issues JWTs for the service.
     pub jwt: JwtIssuer,
     /// Limits.
     pub limits: Limits,
-    /// Who may read the interface's documentation.
+    /// The clients that may read the documentation.
     pub docs: DocsAccess,
-    /// Looks up profiles, and publishes the service's own.
+    /// Looks up profiles, and publishes the service's profile.
     pub directory: Arc<dyn Directory>,
     /// Shows and changes the service's relays.
     pub relays: Arc<dyn RelayRegistry>,
@@ -139,21 +140,21 @@ pub struct ApiParts {
     pub clock: Arc<dyn Clock>,
     /// Makes request ids.
     pub randomness: Arc<dyn Randomness>,
-    /// Requests that change something run here; wait for it after [`serve`](crate::serve) and before the store closes.
+    /// Runs requests that change something; wait for it after [`serve`](crate::serve) and before the store closes.
     pub tasks: TaskTracker,
-    /// When it is cancelled, long polls respond and event streams end. Cancel it no later than the engine's.
+    /// On cancellation, long polls respond and event streams end. Cancel it no later than the engine's.
     pub stop: CancellationToken,
-    /// Manages the OpenID Connect provider; none: the service is none.
+    /// Manages the OpenID Connect provider. `None`: the service has none.
     pub openid: Option<Arc<dyn OpenIdControl>>,
-    /// The pages for users' browsers. Anybody may open them.
+    /// The pages for users' browsers, open to anybody.
     pub pages: Router,
 }
 
-/// What every endpoint has at hand; cheap to clone.
+/// The state of every endpoint. Cheap to clone.
 #[derive(Clone)]
 pub struct ApiState(Arc<Shared>);
 
-/// What [`ApiState`] points at; nothing in it is public.
+/// The data behind [`ApiState`].
 pub struct Shared {
     pub(crate) engine: Arc<Engine>,
     pub(crate) tokens: ApiTokens,
@@ -165,7 +166,7 @@ pub struct Shared {
     pub(crate) docs: DocsAccess,
     pub(crate) rate: Option<GlobalRateLimit>,
     pub(crate) key_rates: KeyRateLimits,
-    /// Refusals of keys in the audit log.
+    /// Limits the refusals of keys in the audit log.
     pub(crate) recorded_refusals: KeyRateLimits,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) randomness: Arc<dyn Randomness>,
@@ -180,9 +181,11 @@ pub struct Shared {
     pub(crate) connections: ConnectionTable,
     pub(crate) auth_failure_throttle: AuthFailureThrottle,
     pub(crate) changes: Arc<Semaphore>,
-    /// Of keys, also those that wait for a permit, or, with an idempotency key, for their turn.
+    /// Places of running and waiting changes by clients, including those that wait for their turn with an idempotency
+    /// key.
     pub(crate) changes_of_keys: ClientPlaces,
-    /// Requests that wait for a mint: they need no permit for changes, so that mints that do not respond hold up nothing else.
+    /// Places of requests that wait for a mint. They need no permit for changes, so that unresponsive mints block no
+    /// other request.
     pub(crate) mint_calls: ClientPlaces,
     pub(crate) long_polls: ClientPlaces,
     pub(crate) event_streams: ClientPlaces,
@@ -192,8 +195,8 @@ pub struct Shared {
 }
 
 impl ApiState {
-    /// Declines, in the background, the payments that wait for an approval and were asked for by keys that are revoked. There may be
-    /// thousands. While the store fails it is tried again.
+    /// Declines, in the background, the payments of revoked keys that wait for an approval. There may be thousands.
+    /// Retries while the store fails.
     pub fn decline_requests_of_revoked_keys(&self) {
         let state = self.clone();
         self.tasks.spawn(async move {
@@ -287,7 +290,6 @@ pub(crate) struct LongLivedConnections {
     pub(crate) long_polls: usize,
     pub(crate) event_streams: usize,
     pub(crate) websockets: usize,
-    /// Subscriptions of these.
     pub(crate) subscriptions: usize,
 }
 

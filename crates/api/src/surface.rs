@@ -1,10 +1,10 @@
-/// What a listener serves.
+/// The routes of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
-    /// The API, and the pages beside it.
+    /// The API and the pages.
     Everything,
     /// The API without the pages.
     Api,
-    /// The pages and the service's own name (`/.well-known/nostr.json`), and nothing of the API beside that.
+    /// The pages and the service's `/.well-known/nostr.json`, without the rest of the API.
     Pages,
 }

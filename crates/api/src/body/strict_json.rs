@@ -5,8 +5,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// A JSON value in which no object has a member twice (RFC 7493 section 2.3): of two, some parsers take the first and
-/// some the last, so a proxy or an audit log may have seen a different amount.
+/// A JSON value in which no object has a member twice (RFC 7493 section 2.3). Of two members with the same name, some
+/// parsers use the first and some the last, so a proxy or an audit log may have seen a different amount.
 pub(crate) struct Unambiguous(pub(crate) Value);
 
 impl<'de> Deserialize<'de> for Unambiguous {
@@ -64,7 +64,7 @@ impl<'de> Visitor<'de> for Reader {
         let mut object = Map::new();
         while let Some((name, Unambiguous(value))) = members.next_entry::<String, Unambiguous>()? {
             if object.insert(name, value).is_some() {
-                // The name is not repeated: no error repeats what was sent.
+                // The error does not contain the name: no error quotes the request.
                 return Err(A::Error::custom("an object has a repeated member"));
             }
         }

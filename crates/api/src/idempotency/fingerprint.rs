@@ -1,4 +1,4 @@
-//! By what a repeated request is compared with the first one.
+//! The fingerprint by which a repeated request is compared with the first one.
 
 use serde_json::{Number, Value};
 use sha2::{Digest as _, Sha256};
@@ -6,16 +6,16 @@ use sha2::{Digest as _, Sha256};
 use crate::body;
 
 pub(super) struct Fingerprint {
-    /// Of its value: the same for all spellings of the same JSON. This one is stored.
+    /// The hash of the JSON value: equal for all spellings of the same JSON. New records store this one.
     pub(super) value: [u8; 32],
-    /// Of its bytes. Records of earlier versions have it: a request that is repeated across the update gets its response,
-    /// and is not done again.
+    /// The hash of the bytes, as in records of earlier versions: a request repeated across the update gets its response
+    /// and is not processed again.
     bytes: [u8; 32],
 }
 
 impl Fingerprint {
-    /// A client may write the members of an object in another order each time, and `/ws` does so with every body. A body that
-    /// is not JSON, or has a member twice, is refused later; until then it is equal to itself only.
+    /// A client may order the members of an object differently each time, and `/ws` does so with every body. A body
+    /// that is not JSON, or has a member twice, is refused later; until then it equals only itself.
     pub(super) fn of(body: &[u8]) -> Self {
         let bytes = Sha256::digest(body).into();
         let value = body::value(body).map_or(bytes, |value| {
@@ -26,14 +26,14 @@ impl Fingerprint {
         Self { value, bytes }
     }
 
-    /// Whether a record with this fingerprint is of the same request.
+    /// Whether a record with this fingerprint is for the same request.
     pub(super) fn matches(&self, stored: [u8; 32]) -> bool {
-        // Canonical text is JSON too, with the value that it is made from: the two kinds are not confused.
+        // The canonical text is itself JSON with the same value, so the two kinds cannot be confused.
         stored == self.value || stored == self.bytes
     }
 }
 
-/// Adds the value as JSON without white space, its members in the order of their names. As deep as the parser goes.
+/// Hashes the value as JSON without white space, with members in the order of their names. The parser limits the depth.
 fn add(value: &Value, hash: &mut Sha256) {
     match value {
         Value::Null | Value::Bool(_) | Value::String(_) => hash.update(value.to_string()),
@@ -61,9 +61,9 @@ fn add(value: &Value, hash: &mut Sha256) {
     }
 }
 
-/// One spelling for each number: `1.0` and `1e0` are `1`.
+/// One spelling per number: `1.0` and `1e0` become `1`.
 fn spelling(number: &Number) -> String {
-    // From 2^64, every number is read as a float.
+    // From 2^64, all numbers are parsed as floats.
     let whole = number.as_f64().filter(|float| number.is_f64() && float.fract() == 0.0 && float.abs() < 2f64.powi(64));
     match whole {
         Some(0.0) => "0".to_owned(),

@@ -7,11 +7,10 @@ use usher_engine::FieldError;
 /// The header with which a client ensures that a repeated request is processed only once.
 pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Longest key, in characters.
 const MAX_KEY_CHARS: usize = 255;
 
 /// The key of a request; `None` without the header. It is a string of structured fields (RFC 8941 section 3.3.3:
-/// `"8e03…"`), or bare; both mean the same key. An error does not quote it.
+/// `"8e03…"`), or bare; both have the same meaning. Errors do not quote it.
 pub(super) fn read(headers: &HeaderMap) -> Result<Option<String>, FieldError> {
     let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -33,7 +32,7 @@ fn parse(value: &[u8]) -> Option<String> {
     fits.then_some(key)
 }
 
-/// The text between the quotes: a backslash escapes a quote or a backslash.
+/// The text between the quotes, where a backslash escapes a quote or a backslash.
 fn unquote(quoted: &[u8]) -> Option<String> {
     let mut key = String::with_capacity(quoted.len());
     let mut bytes = quoted.iter();

@@ -1,13 +1,13 @@
 //! `Idempotency-Key`: a repeated request gets the response to the first one, and its work is done once.
 //!
-//! | the service dies | a repeated request |
+//! | the service stops | a repeated request |
 //! | --- | --- |
-//! | before the work is committed | nothing, and does it |
-//! | between the commit and the answer | the answer: it is in the same transaction as the work |
-//! | in a request that waits for a mint (`/cashu/mint`, `burn`, `withdraw`, reclaim), before its record is stored | a job of the ticket wallet whose id follows from the idempotency key, or from the delivery's stream: it is continued, and gives the same token or amount |
-//! | in a call that has no transaction to keep its answer in, before it is kept | nothing, and does it again: docs/api.md says why that is the same |
+//! | before the work is committed | finds no record, and is processed |
+//! | between the commit and the response | gets the response, which is in the same transaction as the work |
+//! | in a request that waits for a mint (`/cashu/mint`, `burn`, `withdraw`, reclaim), before its record is stored | continues a job of the ticket wallet with the same token or amount: the job's id follows from the idempotency key, or from the delivery's stream |
+//! | in a call without a transaction, before its response is stored | finds no record, and is processed again with the same effect (docs/api.md) |
 //!
-//! Only success is stored. An error changed nothing, so a repeated request may try again, also with a corrected body.
+//! Only successes are stored. An error changes nothing, so a repeated request is processed, also with a corrected body.
 
 mod fingerprint;
 mod key;
@@ -38,25 +38,25 @@ use crate::request_log;
 /// Marks a repeated response.
 pub(crate) const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// The body of repeated responses, if it is another than that of the first. A response extension.
+/// The stored body of repeated responses, if it differs from that of the first. A response extension.
 #[derive(Clone)]
 pub(crate) struct RepeatedBody(pub(crate) Vec<u8>);
 
-/// A request that must be done only once. A request extension.
+/// A request that must be processed only once. A request extension.
 #[derive(Clone)]
 pub(crate) struct IdempotencyContext(Arc<Call>);
 
 struct Call {
     key: IdempotencyKey,
     fingerprint: Fingerprint,
-    /// The response was rendered to be committed with the work.
+    /// The response was rendered, to be committed with the work.
     written: AtomicBool,
 }
 
 impl IdempotencyContext {
-    /// Each API key has idempotency keys of its own.
+    /// Idempotency keys are scoped to an API key.
     fn new(method: &Method, path: &str, key: &str, api_key: Option<KeyId>, body: &[u8]) -> Self {
-        // None of them has a zero byte in it.
+        // No part contains a zero byte.
         let mut call = [method.as_str(), path, key].join("\0");
         if let Some(api_key) = api_key {
             call = format!("{call}\0{api_key}");
@@ -68,13 +68,12 @@ impl IdempotencyContext {
         }))
     }
 
-    /// The key, for work that keeps its own record of what was done under it.
+    /// The key, for work with its own record of completed requests.
     pub(crate) fn key(&self) -> IdempotencyKey {
         self.0.key
     }
 
-    /// For the engine: renders the response that is committed with the work. It is the response of the handler: 200,
-    /// with this body as JSON.
+    /// Renders the response that the engine commits with the work: status 200, with this body as JSON.
     pub(crate) fn request<T, B: Serialize>(
         self,
         body: impl Fn(&T) -> B + Send + Sync + 'static,
@@ -84,7 +83,7 @@ impl IdempotencyContext {
             self.0.written.store(true, Ordering::Relaxed);
             let (status, media_type, body) = match serde_json::to_vec(&body(result)) {
                 Ok(body) => (StatusCode::OK, "application/json", body),
-                // The handler fails in the same way.
+                // The handler fails with the same error.
                 Err(error) => {
                     let problem = Problem::internal(error).to_json("").into_bytes();
                     (StatusCode::INTERNAL_SERVER_ERROR, PROBLEM_JSON, problem)
@@ -113,7 +112,7 @@ impl IdempotencyContext {
     }
 }
 
-/// The stream that a response names, if its request started an operation.
+/// The stream in a response, if the request started an operation.
 fn stream_of(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Named {
@@ -122,14 +121,14 @@ fn stream_of(body: &[u8]) -> Option<String> {
     serde_json::from_slice(body).ok().map(|Named { stream_id }| stream_id)
 }
 
-/// A request with a key that is processed, because it is the first of its kind.
+/// The first request with a key: the one that is processed.
 pub(crate) struct First {
     pub(crate) call: IdempotencyContext,
-    /// The next one with its key begins when this is dropped.
+    /// Dropping it starts the next request with the same key.
     _turn: Turn,
 }
 
-/// The key of a request; `None`: it may be done each time that it comes.
+/// The key of a request. `None`: the request is processed each time.
 pub(crate) fn key_of(request: &Request) -> Result<Option<String>, Problem> {
     if request.method() != Method::POST {
         return Ok(None);
@@ -137,7 +136,8 @@ pub(crate) fn key_of(request: &Request) -> Result<Option<String>, Problem> {
     key::read(request.headers()).map_err(|error| Problem::invalid(vec![error]))
 }
 
-/// Waits until no other request with this key is processed. `Err` is the response to the first one, if there was one.
+/// Waits until no other request with this key is processed. `Err` is the response to the first request, if it
+/// succeeded.
 pub(crate) async fn turn(
     state: &ApiState,
     head: &mut Parts,
@@ -154,12 +154,12 @@ pub(crate) async fn turn(
     Ok(Ok(First { call, _turn: turn }))
 }
 
-/// Stores a request's response unless there is one already, and returns the response to send.
+/// Stores a request's response unless one is stored, and returns the response to send.
 pub(crate) async fn keep(state: &ApiState, call: &IdempotencyContext, response: Response) -> Response {
-    // The work is done, and the client does not know it yet.
+    // The work is done, and the client has no response yet.
     fail::fail_point!("before-answer", |_| -> Response { std::process::abort() });
     if !response.status().is_success() {
-        // It may have failed because another process on the same store has processed the same request in the meantime.
+        // Another process on the same store may have processed the same request in the meantime.
         return match state.engine.idempotency().get(&call.0.key).await {
             Ok(Some(answer)) => call.replay(answer),
             Ok(None) | Err(_) => response,
@@ -169,14 +169,14 @@ pub(crate) async fn keep(state: &ApiState, call: &IdempotencyContext, response: 
         return response;
     }
     let (mut head, body) = response.into_parts();
-    // The body is already in memory: no POST responds with a stream.
+    // The body is in memory: no POST responds with a stream.
     let body = match body.collect().await {
         Ok(collected) => collected.to_bytes(),
         Err(error) => return Problem::internal(error).into_response(),
     };
     let (status, media_type) = (head.status.as_u16(), head.headers.get(CONTENT_TYPE));
     let media_type = media_type.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
-    // What may be shown only once is not kept.
+    // Secrets that are shown only once are not stored.
     let kept = head.extensions.remove::<RepeatedBody>().map_or_else(|| body.to_vec(), |RepeatedBody(kept)| kept);
     let render =
         Box::new(move |_: &()| RenderedResponse { status, media_type: media_type.clone(), body: kept.clone() });

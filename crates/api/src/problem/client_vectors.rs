@@ -15,7 +15,7 @@ use usher_testing::ports::Always;
 use super::{ErrorCode, Problem, RETRY_SECONDS};
 use crate::request_id::RequestId;
 
-/// Whether a client may repeat the request by itself: the error passes, and nothing is wrong with the request.
+/// Whether a client may automatically repeat the request: the error is temporary, and the request is valid.
 fn is_temporary(code: ErrorCode) -> bool {
     matches!(
         code,
@@ -73,7 +73,7 @@ fn case(code: ErrorCode) -> Value {
     })
 }
 
-/// A response that is not the service's: a proxy's page, or a body cut off.
+/// A response from elsewhere: a proxy's page, or a truncated body.
 fn foreign(name: &str, status: u16, content_type: &str, body: &str, error: &str, temporary: bool) -> Value {
     json!({
         "name": name, "status": status, "content_type": content_type, "retry_after": null, "body": body, "problem": null,

@@ -29,11 +29,11 @@ use crate::request_id::RequestId;
 /// The media type of an error body.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 
-/// Seconds after which to ask again when something is full or the store is down.
+/// `Retry-After` in seconds when a limit is reached or the store is unavailable.
 pub(crate) const RETRY_SECONDS: u64 = 5;
 
-/// An error on its way out. As a response it is only a status with itself attached: the middleware, which alone knows
-/// the request id, writes the body and the log line.
+/// An error of a request. As a response, it is only a status with itself attached: the middleware, which has the
+/// request id, writes the body and the log line.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem(Box<Parts>);
 
@@ -44,7 +44,7 @@ struct Parts {
     errors: Vec<FieldError>,
     members: Map<String, Value>,
     header: Option<(HeaderName, HeaderValue)>,
-    /// For the log, never for the client.
+    /// For the log only.
     cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -92,7 +92,6 @@ pub(crate) struct ProblemBody<'a> {
 }
 
 impl Problem {
-    /// An error with this code and, for people, what happened.
     pub(crate) fn new(code: ErrorCode, detail: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Parts {
             code,
@@ -104,7 +103,6 @@ impl Problem {
         }))
     }
 
-    /// `invalid_request` that lists these fields.
     pub(crate) fn invalid(errors: Vec<FieldError>) -> Self {
         let detail = match errors.len() {
             1 => Cow::Borrowed("1 field is wrong"),
@@ -119,7 +117,7 @@ impl Problem {
         Self::new(ErrorCode::Overloaded, detail).retry_after(RETRY_SECONDS)
     }
 
-    /// The service runs no Lightning node of its own.
+    /// The service has no embedded Lightning node.
     pub(crate) fn no_lightning_node() -> Self {
         Self::new(
             ErrorCode::WalletNotConfigured,
@@ -131,13 +129,12 @@ impl Problem {
         Self::new(ErrorCode::WalletNotConfigured, "no Lightning backend is configured (wallet.ln_backend)")
     }
 
-    /// `internal_error`: its cause is only logged.
+    /// `internal_error`, whose cause is only logged.
     pub(crate) fn internal(cause: impl Error + Send + Sync + 'static) -> Self {
         Self::new(ErrorCode::InternalError, "the service failed; its log has details under this request id")
             .caused_by(cause)
     }
 
-    /// The same, answered with a `Retry-After` of this many seconds.
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         self.with_header(RETRY_AFTER, HeaderValue::from(seconds))
     }
@@ -147,7 +144,7 @@ impl Problem {
         self
     }
 
-    /// The same, with more members in its body (RFC 9457 section 3.2).
+    /// Adds members to the body (RFC 9457 section 3.2).
     pub(crate) fn with_members(mut self, members: Map<String, Value>) -> Self {
         self.0.members = members;
         self
@@ -162,7 +159,7 @@ impl Problem {
         self.0.code
     }
 
-    /// Writes the body into the response that carries this problem, and logs the problem if the service is at fault.
+    /// Writes the body into the response, and logs the problem if the service is at fault.
     pub(crate) fn render(&self, response: &mut Response, request_id: &RequestId) {
         if let Some(cause) = &self.0.cause {
             tracing::error!(code = self.0.code.as_str(), error = %Chain(cause.as_ref()), "a request failed");
@@ -188,7 +185,7 @@ impl Problem {
             errors: &self.0.errors,
             members: &self.0.members,
         };
-        // Strings and numbers only: it cannot fail, and if it did, an empty body with the right status is left.
+        // Strings and numbers only: serialization cannot fail.
         serde_json::to_string(&body).unwrap_or_default()
     }
 }
@@ -217,7 +214,7 @@ impl From<StartError> for Problem {
                 ErrorCode::VerificationNotConfigured,
                 "no mint of proofs is configured (verification.mint_url)",
             ),
-            // Only idempotent requests get this, and they look up the stored response.
+            // Only for idempotent requests, which look up the stored response.
             StartError::Repeated => Self::overloaded("the same request is being processed"),
             StartError::TooManyOpen => Self::overloaded("limits.max_open_streams is reached"),
             StartError::TooManyEnded => Self::overloaded(
@@ -230,7 +227,7 @@ impl From<StartError> for Problem {
                 Self::new(ErrorCode::BudgetExhausted, detail).retry_after(retry_after)
             }
             StartError::RateUnavailable(error) => {
-                // Rounded up: not before.
+                // Rounded up, so that the client does not retry too early.
                 let seconds = error.retry_after.as_secs() + u64::from(error.retry_after.subsec_nanos() > 0);
                 Self::new(ErrorCode::RateUnavailable, error.to_string()).retry_after(seconds)
             }
@@ -351,7 +348,7 @@ impl From<StoreError> for Problem {
     }
 }
 
-/// An error with all its sources on one line.
+/// An error with all its sources, on one line.
 struct Chain<'a>(&'a (dyn Error + Send + Sync));
 
 impl std::fmt::Display for Chain<'_> {

@@ -29,12 +29,12 @@ use crate::peer_address::Peer;
 use crate::request_id::RequestId;
 use crate::standby::outcome_unknown;
 
-/// Largest buffer for reading and for writing, each, of one connection.
+/// The largest read buffer and the largest write buffer of a connection.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 pub(super) struct Connections {
     router: Router,
-    /// What requests over WebSockets reach.
+    /// The router for requests over WebSockets.
     api: Router,
     http: http1::Builder,
     first_request_timeout: Duration,
@@ -65,7 +65,7 @@ impl Connections {
         }
     }
 
-    /// Serves a connection to its end, until an upgrade takes it over, or until `cut` is cancelled, which is its own.
+    /// Serves a connection to its end, until an upgrade takes it over, or until its own token `cut` is cancelled.
     pub(super) fn run(
         &self,
         stream: TcpStream,
@@ -73,13 +73,13 @@ impl Connections {
         open: TaskTrackerToken,
         cut: CancellationToken,
     ) -> impl Future<Output = ()> + Send + use<> {
-        // Responses are small and complete: waiting to gather more would only delay them.
+        // Responses are small and complete: batching would only delay them.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY was not set");
         }
         let peer = stream.peer_addr().ok().map(|address| Peer(address.ip()));
         let prover = self.instance.clone().zip(stream.local_addr().ok()).map(|(key, address)| Prover { key, address });
-        // A client that takes no bytes for so long is gone, whether or not its system still acknowledges them.
+        // A client that accepts no bytes for this long is gone, even if its system still acknowledges packets.
         if let Err(error) = socket2::SockRef::from(&stream).set_tcp_user_timeout(Some(self.write_timeout)) {
             tracing::debug!(%error, "TCP_USER_TIMEOUT was not set");
         }
@@ -97,7 +97,7 @@ impl Connections {
                 let proof = prover.as_ref().and_then(|prover| prover.answer(&request));
                 let client = forwarding.as_ref().and_then(|key| key.client(&request));
                 if client.is_some() {
-                    // Many clients come from the address of another instance, which limits each of them.
+                    // Many clients share the address of another instance, which applies the limit itself.
                     lease.leave_address();
                 }
                 if let Some(peer) = client.or(peer) {
@@ -126,7 +126,7 @@ impl Connections {
         };
         let connection = self.http.serve_connection(TokioIo::new(stream), service).with_upgrades();
         let first_request_timeout = self.first_request_timeout;
-        // A token of its own: waiting on the shared one would make all connections take turns at its lock.
+        // A token of its own: a shared one would make all connections contend for its lock.
         let stop = self.stop.child_token();
 
         async move {
@@ -136,7 +136,7 @@ impl Connections {
             loop {
                 tokio::select! {
                     biased;
-                    // First, so that a response caused by the stop itself has `Connection: close`.
+                    // Polled first, so that a response caused by the stop has `Connection: close`.
                     () = stop.cancelled(), if !stopping => {
                         stopping = true;
                         connection.as_mut().graceful_shutdown();

@@ -25,13 +25,14 @@ use crate::{ApiState, router};
 /// The interval between two log lines about evicted connections.
 const EVICTED_LINE_EVERY: Duration = Duration::from_secs(60);
 
-/// Pause after an accept that failed because something is exhausted (open files): an immediate retry would only use the CPU.
+/// The pause after an accept that failed because a resource is exhausted (open files): an immediate retry would only
+/// use the CPU.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves `options.surface` on `listener` until `stop` is cancelled; returns when every connection has ended.
 ///
-/// A stop closes the listener first, lets calls that run be answered, closes idle connections at once, and cuts what
-/// is left after `options.grace`. Connections run on `tasks`. Requests that change something run on
+/// A stop closes the listener first, lets running calls finish, closes idle connections immediately, and cuts the
+/// remaining ones after `options.grace`. Connections run on `tasks`. Requests that change something run on
 /// [`ApiParts::tasks`](crate::ApiParts::tasks) and may outlive this: wait for that tracker too.
 pub async fn serve(
     listener: TcpListener,
@@ -48,17 +49,15 @@ pub async fn serve(
     serve_router(listener, served, options, tasks, stop).await;
 }
 
-/// What connections reach.
+/// The routers and connections of a listener.
 pub(crate) struct Served {
-    /// By HTTP.
+    /// For HTTP.
     pub(crate) router: Router,
-    /// By WebSockets.
+    /// For WebSockets.
     pub(crate) api: Router,
-    /// Which are open.
     pub(crate) table: ConnectionTable,
 }
 
-/// As [`serve`].
 pub(crate) async fn serve_router(
     listener: impl Borrow<TcpListener>,
     Served { router, api, table }: Served,
@@ -67,7 +66,7 @@ pub(crate) async fn serve_router(
     stop: CancellationToken,
 ) {
     let bounds = options.bounds();
-    // One token per connection, including those that have become WebSockets.
+    // One token per connection, including connections upgraded to WebSockets.
     let open = TaskTracker::new();
     let cut = CancellationToken::new();
     let refusals = Refusals::new(tasks.clone());
@@ -91,7 +90,7 @@ pub(crate) async fn serve_router(
                 tasks.spawn(connections.run(stream, place, open.token(), close));
             }
             None => {
-                // One line when it begins, not one per connection.
+                // One line when the limit is reached, not one per connection.
                 if !std::mem::replace(&mut full, true) {
                     tracing::warn!(
                         limit = options.max_connections,
@@ -115,7 +114,7 @@ pub(crate) async fn serve_router(
     }
 }
 
-/// The next connection; `None` when it is time to stop.
+/// The next connection; `None` on stop.
 async fn accept(listener: &TcpListener, stop: &CancellationToken) -> Option<(TcpStream, IpAddr)> {
     loop {
         let accepted = tokio::select! {
@@ -137,7 +136,7 @@ async fn accept(listener: &TcpListener, stop: &CancellationToken) -> Option<(Tcp
     }
 }
 
-/// Whether an accept failed because its client had already disconnected, which does not affect the next one.
+/// Whether an accept failed because its client had already disconnected, which does not affect the next accept.
 fn is_of_the_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)

@@ -8,39 +8,39 @@ use crate::connection_table::Bounds;
 use crate::surface::Surface;
 use crate::{ForwardingKey, InstanceKey, TrustedProxies};
 
-/// How connections are treated.
+/// The options of a listener and its connections.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// What is served.
+    /// The served routes.
     pub surface: Surface,
-    /// Most connections at a time. One more takes the place of the oldest that has not sent the token; when all have,
-    /// it is answered 503 without being read.
+    /// The most concurrent connections. A further one replaces the oldest that has not sent the token; if all have, it
+    /// gets 503 without being read.
     pub max_connections: u32,
-    /// Most connections at a time that have not sent the token, and never more than half of [`Self::max_connections`]:
-    /// the rest is for callers with the token. One more takes the place of the oldest.
+    /// The most concurrent connections that have not sent the token, at most half of [`Self::max_connections`]: the
+    /// rest is for callers with the token. A further one replaces the oldest.
     pub max_unauthenticated: u32,
-    /// Most of these from one address (of IPv6: one network of 64 bits). One more takes the place of the oldest from there.
-    /// Loopback is exempt: behind a proxy on this machine everybody has that address.
+    /// The most of these from one address (of IPv6: one network of 64 bits). A further one replaces the oldest of the
+    /// address. Loopback is exempt: behind a proxy on this machine, all clients have that address.
     pub max_unauthenticated_per_address: u32,
-    /// How long a new connection may take until the head of its first request has arrived.
+    /// The time limit for the head of a new connection's first request.
     pub first_request_timeout: Duration,
-    /// How long a connection may take until the head of its next request has arrived, that is: how long it may idle.
+    /// The time limit for the head of a connection's next request, which is also the idle limit.
     pub idle_timeout: Duration,
-    /// How long a client may take to accept any sent bytes.
+    /// The time limit for a client to accept any sent bytes.
     pub write_timeout: Duration,
-    /// Largest request head, in bytes.
+    /// The largest request head, in bytes.
     pub header_bytes: usize,
-    /// Proxies that are believed when they say who opens a page.
+    /// Proxies whose `X-Forwarded-For` is trusted for pages.
     pub trusted_proxies: TrustedProxies,
-    /// Proxies that are believed when they say who uses the API: from where a key is accepted, and what the audit log has.
+    /// Proxies whose `X-Forwarded-For` is trusted for the API: for the allowed networks of keys, and for the audit log.
     pub trusted_api_proxies: TrustedProxies,
-    /// What other instances of this service forward is believed to come from whom they say.
+    /// Verifies the client address in requests that other instances of this service forward.
     pub forwarding: Option<ForwardingKey>,
     /// Proves to commands on this machine that this is the instance of their data directory.
     pub instance: Option<InstanceKey>,
-    /// Cancelled when this instance is no longer the active one: requests that are under way get `no_active_instance`.
+    /// Cancelled when this instance is no longer the active one: running requests get `no_active_instance`.
     pub stepping_down: Option<CancellationToken>,
-    /// How long a stop waits for running requests; then their connections are cut.
+    /// How long a stop waits for running requests before it cuts their connections.
     pub grace: Duration,
 }
 
@@ -53,7 +53,7 @@ impl Default for ServeOptions {
             max_unauthenticated_per_address: 1_000,
             first_request_timeout: Duration::from_secs(10),
             // Longer than connection pools keep idle connections (Java 30 s, Go 90 s by default but retries, Node 5 s):
-            // the side that closes first should be theirs, or a request crosses our closing and is lost.
+            // the client should close first, otherwise a request that crosses the closing is lost.
             idle_timeout: Duration::from_secs(100),
             write_timeout: Duration::from_secs(30),
             header_bytes: 32 * 1024,

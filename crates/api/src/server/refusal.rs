@@ -10,13 +10,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::problem::{PROBLEM_JSON, Problem, RETRY_SECONDS};
 
-/// Maximum number of refusals that are being sent; a connection beyond these is closed without a response.
+/// The most concurrent refusals; a connection beyond these is closed without a response.
 const AT_A_TIME: usize = 64;
 
-/// How much of a request is read after the refusal: closing a socket with unread bytes may lose the response.
+/// The bytes of a request read after the refusal: closing a socket with unread bytes may lose the response.
 const DISCARDED: u64 = 64 * 1024;
 
-/// How long a client may take to accept the refusal.
+/// The time limit for a client to accept the refusal.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) struct Refusals {
@@ -30,7 +30,7 @@ impl Refusals {
         Self { places: Arc::new(Semaphore::new(AT_A_TIME)), tasks, answer: answer().into() }
     }
 
-    /// Says that there is no place, and closes the connection.
+    /// Responds that the limit is reached, and closes the connection.
     pub(super) fn refuse(&self, mut stream: TcpStream) {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else { return };
         let answer = Arc::clone(&self.answer);
@@ -46,7 +46,7 @@ impl Refusals {
     }
 }
 
-/// The whole response. Its request id is empty, because there is no request yet and no log line to find.
+/// The whole response. Its request id is empty: no request was read, and none is logged.
 fn answer() -> String {
     let body = Problem::overloaded("limits.max_connections is reached").to_json("");
     format!(

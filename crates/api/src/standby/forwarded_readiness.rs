@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::forwarder::{Forwarder, none};
 
-/// Longest readiness that is read, in bytes: 100 mints and 100 damaged rows are listed at most.
+/// The largest readiness response that is read, in bytes: it lists at most 100 mints and 100 damaged rows.
 const LONGEST: usize = 256 * 1024;
 
-/// The readiness of the active instance, which is what a client of this one gets, with `"instance": "standby"`.
+/// The readiness of the active instance, which also serves this instance's clients, with `"instance": "standby"`.
 pub(super) async fn readiness(State(forwarder): State<Forwarder>, request: Request) -> Response {
     let failure = forwarder.database_failure(request.headers());
     let response = match (forwarder.send(request).await, failure) {

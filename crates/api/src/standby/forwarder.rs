@@ -1,4 +1,4 @@
-//! Forwards a request to the active instance, and its response back.
+//! Forwards a request to the active instance, and returns its response.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -30,35 +30,35 @@ use crate::header_list;
 use crate::peer_address::Peer;
 use crate::problem::{ErrorCode, Problem};
 
-/// How long the active instance may take to accept a connection: it is in the same network.
+/// The time limit for connecting to the active instance, which is in the same network.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a connection to it is kept without a request; shorter than [`ServeOptions::idle_timeout`](crate::ServeOptions).
+/// How long a connection is kept without a request; shorter than [`ServeOptions::idle_timeout`](crate::ServeOptions).
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// After how long a WebSocket counts as one that has sent the token: the active instance closes others before.
+/// After this time, a WebSocket counts as authenticated: the active instance closes unauthenticated ones earlier.
 const SOCKET_LASTS: Duration = Duration::from_secs(15);
 
-/// Seconds after which to repeat a request: a take-over takes a few.
+/// `Retry-After` in seconds: a take-over takes a few seconds.
 const RETRY_SECONDS: u64 = 1;
 
-/// Headers of one connection only (RFC 9110 section 7.6.1), beside those that `Connection` names.
+/// Headers of one connection only (RFC 9110 section 7.6.1), beside those named in `Connection`.
 const HOP_BY_HOP: [HeaderName; 7] =
     [CONNECTION, EXPECT, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, HeaderName::from_static("keep-alive")];
 
-/// A response is not whole.
+/// A response is incomplete.
 #[derive(Debug, thiserror::Error)]
 #[error("another instance became active, or this one stops")]
 struct BrokenOff;
 
-/// Headers that concern no connection, whatever `Connection` names.
+/// Headers that are forwarded even if `Connection` names them.
 const END_TO_END: [HeaderName; 3] = [AUTHORIZATION, COOKIE, HOST];
 
 /// Marks a response of the active instance. A response extension.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Forwarded;
 
-/// Reaches the active instance. Cheap to clone.
+/// A client of the active instance. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Forwarder {
     client: Client<HttpConnector, Body>,
@@ -76,16 +76,16 @@ impl Forwarder {
         Self { client, parts: parts.clone(), tasks, stop }
     }
 
-    /// Forwards a request, and returns what the active instance answers.
+    /// Forwards a request, and returns the response of the active instance.
     ///
     /// # Errors
-    /// `no_active_instance` when none is active, or another one is before it has answered.
+    /// `no_active_instance` if no instance is active, or if another one becomes active before the response.
     pub(super) async fn send(&self, mut request: Request) -> Result<Response, Problem> {
         if self.parts.key.client(&request).is_some() {
             return Err(none("the instance to which the request was forwarded is not active either"));
         }
-        // Refused here: the active instance would answer and close while the body is still being sent, which can lose the
-        // answer.
+        // Refused here: the active instance would respond and close while the body is still being sent, which can lose
+        // the response.
         if request.body().size_hint().lower() > u64::try_from(self.parts.body_bytes).unwrap_or(u64::MAX) {
             return Err(BodyError::TooLarge { limit: self.parts.body_bytes }.into());
         }
@@ -117,7 +117,7 @@ impl Forwarder {
                 let cut = lease.as_ref().map(ConnectionLease::cut).unwrap_or_default();
                 let lasting = async {
                     tokio::time::sleep(SOCKET_LASTS).await;
-                    // Whose it is, the active instance knows, and counts.
+                    // The active instance knows the client, and counts the connection.
                     lease.iter().for_each(|lease| lease.authenticate(None));
                     std::future::pending().await
                 };
@@ -136,8 +136,8 @@ impl Forwarder {
         Ok(response)
     }
 
-    /// Returns when what has begun to flow must end: another instance is active, and the former one may never end it; or
-    /// this one stops.
+    /// Returns when a begun response must end: another instance is active (the former one may never end the response),
+    /// or this one stops.
     fn end(&self, mut active: watch::Receiver<Option<Arc<str>>>) -> impl Future<Output = ()> + Send + use<> {
         let stop = self.stop.child_token();
         async move {
@@ -148,13 +148,13 @@ impl Forwarder {
         }
     }
 
-    /// Why no instance may be active, if the client may know: what a database says names users and databases.
+    /// Why no instance may be active, for callers with the token only: messages of a database name users and databases.
     pub(super) fn database_failure(&self, headers: &HeaderMap) -> Option<Arc<str>> {
         self.parts.tokens.authorize(headers).ok()?;
         self.parts.database_failure.borrow().clone()
     }
 
-    /// Makes the request one to the active instance.
+    /// Turns the request into one for the active instance.
     fn rewrite(&self, request: &mut Request, address: &str) -> Result<(), Problem> {
         let client = request.extensions().get::<Peer>().map_or(IpAddr::from([0, 0, 0, 0]), |Peer(client)| *client);
         let target = request.uri().path_and_query().map_or("*", |target| target.as_str());
@@ -180,7 +180,6 @@ impl Forwarder {
     }
 }
 
-/// Any request that is not answered here.
 pub(super) async fn forward(State(forwarder): State<Forwarder>, request: Request) -> Response {
     let page = asks_for_page(&request).then(|| head(&request));
     match (forwarder.send(request).await, page) {
@@ -190,7 +189,7 @@ pub(super) async fn forward(State(forwarder): State<Forwarder>, request: Request
     }
 }
 
-/// Whether a browser goes there: it can only wait and load the page again.
+/// Whether a browser opens a page: it can only wait and reload.
 fn asks_for_page(request: &Request) -> bool {
     request.method() == Method::GET && header_list::contains(request.headers(), ACCEPT, b"text/html")
 }
@@ -202,7 +201,7 @@ fn head(request: &Request) -> Parts {
     head
 }
 
-/// A body that breaks off at `end`.
+/// A body that is cut off at `end`.
 fn until(end: impl Future<Output = ()> + Send + 'static, body: Body) -> Body {
     let (broken_off, is_broken_off) = tokio::sync::oneshot::channel();
     let body = body.into_data_stream().take_until(async move {
@@ -213,20 +212,20 @@ fn until(end: impl Future<Output = ()> + Send + 'static, body: Body) -> Body {
     Body::from_stream(body.chain(end))
 }
 
-/// Returns when the active instance is another one, or none.
+/// Returns when another instance, or none, is active.
 async fn changed(active: &mut watch::Receiver<Option<Arc<str>>>) {
     if active.changed().await.is_err() {
-        // It never changes again.
+        // The sender is gone: no further change.
         std::future::pending::<()>().await;
     }
 }
 
-/// The active instance does not answer.
+/// The active instance does not respond.
 pub(super) fn unreachable() -> Problem {
     none("the active instance cannot be reached; whether the request took effect is unknown")
 }
 
-/// This instance is not the active one any more, or another one is.
+/// This instance is no longer the active one, or another one became active.
 pub(crate) fn outcome_unknown() -> Problem {
     none("another instance became active; whether the request took effect is unknown")
 }
@@ -235,20 +234,20 @@ pub(super) fn none(detail: impl Into<Cow<'static, str>>) -> Problem {
     Problem::new(ErrorCode::NoActiveInstance, detail).retry_after(RETRY_SECONDS)
 }
 
-/// Whether the request asks for another protocol as HTTP/1.1 wants it.
+/// Whether the request asks for a protocol upgrade, as in HTTP/1.1.
 fn is_upgrade(request: &Request) -> bool {
     let asks = header_list::contains(request.headers(), CONNECTION, b"upgrade");
     request.version() == Version::HTTP_11 && asks && request.headers().contains_key(UPGRADE)
 }
 
-/// Removes what concerns one connection only, but for this `Upgrade`.
+/// Removes the headers of one connection, except those of this `Upgrade`.
 fn remove_hop_by_hop(headers: &mut HeaderMap, upgrade: Option<HeaderValue>) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
         .iter()
         .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
         .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
-        // A client cannot have those removed by which the active instance knows it.
+        // A client cannot have the headers removed that identify it to the active instance.
         .filter(|name| !END_TO_END.contains(name) && !name.as_str().starts_with("x-forwarded-"))
         .collect();
     for name in named.iter().chain(&HOP_BY_HOP) {

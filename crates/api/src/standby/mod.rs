@@ -1,4 +1,4 @@
-//! What an instance serves while another one is active: it forwards every request to that one.
+//! The server of a standby: it forwards every request to the active instance.
 
 mod forwarded_readiness;
 mod forwarder;
@@ -29,29 +29,29 @@ use crate::server::{ServeOptions, Served, serve_router};
 pub(crate) use forwarder::outcome_unknown;
 use forwarder::{Forwarded, Forwarder};
 
-/// What a standby needs.
+/// The parts of a standby.
 #[derive(Clone)]
 pub struct StandbyParts {
-    /// Clients that send one of them keep their connections when there are too many.
+    /// Clients that send one of these tokens keep their connections when the limit is reached.
     pub tokens: ApiTokens,
-    /// Proves to the active instance that it is an instance that forwards.
+    /// Proves to the active instance that this is an instance of the service.
     pub key: ForwardingKey,
     /// Largest request body, in bytes ([`Limits::body_bytes`](crate::Limits)).
     pub body_bytes: usize,
-    /// `host:port` of the active instance, as far as it is known.
+    /// `host:port` of the active instance, if known.
     pub active: watch::Receiver<Option<Arc<str>>>,
-    /// Why the database cannot be asked who is active, for callers with the token.
+    /// Why the database cannot name the active instance, for callers with the token.
     pub database_failure: watch::Receiver<Option<Arc<str>>>,
-    /// What a browser gets in place of a page while no instance is active.
+    /// The page for browsers while no instance is active.
     pub page: Arc<dyn Fn(&Parts) -> Response + Send + Sync>,
     /// Makes request ids.
     pub randomness: Arc<dyn Randomness>,
 }
 
-/// Forwards what arrives on `listener` to the active instance until `stop` is cancelled; returns when every connection has
+/// Forwards requests on `listener` to the active instance until `stop` is cancelled; returns when every connection has
 /// ended.
 ///
-/// Only `GET /health` and `GET /health/ready` are answered here.
+/// Only `GET /health` and `GET /health/ready` are served here.
 pub async fn serve_standby(
     listener: &TcpListener,
     parts: StandbyParts,
@@ -70,10 +70,10 @@ pub async fn serve_standby(
     serve_router(listener, served, options, tasks, stop).await;
 }
 
-/// What every request has in common: its id, and that a client with the token keeps its connection.
+/// Common to all requests: a request id, and the recognition of clients with the token.
 async fn complete(State(parts): State<StandbyParts>, mut request: Request, next: Next) -> Response {
     let request_id = RequestId::of(request.headers(), parts.randomness.as_ref());
-    // The active instance uses the same.
+    // The active instance uses the same id.
     if let Some(value) = request_id.to_header() {
         request.headers_mut().insert(X_REQUEST_ID, value);
     }
