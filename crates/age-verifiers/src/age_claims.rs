@@ -16,7 +16,6 @@ pub(crate) enum AgeClaim {
 }
 
 impl AgeClaim {
-    /// The requested claims.
     pub(crate) fn names(&self, minimum_age: u64) -> Vec<String> {
         match self {
             Self::Standard => vec!["birthdate".to_owned(), format!("age_over_{minimum_age}")],

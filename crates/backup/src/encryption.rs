@@ -85,7 +85,6 @@ impl Protection {
     }
 }
 
-/// The writer of a backup.
 pub(crate) enum Sealed<W: Write> {
     Plain(W),
     Encrypted(StreamWriter<W>),

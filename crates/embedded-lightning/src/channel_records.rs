@@ -10,7 +10,6 @@ use usher_protocol::message::PaymentHash;
 
 use crate::store::{MONITORS, Store};
 
-/// How a channel ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Closure {
     /// With the peer's agreement.
@@ -31,7 +30,6 @@ impl Closure {
     }
 }
 
-/// A requested opening.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Opening {
     pub(crate) peer: String,
@@ -44,7 +42,6 @@ pub(crate) struct Opening {
 }
 
 impl Store {
-    /// Records that a channel has a funding transaction.
     pub(crate) fn channel_funded(&self, channel: u128, now: u64) -> io::Result<()> {
         self.change(|connection| {
             connection
@@ -84,7 +81,6 @@ impl Store {
             .map_err(io::Error::other)
     }
 
-    /// How each channel was closed.
     pub(crate) fn closures(&self) -> io::Result<Closures> {
         self.connection
             .lock()
@@ -129,7 +125,6 @@ impl Store {
             .map_err(io::Error::other)
     }
 
-    /// The opening requested with this key.
     pub(crate) fn opening(&self, key: &IdempotencyKey) -> io::Result<Option<Opening>> {
         self.connection
             .lock()
@@ -164,7 +159,6 @@ impl Store {
         Ok(())
     }
 
-    /// The names of the stored channel monitors.
     pub(crate) fn monitors(&self) -> io::Result<HashSet<String>> {
         self.connection
             .lock()
@@ -182,7 +176,6 @@ impl Store {
         Ok(())
     }
 
-    /// Whether a channel belongs to a recorded opening.
     pub(crate) fn is_of_an_opening(&self, channel: u128) -> io::Result<bool> {
         self.connection
             .lock()

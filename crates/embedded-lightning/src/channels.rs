@@ -203,7 +203,6 @@ impl NodeContext {
         ChannelOpening { peer: peer.to_string(), state }
     }
 
-    /// The peer with which a channel is opened.
     fn peer(&self, named: Option<&str>) -> Result<(PublicKey, SocketAddress), NodeError> {
         let invalid = |detail: &str| NodeError::InvalidPeer(detail.to_owned());
         match (named, &self.provider) {

@@ -94,7 +94,6 @@ fn record(inner: &NodeContext, event: Event) -> std::io::Result<Option<Lightning
     }
 }
 
-/// Why a payment failed, for the operator.
 const fn failure(reason: Option<PaymentFailureReason>) -> &'static str {
     match reason {
         Some(PaymentFailureReason::RecipientRejected) => "the payee refused the payment",

@@ -21,7 +21,6 @@ pub(crate) struct Send {
     pub(crate) state: SendState,
 }
 
-/// Its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SendState {
     /// It has fewer than six confirmations.

@@ -279,7 +279,6 @@ fn signed(wallet: &Wallet, mut psbt: Psbt) -> Result<Transaction, NodeError> {
     }
 }
 
-/// The state of a transaction in the wallet.
 fn state(wallet: &Wallet, transaction: &Transaction) -> OnChainState {
     let tip = wallet.latest_checkpoint().height();
     let confirmations = |height: u32| tip.saturating_sub(height).saturating_add(1);

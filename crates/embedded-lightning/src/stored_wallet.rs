@@ -31,7 +31,6 @@ use crate::store::Store;
 /// The library's namespace for its wallet, which has several entries.
 const WALLET: &str = "bdk_wallet";
 
-/// The version of this format.
 const VERSION: u8 = 1;
 
 /// Reads the wallet as last stored by the library.

@@ -41,7 +41,6 @@ pub(crate) struct AuthorizationRequest {
 /// OAuth 2.0 Form Post Response Mode.
 const FORM_POST: &str = "form_post";
 
-/// What a request requires of the login.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Interaction {
     /// `prompt=none`: no page may be shown.

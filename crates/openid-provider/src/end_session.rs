@@ -89,7 +89,6 @@ impl Provider {
         }
     }
 
-    /// Ends the session and removes its cookie.
     async fn ended(&self, session: Session, mut response: Response) -> Result<Response, PageError> {
         self.store.drop_openid_records(vec![session.id]).await?;
         self.clear_session(&mut response);

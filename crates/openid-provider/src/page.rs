@@ -22,7 +22,6 @@ use crate::texts::{self, Message, Texts};
 
 const OVER: OAuthError = OAuthError::new("access_denied", "the login is over");
 
-/// A request for a page.
 #[derive(Clone)]
 pub(crate) struct Visit {
     pub(crate) frame: Frame,

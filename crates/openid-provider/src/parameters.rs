@@ -8,7 +8,6 @@ const MAX_PARAMETERS: usize = 64;
 /// 3.1).
 pub(crate) struct Parameters(Vec<(String, String)>);
 
-/// A repeated parameter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repeated(pub(crate) &'static str);
 

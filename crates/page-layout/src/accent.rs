@@ -78,7 +78,6 @@ impl AccentColor {
         &self.light
     }
 
-    /// The style appended to the style sheet.
     pub(crate) fn style(&self) -> String {
         let Self { light, dark } = self;
         format!(

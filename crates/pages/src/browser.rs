@@ -75,7 +75,6 @@ pub(crate) fn is_certainly_own_form(public_url: &str, headers: &HeaderMap) -> bo
     is_said && all("sec-fetch-site", "same-origin") && all("sec-fetch-dest", "document") && all(ORIGIN.as_str(), &own)
 }
 
-/// Whether the request is a prefetch.
 fn is_prefetch(headers: &HeaderMap) -> bool {
     let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     [named("sec-purpose"), named("purpose")].iter().any(|purpose| purpose.contains("prefetch"))
@@ -108,7 +107,6 @@ pub(crate) fn surplus_cookies(public_url: &str, login: StreamId, headers: &Heade
     others.into_iter().take(too_many).map(|name| set_cookie(public_url, name, "", 0)).collect()
 }
 
-/// The value of the cookie of a login.
 pub(crate) struct LoginCookie {
     /// The secret that binds the page to the browser.
     pub(crate) browser: String,
@@ -155,12 +153,10 @@ pub(crate) fn shown_logins(public_url: &str, headers: &HeaderMap) -> Vec<(Stream
     shown
 }
 
-/// The browser's last login method.
 pub(crate) fn last_method(public_url: &str, headers: &HeaderMap) -> Option<LoginMethod> {
     LoginMethod::parse(&cookie(headers, &cookie_name(public_url, LAST_METHOD))?)
 }
 
-/// The `Set-Cookie` header that remembers the login method.
 pub(crate) fn last_method_cookie(public_url: &str, method: LoginMethod) -> String {
     set_cookie(public_url, &cookie_name(public_url, LAST_METHOD), method.as_str(), YEAR)
 }

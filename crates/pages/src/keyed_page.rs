@@ -58,7 +58,6 @@ pub(crate) async fn find<V: KeyedView>(
     }
 }
 
-/// The page shown while the store fails.
 pub(crate) fn unavailable(visit: &Visit, id: StreamId, error: &StoreError) -> Response {
     tracing::error!(stream_id = %id, %error, "a page could not be shown");
     page::message(StatusCode::SERVICE_UNAVAILABLE, visit, &visit.texts.unavailable, Next::Nothing)

@@ -25,7 +25,6 @@ use crate::visit::Visit;
 
 const FOLDER: &str = "link";
 
-/// Decimal places of a sat.
 const SAT_DECIMALS: u32 = 3;
 
 #[derive(Template)]
@@ -247,7 +246,6 @@ impl Unit {
         self.currency.map_or(SAT_DECIMALS, CurrencyCode::decimals)
     }
 
-    /// An amount with the unit.
     fn shown(&self, amount: u64) -> String {
         let mark = self.texts.payment.decimal_mark;
         match self.currency {

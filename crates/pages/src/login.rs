@@ -55,7 +55,6 @@ struct LoginPage<'a> {
     reloads: bool,
     wallet_url: &'a str,
     other_links: Vec<OtherLink<'a>>,
-    /// The QR code for a wallet, unless it is the main one.
     wallet_qr: Option<Qr>,
     /// The main QR code.
     code: Option<CodePanel<'a>>,

@@ -23,7 +23,6 @@ const ANDROID: &[u8] = b"Android";
 
 pub(crate) struct AtLogin {
     pub(crate) login: StreamId,
-    /// The secret in the address.
     pub(crate) secret: String,
     /// The page's own path.
     pub(crate) address: String,
@@ -86,7 +85,6 @@ impl AtLogin {
         }
     }
 
-    /// The response when the reusable login is closed.
     pub(crate) fn closed(&self) -> Response {
         self.message(StatusCode::GONE, &self.texts.login.over, Next::Nothing)
     }
@@ -95,7 +93,6 @@ impl AtLogin {
         pages.address(FOLDER, login, secret)
     }
 
-    /// The response when the page belongs to another browser.
     pub(crate) fn elsewhere(&self, pages: &PagesState, start_again: Option<&ReusablePage>) -> Response {
         let texts = &self.texts.login;
         match start_again.map(|page| self.page_of(pages, page.login, &page.page_secret)) {
@@ -106,7 +103,6 @@ impl AtLogin {
         }
     }
 
-    /// The response to a form whose request is refused.
     pub(crate) async fn refused(&self, pages: &PagesState, error: &LoginPageError) -> Response {
         match error {
             LoginPageError::NotFound => self.not_found(pages).await,
@@ -130,7 +126,6 @@ impl AtLogin {
         self.message(StatusCode::SERVICE_UNAVAILABLE, &self.texts.unavailable, Next::Nothing)
     }
 
-    /// The status and message of a refusal.
     pub(crate) fn refusal(&self, error: &LoginPageError) -> (StatusCode, &'static Message) {
         let Self { login, texts, .. } = self;
         match error {

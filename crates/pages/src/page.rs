@@ -23,7 +23,6 @@ pub(crate) enum Tone {
     Waiting,
     /// Success.
     Passed,
-    /// Failure.
     Failed,
 }
 

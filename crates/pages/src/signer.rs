@@ -35,7 +35,6 @@ pub(crate) struct SignerPart<'a> {
     pub(crate) address: Option<&'a str>,
     /// The address as a QR code.
     pub(crate) qr: Option<Qr>,
-    /// The page of the signer on which the user must confirm.
     pub(crate) confirm: Option<&'a str>,
 }
 

@@ -16,7 +16,6 @@ use crate::browser::{FetchInitiator, fetch_initiator};
 use crate::login_page_request::AtLogin;
 use crate::page::{self, Next};
 
-/// The link to an app that can sign `unsigned_proof`.
 pub(crate) fn link(pages: &PagesState, at: &AtLogin, unsigned_proof: &str) -> String {
     let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     // The app appends the signed event.

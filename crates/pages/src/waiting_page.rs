@@ -25,9 +25,7 @@ const BATCH: usize = 100;
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 pub(crate) struct Shown {
-    /// As one word.
     pub(crate) word: String,
-    /// Whether it is final.
     pub(crate) is_final: bool,
     /// After how long it may change without an event; `None` if it never does.
     pub(crate) check_after: Option<Duration>,

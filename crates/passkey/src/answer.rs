@@ -60,7 +60,6 @@ pub(crate) struct AssertionResponse {
     pub(crate) user_handle: Bytes,
 }
 
-/// The passkey's id, and its assertion.
 pub(crate) fn assertion(json: &str) -> Result<(Vec<u8>, AssertionResponse), PasskeyError> {
     let answer: Answer<AssertionResponse> = serde_json::from_str(json).map_err(malformed)?;
     Ok((answer.raw_id.0, answer.response))

@@ -35,7 +35,6 @@ use webauthn_rp::{
 use crate::answer::AssertionResponse;
 use crate::assertion::{Expected, StoredKey};
 
-/// Bytes of a user handle.
 const USER_HANDLE_BYTES: usize = 16;
 
 /// Time limit for creating a passkey, in milliseconds: the user may save a recovery file meanwhile.

@@ -50,7 +50,7 @@ fn options_ask_for_a_discoverable_passkey_of_a_verified_user() {
     assert_ne!(party().begin_assertion().unwrap().0.challenge(), ceremony.challenge());
 }
 
-/// As security keys and platforms send them; and what is no extension at all, which nobody reads.
+/// Extensions as sent by security keys and platforms, and bytes that are no extension.
 #[test]
 fn extensions_and_attestation_statements_are_ignored() {
     let party = party();
@@ -128,7 +128,7 @@ fn signatures_of_each_algorithm_are_verified() {
     }
 }
 
-/// What JSON can say that no browser does.
+/// JSON that no browser sends.
 #[test]
 fn missing_and_wrong_fields_are_malformed() {
     let party = party();

@@ -98,7 +98,6 @@ pub(crate) fn is_visible(text: &str, max: usize) -> bool {
     (1..=max).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// A string of at most `MAX` bytes.
 pub(crate) fn at_most<'de, D: Deserializer<'de>, const MAX: usize>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.len() > MAX {

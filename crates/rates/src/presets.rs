@@ -1,7 +1,6 @@
 //! Public tickers that the configuration can name. Written from their public documentation.
 
 pub(crate) struct Preset {
-    /// Its name in the configuration.
     pub(crate) name: &'static str,
     /// See [`RateSource::new`](crate::RateSource::new).
     pub(crate) url: &'static str,

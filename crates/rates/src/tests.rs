@@ -1,4 +1,4 @@
-//! Rates from servers that tell the truth, lie, stall and break off.
+//! Rates from servers that are correct, wrong, stall and break off.
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -137,7 +137,7 @@ async fn sources_are_read_again_and_again_and_a_slow_one_holds_up_no_other() {
     let options = RateOptions { timeout: Duration::from_secs(2), ..options(sources, &["EUR"]) };
     let rates = MedianRates::start(options, clock.clone(), &tasks, stop.clone());
     until(&clock, Duration::ZERO, || rates.status()[0].sources[1].price.is_some()).await;
-    // One alone does not decide before the other has had its time.
+    // A single source does not determine the rate before the other one's time limit.
     assert!(rate(&rates).unwrap_err().contains("since the start"));
     until(&clock, Duration::ZERO, || rates.status()[0].sources[0].failure.is_some()).await;
     assert_eq!(rate(&rates), Ok("64000".to_owned()));

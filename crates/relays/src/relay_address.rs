@@ -115,7 +115,6 @@ impl RelayAddress {
         &self.text
     }
 
-    /// The address as a URL.
     pub(crate) const fn url(&self) -> &Url {
         &self.url
     }
@@ -129,7 +128,6 @@ impl RelayAddress {
         site(&self.url)
     }
 
-    /// How simple the address is: see [`url_simplicity`].
     pub(crate) fn url_simplicity(&self) -> u8 {
         url_simplicity(&self.url)
     }

@@ -96,7 +96,6 @@ impl ServiceRelays {
         roster
     }
 
-    /// With one relay less.
     pub(crate) fn without(&self, address: &RelayAddress) -> Self {
         let mut roster = self.clone();
         roster.added.retain(|added| added != address);

@@ -31,7 +31,6 @@ const BYTES_PER_COST: f64 = 32_768.0;
 /// it is useful.
 const MESSAGE_COST: f64 = 0.2;
 
-/// The state of a session.
 pub(crate) struct RelaySession<'a> {
     shared: &'a SharedState,
     handle: &'a RelayHandle,

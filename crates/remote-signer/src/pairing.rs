@@ -168,7 +168,6 @@ impl Pairing {
         self.request_with_pauses(method, params, |copies| first * 2u32.saturating_pow(copies - 1).min(MAX_PAUSE)).await
     }
 
-    /// Sends a request once, and waits for the reply.
     async fn request_once(&mut self, method: &str, params: &[String]) -> Result<Outcome, RemoteSignerError> {
         self.request_with_pauses(method, params, |_| Duration::from_secs(24 * 60 * 60)).await
     }
@@ -236,7 +235,6 @@ impl Pairing {
         Ok(Instant::now())
     }
 
-    /// Sets the signer.
     fn talk_to(&mut self, signer: PublicKey) -> Result<(), RemoteSignerError> {
         let conversation = envelope::conversation_key(&self.keys, &signer);
         self.conversation = Some(conversation.map_err(|_| RemoteSignerError::Unusable)?);

@@ -25,7 +25,6 @@ pub(crate) const LATEST_TIME: u64 = 253_402_300_799_999;
 /// How often relays in use are recorded as such, to limit writes.
 pub(crate) const RELAYS_NOTED_EVERY: Duration = Duration::from_secs(24 * 3600);
 
-/// The largest plausible revision or number of events.
 const LARGEST_NUMBER: u64 = 1 << 48;
 
 /// Most events of one commit: a step handles at most 256 inputs, with few events each.
@@ -46,7 +45,6 @@ pub(crate) fn amount(value: u64) -> Option<i64> {
     i64::try_from(value).ok()
 }
 
-/// Checks the revision of a job of the ticket wallet.
 pub(crate) fn check_revision(revision: u64) -> Result<(), Unreadable> {
     if is_plausible_revision(revision) { Ok(()) } else { Err(Unreadable("the revision of a job of the ticket wallet")) }
 }

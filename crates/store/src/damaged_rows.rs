@@ -12,7 +12,6 @@ use crate::row::Row;
 
 pub(crate) const DURING: &str = "look for damaged rows";
 
-/// How to check the rows of a table.
 pub(crate) struct Check {
     table: &'static str,
     /// The columns that `read` uses.
@@ -241,7 +240,6 @@ impl Found {
         self.damaged.len() >= self.limit
     }
 
-    /// Checks the columns of a row.
     pub(crate) fn check(&mut self, Check { table, key, read, .. }: &Check, row: &Row) {
         if read(row).is_err() {
             let key = row.0.get(row.0.len().saturating_sub(key.len())..).unwrap_or_default();

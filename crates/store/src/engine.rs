@@ -106,7 +106,6 @@ impl<E: Engine> SqlStore<E> {
         self.answer(query, move |found| Ok(found.all(&read)?)).await
     }
 
-    /// Decodes the answer.
     pub(crate) async fn answer<T: Send + 'static>(
         &self,
         query: Query,

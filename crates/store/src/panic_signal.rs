@@ -20,7 +20,6 @@ impl PanicSignal {
         Guard(self.clone())
     }
 
-    /// Returns when it was raised.
     pub(crate) async fn raised(&self) {
         // `self` holds the sender, so this cannot fail.
         drop(self.0.subscribe().wait_for(|raised| *raised).await);

@@ -33,17 +33,14 @@ pub(crate) struct Row(pub(crate) Vec<Value>);
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) rows: Vec<Row>,
-    /// The number of changed rows.
     pub(crate) changed: usize,
 }
 
 impl Answer {
-    /// Reads the first row, if there is one.
     pub(crate) fn first<T>(&self, read: impl FnOnce(&Row) -> Result<T, Unreadable>) -> Result<Option<T>, Unreadable> {
         self.rows.first().map(read).transpose()
     }
 
-    /// Reads all rows.
     pub(crate) fn all<T, C: FromIterator<T>>(
         &self,
         read: impl FnMut(&Row) -> Result<T, Unreadable>,
@@ -96,7 +93,6 @@ impl Row {
         self.optional_blob(column)?.ok_or(COLUMN)
     }
 
-    /// A blob of `N` bytes.
     pub(crate) fn bytes<const N: usize>(&self, column: usize) -> Result<[u8; N], Unreadable> {
         self.optional_bytes(column)?.ok_or(COLUMN)
     }

@@ -17,7 +17,6 @@ pub(crate) struct Statement {
     pub(crate) is_exact: bool,
 }
 
-/// A statement and its parameters.
 #[derive(Debug)]
 pub(crate) struct Query {
     pub(crate) statement: Statement,
@@ -131,7 +130,6 @@ impl<const N: usize> From<Option<[u8; N]>> for Param {
     }
 }
 
-/// Parameters of a statement.
 macro_rules! params {
     ($($value:expr),* $(,)?) => { vec![$($crate::statement::Param::from($value)),*] };
 }

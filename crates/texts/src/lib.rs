@@ -117,7 +117,6 @@ fn write(file: &str, code: &str) -> Result<(), Box<dyn Error>> {
     Ok(fs::write(Path::new(&folder).join(file), code)?)
 }
 
-/// The code of one part of the texts.
 fn texts(languages: &[Language], part: fn(&Language) -> &Group) -> Result<String, String> {
     let english = part(languages.first().ok_or("there is no language")?);
     let mut types = Types::default();
@@ -148,7 +147,6 @@ pub(crate) const fn of(language: usher_page_layout::Language) -> &'static Texts 
 struct Types(IndexMap<(String, String), String>);
 
 impl Types {
-    /// The name of a group's type.
     fn of(&mut self, path: &str, group: &Group) -> String {
         let (mut fields, mut methods) = (String::new(), String::new());
         for (key, node) in entries(group) {
@@ -173,7 +171,6 @@ impl Types {
         self.0.entry((fields, methods)).or_insert(name).clone()
     }
 
-    /// The value of a group in one language.
     fn value(&mut self, path: &str, group: &Group, english: &Group) -> Result<String, String> {
         if let Some((key, _)) = entries(group).find(|(key, _)| !english.contains_key(*key)) {
             return Err(format!("{path}{key} is not in en.json"));

@@ -15,7 +15,6 @@ pub(crate) const LATE_EFFECTS: Duration = Duration::from_secs(5 * 60);
 pub(crate) struct Attempts {
     /// An attempt may have reached the mint without a response and may still take effect.
     pub(crate) uncertain: bool,
-    /// There was an attempt.
     pub(crate) any: bool,
     /// Since when the mint has been refusing, on the monotonic clock.
     pub(crate) refused_since: Option<Duration>,

@@ -20,10 +20,8 @@ use crate::running_jobs::{Entry, Progress};
 use crate::stored_job::{Job, Minting, Stage};
 use crate::swap::{SIGNED_BEFORE, no_new_outputs};
 
-/// Longest quote id, in bytes.
 const MAX_QUOTE_BYTES: usize = 256;
 
-/// Longest invoice, in bytes.
 const MAX_INVOICE_BYTES: usize = 4096;
 
 /// Pauses between the first checks of an unpaid quote, before the caller is asked to pay: a mint that pays its own quotes may
@@ -283,7 +281,6 @@ fn is_past(minting: &Minting, now: u64) -> bool {
     now > expires.saturating_add(LATE_PAYMENT.as_secs())
 }
 
-/// Checks that the quote matches the request.
 fn check_quote(quote: &MintQuoteBolt11Response<String>, amount: u64, unit: &str) -> Result<(), MintError> {
     let fits = |text: &str, longest: usize| !text.is_empty() && text.len() <= longest;
     if !fits(&quote.quote, MAX_QUOTE_BYTES) || quote.request.len() > MAX_INVOICE_BYTES {

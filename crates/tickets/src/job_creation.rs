@@ -195,7 +195,6 @@ impl Core {
     }
 }
 
-/// The ids of a swap's inputs.
 pub(crate) fn ids(swapping: &Swapping) -> Result<Vec<ProofId>, Refusal> {
     Ok(swapping.ys()?.iter().map(token::proof_id).collect())
 }

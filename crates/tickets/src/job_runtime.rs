@@ -58,7 +58,6 @@ pub(crate) struct Core {
 pub(crate) enum Start {
     /// The job is new, or has failed without effect: `expected` is its revision.
     New { terms: Terms, expected: u64 },
-    /// The job is stored.
     Stored(Job),
 }
 

@@ -28,7 +28,6 @@ pub(crate) const MAX_KEYSETS: usize = 1000;
 /// Most keysets per mint whose keys are cached (about 8 KB each).
 const MAX_KEYS: usize = 64;
 
-/// Most denominations of a keyset.
 const MAX_DENOMINATIONS: usize = 256;
 
 /// A keyset whose `final_expiry` is nearer than this is avoided for new proofs, and own proofs are swapped out of it.
@@ -262,7 +261,6 @@ pub(crate) fn fee(list: &[KeySetInfo], proofs: &[Proof]) -> u64 {
     proofs.iter().map(|proof| fee_ppk(list, proof)).fold(0, u64::saturating_add).div_ceil(1000)
 }
 
-/// The [`fee`] of spending this token.
 pub(crate) fn fee_of_token(list: &[KeySetInfo], token: &ReadToken) -> u64 {
     let ppk = |proof: &ReadProof| find(list, proof).map_or(0, |info| info.input_fee_ppk);
     token.proofs.iter().map(ppk).fold(0, u64::saturating_add).div_ceil(1000)

@@ -100,7 +100,6 @@ impl MintError {
         matches!(self, Self::Refused(Refusal { code: Some(30001 | 30002 | 31001 | 31002), .. }))
     }
 
-    /// Whether the mint reports an invalid proof.
     pub(crate) fn concerns_proof(&self) -> bool {
         matches!(self, Self::Refused(Refusal { code: Some(10001 | 10003), .. }))
     }

@@ -19,7 +19,6 @@ const FAIR: usize = 64;
 /// The fraction of all jobs that one API key may have, because jobs at unresponsive mints stay.
 const PART_OF_KEY: usize = 4;
 
-/// The progress of a running job.
 #[derive(Clone)]
 pub(crate) enum Progress {
     /// It runs; with the failure of the last attempt.

@@ -134,7 +134,6 @@ pub(crate) enum Stage {
 pub(crate) struct Minting {
     pub(crate) terms: MintTerms,
     pub(crate) quote: String,
-    /// The BOLT11 invoice.
     pub(crate) invoice: String,
     /// Unix seconds.
     pub(crate) expires_at: Option<u64>,

@@ -20,7 +20,6 @@ pub(crate) const MAX_PROOFS: usize = 500;
 /// Longest secret of a proof, in bytes. Mints refuse longer ones.
 pub(crate) const MAX_SECRET_BYTES: usize = 1024;
 
-/// The URI scheme of tokens.
 const SCHEME: &str = "cashu:";
 
 /// A parsed token, not verified.

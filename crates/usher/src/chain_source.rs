@@ -30,7 +30,6 @@ pub(crate) const PAYMENT_TARGET: u16 = 6;
 /// Converts bitcoind's fee rates, in bitcoin per kilobyte: sats per bitcoin, and bytes per kilobyte.
 const SATS_PER_BYTE: f64 = 100_000_000.0 / 1_000.0;
 
-/// The configured chain source.
 pub(crate) struct ChainSource {
     client: Client,
     kind: Kind,

@@ -29,7 +29,6 @@ use crate::failure::Failure;
 use crate::service_lifecycle::identity;
 use crate::service_options::instance_key;
 
-/// The file with the address of the running service.
 const FILE: &str = "instance.address";
 
 /// Time limit for connecting and answering the challenge.

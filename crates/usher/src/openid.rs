@@ -41,7 +41,6 @@ pub(crate) fn options(
 
 /// Logins as operations of the engine, durable until their outcome is used.
 pub(crate) struct EngineLogins {
-    /// The engine.
     pub(crate) engine: Arc<Engine>,
     /// The URL of the pages, without a trailing slash.
     pub(crate) pages_url: String,

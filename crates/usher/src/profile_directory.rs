@@ -8,7 +8,6 @@ use usher_relays::{DirectoryError, RelaysOfUser};
 use crate::config::Config;
 use crate::failure::Failure;
 
-/// The configured profile of the service.
 pub(crate) fn configured(config: &Config) -> ProfileChange {
     let profile = &config.profile;
     ProfileChange {
@@ -20,7 +19,6 @@ pub(crate) fn configured(config: &Config) -> ProfileChange {
     }
 }
 
-/// The relays named by users.
 pub(crate) fn relays_of_users(store: Arc<dyn Store>) -> RelaysOfUser {
     Arc::new(move |key| {
         let store = Arc::clone(&store);

@@ -330,7 +330,6 @@ impl Listeners {
     }
 }
 
-/// Listens at the pages' own port, if configured.
 async fn listen_for_pages(config: &Config) -> Result<Option<TcpListener>, Failure> {
     let Some(port) = config.pages.listen_port else { return Ok(None) };
     let port = u16::try_from(port.get()).unwrap_or_default();
@@ -383,7 +382,6 @@ pub(crate) fn identity(config: &Config) -> Result<Identity, Failure> {
     })
 }
 
-/// The app's webhook, if one is configured.
 fn receiver(config: &Config) -> Result<Option<Arc<HttpWebhookSender>>, Failure> {
     let Some(url) = &config.webhook.url else { return Ok(None) };
     let unusable = |reason: String| Failure::said(format!("webhook.url cannot be used: {reason}"));

@@ -91,7 +91,6 @@ pub async fn stand_by(
     became
 }
 
-/// Waits for the lease.
 async fn wait(
     database: &SharedDatabase,
     show: impl Fn(Option<&LeaseHolder>),

@@ -7,7 +7,6 @@ use crate::failure::Failure;
 /// The folder in a data directory in which `usher restore` verifies a backup. While it exists, the data are incomplete.
 pub(crate) const STAGING: &str = ".usher-restore";
 
-/// Refuses a data directory with a running or interrupted restore.
 pub(crate) fn refuse(data_dir: &Path) -> Result<(), Failure> {
     if !data_dir.join(STAGING).exists() {
         return Ok(());

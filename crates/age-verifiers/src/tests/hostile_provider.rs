@@ -1,4 +1,4 @@
-//! OpenID Connect providers that lie, break the protocol, hang and flood: nobody passes by them, and they are not quoted.
+//! OpenID Connect providers that lie, break the protocol, hang and flood: no check passes, and no error quotes them.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -52,7 +52,7 @@ impl Provider {
         })
     }
 
-    /// A check whose token endpoint responds with what `tokens` makes of the nonce.
+    /// A check whose token endpoint responds with `tokens` of the nonce.
     async fn check(&self, tokens: impl FnOnce(&str) -> Reply) -> Result<AgeCheckResult, AgeVerifierError> {
         let verifier = self.verifier();
         let begun = verifier.begin(&check()).await?;
@@ -63,7 +63,6 @@ impl Provider {
 
 const DISCOVERY: &str = "/.well-known/openid-configuration";
 
-/// A key of tests/keys, with its name as id.
 fn key(name: &str) -> CoreRsaPrivateSigningKey {
     let path = format!("{}/tests/keys/{name}.pem", env!("CARGO_MANIFEST_DIR"));
     let pem = std::fs::read_to_string(path).unwrap();
@@ -92,7 +91,6 @@ fn signed_by(name: &str, header: &Value, claims: &Value) -> String {
     format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
 }
 
-/// As the provider signs.
 fn signed(claims: &Value) -> String {
     signed_by("provider", &json!({ "alg": "RS256", "kid": "k" }), claims)
 }

@@ -53,7 +53,7 @@ enum Reply {
     Drip,
 }
 
-/// A server that responds by path as it was last told; an empty path is any.
+/// A server with a configured response per path; an empty path matches any.
 #[derive(Clone)]
 struct Server {
     url: String,

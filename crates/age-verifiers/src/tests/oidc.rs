@@ -8,7 +8,6 @@ use usher_testing::OidcProvider;
 use super::{RETURN_URL, SECRET, check};
 use crate::OidcVerifier;
 
-/// A provider, and a verifier that uses it.
 fn start() -> (OidcProvider, OidcVerifier) {
     let mut provider = OidcProvider::start("usher", SECRET);
     provider.register(RETURN_URL);

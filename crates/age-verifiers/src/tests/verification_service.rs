@@ -7,7 +7,6 @@ use usher_engine::ports::{AgeCheckResult, AgeVerifier as _, AgeVerifierError, Pe
 use super::{RETURN_URL, Reply, Server, check};
 use crate::{VerificationServiceClient, VerificationServiceOptions};
 
-/// A service, and a verifier that uses it.
 fn start() -> (Server, VerificationServiceClient) {
     let service = Server::start();
     let url = format!("{}/v1/", service.url).parse().unwrap();

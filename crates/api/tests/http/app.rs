@@ -46,7 +46,7 @@ pub const REQUESTS: Methods = &[
 /// Longer than anything here takes on a machine that is busy with something else.
 pub const TIMEOUT: Duration = Duration::from_secs(180);
 
-/// What the other parts of the service say of themselves here.
+/// A fixed status of the other parts of the service.
 pub struct PartsSay(pub Mutex<(Readiness, Vec<Family>)>);
 
 impl Default for PartsSay {
@@ -88,7 +88,6 @@ struct Sent {
 }
 
 impl Sent {
-    /// The last message that is wanted, once there is one.
     async fn find(&mut self, is_wanted: impl Fn(&OutgoingMessage) -> bool) -> OutgoingMessage {
         loop {
             while let Ok((message, _)) = self.messages.try_recv() {
@@ -329,7 +328,7 @@ impl TestApp {
         (stream, token)
     }
 
-    /// The next user comes to a reusable handshake.
+    /// The next user scans a reusable handshake.
     pub async fn come(&self, stream: &str, token: &str, user: u8) {
         self.scan(token, key(user)).await;
         let page = self.read(&format!("/events/{stream}?after={}&wait=60", user - 1)).await;
@@ -425,7 +424,7 @@ pub const SERVICE: u8 = 1;
 /// The user whom the directory knows.
 pub const KNOWN: u8 = 7;
 
-/// The user of whom no relay says anything.
+/// A user without a profile at any relay.
 pub const UNREACHABLE: u8 = 9;
 
 /// A user's key.

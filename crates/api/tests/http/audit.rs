@@ -1,4 +1,4 @@
-//! The audit log: which requests are in it, and what they say.
+//! The audit log: which requests have an entry, and its content.
 
 use std::collections::BTreeSet;
 
@@ -168,7 +168,7 @@ async fn what_changes_nothing_has_no_entry() {
     assert_eq!(anonymous.status(), 401);
     assert_eq!(app.audit_after(0).await, Vec::<Value>::new());
 
-    // What is begun and comes to nothing says so.
+    // A failed request has its error as the outcome.
     for (path, code) in [("passkeys", "passkey_not_found"), ("remote-signers", "remote_signer_not_found")] {
         app.refused("DELETE", &format!("/{path}/{}", key(7).to_hex()), json!({}), (404, code)).await;
     }

@@ -10,7 +10,6 @@ use usher_testing::ports::{COMMITS, MINT, UNIT};
 use crate::app::{REQUESTS, TestApp, key, pointers, read, until};
 use crate::raw_client::{Raw, head};
 
-/// Calls with a key.
 async fn call(app: &TestApp, path: &str, key: &str, body: &Value) -> Response {
     app.post(path).header("idempotency-key", key).json(body).send().await.unwrap()
 }

@@ -25,7 +25,7 @@ pub fn run(script: &str, input: &Value) -> Value {
         .spawn()
         .unwrap_or_else(|error| missing(&error));
     let mut stdin = child.stdin.take().unwrap();
-    // A Python that lacks a library ends before it reads; its exit status says more than the broken pipe.
+    // A Python that lacks a library ends before it reads; its exit status is more informative than the broken pipe.
     let _ = stdin.write_all(&serde_json::to_vec(input).unwrap());
     drop(stdin);
     let output = child.wait_with_output().unwrap();

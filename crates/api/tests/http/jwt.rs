@@ -76,7 +76,7 @@ async fn jwt_is_valid_for_its_duration_and_key() {
     }
 }
 
-/// Of the two keys the point of one has even Y, and that of the other odd: BIP-340 keys do not tell.
+/// One key has a point with even Y, the other one with odd Y: BIP-340 keys do not contain the parity.
 const EVEN_AND_ODD: [u8; 2] = [1, 6];
 
 #[tokio::test]

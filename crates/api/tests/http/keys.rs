@@ -28,7 +28,6 @@ async fn read(response: Response) -> (String, String) {
     (body["key"]["id"].as_str().unwrap().to_owned(), body["secret"].as_str().unwrap().to_owned())
 }
 
-/// A client that has a key.
 pub(crate) struct Holder<'a> {
     pub(crate) app: &'a TestApp,
     pub(crate) id: String,
@@ -297,7 +296,7 @@ async fn key_is_accepted_from_its_networks_only() {
     let refused = far.get("/version").await;
     assert_eq!(refused.code(), (403, "network_not_allowed"));
     assert!(refused.body["detail"].as_str().unwrap().contains("127.0.0.1"));
-    // Nobody is believed who says where a request comes from.
+    // A client's own forwarding headers are ignored.
     let forwarded = far.request(Method::GET, "/version").header("x-forwarded-for", "192.0.2.7");
     assert_eq!(Answer::of(forwarded).await.status, 403);
     assert_eq!(Client::try_open(app.address, Some(&format!("Bearer {}", far.secret))).await.err(), Some(403));
@@ -341,7 +340,8 @@ async fn one_key_leaves_places_to_others() {
     app.tickets.hang(None);
 }
 
-/// A proxy of the pages is believed there alone: whoever reaches the API from its address would choose another one.
+/// A proxy of the pages is trusted only for pages: anybody who reaches the API from its address could forge another
+/// one.
 #[tokio::test]
 async fn only_proxies_of_the_api_name_its_clients() {
     let loopback = || TrustedProxies::new(["127.0.0.0/8".parse().unwrap()]);

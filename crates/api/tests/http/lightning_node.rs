@@ -121,7 +121,6 @@ impl LightningNode for ScriptedNode {
     }
 }
 
-/// A backend with a node of its own.
 pub(crate) fn backend() -> LightningBackend {
     scripted().0
 }

@@ -103,7 +103,7 @@ fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     }
 }
 
-/// That a schema and all within it say their bounds; counts them.
+/// Asserts that a schema and all nested ones have bounds; returns their number.
 fn bounded(document: &Value, schema: &Value, at: &str) -> usize {
     if let Some(reference) = schema["$ref"].as_str() {
         return bounded(document, document.pointer(reference.strip_prefix('#').unwrap()).unwrap(), at);

@@ -34,7 +34,7 @@ async fn polls_are_idempotent_and_continue_at_next() {
     assert_eq!(app.read(&format!("/events/{escaped}")).await["next"], 3);
     let expected = json!({ "events": [], "next": 0, "done": false });
     assert_eq!(app.read("/events/%73ubscriptions?wait=0").await, expected, "it always exists");
-    // A stream that ends: only the last page is done, and nobody waits for nothing.
+    // A finished stream: its last page is marked as done, and a poll beyond it returns immediately.
     let (stream, token) = app.handshake(json!({})).await;
     assert_eq!(app.read(&format!("/events/{stream}?wait=0")).await["done"], false);
     app.scan(&token, key(5)).await;

@@ -21,7 +21,6 @@ impl TestApp {
     }
 }
 
-/// The value of the sample with this name and these labels.
 fn sample(metrics: &str, name: &str) -> Option<f64> {
     metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
 }

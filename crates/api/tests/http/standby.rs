@@ -29,7 +29,6 @@ struct Standby {
 }
 
 impl Standby {
-    /// Starts one with this active instance.
     async fn start(active: Option<SocketAddr>) -> (Self, SocketAddr) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

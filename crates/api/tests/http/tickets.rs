@@ -26,7 +26,7 @@ fn minting(mint: &str) -> Value {
     json!({ "mint_url": mint, "unit": UNIT, "amount": 3 })
 }
 
-/// A token that nobody has redeemed.
+/// An unredeemed token.
 fn ticket(amount: u64, name: &str) -> Token {
     token(MINT, UNIT, amount, name)
 }
@@ -110,7 +110,7 @@ async fn tickets_are_sent_listed_and_reclaimed() {
         assert_eq!(post_with_key(&app, "/cashu/send-direct", &token.0, &send(token)).await, (200, sent.clone()));
         streams.push(stream_of(&sent));
     }
-    // The same token again is the same delivery, and nobody else gets it.
+    // The same token returns the same delivery; for another recipient, it is refused.
     assert_eq!(stream_of(&app.done("POST", "/cashu/send-direct", send(&tokens[0])).await), streams[0]);
     let other = json!({ "recipient_key": key(8).to_hex(), "subkeys": [], "token": tokens[0].0 });
     wrong(&app, "/cashu/send-direct", &other, "/token").await;
@@ -142,7 +142,7 @@ async fn tickets_are_sent_listed_and_reclaimed() {
     app.refused("POST", &reclaim, json!({}), (409, "token_already_spent")).await;
 }
 
-/// The stored response may be missing, after a crash or an error: then the job tells.
+/// The stored response may be missing after a crash or an error: the job has the result.
 #[tokio::test]
 async fn another_body_with_an_unfinished_jobs_key_is_409() {
     let app = TestApp::start().await;

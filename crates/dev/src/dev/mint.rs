@@ -64,7 +64,6 @@ impl DevMint {
         &self.token
     }
 
-    /// Stops the mint and waits for its end.
     pub(super) async fn stop(self) {
         let Self { mut process, running, .. } = self;
         drop(running);

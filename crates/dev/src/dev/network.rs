@@ -15,7 +15,6 @@ use super::environment::Payer;
 #[cfg(feature = "embedded-lightning")]
 const MNEMONIC: &str = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
 
-/// A running Lightning network on its own chain.
 #[cfg(feature = "embedded-lightning")]
 pub(super) struct DevNetwork(Arc<usher_lightning_network::Network>);
 

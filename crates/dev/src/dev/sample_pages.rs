@@ -11,7 +11,6 @@ use usher_engine::{Engine, LoginRequest, Requester, SinglePaymentRequest, Verifi
 /// warning logged.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The addresses of the pages.
 pub(super) struct Pages {
     login: String,
     payment: String,

@@ -18,23 +18,17 @@ pub(super) struct Setup<'a> {
     pub(super) token: &'a SecretString,
     /// The relay's address.
     pub(super) relay: &'a str,
-    /// A reusable handshake.
     pub(super) handshake: &'a KeyHandshakeStarted,
-    /// The engine.
     pub(super) engine: &'a Engine,
-    /// Sample pages.
     pub(super) pages: &'a Pages,
     /// The address by which other devices of the local network reach pages and relay, if enabled.
     pub(super) lan: Option<Ipv4Addr>,
     /// The main key of the embedded wallet's user.
     pub(super) user: PublicKey,
-    /// The file of the embedded wallet.
     pub(super) wallet_file: &'a Path,
     /// The mint, if there is one.
     pub(super) mint: Option<&'a DevMint>,
-    /// The folder of all data.
     pub(super) folder: &'a DataDir,
-    /// Whether the wallet approves every request automatically.
     pub(super) auto_approve: bool,
     /// Whether the service runs its own Lightning node.
     pub(super) embedded: bool,

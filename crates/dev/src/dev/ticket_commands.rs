@@ -29,7 +29,6 @@ async fn list(wallet: &Wallet) -> Result<String, TicketsError> {
     Ok(lines.join("\n"))
 }
 
-/// Gives a ticket.
 pub(super) async fn give(wallet: &Wallet, amount: Option<&str>, unit: Option<&str>, mint: Option<&str>) -> String {
     let Some(amount) = amount.and_then(|amount| amount.parse().ok()) else {
         return "Give how much? Type: give amount [unit [mint]]".to_owned();
@@ -50,7 +49,6 @@ pub(super) async fn give(wallet: &Wallet, amount: Option<&str>, unit: Option<&st
     }
 }
 
-/// Takes a ticket.
 pub(super) async fn take(wallet: &Wallet, token: Option<&str>) -> String {
     let Some(token) = token else { return "Take what? Type: take token".to_owned() };
     let received = match held(wallet) {
@@ -66,7 +64,6 @@ pub(super) async fn take(wallet: &Wallet, token: Option<&str>) -> String {
     }
 }
 
-/// Takes back a given ticket.
 pub(super) async fn take_back(wallet: &Wallet, id: Option<&str>) -> String {
     let Some(id) = id else { return "Take back which one? Type: take-back id".to_owned() };
     let taken = match held(wallet) {

@@ -57,12 +57,10 @@ pub(super) struct Prompt<'a> {
 }
 
 impl<'a> Prompt<'a> {
-    /// A prompt for the embedded wallet.
     pub(super) const fn new(wallet: &'a Wallet, setup: &'a Setup<'a>) -> Self {
         Self { wallet, file: setup.wallet_file, setup }
     }
 
-    /// Executes a command line.
     pub(super) async fn execute(&self, line: &str) -> Reply {
         let mut words = line.split_whitespace();
         let (command, argument) = (words.next().unwrap_or_default(), words.next());
@@ -246,7 +244,6 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// Describes the effect of a reply.
 fn describe(given: &SentReply<'_>) -> String {
     let done = given.fulfilled();
     match given.verdict() {

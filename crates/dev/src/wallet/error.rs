@@ -12,10 +12,8 @@ pub(crate) enum CliError {
     /// The wallet's file.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The handshake URL.
     #[error(transparent)]
     Url(#[from] HandshakeUrlError),
-    /// The connection string.
     #[error(transparent)]
     Connection(#[from] NotAConnection),
     /// The Lightning account.
@@ -33,7 +31,6 @@ pub(crate) enum CliError {
     /// No subscription has an id with this prefix.
     #[error("no subscription id starts with {0}")]
     NoSuchSubscription(String),
-    /// The wallet.
     #[error(transparent)]
     Wallet(#[from] WalletError),
     /// The device could not be created.

@@ -1,4 +1,4 @@
-//! What the node asks its chain source before it runs, and what a new node finds on the chain.
+//! The node's requests to its chain source before it runs, and the chain data of a new node.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -85,7 +85,7 @@ async fn a_node_that_starts_anew_finds_its_money_on_the_chain() {
     until_money(&node, |state| state.on_chain == 50_000_000).await;
     node.stop().await;
 
-    // A bitcoind is asked for the blocks from now on, unless the operator wants them all.
+    // A bitcoind is only asked for new blocks, unless the operator configures all.
     let synced = |state: &NodeState| state.height == u32::try_from(network.chain.height()).unwrap();
     for (recover, found) in [(false, 0), (true, 50_000_000)] {
         let folder = TempDir::new().unwrap();
@@ -117,7 +117,7 @@ async fn a_kill_at_each_write_of_a_first_start_leaves_a_node_that_starts() {
     }
 }
 
-/// Not a test: what the other process does. It does nothing unless it was asked.
+/// Not a test: the body of the child process, without effect otherwise.
 #[tokio::test(flavor = "multi_thread")]
 async fn in_another_process() {
     let Some((setup, fail_point)) = child_process::requested() else { return };

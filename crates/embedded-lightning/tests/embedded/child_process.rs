@@ -8,7 +8,7 @@ use usher_lightning_network::RpcAccess;
 
 use crate::fixture::{Fixture, LONG, Setup};
 
-/// The variable that says where the other process ends, as `<name>=<action>`.
+/// The variable with the fail point at which the other process ends, as `<name>=<action>`.
 const FAIL_POINT: &str = "USHER_TEST_FAIL_POINT";
 
 /// The signal of `abort`.

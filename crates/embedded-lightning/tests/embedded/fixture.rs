@@ -159,7 +159,6 @@ impl Fixture {
         self.backend.stop().await;
     }
 
-    /// Starts the node again.
     pub(crate) async fn start_again(&mut self) {
         (self.backend, self.notifications) = Setup::of(&self.network, self.folder.path()).start().await;
         self.until_connected().await;
@@ -179,7 +178,6 @@ impl Fixture {
         tokio::time::timeout(LONG, self.notifications.recv()).await.expect("a notification in time").expect("running")
     }
 
-    /// The notification of an invoice's settlement that the engine receives.
     pub(crate) async fn settlement(&mut self, invoice: &Invoice) -> usher_engine::ports::Settlement {
         loop {
             match self.notification().await {

@@ -80,7 +80,7 @@ async fn kill_and_check_in(fixture: &mut Fixture, fail_point: &str) {
     }
 }
 
-/// Not a test: what the other process does. It does nothing unless it was asked.
+/// Not a test: the body of the child process, without effect otherwise.
 #[tokio::test(flavor = "multi_thread")]
 async fn in_another_process() {
     let Some((setup, fail_point)) = child_process::requested() else { return };
@@ -97,7 +97,7 @@ async fn in_another_process() {
     child_process::arm(&fail_point);
     let paid = backend.pay(&invoice, &payment, false).await;
     if fail_point.ends_with("(fail)") {
-        // Nothing was paid in the dark: the node says that it is broken.
+        // No unrecorded payment: the node reports that it is broken.
         assert!(paid.is_err(), "{paid:?}");
         until("a stopped node", || backend.status() == LightningStatus { connected: false, sends_notifications: true })
             .await;

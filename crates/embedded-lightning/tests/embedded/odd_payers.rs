@@ -76,7 +76,8 @@ async fn a_payment_after_the_expiry_is_settled() {
     assert_eq!(settled(&fixture, &invoice).await, AMOUNT);
 }
 
-/// Somebody pays so many millisats of an invoice; how that ends. A payer who has tried before may be refused by its own node.
+/// Pays this many millisats of an invoice; returns the result. A payer who has tried before may be refused by its own
+/// node.
 async fn attempt(payer: &Peer, invoice: &Bolt11Invoice, amount: u64) -> PaymentStatus {
     let (node, paid) = (Arc::clone(payer.node()), invoice.clone());
     let sent = tokio::task::spawn_blocking(move || node.bolt11_payment().send_using_amount(&paid, amount, None));

@@ -105,7 +105,7 @@ async fn kill_and_check(fixture: &mut Fixture, key: u8, fail_point: &str) -> Ope
         assert!(state.on_chain + CAPACITY + FEES >= before.on_chain, "{fail_point}: funded twice: {state:?}");
         assert_eq!(state.closing, 0, "{fail_point}: {state:?}");
         fixture.backend.close_channel(&channels[0].id, false).await.unwrap();
-        // The closure is counted, although the kill may have lost what was said of the opening.
+        // The closure is counted, although the kill may have lost the report of the opening.
         until_state(fixture, "closure", |state| state.closures.cooperative == before.closures.cooperative + 1).await;
     } else {
         assert!(channels.is_empty(), "{fail_point}: it is not closed: {channels:?}");
@@ -200,7 +200,7 @@ async fn until_state_with_blocks(fixture: &Fixture, what: &str, holds: impl Fn(&
     panic!("no {what}: {:?}", fixture.backend.state().await);
 }
 
-/// Not a test: what the other process does. It does nothing unless it was asked.
+/// Not a test: the body of the child process, without effect otherwise.
 #[tokio::test(flavor = "multi_thread")]
 async fn in_another_process() {
     let Some((setup, fail_point)) = child_process::requested() else { return };

@@ -98,7 +98,7 @@ async fn a_channel_can_be_closed_although_the_provider_is_gone_for_good() {
     tokio::task::spawn_blocking(move || provider.stop()).await.unwrap().unwrap();
     let channel = fixture.backend.channels().await.unwrap().pop().unwrap();
     fixture.backend.close_channel(&channel.id, true).await.unwrap();
-    // Without a balance on the chain the node cannot pay for the closing transaction, and says so.
+    // Without a balance on the chain the node cannot pay for the closing transaction, and reports this.
     until_state(&fixture, "warning", |state| state.warnings.iter().any(|it| it.code == "cannot_close")).await;
     assert_eq!(fixture.network.chain.unconfirmed(), 0);
 

@@ -63,7 +63,7 @@ async fn receive_and_kill(fixture: &mut Fixture, fail_point: &str) -> Invoice {
     invoice
 }
 
-/// Not a test: what the other process does. It does nothing unless it was asked.
+/// Not a test: the body of the child process, without effect otherwise.
 #[tokio::test(flavor = "multi_thread")]
 async fn in_another_process() {
     let Some((setup, fail_point)) = child_process::requested() else { return };

@@ -14,7 +14,7 @@ use usher_store::{SqliteOptions, SqliteStore};
 
 use crate::fixture::{MNEMONIC, Setup, bolt11, stored, until, wanted};
 
-/// A node that talks to nobody: its chain source is a port where nobody listens.
+/// A node without connections: its chain source is a closed port.
 fn options(folder: &Path, settings: &Arc<dyn SettingStore>) -> Options {
     Options {
         folder: folder.to_path_buf(),

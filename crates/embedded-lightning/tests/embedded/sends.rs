@@ -42,7 +42,7 @@ fn own_address(change: u32, index: u32) -> Address {
     Address::p2wpkh(&public_key(change, index), KnownHrp::Regtest)
 }
 
-/// An address of somebody else.
+/// An address outside the node's wallet.
 fn payee() -> Address {
     "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080".parse::<Address<_>>().unwrap().assume_checked()
 }
@@ -105,7 +105,7 @@ async fn an_order_is_carried_out_once_with_valid_signatures_and_the_sums_are_rig
     let sent = fixture.backend.send_on_chain(&wanted).await.unwrap();
     assert_eq!((sent.amount, sent.state), (AMOUNT, OnChainState::Unconfirmed));
     assert!((141_000..145_000).contains(&sent.fee) && sent.fee == price.fee, "{sent:?}");
-    // At once, although nobody has seen the transaction.
+    // The balance changes immediately, before the transaction is on the chain.
     let state = fixture.backend.state().await.unwrap();
     let left = 2 * COIN * 1000 - AMOUNT - sent.fee;
     assert_eq!((state.on_chain, state.on_chain_spendable, state.sending), (left, left, AMOUNT + sent.fee));
@@ -291,7 +291,7 @@ async fn kill_and_check(fail_point: &str) {
     assert_eq!((state.on_chain, got(&fixture)), (before - sent.amount - sent.fee, AMOUNT), "{fail_point}");
 }
 
-/// Not a test: what the other process does. It does nothing unless it was asked.
+/// Not a test: the body of the child process, without effect otherwise.
 #[tokio::test(flavor = "multi_thread")]
 async fn in_another_process() {
     let Some((setup, fail_point)) = child_process::requested() else { return };

@@ -1,4 +1,5 @@
-//! Payments that wait for an approval: nothing is asked of the backend before it, and there is one decision, whatever happens at once.
+//! Payments that wait for an approval: the backend gets no request before it, and there is one decision, also among
+//! concurrent ones.
 
 use crate::common::*;
 

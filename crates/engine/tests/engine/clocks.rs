@@ -1,4 +1,4 @@
-//! A wall clock that is set, or wrong: nothing happens early or late, and nobody is charged too early.
+//! A wall clock that is set or wrong: no timer is early or late, and no charge is early.
 
 use usher_testing::ports::Reply;
 

@@ -206,7 +206,7 @@ async fn malformed_events_are_reported_by_their_index_and_the_events_count() {
     }
     let event = |index| (Table::Events, format!("{stream}:{index}"));
     assert_eq!(found(&usher), [event(2), event(4), event(6)]);
-    // The number of events in its row is not believed over the events.
+    // The events take precedence over the number of events in the row.
     let world = usher.end().await;
     damage(&world, "UPDATE operations SET next_index = 0 WHERE id = ?1", &[stream.as_bytes()]);
     let usher = world.start(NOW).await;

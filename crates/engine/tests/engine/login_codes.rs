@@ -2,7 +2,7 @@
 
 use crate::common::*;
 
-/// The app shows `url` itself, and nobody has opened the page before the user approves.
+/// The app shows `url` itself, and the user approves before the page is opened.
 #[tokio::test]
 async fn page_that_is_opened_after_the_approval_belongs_to_who_opens_it() {
     let pages = PageRules { return_urls: vec!["https://app.example/".parse().unwrap()], ..PageRules::default() };
@@ -26,7 +26,7 @@ async fn page_that_is_opened_after_the_approval_belongs_to_who_opens_it() {
         };
         if !has_code {
             assert_eq!(said[1], approved(n));
-            // It is over, and asks nothing: it belongs to nobody any more.
+            // The login has ended: its page is no longer bound to a browser.
             assert!(matches!(opened(None, false).await, OpenedLogin::Unclaimed));
             let OpenedLogin::Page { view, new_browser } = opened(None, true).await else { panic!("no page") };
             assert!(matches!(view.state, LoginState::Approved { .. }) && new_browser.is_none());

@@ -53,7 +53,7 @@ async fn same_event_is_resent_for_90_seconds_then_a_new_one() {
     assert!(made[1] - made[0] >= 90, "{made:?}");
 }
 
-/// What it said may have been about something else, and the request lost: so it gets a fresh event all the same.
+/// Its message may have been about something else, and the request may be lost: so it gets a fresh event.
 #[tokio::test]
 async fn wallet_that_was_heard_gets_no_copy_of_the_same_event() {
     let mut usher = Running::new().await;

@@ -159,7 +159,7 @@ async fn a_payer_does_not_wait_for_a_wallet_that_does_not_respond() {
     let none = usher.passing(Duration::from_secs(1), ask(&usher, &link, 5_000, None)).await;
     assert!(matches!(none, Err(LinkError::NoInvoice)), "{none:?}");
     wallet.stall(false);
-    // Nobody sees an invoice that was made too late, so nobody pays it.
+    // An invoice that was made too late is not shown, so it cannot be paid.
     usher.until(Duration::from_secs(1), "it ends", async || usher.engine.watched_invoices() == 0).await;
     let made = usher.passing(Duration::from_millis(10), ask(&usher, &link, 5_000, None)).await.unwrap();
     assert_eq!(made.invoice.amount(), Some(5_000));
@@ -188,7 +188,7 @@ async fn prices_are_fixed_when_the_payer_asks_and_an_offer_holds_for_minutes() {
         assert_eq!((&told["amount_millisats"], &told["rate"]["value"]), (&json!(millisats), &json!(rate)));
     }
     assert!(matches!(ask(&usher, &book, 22_000_000, None).await, Err(LinkError::Outside { .. })));
-    // What a payer chooses in sats is told in the currency, rounded down.
+    // An amount chosen in sats is reported in the currency, rounded down.
     usher.passing(quick, ask(&usher, &gift, 2_345_000, None)).await.unwrap();
     wallet.settle(2);
     let events = usher.passing(Duration::from_secs(1), usher.events(gift.stream_id, 1)).await;

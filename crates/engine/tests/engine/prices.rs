@@ -1,4 +1,4 @@
-//! Prices in currencies: fixed once, told everywhere, and for subscriptions fixed anew at each charge.
+//! Prices in currencies: fixed once, reported in all events, and for subscriptions fixed at each charge.
 
 use usher_protocol::message::{Currency, RecurringResponse};
 
@@ -19,7 +19,7 @@ async fn priced() -> Running {
     usher
 }
 
-/// What each event tells of the price of 12.50 euros at 62,500.
+/// The price of 12.50 euros at 62,500 in each event.
 fn told(mut data: Value) -> Value {
     let members = ["amount", "currency", "amount_millisats", "rate"];
     data.as_object_mut().unwrap().retain(|name, _| members.contains(&name.as_str()));

@@ -1,4 +1,5 @@
-//! Who asks: a key that sees only its own streams finds nothing of others, and a key's budget counts whatever it spends.
+//! Requesters: a key that sees only its own streams finds no others, and all spending of a key counts towards its
+//! budget.
 
 use crate::common::*;
 use crate::payment_links::coffee;

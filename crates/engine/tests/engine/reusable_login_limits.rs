@@ -82,7 +82,7 @@ async fn logins_on_the_page_are_limited() {
     assert_eq!(usher.engine.scan_metrics().accepted, 6);
 }
 
-/// An old event that somebody repeats has no effect, nor a second key on the same page.
+/// A replayed old event has no effect, nor does a second key on the same page.
 #[tokio::test]
 async fn what_is_accepted_is_what_happened() {
     let mut usher = Running::new().await;

@@ -159,7 +159,7 @@ async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
     assert_eq!(told, [named(1), named(1), ("StatusUpdate".to_owned(), by_extension)]);
 }
 
-/// The URL is closed while a reply is about to be committed: what the app cannot learn of has not happened.
+/// The URL is closed while a reply is being committed: the login has not happened unless the app can read it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_is_approved_after_the_close() {
     let mut usher = Running::new().await;

@@ -1,4 +1,4 @@
-//! Reusable handshakes and their limits: a flood on one locks nobody else out.
+//! Reusable handshakes and their limits: a flood on one blocks no other.
 
 use crate::common::*;
 

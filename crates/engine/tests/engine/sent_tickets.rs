@@ -73,7 +73,7 @@ async fn a_kill_during_a_reclaim_loses_nothing_and_redeems_once() {
         lost.abort();
         service.tickets.hang(None);
         let service = service.restart(SECOND).await;
-        // By itself, and for whoever asks again.
+        // Automatically, and for a repeated request.
         assert_eq!(service.last(stream, 1).await["reason"], "the token was reclaimed");
         assert_eq!(
             service.usher.engine.tickets().reclaim(&Requester::Service, stream, None, keyed(1)).await.unwrap(),

@@ -1,4 +1,4 @@
-//! Tickets in the engine: a real store, a ticket wallet that does what a test says, and a clock turned by hand.
+//! Tickets in the engine: a real store, a scripted ticket wallet, and a manual clock.
 
 use usher_protocol::message::{self, Addressed, CashuResponse, CashuStatus};
 use usher_testing::ports::{MINT, token};
@@ -110,7 +110,7 @@ async fn a_kill_while_the_mint_is_asked_loses_no_token() {
         let mut service = Service::start().await;
         let (stream, request) = service.ask(redeem).await;
         service.tickets.hang(Some((MINT, done)));
-        // The tokens of nobody else are asked for, and the first of the user.
+        // Only the user's tokens are checked at the mint, beginning with the first.
         service.usher.receive(1, &user(9), gives(&request, &token(MINT, "multi", 9, "forged"))).await;
         service.usher.receive(2, &user(1), gives(&request, &token(MINT, "multi", 2, "mine"))).await;
         service.usher.receive(3, &user(1), gives(&request, &token(MINT, "multi", 7, "second"))).await;

@@ -14,7 +14,6 @@ const MAX_RELAYS: usize = 8;
 /// has it can spend money, so `Debug` hides it.
 #[derive(Clone)]
 pub struct ConnectionUri {
-    /// The backend's key.
     pub(crate) backend: PublicKey,
     /// Our key, which identifies us to the backend.
     pub(crate) keys: Keys,

@@ -24,9 +24,7 @@ use session::RequestSession;
 
 /// The backend's announcement.
 pub(crate) const INFO: u16 = 13_194;
-/// A request to the backend.
 pub(crate) const REQUEST: u16 = 23_194;
-/// A response of the backend.
 pub(crate) const RESPONSE: u16 = 23_195;
 /// A notification of the backend, encrypted with NIP-04.
 pub(crate) const NOTIFICATION_NIP04: u16 = 23_196;

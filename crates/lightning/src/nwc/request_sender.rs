@@ -11,7 +11,6 @@ use usher_engine::ports::LightningError;
 use super::relay_task::OutgoingRequest;
 use super::response::Response;
 
-/// The outcome of a request.
 pub(super) type Outcome = Result<Response, LightningError>;
 
 pub(super) struct RequestSender {

@@ -45,7 +45,7 @@ impl LightningHarness for Harness {
         invoice
     }
 
-    /// It is the wallet service that says that a payment is under way, and holds it.
+    /// The wallet service reports a payment in progress, and holds it.
     async fn until_hold_accepted(&self, _invoice: &Invoice) {}
 
     async fn release(&self, _invoice: &Invoice, arrives: bool) {

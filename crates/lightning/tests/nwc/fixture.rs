@@ -127,7 +127,6 @@ impl BackendHandle {
         self.backend.pay(invoice, &payment, false).await
     }
 
-    /// Makes an invoice.
     pub(crate) async fn invoice(&self, amount: u64) -> Invoice {
         self.backend.make_invoice(&wanted(amount)).await.unwrap()
     }
@@ -159,7 +158,7 @@ pub(crate) fn hash() -> PaymentHash {
     Preimage::from_bytes([6; 32]).payment_hash()
 }
 
-/// An invoice of somebody for whom nobody waits.
+/// An invoice that the service does not watch.
 pub(crate) fn foreign_invoice() -> Invoice {
     LightningNetwork::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap()
 }

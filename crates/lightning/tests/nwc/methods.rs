@@ -17,7 +17,6 @@ fn tag<'a>(event: &'a Event, name: &str) -> Option<&'a str> {
     event.tags.iter().find(|tag| tag.as_slice()[0] == name).and_then(|tag| tag.content())
 }
 
-/// Each method once, and the messages on the wire.
 async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
     let mut fixture = Fixture::set_with(change).await;
     let wallet = Arc::clone(&fixture.client.backend);

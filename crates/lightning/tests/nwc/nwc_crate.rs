@@ -53,7 +53,7 @@ async fn all_methods_work_with_the_nwc_crate() {
     let told = client.handle_notifications(async |notification| {
         Ok(notification.notification_type == NotificationType::PaymentReceived)
     });
-    // It does not say when the relay listens for it: what came before is lost.
+    // It does not report when its subscription is active; earlier events are lost.
     let paying = async {
         loop {
             let invoice = fixture.shop.make_invoice(&InvoiceTerms::of(1)).unwrap();

@@ -167,7 +167,7 @@ async fn a_stop_ends_all_tasks_at_once() {
     let mut wire = scripted.subscribed().await;
     client.until(true).await;
     let stopping = async {
-        // One request without a response, and nobody takes the notifications.
+        // One request without a response, and notifications without a receiver.
         wire.request().await;
         wire.tell_of_payments(1_100).await;
         client.until_full().await;

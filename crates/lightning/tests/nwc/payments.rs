@@ -135,7 +135,7 @@ async fn after_a_restart_the_same_request_is_sent_when_the_wallet_does_not_know_
             let again = client.backend.pay(&invoice, &payment, true).await;
             let is_as_expected = match lookups {
                 None | Some(LookupLie::PaymentsAsInvoices) => again.is_ok(),
-                // Nobody can know: a node that refuses the second payment says nothing about the first.
+                // Unknown: a node's refusal of the second payment proves nothing about the first.
                 _ => matches!(again, Err(LightningError::Unknown(_) | LightningError::Failed(_))),
             };
             assert!(is_as_expected, "{memory:?} {lookups:?}: {again:?}");
@@ -166,7 +166,7 @@ async fn a_connection_cut_during_a_payment_neither_loses_nor_repeats_it() {
         let (paid, ()) = tokio::join!(client.backend.pay(&invoice, &payment, false), back);
         assert_eq!(paid.unwrap().preimage.payment_hash(), invoice.payment_hash(), "{memory:?}");
         assert_eq!(paid_and_asked(&fixture, &invoice), (1, 1), "{memory:?}");
-        // Cut before it could be written: it was not sent, and another attempt may begin.
+        // Cut before the write: the request was not sent, and another attempt is safe.
         let invoice = fixture.external_invoice(2_000);
         let payment = client.backend.prepare_payment(&invoice, within(60)).await.unwrap();
         proxy.cut();

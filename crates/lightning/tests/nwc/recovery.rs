@@ -1,4 +1,4 @@
-//! Recovery: what was away comes back and works again by itself.
+//! Recovery after outages, without intervention.
 
 use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotification};
 use usher_sandbox::lightning::Method;
@@ -16,7 +16,7 @@ async fn the_relay_goes_and_comes_back() {
         assert!(fixture.client.backend.status().sends_notifications, "it still would");
         fixture.user.pay(missed.as_str(), None).unwrap();
         fixture.start_relay().await;
-        // Events meanwhile were not reported: this notification says to look.
+        // Events in the meantime were not reported: this notification triggers a look-up.
         let mut told = vec![fixture.client.notification().await];
         fixture.until_both_hear().await;
         let found = fixture.client.backend.look_up_invoice(missed.payment_hash()).await;

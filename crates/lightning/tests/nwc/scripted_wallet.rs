@@ -44,7 +44,6 @@ impl ScriptedWallet {
         Self { listener, wallet: Keys::generate(), app: Keys::generate() }
     }
 
-    /// With a backend that is connected.
     pub(crate) async fn connected() -> (Self, BackendHandle, Wire) {
         let scripted = Self::start().await;
         let client = BackendHandle::start(&scripted.url());
@@ -99,7 +98,6 @@ impl Wire {
         self.socket.send(Message::text(text)).await
     }
 
-    /// The next message.
     pub(crate) async fn next(&mut self) -> Value {
         loop {
             let frame = tokio::time::timeout(LONG, self.socket.next()).await.expect("a frame in time");
@@ -182,13 +180,11 @@ impl Wire {
             .unwrap()
     }
 
-    /// The wallet service's response to a request.
     pub(crate) fn answer_to(&self, request: &Request, answer: &Value) -> Event {
         let content = self.sealed(&self.wallet, ANSWER, &answer.to_string());
         self.signed(&self.wallet, ANSWER, &content, &[request.event.id])
     }
 
-    /// Responds to a request with a result.
     pub(crate) async fn answer(&mut self, request: &Request, result: &Value) {
         let answer = json!({"result_type": request.method, "error": null, "result": result});
         let answer = self.answer_to(request, &answer);

@@ -9,7 +9,7 @@ use usher_protocol::message::Preimage;
 use crate::fixture::hash;
 use crate::scripted_wallet::{ANSWER, NOTIFICATION, NOTIFICATION_NIP04, Request, ScriptedWallet, Wire};
 
-/// "It was paid": what nobody may make the backend believe.
+/// Forged reports of a payment, which the backend must ignore.
 fn false_settlement() -> Value {
     json!({"result_type": "lookup_invoice", "result": {"type": "incoming", "state": "settled", "amount": 1}})
 }
@@ -150,7 +150,8 @@ async fn repeated_notifications_are_reported_once() {
 async fn a_flood_does_not_delay_a_response() {
     const EVENTS: usize = 10_000;
     let (scripted, mut client, mut wire) = ScriptedWallet::connected().await;
-    // Of other authors; in the service's name; responses to nobody; notifications with another author's signature.
+    // By other authors; with the service's key as the author; responses without a request; notifications with another
+    // author's signature.
     let stranger = Keys::generate();
     let mut flood = Vec::new();
     for number in 0..50_u8 {

@@ -7,7 +7,7 @@ use http::Request;
 
 use crate::fixture::{CALLBACK, Fixture, ISSUER, SECRET, VERIFIER, authorize_with, challenge};
 
-/// A request with a redirect URI that is not the client's leads nowhere, whatever else it says.
+/// A request with a redirect URI that is not the client's is never redirected, whatever its other parameters.
 #[tokio::test]
 async fn redirect_uris_are_compared_exactly() {
     let fixture = Fixture::start().await;
@@ -153,7 +153,7 @@ async fn codes_cannot_be_injected_or_replayed() {
     assert_eq!(fixture.userinfo(&code).await.status, 401);
     fixture.refresh(access).await.refuses("invalid_grant");
     fixture.redeem(access).await.refuses("invalid_grant");
-    // The second use revokes what came of the first.
+    // The second use revokes the tokens of the first.
     fixture.redeem(&code).await.refuses("invalid_grant");
     assert_eq!(fixture.userinfo(access).await.status, 401);
 
@@ -180,7 +180,7 @@ async fn late_and_simultaneous_replays_revoke_the_tokens() {
     assert_eq!(fixture.userinfo(&won[0].token("access_token")).await.status, 401);
 }
 
-/// An attacker begins a login and sends its page, or its end, to somebody else.
+/// An attacker begins a login and sends its page, or its final redirect, to a victim.
 #[tokio::test]
 async fn login_of_another_browser_is_worth_nothing() {
     let fixture = Fixture::start().await;
@@ -211,7 +211,7 @@ async fn login_of_another_browser_is_worth_nothing() {
     assert_eq!(fixture.redeem(&code).await.status, 200);
 }
 
-/// A session cookie that somebody has placed into the browser before the login is not the session afterwards.
+/// A session cookie placed into the browser before the login is not the session after it (session fixation).
 #[tokio::test]
 async fn session_is_not_fixed() {
     let fixture = Fixture::start().await;

@@ -28,18 +28,18 @@ async fn begin(fixture: &Fixture, network: ClientNetwork, path: &str) -> Browser
     browser
 }
 
-/// Whether all that counts here, or all of this visitor, takes no more than this.
+/// Whether the rows in total, or those of this visitor, are within this limit.
 async fn fits(fixture: &Fixture, quota: OpenIdQuota, visitor: Option<&str>, most: u64) -> bool {
     fixture.store.openid_records_over(quota, visitor, most, 0, 1).await.unwrap().bytes == 0
 }
 
-/// One address cannot take the place of others, and nobody can take more than there is; also after a restart.
+/// One address cannot occupy the places of others, and the total is limited; also after a restart.
 #[tokio::test]
 async fn flood_of_requests_ends_the_oldest_of_its_own_address() {
     let mut fixture = Fixture::start().await;
     let mut honest = begin(&fixture, network(1), &authorize_with(&[])).await;
     let honest_return = fixture.login_return();
-    // Behind a proxy that names nobody everybody is one visitor: who is at the page stays.
+    // Behind a proxy without forwarding headers, all clients count as one visitor: open pages stay.
     let mut at_page = begin(&fixture, network(2), &authorize_with(&[])).await;
     let at_page_return = fixture.login_return();
     fixture.logins.open_pages.lock().insert("login-2".to_owned());

@@ -37,7 +37,6 @@ pub(crate) const CALLBACK: &str = "https://shop.example/callback";
 pub(crate) const SECRET: &str = "shop-secret-shop-secret-shop-secret_";
 pub(crate) const VERIFIER: &str = "verifier-verifier-verifier-verifier-verifier";
 
-/// The user with this number.
 pub(crate) fn user(number: u8) -> PublicKey {
     Keys::new(SecretKey::from_slice(&[number; 32]).unwrap()).public_key()
 }
@@ -52,7 +51,6 @@ pub(crate) struct TestLogins {
     pub(crate) replaced: Mutex<Vec<String>>,
     /// Logins that are not forgotten.
     pub(crate) kept: Mutex<BTreeSet<String>>,
-    /// Logins whose pages are open.
     pub(crate) open_pages: Mutex<BTreeSet<String>>,
 }
 
@@ -189,7 +187,7 @@ impl Fixture {
         self.restart_after(async |_| {}).await;
     }
 
-    /// The same; in between, somebody else has the database.
+    /// The same, while another connection holds the database in between.
     pub(crate) async fn restart_after(&mut self, between: impl AsyncFnOnce(Arc<SqliteStore>)) {
         self.stop.cancel();
         self.tasks.close();
@@ -242,7 +240,6 @@ impl Fixture {
         Reply { status: head.status.as_u16(), headers: head.headers, body: String::from_utf8(body.to_vec()).unwrap() }
     }
 
-    /// A request of the token endpoint, with the secret in the header.
     pub(crate) async fn token(&self, client: &str, secret: Option<&str>, form: &[(&str, &str)]) -> Reply {
         let mut request = Request::post("/oauth/token").header("content-type", "application/x-www-form-urlencoded");
         let mut form = form.to_vec();
@@ -353,7 +350,7 @@ impl Reply {
         assert_eq!(guards, ["DENY", "no-store", "no-referrer"]);
     }
 
-    /// That the app is told of this error.
+    /// Asserts that the app gets this error.
     pub(crate) fn is_error(&self, error: &str) {
         assert!(self.location().starts_with("https://shop.example/"), "{self:?}");
         assert_eq!(self.parameter("error").as_deref(), Some(error), "{self:?}");
@@ -364,7 +361,6 @@ impl Reply {
         assert_eq!(self.json()["error"], error, "{self:?}");
     }
 
-    /// This token of the response.
     pub(crate) fn token(&self, name: &str) -> String {
         self.json()[name].as_str().unwrap_or_else(|| panic!("{self:?}")).to_owned()
     }
@@ -427,7 +423,6 @@ impl Browser {
     }
 }
 
-/// A parameter of the address to which a leaving page leads.
 pub(crate) fn leads_to(page: &str, name: &str) -> Option<String> {
     let address = page.split("<a class=\"button\" href=\"").nth(1)?.split('"').next()?;
     let url = Url::parse(&address.replace("&#38;", "&").replace("&amp;", "&")).unwrap();
@@ -461,7 +456,6 @@ pub(crate) fn authorize_with(more: &[(&str, &str)]) -> String {
     format!("/usher/oauth/authorize?{}", encode(&parameters))
 }
 
-/// The claims of a JWT, unverified.
 pub(crate) fn claims(jwt: &str) -> Value {
     let claims = jwt.split('.').nth(1).unwrap();
     serde_json::from_slice(&BASE64URL.decode(claims).unwrap()).unwrap()

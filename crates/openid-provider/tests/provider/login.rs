@@ -69,7 +69,7 @@ async fn refusals_timeouts_and_floods_are_told_to_the_app() {
     reply.is_error("temporarily_unavailable");
 }
 
-/// `response_mode=form_post`, which ASP.NET asks for: the response is a form that the browser posts, whatever it says.
+/// `response_mode=form_post`, which ASP.NET requests: the response is a form that the browser posts, also for errors.
 #[tokio::test]
 async fn response_can_be_a_form() {
     let fixture = Fixture::start().await;
@@ -160,7 +160,7 @@ async fn session_and_its_age_decide_whether_a_login_is_needed() {
     fixture.log_in(&mut other, 2, &[]).await;
     let hint = [("prompt", "none"), ("id_token_hint", id_token.as_str())];
     other.get(&fixture, &authorize_with(&hint)).await.is_error("login_required");
-    // Asked to log in, it is somebody else again.
+    // A login by another user than the one in the hint is refused.
     let reply = fixture.log_in(&mut other, 2, &[hint[1]]).await;
     assert!(reply.location().starts_with(&format!("{CALLBACK}?error=login_required&")), "{reply:?}");
     let reply = fixture.log_in(&mut other, 1, &[hint[1]]).await;

@@ -50,7 +50,6 @@ async fn without_one_the_user_is_asked() {
     assert!(!browser.cookies.contains_key("__Host-usher_session"));
 }
 
-/// What the button of the page confirms with.
 fn confirmation(page: &str) -> String {
     let field = page.split("name=\"confirmation\" value=\"").nth(1).unwrap_or_else(|| panic!("no field: {page}"));
     field.split('"').next().unwrap().to_owned()

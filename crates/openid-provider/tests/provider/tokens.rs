@@ -89,7 +89,7 @@ async fn parallel_refresh_gets_the_tokens_of_one_family() {
         assert_eq!(pair(&fixture.refresh(&old.token("refresh_token")).await), pair(&third));
     }
 
-    // Later it is somebody who should not have it.
+    // After the grace period, a reuse counts as theft.
     fixture.clock.turn(Duration::from_millis(100));
     fixture.refresh(token).await.refuses("invalid_grant");
     for revoked in [&second, &third] {

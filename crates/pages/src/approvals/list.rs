@@ -18,7 +18,6 @@ use crate::page;
 use crate::texts::Texts;
 use crate::visit::Visit;
 
-/// Payments on one page.
 const PAGE: usize = 50;
 
 #[derive(Template)]

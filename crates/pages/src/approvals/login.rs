@@ -28,10 +28,8 @@ const LIFETIME: Duration = Duration::from_secs(3600);
 /// How long after a login its outcome can begin a session, while the browser returns.
 const RETURN_WITHIN: Duration = Duration::from_secs(5 * 60);
 
-/// The purpose of the log-out form.
 pub(super) const LOG_OUT: &str = "log out";
 
-/// The page that offers the login.
 #[derive(Template)]
 #[template(path = "approvals_enter.html")]
 struct EnterPage<'a> {
@@ -52,7 +50,6 @@ pub(super) enum LoggedOut {
     NotYet,
     /// The session has expired.
     Over,
-    /// The operator has logged out.
     ByThemselves,
     /// The key that logged in may not approve.
     OtherKey(PublicKey),
@@ -174,7 +171,6 @@ pub(super) async fn enter(state: &ApprovalsState, visit: &Visit, why: LoggedOut)
     ))
 }
 
-/// A field of a form; empty if absent.
 pub(super) fn field(form: &str, name: &str) -> String {
     let mut fields = url::form_urlencoded::parse(form.as_bytes());
     fields.find(|(field, _)| field == name).map(|(_, value)| value.into_owned()).unwrap_or_default()

@@ -126,7 +126,6 @@ impl ApprovalsState {
         format!("{}/{FOLDER}/return", self.pages.url())
     }
 
-    /// The session of the browser that sends these headers.
     fn session(&self, headers: &HeaderMap) -> Option<OpenSession> {
         self.sessions.find(&cookie(headers, &self.cookie_name())?)
     }

@@ -12,7 +12,6 @@ use usher_engine::ports::{Clock, Randomness};
 use usher_places::{Holder, Places, limit};
 use usher_protocol::PublicKey;
 
-/// How long a session lasts.
 pub(super) const LONGEST: Duration = limit::OPERATOR_SESSIONS.protection.longest;
 
 pub(super) struct Sessions {
@@ -42,7 +41,6 @@ impl Sessions {
         Self { clock, randomness, open: Mutex::new(Places::new(limit::OPERATOR_SESSIONS.fixed())) }
     }
 
-    /// Begins a session; returns its secret.
     pub(super) fn begin(&self, operator: PublicKey) -> String {
         let mut bytes = [0; 32];
         self.randomness.fill(&mut bytes);
@@ -68,7 +66,6 @@ impl Sessions {
         Some(OpenSession { operator, decided, secret: secret.to_owned() })
     }
 
-    /// Records a decision in a session.
     pub(super) fn note(&self, session: &OpenSession, decided: String) {
         if let Some(session) = self.open.lock().get_mut(&hash(&session.secret)) {
             session.decided = Some(decided);

@@ -14,7 +14,6 @@ use usher_engine::{Requester, VerificationSessionStarted};
 
 use crate::fixture::{Pages, path};
 
-/// A provider that does as it is told.
 struct ScriptedVerifier {
     polled: bool,
     begun: Mutex<Vec<NewAgeCheck>>,

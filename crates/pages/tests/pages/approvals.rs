@@ -210,7 +210,7 @@ async fn operator_sees_what_waits_and_approves_it() {
     assert_eq!(audited(&pages).await, [entry(by_key, 21_000_500, "approve"), entry(by_token, 5_000, "decline")]);
 }
 
-/// The app does not learn that an operator has logged in, and nothing is left of the login.
+/// The app gets no event of an operator's login, and the login leaves no rows.
 #[tokio::test]
 async fn login_is_no_login_of_the_app() {
     let pages = start().await;
@@ -246,7 +246,7 @@ async fn other_keys_see_nothing() {
     assert_eq!(audited(&pages).await, vec![refused; 10]);
 }
 
-/// An operator who decides what somebody else has them decide.
+/// Cross-site requests and clickjacking: a decision that another site makes the operator's browser send.
 #[tokio::test]
 async fn forms_of_others_and_of_earlier_decide_nothing() {
     let pages = start().await;

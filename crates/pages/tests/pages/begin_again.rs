@@ -47,7 +47,7 @@ async fn every_end_leads_to_a_new_login() {
     while expired.open(&pages).await.0 == 200 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    // Nothing is kept of a login in which nobody has named a key.
+    // A login without a key is not kept after its end.
     for (visitor, expected, text) in
         [(&approved, 200, "New login"), (&declined, 410, "Start again"), (&expired, 410, "Start again")]
     {
@@ -100,7 +100,7 @@ async fn login_of_which_nothing_is_left_leads_to_a_new_one() {
     let form = post(&format!("{}/decline", visitor.page), Some(&visitor.cookie), String::new());
     assert_eq!(pages.send(form).await.0, 410);
 
-    // Others learn nothing, and no cookie leads anywhere else.
+    // Without the cookie, there is no page, and a forged cookie redirects nowhere else.
     assert_eq!(pages.get(&visitor.page).await.0, 404);
     let (name, value) = visitor.cookie.split_once('=').unwrap();
     let secret = value.rsplit('.').next().unwrap();

@@ -43,7 +43,6 @@ pub(crate) struct PagesOf<'a> {
     pub(crate) approvers: &'a [PublicKey],
 }
 
-/// The pages of a service.
 pub(crate) struct Pages {
     pub(crate) engine: Arc<Engine>,
     pub(crate) clock: Arc<ManualClock>,
@@ -137,7 +136,6 @@ impl Pages {
         Self { engine, clock, wallet, keys, faults, router, tasks, stop, _folder: folder }
     }
 
-    /// Waits for the next event, or the end, of this stream.
     pub(crate) async fn event(&self, stream: StreamId) {
         self.engine.events().wait(ShownStream::to_service(stream), 0, 1, Duration::from_secs(60)).await.unwrap();
     }
@@ -148,7 +146,6 @@ impl Pages {
         events.iter().map(|event| serde_json::from_str(&event.data).unwrap()).collect()
     }
 
-    /// A reusable login.
     pub(crate) async fn poster(&self, static_token: &str, return_url: Option<&str>) -> LoginStarted {
         let static_token = Some(static_token.to_owned());
         let request = LoginRequest { return_url: return_url.map(str::to_owned), static_token };
@@ -185,7 +182,6 @@ impl Pages {
         self.router.clone().oneshot(request).await.unwrap()
     }
 
-    /// The state of a page, as its script first learns it.
     pub(crate) async fn state(&self, page: &str) -> String {
         let request = Request::get(format!("{page}/events")).body(Body::empty()).unwrap();
         let first = self.open_body(request).await.into_body().frame().await.unwrap().unwrap();
@@ -200,17 +196,14 @@ impl Pages {
     }
 }
 
-/// The user with this number.
 pub(crate) fn keys(number: u8) -> Keys {
     Keys::new(SecretKey::from_slice(&[number; 32]).unwrap())
 }
 
-/// The network with this number.
 pub(crate) fn network(number: u8) -> ClientNetwork {
     ClientNetwork::Network([10, 0, 0, number].into())
 }
 
-/// A request from this network.
 pub(crate) fn from(network: ClientNetwork, mut request: Request<Body>) -> Request<Body> {
     request.extensions_mut().insert(network);
     request

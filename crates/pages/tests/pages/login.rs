@@ -65,7 +65,6 @@ pub(crate) async fn prove(pages: &Pages, page: &str, cookie: &str, signed: Strin
     pages.send(post(&format!("{page}/extension"), Some(cookie), signed)).await.0
 }
 
-/// The cookie that a response sets first.
 pub(crate) fn set_cookie(headers: &HeaderMap) -> String {
     headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned()
 }
@@ -182,7 +181,7 @@ async fn own_script_loads_the_page_again_and_others_do_not() {
 async fn page_belongs_to_the_browser_that_opens_it_first() {
     let pages = Pages::start(None).await;
     let (login, other_login) = (start(&pages, None).await, start(&pages, None).await);
-    // Who only looks at the address is nobody's browser.
+    // `HEAD` requests, prefetches and embedded loads bind no browser.
     let head = Request::head(path(&login)).body(Body::empty()).unwrap();
     let with = |name, value| Request::get(path(&login)).header(name, value).body(Body::empty()).unwrap();
     let prefetch = with("sec-purpose", "prefetch;prerender");
@@ -212,7 +211,7 @@ async fn page_belongs_to_the_browser_that_opens_it_first() {
     assert_eq!(pages.send(get(&path(&login), Some(&cookie))).await.0, 200);
 }
 
-/// A program that previews links, or a browser that does not say that a user sees the page.
+/// A link previewer, or a browser without Fetch Metadata headers.
 #[tokio::test]
 async fn page_that_may_be_seen_by_nobody_belongs_to_nobody() {
     let pages = Pages::start(None).await;

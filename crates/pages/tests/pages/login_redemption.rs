@@ -20,7 +20,7 @@ async fn redeem(pages: &Pages, stream: StreamId, code: &str) -> Result<LoginRede
     pages.engine.logins().redeem(&Requester::Service, stream, code, None).await
 }
 
-/// An attacker begins a login in the app and sends its address to somebody, without opening it.
+/// An attacker begins a login in the app and sends its address to a victim, without opening it.
 #[tokio::test]
 async fn who_begins_a_login_that_somebody_else_approves_learns_nothing() {
     let pages = Pages::start(None).await;

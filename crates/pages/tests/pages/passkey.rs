@@ -45,7 +45,6 @@ impl Opened {
         serde_json::from_str(&sign(keys, &proof)).unwrap()
     }
 
-    /// What makes a passkey for this key, or uses one.
     async fn proof(&self, pages: &Pages, kind: &str, authenticator: &mut SoftAuthenticator, keys: &Keys) -> Value {
         let options = self.options(pages, kind).await;
         let passkey = if kind == "create" { authenticator.make(&options) } else { authenticator.get(&options) };

@@ -12,7 +12,6 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const RELAY: &str = "ws://127.0.0.1:9/";
 const BUNKER: &str = "address=bunker%3A%2F%2F79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798%3Frelay%3Dws%3A%2F%2F127.0.0.1%3A9";
 
-/// A login whose page is open, and the cookie of its browser.
 async fn open(pages: &Pages) -> (LoginStarted, String) {
     let login = start(pages, None).await;
     let cookie = login::open(pages, &login).await.0;

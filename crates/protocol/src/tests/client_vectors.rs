@@ -1,4 +1,4 @@
-//! The shared vectors of the client libraries (clients/test-vectors): the service says of each what they say.
+//! The shared vectors of the client libraries (clients/test-vectors): the service agrees with each.
 
 use std::path::PathBuf;
 

@@ -23,7 +23,6 @@ fn opened(event: &Event) -> Result<String, EnvelopeError> {
     envelope::open(&envelope::conversation_key(&keys(2), &keys(1).public_key()).unwrap(), event)
 }
 
-/// A properly signed event with this content.
 fn signed(content: String) -> Event {
     nostr::EventBuilder::new(nostr::Kind::from_u16(27010), content).sign_with_keys(&keys(1)).unwrap()
 }

@@ -47,7 +47,6 @@ impl<K: Hash + Eq + Clone, V: Clone> ExpiringCache<K, V> {
         None
     }
 
-    /// Stores a value of `bytes` bytes for `keep`.
     pub(crate) fn put(&self, key: K, value: V, bytes: usize, now: UnixMillis, keep: Duration) {
         let mut inner = self.inner.lock();
         inner.remove(&key);

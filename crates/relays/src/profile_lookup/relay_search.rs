@@ -51,7 +51,6 @@ struct QueriedRelay {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Named {
-    /// A relay of the service.
     No,
     /// Named by the user in a handshake.
     Told,

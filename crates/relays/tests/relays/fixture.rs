@@ -224,7 +224,6 @@ impl Service {
         }
     }
 
-    /// The challenge that the next message answers.
     pub(crate) async fn next_answer(&mut self) -> String {
         match self.next().await.message {
             WalletMessage::AuthResponse(answer) => answer.challenge,

@@ -23,7 +23,6 @@ async fn ask(service: &Service, identifier: &str) -> Option<Nip05Answer> {
     timeout(DEADLINE, asking).await.expect("an answer within bounds").expect("not busy")
 }
 
-/// The key that a server names with this response.
 async fn named_by(script: impl Fn(&str) -> Said + Send + Sync + 'static) -> Option<PublicKey> {
     let (web, _) = Web::start(false, script).await;
     let mut plan = Plan::new(&[]);

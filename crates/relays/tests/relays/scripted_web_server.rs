@@ -13,7 +13,6 @@ pub(crate) type Said = Vec<(Vec<u8>, Duration)>;
 
 type Script = Arc<dyn Fn(&str) -> Said + Send + Sync>;
 
-/// A web server on a free port of loopback.
 pub(crate) struct Web {
     server: TcpServer,
     /// The requested paths, in order; an empty one for each connection without a request.
@@ -44,12 +43,10 @@ impl Web {
         (Self { server: server.await, asked }, trusting(certificate))
     }
 
-    /// The number of requests.
     pub(crate) fn requests(&self) -> usize {
         self.asked.lock().iter().filter(|path| !path.is_empty()).count()
     }
 
-    /// An identifier at this server.
     pub(crate) fn identifier(&self, name: &str) -> String {
         format!("{name}@localhost:{}", self.server.port())
     }
@@ -76,7 +73,6 @@ async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, script: &Script,
     let _ = stream.shutdown().await;
 }
 
-/// A response with a status line, headers and a body.
 pub(crate) fn answer(status: &str, headers: &str, body: &str) -> Said {
     let length = body.len();
     let text = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n{headers}\r\n{body}");

@@ -15,7 +15,6 @@ fn some(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// With a profile in its configuration.
 fn plan(relays: &[&str]) -> Plan {
     let mut plan = Plan::new(relays);
     plan.directory.profile =

@@ -66,7 +66,7 @@ async fn answer(
     }
 }
 
-/// A connection to a relay on which this was said.
+/// A connection to a relay after these messages.
 async fn said(url: &str, message: &Value) -> WebSocketStream<MaybeTlsStream<TcpStream>> {
     let (mut socket, _) = tokio_tungstenite::connect_async(url).await.expect("the relay is there");
     socket.send(Message::text(message.to_string())).await.expect("takes it");
@@ -82,7 +82,6 @@ async fn frame(socket: &mut WebSocketStream<MaybeTlsStream<TcpStream>>) -> Optio
     }
 }
 
-/// Stores events at a relay.
 pub(crate) async fn store(url: &str, events: &[&Event]) {
     for event in events {
         let mut socket = said(url, &json!(["EVENT", event])).await;
@@ -116,7 +115,6 @@ pub(crate) async fn stored(url: &str, author: &PublicKey, kind: u16) -> Option<E
     found
 }
 
-/// The event with which a wallet approves a challenge.
 pub(crate) fn approval(wallet: &Keys, service: &PublicKey, challenge: &str) -> Event {
     let status = json!({"status": "approved", "granted_permissions": [], "session_token": null});
     let text = json!({"challenge": challenge, "subkey_proof": null, "status": status}).to_string();
@@ -147,7 +145,6 @@ pub(crate) fn named(keys: &Keys, name: &str, age_secs: u64) -> Event {
     event(keys, 0, &json!({"name": name}).to_string(), &[], age_secs)
 }
 
-/// A relay list of write relays.
 pub(crate) fn relay_list(keys: &Keys, relays: &[&str], age_secs: u64) -> Event {
     let tags: Vec<[&str; 3]> = relays.iter().map(|relay| ["r", relay, "write"]).collect();
     let tags: Vec<&[&str]> = tags.iter().map(<[&str; 3]>::as_slice).collect();

@@ -75,14 +75,12 @@ impl Drop for App {
     }
 }
 
-/// A signature that is waited for.
 pub(crate) struct Signing {
     task: JoinHandle<Result<SignedEvent, RemoteSignerError>>,
     progress: mpsc::Receiver<SignerProgress>,
 }
 
 impl Signing {
-    /// Waits for this progress.
     pub(crate) async fn until(&mut self, is_it: impl Fn(&SignerProgress) -> bool) -> SignerProgress {
         within(async {
             loop {
@@ -102,7 +100,6 @@ impl Signing {
         session
     }
 
-    /// Waits for its end.
     pub(crate) async fn end(self) -> Result<SignedEvent, RemoteSignerError> {
         within(self.task).await.unwrap()
     }

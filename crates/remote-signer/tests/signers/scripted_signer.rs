@@ -1,4 +1,4 @@
-//! A signer that does what a test tells it to.
+//! A scripted signer.
 
 use std::time::Duration;
 
@@ -18,7 +18,6 @@ pub(crate) struct ScriptedSigner<'a> {
     pub(crate) user: Keys,
 }
 
-/// A request to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) id: String,
@@ -76,13 +75,12 @@ impl<'a> ScriptedSigner<'a> {
         self.relay.inject(event.sign_with_keys(author).unwrap());
     }
 
-    /// Replies with a result.
     pub(crate) fn reply(&self, request: &Request, result: &str) {
         let reply = json!({ "id": request.id, "result": result }).to_string();
         self.send_as(&self.keys, &request.client, &reply);
     }
 
-    /// Accepts a connection whose address was pasted, and says who its user is. Knows no `switch_relays`.
+    /// Accepts a connection whose address was pasted, and returns its user's key. Knows no `switch_relays`.
     pub(crate) async fn accept(&self) -> PublicKey {
         let connect = self.request("connect", 1).await;
         assert_eq!(connect.params[..3], [&*self.keys.public_key().to_hex(), "s3cret", "sign_event:27235"]);
@@ -92,7 +90,6 @@ impl<'a> ScriptedSigner<'a> {
         connect.client
     }
 
-    /// Says who its user is, and signs what it is asked to.
     pub(crate) async fn say_and_sign(&self) {
         self.reply(&self.request("get_public_key", 1).await, &self.user.public_key().to_hex());
         self.sign().await;

@@ -41,7 +41,6 @@ pub(super) struct Rows {
     pub(super) inbound: HashSet<EventId>,
     /// Damaged ones are absent: they stay until a commit replaces all data of their user.
     pub(super) users: HashMap<PublicKey, User>,
-    /// When the idempotency records were created.
     pub(super) records: HashMap<IdempotencyKey, i64>,
     /// Additions to the audit log.
     pub(super) audit: Added,
@@ -65,7 +64,6 @@ const USERS: Statement =
 
 const RECORDS: Statement = Statement::new(DURING, "SELECT key, at FROM answers WHERE key = ?1");
 
-/// The messages that the commit adds to the outbox.
 pub(super) fn messages(commit: &Commit) -> &[OutboxMessage] {
     match &commit.outbox {
         OutboxChange::Replace(messages) | OutboxChange::Add(messages) if !commit.finished => messages,

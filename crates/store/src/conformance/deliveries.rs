@@ -16,7 +16,6 @@ pub(super) async fn opened(store: &dyn FullStore, number: u64, events: u64) {
     commit_done(store, Commit { deliver: true, events, ..create(id(number)) }).await;
 }
 
-/// Records an attempt at a pending delivery.
 pub(super) async fn attempt(store: &dyn FullStore, attempt: DeliveryAttempt) {
     assert!(store.record_attempt(attempt.clone()).await.unwrap(), "{attempt:?}");
 }
@@ -25,7 +24,6 @@ async fn next(store: &dyn FullStore, number: u64) -> Option<u64> {
     store.next_delivery(id(number)).await.unwrap().map(|delivery| delivery.event.index)
 }
 
-/// Streams and indexes.
 pub(super) fn positions(deliveries: &[Delivery]) -> Vec<(StreamId, u64)> {
     deliveries.iter().map(|delivery| (delivery.stream, delivery.event.index)).collect()
 }

@@ -17,7 +17,6 @@ pub(super) async fn done(store: &dyn FullStore, commit: TicketCommit) -> u64 {
     }
 }
 
-/// Commits with a conflict.
 async fn conflict(store: &dyn FullStore, commit: TicketCommit) -> TicketConflict {
     match store.commit_tickets(commit).await.expect("the store works") {
         TicketCommitted::Conflict(conflict) => conflict,

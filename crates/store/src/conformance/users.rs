@@ -62,7 +62,6 @@ fn saying(number: u64, text: &str) -> NewEvent {
     NewEvent { data: format!(r#"{{"text":"{text}"}}"#).into(), ..event(number) }
 }
 
-/// Concatenates all pages.
 async fn pages<T, P>(page: impl AsyncFn(Option<P>) -> (Vec<T>, Option<P>)) -> Vec<T> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {

@@ -28,21 +28,18 @@ pub(crate) trait Side: Send + Sync {
     async fn read(&self, table: &Table, rows: mpsc::Sender<Rows>) -> Result<(), CopyError>;
 }
 
-/// The source database.
 #[async_trait]
 pub(crate) trait Source: Side {
     /// Refuses a damaged database.
     async fn check(&self, readable: StateCheck) -> Result<(), CopyError>;
 }
 
-/// The target database.
 #[async_trait]
 pub(crate) trait Target: Side {
     /// Begins with empty tables; [`commit`](Self::commit) makes the changes durable. With `replaces`, the existing
     /// unfinished copy is removed; otherwise the database must be empty.
     async fn begin(&mut self, mark: &CopyMark, replaces: bool) -> Result<(), CopyError>;
 
-    /// Stores rows.
     async fn write(&mut self, table: &Table, rows: mpsc::Receiver<Rows>) -> Result<(), CopyError>;
 
     /// Called after the last row; the rows can then be read back.

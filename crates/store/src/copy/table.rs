@@ -29,7 +29,6 @@ pub(crate) enum Kind {
     Unknown,
 }
 
-/// A table to copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
     pub(crate) name: String,
@@ -43,7 +42,6 @@ impl Table {
 }
 
 impl FoundTable {
-    /// Adds a column to the last table, or to a new one.
     pub(crate) fn add_column(tables: &mut Vec<Self>, name: String, column: FoundColumn) {
         match tables.last_mut().filter(|table| table.name == name) {
             Some(table) => table.columns.push(column),
@@ -52,7 +50,6 @@ impl FoundTable {
     }
 }
 
-/// A quoted identifier.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

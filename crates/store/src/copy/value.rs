@@ -36,7 +36,6 @@ impl Batch {
         Ok(is_full.then(|| std::mem::take(self).rows))
     }
 
-    /// The remaining rows.
     pub(crate) fn rest(self) -> Rows {
         self.rows
     }

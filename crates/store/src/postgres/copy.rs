@@ -176,7 +176,6 @@ impl Source for PostgresSource {
     }
 }
 
-/// The target of a copy, written in one transaction.
 pub(crate) struct PostgresTarget(Exclusive);
 
 impl PostgresTarget {

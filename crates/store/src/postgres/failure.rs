@@ -97,7 +97,6 @@ impl PostgresFailure {
         }
     }
 
-    /// Converts an error of connecting.
     pub(super) fn connect(error: &tokio_postgres::Error) -> Self {
         Self::Connect(match error.as_db_error() {
             Some(error) => {
@@ -122,7 +121,6 @@ impl PostgresFailure {
         }
     }
 
-    /// Whether the connection is unusable.
     pub(super) fn ends_connection(&self) -> bool {
         match self {
             Self::Lost { .. } | Self::Connect(_) | Self::SharedSession | Self::OutcomeUnknown => true,

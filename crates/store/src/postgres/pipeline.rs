@@ -4,7 +4,6 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 
-/// A request and its response.
 pub(super) type Request<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Pending requests, which share a round trip.

@@ -65,7 +65,6 @@ pub(super) async fn prepare(session: &Session) -> Result<(), PostgresOpenError> 
     Ok(())
 }
 
-/// The newest schema version of this program.
 pub(super) fn known_version() -> u32 {
     MIGRATIONS.last().map_or(0, |migration| migration.version)
 }

@@ -61,7 +61,6 @@ const fn param_type(param: &Param) -> &'static str {
     }
 }
 
-/// A bound parameter.
 pub(super) enum Bound<'a> {
     One(&'a Param),
     /// A parameter of all rows.

@@ -8,7 +8,6 @@ use crate::codec::Unreadable;
 use crate::row::Answer;
 use crate::statement::Query;
 
-/// A message to the writer.
 pub(super) enum Message {
     Run(Job),
     /// Accept no more jobs, finish the queued ones, and end.
@@ -25,7 +24,6 @@ pub(super) enum Job {
     Decision(Box<dyn DecisionJob>),
 }
 
-/// See [`Job::Commit`].
 pub(super) struct CommitJob {
     pub(super) commits: Vec<Commit>,
     /// Set once it is decided.
@@ -33,7 +31,6 @@ pub(super) struct CommitJob {
     pub(super) answer: oneshot::Sender<Result<AllCommitted, StoreError>>,
 }
 
-/// See [`Job::Statements`].
 pub(super) struct StatementsJob {
     pub(super) queries: Vec<Query>,
     pub(super) answer: oneshot::Sender<Result<Vec<Answer>, StoreError>>,
@@ -41,7 +38,6 @@ pub(super) struct StatementsJob {
     pub(super) is_blind: bool,
 }
 
-/// See [`Job::Decision`].
 pub(super) trait DecisionJob: Send {
     /// The queries to run first.
     fn reads(&self) -> &[Query];
@@ -52,7 +48,6 @@ pub(super) trait DecisionJob: Send {
     fn settle(self: Box<Self>, outcome: Result<(), PostgresFailure>);
 }
 
-/// The outcome of a transaction.
 pub(super) enum Outcome {
     /// Committed, with these answers.
     Committed(Vec<Answer>),
@@ -113,7 +108,6 @@ impl WriterQueue {
         result.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Runs statements and returns their results.
     pub(super) async fn statements(&self, queries: Vec<Query>) -> Result<Vec<Answer>, StoreError> {
         self.run_statements(queries, false).await
     }

@@ -86,12 +86,10 @@ impl<E: Engine> AuditStore for SqlStore<E> {
     }
 }
 
-/// The query for [`entries`].
 pub(crate) fn read_entries(after: u64, limit: usize) -> Query {
     ENTRIES.with(params![codec::integer(after), codec::limit(limit)])
 }
 
-/// The query for [`bounds`].
 pub(crate) fn read_bounds() -> Query {
     BOUNDS.with(params![])
 }

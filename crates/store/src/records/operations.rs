@@ -17,7 +17,6 @@ pub(crate) const OPERATION: Statement = Statement::new(
     "SELECT kind, state, revision, next_index, finished_at, done, correlations, origin FROM operations WHERE id = ?1",
 );
 
-/// The open operation that holds a key.
 pub(crate) const WITH_KEY: Statement = Statement::new(
     "read the operation that has a correlation key",
     "SELECT kind, state, revision, next_index, finished_at, done, id, origin
@@ -52,7 +51,6 @@ pub(crate) const OPEN_OPERATIONS: Statement = Statement::new(
      WHERE finished_at IS NULL AND id > ?1 AND length(id) = 16 ORDER BY id LIMIT ?2",
 );
 
-/// The open operations of a kind.
 pub(crate) const OPEN_OF_KIND: Statement =
     Statement::new("read the open operations", "SELECT state FROM operations WHERE finished_at IS NULL AND kind = ?1");
 

@@ -65,7 +65,6 @@ pub(crate) const PAID: Statement = Statement::new(
     "SELECT 1 FROM payment_records WHERE payment_hash = ?1 AND status = 'paid' LIMIT 1",
 );
 
-/// Sets the record of a payment.
 pub(crate) fn enter(entries: &mut Entries, stream: StreamId, record: &PaymentRecord, at: UnixMillis) {
     let entry = entries.entry(stream).or_insert_with(|| (record.clone(), at, at));
     if entry.0 != *record {

@@ -68,7 +68,6 @@ const UPDATE_JOB: Statement = Statement::new(
 )
 .exact();
 
-/// The queries for [`decide`].
 pub(super) fn reads(commit: &TicketCommit) -> Vec<Query> {
     let proofs = commit.set_aside.iter().chain(&commit.reserve).chain(commit.add.iter().map(|proof| &proof.id));
     let mut queries = vec![

@@ -173,7 +173,6 @@ impl<E: Engine> TicketStore for SqlStore<E> {
     }
 }
 
-/// The query for [`job`].
 pub(crate) fn read_job(id: TicketJobId) -> Query {
     JOB.with(params![id.0])
 }
@@ -200,14 +199,12 @@ pub(crate) fn proof(row: &Row) -> Result<StoredProof, Unreadable> {
     })
 }
 
-/// The query for [`counter`].
 pub(crate) fn read_counter(mint_url: &str, keyset: &str) -> Query {
     // JSON may escape an unusual text; all proofs of the mint are then read.
     let written = if keyset.bytes().all(|byte| byte.is_ascii_alphanumeric()) { keyset } else { "" };
     COUNTER.with(params![mint_url, keyset, written])
 }
 
-/// The next unused counter of a keyset.
 pub(crate) fn counter(found: &Answer, keyset: &str) -> Result<u32, Unreadable> {
     #[derive(Deserialize)]
     struct Proof {
@@ -227,7 +224,6 @@ pub(crate) fn counter(found: &Answer, keyset: &str) -> Result<u32, Unreadable> {
     Ok(0)
 }
 
-/// The query for [`balances`].
 pub(crate) fn read_balances() -> Query {
     BALANCES.with(params![])
 }

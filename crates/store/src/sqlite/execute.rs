@@ -17,7 +17,6 @@ pub(super) fn run_all(connection: &Connection, queries: &[Query]) -> Result<Vec<
     queries.iter().map(|query| run(connection, query)).collect()
 }
 
-/// Runs a query.
 pub(super) fn run(connection: &Connection, query: &Query) -> Result<Answer, SqliteFailure> {
     let during = query.statement.during;
     let mut answer = Answer::default();

@@ -102,7 +102,6 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
     owner_only().create(true).truncate(false).open(path)
 }
 
-/// Whether the file at this path is empty or a SQLite database.
 pub(crate) fn is_database(path: &Path) -> io::Result<bool> {
     is_empty_or_database(&mut File::open(path)?)
 }

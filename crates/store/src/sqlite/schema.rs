@@ -113,7 +113,6 @@ pub(crate) fn missing(connection: &Connection) -> Result<Vec<String>, SqliteFail
     Ok(missing.map(|(_, object)| object.clone()).collect())
 }
 
-/// The statements of the schema.
 fn statements(connection: &Connection) -> rusqlite::Result<String> {
     connection.query_row(
         "SELECT group_concat(sql || ';' || char(10), char(10) ORDER BY type != 'table', name)

@@ -6,7 +6,6 @@ use usher_engine::ports::StoreError;
 
 use super::failure::SqliteFailure;
 
-/// A message to a database thread.
 pub(crate) enum Message {
     Run(Box<dyn Job>),
     /// Accept no more jobs, finish the queued ones, and end.

@@ -49,7 +49,6 @@ fn commit(connection: &Connection, batch: Vec<Box<dyn Job>>, metrics: &Metrics) 
 }
 
 enum Failed {
-    /// The job with this index.
     Job(usize, SqliteFailure),
     /// Beginning or committing failed, which affects all jobs.
     Transaction(SqliteFailure),

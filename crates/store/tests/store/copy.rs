@@ -245,7 +245,7 @@ async fn everything_moves_to_postgres_and_back() {
     let excess = store.openid_records_over(OpenIdQuota::Grants, Some("v0"), 0, 0, 3).await.unwrap();
     let oldest: Vec<_> = excess.oldest.iter().map(|old| old.id).collect();
     assert_eq!((excess.bytes, oldest), (1000, vec![openid(0), openid(4), openid(8)]), "the order is kept");
-    // What is added counts as newer than what was copied.
+    // Added rows are newer than copied ones.
     store.add_openid_records(vec![record(COUNT)]).await.unwrap();
     let excess = store.openid_records_over(OpenIdQuota::Grants, Some("v0"), 0, 9, 3).await.unwrap();
     assert_eq!(excess.oldest.iter().map(|old| old.id).collect::<Vec<_>>(), [openid(36), openid(40)]);

@@ -9,7 +9,6 @@ mod random_history;
 mod sqlite;
 mod subjects;
 
-/// An error and all that caused it.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

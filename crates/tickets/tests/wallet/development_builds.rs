@@ -70,7 +70,7 @@ async fn their_jobs_finish_with_the_secrets_that_were_stored_and_their_tickets_a
     assert_eq!(proofs.collect::<BTreeSet<_>>(), secrets);
     wallet.close().await;
 
-    // They follow from the key alone, but a restore looks for them only when it is told to.
+    // They follow from the key alone, but a restore looks for them only on request.
     let (store, _folder) = new_store();
     let anew = wallet_on(&store, &KEY, |_| {}).await;
     let restored = async |secrets| {

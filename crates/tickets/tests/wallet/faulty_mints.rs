@@ -208,7 +208,7 @@ async fn private_addresses_are_refused() {
         let refused = wallet.mint(id(), &terms, None).await;
         assert!(matches!(refused, Err(TicketError::AddressNotAllowed(_))), "{}: {refused:?}", terms.mint_url);
     }
-    // What an address tells by itself, without a connection.
+    // Decided by the address alone, without a connection.
     for (url, is_allowed) in
         [(world.url.as_str(), false), ("https://[::ffff:127.0.0.1]", false), ("https://1.1.1.1", true)]
     {

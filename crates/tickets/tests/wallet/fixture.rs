@@ -76,7 +76,6 @@ impl World {
         WithdrawTerms { mint_url: self.url.clone(), unit: unit.to_owned(), amount, auth: None, repeatable: true }
     }
 
-    /// Mints a token.
     pub(crate) async fn token(&self, wallet: &CashuWallet, unit: &str, amount: u64) -> Token {
         minted(wallet.mint(id(), &self.mint_terms(unit, amount), None).await)
     }
@@ -174,7 +173,7 @@ pub(crate) fn fault<T: std::fmt::Debug>(result: Result<T, TicketError>) -> Token
     }
 }
 
-/// What the mint said when it refused.
+/// The mint's reason for a refusal.
 pub(crate) fn refusal<T: std::fmt::Debug>(result: Result<T, TicketError>) -> String {
     match result {
         Err(TicketError::Refused(text)) => text,
@@ -207,7 +206,6 @@ pub(crate) async fn balance(wallet: &CashuWallet) -> (u64, u64) {
     balances.first().map_or((0, 0), |balance| (balance.amount, balance.set_aside))
 }
 
-/// What the unspent ones among these tokens are worth.
 pub(crate) async fn unspent(wallet: &CashuWallet, tokens: &[Token]) -> u64 {
     let mut value = 0;
     for token in tokens {
@@ -218,7 +216,6 @@ pub(crate) async fn unspent(wallet: &CashuWallet, tokens: &[Token]) -> u64 {
     value
 }
 
-/// The token with something changed.
 pub(crate) fn altered(token: &Token, change: impl FnOnce(&mut cashu::TokenV4)) -> Token {
     let mut parsed = token.0.parse().unwrap();
     change(&mut parsed);

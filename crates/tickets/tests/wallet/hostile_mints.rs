@@ -19,7 +19,7 @@ fn receive_at(url: &str, world: &World, token: &Token) -> ReceiveTerms {
     ReceiveTerms { mint_url: url.to_owned(), ..world.receive_terms(token, "sat", 0) }
 }
 
-/// A token that somebody else has minted.
+/// A token of another wallet.
 async fn token_of_a_stranger(world: &World, amount: u64) -> Token {
     let (store, _folder) = new_store();
     let stranger = wallet_on(&store, &[7; 32], |_| {}).await;

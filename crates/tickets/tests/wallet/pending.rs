@@ -10,7 +10,6 @@ use usher_tickets::CashuWallet;
 
 use crate::fixture::{World, eventually, fault, faulty_world, id, points, refuse, settled, without_dleq};
 
-/// Tokens that are pending.
 const TOKENS: usize = 12;
 
 async fn wallet(world: &World, max_jobs_per_mint: usize) -> Arc<CashuWallet> {
@@ -152,7 +151,7 @@ async fn refused_jobs_with_pending_inputs_make_room_for_others() {
     world.redeem(&second, &good[1], "multi", 6).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(second.unfinished_jobs(), PLACES / 2);
-    // The mint decides that nobody has spent them.
+    // The mint reports them as unspent.
     proxy.heal();
     settled(&second).await;
     for token in &stuck {

@@ -1,4 +1,4 @@
-//! Quotes that must be paid, and those that nobody pays.
+//! Quotes that must be paid, and unpaid ones.
 
 use usher_engine::ports::{MintAuthToken, Minted, TicketError, TicketWallet as _};
 use usher_mint::{MintOptions, QuotePayment};

@@ -48,7 +48,6 @@ async fn the_balance_is_restored_and_what_others_hold_is_not() {
     }
 }
 
-/// What a restore adds to the balance.
 async fn added(wallet: &CashuWallet, world: &World) -> Vec<(String, u64)> {
     let report = wallet.restore(&world.url, &SecretsOf::ThisAddress, None).await.unwrap();
     assert!(report.iter().all(|unit| unit.pending == 0), "{report:?}");

@@ -22,7 +22,7 @@ async fn what_the_mint_falsely_calls_spent_comes_back_when_it_says_otherwise() {
     let (world, proxy) = faulty_world().await;
     let wallet = world.wallet().await;
     with_false_spent(&world, &proxy, &wallet).await;
-    // It is in no balance, and nobody gets it.
+    // It is in no balance, and cannot be withdrawn.
     let too_much = wallet.withdraw(id(), &world.withdraw_terms("multi", 32), None).await;
     assert!(matches!(too_much, Err(TicketError::InsufficientFunds { available: 31, .. })), "{too_much:?}");
     let out: Token = wallet.withdraw(id(), &world.withdraw_terms("multi", 20), None).await.unwrap();

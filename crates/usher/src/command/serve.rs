@@ -126,7 +126,6 @@ async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Resu
     stopped
 }
 
-/// The lease of a service with a shared database.
 type LeaseSlot = Mutex<Option<ActiveLease>>;
 
 /// Starts the service; with a shared database only once this instance is active. `None` if it was stopped before.

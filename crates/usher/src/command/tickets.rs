@@ -155,7 +155,6 @@ async fn open(config: &Config, source: &Source) -> Result<CommandDatabase, Failu
     })
 }
 
-/// Opens the database exclusively, if it exists.
 async fn open_existing(config: &Config, source: &Source) -> Result<CommandDatabase, Failure> {
     let path = source.data_dir.join(config.database.path.as_str());
     if config.database.url.is_none() && !path.exists() {

@@ -40,7 +40,6 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// Finds a key by its full name.
 type FindKey = fn(&str) -> Option<&'static Key>;
 
 /// Parses given values into settings, and records errors and the values in force.

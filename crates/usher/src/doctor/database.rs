@@ -188,7 +188,6 @@ fn copy_mark(mark: Option<CopyMark>) -> Option<Finding> {
     Some(Finding::fail(CHECK, format!("the database {mark}"), advice))
 }
 
-/// The findings about rows, and the number of open operations.
 fn rows(is_old: bool, (open, damaged): (u64, Vec<DamagedRow>), findings: &mut Vec<Finding>) {
     // Rows of an older schema are not checked.
     if is_old {

@@ -30,7 +30,6 @@ const MAX_KEYSETS: usize = 1024 * 1024;
 /// Most units whose fees are shown.
 const MAX_FEES: usize = 10;
 
-/// The uses of a mint.
 #[derive(Default)]
 struct Uses {
     /// It issues the proofs of age.

@@ -27,7 +27,6 @@ impl Inspection {
         .unwrap_or_default()
     }
 
-    /// The states of the open operations of a kind.
     pub(super) async fn open_operations(&self, kind: OperationKind) -> Vec<State> {
         match self {
             Self::Sqlite(database) => database.open_operations(kind).ok(),

@@ -20,7 +20,6 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 const TWO: &str = "list at least two in nostr.relays, of different operators, including those of your users' wallets: \
     what is sent while the only one is away is lost";
 
-/// A relay that was probed.
 pub(super) struct ProbedRelay {
     address: RelayAddress,
     pub(super) outcome: Result<Probed, ProbeError>,

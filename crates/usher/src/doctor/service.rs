@@ -38,7 +38,6 @@ impl Presence {
     }
 }
 
-/// A running service.
 pub(super) struct Service {
     instance: LocalInstance,
     token: SecretString,
@@ -51,7 +50,6 @@ pub(super) struct Response {
 }
 
 impl Service {
-    /// Looks for the service of this configuration and data directory.
     pub(super) async fn find(config: &Config, data_dir: &Path, findings: &mut Vec<Finding>) -> Presence {
         let Ok(instance) = LocalInstance::of(config, data_dir) else { return Presence::Unknown };
         let service = Self { instance, token: config.auth.auth_token.secret().clone() };

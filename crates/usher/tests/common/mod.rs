@@ -57,7 +57,6 @@ pub(crate) fn configured(data_dir: &Path) -> Command {
     command
 }
 
-/// Runs a command to its end with this on standard input.
 pub(crate) fn run_with_input(mut command: Command, input: &str) -> Output {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // An error means that it does not read its input, which is allowed.
@@ -136,7 +135,6 @@ impl Running {
         rustix::process::kill_process(self.pid(), signal).unwrap();
     }
 
-    /// Its process id.
     pub(crate) fn pid(&self) -> rustix::process::Pid {
         rustix::process::Pid::from_child(&self.child)
     }

@@ -1,4 +1,4 @@
-//! `usher doctor`: what it says of a service that is well, of one that does not run, and of everything that can be wrong.
+//! `usher doctor`: its report on a healthy service, on a stopped one, and on each detectable problem.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ struct Report {
     text: String,
 }
 
-/// The relays of these tests do not say what time it is.
+/// The relays of these tests send no `Date` header.
 fn is_well(finding: &Value) -> bool {
     finding["state"] == "ok" || (finding["check"] == "clock" && finding["state"] == "warn")
 }

@@ -56,7 +56,6 @@ impl Cluster {
         Client(self.instances.iter().map(TestUsher::api).collect())
     }
 
-    /// The instance that is active now, in time.
     async fn active(&self) -> usize {
         until("active instance", async || {
             for (number, instance) in self.instances.iter().enumerate().filter(|(_, instance)| instance.runs()) {
@@ -96,7 +95,6 @@ impl Cluster {
     }
 }
 
-/// What this instance says that it is.
 async fn role(instance: &Api) -> Option<String> {
     match instance.get("/health/ready").await {
         Ok(ready) | Err(CallError::Status(503, ready)) => ready["instance"].as_str().map(str::to_owned),
@@ -112,7 +110,7 @@ pub(crate) async fn until_role(instance: &Api, expected: &str) {
 #[derive(Clone)]
 struct Client(Vec<Api>);
 
-/// What the first instance says that can answer; the error of another one must be one that passes.
+/// The response of the first available instance; errors of others must be temporary.
 macro_rules! ask {
     ($client:expr, $api:ident => $call:expr) => {{
         let deadline = Instant::now() + LONG;

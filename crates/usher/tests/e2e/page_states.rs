@@ -107,7 +107,6 @@ async fn open(browser: &mut Browser, page: &str, state: &str) {
     browser.until(&state_is(state)).await;
 }
 
-/// Opens the page and has its user's wallet scan it.
 async fn scan(browser: &mut Browser, login: &Started) -> (Wallet, usher_sandbox::wallet::Request) {
     open(browser, &login.page, "waiting").await;
     let wallet = wallet_for(Policy::silent()).await;

@@ -19,7 +19,6 @@ use crate::instances::until_role;
 /// How long a lease lasts here, in seconds.
 const LEASE: u64 = 2;
 
-/// The mint's static token.
 const MINT_TOKEN: &str = "token-of-the-mint-s3cret";
 
 fn configure(usher: &mut TestUsher, url: &str) {
@@ -28,7 +27,6 @@ fn configure(usher: &mut TestUsher, url: &str) {
     usher.set("PAGES__PUBLIC_URL", "http://127.0.0.1:9/");
 }
 
-/// A copy that is refused, which says this.
 async fn copy_is_refused(usher: &TestUsher, to: &str, why: &str) {
     let (code, _, said) = usher.run(&["store", "copy", "--to", to]).await;
     assert!(code != Some(0) && said.contains(why), "{said}");

@@ -11,7 +11,6 @@ use usher_testing::wallet::FaultyWallet as _;
 use crate::harness::{LONG, TestUsher, files_below, refusal, statuses, until};
 use crate::payments::Fixture;
 
-/// What was erased and kept.
 async fn erase(usher: &TestUsher, user: &str) -> Value {
     let erased = usher.api().delete(&format!("/users/{user}")).await.unwrap();
     assert_eq!((&erased["main_key"], &erased["next"]), (&json!(user), &json!(null)));

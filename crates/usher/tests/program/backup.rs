@@ -56,14 +56,14 @@ impl Installation {
         self.usher(data_dir).args(arguments).output().unwrap()
     }
 
-    /// Runs it, and it must succeed; what it said.
+    /// Runs it, and it must succeed; returns its output.
     fn succeeds(&self, data_dir: &str, arguments: &[&str]) -> String {
         let output = self.run(data_dir, arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
         stderr(&output)
     }
 
-    /// Runs it, and it must fail with this code; what it said, which is one line.
+    /// Runs it, and it must fail with this code; returns its output, which is one line.
     fn fails(&self, code: i32, data_dir: &str, arguments: &[&str]) -> String {
         let output = self.run(data_dir, arguments);
         let said = stderr(&output);

@@ -5,7 +5,7 @@ use crate::common::{KEY, PUBLIC_KEY, TOKEN, run_with_input, stderr, stdout, ushe
 const NSEC: &str = "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5";
 const NPUB: &str = "npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg";
 
-/// 78 tells service managers that another start would not help.
+/// 78 means to service managers that a restart would not help.
 #[test]
 fn a_wrong_configuration_is_exit_code_78_and_shows_no_secret() {
     let folder = tempfile::tempdir().unwrap();

@@ -12,7 +12,7 @@ use crate::local_instance::squat_with;
 
 /// `usher dev` on free ports, so that tests run beside each other and beside a real one.
 fn dev(folder: &Path) -> Command {
-    // What it writes is private whatever the umask says.
+    // Its files are private whatever the umask.
     let program = usher();
     let mut command = Command::new("sh");
     command.env_clear().args(["-c", "umask 0; exec \"$0\" \"$@\""]).arg(program.get_program());
@@ -34,7 +34,6 @@ fn curl(arguments: &[&str]) -> String {
     stdout(&Command::new("curl").arg("-s").args(arguments).output().unwrap())
 }
 
-/// The value behind a name in the banner.
 fn field<'a>(banner: &'a str, name: &str) -> &'a str {
     let line = banner.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
     line.trim_start().strip_prefix(name).unwrap().trim()

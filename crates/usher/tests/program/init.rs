@@ -65,7 +65,7 @@ fn init_makes_a_configuration_with_which_the_service_starts_and_is_healthy() {
     assert_eq!(health(&["health"]), Some(0));
     // No relay is there: alive, but not ready, which a restart would not change.
     assert_eq!(health(&["health", "--ready"]), Some(1));
-    // A mistake in the file says nothing about the service that runs.
+    // A mistake in the file is unrelated to the running service.
     let path = data_dir.join("config.toml");
     let right = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{right}\n[nonsense]\n")).unwrap();

@@ -1,4 +1,4 @@
-//! Commands find the running service of their data directory, and nobody else gets the token.
+//! Commands find the running service of their data directory, and send the token to no other program.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -62,7 +62,7 @@ fn no_program_gets_the_token_that_does_not_prove_that_it_is_the_instance() {
     let (running, real) = Running::serve(configured(folder.path()));
     let real: SocketAddr = real.parse().unwrap();
 
-    // One says that all is well, one echoes the challenge as proof, and one passes everything on to the real instance.
+    // One always reports success, one echoes the challenge as proof, and one forwards everything to the real instance.
     let (well, said_to_well) = squat(|stream, _| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nusher-proof: 00\r\n\r\nOK");
     });
@@ -82,7 +82,7 @@ fn no_program_gets_the_token_that_does_not_prove_that_it_is_the_instance() {
     let written = folder.path().join("instance.address");
     std::fs::remove_file(&written).unwrap();
     for (other, said) in [(well, said_to_well), (echo, said_to_echo), (relay, said_to_relay)] {
-        // Where the configuration says, and where the data directory says after a kill.
+        // At the configured address, and at the one recorded in the data directory after a kill.
         for in_file in [false, true] {
             let port = if in_file { 0 } else { other.port() };
             if in_file {
@@ -114,7 +114,7 @@ fn commands_find_the_service_on_any_port_or_say_that_none_runs() {
 
     let (running, address) = Running::serve(configured(folder.path()));
     let (taken, _) = squat(|_, _| {});
-    // Another program has the configured port: the service is where its data directory says.
+    // Another program has the configured port: the service is at the address in its data directory.
     for port in [0, taken.port()] {
         let listed = command(folder.path(), port, &["keys", "list"]);
         assert!(listed.status.success() && stdout(&listed).contains("auth.auth_token"), "{}", stderr(&listed));

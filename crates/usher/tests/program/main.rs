@@ -1,4 +1,4 @@
-//! The program as an operator runs it: command line, configuration, signals, upgrades; and what documents say of it.
+//! The program as an operator runs it: command line, configuration, signals, upgrades; and its documentation.
 
 #![allow(
     clippy::disallowed_methods,

@@ -32,7 +32,6 @@ fn write(folder: &Path, name: &str, text: &str) {
     std::fs::set_permissions(folder.join(name), std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// The status of a request with this token.
 fn status(address: &str, token: &str, request: &str) -> u16 {
     exchange(address, token, request, "").split(' ').nth(1).unwrap().parse().unwrap()
 }
@@ -100,7 +99,7 @@ fn a_weak_token_is_not_taken_where_others_reach_the_service() {
     configure(folder.path(), "[info]\nlisten_address = '0.0.0.0'");
     let (mut running, address) = Running::serve(command);
     let address = address.replace("0.0.0.0", "127.0.0.1");
-    // The configuration says loopback now, and the service still listens to everybody.
+    // The configuration is loopback now, and the service still listens on all addresses.
     write(folder.path(), "token", "changeme");
     configure(folder.path(), "[info]\nlisten_address = '127.0.0.1'");
     running.signal(Signal::HUP);

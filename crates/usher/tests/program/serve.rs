@@ -62,7 +62,7 @@ fn when_the_thread_that_writes_is_lost_it_ends_to_be_started_anew() {
     again.stop();
 }
 
-/// `LimitFSIZE=`, `ulimit -f`: the system's way to say it is a signal that ends a program which does not expect it.
+/// `LimitFSIZE=`, `ulimit -f`: the system sends a signal that ends a program without a handler.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_limit_on_the_size_of_files_is_as_a_full_disk() {

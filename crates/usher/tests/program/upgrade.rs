@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::common::{Running, TOKEN, configured, exchange, stderr, stdout};
 
-/// The databases that are kept.
 pub(crate) fn databases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/databases");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -216,7 +216,7 @@ fn event_vectors_match_the_service() {
     );
 }
 
-/// A webhook, and what a receiver with these secrets makes of it at this time: the event, or an error.
+/// A webhook, and the result for a receiver with these secrets at this time: the event, or an error.
 fn webhook(name: &str, request: &Request, secrets: &[&str], scheme: &str, now: u64, error: Option<&str>) -> Value {
     let is_ours = |name: &str| name.starts_with("webhook-") || name.starts_with("x-service-");
     let headers = request.headers.iter().filter(|(name, _)| is_ours(name));

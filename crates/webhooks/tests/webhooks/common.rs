@@ -1,4 +1,4 @@
-//! A webhook endpoint at a real socket that does what a test says.
+//! A scripted webhook endpoint at a real socket.
 
 use std::future::Future;
 use std::sync::Arc;

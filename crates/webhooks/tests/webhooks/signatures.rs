@@ -60,7 +60,7 @@ fn verify(cases: &[Value]) -> Vec<(Value, Value)> {
         .spawn()
         .unwrap_or_else(|error| missing(&error));
     let mut input = child.stdin.take().unwrap();
-    // A Python that lacks the library ends before it reads; its exit status says more than the broken pipe.
+    // A Python that lacks the library ends before it reads; its exit status is more informative than the broken pipe.
     let _ = input.write_all(&serde_json::to_vec(cases).unwrap());
     drop(input);
     let output = child.wait_with_output().unwrap();

@@ -102,7 +102,7 @@ impl Client {
         }
     }
 
-    /// That this command is refused with this code; what was said.
+    /// Asserts that this command is refused with this code; returns the error.
     pub async fn refused(&mut self, cmd: &str, params: Value, code: &str) -> Value {
         let answer = self.ask(cmd, params).await;
         assert_eq!((&answer["type"], &answer["error"]["code"]), (&json!("error"), &json!(code)), "{answer}");

@@ -21,7 +21,7 @@ async fn client_that_does_not_answer_pings_is_disconnected() {
         let said = within(living.stream.next()).await.unwrap().unwrap();
         assert!(matches!(said, Message::Ping(_)), "{said:?}");
     }
-    // The other has not read in all that time, and finds a goodbye behind one ping.
+    // The other client has not read in all that time, and receives one ping and the close frame.
     assert_eq!(dead.end().await, 4009);
     app.scan(&token, key(1)).await;
     assert_eq!(living.event(&stream).await.0, 0);
@@ -34,7 +34,7 @@ async fn sockets_count_as_connections_until_they_end() {
     let two = Client::open(&app).await;
     assert_eq!(Client::try_open(app.address, None).await.err(), Some(503));
     one.done("ping", json!({})).await;
-    // Without a goodbye.
+    // Without a close frame.
     drop(two);
     within(async { while Client::try_open(app.address, None).await.is_err() {} }).await;
 }

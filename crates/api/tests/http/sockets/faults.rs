@@ -52,7 +52,7 @@ async fn invalid_commands_get_errors_and_the_socket_stays_open() {
     for stream in ["01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11", "nonsense", "", "00000000-0000-0000-0000-000000000000"] {
         client.refused("subscribe", json!({ "stream_id": stream }), "stream_not_found").await;
     }
-    // What nobody asks for is ignored.
+    // Unknown members are ignored.
     client.say(json!({ "id": "1", "cmd": "ping", "params": null, "more": 1 })).await;
     assert_eq!(client.hear().await, json!({ "id": "1", "type": "success", "data": {} }));
 }
@@ -118,7 +118,7 @@ async fn slow_reader_is_disconnected_with_a_reason_and_can_resume() {
     for user in 1..=200 {
         app.scan(&token, key(user)).await;
     }
-    // What it says when nobody listens any more may reset the connection, and the goodbye is lost with it; not always.
+    // A message to a closed socket may reset the connection, and the close frame is sometimes lost with it.
     let told = async {
         loop {
             match stall(&app, &stream).await {
@@ -138,7 +138,7 @@ async fn stall(app: &TestApp, stream: &str) -> Option<(u16, String)> {
     let mut client = Client::open_narrow(app).await;
     let params = json!({ "method": "GET", "path": format!("/events/{stream}") });
     let request = json!({ "id": "s", "cmd": "request", "params": params }).to_string();
-    // More than the system holds for somebody who does not read.
+    // More than the system buffers for a client that does not read.
     let flood = async {
         while client.stream.send(Message::text(request.clone())).await.is_ok() {
             tokio::time::sleep(Duration::from_millis(1)).await;

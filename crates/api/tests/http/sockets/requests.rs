@@ -103,7 +103,7 @@ async fn requests_run_concurrently_and_do_not_delay_events() {
     app.scan(&token, key(1)).await;
     assert_eq!(client.event(&stream).await.0, 0);
     app.scan(&token, key(2)).await;
-    // Both tell of the same event, in whichever order.
+    // Both report the same event, in either order.
     let (one, two) = (client.hear().await, client.hear().await);
     let (polled, pushed) = if one["id"] == "long" { (one, two) } else { (two, one) };
     assert_eq!(polled["data"]["events"][0]["data"], pushed["data"]);

@@ -42,7 +42,7 @@ pub use usher_testing::ports::{FakeLightning, FakeTicketWallet, api_key, user};
 
 pub const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
-/// What an engine runs on, which is there still when it starts again. Its store fails when a test says so.
+/// The environment of an engine, which survives its restart. A test can make its store fail.
 #[derive(Clone)]
 pub struct World {
     pub store: Arc<SqliteStore>,

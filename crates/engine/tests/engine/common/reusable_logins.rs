@@ -56,7 +56,7 @@ pub async fn child(usher: &Running, poster: &LoginStarted) -> ChildLogin {
     visit(usher, poster, &page_secret(poster), &[]).await.unwrap()
 }
 
-/// A browser with these cookies comes to the page of a reusable login.
+/// A browser with these cookies opens the page of a reusable login.
 pub async fn visit(
     usher: &Running,
     poster: &LoginStarted,

@@ -28,7 +28,6 @@ pub(super) enum Direction {
 /// The largest integer that a floating-point number represents exactly.
 const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 
-/// The preimage of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proof {
     /// It hashes to the payment hash.

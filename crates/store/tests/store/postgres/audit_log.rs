@@ -1,4 +1,4 @@
-//! The audit log of somebody who can write the database, and does not have the key.
+//! Tampering with the audit log by an attacker with write access to the database, without the key.
 
 use usher_engine::audit::{AuditFault, verify};
 use usher_engine::ports::{AuditReader, AuditStore as _};

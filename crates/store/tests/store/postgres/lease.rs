@@ -1,4 +1,4 @@
-//! Who holds the lease writes, and nobody else.
+//! Only the holder of the lease writes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The answer to COMMIT is lost: the store finds out what happened, or says that it does not know.
+//! The response to COMMIT is lost: the store finds out the outcome, or reports it as unknown.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -65,7 +65,7 @@ async fn commit_that_did_not_happen_fails_and_can_be_repeated() {
     }
 }
 
-/// A group: each caller is told the truth.
+/// A group of commits: each caller gets its outcome.
 #[tokio::test]
 async fn all_commits_of_a_group_share_the_outcome() {
     for (fault, happens) in [(Fault::CutAfter, true), (Fault::CutBefore, false)] {

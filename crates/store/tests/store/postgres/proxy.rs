@@ -20,7 +20,7 @@ pub(crate) enum Fault {
     CutBefore,
     /// It is forwarded and done; the connection is cut before the answer.
     CutAfter,
-    /// The client is cut off; the server gets the whole transaction when the proxy is told to [release](Proxy::release) it.
+    /// The client is cut off; the server gets the whole transaction on [release](Proxy::release).
     Delay,
 }
 
@@ -41,7 +41,7 @@ struct State {
     /// While it is set, nothing is forwarded and nothing is cut.
     is_silent: watch::Sender<bool>,
     release: Notify,
-    /// What the server said to a delayed transaction.
+    /// The server's response to a delayed transaction.
     said: Mutex<Vec<u8>>,
     done: Notify,
 }
@@ -85,7 +85,7 @@ impl Proxy {
         self.state.is_silent.send_replace(is_silent);
     }
 
-    /// Forwards the delayed transaction, and returns what the server said to it.
+    /// Forwards the delayed transaction, and returns the server's response.
     pub(crate) async fn release(&self) -> Vec<u8> {
         self.state.release.notify_one();
         self.state.done.notified().await;

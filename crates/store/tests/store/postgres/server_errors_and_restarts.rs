@@ -1,4 +1,4 @@
-//! What the server refuses, and what it says when it comes and goes.
+//! Errors and restarts of the server.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -141,7 +141,7 @@ async fn restart_of_the_server_loses_nothing() {
     drop(server);
 }
 
-/// Every commit of the group is told why, nothing of any is stored, and the same commits succeed later.
+/// Every commit of the group gets the error, none is stored, and the same commits succeed later.
 #[tokio::test]
 async fn full_disk_fails_the_group_and_says_so() {
     let place = Place::new().await;

@@ -1,4 +1,4 @@
-//! The audit log of somebody who can write the database file, and does not have the key.
+//! Tampering with the audit log by an attacker with write access to the database file, without the key.
 
 use usher_engine::UnixMillis;
 use usher_engine::audit::{AuditFault, AuditHead, verify};
@@ -32,7 +32,7 @@ async fn after(sql: &str) -> [Option<AuditFault>; 2] {
     let folder = folder().await;
     folder.raw().execute_batch(&format!("{UNLOCKED}{sql}")).unwrap();
     let inspected = fault(&DatabaseInspection::open(&folder.path()).unwrap(), None).await;
-    // The triggers are missing: the service would say so, and refuse.
+    // The triggers are missing: the service would report this, and refuse to start.
     let triggers =
         include_str!("../../../migrations/sqlite/0021_audit_log.sql").split_once("CREATE TRIGGER").unwrap().1;
     folder.raw().execute_batch(&format!("CREATE TRIGGER{triggers}")).unwrap();

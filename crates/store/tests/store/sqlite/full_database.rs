@@ -43,7 +43,7 @@ async fn full_database_refuses_commits_and_recovers() {
     assert!(chain(&error).contains("full"), "{}", chain(&error));
     assert!(!format!("{error:?} {}", chain(&error)).contains("cashuB"), "no secrets");
 
-    // What is smaller than a commit may still find room, and tells nothing: a service that refuses every call is not ready.
+    // A successful write smaller than a commit proves nothing: a service that refuses every call is not ready.
     for _ in 0..2 {
         let error = store.check().await.unwrap_err();
         assert!(chain(&error).contains("full"), "{}", chain(&error));

@@ -1,12 +1,10 @@
 //! Names in a backup of files from outside the data directory.
 
-/// The file of the configuration.
 pub(in crate::command) const CONFIGURATION: &str = "config.toml";
 
 /// Their folder in a backup, and after a restore.
 pub(in crate::command) const EXTRA: &str = "restored";
 
-/// The settings of the environment.
 pub(in crate::command) const ENVIRONMENT: &str = "restored/environment.json";
 
 /// The list of the channels of an embedded Lightning node.

@@ -12,9 +12,7 @@ use crate::command::secret_input::STANDARD;
 use crate::failure::Failure;
 
 pub(super) enum Target {
-    /// Standard output.
     Standard,
-    /// A new file.
     File(PathBuf),
 }
 

@@ -111,7 +111,6 @@ fn inline(choices: &Choices, files: &SecretFiles) -> String {
     reference::with_settings("", &all)
 }
 
-/// Text as a TOML string.
 fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }

@@ -25,7 +25,6 @@ pub(super) struct Choices {
     pub(super) nwc_url: Option<SecretString>,
     /// The chain source of the embedded node.
     pub(super) chain_url: Option<String>,
-    /// The liquidity provider of the embedded node.
     pub(super) liquidity_provider: Option<String>,
     /// The operator's API key at the liquidity provider, or at the server of `chain_url`.
     pub(super) lightning_api_key: Option<SecretString>,
@@ -33,7 +32,6 @@ pub(super) struct Choices {
     pub(super) public_url: Option<String>,
     /// Allowed targets of redirects from pages.
     pub(super) return_urls: Option<Vec<String>>,
-    /// The port of the pages' own listener.
     pub(super) pages_port: Option<u16>,
     /// Where events are posted.
     pub(super) webhook_url: Option<SecretString>,

@@ -18,11 +18,9 @@ use crate::config::setting::{
 use crate::config::text_file::read_file;
 use crate::failure::Failure;
 
-/// A secret and its file.
 pub(super) struct SecretFile {
     /// Its name within the data directory.
     pub(super) name: &'static str,
-    /// Its configuration key.
     pub(super) key: &'static str,
     /// Its description.
     pub(super) meaning: &'static str,
@@ -35,7 +33,6 @@ impl SecretFile {
         Self { name, key, meaning, secret: secret.into(), check: |given| T::read(given).map(drop) }
     }
 
-    /// The secret.
     pub(super) fn secret(&self) -> &str {
         self.secret.expose_secret()
     }
@@ -44,11 +41,9 @@ impl SecretFile {
 /// Prefix of a file being written; leftovers are from interrupted runs.
 pub const UNFINISHED: &str = ".usher-init-";
 
-/// The files of secrets of a configuration.
 pub(super) struct SecretFiles(Vec<SecretFile>);
 
 impl SecretFiles {
-    /// The file of the private key.
     pub(super) const PRIVATE_KEY: &'static str = "nostr.key";
 
     /// The file of the embedded node's seed.

@@ -18,7 +18,6 @@ use crate::config::{Config, report};
 use crate::failure::Failure;
 use crate::output::{confirm, tell, write};
 
-/// Millisats of a sat.
 const SAT: u64 = 1000;
 
 /// Runs it.

@@ -24,7 +24,6 @@ const FEED: &str = "text/event-stream";
 /// Largest event read, in bytes: many times the largest possible one.
 const LARGEST: usize = 4 * 1024 * 1024;
 
-/// An event as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shown {
     /// The complete event, as in a webhook's body.
@@ -37,7 +36,6 @@ pub(super) struct Shown {
     pub(super) data: String,
 }
 
-/// A message of the feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FeedMessage {
     Event(Shown),
@@ -55,7 +53,6 @@ pub(super) enum Refusal {
     Final(String),
 }
 
-/// An open feed.
 pub(super) struct Connection {
     /// The printable part of its address.
     pub(super) origin: String,

@@ -15,14 +15,12 @@ use crate::config::{Config, Source, load, report};
 use crate::failure::Failure;
 use crate::local_instance::LocalInstance;
 
-/// The complete options.
 pub(super) struct ListenOptions {
     pub(super) service: Service,
     pub(super) forwarding: Option<Forwarding>,
     streams: Vec<String>,
 }
 
-/// The service to listen to.
 pub(super) struct Service {
     pub(super) place: Place,
     pub(super) token: SecretString,
@@ -96,7 +94,6 @@ fn configuration(source: &Source) -> Result<Config, Failure> {
     loaded.config.ok_or_else(|| Failure::said("the configuration cannot be used"))
 }
 
-/// The URL of the live feed for a base URL.
 fn endpoint(base: &str) -> Option<Url> {
     let mut url: Url = base.parse().ok()?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {

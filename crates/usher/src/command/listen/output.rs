@@ -21,12 +21,10 @@ impl EventOutput {
         Self { json }
     }
 
-    /// Shows an event.
     pub(super) fn event(self, shown: &Shown) -> io::Result<()> {
         write(&self.event_line(shown))
     }
 
-    /// Shows the result of a post.
     pub(super) fn outcome(self, shown: &Shown, posted: &Posted, took: Duration) -> io::Result<()> {
         write(&self.outcome_line(shown, posted, took))
     }

@@ -51,7 +51,6 @@ pub enum FilterError {
     Level(&'static str),
 }
 
-/// The level names.
 const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
 
 /// The similarity to a level's name from which a word counts as a misspelling: `inof` and `warning`, but not names of

@@ -139,7 +139,6 @@ fn unfit<T: Setting>() -> String {
     format!("must be {}", T::expected())
 }
 
-/// `text` as a TOML string.
 fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }

@@ -98,7 +98,6 @@ impl Setting for Relays {
     }
 }
 
-/// The most schemes.
 const MAX_SCHEMES: usize = 4;
 
 /// Schemes of URLs (RFC 3986 section 3.1): at least one, without duplicates.

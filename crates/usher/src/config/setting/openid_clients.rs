@@ -5,10 +5,8 @@ use usher_openid_provider::{Algorithm, Client, ClientError, ClientSecret};
 
 use super::{RawValue, SET, Setting, unfit};
 
-/// The most entries.
 const MAX_ENTRIES: usize = 100;
 
-/// The keys of an entry.
 const KEYS: [&str; 8] = [
     "id",
     "secret",

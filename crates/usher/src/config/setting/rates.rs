@@ -6,10 +6,8 @@ use usher_rates::{RateSource, preset_names};
 
 use super::{RawValue, SET, Setting, entries, unfit};
 
-/// The most sources.
 const MAX_SOURCES: usize = 16;
 
-/// The most currencies.
 const MAX_CURRENCIES: usize = 16;
 
 /// Sources of exchange rates with unique names, at least one. Their addresses may be secrets.

@@ -27,7 +27,6 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// Nothing at all.
     fn nothing() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), variables: Vec::new() }
     }

@@ -26,12 +26,12 @@ async fn slow_and_many_connections() {
     let api = usher.api();
     let before = usher.memory();
     let test_tasks = TestTasks::default();
-    // Those who say nothing.
+    // Silent clients.
     let mut idle = Vec::new();
     for _ in 0..CONNECTIONS {
         idle.push(TcpStream::connect(address(&api)).await.expect("a connection"));
     }
-    // Those who say it slowly: a header per second, a body byte by byte, an answer that nobody reads.
+    // Slow clients: a header per second, a body byte by byte, an unread response.
     for number in 0..200 {
         let (address, token) = (address(&api), api.token.clone());
         test_tasks.spawn(async move {

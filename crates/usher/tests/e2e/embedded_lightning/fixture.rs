@@ -127,7 +127,6 @@ pub(super) fn bitcoind(builder: Builder, network: &Network) -> Builder {
         .set("WALLET__EMBEDDED__BITCOIND__RPC_PASSWORD", rpc.password)
 }
 
-/// The invoice of the next payment that a user is asked for.
 pub(super) async fn requested_invoice(user: &Wallet) -> Invoice {
     let request = user.next_request(LONG).await.expect("a request");
     match &request.content {

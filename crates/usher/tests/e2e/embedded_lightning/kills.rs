@@ -18,7 +18,6 @@ const PAYMENT: u64 = 25_000_000;
 /// Millisats of each payment by the service.
 const PAYOUT: u64 = 1_000_000;
 
-/// When the service is killed.
 #[derive(Clone, Copy)]
 enum KillPoint {
     /// Both payments have begun.
@@ -139,7 +138,7 @@ async fn go_on(fixture: &Fixture, round: usize) {
     until("service that has seen the blocks", sees).await;
 }
 
-/// The data of the events that say `paid`.
+/// The data of `paid` events.
 async fn paid(fixture: &Fixture, stream: &str) -> Vec<Value> {
     let (events, _) = fixture.api().events(stream).await;
     events.into_iter().filter(|event| event.status() == "paid").map(|event| event.data).collect()

@@ -10,7 +10,7 @@ use usher_lightning_network::Network;
 use super::fixture::{Fixture, bitcoind};
 use crate::harness::{Builder, CallError, Event, stream_of, until};
 
-/// An address of somebody else.
+/// An address outside the service's wallet.
 const PAYEE: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 
 /// Millisats of a payment.

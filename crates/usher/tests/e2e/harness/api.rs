@@ -67,7 +67,6 @@ pub(crate) fn statuses(events: &[Event]) -> Vec<&str> {
     events.iter().map(Event::status).collect()
 }
 
-/// The stream of what was started.
 pub(crate) fn stream_of(started: &Value) -> String {
     started["stream_id"].as_str().unwrap_or_else(|| panic!("no stream: {started}")).to_owned()
 }
@@ -77,7 +76,6 @@ pub(crate) fn stream_of(started: &Value) -> String {
 pub(crate) enum CallError {
     /// No answer: the service may be down.
     Network(#[expect(dead_code, reason = "`Debug` shows it when a test fails")] String),
-    /// An answer that is an error.
     Status(u16, Value),
 }
 
@@ -97,7 +95,7 @@ impl Api {
         self.call(self.http.post(format!("{}{path}", self.base)).json(body)).await
     }
 
-    /// Calls with an `Idempotency-Key`; also says whether the answer was given before.
+    /// Calls with an `Idempotency-Key`; also returns whether the response is a repeated one.
     pub(crate) async fn post_once(&self, path: &str, key: &str, body: &Value) -> Result<(Value, bool), CallError> {
         let request = self.http.post(format!("{}{path}", self.base)).bearer_auth(&self.token);
         let answer = request.header("idempotency-key", key).json(body).send().await.map_err(network)?;
@@ -107,7 +105,7 @@ impl Api {
         if status.is_success() { Ok((body, replayed)) } else { Err(CallError::Status(status.as_u16(), body)) }
     }
 
-    /// What `GET /metrics` says of this counter or gauge, a name with its labels; 0 when it is not there.
+    /// The value of this counter or gauge (a name with its labels) in `GET /metrics`; 0 if it is missing.
     pub(crate) async fn metric(&self, sample: &str) -> u64 {
         let text = self.get("/metrics").await.expect("metrics");
         let text = text.as_str().expect("text");
@@ -158,7 +156,6 @@ impl Api {
         Ok(Handshake { stream: stream_of(&answer), url })
     }
 
-    /// Starts a handshake.
     pub(crate) async fn handshake(&self, body: Value) -> Handshake {
         self.try_handshake(&body).await.expect("a handshake")
     }

@@ -1,4 +1,4 @@
-//! The app's webhook receiver, over real sockets: treats posts as a test says, and records them.
+//! The app's webhook receiver, over real sockets: responds to posts as scripted, and records them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,6 @@ pub(crate) enum Reply {
     Ok,
     /// Takes it, after a while.
     Slow(Duration),
-    /// Says this status.
     Status(u16),
     /// Closes the connection instead of an answer.
     Close,
@@ -28,7 +27,6 @@ pub(crate) enum Reply {
     Hang,
 }
 
-/// A post as it came.
 #[derive(Clone)]
 pub(crate) struct Post {
     /// Names in lower case.
@@ -56,7 +54,6 @@ type Rule = dyn Fn(&Post, usize) -> Reply + Send + Sync;
 
 struct Shared {
     posts: Mutex<Vec<Post>>,
-    /// Notified of every change of the posts.
     posted: Notify,
     rule: Box<Rule>,
 }

@@ -10,7 +10,7 @@ use usher_testing::relay::{QuirkyRelay, RelayMetrics};
 
 use super::LONG;
 
-/// A key that can say anything to a service.
+/// A key that can send any message to a service.
 #[derive(Clone)]
 pub(crate) struct HandmadeWallet {
     pub(crate) keys: Keys,
@@ -36,30 +36,27 @@ impl HandmadeWallet {
         self.keys.public_key()
     }
 
-    /// An event that says `text` to `to`.
+    /// An event with `text` to `to`.
     pub(crate) fn seal(&self, to: PublicKey, kind: u16, text: &str) -> Event {
         self.seal_at(to, kind, text, None, now())
     }
 
-    /// An event that says `text` to `to`, about an event, at a time.
+    /// An event with `text` to `to`, about an event, at a time.
     pub(crate) fn seal_at(&self, to: PublicKey, kind: u16, text: &str, about: Option<EventId>, at: u64) -> Event {
         let conversation = envelope::conversation_key(&self.keys, &to).unwrap();
         envelope::seal(&self.keys, &conversation, &[to], about, kind, text, at).unwrap()
     }
 
-    /// The answer to a handshake URL.
     pub(crate) fn handshake(&self, url: &HandshakeUrl) -> Event {
         let text = json!({"token": url.token, "preferred_relays": []}).to_string();
         self.seal(url.recipient(), kind::KEY_HANDSHAKE, &text)
     }
 
-    /// The approval of a challenge.
     pub(crate) fn approval(&self, to: PublicKey, challenge: &str, proof: Option<&SubkeyProof>) -> Event {
         let status = json!({"status": "approved", "granted_permissions": [], "session_token": null});
         self.answer(to, challenge, proof, &status)
     }
 
-    /// Any answer to a challenge.
     pub(crate) fn answer(&self, to: PublicKey, challenge: &str, proof: Option<&SubkeyProof>, status: &Value) -> Event {
         let text = json!({"challenge": challenge, "subkey_proof": proof, "status": status}).to_string();
         self.seal(to, kind::AUTH_RESPONSE, &text)

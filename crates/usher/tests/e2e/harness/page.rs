@@ -6,7 +6,6 @@ use usher_testing::Browser;
 /// Offers to log in with the browser's extension.
 pub(crate) const EXTENSION_BUTTON: &str = "#extension:not([hidden]) button";
 
-/// Holds while the page shows this state.
 pub(crate) fn state_is(state: &str) -> String {
     format!("document.body?.dataset.state === '{state}'")
 }
@@ -16,20 +15,18 @@ pub(crate) fn has(selector: &str) -> String {
     format!("document.querySelector({selector:?}) !== null")
 }
 
-/// A page for everybody: axe-core finds nothing wrong with it, and nobody scrolls sideways.
+/// An accessible page: axe-core finds no violation, and it does not scroll sideways.
 pub(crate) async fn is_for_everybody(browser: &mut Browser) {
     browser.until("document.readyState === 'complete'").await;
     assert_eq!(browser.accessibility_faults().await, [] as [&str; 0]);
     assert_eq!(browser.overflow().await, json!(0));
 }
 
-/// The value of a script that is a text.
 pub(crate) async fn text(browser: &mut Browser, script: &str) -> String {
     let value = browser.evaluate(script).await;
     value.as_str().unwrap_or_else(|| panic!("{script} is {value}")).to_owned()
 }
 
-/// The page shows all of this.
 pub(crate) async fn shows(browser: &mut Browser, parts: &[&str]) {
     let text = text(browser, "document.body.innerText").await;
     for part in parts {

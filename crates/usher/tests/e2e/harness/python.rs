@@ -16,7 +16,7 @@ pub(crate) fn python(script: &str, input: &str) -> Value {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap_or_else(|error| panic!("no Python at {} ({error}): scripts/test sets it up", python.display()));
-    // One that lacks a library ends before it reads; its exit status says more than the broken pipe.
+    // One that lacks a library ends before it reads; its exit status is more informative than the broken pipe.
     let _ = child.stdin.take().expect("it is a pipe").write_all(input.as_bytes());
     let output = child.wait_with_output().expect("its end");
     assert!(output.status.success(), "{script}: {}", output.status);

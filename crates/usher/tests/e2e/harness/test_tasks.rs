@@ -15,7 +15,6 @@ impl TestTasks {
         self.0.lock().spawn(task);
     }
 
-    /// Fails when one of the tasks has.
     pub(crate) fn check(&self) {
         while let Some(ended) = self.0.lock().try_join_next() {
             pass_on(ended);

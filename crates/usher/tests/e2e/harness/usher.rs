@@ -52,7 +52,6 @@ impl Builder {
         self
     }
 
-    /// Runs on this key.
     pub(crate) fn keys(mut self, keys: Keys) -> Self {
         self.keys = keys;
         self
@@ -108,7 +107,6 @@ impl TestUsher {
         self.api.clone()
     }
 
-    /// The key it signs with.
     pub(crate) fn public_key(&self) -> PublicKey {
         self.keys.public_key()
     }
@@ -175,13 +173,11 @@ impl TestUsher {
         self.child = Some(command.stdout(log()).stderr(log()).spawn().expect("the program starts"));
     }
 
-    /// Starts it again, and it must refuse to.
     pub(crate) async fn refuses_to_start(&mut self) -> ExitStatus {
         self.spawn();
         self.ready().await.expect_err("it must not start")
     }
 
-    /// Starts it again on the same data and port.
     pub(crate) async fn start_again(&mut self) {
         self.spawn();
         if let Err(status) = self.ready().await {
@@ -217,7 +213,6 @@ impl TestUsher {
         status
     }
 
-    /// Its data directory.
     pub(crate) fn data_dir(&self) -> PathBuf {
         self.folder.path().join("data")
     }

@@ -1,4 +1,4 @@
-//! Waiting for what nothing tells of.
+//! Waiting for conditions without a notification.
 
 use std::time::Duration;
 

@@ -26,7 +26,7 @@ pub(super) async fn start(api: &Api, body: Value) -> Login {
 pub(super) async fn service() -> (EmbeddedRelay, TestUsher) {
     let relay = EmbeddedRelay::start().await.unwrap();
     let builder = TestUsher::builder().relays(&[relay.url()]).set("PROFILE__DISPLAY_NAME", "Bar Seven");
-    // An address of this machine at which nobody listens: only where the browser goes counts.
+    // A closed port of this machine: only the address that the browser opens matters.
     let usher = builder.set("PAGES__RETURN_URLS", "http://127.0.0.1:9/app").start().await;
     (relay, usher)
 }

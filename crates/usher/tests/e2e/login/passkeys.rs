@@ -63,7 +63,6 @@ impl Fixture {
         login
     }
 
-    /// The key of a login with a passkey that was approved.
     async fn approved(&mut self, login: &Login) -> String {
         self.browser.until(&state_is("approved")).await;
         let event = self.usher.api().finished(&login.stream).await.pop().unwrap();
@@ -71,7 +70,6 @@ impl Fixture {
         event.main_key().to_owned()
     }
 
-    /// A new user makes a passkey.
     async fn make_passkey(&mut self) {
         self.press(BEGIN).await;
         self.press(NEW).await;
@@ -133,7 +131,6 @@ impl Fixture {
         text(&mut self.browser, "saved.at(-1)").await
     }
 
-    /// The user opens a recovery file on this device.
     async fn recover(&mut self, file: &str, passphrase: &str) {
         let choose = format!(
             "{{ const chosen = new DataTransfer(); chosen.items.add(new File([{file:?}], 'recovery.txt'));

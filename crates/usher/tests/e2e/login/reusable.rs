@@ -42,7 +42,7 @@ async fn users_of_one_url_log_in_each_by_themselves_across_crashes() {
     }
     assert!(events[3..].iter().all(|event| event.data["method"] == "wallet"), "{events:?}");
 
-    // Nothing is told twice, and the next users come in.
+    // No event is repeated, and further users can log in.
     usher.restart().await;
     for (wallet, request) in wallets.iter().zip(&requests) {
         wallet.approve(request).unwrap();

@@ -65,7 +65,6 @@ impl Fixture {
     }
 }
 
-/// A page of this path in this state.
 fn at(path: &str, state: &str) -> String {
     format!(
         "document.readyState === 'complete' && location.pathname === '{path}' && document.body.dataset.state === '{state}'"

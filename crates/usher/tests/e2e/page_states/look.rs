@@ -37,13 +37,11 @@ impl Look {
         self.at(browser, name, true).await;
     }
 
-    /// Looks at the page once this holds.
     pub(super) async fn when(&self, browser: &mut Browser, holds: &str, name: &str) {
         browser.until(holds).await;
         self.at(browser, name, true).await;
     }
 
-    /// Looks at a page in this state.
     pub(super) async fn open(&self, browser: &mut Browser, page: &str, state: &str, name: &str) {
         browser.open(page).await;
         self.when(browser, &super::state_is(state), name).await;

@@ -10,7 +10,7 @@ async fn is_paid(api: &Api, stream: &str) {
     assert_eq!(statuses(&api.finished(stream).await), ["paid"]);
 }
 
-/// A hundred payments at once with a key, and again after a kill: its budget holds, and is nobody else's.
+/// A hundred concurrent payments with a key, and again after a kill: its budget holds, and is separate from others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn key_spends_no_more_than_its_budget_of_a_day() {
     let mut fixture = Fixture::open_with(|builder| builder.set("WALLET__MAX_FEE_PERCENT", 5)).await;

@@ -19,7 +19,6 @@ pub(crate) struct Fixture {
     pub(super) network: LightningNetwork,
     /// The service's account.
     pub(super) shop: Account,
-    /// The service's wallet.
     pub(super) wallet: FaultyNwcService,
     pub(crate) usher: TestUsher,
 }
@@ -27,7 +26,6 @@ pub(crate) struct Fixture {
 impl Fixture {
     /// What the service has at the beginning, in millisats.
     pub(super) const SHOP: u64 = 1_000_000;
-    /// What each user has.
     pub(super) const USER: u64 = 500_000;
 
     pub(super) async fn open() -> Self {
@@ -62,7 +60,6 @@ impl Fixture {
         self.usher.api()
     }
 
-    /// The interface with a new API key.
     pub(super) async fn api_with(&self, key: Value) -> Api {
         let created = self.api().post("/keys", &key).await.unwrap();
         self.api().with_token(created["secret"].as_str().unwrap())

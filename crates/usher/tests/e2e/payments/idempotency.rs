@@ -12,9 +12,9 @@ use crate::harness::{CallError, LONG, now, refusal, statuses, stream_of};
 const POINT: &str = "before-answer";
 
 impl Fixture {
-    /// Has the service die in the middle of this call, starts it again, and repeats the call from many sides; answers what
-    /// they all were answered, and whether it was the answer of the call that was cut off.
-    /// However it went, the audit log says once that it was done, and nothing in it was lost.
+    /// Has the service die in the middle of this call, starts it again, and repeats the call from many sides; answers
+    /// what they all were answered, and whether it was the answer of the call that was cut off. In any case, the audit
+    /// log has one successful entry, and no entry was lost.
     async fn cut_off(&mut self, path: &str, key: &str, body: &Value) -> (Value, bool) {
         let before = self.audit_log().await.len();
         self.usher.die_at(Some(POINT));

@@ -1,4 +1,4 @@
-//! The payment page in a real browser: any Lightning wallet pays there, and the page says what becomes of it.
+//! The payment page in a real browser: any Lightning wallet pays there, and the page shows the result.
 
 use serde_json::{Value, json};
 use usher_sandbox::wallet::Policy;

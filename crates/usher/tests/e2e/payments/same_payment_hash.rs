@@ -11,7 +11,6 @@ use usher_sandbox::lightning::Method;
 use super::fixture::{Fixture, invoice};
 use crate::harness::statuses;
 
-/// An invoice of somebody else, with the payment hash of this one.
 fn with_the_hash_of(invoice: &Invoice, amount: u64) -> String {
     let (secp, key) = (Secp256k1::new(), SecretKey::from_slice(&[7; 32]).unwrap());
     InvoiceBuilder::new(Currency::Regtest)

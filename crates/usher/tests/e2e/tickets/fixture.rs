@@ -11,7 +11,6 @@ use crate::harness::{Builder, CallError, TestUsher};
 /// The unit of the tickets.
 pub(super) const UNIT: &str = "multi";
 
-/// The mint's static token.
 pub(super) const AUTH: &str = "token-of-the-mint-s3cret";
 
 /// A service, and an operator's own mint.
@@ -61,7 +60,7 @@ impl Fixture {
     }
 }
 
-/// An idempotency key that nobody has used.
+/// An unused idempotency key.
 pub(super) fn key() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     format!("key-{}", NEXT.fetch_add(1, Ordering::Relaxed))

@@ -19,7 +19,6 @@ use super::fixture::{AUTH, key};
 use crate::crash::{dice, pause};
 use crate::harness::{Api, CallError, LONG, TestTasks, TestUsher, until};
 
-/// Which tickets of which mint.
 #[derive(Clone)]
 struct Tickets {
     mint_url: String,

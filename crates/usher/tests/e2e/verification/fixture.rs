@@ -6,7 +6,6 @@ use usher_testing::relay::QuirkyRelay;
 
 use crate::harness::{Builder, TestUsher, files_below};
 
-/// The mint's static token.
 const AUTH: &str = "token-of-the-mint-s3cret";
 
 /// A service with a mint for its proofs.

@@ -19,7 +19,6 @@ pub(super) struct Example {
 }
 
 impl Example {
-    /// Whether it starts the instance that the pages share.
     pub(super) fn starts_the_instance(&self) -> bool {
         self.background && self.commands == "scripts/dev\n"
     }

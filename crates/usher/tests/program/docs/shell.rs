@@ -83,7 +83,6 @@ impl Fixture {
             .replace("target/dev dev", &format!("target/dev {dev}"))
     }
 
-    /// The examples as one program.
     fn program(&self, script: &Script) -> String {
         let mut program = "set -euo pipefail\n".to_owned();
         for example in &script.examples {
@@ -111,7 +110,7 @@ impl Fixture {
     }
 }
 
-/// Runs the examples of a document, and says what went wrong.
+/// Runs the examples of a document; returns the failures.
 pub(super) fn run(script: &Script) -> Result<(), String> {
     if script.examples.iter().all(|example| example.commands.trim().is_empty()) {
         return Ok(());
