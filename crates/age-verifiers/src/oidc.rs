@@ -168,8 +168,7 @@ impl OidcVerifier {
         }
     }
 
-    /// The tokens for a code; `None` if a claim about the user has the wrong type, for which the library rejects the ID
-    /// token.
+    /// The tokens for a code; `None` if a claim has the wrong type, for which the library rejects the ID token.
     async fn exchange(
         &self,
         metadata: &CoreProviderMetadata,

@@ -144,8 +144,7 @@ pub(crate) async fn record_refused_command(
     record_refused(state, command, &mut head, code).await;
 }
 
-/// Whether a refusal is recorded. Those of a key are limited: otherwise a leaked key without rights could fill the
-/// disk.
+/// Whether a refusal is recorded. Limited for a key: a leaked one without rights could fill the disk.
 fn is_recorded_refusal(state: &ApiState, key: Option<KeyId>, code: ErrorCode) -> bool {
     let is_in_time = |key| state.recorded_refusals.admits(key, RECORDED_RATE, state.clock.now());
     RECORDED_REFUSALS.contains(&code) && key.is_none_or(is_in_time)

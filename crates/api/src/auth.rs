@@ -24,8 +24,7 @@ pub(crate) enum AuthPolicy {
     Public,
     /// Clients with the token or a key.
     Client,
-    /// As [`Client`](Self::Client), and clients that open a WebSocket without credentials: they send them in the first
-    /// message.
+    /// As [`Client`](Self::Client), and clients of a WebSocket that send credentials in the first message.
     WebSocket,
     /// Clients with the token or a key, also as the password of a browser; with
     /// [`DocsAccess::WithTokenOrLocal`](crate::DocsAccess) also browsers on this machine.
@@ -172,8 +171,7 @@ impl ApiTokens {
         *accepted = replaced;
     }
 
-    /// Passes if the headers contain an accepted token; otherwise `unauthorized`, with the challenge of RFC 6750
-    /// section 3.
+    /// Requires an accepted token in the headers; otherwise `unauthorized`, with the challenge of RFC 6750 section 3.
     pub(crate) fn authorize(&self, headers: &HeaderMap) -> Result<Authorization, Problem> {
         let Some(token) = bearer(headers) else {
             return Err(refusal(

@@ -90,8 +90,7 @@ impl<D: Detail> EndpointGroup<D> {
         self.add(AuthPolicy::Client, Some(access.into()), audit, handler)
     }
 
-    /// Adds an endpoint whose requests wait for a mint. They take separate places, so that unresponsive mints block no
-    /// other request.
+    /// Adds an endpoint whose requests wait for a mint. They take separate places: unresponsive mints block no others.
     pub(crate) fn mint_call<H: Handler>(self, access: impl Into<Access>, audit: Audit, handler: H) -> Self {
         self.endpoint(access, audit, handler).change_last(|route| route.waits_for_mint = true)
     }

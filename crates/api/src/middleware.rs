@@ -30,8 +30,7 @@ use crate::runner::catch_panic;
 use crate::state::DocsAccess;
 use crate::{ApiState, TrustedProxies, header_list, host_header, local_request};
 
-/// Marks a request over a WebSocket whose client has sent the token or a key. A request extension, which no client can
-/// set.
+/// Marks a request over a WebSocket whose client has sent the token or a key. A request extension.
 #[derive(Clone, Debug)]
 pub(crate) struct PreAuthenticated(pub(crate) Authorization);
 

@@ -6,7 +6,7 @@ use http::request::Parts;
 use crate::ApiState;
 use crate::problem::Problem;
 
-/// The only parameter of a path, percent-decoded. `None` if it is not UTF-8: the framework would respond with plain
+/// The parameter of a path, percent-decoded. `None` if it is not UTF-8, to which the framework responds with plain
 /// text.
 pub(crate) struct PathParameter(pub(crate) Option<String>);
 

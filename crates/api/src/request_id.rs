@@ -9,8 +9,7 @@ use usher_engine::ports::Randomness;
 /// The header of requests and responses.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The longest id accepted from a client: enough for the usual forms (UUID, ULID, trace id), and too short to fill the
-/// log.
+/// The longest id accepted from a client: enough for UUID, ULID and trace ids, too short to fill the log.
 const MAX_ID_CHARS: usize = 128;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

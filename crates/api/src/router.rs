@@ -30,8 +30,7 @@ pub fn openapi() -> OpenApi {
 
 pub(crate) fn router(state: ApiState, options: &ServeOptions) -> Router {
     let of_pages = options.trusted_proxies.clone();
-    // Proxies of the pages are not trusted for the API: anybody who connects from their address could forge another
-    // one.
+    // Not those of the pages: anybody who connects from their address could forge another one.
     let of_api = options.trusted_api_proxies.clone();
     match options.surface {
         Surface::Everything => api(state.clone(), of_api).merge(pages(state, of_pages)),

@@ -65,8 +65,7 @@ pub struct Limits {
     pub socket_auth_timeout: Duration,
     /// How long the client of a WebSocket may take to accept a message; a large message gets another second per 16 KiB.
     pub socket_send_timeout: Duration,
-    /// The interval after the last message at which a WebSocket's client gets a ping, and the time limit for its
-    /// response.
+    /// When a WebSocket's client gets a ping after the last message, and the time limit for its response.
     pub ping_interval: Duration,
     /// The most concurrent requests of one WebSocket.
     pub calls_per_socket: usize,
@@ -181,8 +180,7 @@ pub struct Shared {
     pub(crate) connections: ConnectionTable,
     pub(crate) auth_failure_throttle: AuthFailureThrottle,
     pub(crate) changes: Arc<Semaphore>,
-    /// Places of running and waiting changes by clients, including those that wait for their turn with an idempotency
-    /// key.
+    /// Places of clients' changes, running or waiting, also for a turn with an idempotency key.
     pub(crate) changes_of_keys: ClientPlaces,
     /// Places of requests that wait for a mint. They need no permit for changes, so that unresponsive mints block no
     /// other request.

@@ -1,5 +1,4 @@
-//! Keeps the node connected to its peers. The library retries only once a minute, which is too long for a waiting
-//! customer.
+//! Keeps the node connected to its peers. The library retries once a minute, too rarely for a waiting customer.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,4 @@
-//! Events of the node: each is recorded, passed to the engine, and only then acknowledged. Events repeat after a
-//! restart.
+//! Events of the node: each is recorded, passed to the engine, then acknowledged. Events repeat after a restart.
 
 use std::sync::Arc;
 

@@ -19,8 +19,7 @@ use crate::node_context::{NodeContext, OLDEST_SYNC};
 pub(crate) const ACCEPTED_AFTER_EXPIRY: u64 = 24 * 3600;
 
 impl NodeContext {
-    /// Creates an invoice that can be paid now: over an existing channel, or one that the provider opens for it.
-    /// Blocks.
+    /// Creates an invoice that is payable now, over a channel that exists or that the provider opens for it. Blocks.
     pub(crate) fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
         self.check_sync()?;
         let description = if let Some(text) = &wanted.hashed {

@@ -1,5 +1,4 @@
-//! Detects panics of the node's threads: the library's locks are then poisoned, and every further call would panic as
-//! well.
+//! Detects panics of the node's threads: the library's locks are then poisoned, and further calls panic.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -45,8 +45,7 @@ impl Generation {
         Self { store, settings }
     }
 
-    /// Refuses data that are older than the service's database, or unknown to it. Changes nothing. Call this before the
-    /// node is built.
+    /// Refuses data that are older than the service's database, or unknown to it. Call this before the node is built.
     pub(crate) async fn check(&self) -> Result<(), StartError> {
         let Some(settings) = &self.settings else { return Ok(()) };
         let here = *self.store.stamp().borrow();

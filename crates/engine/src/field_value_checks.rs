@@ -1,5 +1,4 @@
-//! Validates the values of a request's fields beyond their form: against the clock, the configuration, the store, and
-//! each other.
+//! Validates a request's fields beyond their form: against the clock, the configuration, the store, and each other.
 //!
 //! Separate from starting, so that a client gets all errors in one response: even if some fields have an invalid form,
 //! the others are checked. Each request implements its checks beside its start.

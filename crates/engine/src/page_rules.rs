@@ -176,8 +176,7 @@ fn is_under(url: &Url, allowed: &Url) -> bool {
     is_below && (url.origin() == allowed.origin() || is_any_loopback_port(allowed) && is_same_host(url, allowed))
 }
 
-/// A loopback address without a port allows all ports, because apps in development listen on any (RFC 8252 section
-/// 7.3).
+/// A loopback address without a port allows all ports, as in RFC 8252 section 7.3: apps in development listen on any.
 fn is_any_loopback_port(allowed: &Url) -> bool {
     let is_loopback = match allowed.host() {
         Some(Host::Domain(name)) => name == "localhost",

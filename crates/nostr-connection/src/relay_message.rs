@@ -1,5 +1,4 @@
-//! Messages from relays (NIP-01, NIP-42), parsed without copying. Of events only the head is parsed, by which most are
-//! refused.
+//! Messages from relays (NIP-01, NIP-42), parsed without copying. Most events are refused by their head alone.
 
 use std::borrow::Cow;
 use std::fmt;

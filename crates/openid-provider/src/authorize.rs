@@ -1,5 +1,4 @@
-//! `/oauth/authorize`: checks a request and redirects the browser to the login, to the consent page, or back to the
-//! client.
+//! `/oauth/authorize`: checks a request and redirects the browser to the login, the consent page, or the client.
 //!
 //! Until the client and its redirect URI are verified, errors are pages: a redirect would be an open redirect.
 

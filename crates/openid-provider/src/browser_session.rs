@@ -34,8 +34,7 @@ impl Provider {
         }))
     }
 
-    /// The record of a new session. Each login makes a new one, so a session planted in the browser before is
-    /// worthless.
+    /// The record of a new session. Each login makes a new one, so a planted session is worthless.
     pub(crate) fn new_session(&self, secret: &Secret, user: &User, visitor: &str) -> OpenIdRecord {
         self.record(secret, &Content::Session(user.clone()), self.options.session_ttl, visitor)
     }

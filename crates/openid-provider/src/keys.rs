@@ -115,8 +115,7 @@ impl SigningKeys {
         Ok(ring)
     }
 
-    /// Generates new signing keys. The previous ones stay published for a day; older ones are removed. Returns all
-    /// keys.
+    /// Generates new signing keys. The previous ones stay published for a day, older ones do not. Returns all keys.
     ///
     /// # Errors
     /// [`OpenIdKeyError`]; the previous keys then continue to sign.

@@ -103,8 +103,7 @@ impl Feed {
         let patience = self.check_after.unwrap_or(KEEP_ALIVE);
         let page = tokio::select! {
             biased;
-            // Polled first: when the engine stops too, every wait ends at once. The browser reconnects to the next
-            // process.
+            // Polled first: the engine's stop also ends every wait. The browser reconnects to the next process.
             () = self.pages.stop.cancelled() => return None,
             page = self.next_events(patience) => page?,
         };

@@ -62,8 +62,7 @@ impl Holder {
         Self { groups: vec![Group::Key(id.into())], has_share: true }
     }
 
-    /// All clients that cannot be distinguished, under a common name. They have no share limit, because they may be
-    /// everybody.
+    /// All clients that cannot be distinguished, under a common name. No share limit: they may be all clients.
     pub fn crowd(name: &'static str) -> Self {
         Self { groups: vec![Group::Crowd(name)], has_share: false }
     }

@@ -73,8 +73,7 @@ impl Calendar {
         WORDS.iter().find(|(calendar, _, _)| calendar == self).map(|(_, word, _)| *word)
     }
 
-    /// The first occurrence strictly after `from`, both in Unix seconds; `None` when there is none before the year
-    /// 2200.
+    /// The first occurrence strictly after `from`, both in Unix seconds; `None` without one before 2200.
     ///
     /// An occurrence is an instant at which the wall clock of the time zone shows an allowed time. Days that a month
     /// does not have are skipped and, as in systemd, so are times skipped when clocks are put forward. A time that is

@@ -14,7 +14,7 @@ pub const MAX_LABEL_CHARS: usize = 128;
 /// Most combining marks on one character: no script needs more.
 const MAX_MARKS: u8 = 4;
 
-/// Makes `text` safe for one line of a log, a terminal or a page: at most `max_chars` characters, no control
+/// Makes `text` safe for one line of a log, a terminal or a page: at most `max_chars` characters, without control
 /// characters.
 ///
 /// White space becomes one plain space. Control and invisible characters are dropped, because they can forge log

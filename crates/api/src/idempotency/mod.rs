@@ -136,8 +136,7 @@ pub(crate) fn key_of(request: &Request) -> Result<Option<String>, Problem> {
     key::read(request.headers()).map_err(|error| Problem::invalid(vec![error]))
 }
 
-/// Waits until no other request with this key is processed. `Err` is the response to the first request, if it
-/// succeeded.
+/// Waits until no other request with this key runs. `Err` is the response to the first, if it succeeded.
 pub(crate) async fn turn(
     state: &ApiState,
     head: &mut Parts,

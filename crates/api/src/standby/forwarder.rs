@@ -84,8 +84,7 @@ impl Forwarder {
         if self.parts.key.client(&request).is_some() {
             return Err(none("the instance to which the request was forwarded is not active either"));
         }
-        // Refused here: the active instance would respond and close while the body is still being sent, which can lose
-        // the response.
+        // Refused here: the active instance would close while the body is being sent, which can lose the response.
         if request.body().size_hint().lower() > u64::try_from(self.parts.body_bytes).unwrap_or(u64::MAX) {
             return Err(BodyError::TooLarge { limit: self.parts.body_bytes }.into());
         }

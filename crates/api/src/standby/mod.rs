@@ -48,8 +48,7 @@ pub struct StandbyParts {
     pub randomness: Arc<dyn Randomness>,
 }
 
-/// Forwards requests on `listener` to the active instance until `stop` is cancelled; returns when every connection has
-/// ended.
+/// Forwards requests on `listener` to the active instance until `stop` is cancelled and every connection has ended.
 ///
 /// Only `GET /health` and `GET /health/ready` are served here.
 pub async fn serve_standby(

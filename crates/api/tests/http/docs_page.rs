@@ -27,8 +27,7 @@ async fn docs_require_the_token_through_a_proxy_or_another_host() {
     assert!(!policy.contains("unsafe") && !policy.contains('*') && !policy.contains("http"), "{policy}");
 }
 
-/// A proxy on this machine may add no header and rewrite `Host`: only the token distinguishes its clients from the
-/// operator.
+/// A proxy on this machine may add no header and rewrite `Host`: only the token identifies the operator.
 #[tokio::test]
 async fn docs_require_the_token_on_loopback_in_production() {
     let app = TestApp::with(|of| of.docs = DocsAccess::WithToken).await;

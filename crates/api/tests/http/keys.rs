@@ -340,8 +340,7 @@ async fn one_key_leaves_places_to_others() {
     app.tickets.hang(None);
 }
 
-/// A proxy of the pages is trusted only for pages: anybody who reaches the API from its address could forge another
-/// one.
+/// A proxy of the pages is trusted only for pages: clients of the API at its address could forge another one.
 #[tokio::test]
 async fn only_proxies_of_the_api_name_its_clients() {
     let loopback = || TrustedProxies::new(["127.0.0.0/8".parse().unwrap()]);

@@ -87,8 +87,7 @@ impl DevEnvironment {
         Ok(Wallet::start(options).await)
     }
 
-    /// The connection string of the service's Lightning wallet (`wallet.nwc.url`), the same for the same folder and
-    /// port.
+    /// The connection string of the service's Lightning wallet (`wallet.nwc.url`), constant for a folder and port.
     pub(super) fn nwc_url(&self) -> String {
         self.service.url()
     }

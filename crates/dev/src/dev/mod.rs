@@ -100,8 +100,7 @@ pub(crate) fn run(command: &DevCommand, data_dir: Option<PathBuf>) -> Result<(),
 async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
     let lan = command.lan.map(lan::address).transpose()?;
-    // Before anything is written into the folder: `config.toml` may have another purpose, or be in use by another
-    // `usher`.
+    // Before anything is written into the folder: `config.toml` may have another purpose, or another user.
     let given = load(&source(folder.path(), &[]));
     let own = match &given.config {
         Some(config) => config,

@@ -42,8 +42,7 @@ async fn a_write_that_fails_stops_the_node_and_loses_nothing() {
     }
 }
 
-/// Pays an invoice in another process that ends at `fail_point`; then starts the node here and follows the payment to its
-/// end.
+/// Pays an invoice in a process that ends at `fail_point`, then follows the payment to its end here.
 async fn kill_and_check_in(fixture: &mut Fixture, fail_point: &str) {
     let invoice = invoice(&fixture.network.payer.invoice(AMOUNT, 3600).unwrap());
     let payment = fixture.backend.prepare_payment(&invoice, SystemClock.now().secs() + 3600).await.unwrap();

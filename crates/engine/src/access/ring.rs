@@ -300,8 +300,7 @@ impl KeyRing {
         self.keys.read().by_id.values().map(|key| key.view(&*self.clock)).collect()
     }
 
-    /// Creates a key for a client with the key `creator`; `None` has all permissions. The key is durable when this
-    /// returns.
+    /// Creates a key for a client with the key `creator`; `None` has all permissions. The key is durable on return.
     ///
     /// # Errors
     /// [`KeyError::Refused`], [`KeyError::Store`].

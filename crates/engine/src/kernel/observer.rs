@@ -23,8 +23,7 @@ pub(crate) trait Observer: Send + Sync {
     /// the start ([`StateMachine::is_read_at_start`](crate::operations::StateMachine::is_read_at_start)).
     fn restored(&self, _open: &OpenOperation, _read: Option<(Version, &Operation)>, _now: UnixMillis) {}
 
-    /// Called before unfinished operations are committed. The result is dropped when the commit is applied or has
-    /// failed.
+    /// Called before unfinished operations are committed. The result is dropped after the commit, or its failure.
     fn committing(&self, _operations: &[(StreamId, &Operation)]) -> Option<Box<dyn Send>> {
         None
     }

@@ -71,8 +71,8 @@ impl Restorer {
             Wake { at, due: if by_calendar { Due::Wall(at) } else { timers.after(left).into() } }
         });
         self.core.index.load(operation, wake, resend_at);
-        // Without the last minutes: the clock may have jumped just before the restart. The reserved stream has no time
-        // in its id.
+        // Without the last minutes: the clock may have jumped just before the restart. The reserved stream's id has no
+        // time.
         let known = UnixMillis(1)..=now.minus(HELD_FOR);
         let shown = [operation.at, id.created_at()].into_iter().filter(|at| known.contains(at));
         restored.shown = restored.shown.max(shown.max());

@@ -78,8 +78,7 @@ const CLOCK_JUMP: Duration = Duration::from_secs(24 * 3600);
 /// How long timers that follow the wall clock are then held: a networked machine corrects its clock sooner.
 pub(crate) const HELD_FOR: Duration = Duration::from_secs(600);
 
-/// How often the wall clock is read while a timer waits for it, which is the longest delay of such timers when it is
-/// set.
+/// How often the wall clock is read for a waiting timer: the timer's longest delay when it is set.
 const READ_EVERY: Duration = Duration::from_secs(10);
 
 /// The longest sleep.
@@ -123,8 +122,7 @@ impl Timers {
         };
     }
 
-    /// Records a past reading of the wall clock. If the clock is far ahead of it, it has jumped, or the service was
-    /// off.
+    /// Records a past reading of the wall clock. A clock far ahead of it has jumped, or the service was off.
     pub(crate) fn has_shown(&self, wall: UnixMillis) {
         let mut watch = self.clock_jumps.lock();
         (watch.monotonic, watch.wall) = (self.now(), wall);

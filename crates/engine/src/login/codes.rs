@@ -103,8 +103,7 @@ impl Logins {
                 let is_closed = self.is_closed(requester, stream).await?.ok_or(RedeemError::NotFound)?;
                 let (id, code) = code.split_once('.').ok_or(RedeemError::Wrong)?;
                 let id = id.parse().map_err(|_| RedeemError::Wrong)?;
-                // Logins begun by browsers belong to nobody: access to the reusable login gives access to the logins at
-                // it.
+                // Logins begun by browsers belong to nobody: access to the reusable login includes them.
                 let found =
                     self.find(&Requester::Service, id).await?.filter(|(_, _, login)| login.reusable() == Some(stream));
                 let found = found.ok_or(RedeemError::Wrong)?;

@@ -20,8 +20,8 @@ pub enum LinkedChange {
         /// The user.
         main_key: PublicKey,
     },
-    /// Ends the other open logins of this user at a reusable login, without events: the user has started again, or is
-    /// logged in.
+    /// Ends the other open logins of this user at a reusable login, without events: the user has restarted or logged
+    /// in.
     SupersedeLogins {
         /// The stream of the reusable login.
         reusable: StreamId,

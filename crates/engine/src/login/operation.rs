@@ -465,8 +465,7 @@ impl Login {
         Ok(other.into_iter().chain(handshake).chain([known]).chain(proven).collect())
     }
 
-    /// Records that the browser has proven `main_key` with a passkey, which is stored, or its use recorded, when the
-    /// login ends.
+    /// Records that the browser has proven `main_key` with a passkey, which is stored or updated when the login ends.
     pub fn prove_with_passkey(
         &mut self,
         main_key: PublicKey,

@@ -91,8 +91,7 @@ impl Logins {
         Ok(None)
     }
 
-    /// Opens the page of a login. If the browser `claims` the page and is the first, it gets a cookie, and the page
-    /// belongs to it.
+    /// Opens the page of a login. The first browser that `claims` the page gets a cookie, and the page belongs to it.
     pub async fn open(
         &self,
         id: StreamId,
@@ -251,8 +250,7 @@ impl Logins {
         Ok(owned.map(|login| login.state()))
     }
 
-    /// The same, but only for a login whose page redirects to `continue_url`, which excludes logins begun for another
-    /// purpose.
+    /// The same, only for a login whose page redirects to `continue_url`, and none begun for another purpose.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -57,8 +57,7 @@ impl Price {
         major.unwrap_or_default()
     }
 
-    /// The amount, currency and rate for a message to a wallet. The wallet protocol has the rate as a floating-point
-    /// number.
+    /// The amount, currency and rate for the wallet protocol, in which the rate is a floating-point number.
     pub(crate) fn to_wallet(&self) -> Option<(u64, Currency, message::ExchangeRate)> {
         let rate = message::ExchangeRate {
             rate: self.rate.value.to_f64()?,

@@ -241,8 +241,7 @@ impl Allocations {
     }
 }
 
-/// The allocation of a payment that is being committed. It remains if the commit fails: the next start may find the
-/// payment.
+/// The allocation of a payment that is being committed. It remains if the commit fails, as the next start may find it.
 pub(crate) struct Reservation {
     budget: Arc<SpendingBudget>,
     id: StreamId,

@@ -120,8 +120,7 @@ async fn payable_subscription(
 }
 
 impl Payments {
-    /// Requests a payment to the service from a user, or from anybody who opens the page. The invoice is created after
-    /// the response.
+    /// Requests a payment to the service from a user, or from anybody who opens the page. The invoice follows later.
     ///
     /// # Errors
     /// [`StartError`].

@@ -52,8 +52,8 @@ pub struct RateUnavailable {
 }
 
 impl CurrencyCode {
-    /// Parses a code of three letters, in either case; `None` if ISO 4217 has no such currency, or it has no units,
-    /// like gold.
+    /// Parses a code of three letters, in either case; `None` if ISO 4217 has no such currency, or no units for it
+    /// (gold).
     pub fn parse(code: &str) -> Option<Self> {
         let currency = Currency::from_code(&code.to_ascii_uppercase())?;
         currency.exponent().map(|_| Self(currency))

@@ -34,8 +34,7 @@ pub struct OutgoingMessage {
     pub relays: Vec<String>,
     /// Until when a reply is awaited, and the connections to the user's own relays stay open.
     pub until: UnixMillis,
-    /// The events' `created_at`. The same message and time give the same event ids, by which wallets recognise
-    /// repetitions.
+    /// The events' `created_at`. The same message and time give the same event ids, so wallets recognise repetitions.
     pub made_at: UnixMillis,
     /// The signer, if not the service: the key of a verification session.
     pub signer: Option<Keys>,
@@ -67,7 +66,6 @@ pub struct Inbound {
 pub struct Via {
     /// The address of the service's relay that delivered it; `None` for a user's relay.
     pub relay: Option<Arc<str>>,
-    /// Whether another relay delivered it before. Only key handshakes (27010) are then passed on, because limits are
-    /// per relay.
+    /// Whether another relay delivered it before. Only key handshakes (27010) are then passed on: limits are per relay.
     pub copy: bool,
 }

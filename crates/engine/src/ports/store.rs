@@ -165,8 +165,7 @@ pub struct Commit {
     pub watched: Option<PaymentHash>,
     /// When to wake the operation; replaces the previous time.
     pub wake_at: Option<UnixMillis>,
-    /// Correlation keys that the operation claims in addition to those it holds; each belongs to one operation at a
-    /// time.
+    /// Correlation keys that the operation claims in addition; each belongs to one operation at a time.
     pub claims: Vec<CorrelationKey>,
     /// Events to append to the stream.
     pub events: Vec<NewEvent>,

@@ -141,8 +141,7 @@ pub struct MintTerms {
     pub description: Option<String>,
     /// The auth token for the mint, if required.
     pub auth: Option<MintAuthToken>,
-    /// Whether the caller can repeat the call after a crash. If not, what is minted later joins the wallet's own
-    /// balance.
+    /// Whether the caller can repeat the call after a crash. If not, a token minted later joins the balance.
     pub repeatable: bool,
 }
 

@@ -25,8 +25,7 @@ pub trait UserStore: Send + Sync {
         limit: usize,
     ) -> Result<Matches<StreamId, StreamId>, StoreError>;
 
-    /// Finds events after `after`, in order of stream and index, with this text in their data. Reads at most `limit`
-    /// events.
+    /// Finds events after `after`, by stream and index, with this text in their data. Reads at most `limit`.
     async fn events_with(
         &self,
         text: &str,

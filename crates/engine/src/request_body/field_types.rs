@@ -152,8 +152,7 @@ fn number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Implements [`FieldType`] with a parser and a schema; for a generic type after its parameters (`for <const N:
-/// usize>`).
+/// Implements [`FieldType`] with a parser and a schema; generic parameters come first (`for <const N: usize>`).
 macro_rules! field_type {
     (for <$(const $parameter:ident: $kind:ty),+> $type:ty, $value:ty, $read:expr, $schema:expr) => {
         impl<$(const $parameter: $kind),+> FieldType for $type {

@@ -1,5 +1,4 @@
-//! Declares a request once: its type, its parser and its part of the OpenAPI document are generated from the same
-//! lines.
+//! Generates a request's type, its parser and its part of the OpenAPI document from the same lines.
 
 pub mod field_reader;
 mod field_types;

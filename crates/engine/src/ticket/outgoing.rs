@@ -97,8 +97,7 @@ impl Tickets {
         result.map_err(|failure| Arc::into_inner(failure).unwrap_or(TicketError::TimedOut).into())
     }
 
-    /// Records that the token is being reclaimed. Returns the request for the ticket wallet, or the amount received
-    /// before.
+    /// Records the start of a reclaim. Returns the request for the ticket wallet, or the amount received before.
     async fn begin(
         &self,
         requester: &Requester,
@@ -121,8 +120,7 @@ impl Tickets {
         begun.await?.ok_or(TicketCallError::NotFound)
     }
 
-    /// Steps the delivery with the ticket wallet's reply, as if the operation had made the request. False if nothing
-    /// changed.
+    /// Steps the delivery with the ticket wallet's reply, as for the operation's own request. False if unchanged.
     async fn finish(
         &self,
         requester: &Requester,

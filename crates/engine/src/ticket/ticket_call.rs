@@ -4,8 +4,7 @@ use std::time::Duration;
 use crate::UnixMillis;
 use crate::ports::{MintTerms, Minted, ReceiveTerms, TicketError, Token, TokenState};
 
-/// How long to wait for the ticket wallet's reply: longer than the adapters' time limits, so only exceeded after a
-/// crash.
+/// How long to wait for the ticket wallet's reply: longer than the adapters' limits, so exceeded only after a crash.
 const LEASE: Duration = Duration::from_secs(60);
 
 /// A request of an operation to the ticket wallet; the reply is [`Input::Ticket`](crate::operations::Input::Ticket).

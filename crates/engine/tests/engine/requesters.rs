@@ -1,5 +1,4 @@
-//! Requesters: a key that sees only its own streams finds no others, and all spending of a key counts towards its
-//! budget.
+//! Requesters: a restricted key finds only its own streams, and all spending of a key counts towards its budget.
 
 use crate::common::*;
 use crate::payment_links::coffee;

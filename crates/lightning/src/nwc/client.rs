@@ -152,8 +152,7 @@ impl Client {
         builder.sign_with_keys(&self.shared.uri.keys).ok()
     }
 
-    /// Hands the request to every connected relay and waits. When this returns, the request was written to a socket or
-    /// never will be.
+    /// Hands the request to every connected relay and waits. On return, the request was written or never will be.
     ///
     /// A backend that comes back gets a new request at once, so what is requested here may be done twice. A relay that
     /// connects gets the same request, because only that relay may have been down.

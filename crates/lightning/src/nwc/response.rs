@@ -285,8 +285,7 @@ impl Response {
 }
 
 impl ErrorObject {
-    /// Definite for the error codes of NIP-47 that exclude execution. `INTERNAL`, `OTHER` and unknown codes prove
-    /// nothing.
+    /// Definite for the error codes of NIP-47 that exclude execution. `INTERNAL`, `OTHER` and unknown ones are not.
     fn to_error(&self) -> LightningError {
         let reason = || {
             let (code, message) = (clean(&self.code), clean(&self.message));

@@ -85,8 +85,7 @@ async fn a_service_that_acts_on_each_copy_pays_once_and_its_late_response_is_rec
     })
     .await;
     let invoice = fixture.external_invoice(1_000);
-    // The payment is in progress; the service responds "not found", gets the request again, and its node refuses the
-    // copy.
+    // The payment is in progress; the service responds "not found", gets the request again, and refuses the copy.
     let failure = fixture.pay(&invoice, 60).await.unwrap_err();
     assert!(matches!(failure, LightningError::Failed(_)), "that is no proof that nothing is under way: {failure:?}");
     assert_eq!(fixture.service.release_payments(true), 1);

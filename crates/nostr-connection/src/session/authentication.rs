@@ -27,8 +27,7 @@ impl Authentication {
         Self { response: None, settled: false, allowance }
     }
 
-    /// The response to a challenge, with the address that we dialled, so that a relay cannot forward another relay's
-    /// challenge.
+    /// The response to a challenge, with the address that we dialled: a relay cannot forward another's challenge.
     pub(super) fn respond(
         &mut self,
         keys: &Keys,

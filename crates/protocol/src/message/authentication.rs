@@ -39,8 +39,7 @@ pub struct AuthResponse {
     /// The challenge.
     #[serde(deserialize_with = "serde_helpers::id")]
     pub challenge: String,
-    /// The author's proof, if the author is a subkey. An unreadable one is omitted: the reply then belongs to its
-    /// author.
+    /// The author's proof, if the author is a subkey. An unreadable one is omitted: the reply is then its author's.
     #[serde(default, deserialize_with = "serde_helpers::if_readable")]
     pub subkey_proof: Option<SubkeyProof>,
     /// The decision.

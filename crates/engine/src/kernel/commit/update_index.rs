@@ -18,8 +18,7 @@ impl EffectDispatcher {
         let mut is_latest = true;
         let exists = self.core.index.change(id, |stream| {
             let before = *stream;
-            // A signal of another operation may have changed this one, too: the later commit wins, whichever gets here
-            // first.
+            // A signal of another operation may have changed this one, too: the later commit wins.
             is_latest = head.revision > stream.revision;
             if is_latest {
                 stream.revision = head.revision;

@@ -112,8 +112,7 @@ impl LiveFeed {
         ShownCommit { feed: self, number }
     }
 
-    /// Adds events that a pending commit appended to `stream`, started by `origin`; `next_index` is the index after the
-    /// last one.
+    /// Adds a pending commit's events of `stream`, started by `origin`; `next_index` follows the last one.
     pub(super) fn show(&self, stream: StreamId, origin: Option<Origin>, next_index: u64, events: &[NewEvent]) {
         // Without readers, as usual, this costs nothing.
         if self.events.receiver_count() == 0 {

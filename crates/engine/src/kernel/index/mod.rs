@@ -30,8 +30,7 @@ pub(crate) struct OpenStream {
     pub(crate) wake: Option<Wake>,
     pub(crate) resend_at: Option<MonotonicMillis>,
     pub(crate) attempts: u8,
-    /// The `created_at` of the Nostr events that carry the messages now, once the first events were too old; 0 before
-    /// that.
+    /// The `created_at` of the messages' current Nostr events, once the first ones were too old; 0 before.
     pub(crate) renewed_at: UnixMillis,
     /// It has ended, but money may arrive late.
     pub(crate) done: bool,

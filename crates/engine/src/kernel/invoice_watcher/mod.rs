@@ -1,5 +1,4 @@
-//! The invoice watcher: looks up invoices of the service that may be paid, in case the backend does not report a
-//! settlement.
+//! The invoice watcher: looks up the service's open invoices, in case the backend does not report a settlement.
 //!
 //! Each watched invoice has a timer, whose interval doubles and is stretched if there are many invoices. Due look-ups
 //! take turns, at most `wallet.lookups_per_second` in total, so 10,000 open invoices cost as much as 100. A look-up

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use super::Watch;
 
-/// The first look-ups of an invoice that a user is about to pay are made in time, regardless of the number of other
-/// invoices.
+/// The first look-ups of a new invoice are made in time, regardless of the number of others.
 pub(super) const FIRST_LOOKUPS: u8 = 4;
 
 /// Seconds between look-ups if the backend reports settlements; the last value repeats.

@@ -42,8 +42,7 @@ impl CallQueue {
     }
 }
 
-/// The kinds of requests that an operation may repeat while it waits for the reply. Sending a payment is not among
-/// them.
+/// Requests that an operation may repeat while it waits for the reply. Payments are not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CallKind {
     Invoice,

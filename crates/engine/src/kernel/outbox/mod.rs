@@ -213,8 +213,7 @@ impl Outbox {
         }
     }
 
-    /// Sends the messages. If they `were_sent` before, wallets that have been active since do not get the same event
-    /// again.
+    /// Sends the messages. If they `were_sent` before, wallets active since do not get the same event again.
     async fn send_all(&self, id: StreamId, messages: Vec<OutboxMessage>, were_sent: bool) -> Result<(), StoreError> {
         let everybody = messages.last().map(|message| message.participants.clone()).unwrap_or_default();
         for mut message in messages {

@@ -129,8 +129,7 @@ impl WebhookDispatcher {
                 let what = self.streams.lock().load(*stream, wait <= SOON);
                 match what {
                     Loaded::New => {
-                        // A later time may be due to a clock that was ahead; the delivery has the duration of its
-                        // pause.
+                        // A later time may be due to a clock that was ahead; the delivery has its pause.
                         let at = self.core.timers.after(wait.min(SOON));
                         self.core.timers.set(at, *stream, TimerKind::Deliver);
                         loaded += 1;
@@ -256,8 +255,7 @@ impl WebhookDispatcher {
         let posted = tokio::select! {
             biased;
             posted = sender.post(delivery.stream, &delivery.event, now) => posted,
-            // A running post is aborted and not recorded, so it is repeated after the next start. A finished one is
-            // recorded.
+            // A running post is aborted, not recorded, and repeated after the next start. A finished one is recorded.
             () = self.core.tasks.stopped() => return Ok(Next::Stop),
         };
         self.health.observe(&posted, self.core.clock.monotonic());

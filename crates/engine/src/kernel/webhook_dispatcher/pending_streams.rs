@@ -137,8 +137,7 @@ impl PendingStreams {
         self.cursor
     }
 
-    /// Records a query of the store: where the next one continues, whether there is more, and how many streams were
-    /// loaded.
+    /// Records a query of the store: where the next one continues, if at all, and the number of loaded streams.
     pub(super) fn asked(&mut self, after: Option<StreamId>, more: bool, loaded: usize) {
         self.cursor = after;
         self.more_in_store |= more;

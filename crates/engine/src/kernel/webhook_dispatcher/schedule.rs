@@ -13,8 +13,7 @@ pub(super) const GIVE_UP_AFTER: Duration = Duration::from_secs(72 * 3600);
 /// The longest `Retry-After` that is honoured.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
 
-/// The time until the next attempt: the interval plus up to 20 % to spread load, but not before the receiver's
-/// `Retry-After`.
+/// The time until the next attempt: the interval plus up to 20 % (spreads load), at least the receiver's `Retry-After`.
 pub(super) fn interval(attempts: u32, wanted: Option<Duration>, randomness: &dyn Randomness) -> Duration {
     let step = usize::try_from(attempts.saturating_sub(1)).unwrap_or(usize::MAX);
     let secs = INTERVALS.get(step).or(INTERVALS.last()).copied().unwrap_or(3600);

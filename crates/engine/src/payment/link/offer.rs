@@ -132,8 +132,7 @@ const fn bounds(amount: LinkAmount) -> (u64, u64) {
     }
 }
 
-/// The whole sats within these bounds: many Lightning backends create no other invoices. A link may still require a
-/// fraction.
+/// The whole sats within these bounds: many backends create no other invoices. A link may still require a fraction.
 const fn whole_sats((least, most): (u64, u64)) -> (u64, u64) {
     let whole = (least.div_ceil(MILLISATS_OF_SAT) * MILLISATS_OF_SAT, most - most % MILLISATS_OF_SAT);
     if whole.0 <= whole.1 { whole } else { (least, most) }

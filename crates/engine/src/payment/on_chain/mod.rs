@@ -35,8 +35,7 @@ use crate::ports::{
     PaymentRecordStatus,
 };
 
-/// How long, and how often, the node is queried frequently; afterwards every ten minutes suffices, about once per
-/// block.
+/// How long, and how often, the node is queried frequently; afterwards, about once per block suffices.
 const SOON: Duration = Duration::from_secs(600);
 const OFTEN: Duration = Duration::from_secs(5);
 const SELDOM: Duration = Duration::from_secs(60);

@@ -79,8 +79,7 @@ impl Payment {
         if let PaymentStatus::Success { preimage } = &response.status {
             return self.claimed(preimage.as_ref(), now);
         }
-        // Between expiry and the timer, only a proof of payment is accepted: the wallet knows the expiry of the
-        // request.
+        // Between expiry and the timer, only a proof of payment is accepted: the wallet knows the expiry.
         if !matches!(self.phase, Phase::Asking)
             || now >= self.expires_at
             || self.last.as_ref() == Some(&response.status)

@@ -61,8 +61,7 @@ impl Payments {
         self.pages.page_url(KeyedPage::Refund, id)
     }
 
-    /// The data of a refund's page, also before its approval. `None` if there is no such refund, or the secret is
-    /// wrong.
+    /// The data of a refund's page, also before its approval. `None` if the id or the secret is wrong.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -458,8 +458,7 @@ impl TicketDelivery {
         Effect::Send(self.user_keys.message(&self.message(), self.resend_until(now)))
     }
 
-    /// Also sends the token to a key that has just proven itself: now if a round is in progress, otherwise in the next
-    /// one.
+    /// Also sends the token to a key that has just proven itself: now during a round, otherwise in the next one.
     fn send_also(&self, proven: &PublicKey, now: UnixMillis) -> Vec<Effect> {
         let Phase::Open { check: Check::InRound(_), .. } = self.phase else { return Vec::new() };
         let message = self.user_keys.message_to_proven(proven, &self.message(), self.resend_until(now));

@@ -53,8 +53,7 @@ pub struct DeliveryView {
 /// The result of a reclaim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reclaim {
-    /// The delivery was changed, with these effects: from now on the ticket wallet may redeem the token with these
-    /// terms.
+    /// Changed, with these effects: from now on the ticket wallet may redeem the token with these terms.
     Begun(Vec<Effect>, ReceiveTerms),
     /// It was already being reclaimed, with these terms.
     UnderWay(ReceiveTerms),

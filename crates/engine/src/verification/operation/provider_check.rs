@@ -77,8 +77,7 @@ impl VerificationSession {
         is_last
     }
 
-    /// Records that the check with this number has started. It replaces an earlier one, whose browser can no longer
-    /// return.
+    /// Records that the check with this number has started. It invalidates an earlier one.
     ///
     /// # Errors
     /// [`BeginFault`]; nothing has changed then.
