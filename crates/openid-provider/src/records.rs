@@ -45,10 +45,9 @@ pub(crate) enum Content {
     },
     /// A browser session of a logged-in user.
     Session(User),
-    Code {
-        grant: Grant,
-        request: AuthorizationRequest,
-    },
+    /// An authorization code.
+    Code { grant: Grant, request: AuthorizationRequest },
+    /// Valid for [`ACCESS_TTL`].
     AccessToken(Grant),
     /// Each use issues a new one.
     RefreshToken(Grant),

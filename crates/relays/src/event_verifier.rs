@@ -27,10 +27,8 @@ pub(crate) enum Verdict {
     /// Received before, over any relay; or our own.
     Known,
     /// A genuine event for our main key that our subkey cannot read: its author does not know our subkey.
-    SealedToMainKey {
-        author: PublicKey,
-        event: EventId,
-    },
+    SealedToMainKey { author: PublicKey, event: EventId },
+    /// Useless to the engine.
     Refused(Refusal),
 }
 

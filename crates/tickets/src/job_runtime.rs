@@ -58,6 +58,7 @@ pub(crate) struct Core {
 pub(crate) enum Start {
     /// The job is new, or has failed without effect: `expected` is its revision.
     New { terms: Terms, expected: u64 },
+    /// The job is stored.
     Stored(Job),
 }
 
@@ -357,6 +358,7 @@ impl Core {
     }
 }
 
+/// Runs a computation that is too long for the runtime's threads.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, OutputError> + Send + 'static,
 ) -> Result<T, OutputError> {
