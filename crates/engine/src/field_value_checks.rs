@@ -18,12 +18,12 @@ use crate::{FieldErrors, Requester, UnixMillis};
 /// The longest time for a user to pay, or to create an invoice (docs/payments.md).
 const MAX_PAYMENT_TTL: Duration = Duration::from_secs(24 * 3600);
 
-/// A request with fields whose values are checked beyond their form.
+/// A request whose fields are validated beyond their form.
 pub trait CheckedRequest: RequestBody {
-    /// What the checks find out, and the request starts with.
+    /// The result of the checks, with which the request starts.
     type Found: Send;
 
-    /// Adds the fields of a draft that have an invalid value. Returns what it found, if it has added none.
+    /// Adds the fields of a draft with invalid values. Returns the result if there are none.
     fn check(
         draft: &Self::Draft,
         requester: &Requester,
@@ -32,7 +32,7 @@ pub trait CheckedRequest: RequestBody {
     ) -> impl Future<Output = Result<Option<Self::Found>, StoreError>> + Send;
 }
 
-/// What an amount comes to in millisats, with its price if it is in another currency.
+/// An amount in millisats, with its price if it is in another currency.
 pub(crate) type FixedPrice = Result<(u64, Option<Price>), RateUnavailable>;
 
 /// The pointers to the fields of a price.
@@ -78,7 +78,7 @@ impl FieldChecks {
         }
     }
 
-    /// Checks an amount in a currency, and fixes what a valid one comes to now.
+    /// Checks an amount in a currency, and fixes a valid one in millisats now.
     pub(crate) fn price(
         &self,
         fields: PriceFields,
@@ -88,7 +88,7 @@ impl FieldChecks {
     ) -> Option<FixedPrice> {
         let currency = match currency {
             Some(RequestedCurrency::Iso(currency)) => Some(currency),
-            // An amount in an unknown currency is checked too.
+            // An amount in an unknown currency is also checked.
             Some(RequestedCurrency::Millisats | RequestedCurrency::Unknown) | None => {
                 let millisats = self.amount(fields.amount, amount, errors);
                 if currency? == RequestedCurrency::Millisats {

@@ -75,7 +75,7 @@ impl Provider {
         format!("{}{path}", self.base)
     }
 
-    /// Whether each client may have users sent to this address: in test mode, those of the machine itself.
+    /// Whether this is a redirect URI for all clients: in test mode, an address of this machine.
     pub(crate) fn is_free_to_lead_to(&self, uri: &str) -> bool {
         self.options.site.is_test_mode() && is_on_loopback(uri)
     }

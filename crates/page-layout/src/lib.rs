@@ -45,7 +45,7 @@ pub struct SiteOptions {
     pub help_url: Option<String>,
     /// The source of the service's picture.
     pub picture: Option<PictureSource>,
-    /// Whether the service is there to try things with (`usher dev`): each page says so.
+    /// Whether the service is for trying things out (`usher dev`), which each page shows.
     pub is_test_mode: bool,
 }
 

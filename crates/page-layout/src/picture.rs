@@ -126,7 +126,7 @@ pub struct PictureSource(Arc<Source>);
 
 struct Source {
     address: Address,
-    /// What is shown while the profile has none.
+    /// The picture shown while the profile has none.
     drawn: Option<Arc<Picture>>,
     client: Client,
     tasks: TaskTracker,

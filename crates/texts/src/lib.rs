@@ -31,7 +31,7 @@ struct Language {
     tag: String,
     /// The language's name for itself.
     language: String,
-    /// What pages say when nothing on them is real.
+    /// The notice of pages in test mode.
     test_mode: String,
     pages: Group,
     consent: Group,
@@ -70,7 +70,7 @@ impl Language {{
 {names}        }}
     }}
 
-    /// What the pages of `usher dev` say of themselves.
+    /// The notice of the pages of `usher dev`.
     pub const fn test_mode(self) -> &'static str {{
         match self {{
 {test_modes}        }}

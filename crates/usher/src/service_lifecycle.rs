@@ -64,13 +64,13 @@ pub struct Service {
     _address_file: Option<AddressFile>,
 }
 
-/// What a service is for.
+/// The purpose of a service.
 #[derive(Clone, Copy, Debug)]
 pub enum Mode {
-    /// Its users: `usher serve`.
+    /// Production: `usher serve`.
     Live,
-    /// Trying things: `usher dev`. The pages say so; apps on this machine may have users of OpenID Connect sent to any address of
-    /// it; the API's documentation needs no token there.
+    /// Trying things out: `usher dev`. The pages show this; OpenID Connect clients may redirect to any address of this
+    /// machine, where the API's documentation needs no token.
     Test {
         /// The service's picture, unless its profile has one.
         picture: Option<&'static [u8]>,

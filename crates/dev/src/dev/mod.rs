@@ -263,7 +263,7 @@ fn tell_ignored(given: &Loaded) {
     }
 }
 
-/// Listens for API and pages at 127.0.0.1 and at `::1`, where there is one: browsers take either for `localhost`.
+/// Listens for API and pages at 127.0.0.1 and, if it exists, at `::1`: browsers use either for `localhost`.
 async fn listen(address: Ipv4Addr, port: Option<u16>) -> Result<(TcpListener, Option<TcpListener>), Failure> {
     if let Some(port) = port {
         let refused = |error| Failure::said(format!("cannot listen on localhost:{port}: {error}"));
@@ -303,7 +303,7 @@ async fn pass_on(listener: Option<TcpListener>, to: SocketAddr) {
     }
 }
 
-/// The relay, at the same port each time unless that is taken.
+/// The relay, at its default port unless that is taken.
 async fn listen_for_wallets(address: Ipv4Addr, port: Option<u16>) -> Result<EmbeddedRelay, Failure> {
     if let Some(port) = port {
         return environment::relay((address, port).into()).await;

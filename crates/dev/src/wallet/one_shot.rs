@@ -322,7 +322,7 @@ async fn wait_for(
             );
         };
         let is_meant = id.is_none_or(|id| request.id.starts_with(id)) && request.content.is_request();
-        // One to which nothing was sent comes again.
+        // A request without a reply comes again.
         if is_meant && file.verdict(wallet, &request).is_none() {
             return Ok(request);
         }

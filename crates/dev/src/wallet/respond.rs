@@ -6,7 +6,7 @@ use usher_sandbox::wallet::{Agreement, Fulfilled, Request, RequestContent, Verdi
 
 use super::{CliError, display};
 
-/// What is said when a request is declined to which the protocol has no such reply.
+/// The text for a declined request for which the protocol has no such reply.
 pub(crate) const NOTHING_SENT: &str = ": nothing was sent, as the protocol has no reply for it";
 
 #[derive(Clone, Debug)]

@@ -294,7 +294,7 @@ impl StateMachine for Payment {
         matches!(self.phase, Phase::Ended { .. } | Phase::Leaving { .. })
     }
 
-    /// Until when money may still arrive after the end. Without an invoice, or once it was paid, none can.
+    /// Until when money may arrive after the end; `None` without an invoice, or once it was paid.
     fn paid_late_until(&self) -> Option<UnixMillis> {
         match self.phase {
             Phase::Ended { until } | Phase::Leaving { give_up: until } if !self.paid => self.invoice().map(|_| until),

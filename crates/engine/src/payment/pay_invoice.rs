@@ -59,7 +59,7 @@ impl CheckedRequest for PayInvoiceRequest {
     }
 }
 
-/// Returns its amount, if that is valid.
+/// Returns its amount, if valid.
 fn check_invoice(
     invoice: &Invoice,
     amount: Option<u64>,

@@ -90,8 +90,8 @@ fn check_payer(draft: &SinglePaymentDraft, errors: &mut FieldErrors) {
     }
 }
 
-/// The subscription that a payment names: it must be active and of this user, and the amount in millisats no more than
-/// authorized.
+/// The subscription of a payment: it must be active and belong to this user, and the amount in millisats must not
+/// exceed the authorized one.
 async fn payable_subscription(
     (id, main_key): (Option<&String>, Option<&PublicKey>),
     amount: Option<u64>,

@@ -132,7 +132,7 @@ fn with_lan_phones_reach_pages_and_relay_and_nothing_else() {
 
 #[test]
 fn another_program_at_port_3000_is_announced_and_gets_no_token() {
-    // If it is taken already, its program sees nothing either.
+    // If it is taken, the other program gets no connection.
     let squatter = TcpListener::bind("127.0.0.1:3000").map(|listener| {
         squat_with(listener, |stream, _| {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK");
@@ -174,8 +174,8 @@ fn another_program_at_port_3000_is_announced_and_gets_no_token() {
     }
 }
 
-/// What a service on a folder offers: its login page, and the statuses of a login that leads back to this machine, and of one
-/// by OpenID Connect.
+/// The login page of a service on a folder, and the statuses of a login that returns to this machine, and of one by
+/// OpenID Connect.
 fn offers(base: &str, token: &str) -> (String, [String; 2]) {
     let token = format!("Authorization: Bearer {token}");
     let login = |body: &str, more: &[&str]| {

@@ -236,7 +236,7 @@ impl StateMachine for OutgoingPayment {
         matches!(input, Input::PaymentStatus(_))
     }
 
-    /// Until when it is looked up after the end, if the backend could not tell whether it paid.
+    /// The end of the look-ups after the payment's end, if its outcome is unknown.
     fn paid_late_until(&self) -> Option<UnixMillis> {
         match self.phase {
             Phase::Ended { at, .. } if self.unknown && !self.paid => {

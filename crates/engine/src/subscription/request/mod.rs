@@ -183,7 +183,7 @@ impl StateMachine for RecurringRequest {
         Some(self.refused.as_ref().map_or(self.expires_at, RefusedAgreement::until))
     }
 
-    /// A refused subscription's key is its own: the close sent to the wallet must not concern another one.
+    /// A refused subscription has a key of its own: the close sent to the wallet must not affect another one.
     fn correlations(&self) -> Vec<CorrelationKey> {
         let refused = self.refused.iter().map(|refused| CorrelationKey::subscription(refused.subscription_id()));
         [CorrelationKey::request(&self.request_id)].into_iter().chain(refused).collect()
