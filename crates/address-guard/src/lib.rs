@@ -3,10 +3,10 @@
 //! Users choose relays and NIP-05 domains, and callers choose mints. The guard resolves names and checks the addresses; the
 //! caller connects to one of the returned addresses without resolving again (DNS rebinding).
 
+mod error;
 mod name_lookup;
 mod public_ranges;
 
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use url::Host;
 
+pub use error::GuardError;
 pub use public_ranges::is_public;
 
 /// Who supplied an address, which determines how far it is trusted.
@@ -23,23 +24,6 @@ pub enum AddressSource {
     Operator,
     /// A user: the address must be on the public Internet.
     User,
-}
-
-/// Why an address is refused.
-#[derive(Debug, thiserror::Error)]
-pub enum GuardError {
-    /// The name could not be resolved.
-    #[error("cannot resolve the name: {0}")]
-    Unresolved(#[source] io::Error),
-    /// Resolving took too long.
-    #[error("resolving the name took too long")]
-    TooSlow,
-    /// The name has no address.
-    #[error("the name has no address")]
-    NoAddress,
-    /// Every address is in a range that users may not point us to.
-    #[error("the address is not on the public Internet")]
-    NotPublic,
 }
 
 /// Resolves `host` and returns the addresses that may be connected to, IPv6 and IPv4 in turn, at most 16.

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::GuardError;
+use super::error::GuardError;
 
 /// Most addresses used per name: a name server may return thousands.
 const MAX_ADDRESSES: usize = 16;
