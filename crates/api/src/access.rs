@@ -1,6 +1,5 @@
 //! The rights that an endpoint requires of a key, and the streams visible to a key.
 
-use serde_json::{Map, Value};
 use usher_engine::access::Scope;
 
 use crate::auth::Authorization;
@@ -62,7 +61,7 @@ impl Access {
     pub(crate) fn check(self, authorization: &Authorization) -> Result<(), Problem> {
         let Some(terms) = authorization.terms() else { return Ok(()) };
         if !terms.scopes.contains(&self.scope) {
-            return Err(scope_missing(self.scope));
+            return Err(Problem::scope_missing(self.scope));
         }
         if terms.own_streams_only && self.reach == Reach::Service {
             let detail = "the key sees only the streams that it has started (own_streams_only), and this is about the whole service";
@@ -74,12 +73,6 @@ impl Access {
         }
         Ok(())
     }
-}
-
-pub(crate) fn scope_missing(scope: Scope) -> Problem {
-    let scope = scope.as_str();
-    Problem::new(ErrorCode::ScopeMissing, format!("the key lacks the scope {scope}"))
-        .with_members(Map::from_iter([("scope".to_owned(), Value::from(scope))]))
 }
 
 #[cfg(test)]

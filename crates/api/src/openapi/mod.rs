@@ -3,6 +3,7 @@
 mod description_text;
 mod errors;
 mod examples;
+mod header;
 mod parameters;
 mod webhook;
 
@@ -11,13 +12,14 @@ use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::tag::{Tag, TagBuilder};
 use utoipa::openapi::{
-    Content, Header, InfoBuilder, LicenseBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem, RefOr, Required,
-    Schema, Type,
+    Content, InfoBuilder, LicenseBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem, RefOr, Required, Schema,
+    Type,
 };
 use utoipa::{PartialSchema as _, ToSchema as _};
 use utoipa_axum::router::OpenApiRouter;
 
 use self::description_text::OperationLinks;
+use self::header::header;
 use crate::ApiState;
 use crate::access::{Access, Reach};
 use crate::auth::AuthPolicy;
@@ -241,12 +243,6 @@ fn has_query(operation: &Operation) -> bool {
         RefOr::T(parameter) => matches!(parameter.parameter_in, ParameterIn::Query),
         RefOr::Ref(_) => false,
     })
-}
-
-fn header(description: &str) -> RefOr<Header> {
-    let mut header = Header::default();
-    header.description = Some(description.into());
-    RefOr::T(header)
 }
 
 /// An optional body is written as `Option`, which utoipa takes for one that may also be `null`.

@@ -15,6 +15,7 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use usher_engine::access::Scope;
 use usher_engine::ports::StoreError;
 use usher_engine::{
     CloseHandshakeError, DecisionError, EventsError, FieldError, RedeemError, RetryError, StartError, SubscriptionError,
@@ -23,7 +24,6 @@ use utoipa::ToSchema;
 
 pub use code::ErrorCode;
 
-use crate::access::scope_missing;
 use crate::request_id::RequestId;
 
 /// The media type of an error body.
@@ -117,6 +117,13 @@ impl Problem {
         Self::new(ErrorCode::Overloaded, detail).retry_after(RETRY_SECONDS)
     }
 
+    /// The key lacks this scope.
+    pub(crate) fn scope_missing(scope: Scope) -> Self {
+        let scope = scope.as_str();
+        Self::new(ErrorCode::ScopeMissing, format!("the key lacks the scope {scope}"))
+            .with_members(Map::from_iter([("scope".to_owned(), Value::from(scope))]))
+    }
+
     /// The service has no embedded Lightning node.
     pub(crate) fn no_lightning_node() -> Self {
         Self::new(
@@ -203,7 +210,7 @@ impl From<StartError> for Problem {
     fn from(error: StartError) -> Self {
         match error {
             StartError::Invalid(fields) => Self::invalid(fields),
-            StartError::ScopeMissing(scope) => scope_missing(scope),
+            StartError::ScopeMissing(scope) => Self::scope_missing(scope),
             StartError::NoLightning => Self::wallet_not_configured(),
             StartError::NoNode => Self::no_lightning_node(),
             StartError::Node(error) => error.into(),

@@ -6,7 +6,8 @@ use axum::response::{IntoResponse as _, Response};
 use http::header::CONTENT_LENGTH;
 use serde_json::{Value, json};
 
-use super::forwarder::{Forwarder, none};
+use super::forwarder::Forwarder;
+use super::no_active_instance::{none, unreachable};
 
 /// The largest readiness response that is read, in bytes: it lists at most 100 mints and 100 damaged rows.
 const LONGEST: usize = 256 * 1024;
@@ -22,7 +23,7 @@ pub(super) async fn readiness(State(forwarder): State<Forwarder>, request: Reque
         (Err(problem), None) => return problem.into_response(),
     };
     let (mut head, body) = response.into_parts();
-    let Ok(body) = to_bytes(body, LONGEST).await else { return super::forwarder::unreachable().into_response() };
+    let Ok(body) = to_bytes(body, LONGEST).await else { return unreachable().into_response() };
     let body = match serde_json::from_slice::<Value>(&body) {
         Ok(Value::Object(mut members)) if members.contains_key("instance") => {
             members.insert("instance".to_owned(), json!("standby"));

@@ -1,6 +1,5 @@
 //! Forwards a request to the active instance, and returns its response.
 
-use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +21,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::StandbyParts;
+use super::no_active_instance::{none, outcome_unknown, unreachable};
+use super::parts::StandbyParts;
 use crate::body::BodyError;
 use crate::connection_lease::ConnectionLease;
 use crate::forwarding_key::USHER_FORWARDED;
@@ -38,9 +38,6 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// After this time, a WebSocket counts as authenticated: the active instance closes unauthenticated ones earlier.
 const SOCKET_LASTS: Duration = Duration::from_secs(15);
-
-/// `Retry-After` in seconds: a take-over takes a few seconds.
-const RETRY_SECONDS: u64 = 1;
 
 /// Headers of one connection only (RFC 9110 section 7.6.1), beside those named in `Connection`.
 const HOP_BY_HOP: [HeaderName; 7] =
@@ -217,20 +214,6 @@ async fn changed(active: &mut watch::Receiver<Option<Arc<str>>>) {
         // The sender is gone: no further change.
         std::future::pending::<()>().await;
     }
-}
-
-/// The active instance does not respond.
-pub(super) fn unreachable() -> Problem {
-    none("the active instance cannot be reached; whether the request took effect is unknown")
-}
-
-/// This instance is no longer the active one, or another one became active.
-pub(crate) fn outcome_unknown() -> Problem {
-    none("another instance became active; whether the request took effect is unknown")
-}
-
-pub(super) fn none(detail: impl Into<Cow<'static, str>>) -> Problem {
-    Problem::new(ErrorCode::NoActiveInstance, detail).retry_after(RETRY_SECONDS)
 }
 
 /// Whether the request asks for a protocol upgrade, as in HTTP/1.1.

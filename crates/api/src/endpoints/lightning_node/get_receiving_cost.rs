@@ -7,7 +7,7 @@ use usher_engine::request_body;
 use usher_engine::request_body::Millisats;
 use utoipa::ToSchema;
 
-use super::node;
+use super::node::node;
 use crate::ApiState;
 use crate::body;
 use crate::problem::Problem;

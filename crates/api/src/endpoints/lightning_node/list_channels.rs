@@ -5,7 +5,7 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::node;
+use super::node::node;
 use crate::ApiState;
 use crate::problem::Problem;
 

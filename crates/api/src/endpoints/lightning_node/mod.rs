@@ -5,19 +5,15 @@ mod close_channel;
 mod create_address;
 mod get_receiving_cost;
 mod list_channels;
+mod node;
 mod node_error;
 mod open_channel;
 mod send_on_chain;
 
-use std::sync::Arc;
-
 use usher_engine::access::Scope;
-use usher_engine::ports::LightningNode;
 
-use crate::ApiState;
 use crate::access::ScopeExt as _;
 use crate::endpoint_group::{Detail, EndpointGroup, handler};
-use crate::problem::Problem;
 use crate::route::Audit;
 
 pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
@@ -35,9 +31,4 @@ pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     .endpoint(Scope::PaymentsReceive, Audit::BeforeAndAfter, handler!(create_address::create_address))
     .endpoint(Scope::PaymentsReceive.of_nothing(), Audit::Nothing, handler!(get_receiving_cost::get_receiving_cost))
     .endpoint(Scope::PaymentsSend, Audit::Once, handler!(send_on_chain::send_on_chain))
-}
-
-/// The node.
-fn node(state: &ApiState) -> Result<Arc<dyn LightningNode>, Problem> {
-    state.engine.lightning_node().ok_or_else(Problem::no_lightning_node)
 }

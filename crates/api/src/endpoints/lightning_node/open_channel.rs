@@ -9,7 +9,7 @@ use usher_engine::request_body;
 use usher_engine::request_body::{Millisats, OneLine};
 use utoipa::ToSchema;
 
-use super::node;
+use super::node::node;
 use crate::ApiState;
 use crate::audit;
 use crate::body;
