@@ -191,7 +191,9 @@ async fn run(
     inner.started.store(true, Ordering::Release);
     runtime.spawn(connections::keep(node, provider, stop.clone()));
     if let Some(chain) = options.chain_access.clone() {
-        runtime.spawn(fee_rate::follow(Arc::clone(&inner), Arc::clone(&chain), stop.clone()));
+        let context = Arc::clone(&inner);
+        let note = move |rate| context.fee_rate.set(rate, context.now());
+        runtime.spawn(fee_rate::follow(Arc::clone(&chain), stop.clone(), note));
         runtime.spawn(funding::publish(Arc::clone(&inner), chain, stop.clone()));
     }
     runtime.spawn(overview::watch(Arc::clone(&inner), stop.clone()));

@@ -6,7 +6,6 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::node_context::NodeContext;
 use crate::options::ChainAccess;
 
 /// How often the chain source is queried.
@@ -34,6 +33,10 @@ struct Estimate {
 }
 
 impl FeeRateEstimate {
+    pub(crate) fn set(&self, rate: u64, now: u64) {
+        *self.0.lock() = Some(Estimate { rate, at: now });
+    }
+
     /// Sats per 1,000 weight units; `None` if unknown at `now` (Unix seconds).
     pub(crate) fn get(&self, now: u64) -> Option<u64> {
         let estimate = *self.0.lock();
@@ -41,8 +44,8 @@ impl FeeRateEstimate {
     }
 }
 
-/// Queries the chain source repeatedly, until `stop`.
-pub(crate) async fn follow(inner: Arc<NodeContext>, chain: Arc<dyn ChainAccess>, stop: CancellationToken) {
+/// Queries the chain source repeatedly, until `stop`; `note` takes the rate.
+pub(crate) async fn follow(chain: Arc<dyn ChainAccess>, stop: CancellationToken, note: impl Fn(u64)) {
     loop {
         let asked = tokio::select! {
             () = stop.cancelled() => return,
@@ -53,7 +56,7 @@ pub(crate) async fn follow(inner: Arc<NodeContext>, chain: Arc<dyn ChainAccess>,
                 // Rounded up; finite and positive.
                 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
                 let rate = (rate * PER_VIRTUAL_BYTE).ceil() as u64;
-                *inner.fee_rate.0.lock() = Some(Estimate { rate, at: inner.now() });
+                note(rate);
                 INTERVAL
             }
             Err(problem) => {
