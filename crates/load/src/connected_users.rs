@@ -11,8 +11,9 @@ use tokio::time::timeout;
 
 use crate::fixture::{Fixture, Tool};
 use crate::http::{self, Connection};
+use crate::latencies::Latencies;
 use crate::process_usage::Usage;
-use crate::report::{Latencies, Row, float, grouped, per_second};
+use crate::report::{Row, float, grouped, per_second};
 use crate::wallet::{Identity, Wallet};
 
 /// Wallets that connect at the same time.

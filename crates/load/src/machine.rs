@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
-use crate::report::Latencies;
+use crate::latencies::Latencies;
 
 /// How many times a write is synced to disk.
 const SYNCS: usize = 300;

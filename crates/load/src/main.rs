@@ -7,6 +7,7 @@ mod database;
 mod database_proxy;
 mod fixture;
 mod http;
+mod latencies;
 mod lightning;
 mod machine;
 mod measure;

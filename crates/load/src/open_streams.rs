@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use crate::api;
 use crate::fixture::Fixture;
 use crate::http::Connection;
-use crate::report::Latencies;
+use crate::latencies::Latencies;
 
 /// Connections that open streams: enough for commits to be shared by many.
 const CONNECTIONS: usize = 64;

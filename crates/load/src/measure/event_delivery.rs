@@ -22,9 +22,10 @@ use usher_protocol::handshake_url::HandshakeUrl;
 use crate::api;
 use crate::fixture::{Fixture, Tool};
 use crate::http::{Connection, get};
+use crate::latencies::Latencies;
 use crate::open_streams::{Opened, open};
 use crate::receiver::{FirstEvents, Receiver};
-use crate::report::{Latencies, Row, grouped, per_second};
+use crate::report::{Row, grouped, per_second};
 use crate::wallet::Wallet;
 
 /// Longest wait for the last event.
