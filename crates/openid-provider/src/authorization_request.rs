@@ -80,6 +80,12 @@ impl From<Repeated> for OAuthError {
     }
 }
 
+/// The outcome of an authorization request.
+pub(crate) enum Outcome<'a> {
+    Code(&'a str),
+    Error(OAuthError),
+}
+
 impl AuthorizationRequest {
     pub(crate) fn empty(client: &Client, redirect_uri: &str, parameters: &Parameters) -> Self {
         let asks_form_post = parameters.get("response_mode").is_ok_and(|mode| mode == Some(FORM_POST));

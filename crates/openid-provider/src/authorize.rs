@@ -16,6 +16,7 @@ use usher_engine::ports::{
     NewOpenIdConsent, OpenIdConsent, OpenIdRecord, OpenIdRecordId, OpenIdStep, OpenIdStepResult, StoreError,
 };
 
+use crate::authorization_request::Outcome;
 use crate::authorization_request::{AuthorizationRequest, Interaction, OAuthError};
 use crate::browser_session::Session;
 use crate::client::Client;
@@ -25,7 +26,8 @@ use crate::parameters::Parameters;
 use crate::prefetch_guard;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::{self, CODE_TTL, Content, Grant, INTERACTION_TTL, User};
-use crate::redirect::{self, Outcome};
+use crate::redirect;
+use crate::secret::{Secret, record_id};
 
 const LOGIN_REQUIRED: OAuthError = OAuthError::new("login_required", "the user is not logged in");
 const CONSENT_REQUIRED: OAuthError = OAuthError::new("consent_required", "the user has not agreed yet");
@@ -169,7 +171,7 @@ impl Provider {
             Err(error) => return Err(error.into()),
         };
         let replaced = begun.replaced.iter().filter_map(|address| request_in(address));
-        let replaced: Vec<_> = replaced.map(|secret| records::record_id(&secret)).collect();
+        let replaced: Vec<_> = replaced.map(|secret| record_id(&secret)).collect();
         if !replaced.is_empty() {
             self.store.drop_openid_records(replaced).await?;
         }
@@ -195,12 +197,7 @@ impl Provider {
         }))
     }
 
-    pub(crate) fn new_code(
-        &self,
-        request: &AuthorizationRequest,
-        user: User,
-        visitor: &str,
-    ) -> (records::Secret, OpenIdRecord) {
+    pub(crate) fn new_code(&self, request: &AuthorizationRequest, user: User, visitor: &str) -> (Secret, OpenIdRecord) {
         let secret = self.new_secret();
         let grant = Grant { client_id: request.client_id.clone(), user, scopes: request.scopes.clone() };
         let content = Content::Code { grant, request: request.clone() };

@@ -9,7 +9,8 @@ use sha2::{Digest as _, Sha256};
 use usher_engine::ports::{OpenIdRecord, OpenIdRecordId, StoreError};
 
 use crate::provider::Provider;
-use crate::records::{Content, Secret, User};
+use crate::records::{Content, User};
+use crate::secret::Secret;
 
 /// The cookie's name. Browsers accept the prefix `__Host-` only over TLS, and no other host can set such a cookie, not
 /// even one below the same domain (RFC 6265bis section 4.1.3.2).

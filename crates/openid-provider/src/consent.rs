@@ -11,13 +11,13 @@ use http::HeaderMap;
 use usher_engine::ClientNetwork;
 use usher_engine::ports::{OpenIdConsent, OpenIdRecordId};
 
+use crate::authorization_request::Outcome;
 use crate::authorization_request::{AuthorizationRequest, OAuthError};
 use crate::authorize;
 use crate::page::{PageError, RequestFault, Visit};
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::{self, Content, Found, User};
-use crate::redirect::Outcome;
 use crate::storage_bounds;
 
 const DENIED: OAuthError = OAuthError::new("access_denied", "the user has not agreed");

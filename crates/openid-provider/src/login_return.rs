@@ -5,13 +5,14 @@ use axum::response::Response;
 use http::HeaderMap;
 use usher_engine::ports::OpenIdRecordId;
 
+use crate::authorization_request::Outcome;
 use crate::authorization_request::{AuthorizationRequest, OAuthError};
 use crate::logins::LoginOutcome;
 use crate::page::{PageError, Visit};
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::{self, Content, Found, INTERACTION_TTL, User};
-use crate::redirect::{self, Outcome};
+use crate::redirect;
 
 const DECLINED: OAuthError = OAuthError::new("access_denied", "the user has declined the login");
 const TIMED_OUT: OAuthError = OAuthError::new("access_denied", "the login was not completed in time");

@@ -11,13 +11,13 @@ use usher_engine::ports::StoreError;
 use usher_page_layout::{Frame, short_key};
 use usher_protocol::keys::{npub, parse_public_key};
 
+use crate::authorization_request::Outcome;
 use crate::authorization_request::{AuthorizationRequest, OAuthError};
 use crate::client::Client;
 use crate::logins::LoginError;
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
 use crate::records::User;
-use crate::redirect::Outcome;
 use crate::texts::{self, Message, Texts};
 
 const OVER: OAuthError = OAuthError::new("access_denied", "the login is over");

@@ -11,7 +11,7 @@ use crate::address_pseudonym_key::AddressPseudonymKey;
 use crate::client::{Client, is_on_loopback};
 use crate::keys::SigningKeys;
 use crate::logins::Logins;
-use crate::records::TokenKey;
+use crate::secret::TokenKey;
 
 /// Options of the provider.
 #[derive(Clone, Debug)]

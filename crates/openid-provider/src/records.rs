@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
-use ring::hmac;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use usher_engine::UnixMillis;
 use usher_engine::ports::{OpenIdGrantId, OpenIdRecord, OpenIdRecordId, StoreError};
 
 use crate::authorization_request::AuthorizationRequest;
 use crate::provider::Provider;
+use crate::secret::{Secret, record_id};
 
 /// How long a code is valid: enough for a redirect and one request of the client.
 pub(crate) const CODE_TTL: Duration = Duration::from_secs(60);
@@ -85,41 +82,6 @@ pub(crate) struct Found {
     pub(crate) expired: bool,
 }
 
-/// A secret held by a browser or client. It has no `Debug`.
-pub(crate) struct Secret(String);
-
-impl Secret {
-    pub(crate) fn expose(&self) -> &str {
-        &self.0
-    }
-
-    pub(crate) fn id(&self) -> OpenIdRecordId {
-        record_id(&self.0)
-    }
-}
-
-/// Derives the tokens issued for a code or refresh token.
-#[derive(Clone, Debug)]
-pub struct TokenKey(hmac::Key);
-
-impl TokenKey {
-    /// The key derived from `secret`. After a change of the secret, a refresh token used a moment ago cannot be used
-    /// again.
-    pub fn new(secret: &[u8; 32]) -> Self {
-        Self(hmac::Key::new(hmac::HMAC_SHA256, secret))
-    }
-
-    /// A secret of 256 bits, derived from `of`.
-    pub(crate) fn derive(&self, purpose: &str, of: &str) -> Secret {
-        Secret(BASE64URL.encode(hmac::sign(&self.0, format!("{purpose}\0{of}").as_bytes())))
-    }
-}
-
-/// The id under which the store knows this secret.
-pub(crate) fn record_id(secret: &str) -> OpenIdRecordId {
-    OpenIdRecordId(Sha256::digest(secret).into())
-}
-
 pub(crate) fn hex(id: OpenIdRecordId) -> String {
     id.0.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -128,7 +90,7 @@ impl Provider {
     pub(crate) fn new_secret(&self) -> Secret {
         let mut bytes = [0; 32];
         self.randomness.fill(&mut bytes);
-        Secret(BASE64URL.encode(bytes))
+        Secret::new(bytes)
     }
 
     pub(crate) fn new_grant_id(&self) -> OpenIdGrantId {

@@ -5,7 +5,7 @@ use http::header::LOCATION;
 use http::{HeaderValue, StatusCode};
 use usher_page_layout::HEADERS;
 
-use crate::authorization_request::{AuthorizationRequest, OAuthError};
+use crate::authorization_request::{AuthorizationRequest, Outcome};
 use crate::page::{self, Visit};
 use crate::provider::Provider;
 
@@ -19,12 +19,6 @@ pub(crate) fn to(address: &str) -> Response {
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
-}
-
-/// The outcome of an authorization request.
-pub(crate) enum Outcome<'a> {
-    Code(&'a str),
-    Error(OAuthError),
 }
 
 impl Provider {

@@ -27,7 +27,8 @@ use crate::client_authentication::Refused;
 use crate::discovery::CROSS_ORIGIN;
 use crate::parameters::Parameters;
 use crate::provider::{Provider, SharedProvider};
-use crate::records::{ACCESS_TTL, Content, Found, Grant, REFRESH_TTL, Secret};
+use crate::records::{ACCESS_TTL, Content, Found, Grant, REFRESH_TTL};
+use crate::secret::Secret;
 
 const INVALID_CODE: OAuthError = OAuthError::new(
     "invalid_grant",
