@@ -2,7 +2,7 @@ use nostr::secp256k1::{Parity, Scalar};
 use nostr::{Keys, PublicKey, SECP256K1, SecretKey};
 use sha2::{Digest as _, Sha256};
 
-use super::{MAX_NAME_BYTES, Metadata};
+use super::metadata::{MAX_NAME_BYTES, Metadata};
 
 /// The input of the hash's tag; part of the wire format.
 const TAG: &[u8] = b"Portal/Subkey";
