@@ -6,7 +6,8 @@ use usher_engine::ports::{OpenIdRecordId, OperationKind, State, TicketJobId};
 use crate::codec::{self, Unreadable};
 use crate::damaged_row::DamagedRow;
 use crate::records::{
-    api_keys, deliveries, idempotency_records, openid_records, operations, passkeys, payment_records, tickets,
+    api_keys, deliveries, idempotency_records, openid_records, operations, passkeys, payment_records, ticket_rows,
+    tickets,
 };
 use crate::row::Row;
 
@@ -92,7 +93,7 @@ pub(crate) const CHECKS: [Check; 18] = [
         from: "ticket_jobs",
         key: &["id"],
         read: |row| {
-            tickets::job(row, TicketJobId(row.bytes(3)?))?;
+            ticket_rows::job(row, TicketJobId(row.bytes(3)?))?;
             times(row, &[2])?;
             json(row, 1)
         },

@@ -8,7 +8,6 @@ use usher_engine::ports::{
 };
 
 use crate::codec::{self, Unreadable};
-use crate::commit::Plan;
 use crate::metrics::StoreMetrics;
 use crate::row::{Answer, Row};
 use crate::statement::{Param, Query, Statement, params};
@@ -37,14 +36,7 @@ pub(crate) trait Engine: Send + Sync + 'static {
     ) -> impl Future<Output = Result<T, StoreError>> + Send;
 
     /// See [`Store::commit_all`].
-    fn commit(&self, commits: Vec<Commit>) -> impl Future<Output = Result<AllCommitted, StoreError>> + Send {
-        let reads = Plan::reads(&commits.iter().collect::<Vec<_>>());
-        self.decide(reads, move |read| {
-            let mut plan = Plan::new(read)?;
-            let committed = plan.apply(&commits)?;
-            Ok((committed, plan.writes()))
-        })
-    }
+    fn commit(&self, commits: Vec<Commit>) -> impl Future<Output = Result<AllCommitted, StoreError>> + Send;
 
     /// See [`SqlStore::metrics`].
     fn metrics(&self) -> StoreMetrics;

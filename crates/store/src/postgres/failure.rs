@@ -3,7 +3,6 @@
 use tokio_postgres::error::{DbError, Severity, SqlState};
 use usher_engine::ports::StoreError;
 
-use super::open_error::PostgresOpenError;
 use crate::codec::Unreadable;
 
 /// Raised by `begin_write`: this instance does not hold the lease.
@@ -151,12 +150,6 @@ fn without_secrets(error: &tokio_postgres::Error) -> String {
 impl From<Unreadable> for PostgresFailure {
     fn from(Unreadable(what): Unreadable) -> Self {
         Self::Unreadable(what)
-    }
-}
-
-impl From<Unreadable> for PostgresOpenError {
-    fn from(unreadable: Unreadable) -> Self {
-        Self::Unusable(unreadable.into())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Errors of opening a database.
 
 use super::failure::PostgresFailure;
+use crate::codec::Unreadable;
 use crate::copy_mark::CopyMark;
 
 /// Why a database was not opened. Never contains the URL or the password.
@@ -52,4 +53,10 @@ pub enum PostgresOpenError {
         /// The failure.
         source: PostgresFailure,
     },
+}
+
+impl From<Unreadable> for PostgresOpenError {
+    fn from(unreadable: Unreadable) -> Self {
+        Self::Unusable(unreadable.into())
+    }
 }

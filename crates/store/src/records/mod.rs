@@ -11,5 +11,6 @@ pub(crate) mod payment_records;
 pub(crate) mod settings;
 pub(crate) mod store;
 pub(crate) mod ticket_commit;
+pub(crate) mod ticket_rows;
 pub(crate) mod tickets;
 mod users;

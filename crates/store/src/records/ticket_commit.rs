@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use usher_engine::ports::{ProofId, StoredProof, TicketCommit, TicketCommitted, TicketConflict, TicketJobId};
 
-use super::tickets;
+use super::ticket_rows;
 use crate::codec::{self, Unreadable};
 use crate::row::Answer;
 use crate::statement::{Query, Statement, params};
@@ -71,11 +71,11 @@ const UPDATE_JOB: Statement = Statement::new(
 pub(super) fn reads(commit: &TicketCommit) -> Vec<Query> {
     let proofs = commit.set_aside.iter().chain(&commit.reserve).chain(commit.add.iter().map(|proof| &proof.id));
     let mut queries = vec![
-        tickets::read_job(commit.job),
+        ticket_rows::read_job(commit.job),
         CLAIMS.each(commit.claims.iter().map(|claim| params![claim.0])),
         PROOFS.each(proofs.map(|id| params![id.0])),
     ];
-    queries.extend(commit.counter.iter().map(|advance| tickets::read_counter(&advance.mint_url, &advance.keyset)));
+    queries.extend(commit.counter.iter().map(|advance| ticket_rows::read_counter(&advance.mint_url, &advance.keyset)));
     queries
 }
 
@@ -97,12 +97,12 @@ fn conflict(read: &[Answer], commit: &TicketCommit) -> Result<Option<TicketConfl
         return Err(Unreadable("what a step depends on"));
     };
     // An unreadable row is an error, never a missing one.
-    let stored = job.first(|row| tickets::job(row, commit.job))?;
+    let stored = job.first(|row| ticket_rows::job(row, commit.job))?;
     if stored.map_or(0, |job| job.revision) != commit.expected {
         return Ok(Some(TicketConflict::Revision));
     }
     if let (Some(advance), [stored]) = (&commit.counter, counter)
-        && (tickets::counter(stored, &advance.keyset)? != advance.from || advance.to < advance.from)
+        && (ticket_rows::counter(stored, &advance.keyset)? != advance.from || advance.to < advance.from)
     {
         return Ok(Some(TicketConflict::Counter));
     }

@@ -3,23 +3,18 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use serde::Deserialize;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    ProofId, State, StoreError, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted,
-    TicketJobId, TicketStore,
+    ProofId, StoreError, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId,
+    TicketStore,
 };
 
 use super::ticket_commit;
+use super::ticket_rows::{counter, job, read_counter, read_job};
 use crate::codec::{self, Unreadable};
 use crate::engine::{Engine, SqlStore, bounds};
 use crate::row::{Answer, Row};
 use crate::statement::{Query, Statement, params};
-
-const JOB: Statement = Statement::new(
-    "read a job of the ticket wallet",
-    "SELECT revision, state, finished_at FROM ticket_jobs WHERE id = ?1",
-);
 
 const UNFINISHED: Statement = Statement::new(
     "list the unfinished jobs of the ticket wallet",
@@ -29,18 +24,6 @@ const UNFINISHED: Statement = Statement::new(
 
 const CLAIM: Statement =
     Statement::new("look for a claim of a proof", "SELECT job FROM ticket_claims WHERE proof = ?1");
-
-/// The counter; if it is missing, the proofs that may be of its keyset. Only then, at a keyset's first use, all proofs
-/// of the mint are read.
-const COUNTER: Statement = Statement::new(
-    "read a counter",
-    "SELECT next, CAST(NULL AS text) FROM ticket_counters WHERE mint_url = ?1 AND keyset = ?2
-     UNION ALL
-     SELECT NULL, p.proof
-     FROM (SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM ticket_counters WHERE mint_url = ?1 AND keyset = ?2)) AS missing
-         CROSS JOIN ticket_proofs AS p
-     WHERE p.mint_url = ?1 AND instr(p.proof, ?3) > 0",
-);
 
 /// SQLite uses the index only for the comparison with which it was created; in PostgreSQL the column is a boolean.
 const FREE: Statement = Statement::new(
@@ -173,17 +156,6 @@ impl<E: Engine> TicketStore for SqlStore<E> {
     }
 }
 
-pub(crate) fn read_job(id: TicketJobId) -> Query {
-    JOB.with(params![id.0])
-}
-
-/// The job in a row of its revision, state and end.
-pub(crate) fn job(row: &Row, id: TicketJobId) -> Result<StoredTicketJob, Unreadable> {
-    let revision = row.int(0)?;
-    codec::check_revision(revision)?;
-    Ok(StoredTicketJob { id, revision, state: State(row.string(1)?), finished_at: row.optional_time(2)? })
-}
-
 /// The proof in a row of its id, mint, unit, amount and content.
 pub(crate) fn proof(row: &Row) -> Result<StoredProof, Unreadable> {
     let proof = row.string(4)?;
@@ -197,31 +169,6 @@ pub(crate) fn proof(row: &Row) -> Result<StoredProof, Unreadable> {
         amount: row.int(3)?,
         proof,
     })
-}
-
-pub(crate) fn read_counter(mint_url: &str, keyset: &str) -> Query {
-    // JSON may escape an unusual text; all proofs of the mint are then read.
-    let written = if keyset.bytes().all(|byte| byte.is_ascii_alphanumeric()) { keyset } else { "" };
-    COUNTER.with(params![mint_url, keyset, written])
-}
-
-pub(crate) fn counter(found: &Answer, keyset: &str) -> Result<u32, Unreadable> {
-    #[derive(Deserialize)]
-    struct Proof {
-        id: String,
-    }
-    for row in &found.rows {
-        let proof = row.text(1).ok().and_then(|proof| serde_json::from_str::<Proof>(proof).ok());
-        match (row.optional_int(0)?, proof) {
-            (Some(next), _) => return Ok(next),
-            // Its row is lost, or its key is damaged: starting from 0 would reuse secrets.
-            (None, Some(proof)) if proof.id == keyset => {
-                return Err(Unreadable("the counter of a keyset of which proofs are stored"));
-            }
-            (None, _) => {}
-        }
-    }
-    Ok(0)
 }
 
 pub(crate) fn read_balances() -> Query {

@@ -21,6 +21,7 @@ mod file;
 mod inspect;
 mod open;
 mod open_error;
+mod options;
 mod readers;
 mod schema;
 mod thread_job;
@@ -36,9 +37,10 @@ use std::thread::{self, JoinHandle};
 use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
-use usher_engine::ports::StoreError;
+use usher_engine::ports::{AllCommitted, Commit, StoreError};
 
 use crate::codec::Unreadable;
+use crate::commit::Plan;
 use crate::engine::{Engine, SqlStore};
 use crate::metrics::{Metrics, StoreMetrics};
 use crate::panic_signal::PanicSignal;
@@ -55,40 +57,9 @@ pub(crate) use self::copy::{SqliteSource, SqliteTarget};
 pub use self::failure::SqliteFailure;
 pub use self::inspect::{DatabaseInspection, Integrity};
 pub use self::open_error::OpenError;
+use self::options::MAX_QUEUE;
+pub use self::options::SqliteOptions;
 pub use self::schema::known_version as known_schema_version;
-
-/// Longest queue that can be configured.
-const MAX_QUEUE: usize = 65_536;
-
-/// Options of a [`SqliteStore`]; the default is for a small machine.
-#[derive(Clone, Debug)]
-pub struct SqliteOptions {
-    /// Reading threads, at least 1.
-    pub readers: usize,
-    /// Most queued commits and queries per thread, 1 to 65,536; callers wait for room.
-    pub queue: usize,
-    /// Most commits that share a transaction, 1 to `queue`; bounds how long the first waits for the last.
-    pub max_batch: usize,
-    /// Most memory for the writer's pages, in KiB.
-    pub writer_cache_kib: u32,
-    /// Most memory for each reader's pages, in KiB.
-    pub reader_cache_kib: u32,
-    /// Largest size of the database file in bytes; commits that need more fail. `None`: no limit.
-    pub max_bytes: Option<u64>,
-}
-
-impl Default for SqliteOptions {
-    fn default() -> Self {
-        Self {
-            readers: 2,
-            queue: 1024,
-            max_batch: 512,
-            writer_cache_kib: 32 * 1024,
-            reader_cache_kib: 16 * 1024,
-            max_bytes: None,
-        }
-    }
-}
 
 /// The engine's store in an SQLite file.
 ///
@@ -237,6 +208,16 @@ impl Engine for SqliteEngine {
             Ok(result)
         };
         self.on_writer(work).await
+    }
+
+    async fn commit(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
+        let reads = Plan::reads(&commits.iter().collect::<Vec<_>>());
+        self.decide(reads, move |read| {
+            let mut plan = Plan::new(read)?;
+            let committed = plan.apply(&commits)?;
+            Ok((committed, plan.writes()))
+        })
+        .await
     }
 
     fn metrics(&self) -> StoreMetrics {

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::SqliteOptions;
 use super::execute::copy_mark;
 use super::failure::{During as _, SqliteFailure};
 use super::file::DatabaseFile;
 use super::open_error::OpenError;
+use super::options::SqliteOptions;
 use super::schema::{self, MIGRATIONS};
 
 /// How long a statement waits for another process's lock. No other process writes, but an operator's backup or
