@@ -2,40 +2,25 @@
 
 mod outgoing_request;
 mod session;
+mod shared;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use nostr::{Event, EventId};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
-use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 use url::Url;
-use usher_engine::ports::Clock;
 use usher_nostr_connection::address_guard::AddressSource;
-use usher_nostr_connection::{
-    DialOptions, Dialer, EndReason, OnRefusal, Quality, Reconnection, SessionTiming, Timing, WriteGate, dial,
-};
+use usher_nostr_connection::{DialOptions, EndReason, Quality, Reconnection, Timing, dial};
 
-use super::connection_uri::ConnectionUri;
 pub(crate) use outgoing_request::OutgoingRequest;
 use session::RequestSession;
-
-/// The backend's announcement.
-pub(crate) const INFO: u16 = 13_194;
-pub(crate) const REQUEST: u16 = 23_194;
-pub(crate) const RESPONSE: u16 = 23_195;
-/// A notification of the backend, encrypted with NIP-04.
-pub(crate) const NOTIFICATION_NIP04: u16 = 23_196;
-/// A notification of the backend, encrypted with NIP-44.
-pub(crate) const NOTIFICATION: u16 = 23_197;
+pub(crate) use shared::{INFO, NOTIFICATION, NOTIFICATION_NIP04, REQUEST, RESPONSE, ReceivedEvent, Shared};
 
 /// Largest message received, in bytes.
 const MAX_MESSAGE_BYTES: usize = 256 * 1024;
-
-/// How far the backend's clock may be behind: older events are not requested. Relays store them briefly, if at all.
-const CLOCKS: Duration = Duration::from_secs(900);
 
 /// A connection longer than this resets the warning about the relay.
 const LASTED: Duration = Duration::from_secs(30);
@@ -51,48 +36,6 @@ pub(crate) fn timing() -> Timing {
         worked_after: WORKED,
         write_within: Duration::from_secs(10),
         ..Timing::default()
-    }
-}
-
-/// A subscription is soon assumed to be open, because nothing is sent before it is.
-fn session_timing() -> SessionTiming {
-    SessionTiming {
-        confirm_within: Some(Duration::from_secs(2)),
-        auth_within: Duration::from_secs(15),
-        acknowledge_within: Duration::from_secs(60),
-        resubscribe_first: Duration::from_millis(100),
-        on_refusal: OnRefusal::End,
-        ..SessionTiming::default()
-    }
-}
-
-/// An event of the backend, and the relay that delivered it.
-pub(crate) struct ReceivedEvent {
-    pub(crate) relay: usize,
-    pub(crate) event: Event,
-}
-
-pub(crate) struct Shared {
-    pub(crate) uri: ConnectionUri,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) up: watch::Sender<Vec<bool>>,
-    pub(crate) received: mpsc::Sender<ReceivedEvent>,
-    pub(crate) stop: CancellationToken,
-    /// Replaces TCP in simulations.
-    pub(crate) dialer: Option<Arc<dyn Dialer>>,
-    pub(crate) gate: Option<WriteGate>,
-    pub(crate) timing: Timing,
-}
-
-impl Shared {
-    fn set_up(&self, relay: usize, is_up: bool) {
-        self.up.send_if_modified(|up| match up.get_mut(relay) {
-            Some(was) if *was != is_up => {
-                *was = is_up;
-                true
-            }
-            _ => false,
-        });
     }
 }
 

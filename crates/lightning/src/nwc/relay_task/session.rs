@@ -3,22 +3,26 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use nostr::{Event, Filter, JsonUtil as _, Kind, Timestamp};
 use tokio::sync::mpsc;
 use tracing::{info, warn};
 use url::Url;
 use usher_nostr_connection::{
-    Connection, EndReason, Interest, Quality, Received, Session, SessionOptions, Step, Verdict,
+    Connection, EndReason, Interest, OnRefusal, Quality, Received, Session, SessionOptions, SessionTiming, Step,
+    Verdict,
 };
 
-use super::{
-    CLOCKS, INFO, NOTIFICATION, NOTIFICATION_NIP04, OutgoingRequest, RESPONSE, ReceivedEvent, Shared, session_timing,
-};
+use super::outgoing_request::OutgoingRequest;
+use super::shared::{INFO, NOTIFICATION, NOTIFICATION_NIP04, RESPONSE, ReceivedEvent, Shared};
 use crate::nwc::response::clean;
 
 /// Most requests kept until we have authenticated.
 const MAX_REFUSED: usize = 64;
+
+/// How far the backend's clock may be behind: older events are not requested. Relays store them briefly, if at all.
+const CLOCKS: Duration = Duration::from_secs(900);
 
 pub(super) struct RequestSession<'a> {
     shared: &'a Shared,
@@ -149,5 +153,17 @@ impl<'a> RequestSession<'a> {
             }
             _ => {}
         }
+    }
+}
+
+/// A subscription is soon assumed to be open, because nothing is sent before it is.
+fn session_timing() -> SessionTiming {
+    SessionTiming {
+        confirm_within: Some(Duration::from_secs(2)),
+        auth_within: Duration::from_secs(15),
+        acknowledge_within: Duration::from_secs(60),
+        resubscribe_first: Duration::from_millis(100),
+        on_refusal: OnRefusal::End,
+        ..SessionTiming::default()
     }
 }
