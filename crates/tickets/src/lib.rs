@@ -112,6 +112,7 @@ mod receive;
 mod running_jobs;
 mod signatures;
 mod spending_conditions;
+mod state_queue;
 mod state_requests;
 mod stored_job;
 mod swap;

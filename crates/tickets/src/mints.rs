@@ -10,7 +10,7 @@ use crate::client::{HttpClient, MintClient};
 use crate::job_failure::{Failure, Refusal};
 use crate::keysets::{Keysets, MAX_KEYSETS};
 use crate::mint_address::MintAddress;
-use crate::state_requests::StateQueue;
+use crate::state_queue::StateQueue;
 
 /// Most mints in memory. Beyond it, mints without running jobs are dropped.
 const MAX_MINTS: usize = 256;
