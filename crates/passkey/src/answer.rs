@@ -6,7 +6,7 @@ use ciborium::value::Value as Cbor;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use crate::{PasskeyError, malformed};
+use crate::error::{PasskeyError, malformed};
 
 const AT: u8 = 0x40;
 const ED: u8 = 0x80;

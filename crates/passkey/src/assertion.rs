@@ -10,7 +10,7 @@ use webauthn_rp::response::Backup;
 use webauthn_rp::response::register::{CompressedPubKey, DynamicState};
 
 use crate::answer::{AssertionResponse, AuthenticatorData};
-use crate::{PasskeyError, malformed};
+use crate::error::{PasskeyError, malformed};
 
 const PRESENT: u8 = 0x01;
 const VERIFIED: u8 = 0x04;

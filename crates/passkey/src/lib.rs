@@ -9,6 +9,7 @@
 
 mod answer;
 mod assertion;
+mod error;
 #[cfg(test)]
 mod fuzz_targets;
 #[cfg(feature = "testing")]
@@ -34,6 +35,9 @@ use webauthn_rp::{
 
 use crate::answer::AssertionResponse;
 use crate::assertion::{Expected, StoredKey};
+use crate::error::malformed;
+
+pub use crate::error::PasskeyError;
 
 const USER_HANDLE_BYTES: usize = 16;
 
@@ -42,9 +46,6 @@ const REGISTRATION_TIMEOUT: NonZeroU32 = NonZeroU32::MIN.saturating_add(10 * 60 
 
 /// Most bytes of a credential id (WebAuthn Level 3, section 4).
 pub const MAX_CREDENTIAL_ID_BYTES: usize = 1_023;
-
-/// Longest error about malformed input, in characters.
-const MAX_ERROR_CHARS: usize = 200;
 
 /// The service as the relying party.
 #[derive(Clone, Debug)]
@@ -63,23 +64,6 @@ pub struct InvalidRpId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the options for an authenticator could not be made")]
 pub struct UnusableOptions;
-
-/// Why a response is not accepted.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PasskeyError {
-    /// Not an authenticator's response.
-    #[error("not an authenticator's answer: {0}")]
-    Malformed(String),
-    /// A check failed: challenge, origin, RP id, user verification, signature, counter.
-    #[error("the authenticator's answer is refused: {0}")]
-    Refused(String),
-    /// The counter decreased: the passkey may have been cloned.
-    #[error("the passkey's counter went back: there may be a copy of it")]
-    CounterWentBack,
-    /// The stored passkey cannot be read.
-    #[error("the stored passkey cannot be read")]
-    Unreadable,
-}
 
 /// The stored data of a passkey, without its owner. Contains no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -262,11 +246,6 @@ impl RelyingParty {
         let Ok(state) = state.encode();
         Ok(state.to_vec())
     }
-}
-
-/// Truncates errors of parsers, which repeat their input and could fill the log.
-fn malformed(error: impl fmt::Display) -> PasskeyError {
-    PasskeyError::Malformed(error.to_string().chars().take(MAX_ERROR_CHARS).collect())
 }
 
 fn challenge_of(options: &Value) -> Result<String, UnusableOptions> {
