@@ -5,8 +5,8 @@ use tokio::time::{Instant, sleep};
 use tracing::debug;
 use usher_nostr_connection::{DialOptions, EndReason, Quality, Reconnection, dial};
 
-use super::Shared;
 use super::session::SignerSession;
+use super::shared::Shared;
 use super::shared_relay::SharedRelay;
 
 /// Largest message received, in bytes.

@@ -11,7 +11,7 @@ use usher_nostr_connection::{Connection, EndReason, Interest, Quality, Received,
 use usher_protocol::PublicKey;
 use usher_token_bucket::{Rate, TokenBucket};
 
-use super::Shared;
+use super::shared::Shared;
 use super::shared_relay::SharedRelay;
 use crate::message;
 use crate::stored_session::new_keys;

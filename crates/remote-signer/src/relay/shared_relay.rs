@@ -14,7 +14,16 @@ use usher_nostr_connection::{Utf8Bytes, site};
 use usher_protocol::PublicKey;
 use usher_token_bucket::{Rate, TokenBucket};
 
-use super::{MAX_PAIRINGS, Received};
+/// Most pairings on one connection: a relay subscription with this many keys has 35 KB. More need another connection.
+const MAX_PAIRINGS: usize = 512;
+
+#[derive(Debug)]
+pub(crate) enum Received {
+    /// From now on the relay delivers events for the pairing's key. Sent again after an interruption.
+    Listening,
+    /// An event addressed to the pairing's key. Only its kind is checked, and its author if one is expected.
+    Event(Box<Event>),
+}
 
 /// Events queued for one connection; beyond that the oldest is dropped, because it is repeated.
 const MAX_OUTGOING: usize = 2 * MAX_PAIRINGS;
