@@ -6,7 +6,7 @@ use usher_page_layout::short_key;
 use usher_protocol::PublicKey;
 use usher_protocol::keys::npub;
 
-use crate::PagesState;
+use crate::state::PagesState;
 
 /// How long a page waits for the user's name before it shows only the key.
 const NAME_WITHIN: Duration = Duration::from_millis(400);

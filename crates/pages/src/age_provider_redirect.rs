@@ -11,11 +11,11 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use usher_engine::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, BeginCheckError, StreamId, VerificationView};
 use usher_page_layout::Frame;
 
-use crate::PagesState;
 use crate::age_verification;
 use crate::browser::{FetchInitiator, cookie, cookie_name, fetch_initiator, set_cookie};
 use crate::keyed_page::{self, Address, Found, KeyedView as _};
 use crate::page::{self, Next};
+use crate::state::PagesState;
 use crate::texts::{Message, Texts};
 use crate::visit::Visit;
 

@@ -11,9 +11,9 @@ use usher_engine::ports::StoreError;
 use usher_engine::{Engine, StreamId, VerificationView};
 use usher_page_layout::Frame;
 
-use crate::PagesState;
 use crate::keyed_page::{self, Address, KeyedView};
 use crate::page::Tone;
+use crate::state::PagesState;
 use crate::texts::{Message, StatusTexts, Texts};
 use crate::visit::Visit;
 use crate::waiting_page::Shown;

@@ -12,10 +12,10 @@ use usher_engine::ports::StoreError;
 use usher_engine::{Engine, HandshakeState, HandshakeView, StreamId};
 use usher_page_layout::Frame;
 
-use crate::PagesState;
 use crate::keyed_page::{self, Address, KeyedView};
 use crate::page::{CodePanel, OtherLink, Tone};
 use crate::qr::Qr;
+use crate::state::PagesState;
 use crate::texts::{Message, Texts};
 use crate::visit::Visit;
 use crate::waiting_page::Shown;

@@ -7,8 +7,8 @@ use http::StatusCode;
 use usher_engine::ports::StoreError;
 use usher_engine::{Engine, StreamId};
 
-use crate::PagesState;
 use crate::page::{self, Next};
+use crate::state::PagesState;
 use crate::texts::{Message, Texts};
 use crate::visit::Visit;
 use crate::waiting_page::{self, Shown};

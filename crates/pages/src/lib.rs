@@ -49,6 +49,7 @@ mod qr;
 mod refund;
 mod signer;
 mod signer_app;
+mod state;
 mod texts;
 mod visit;
 mod waiting_page;
@@ -59,92 +60,23 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
-use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
-use usher_engine::operations::LoginMethod;
-use usher_engine::ports::Directory;
-use usher_engine::{Engine, HandshakeView, PaymentView, RefundView, StreamId, VerificationView};
-use usher_page_layout::{PageRunner, Site, preflight, run_changes, run_to_end};
+use usher_engine::{Engine, HandshakeView, PaymentView, RefundView, VerificationView};
+use usher_page_layout::{PageRunner, preflight, run_changes, run_to_end};
 
-use self::login_methods::OfferedMethods;
+use self::state::PagesState;
 
 pub use self::approvals::ApprovalsOptions;
 pub use self::browser::{cookie, login_cookie_name, login_cookies};
 pub use self::page::not_available;
+pub use self::state::PagesOptions;
 
 /// Largest request body, in bytes: a signed event.
 const MAX_BODY_BYTES: usize = 16 * 1024;
 
-/// Options of the pages.
-#[derive(Clone)]
-pub struct PagesOptions {
-    /// The layout of the service's pages.
-    pub site: Site,
-    /// Knows the names of users.
-    pub directory: Option<Arc<dyn Directory>>,
-    /// The login methods that the login page offers, in this order (`pages.login_methods`); `None` offers all, the most
-    /// likely first.
-    pub login_methods: Option<Vec<LoginMethod>>,
-    /// Whether the service's NIP-05 name is a Lightning address (`payments.lightning_address`).
-    pub has_lightning_address: bool,
-    /// The page on which operators approve payments.
-    pub approvals: ApprovalsOptions,
-    /// Where requests that change something run.
-    pub tasks: TaskTracker,
-    /// Cancelled when the service stops: long responses then end.
-    pub stop: CancellationToken,
-}
-
-#[derive(Clone)]
-struct PagesState(Arc<Shared>);
-
-struct Shared {
-    engine: Arc<Engine>,
-    site: Site,
-    directory: Option<Arc<dyn Directory>>,
-    login_methods: OfferedMethods,
-    has_lightning_address: bool,
-    stop: CancellationToken,
-    /// Permits to render a page.
-    rendering: Semaphore,
-}
-
-impl PagesState {
-    fn url(&self) -> &str {
-        self.site.url()
-    }
-
-    /// Waits for a permit to render a page. Pages use at most half of the processors, so that a flood of visitors
-    /// leaves the rest to the API. Holders must not wait for anything.
-    async fn turn(&self) -> Option<SemaphorePermit<'_>> {
-        // The semaphore is never closed.
-        self.rendering.acquire().await.ok()
-    }
-
-    /// The path of a page: `folder` is `login`, `pay`, `link`, `refund`, `handshake` or `verify`.
-    fn address(&self, folder: &str, id: StreamId, secret: &str) -> String {
-        format!("{}/{folder}/{id}/{secret}", self.site.base())
-    }
-}
-
-impl std::ops::Deref for PagesState {
-    type Target = Shared;
-
-    fn deref(&self) -> &Shared {
-        &self.0
-    }
-}
-
 /// The routes of all pages.
 pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
-    let PagesOptions { site, directory, login_methods, has_lightning_address, approvals, tasks, stop } = options;
-    let login_methods = OfferedMethods::new(login_methods);
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let rendering = Semaphore::new((processors / 2).max(1));
-    let state =
-        PagesState(Arc::new(Shared { engine, site, directory, login_methods, has_lightning_address, stop, rendering }));
-    let runner = PageRunner::new(tasks);
+    let (approvals, runner) = (options.approvals.clone(), PageRunner::new(options.tasks.clone()));
+    let state = PagesState::new(engine, options);
     // For requests that change something by GET.
     let to_end = from_fn_with_state(runner.clone(), run_to_end);
     let approvals = approvals::router(state.clone(), approvals, runner.clone());

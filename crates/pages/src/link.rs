@@ -14,12 +14,12 @@ use usher_engine::{ClientNetwork, LinkError, LinkView, StreamId};
 use usher_page_layout::Frame;
 use usher_protocol::lnurl;
 
-use crate::PagesState;
 use crate::keyed_page::{self, Address};
 use crate::login_page_request::other_type;
 use crate::page::{self, Next};
 use crate::payment::{grouped, sats, summary};
 use crate::qr::Qr;
+use crate::state::PagesState;
 use crate::texts::{LinkTexts, Message, Texts};
 use crate::visit::Visit;
 

@@ -12,8 +12,8 @@ use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL};
 use serde_json::{Value, json};
 use usher_engine::{ClientNetwork, LinkError, LnurlOffer, MAX_COMMENT_CHARS, StreamId};
 
-use crate::PagesState;
 use crate::keyed_page::Address;
+use crate::state::PagesState;
 
 /// `GET /lnurlp/{stream_id}/{secret}`
 pub(crate) async fn offer(State(pages): State<PagesState>, Path((id, secret)): Address) -> Response {

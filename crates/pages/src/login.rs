@@ -18,7 +18,6 @@ use usher_engine::{
 };
 use usher_page_layout::Frame;
 
-use crate::PagesState;
 use crate::account::Account;
 use crate::browser::{
     FetchInitiator, LoginCookie, fetch_initiator, is_own_form, last_method_cookie, login_cookies, shown_logins,
@@ -31,6 +30,7 @@ use crate::passkey::PasskeyPart;
 use crate::qr::Qr;
 use crate::signer::{self, SignerPart};
 use crate::signer_app;
+use crate::state::PagesState;
 use crate::texts::{LoginStatusTexts, Texts};
 use crate::waiting_page::{self, Shown};
 

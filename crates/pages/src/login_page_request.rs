@@ -9,10 +9,10 @@ use usher_engine::operations::LoginMethod;
 use usher_engine::ports::StoreError;
 use usher_engine::{ClientNetwork, LoginPageError, OpenedLogin, ReusablePage, StreamId};
 
-use crate::PagesState;
 use crate::browser::{LoginCookie, cookie, last_method, login_cookie_name};
 use crate::keyed_page::Address;
 use crate::page::{self, Next};
+use crate::state::PagesState;
 use crate::texts::{Message, Texts};
 use crate::visit::Visit;
 

@@ -13,9 +13,9 @@ use usher_engine::operations::LoginMethod;
 use usher_engine::{LoginView, OpenedLogin, PasskeyLoginError, PasskeyProof, PasskeyUse};
 use usher_page_layout::Frame;
 
-use crate::PagesState;
 use crate::login_page_request::{AtLogin, other_type};
 use crate::page;
+use crate::state::PagesState;
 use crate::texts::Texts;
 
 /// What the page's script needs for passkeys.

@@ -15,10 +15,10 @@ use usher_engine::ports::StoreError;
 use usher_engine::{Engine, OperationOutcome, PaymentView, StreamId, UnixMillis};
 use usher_page_layout::Frame;
 
-use crate::PagesState;
 use crate::keyed_page::{self, Address, Found, KeyedView};
 use crate::page::Tone;
 use crate::qr::Qr;
+use crate::state::PagesState;
 use crate::texts::{Message, PaymentStatusTexts, Texts};
 use crate::visit::Visit;
 use crate::waiting_page::Shown;

@@ -11,10 +11,10 @@ use usher_engine::operations::{LoginMethod, SignerFault, SignerStatus};
 use usher_engine::{AskError, AskLimit, LoginPageError, SignerView};
 use usher_page_layout::Frame;
 
-use crate::PagesState;
 use crate::login_page_request::{AtLogin, other_type};
 use crate::page::{self, Next};
 use crate::qr::Qr;
+use crate::state::PagesState;
 use crate::texts::{LoginTexts, Message, Texts};
 
 #[derive(Template)]

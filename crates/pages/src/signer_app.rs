@@ -11,10 +11,10 @@ use url::form_urlencoded;
 use usher_engine::operations::LoginMethod;
 use usher_engine::{LoginPageError, PageSigner, ProveError};
 
-use crate::PagesState;
 use crate::browser::{FetchInitiator, fetch_initiator};
 use crate::login_page_request::AtLogin;
 use crate::page::{self, Next};
+use crate::state::PagesState;
 
 pub(crate) fn link(pages: &PagesState, at: &AtLogin, unsigned_proof: &str) -> String {
     let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();

@@ -6,7 +6,7 @@ use axum::extract::{FromRef, FromRequestParts};
 use http::request::Parts;
 use usher_page_layout::{Frame, Site};
 
-use crate::PagesState;
+use crate::state::PagesState;
 use crate::texts::{self, Texts};
 
 /// A request for a page.

@@ -12,8 +12,8 @@ use futures_util::stream;
 use http::{HeaderName, StatusCode, header};
 use usher_engine::{EventPage, ShownStream, StreamId};
 
-use crate::PagesState;
 use crate::page;
+use crate::state::PagesState;
 
 /// After how long without a change a comment is sent, so that proxies do not close the response as idle.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

@@ -15,7 +15,7 @@ use usher_protocol::PublicKey;
 
 use super::login::{self, LoggedOut, field, operator_name};
 use super::shown::ShownPayment;
-use super::{ApprovalsState, with_own_forms};
+use super::state::{ApprovalsState, with_own_forms};
 use crate::browser::{FetchInitiator, fetch_initiator, is_certainly_own_form};
 use crate::keyed_page::Address;
 use crate::login_page_request::other_type;

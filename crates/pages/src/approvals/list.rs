@@ -11,7 +11,7 @@ use usher_page_layout::Frame;
 use super::login::{self, LOG_OUT, LoggedOut};
 use super::sessions::OpenSession;
 use super::shown::ShownPayment;
-use super::{ApprovalsState, with_own_forms};
+use super::state::{ApprovalsState, with_own_forms};
 use crate::account::Account;
 use crate::browser::{FetchInitiator, fetch_initiator};
 use crate::page;

@@ -14,7 +14,7 @@ use usher_page_layout::Frame;
 use usher_protocol::PublicKey;
 use usher_protocol::keys::npub;
 
-use super::{ApprovalsState, with_own_forms};
+use super::state::{ApprovalsState, with_own_forms};
 use crate::browser::{FetchInitiator, cookie, fetch_initiator, is_certainly_own_form, login_cookies, shown_logins};
 use crate::login::set_cookies;
 use crate::login_page_request::other_type;

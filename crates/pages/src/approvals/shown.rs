@@ -6,7 +6,7 @@ use usher_engine::{PaymentPurpose, UnixMillis, WaitingPayment};
 use usher_page_layout::short_key;
 use usher_protocol::text::{MAX_LABEL_CHARS, clean};
 
-use super::ApprovalsState;
+use super::state::ApprovalsState;
 use crate::payment::{date, sats};
 use crate::texts::ApprovalsTexts;
 use crate::visit::Visit;
