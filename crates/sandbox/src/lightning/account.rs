@@ -4,8 +4,9 @@ use tokio::sync::broadcast;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
+use super::ledger::Settlement;
 use super::ledger::{Ledger, Start};
-use super::shared_ledger::{Settlement, SharedLedger};
+use super::shared_ledger::SharedLedger;
 use super::{InvoiceTerms, MakeError, Paid, PayError, Transaction, invoice};
 
 /// A node with a balance. A clone is another handle of the same account.

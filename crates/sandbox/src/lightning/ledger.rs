@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::{PaymentHash, Preimage};
 
-use super::{Direction, Fees, LedgerTotals, MakeError, Paid, PayError, Settlement, State, Transaction};
+use super::{Direction, Fees, LedgerTotals, MakeError, Paid, PayError, State, Transaction};
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ledger {
@@ -78,6 +78,16 @@ pub(super) struct Start {
     pub(super) now: u64,
     /// Payer and payee take no notice of the expiry.
     pub(super) late: bool,
+}
+
+/// A payment arrived.
+#[derive(Clone, Debug)]
+pub struct Settlement {
+    /// Name of the account that paid.
+    pub payer: String,
+    /// Name of the account that was paid.
+    pub payee: String,
+    pub paid: Paid,
 }
 
 impl Ledger {

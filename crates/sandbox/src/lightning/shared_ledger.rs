@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use usher_protocol::Keys;
 
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Settlement};
 use super::{NetworkFileError, Paid, network_file};
 use crate::clock::UnixClock;
 
@@ -31,16 +31,6 @@ struct Inner {
     clock: UnixClock,
     path: Option<PathBuf>,
     settlements: broadcast::Sender<Settlement>,
-}
-
-/// A payment arrived.
-#[derive(Clone, Debug)]
-pub struct Settlement {
-    /// Name of the account that paid.
-    pub payer: String,
-    /// Name of the account that was paid.
-    pub payee: String,
-    pub paid: Paid,
 }
 
 impl SharedLedger {

@@ -19,6 +19,7 @@ mod reply;
 mod request;
 mod request_saving_task;
 mod saved_requests;
+mod secret;
 mod service_name;
 mod session_token;
 mod subscription;
@@ -27,6 +28,7 @@ mod token_receipt;
 mod user_actions;
 mod user_wallet;
 mod wallet_file;
+mod wallet_file_requests;
 mod wallet_state;
 
 pub use error::{NoRequest, WalletError};
@@ -36,9 +38,10 @@ pub use known_service::KnownService;
 pub use options::{Policy, Reaction, WalletOptions};
 pub use payment_source::{PaymentSource, PaymentSourceError};
 pub use request::{Request, RequestContent, SentToken};
+pub use secret::Secret;
 pub use subscription::{Agreement, Closed, Subscription};
 pub use tickets::{GivenState, GivenTicket, KnownMint, ReceivedTicket, TicketAmount, Tickets, TicketsError};
 pub use user_wallet::{Opened, Wallet};
-pub use wallet_file::{FileError, SavedRequest, Secret, Verdict, WalletFile};
+pub use wallet_file::{FileError, SavedRequest, Verdict, WalletFile};
 
 pub use crate::relay_client::DeliveryStatus;

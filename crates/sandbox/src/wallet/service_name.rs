@@ -19,7 +19,7 @@ use tokio_tungstenite::{Connector, connect_async_tls_with_config};
 use usher_protocol::text::clean;
 use usher_protocol::{Event, PublicKey};
 
-use super::{Request, Wallet};
+use super::{KnownService, Request};
 
 /// How long a look-up may take: the user waits for it.
 const WITHIN: Duration = Duration::from_secs(2);
@@ -49,22 +49,20 @@ impl Default for ServiceNames {
     }
 }
 
-impl Wallet {
-    /// The name in the service's profile, safe for a terminal; `None` without one in two seconds or for unknown
-    /// services.
-    pub async fn service_name(&self, request: &Request) -> Option<String> {
+impl ServiceNames {
+    /// The name in the profile of one of these services, which has sent the request.
+    pub(super) async fn find(&self, services: Vec<KnownService>, request: &Request) -> Option<String> {
         let main_key = request.service?;
         let key = request.from;
-        let names = &self.inner.names.0;
-        let known = names.lock().get(&key).filter(|(at, _)| at.elapsed() < FRESH).map(|(_, name)| name.clone());
+        let known = self.0.lock().get(&key).filter(|(at, _)| at.elapsed() < FRESH).map(|(_, name)| name.clone());
         if let Some(known) = known {
             return known;
         }
-        let relays = self.services().into_iter().find(|service| service.main_key == main_key)?.relays;
+        let relays = services.into_iter().find(|service| service.main_key == main_key)?.relays;
         let asked = relays.iter().take(MAX_RELAYS).map(|relay| timeout(WITHIN, profile(relay, key)));
         let profiles = join_all(asked).await.into_iter().filter_map(|profile| profile.ok().flatten());
         let name = profiles.max_by_key(|profile| profile.created_at).and_then(|profile| name(&profile.content));
-        names.lock().put(key, (Instant::now(), name.clone()));
+        self.0.lock().put(key, (Instant::now(), name.clone()));
         name
     }
 }

@@ -47,6 +47,12 @@ pub struct Opened {
 }
 
 impl Wallet {
+    /// The name in the service's profile, safe for a terminal; `None` without one in two seconds or for unknown
+    /// services.
+    pub async fn service_name(&self, request: &Request) -> Option<String> {
+        self.inner.names.find(self.services(), request).await
+    }
+
     /// Starts a wallet and connects it to its relays, without waiting for them.
     pub async fn start(options: WalletOptions) -> Self {
         let WalletOptions {

@@ -9,7 +9,7 @@ use usher_protocol::subkey::SubkeyProof;
 use usher_protocol::{Event, Keys};
 
 use super::{
-    Identity, KnownMint, KnownService, PaymentSource, Policy, Request, RequestContent, Subscription, Tickets, Wallet,
+    Identity, KnownMint, KnownService, PaymentSource, Policy, Request, RequestContent, Secret, Subscription, Tickets,
     WalletOptions,
 };
 use crate::private_file;
@@ -38,17 +38,6 @@ pub struct WalletFile {
     pub subscriptions: Vec<Subscription>,
     /// The requests, still encrypted, oldest first.
     pub requests: Vec<SavedRequest>,
-}
-
-/// A text that `Debug` hides.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Secret(pub String);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("…")
-    }
 }
 
 /// A stored request and its reply.
@@ -231,26 +220,6 @@ impl WalletFile {
         Ok(())
     }
 
-    /// A request that another program has saved since the file was read.
-    pub fn next_saved(&mut self, wallet: &Wallet) -> Result<Option<Request>, FileError> {
-        for saved in Self::load(&self.path)?.requests {
-            if self.requests.iter().all(|known| known.event.id != saved.event.id) {
-                let request = wallet.read(&saved.event).filter(|_| !saved.answered);
-                self.requests.push(saved);
-                if request.is_some() {
-                    return Ok(request);
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// The saved requests that can still be answered.
-    pub fn open_requests(&self, wallet: &Wallet) -> Vec<Request> {
-        let open = self.requests.iter().filter(|saved| !saved.answered).filter_map(|saved| wallet.read(&saved.event));
-        open.filter(|request| self.verdict(wallet, request).is_none()).collect()
-    }
-
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -279,20 +248,6 @@ impl WalletFile {
         self.mints.push(mint);
     }
 
-    /// Adds the services and subscriptions of a running wallet; changes by another program are kept.
-    pub fn take_over(&mut self, wallet: &Wallet) {
-        for service in wallet.services() {
-            KnownService::remember(&mut self.services, &service);
-        }
-        for mut subscription in wallet.subscriptions() {
-            if let Some(known) = self.subscriptions.iter().find(|known| known.id == subscription.id) {
-                subscription.closed = known.closed.clone().or(subscription.closed);
-                subscription.payments = subscription.payments.max(known.payments);
-            }
-            Subscription::remember(&mut self.subscriptions, subscription);
-        }
-    }
-
     /// Stores a request with the reply, if there is one; not a ticket that was received or refused.
     pub fn remember(&mut self, request: &Request, verdict: Option<Verdict>) {
         let over = matches!(&request.content, RequestContent::Token(sent) if sent.outcome.is_some());
@@ -309,17 +264,6 @@ impl WalletFile {
             self.requests.remove(0);
         }
         self.requests.push(SavedRequest { event: request.event.clone(), answered, verdict });
-    }
-
-    /// The final reply to a request, by any program that uses this file; `None` if there is none or it is unknown.
-    pub fn verdict(&self, wallet: &Wallet, request: &Request) -> Option<Verdict> {
-        let mut answered = self.requests.iter().filter(|saved| saved.answered);
-        // A repeated request is another event.
-        let same = |saved: &&SavedRequest| {
-            saved.event.id == request.event.id
-                || wallet.read(&saved.event).is_some_and(|read| read.id == request.id && read.from == request.from)
-        };
-        answered.find(same)?.verdict
     }
 }
 

@@ -6,20 +6,20 @@
 
 mod error;
 mod given_tickets;
+mod ticket;
 mod ticket_file;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
-use usher_engine::ports::{MintAuthToken, TicketBalance, TicketJobId, Token};
+use usher_engine::ports::{TicketBalance, TicketJobId, Token};
 use usher_protocol::Keys;
 
 pub use self::error::TicketsError;
 pub use self::given_tickets::{GivenState, GivenTicket};
+pub use self::ticket::{KnownMint, ReceivedTicket, TicketAmount};
 use self::ticket_file::Opened;
-use super::Secret;
 
 /// The tickets of a user. A clone is another handle of the same.
 #[derive(Clone, Debug)]
@@ -34,36 +34,6 @@ struct Shared {
     mints: Mutex<Vec<KnownMint>>,
     /// One action at a time.
     turn: Arc<tokio::sync::Mutex<()>>,
-}
-
-/// A mint that requires a token of its users.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KnownMint {
-    pub mint_url: String,
-    /// The token (`Clear-auth`, NUT-21).
-    pub auth_token: Secret,
-}
-
-/// A ticket that the user received: nobody else can spend it any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReceivedTicket {
-    pub mint_url: String,
-    pub unit: String,
-    /// What was received, in its unit: the token's value without the mint's fee.
-    pub amount: u64,
-    /// It was received before: the balance has not changed now.
-    pub again: bool,
-}
-
-/// How much of what to give.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TicketAmount {
-    /// How much, in the unit.
-    pub amount: u64,
-    /// The unit; may be left out when the user holds tickets of one unit only.
-    pub unit: Option<String>,
-    /// The mint; may be left out when the user holds tickets of one mint only.
-    pub mint_url: Option<String>,
 }
 
 impl Tickets {
@@ -145,12 +115,5 @@ impl Tickets {
         let turn = Arc::clone(&self.shared.turn).lock_owned().await;
         let auth = self.shared.mints.lock().clone();
         Opened::open(&self.shared.file, &self.shared.keys, auth, turn).await
-    }
-}
-
-impl KnownMint {
-    fn auth(mints: &[Self], mint_url: &str) -> Option<MintAuthToken> {
-        let same = |known: &&Self| known.mint_url.trim_end_matches('/') == mint_url.trim_end_matches('/');
-        mints.iter().find(same).map(|known| MintAuthToken(known.auth_token.0.clone()))
     }
 }
