@@ -4,12 +4,11 @@
 //! commands of `usher`, which it replaces in the container image for development.
 
 mod dev;
+mod standard_input;
 mod wallet;
 
-use std::io::{self, BufRead as _};
 use std::process::ExitCode;
 
-use tokio::sync::mpsc;
 use usher::cli::{Cli, Command};
 
 fn main() -> ExitCode {
@@ -18,16 +17,4 @@ fn main() -> ExitCode {
         Command::Wallet(arguments) => wallet::run(arguments, data_dir),
         command => usher::execute(Cli { data_dir, command }),
     })
-}
-
-/// The lines of standard input, until it is closed.
-///
-/// Reading blocks and cannot be interrupted, so it runs on a separate thread, which ends with the program.
-fn standard_input() -> io::Result<mpsc::Receiver<String>> {
-    let (to_lines, lines) = mpsc::channel(16);
-    std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
-        let mut input = io::stdin().lock().lines().map_while(Result::ok);
-        input.all(|line| to_lines.blocking_send(line).is_ok());
-    })?;
-    Ok(lines)
 }

@@ -26,7 +26,7 @@ use usher_engine::ports::{OsRandomness, Randomness as _};
 use crate::config::Config;
 use crate::config::text_file::read_file;
 use crate::failure::Failure;
-use crate::service_lifecycle::identity;
+use crate::identity::identity;
 use crate::service_options::instance_key;
 
 const FILE: &str = "instance.address";

@@ -1,9 +1,7 @@
 //! Standard output for people and pipes.
 
-use std::io::{self, BufRead as _, ErrorKind, IsTerminal as _, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
-
-use crate::failure::Failure;
 
 /// Writes a text. A closed pipe (`usher … | head -1`) is no failure.
 ///
@@ -27,22 +25,4 @@ pub fn shell_word(path: &Path) -> String {
     let path = path.display().to_string();
     let plain = path.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-+".contains(letter));
     if plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
-}
-
-/// Asks for confirmation on a terminal, unless `yes`.
-///
-/// # Errors
-/// If the answer is no, or there is no terminal.
-pub fn confirm(yes: bool) -> Result<(), Failure> {
-    if yes {
-        return Ok(());
-    }
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() {
-        return Err(Failure::usage("confirm with --yes"));
-    }
-    tell("usher: continue? [y/N]");
-    let mut answer = String::new();
-    stdin.lock().read_line(&mut answer)?;
-    if answer.trim().eq_ignore_ascii_case("y") { Ok(()) } else { Err(Failure::said("nothing was done")) }
 }

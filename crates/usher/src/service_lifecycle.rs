@@ -31,11 +31,13 @@ use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 use crate::config::Config;
 use crate::config::setting::VerificationProvider;
 use crate::failure::Failure;
+use crate::identity::identity;
 use crate::lightning_backend::{self, EmbeddedNode};
 use crate::local_instance::AddressFile;
 use crate::openid::{self, EngineLogins};
 use crate::process::passed_on;
 use crate::profile_directory;
+pub use crate::service_mode::Mode;
 use crate::service_options::{
     derived_key, engine_options, limits, pages, pages_url, previous_token, rate_options, serve_options, service_name,
     site, tokens, webhook_secrets,
@@ -62,19 +64,6 @@ pub struct Service {
     webhook: Option<Arc<HttpWebhookSender>>,
     node: EmbeddedNode,
     _address_file: Option<AddressFile>,
-}
-
-/// The purpose of a service.
-#[derive(Clone, Copy, Debug)]
-pub enum Mode {
-    /// Production: `usher serve`.
-    Live,
-    /// Trying things out: `usher dev`. The pages show this; OpenID Connect clients may redirect to any address of this
-    /// machine, where the API's documentation needs no token.
-    Test {
-        /// The service's picture, unless its profile has one.
-        picture: Option<&'static [u8]>,
-    },
 }
 
 impl Service {
@@ -366,19 +355,6 @@ pub fn make_data_dir(path: &Path) -> Result<(), Failure> {
             io::ErrorKind::AlreadyExists => Failure::said(format!("the data directory {path} is not a folder")),
             _ => Failure::said(format!("cannot make the data directory {path}: {error}")),
         }
-    })
-}
-
-/// The service's identity on Nostr.
-///
-/// # Errors
-/// If the configured key cannot be used.
-pub(crate) fn identity(config: &Config) -> Result<Identity, Failure> {
-    let nostr = &config.nostr;
-    let keys = nostr.private_key.keys().ok_or_else(|| Failure::said("nostr.private_key cannot be used"))?;
-    Ok(match &nostr.subkey_proof {
-        None => Identity::of_main_key(keys),
-        Some(proof) => Identity { keys, main_key: proof.main_key, subkey_proof: Some(proof.clone()) },
     })
 }
 

@@ -27,7 +27,7 @@ use crate::config::passkey_checks::passkey_host;
 use crate::config::setting::BoundedInteger;
 use crate::failure::Failure;
 use crate::process::stepping_down;
-use crate::service_lifecycle::Mode;
+use crate::service_mode::Mode;
 
 /// How long a stop waits for running requests. Container runtimes kill after ten seconds; the rest is for later steps.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);

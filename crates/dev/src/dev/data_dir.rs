@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use usher::command::init::{UNFINISHED, write_new};
 use usher::command::key;
+use usher::config::Source;
 use usher::failure::Failure;
 use usher::service_lifecycle::make_data_dir;
-use usher_engine::ports::{OsRandomness, Randomness};
+use usher_engine::ports::{Clock as _, OsRandomness, Randomness, SystemClock};
 
 const CONFIG: &str = "config.toml";
 
@@ -95,5 +96,15 @@ fn refuse_foreign(path: &Path) -> Result<(), Failure> {
             path.display(),
             foreign.display()
         ))),
+    }
+}
+
+/// The source of the folder's configuration with these variables. The environment is excluded, because its settings are
+/// for a real service.
+pub(super) fn source(folder: &Path, variables: &[(&str, &str)]) -> Source {
+    Source {
+        data_dir: folder.to_owned(),
+        variables: variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
+        now: SystemClock.now(),
     }
 }

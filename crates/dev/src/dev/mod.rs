@@ -21,7 +21,7 @@ mod wallet_console;
 use std::fmt::Display;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
@@ -39,14 +39,13 @@ use usher::output::{tell, write};
 use usher::process;
 use usher::service_lifecycle::{Listeners, Mode, Service};
 use usher::signals::Signals;
-use usher_engine::ports::{Clock as _, SystemClock};
 use usher_engine::{KeyHandshakeRequest, Requester};
 use usher_instance::LeaseGate;
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
 
 use self::banner::banner;
-use self::data_dir::DataDir;
+use self::data_dir::{DataDir, source};
 use self::defaults::Defaults;
 use self::environment::DevEnvironment;
 use self::mint::DevMint;
@@ -55,7 +54,7 @@ use self::sample_pages::Pages;
 use self::setup::Setup;
 use self::shell_environment::EnvironmentFile;
 use self::wallet_console::{Prompt, Reply};
-use crate::standard_input;
+use crate::standard_input::standard_input;
 
 /// The default log filter. The embedded relay logs an error when a wallet disconnects.
 const USUAL_LOG: &str = "warn,nostr_relay_builder=off";
@@ -223,16 +222,6 @@ async fn converse(prompt: &Prompt<'_>, signals: &mut Signals) -> Result<(), Fail
             text = prompt.news() => write(&format!("{text}\n"))?,
             _ = signals.next() => return Ok(()),
         }
-    }
-}
-
-/// The source of the folder's configuration with these variables. The environment is excluded, because its settings are
-/// for a real service.
-fn source(folder: &Path, variables: &[(&str, &str)]) -> Source {
-    Source {
-        data_dir: folder.to_owned(),
-        variables: variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
-        now: SystemClock.now(),
     }
 }
 

@@ -72,7 +72,7 @@ pub(super) fn print(folder: Option<&Path>) -> Result<(), Failure> {
         return Err(Failure::usage("name the folder of the running instance: usher --data-dir <folder> dev env"));
     };
     let environment = std::fs::read_to_string(folder.join(FILE)).unwrap_or_default();
-    let config = load(&super::source(&std::path::absolute(folder)?, &[])).config;
+    let config = load(&super::data_dir::source(&std::path::absolute(folder)?, &[])).config;
     let instance = config.map(|config| LocalInstance::of(&config, folder));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let is_running = match instance.transpose()? {

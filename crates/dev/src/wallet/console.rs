@@ -3,6 +3,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use tokio::sync::mpsc;
 
+use crate::standard_input::standard_input;
+
 /// Input and output of a command.
 pub(super) struct Console {
     lines: Option<mpsc::Receiver<String>>,
@@ -51,7 +53,7 @@ impl Console {
 
     pub(super) async fn line(&mut self) -> Option<String> {
         if self.lines.is_none() {
-            self.lines = crate::standard_input().ok();
+            self.lines = standard_input().ok();
         }
         self.lines.as_mut()?.recv().await
     }

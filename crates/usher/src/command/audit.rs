@@ -14,8 +14,8 @@ use crate::cli::AuditCommand;
 use crate::config::{Config, report};
 use crate::database::SharedDatabase;
 use crate::failure::{Failure, chain};
+use crate::identity::identity;
 use crate::output::{tell, write};
-use crate::service_lifecycle::identity;
 use crate::service_options::audit_key;
 
 /// Runs it.

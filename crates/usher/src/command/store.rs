@@ -17,10 +17,11 @@ use super::environment::{load_in_time, source};
 use crate::cli::{CopyDirection, StoreCommand};
 use crate::config::setting::LogFormat;
 use crate::config::{Config, Source, report};
+use crate::confirmation::confirm;
 use crate::database::{SharedDatabase, hold};
 use crate::failure::Failure;
 use crate::logging::{self, Output};
-use crate::output::{confirm, tell, write};
+use crate::output::{tell, write};
 use crate::service_lifecycle::make_data_dir;
 
 /// How often progress is reported.

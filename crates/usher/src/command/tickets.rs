@@ -15,9 +15,10 @@ use crate::config::setting::LogFormat;
 use crate::config::{Config, Source, report};
 use crate::database::CommandDatabase;
 use crate::failure::Failure;
+use crate::identity::identity;
 use crate::logging::{self, Output};
 use crate::output::{tell, write};
-use crate::service_lifecycle::{identity, make_data_dir};
+use crate::service_lifecycle::make_data_dir;
 use crate::ticket_wallet;
 
 /// Longest file with the token of a mint, in bytes.

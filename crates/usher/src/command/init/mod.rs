@@ -20,7 +20,7 @@ use super::environment::{load_in_time, source};
 use super::key::describe;
 use crate::cli::{InitBackend, InitCommand};
 use crate::config::reference::{self, Assignment};
-use crate::config::setting::LnBackend;
+use crate::config::setting::{LnBackend, quoted};
 use crate::config::{ConfigError, Loaded, Origin, Source, load_text, load_text_and_environment, report};
 use crate::failure::Failure;
 use crate::output::{shell_word, tell, write};
@@ -109,10 +109,6 @@ fn inline(choices: &Choices, files: &SecretFiles) -> String {
     let secret = |file: &SecretFile| Assignment { key: file.key, is_file: false, value: quoted(file.secret()) };
     let all: Vec<_> = choices.assignments().into_iter().chain(files.iter().map(secret)).collect();
     reference::with_settings("", &all)
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::from(text).to_string()
 }
 
 /// Refuses invalid settings; the errors name the keys, and the environment if they are set there.

@@ -4,12 +4,11 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::quoted;
 use crate::cli::{InitBackend, InitCommand};
 use crate::config::keys;
 use crate::config::reference::Assignment;
 use crate::config::setting::{
-    LnBackend, NodeAddress, NwcUrl, Port, RawValue, Relays, ReturnUrls, Secret, Setting, WebUrl, WebhookUrl,
+    LnBackend, NodeAddress, NwcUrl, Port, RawValue, Relays, ReturnUrls, Secret, Setting, WebUrl, WebhookUrl, quoted,
 };
 use crate::config::text_file::read_file;
 use crate::failure::Failure;

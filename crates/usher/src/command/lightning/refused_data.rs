@@ -34,7 +34,8 @@ async fn abandon(
 ) -> Result<(), Failure> {
     use usher_embedded_lightning::DataState;
 
-    use crate::output::{confirm, tell};
+    use crate::confirmation::confirm;
+    use crate::output::tell;
 
     match usher_embedded_lightning::data_state(folder, settings).await? {
         DataState::None => {
@@ -65,7 +66,8 @@ async fn adopt(
 ) -> Result<(), Failure> {
     use usher_embedded_lightning::DataState;
 
-    use crate::output::{confirm, tell};
+    use crate::confirmation::confirm;
+    use crate::output::tell;
 
     let folder = &options.folder;
     match usher_embedded_lightning::data_state(folder, settings).await? {

@@ -3,9 +3,11 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{ServiceClient, millisats, node, status};
+use super::node::{millisats, node};
+use super::{ServiceClient, status};
+use crate::confirmation::confirm;
 use crate::failure::Failure;
-use crate::output::{confirm, tell};
+use crate::output::tell;
 
 /// How long to wait for the transaction, in seconds; the service continues in any case.
 const WAIT: u32 = 30;

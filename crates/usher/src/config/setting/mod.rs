@@ -139,7 +139,7 @@ fn unfit<T: Setting>() -> String {
     format!("must be {}", T::expected())
 }
 
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
