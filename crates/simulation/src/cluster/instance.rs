@@ -13,12 +13,11 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_engine::ports::Clock;
+use usher_engine::ports::{Clock, Randomness};
 use usher_engine::{Engine, UnixMillis};
 use usher_instance::{ActiveLease, ConnectFailure, LeaseGate, LeaseStore, OnLoss, Process, Watching, acquire};
-use usher_store::{LeaseHolder, LeaseRequest};
+use usher_store::{LeaseHolder, LeaseRequest, SqliteStore};
 
-use super::Surroundings;
 use crate::daemon::{Host, Service};
 use crate::ports::shared_database::{Connection, LeaseConnection};
 use crate::world::World;
@@ -30,6 +29,12 @@ const STOP_WITHIN: Duration = Duration::from_secs(9);
 
 /// How long calls may take to end when the instance stops.
 const GRACE: Duration = Duration::from_secs(5);
+
+pub(super) struct Surroundings {
+    pub(super) world: Arc<World>,
+    pub(super) store: Arc<SqliteStore>,
+    pub(super) randomness: Arc<dyn Randomness>,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {

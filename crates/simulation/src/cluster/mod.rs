@@ -16,9 +16,8 @@ use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 use tokio::time::{advance, sleep};
 use usher_engine::ports::Randomness;
-use usher_store::SqliteStore;
 
-use self::instance::{End, Instance};
+use self::instance::{End, Instance, Surroundings};
 use self::takeover_rules::TakeoverRules;
 use crate::app_calls;
 use crate::ports::disk::Files;
@@ -26,18 +25,9 @@ use crate::supervisor;
 use crate::world::World;
 use crate::world::action::{Action, Call};
 use crate::world::instances::InstanceFault;
-use crate::world::time::{millis, runtime};
-
-/// How long a step is, in milliseconds.
-pub(crate) const STEP: u64 = 10;
+use crate::world::time::{STEP, millis, runtime};
 
 const APP_TIMEOUT: Duration = Duration::from_secs(8);
-
-struct Surroundings {
-    world: Arc<World>,
-    store: Arc<SqliteStore>,
-    randomness: Arc<dyn Randomness>,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stepped {

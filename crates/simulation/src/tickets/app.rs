@@ -18,7 +18,8 @@ use usher_tickets::{CashuWallet, TicketOptions};
 
 use super::mint::UNIT;
 use super::network::{Disk, MINT, Network};
-use super::{RECOVERY, State, TROUBLE, World};
+use super::requests::{Outcome, Request, WalletRequest};
+use super::world::{RECOVERY, State, TROUBLE, World};
 use crate::ports::disk::wait;
 use crate::world::time::WallClock;
 
@@ -32,43 +33,6 @@ pub(super) enum ProcessExit {
     Killed,
     Stopped,
     Finished,
-}
-
-/// What the app has asked for, and what it holds. It outlives the process.
-#[derive(Debug, Default)]
-pub(super) struct App {
-    requests: Vec<Request>,
-    tokens: Vec<Token>,
-}
-
-#[derive(Clone, Debug)]
-struct Request {
-    what: WalletRequest,
-    /// What came of it; `None` while nobody knows.
-    outcome: Option<Outcome>,
-    runs: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum WalletRequest {
-    Mint(u64),
-    Withdraw(u64),
-    Redeem(Token),
-    Verify(Token),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Outcome {
-    Token(Token),
-    Received(u64),
-    Refused(String),
-}
-
-impl App {
-    pub(super) fn done(&self) -> usize {
-        let failed = |request: &&Request| matches!(request.outcome, None | Some(Outcome::Refused(_)));
-        self.requests.len() - self.requests.iter().filter(failed).count()
-    }
 }
 
 impl State {

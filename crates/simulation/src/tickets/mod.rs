@@ -15,25 +15,22 @@
 mod app;
 pub(crate) mod mint;
 mod network;
+mod requests;
+mod world;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use self::app::{App, ProcessExit};
+use self::app::ProcessExit;
 use self::mint::Mint;
+use self::requests::App;
+use self::world::{State, World};
 use crate::ports::disk::Files;
 use crate::run_log::History;
 use crate::seeded_decisions::Decisions;
 use crate::world::time::{Time, runtime};
-
-/// How long things go wrong.
-const TROUBLE: Duration = Duration::from_secs(20 * 60);
-
-/// How long everything goes well after that.
-const RECOVERY: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// What came of a seed.
 #[derive(Debug)]
@@ -46,64 +43,6 @@ pub struct TicketReport {
     pub kills: u64,
     /// How many requests of the app succeeded.
     pub done: usize,
-}
-
-#[derive(Debug)]
-struct World {
-    time: Arc<Time>,
-    state: Mutex<State>,
-    killed: Notify,
-}
-
-#[derive(Debug)]
-struct State {
-    decisions: Decisions,
-    history: History,
-    mint: Mint,
-    app: App,
-    /// Of a hundred requests to the mint so many go wrong.
-    faults: u32,
-    /// The process is killed at the so-manyth instant of interest from now.
-    kill_in: Option<u64>,
-    kills: u64,
-    calm: bool,
-    violations: Vec<(&'static str, String)>,
-    time: Arc<Time>,
-}
-
-impl State {
-    fn log(&mut self, what: &str) {
-        let now = self.time.passed();
-        self.history.log(now, what);
-    }
-
-    fn violation(&mut self, rule: &'static str, what: String) {
-        self.log(&format!("VIOLATION of {rule}: {what}"));
-        self.violations.push((rule, what));
-    }
-
-    fn goes_wrong(&mut self, chances: u32) -> bool {
-        !self.calm && self.decisions.percent(chances)
-    }
-}
-
-impl World {
-    /// An instant of interest: the process may be killed here. When it is, this never returns.
-    async fn instant(&self, what: &str) {
-        let dies = {
-            let mut state = self.state.lock();
-            let dies = state.kill_in == Some(0) && !state.calm;
-            state.kill_in = state.kill_in.and_then(|left| left.checked_sub(1));
-            if dies {
-                state.log(&format!("! killed {what}"));
-            }
-            dies
-        };
-        if dies {
-            self.killed.notify_one();
-            std::future::pending::<()>().await;
-        }
-    }
 }
 
 /// Runs a seed.

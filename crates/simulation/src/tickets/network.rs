@@ -11,7 +11,7 @@ use usher_engine::ports::StoreError;
 use usher_testing::ports::{Interceptor, Run, StoreCall};
 use usher_tickets::{MintTransport, NoResponse};
 
-use super::World;
+use super::world::World;
 use crate::ports::disk::wait;
 
 pub(super) const MINT: &str = "https://mint.example";

@@ -11,6 +11,9 @@ use tokio::time::Instant;
 use usher_engine::UnixMillis;
 use usher_engine::ports::Clock;
 
+/// How long a step of several instances is, in milliseconds.
+pub(crate) const STEP: u64 = 10;
+
 /// A runtime whose time passes when nothing is left to do.
 pub(crate) fn runtime() -> Result<Runtime, String> {
     Builder::new_current_thread().enable_time().start_paused(true).build().map_err(|error| error.to_string())
