@@ -6,8 +6,6 @@ use std::time::Duration;
 use usher_sandbox::lightning::nwc::Capabilities;
 use usher_sandbox::lightning::{ErrorCode, Method};
 
-use super::InvoiceLie;
-
 /// How a wallet service behaves; each field may change while it runs. By default it is fast and honest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Behaviour {
@@ -82,6 +80,29 @@ pub enum CallBehaviour {
     Empty,
     /// Executed; the answer is signed by a key that is not the wallet's.
     Impersonate,
+}
+
+/// How an invoice differs from the request. Except for [`OtherNetwork`](Self::OtherNetwork) and
+/// [`Garbage`](Self::Garbage), it is a real invoice that can be paid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvoiceLie {
+    /// It is for one millisat less.
+    LessAmount,
+    /// It is for one millisat more.
+    MoreAmount,
+    /// It leaves the amount to the payer.
+    NoAmount,
+    /// It is for the Bitcoin main network.
+    OtherNetwork,
+    /// It was made so long ago that it is expired.
+    Expired,
+    /// It is another person's: of an account `stranger` in the same network.
+    Foreign,
+    /// It is the previous invoice of the wallet, if there is one.
+    Reused,
+    /// The answer's `payment_hash` is not the invoice's.
+    OtherHash,
+    Garbage,
 }
 
 /// How a look-up is not true.

@@ -6,34 +6,11 @@ use usher_protocol::message::{PaymentHash, Preimage};
 use usher_sandbox::lightning::nwc::{MakeParams, Refusal, transaction_json};
 use usher_sandbox::lightning::{Account, Direction, ErrorCode, InvoiceTerms, MakeError, State, Transaction};
 
-use super::LookupLie;
+use super::{InvoiceLie, LookupLie};
 
 /// A preimage that belongs to no payment.
 pub(super) fn unrelated_preimage() -> Preimage {
     Preimage::from_bytes(rand::random())
-}
-
-/// How an invoice differs from the request. Except for [`OtherNetwork`](Self::OtherNetwork) and
-/// [`Garbage`](Self::Garbage), it is a real invoice that can be paid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InvoiceLie {
-    /// It is for one millisat less.
-    LessAmount,
-    /// It is for one millisat more.
-    MoreAmount,
-    /// It leaves the amount to the payer.
-    NoAmount,
-    /// It is for the Bitcoin main network.
-    OtherNetwork,
-    /// It was made so long ago that it is expired.
-    Expired,
-    /// It is another person's: of an account `stranger` in the same network.
-    Foreign,
-    /// It is the previous invoice of the wallet, if there is one.
-    Reused,
-    /// The answer's `payment_hash` is not the invoice's.
-    OtherHash,
-    Garbage,
 }
 
 /// Makes a false invoice for a request with these terms; its text, and what is claimed to be its payment hash.

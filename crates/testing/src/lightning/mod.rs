@@ -4,6 +4,5 @@ mod behaviour;
 mod false_results;
 mod faulty_service;
 
-pub use behaviour::{Behaviour, CallBehaviour, LookupLie, Memory, PayLie};
-pub use false_results::InvoiceLie;
+pub use behaviour::{Behaviour, CallBehaviour, InvoiceLie, LookupLie, Memory, PayLie};
 pub use faulty_service::FaultyNwcService;

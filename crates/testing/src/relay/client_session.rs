@@ -10,7 +10,8 @@ use nostr::{
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::hub::{Hub, Kept, Outbox, Published, Subscription};
+use super::hub::{Hub, Kept, Outbox, Subscription};
+use super::published::Published;
 use super::quirks::{LieOk, Quirks};
 
 /// Most subscriptions of one connection, unless a test says otherwise.

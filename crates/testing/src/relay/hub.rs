@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nostr::filter::MatchEventOptions;
-use nostr::{Alphabet, Event, Filter, JsonUtil as _, Kind, SingleLetterTag, SubscriptionId};
+use nostr::{Alphabet, Event, Filter, Kind, SingleLetterTag, SubscriptionId};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::Instant;
@@ -13,6 +13,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::published::Published;
 use super::quirks::{Quirks, RelayMetrics};
 
 /// The last events received that are kept for tests to look at.
@@ -322,24 +323,5 @@ impl Outbox {
     /// As [`push`](Self::push), but only if the queue is short; returns whether it did.
     fn push_junk(&self, at: Instant, frame: Message) -> bool {
         QUEUE - self.queue.capacity() < FLOOD_QUEUE && self.queue.try_send((at, frame)).is_ok()
-    }
-}
-
-/// An event with its JSON text, made once for all its receivers.
-#[derive(Clone, Debug)]
-pub(super) struct Published {
-    pub(super) event: Event,
-    json: String,
-}
-
-impl Published {
-    pub(super) fn new(event: Event) -> Self {
-        let json = event.as_json();
-        Self { event, json }
-    }
-
-    fn frame(&self, subscription: &SubscriptionId) -> Message {
-        let id = serde_json::Value::from(subscription.as_str());
-        Message::text(format!("[\"EVENT\",{id},{}]", self.json))
     }
 }

@@ -10,7 +10,7 @@ use rand::RngCore as _;
 use tokio_tungstenite::tungstenite::Message;
 use usher_protocol::envelope;
 
-use super::hub::Published;
+use super::published::Published;
 
 /// What is wrong with a junk event. Each is of another author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

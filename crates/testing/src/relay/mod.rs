@@ -4,6 +4,7 @@ mod client_session;
 mod connection;
 mod hub;
 mod junk;
+mod published;
 mod quirks;
 
 use std::io;
@@ -12,8 +13,9 @@ use std::time::Duration;
 
 use nostr::Event;
 
-use self::hub::{Hub, Published};
+use self::hub::Hub;
 pub use self::junk::{Junk, JunkEvents};
+use self::published::Published;
 pub use self::quirks::{Flood, LieOk, Quirks, RelayMetrics};
 use crate::TcpServer;
 
