@@ -21,6 +21,7 @@ pub use self::rate::RateData;
 pub use self::tickets::{CashuResponseData, CashuStatusData};
 use crate::OperationOutcome;
 use crate::event_type::EventType;
+use crate::price::Price;
 
 /// The data of an event. It has no `Debug`, because it may contain session tokens, preimages and ecash.
 #[derive(Clone, Serialize)]
@@ -44,6 +45,24 @@ pub enum EventData {
     CashuResponse(CashuResponseData),
     /// One of these has ended without a result.
     CashuStatus(CashuStatusData),
+}
+
+impl PaymentData {
+    /// A request that has ended without what it asked for; `request_id` is the caller's own reference.
+    pub fn failed(status: &str, reason: Option<&str>, request_id: Option<&str>) -> EventData {
+        Self::failed_at(None, status, reason, request_id)
+    }
+
+    /// As [`failed`](Self::failed), of a request with this price.
+    pub fn failed_at(price: Option<&Price>, status: &str, reason: Option<&str>, request_id: Option<&str>) -> EventData {
+        let data = Self {
+            status: status.to_owned(),
+            reason: reason.map(str::to_owned),
+            request_id: request_id.map(str::to_owned),
+            ..Self::default()
+        };
+        EventData::Payment(data.with_price(price))
+    }
 }
 
 impl EventData {

@@ -10,8 +10,8 @@ use crate::kernel::core::Core;
 use crate::kernel::request_errors::StartError;
 use crate::payment::configured_rules::PaymentRules;
 use crate::payment::expiry::expiry;
-use crate::payment::price::Price;
 use crate::ports::{CurrencyCode, ExchangeRates, RateUnavailable, StoreError, TicketWallet};
+use crate::price::Price;
 use crate::request_body::{RequestBody, RequestedCurrency};
 use crate::{FieldErrors, Requester, UnixMillis};
 

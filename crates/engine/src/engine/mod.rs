@@ -20,7 +20,7 @@ use crate::kernel::webhook_dispatcher::WebhookDispatcher;
 use crate::login::Logins;
 use crate::login::key_handshake::Handshakes;
 use crate::login::scan_limits::{ScanLimits, ScanMetrics};
-use crate::operations;
+use crate::machine;
 use crate::payment::Payments;
 use crate::payment::link::start::PaymentLinks;
 use crate::ports::{
@@ -120,7 +120,7 @@ impl Engine {
 
 impl Engine {
     /// Most subkeys of one conversation (docs/protocol.md, Subkeys).
-    pub const MAX_SUBKEYS: usize = operations::MAX_SUBKEYS;
+    pub const MAX_SUBKEYS: usize = machine::MAX_SUBKEYS;
 
     /// Time limit of the search of [`erase_user`](Self::erase_user), after which it completes the current batch.
     pub const ERASURE_TIME: Duration = SEARCH_TIME;

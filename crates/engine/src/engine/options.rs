@@ -13,7 +13,7 @@ use crate::ports::{
     AgeVerifier, Clock, DeliveryStore, ExchangeRates, IdempotencyStore, Inbound, LightningNotifications, Messenger,
     Payees, Randomness, RemoteSigner, Store, TicketWallet, WebhookSender,
 };
-use crate::verification::start::VerificationRules;
+use crate::verification::rules::VerificationRules;
 
 /// Options of the engine.
 #[derive(Clone, Debug)]

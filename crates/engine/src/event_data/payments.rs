@@ -3,8 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{EventData, RateData};
-use crate::payment::price::Price;
+use super::rate::RateData;
+use crate::price::Price;
 
 /// Data of `StatusUpdate` on streams of payments, and of requests for invoices and subscriptions that failed.
 #[derive(Clone, Default, Serialize, ToSchema)]
@@ -113,22 +113,6 @@ impl PaymentData {
             rate: Some((&price.rate).into()),
             ..self
         }
-    }
-
-    /// A request that has ended without what it asked for; `request_id` is the caller's own reference.
-    pub fn failed(status: &str, reason: Option<&str>, request_id: Option<&str>) -> EventData {
-        Self::failed_at(None, status, reason, request_id)
-    }
-
-    /// As [`failed`](Self::failed), of a request with this price.
-    pub fn failed_at(price: Option<&Price>, status: &str, reason: Option<&str>, request_id: Option<&str>) -> EventData {
-        let data = Self {
-            status: status.to_owned(),
-            reason: reason.map(str::to_owned),
-            request_id: request_id.map(str::to_owned),
-            ..Self::default()
-        };
-        EventData::Payment(data.with_price(price))
     }
 }
 

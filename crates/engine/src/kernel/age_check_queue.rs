@@ -10,7 +10,7 @@ use tracing::debug;
 
 use crate::StreamId;
 use crate::kernel::core::Core;
-use crate::operations::Input;
+use crate::machine::Input;
 use crate::ports::{AgeCheckResult, AgeVerifier, AgeVerifierError, PendingAgeCheck};
 
 const CONCURRENT: usize = 32;

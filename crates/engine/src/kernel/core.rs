@@ -11,8 +11,8 @@ use super::requester::Requester;
 use super::tasks::Tasks;
 use super::timers::Timers;
 use crate::StreamId;
-use crate::operations::Operation;
 use crate::ports::{Clock, Randomness, StoreError, StoredOperation, Table};
+use crate::registry::Operation;
 
 /// The store, the clock, and the parts without dependencies on other parts. Every part has a copy.
 #[derive(Clone)]

@@ -21,8 +21,9 @@ use parking_lot::Mutex;
 use tracing::error;
 
 use crate::StreamId;
-use crate::operations::{Input, Operation, TicketReply};
+use crate::machine::{Input, TicketReply};
 use crate::ports::{DamagedRow, InvoiceStatus, StoredOperation, Table};
+use crate::registry::Operation;
 
 const MAX_ROWS: usize = 1000;
 

@@ -21,7 +21,7 @@ use super::tasks::Tasks;
 use super::timers::Timers;
 use crate::event::Event;
 use crate::kernel::requested_store::RequestedStore;
-use crate::operations::Input;
+use crate::machine::Input;
 use crate::ports::*;
 use crate::testing::{FakeLightning, FaultyStore, ManualClock, SeededRandomness};
 use crate::{ClientNetwork, StreamId, UnixMillis};

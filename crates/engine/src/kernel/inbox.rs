@@ -9,8 +9,9 @@ use usher_protocol::message::WalletMessage;
 use super::admission::Admission;
 use super::outbox::Outbox;
 use crate::kernel::core::Core;
-use crate::operations::{Input, Operation};
+use crate::machine::Input;
 use crate::ports::Inbound;
+use crate::registry::Operation;
 use crate::{StreamId, UnixMillis};
 
 pub(crate) struct Inbox {

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use usher_protocol::EventId;
 
 use crate::StreamId;
-use crate::operations::Input;
+use crate::machine::Input;
 
 /// The number of workers: how many operations step concurrently, and how many commits the store can group.
 const WORKERS: usize = 64;

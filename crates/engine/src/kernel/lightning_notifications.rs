@@ -6,7 +6,7 @@ use tracing::info;
 
 use super::invoice_watcher::InvoiceWatcher;
 use crate::kernel::core::Core;
-use crate::operations::Input;
+use crate::machine::Input;
 use crate::ports::{CorrelationKey, LightningNotification, LightningNotifications};
 
 pub(crate) struct NotificationHandler {

@@ -1,5 +1,5 @@
 //! The kernel runs operations. It names no kind of operation: what it needs to know of one is a method of
-//! [`StateMachine`](crate::operations::StateMachine) with a default. No part holds the engine: parts put inputs for
+//! [`StateMachine`](crate::machine::StateMachine) with a default. No part holds the engine: parts put inputs for
 //! operations into `inputs`. For the data flow see docs/architecture.md.
 
 pub(crate) mod admission;

@@ -46,7 +46,7 @@ impl Observer for OpenSet {
     fn restored(
         &self,
         open: &OpenOperation,
-        _: Option<(crate::ports::Version, &crate::operations::Operation)>,
+        _: Option<(crate::ports::Version, &crate::registry::Operation)>,
         _: UnixMillis,
     ) {
         if self.has(open.kind, open.wake_at) {
@@ -71,8 +71,9 @@ impl Observer for OpenSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operations::{KeyHandshake, Operation};
+    use crate::login::key_handshake::KeyHandshake;
     use crate::ports::OperationHead;
+    use crate::registry::Operation;
 
     const NOW: UnixMillis = UnixMillis(1_000);
 

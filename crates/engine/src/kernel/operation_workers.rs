@@ -18,10 +18,11 @@ use super::lightning_queue::LightningQueue;
 use super::ticket_queue::TicketQueue;
 use super::timers::{Due, TimerKind};
 use crate::kernel::core::Core;
-use crate::operations::{Effect, Input, Operation, StepResult};
+use crate::machine::{Effect, Input, StepResult};
 use crate::ports::{
     Conflict, CurrencyCode, ExchangeRate, ExchangeRates, InvoiceStatus, RateUnavailable, StoreError, Version,
 };
+use crate::registry::Operation;
 use crate::{Requester, StreamId, UnixMillis};
 
 /// The first pause before a worker retries after a store failure; it doubles.
@@ -288,7 +289,7 @@ mod tests {
     use super::*;
     use crate::kernel::commit::tests::committer;
     use crate::kernel::fixtures::{Around, NOW, stream, within};
-    use crate::operations::KeyHandshake;
+    use crate::login::key_handshake::KeyHandshake;
     use crate::testing::COMMITS;
 
     const MINUTE: Duration = Duration::from_secs(60);

@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use usher_places::bounded;
 
 use crate::StreamId;
-use crate::operations::Operation;
 use crate::ports::Version;
+use crate::registry::Operation;
 
 /// Most states: a few megabytes.
 const STATES: usize = 2_048;

@@ -12,7 +12,7 @@ use super::input_queue::InputQueue;
 use super::signer_slots::{NewRequest, SignerSlots};
 use crate::StreamId;
 use crate::kernel::core::Core;
-use crate::operations::{Input, SignerCall, SignerReport, SignerUpdate};
+use crate::machine::{Input, SignerCall, SignerReport, SignerUpdate};
 use crate::ports::{Clock, RemoteSigner, RemoteSignerError, SignerProgress, SignerStage};
 
 /// Requests that displace each other, and no others.

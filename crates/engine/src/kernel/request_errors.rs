@@ -1,6 +1,5 @@
 use crate::access::Scope;
-use crate::kernel::commit::ModifyError;
-use crate::operations::Budget;
+use crate::machine::Budget;
 use crate::ports::{NodeError, RateUnavailable, StoreError, TicketError};
 use crate::{FieldError, StreamId};
 
@@ -123,5 +122,11 @@ impl From<StoreError> for TicketCallError {
 impl ModifyError for TicketCallError {
     fn repeated() -> Self {
         Self::Start(StartError::Repeated)
+    }
+}
+
+pub(crate) trait ModifyError: From<StoreError> {
+    fn repeated() -> Self {
+        StoreError::Unexpected("a request without an idempotency key was done before").into()
     }
 }

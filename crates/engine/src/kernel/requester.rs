@@ -4,11 +4,8 @@
 use std::sync::Arc;
 
 use super::request_errors::StartError;
+use crate::Origin;
 use crate::access::{Scope, Terms};
-
-/// Who started an operation: an opaque number stored with it. In an `Option`, `None` means no API key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Origin(pub i64);
 
 /// The requester, which determines what may be seen, done and spent.
 #[derive(Clone, Debug)]

@@ -7,8 +7,9 @@ use super::commit::{Cause, Change, Committer};
 use super::core::Core;
 use super::idempotency::{IdempotencyRecords, IdempotentRequest};
 use super::request_errors::StartError;
-use crate::operations::{Effect, Operation};
+use crate::machine::Effect;
 use crate::ports::{Conflict, NewIdempotencyRecord, StoreError};
+use crate::registry::Operation;
 use crate::{Origin, StreamId};
 
 pub(crate) struct Starter {

@@ -9,7 +9,7 @@ use super::tasks::Tasks;
 use super::timers::{TimerKind, Timers};
 use super::webhook_dispatcher::WebhookDispatcher;
 use crate::StreamId;
-use crate::operations::Input;
+use crate::machine::Input;
 
 pub(crate) struct TimerDispatcher {
     pub(crate) timers: Arc<Timers>,

@@ -23,8 +23,8 @@ use super::core::Core;
 use super::event_feed::EventFeed;
 use super::idempotency::IdempotencyRecords;
 use super::outbox::Outbox;
-use crate::operations::Operation;
 use crate::ports::{EventMatch, EventPosition, ForgottenUser, IdempotencyKey, OperationKind, StoreError};
+use crate::registry::Operation;
 use crate::{Requester, StreamId, UnixMillis};
 
 /// Rows read by one search.

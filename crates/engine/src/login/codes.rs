@@ -6,10 +6,12 @@
 use url::Url;
 
 use super::Logins;
-use crate::kernel::commit::{Modified, ModifyError, Stored};
+use crate::kernel::commit::{Modified, Stored};
 use crate::kernel::idempotency::IdempotentRequest;
-use crate::operations::{Login, LoginRedeemed, Operation, RedeemFault};
+use crate::kernel::request_errors::ModifyError;
+use crate::login::operation::{Login, LoginRedeemed, RedeemFault};
 use crate::ports::StoreError;
+use crate::registry::Operation;
 use crate::{Requester, StreamId};
 
 /// Why a code was not redeemed.

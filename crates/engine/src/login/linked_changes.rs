@@ -2,33 +2,12 @@
 
 use std::sync::Arc;
 
-use usher_protocol::PublicKey;
-
 use super::login_factory::NewLogins;
 use super::open_child_logins::ChildLogins;
 use crate::kernel::observer::LinkedChanges;
-use crate::operations::{Effect, Operation};
+use crate::machine::{Effect, LinkedChange};
+use crate::registry::Operation;
 use crate::{StreamId, UnixMillis};
-
-/// A requested change of other operations. Their random parts and the settings are added later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkedChange {
-    /// Starts the login of a user who scanned this reusable login, and ends their other open logins there.
-    StartLogin {
-        /// The stream of the reusable login.
-        reusable: StreamId,
-        /// The user.
-        main_key: PublicKey,
-    },
-    /// Ends the other open logins of this user at a reusable login, without events: the user has restarted or logged
-    /// in.
-    SupersedeLogins {
-        /// The stream of the reusable login.
-        reusable: StreamId,
-        /// The user.
-        main_key: PublicKey,
-    },
-}
 
 pub(crate) struct LinkedLoginChanges {
     pub(crate) new: Arc<NewLogins>,

@@ -7,7 +7,8 @@ use usher_protocol::PublicKey;
 use usher_protocol::subkey::SubkeyProof;
 
 use crate::kernel::id_generator::Ids;
-use crate::operations::{Effect, Login, LoginOrigin, LoginTerms};
+use crate::login::operation::{Login, LoginOrigin, LoginTerms};
+use crate::machine::Effect;
 use crate::ports::Clock;
 use crate::{StreamId, UnixMillis};
 

@@ -11,7 +11,7 @@ use usher_protocol::PublicKey;
 
 use super::unused_logins::UnusedLogins;
 use crate::StreamId;
-use crate::operations::Login;
+use crate::login::operation::Login;
 use crate::ports::Clock;
 
 #[derive(Clone)]
@@ -163,8 +163,8 @@ mod tests {
     use crate::ClientNetwork;
     use crate::kernel::fixtures::id;
     use crate::login::operation::tests as tests_of_logins;
+    use crate::login::operation::{LoginOrigin, LoginTerms};
     use crate::operations::fixtures::NOW;
-    use crate::operations::{LoginOrigin, LoginTerms};
     use crate::testing::{ManualClock, user};
 
     fn logins() -> (ChildLogins, Arc<ManualClock>) {

@@ -12,8 +12,9 @@ use crate::kernel::index::Index;
 use crate::kernel::observer::{CommittedStep, Observer, PeriodicTask};
 use crate::kernel::requested_store::RequestedStore;
 use crate::kernel::tasks::Tasks;
-use crate::operations::{Login, Operation};
+use crate::login::operation::Login;
 use crate::ports::{OpenOperation, OperationKind, Version};
+use crate::registry::Operation;
 use crate::{StreamId, UnixMillis};
 
 /// How long a login without events is kept after its end, for its page and the protocol that began it.

@@ -5,10 +5,11 @@ use std::time::Duration;
 use usher_protocol::login_proof::LoginProofError;
 
 use crate::StreamId;
-use crate::kernel::commit::ModifyError;
 use crate::kernel::remote_signer_queue::SignerWatch;
+use crate::kernel::request_errors::ModifyError;
+use crate::login::operation::{AskSignerError, LoginOver, LoginState};
+use crate::login::signer_request::SignerStatus;
 use crate::login::unused_logins::{LoginWatch, NoRoom};
-use crate::operations::{AskSignerError, LoginOver, LoginState, SignerStatus};
 use crate::ports::{InvalidSignerAddress, RemoteSignerError, StoreError};
 
 /// A login as its page shows it.

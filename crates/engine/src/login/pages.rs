@@ -10,10 +10,14 @@ use super::page_view::{
 };
 use super::start::ChildLogin;
 use super::unused_logins::UnusedLogins;
-use crate::kernel::commit::{Cause, Change, Modified, ModifyError, Stored};
-use crate::operations::{Effect, KeyHandshake, Login, LoginMethod, LoginOrigin, LoginState, Operation};
+use crate::kernel::commit::{Cause, Change, Modified, Stored};
+use crate::kernel::request_errors::ModifyError;
+use crate::login::key_handshake::KeyHandshake;
+use crate::login::operation::{Login, LoginMethod, LoginOrigin, LoginState};
+use crate::machine::Effect;
 use crate::page_rules::is_same_secret;
 use crate::ports::{OperationKind, RemoteSignerError, StoreError};
+use crate::registry::Operation;
 use crate::{ClientNetwork, Requester, StreamId};
 
 /// What a login needs of the reusable login that it is at.

@@ -21,7 +21,7 @@ use crate::kernel::capacity::Capacity;
 use crate::kernel::index::Index;
 use crate::kernel::input_queue::InputQueue;
 use crate::kernel::tasks::Tasks;
-use crate::operations::{Input, Signal};
+use crate::machine::{Input, Signal};
 use crate::ports::{Clock, CorrelationKey, Inbound};
 use crate::{ClientNetwork, StreamId};
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 use usher_protocol::login_proof::{self, LoginChallenge, LoginProofError};
 
-use crate::operations::Effect;
+use crate::machine::{Effect, SignerCall, SignerReport, SignerUpdate};
 use crate::ports::{RemoteSignerError, SignedEvent, SignerProgress, SignerSession, WantedEvent};
 use crate::{ClientNetwork, UnixMillis};
 
@@ -62,34 +62,6 @@ pub enum SignerFault {
     Busy,
 }
 
-/// A request for the remote signer's adapter.
-#[derive(Clone, PartialEq, Eq)]
-pub struct SignerCall {
-    pub(crate) number: u32,
-    pub(crate) session: SignerSession,
-    pub(crate) wanted: WantedEvent,
-    pub(crate) until: UnixMillis,
-    pub(crate) is_kept: bool,
-    /// The network of the user who named the signer, if known; not stored.
-    pub(crate) network: Option<ClientNetwork>,
-}
-
-/// A report about a request.
-#[derive(Clone, Debug)]
-pub struct SignerReport {
-    pub(crate) number: u32,
-    pub(crate) update: SignerUpdate,
-}
-
-/// The reported update.
-#[derive(Clone, Debug)]
-pub enum SignerUpdate {
-    /// Progress.
-    Progress(SignerProgress),
-    /// The end.
-    Ended(Result<Box<SignedEvent>, RemoteSignerError>),
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SignerOutcome {
     Ignored,
@@ -105,12 +77,6 @@ pub(crate) enum SignerOutcome {
 impl fmt::Debug for SignerRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SignerRequest").field("status", &self.status).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for SignerCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SignerCall").field("number", &self.number).finish_non_exhaustive()
     }
 }
 

@@ -1,14 +1,15 @@
 //! Starts a login.
 
 use std::fmt;
-
 use std::time::Duration;
 
 use super::Logins;
 use super::key_handshake::static_token::Wanted;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
-use crate::operations::{KeyHandshake, Login, LoginOrigin, LoginTerms, LoginUrl, Operation};
+use crate::login::key_handshake::{KeyHandshake, LoginUrl};
+use crate::login::operation::{Login, LoginOrigin, LoginTerms};
+use crate::registry::Operation;
 use crate::request_body;
 use crate::request_body::{Nullable, VisibleAscii, WebUrl};
 use crate::{ClientNetwork, Requester, StreamId};

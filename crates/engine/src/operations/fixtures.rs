@@ -17,6 +17,7 @@ pub(crate) use usher_protocol::{Keys, PublicKey};
 
 pub(crate) use super::*;
 pub(crate) use crate::event::NewEvent;
+pub(crate) use crate::machine::user_keys::UserKeys;
 pub(crate) use crate::ports::*;
 pub(crate) use crate::request_body::RequestedCurrency;
 use crate::testing;
@@ -36,6 +37,11 @@ pub(crate) fn restored(operation: Operation) -> Operation {
     let again = Operation::from_state(&operation.to_state().unwrap()).unwrap();
     assert_eq!(again, operation);
     again
+}
+
+/// What an operation has started.
+pub(crate) fn started_by(state: &State) -> Operation {
+    Operation::from_state(state).unwrap()
 }
 
 /// The same for a part of an operation.

@@ -6,8 +6,8 @@ use super::outgoing::start::whole_secs;
 use super::spending_budget::BudgetError;
 use crate::access::Scope;
 use crate::kernel::request_errors::StartError;
-use crate::operations::Operation;
 use crate::ports::{NewIdempotencyRecord, StoreError};
+use crate::registry::Operation;
 use crate::{Requester, StreamId};
 
 impl Payments {

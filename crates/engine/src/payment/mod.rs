@@ -12,9 +12,7 @@ pub(crate) mod operation;
 pub(crate) mod outgoing;
 pub(crate) mod page;
 pub(crate) mod pay_invoice;
-pub(crate) mod price;
 pub(crate) mod refund;
-pub(crate) mod spending;
 pub(crate) mod spending_budget;
 pub(crate) mod start;
 

@@ -43,13 +43,13 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::{PaymentHash, PaymentStatus, Preimage, WalletMessage};
 
-use self::invoice::MAKING;
-pub use self::link::PaymentOfLink;
-pub use self::terms::{Charge, Payer, PaymentTerms, SubscriptionLink};
-use crate::operations::user_keys::{self, UserKeys};
-use crate::operations::{Effect, Input, Signal, StateMachine, StepResult, lease, millis, optional_millis};
-use crate::payment::price::Price;
+pub use self::terms::{Payer, PaymentOfLink, PaymentTerms, SubscriptionLink};
+use crate::machine::user_keys::UserKeys;
+use crate::machine::{
+    Charge, Effect, Input, Signal, StateMachine, StepResult, lease, millis, optional_millis, user_keys,
+};
 use crate::ports::{CorrelationKey, OperationKind, PaymentRecord};
+use crate::price::Price;
 use crate::{OperationOutcome, UnixMillis};
 
 /// How long the last look-up is retried before the time-out is reported anyway, also after downtime.
@@ -57,6 +57,9 @@ const CLOSING: Duration = Duration::from_secs(60);
 
 /// The same for an automatic charge: charges of many subscriptions may end at once.
 const CLOSING_CHARGE: Duration = Duration::from_secs(600);
+
+/// Time limit for the backend to create an invoice, with all attempts; for a charge, half of the charge's time.
+const MAKING: Duration = Duration::from_secs(60);
 
 /// How long after the end the invoice is still watched: a day covers any restart of a wallet.
 const LINGER: Duration = Duration::from_secs(24 * 3600);
@@ -232,30 +235,7 @@ impl StateMachine for Payment {
             Input::Settled(settlement) => self.settled(settlement, now),
             Input::InvoiceStatus(status) => self.looked_up(status, now),
             Input::Signal(Signal::CancelPayment) => self.withdraw(),
-            Input::Wallet { .. }
-            | Input::Timer
-            | Input::TimerAtRate(_)
-            | Input::Resumed
-            | Input::PaymentPrepared(_)
-            | Input::PaymentSent { .. }
-            | Input::Paid(_)
-            | Input::PaymentStatus(_)
-            | Input::OnChain(_)
-            | Input::Ticket(_)
-            | Input::AgeChecked { .. }
-            | Input::Signer(_)
-            | Input::Signal(
-                Signal::PaymentRequested(_)
-                | Signal::Paid { .. }
-                | Signal::NotPaid { .. }
-                | Signal::Charged(_)
-                | Signal::DeviceProven { .. }
-                | Signal::Close
-                | Signal::Superseded
-                | Signal::LoginEvent(_)
-                | Signal::LinkPaid(_)
-                | Signal::RefundTo(_),
-            ) => StepResult::Ignored,
+            _ => StepResult::Ignored,
         }
     }
 

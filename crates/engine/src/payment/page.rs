@@ -1,11 +1,12 @@
 use std::time::Duration;
 
 use super::Payments;
-use super::price::Price;
 use crate::kernel::request_errors::EventsError;
-use crate::operations::{Operation, PaymentProgress};
 use crate::page_rules::KeyedPage;
+use crate::payment::operation::PaymentProgress;
 use crate::ports::StoreError;
+use crate::price::Price;
+use crate::registry::Operation;
 use crate::{OperationOutcome, Requester, ShownStream, StreamId, UnixMillis};
 
 /// The most events of a payment: each status once, and failures.

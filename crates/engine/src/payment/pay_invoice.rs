@@ -6,10 +6,11 @@ use super::outgoing::start::ServicePaymentRequest;
 use crate::field_value_checks::{CheckedRequest, FieldChecks};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
-use crate::operations::{Operation, Payer, Payment, PaymentTerms};
 use crate::payment::Payments;
 use crate::payment::expiry::expiry;
+use crate::payment::operation::{Payer, Payment, PaymentTerms};
 use crate::ports::{CorrelationKey, StoreError};
+use crate::registry::Operation;
 use crate::request_body;
 use crate::request_body::{
     Bolt11, Description, Identifier, Key, Millisats, MillisatsWord, OrDefault, Subkeys, UnixSeconds,

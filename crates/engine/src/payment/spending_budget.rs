@@ -22,8 +22,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::kernel::observer::{CommittedStep, Observer};
-use crate::operations::{BUDGET_WINDOW, Budget, Operation, Spending};
+use crate::machine::{BUDGET_WINDOW, Budget, Spending};
 use crate::ports::{OpenOperation, Version};
+use crate::registry::Operation;
 use crate::{Origin, Requester, StreamId, UnixMillis};
 
 /// `Retry-After` if the budget is allocated to payments in progress.

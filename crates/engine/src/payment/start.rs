@@ -8,19 +8,19 @@ use crate::kernel::commit::Change;
 use crate::kernel::core::Core;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
-use crate::operations::{
-    Input, Operation, Payer, Payment, PaymentTerms, RequestedPayment, Signal, StateMachine as _, StepResult,
-    SubscriptionLink, SubscriptionState, SubscriptionView,
-};
+use crate::machine::{Input, RequestedPayment, Signal, StateMachine as _, StepResult};
 use crate::payment::Payments;
 use crate::payment::expiry::expiry;
-use crate::payment::price::PricedOperation;
+use crate::payment::operation::{Payer, Payment, PaymentTerms, SubscriptionLink};
 use crate::ports::{Conflict, StoreError};
+use crate::price::PricedOperation;
+use crate::registry::Operation;
 use crate::request_body;
 use crate::request_body::{
     CurrencyName, Description, Identifier, Key, Millisats, OrDefault, Subkeys, UnixSeconds, WebUrl,
 };
 use crate::subscription::find_subscription::{self, OpenSubscription};
+use crate::subscription::operation::{SubscriptionState, SubscriptionView};
 use crate::{FieldErrors, Requester};
 
 request_body! {

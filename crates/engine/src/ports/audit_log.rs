@@ -18,7 +18,7 @@ use hmac::{Hmac, Mac as _};
 use serde_json::{Map, Value};
 use sha2::Sha256;
 
-use super::{Commit, StoreError};
+use super::StoreError;
 use crate::UnixMillis;
 
 /// Reads the audit log.
@@ -120,16 +120,6 @@ pub struct NewAuditEntry {
 }
 
 impl NewAuditEntry {
-    /// Adds the operation that the commit changes, and the amount if it is a payment.
-    #[must_use]
-    pub fn about(mut self, commit: &Commit) -> Self {
-        self.details.insert("stream_id".to_owned(), commit.operation.to_string().into());
-        if let Some(payment) = &commit.payment_record {
-            self.details.insert("amount_millisats".to_owned(), payment.amount.into());
-        }
-        self
-    }
-
     /// The entry after this position, and the next position.
     pub fn chained(&self, last: &AuditLink) -> (AuditEntry, AuditLink) {
         let sequence = last.sequence.saturating_add(1);

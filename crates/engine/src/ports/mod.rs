@@ -24,12 +24,13 @@ mod relay_registry;
 mod remote_signer;
 mod settings;
 mod store;
+mod store_error;
 mod ticket_store;
 mod ticket_wallet;
 mod user_store;
 mod webhook_sender;
 
-pub use crate::operations::OperationKind;
+pub use crate::machine::OperationKind;
 pub use age_verifier::{AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, NewAgeCheck, PendingAgeCheck};
 pub use audit_log::{
     AuditBounds, AuditEntry, AuditKey, AuditLink, AuditReader, AuditRecord, AuditStore, NewAuditEntry,
@@ -73,8 +74,9 @@ pub use remote_signer::{
 pub use settings::SettingStore;
 pub use store::{
     AllCommitted, Commit, Committed, Conflict, OpenOperation, OperationHead, OutboxChange, OutboxMessage, Revision,
-    SignerSessionUpdate, State, Store, StoreError, StoredOperation, UserRelays, UserSigner, Version,
+    SignerSessionUpdate, State, Store, StoredOperation, UserRelays, UserSigner, Version,
 };
+pub use store_error::StoreError;
 pub use ticket_store::{
     CounterAdvance, ProofId, StoredProof, StoredTicketJob, TicketCommit, TicketCommitted, TicketConflict, TicketStore,
 };

@@ -6,10 +6,10 @@ use usher_protocol::{EventId, PublicKey};
 
 use super::{
     AuditStore, BookedPayment, CorrelationKey, NewAuditEntry, NewIdempotencyRecord, Passkey, PasskeyChange,
-    PasskeyCount, PaymentFilter, PaymentRecord, SignerSession, UserStore,
+    PasskeyCount, PaymentFilter, PaymentRecord, SignerSession, StoreError, UserStore,
 };
 use crate::event::{Event, NewEvent};
-use crate::operations::OperationKind;
+use crate::machine::OperationKind;
 use crate::{Origin, StreamId, UnixMillis};
 
 /// Durable storage of operations, events and messages. All engines pass `usher_store::conformance`.
@@ -389,28 +389,14 @@ pub enum SignerSessionUpdate {
     Remove,
 }
 
-/// The store failed. The operation may or may not have been stored, which is known after a restart.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The store's engine failed: disk full, input/output error, a corrupt file.
-    #[error("the store failed")]
-    Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// Stored data cannot be interpreted.
-    #[error("the store holds something this version cannot read: {0}")]
-    Unreadable(&'static str),
-    /// An impossible state: a defect of the program, not of the data.
-    #[error("a defect: {0}")]
-    Unexpected(&'static str),
-    /// The first of the requested events cannot be read.
-    #[error("event {index} cannot be read")]
-    DamagedEvent {
-        /// Its index.
-        index: u64,
-    },
-    /// Another instance is active, or none: nothing was or will be changed.
-    #[error("this instance is not the active one")]
-    NotActive,
-    /// The store has been shut down.
-    #[error("the store is closed")]
-    Closed,
+impl NewAuditEntry {
+    /// Adds the operation that the commit changes, and the amount if it is a payment.
+    #[must_use]
+    pub fn about(mut self, commit: &Commit) -> Self {
+        self.details.insert("stream_id".to_owned(), commit.operation.to_string().into());
+        if let Some(payment) = &commit.payment_record {
+            self.details.insert("amount_millisats".to_owned(), payment.amount.into());
+        }
+        self
+    }
 }

@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 use usher_protocol::PublicKey;
 use usher_protocol::keys::parse_public_key;
 
-use super::MillisatsWord;
 use crate::FieldErrors;
 
 /// The largest amount: all bitcoin there will ever be, in millisats.
@@ -18,6 +17,10 @@ pub const MAX_UNIX_SECONDS: u64 = 253_402_300_799;
 
 /// Longest identifier, in bytes.
 pub const MAX_IDENTIFIER_BYTES: usize = 256;
+
+/// The currency; `millisats` is the only one.
+#[derive(Clone, Copy, Debug)]
+pub struct MillisatsWord;
 
 /// Parses the value at a pointer; `None` after adding an error.
 ///

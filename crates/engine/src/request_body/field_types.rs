@@ -14,10 +14,10 @@ use usher_protocol::ticket_unit;
 use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder};
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema, SchemaFormat, Type};
 
-use super::FieldType;
-use super::field_reader::{self, MAX_IDENTIFIER_BYTES, MAX_MILLISATS, MAX_TICKETS, MAX_UNIX_SECONDS};
+use super::field_reader::{self, MAX_IDENTIFIER_BYTES, MAX_MILLISATS, MAX_TICKETS, MAX_UNIX_SECONDS, MillisatsWord};
+use super::field_type::FieldType;
 use crate::FieldErrors;
-use crate::operations::user_keys::MAX_SUBKEYS;
+use crate::machine::MAX_SUBKEYS;
 use crate::payment::approval::decision::Decision;
 use crate::ports::{CurrencyCode, MintAuthToken, OnChainAmount, Token};
 
@@ -35,10 +35,6 @@ pub struct Millisats;
 
 /// An amount in millisats, or the word `all`.
 pub struct MillisatsOrAll;
-
-/// The currency; `millisats` is the only one.
-#[derive(Clone, Copy, Debug)]
-pub struct MillisatsWord;
 
 /// The currency of a price: `millisats`, or a code of ISO 4217 that the configuration lists.
 pub struct CurrencyName;

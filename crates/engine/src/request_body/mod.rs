@@ -1,6 +1,7 @@
 //! Generates a request's type, its parser and its part of the OpenAPI document from the same lines.
 
 pub mod field_reader;
+mod field_type;
 mod field_types;
 
 use serde_json::Value;
@@ -8,32 +9,10 @@ use utoipa::openapi::schema::ObjectBuilder;
 use utoipa::openapi::{Ref, RefOr, Schema};
 
 use self::field_reader::Fields;
+pub use self::field_reader::MillisatsWord;
+pub use self::field_type::FieldType;
 pub use self::field_types::*;
 use crate::FieldErrors;
-
-/// The type of a field: its parser and its schema.
-pub trait FieldType {
-    /// The field of a complete request.
-    type Value;
-
-    /// The parsed value: of an object, the fields that could be parsed.
-    type Draft;
-
-    /// Parses the value at a JSON Pointer; `None` after adding an error.
-    fn read_value(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<Self::Draft>;
-
-    /// The value, unless a required field of an object is missing or invalid.
-    fn complete(draft: Self::Draft) -> Option<Self::Value>;
-
-    /// The draft of this value.
-    fn into_draft(value: Self::Value) -> Self::Draft;
-
-    /// Its schema.
-    fn value_schema() -> RefOr<Schema>;
-
-    /// Adds the schemas to which its schema refers.
-    fn schemas(_schemas: &mut Vec<(String, RefOr<Schema>)>) {}
-}
 
 /// The draft of a field.
 pub type DraftOf<F> = <<F as BodyField>::Type as FieldType>::Draft;
@@ -213,7 +192,7 @@ pub trait RequestBody: Sized + Send {
     /// The request, if no required field is missing or invalid.
     fn complete(draft: Self::Draft) -> Option<Self>;
 
-    /// The draft of this request.
+    /// The draft of this value.
     fn into_draft(self) -> Self::Draft;
 
     /// The schema of the object.

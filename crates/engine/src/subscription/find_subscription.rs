@@ -1,8 +1,9 @@
 //! Finds subscriptions that are not finished.
 
 use crate::kernel::requested_store::RequestedStore;
-use crate::operations::{Operation, Subscription};
 use crate::ports::{CorrelationKey, StoreError, Version};
+use crate::registry::Operation;
+use crate::subscription::operation::Subscription;
 use crate::{Requester, StreamId};
 
 /// A subscription that is not finished.

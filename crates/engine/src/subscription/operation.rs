@@ -35,6 +35,7 @@
 
 mod agreement;
 mod charge_schedule;
+mod state;
 mod view;
 
 use std::fmt;
@@ -50,15 +51,17 @@ pub use self::agreement::SubscriptionRules;
 use self::agreement::Unpayable;
 pub(crate) use self::agreement::{Agreement, RecurringPrice};
 use self::charge_schedule::{Dates, Failed};
-pub use self::view::{SubscriptionState, SubscriptionView};
+pub use self::state::SubscriptionState;
+pub use self::view::SubscriptionView;
 use crate::event::NewEvent;
 use crate::event_data::{EventData, SubscriptionClosedData, SubscriptionPaymentData};
-use crate::operations::operation_signal::{ChargeEnd, Charged, RequestedPayment, Signal};
-use crate::operations::user_keys::UserKeys;
-use crate::operations::{Effect, Input, Operation, StateMachine, StepResult, millis};
-use crate::payment::operation::{Charge, Payer, Payment, PaymentTerms, SubscriptionLink};
-use crate::payment::price::Price;
+use crate::machine::user_keys::UserKeys;
+use crate::machine::{
+    Charge, ChargeEnd, Charged, Effect, Input, RequestedPayment, Signal, StateMachine, StepResult, millis, start,
+};
+use crate::payment::operation::{Payer, Payment, PaymentTerms, SubscriptionLink};
 use crate::ports::{CorrelationKey, CurrencyCode, ExchangeRate, OperationKind, RateUnavailable};
+use crate::price::Price;
 use crate::{StreamId, UnixMillis};
 
 /// How long the operator's close is repeated to the user's wallet; nothing acknowledges it.
@@ -280,7 +283,7 @@ impl Subscription {
             expires_at: now.plus(lives),
         };
         let (payment, effects) = Payment::to_us(terms, amount, self.rules.network, now);
-        Effect::Start(Box::new(Operation::SinglePayment(payment.priced(price))), effects)
+        start(OperationKind::SinglePayment, &payment.priced(price), effects)
     }
 
     /// Each attempt has its own id. It need not be secret, because replies are validated by their author.

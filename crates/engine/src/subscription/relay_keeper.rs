@@ -5,8 +5,8 @@ use tracing::warn;
 
 use crate::kernel::core::Core;
 use crate::kernel::observer::PeriodicTask;
-use crate::operations::Operation;
 use crate::ports::StoreError;
+use crate::registry::Operation;
 use crate::{Requester, UnixMillis};
 
 const BATCH: usize = 500;

@@ -1,18 +1,20 @@
 //! The app's view of subscriptions: listing, reading, closing.
 
-use crate::field_value_checks::FieldChecks;
-use crate::kernel::starter::Starter;
-use crate::operations::SubscriptionRules;
 use std::sync::Arc;
 
 use usher_protocol::PublicKey;
 
 use super::find_subscription::find;
-use crate::kernel::commit::{Modified, ModifyError};
+use crate::field_value_checks::FieldChecks;
+use crate::kernel::commit::Modified;
 use crate::kernel::core::Core;
 use crate::kernel::idempotency::IdempotentRequest;
-use crate::operations::{Input, Operation, Signal, StateMachine as _, StepResult, SubscriptionState, SubscriptionView};
+use crate::kernel::request_errors::ModifyError;
+use crate::kernel::starter::Starter;
+use crate::machine::{Input, Signal, StateMachine as _, StepResult};
 use crate::ports::StoreError;
+use crate::registry::Operation;
+use crate::subscription::operation::{SubscriptionRules, SubscriptionState, SubscriptionView};
 use crate::{Requester, StreamId};
 
 /// Subscriptions read for one page, before filtering.

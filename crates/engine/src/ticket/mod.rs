@@ -5,5 +5,4 @@ pub(crate) mod minting_job;
 pub(crate) mod outgoing;
 pub(crate) mod quote_payment;
 pub(crate) mod request;
-pub(crate) mod ticket_call;
 pub(crate) mod tickets;

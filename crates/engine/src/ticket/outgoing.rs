@@ -1,6 +1,5 @@
 //! Sent tickets that are not redeemed yet: listing and reclaiming.
 
-use crate::ticket::tickets::Tickets;
 use std::sync::Arc;
 
 use crate::kernel::commit::{Modified, Stored};
@@ -8,13 +7,14 @@ use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::{StartError, TicketCallError};
 use crate::kernel::ticket_metrics::TicketCallKind;
 use crate::kernel::ticket_queue::redeem_job;
-use crate::operations::{
-    DeliveryView, Input, Operation, Reclaim, StateMachine as _, StepResult, TicketDelivery, TicketReply,
-};
+use crate::machine::{Input, StateMachine as _, StepResult, TicketReply};
 use crate::ports::{
     CorrelationKey, MintAuthToken, NewIdempotencyRecord, OperationKind, ReceiveTerms, StoreError, TicketError,
     TokenFault,
 };
+use crate::registry::Operation;
+use crate::ticket::delivery::{DeliveryView, Reclaim, TicketDelivery};
+use crate::ticket::tickets::Tickets;
 use crate::{Requester, StreamId};
 
 /// A ticket that was sent and is not known to be redeemed.

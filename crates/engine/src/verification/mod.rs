@@ -2,6 +2,7 @@
 
 pub(crate) mod open_sessions;
 pub(crate) mod operation;
+pub(crate) mod rules;
 pub(crate) mod start;
 pub(crate) mod token_request;
 
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use usher_protocol::PublicKey;
 
-use self::start::VerificationRules;
+use self::rules::VerificationRules;
 use crate::kernel::core::Core;
 use crate::kernel::starter::Starter;
 use crate::page_rules::PageRules;

@@ -7,14 +7,16 @@ use tracing::warn;
 
 use super::Verification;
 use crate::kernel::age_check_queue::within;
-use crate::kernel::commit::{Modified, ModifyError, Stored};
+use crate::kernel::commit::{Modified, Stored};
 use crate::kernel::idempotency::IdempotentRequest;
-use crate::operations::{
-    AgeCheck, AgeDecision, AwaitedBrowser, BeginFault, CheckReturn, DecisionFault, Operation, VerificationSession,
-    VerificationState,
-};
+use crate::kernel::request_errors::ModifyError;
 use crate::page_rules::is_same_secret;
 use crate::ports::{AgeCheckResult, AgeVerifierError, BegunAgeCheck, NewAgeCheck, OperationKind, StoreError};
+use crate::registry::Operation;
+use crate::verification::operation::{
+    AgeCheck, AgeDecision, AwaitedBrowser, BeginFault, CheckReturn, DecisionFault, VerificationSession,
+    VerificationState,
+};
 use crate::{Requester, StreamId};
 
 /// A session as its page shows it.

@@ -34,6 +34,7 @@
 //! | while replying | the reply is sent again |
 //! | after the event is committed | the session is over; a reply that arrives late finds nothing open |
 
+mod age_check;
 mod proof_issuance;
 mod provider_check;
 
@@ -46,9 +47,9 @@ use usher_protocol::{Keys, PublicKey, text};
 
 use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
-use crate::operations::{Effect, Input, StateMachine, StepResult, TicketCall, emit, millis, optional_millis};
+use crate::machine::ticket_call::lease;
+use crate::machine::{Effect, Input, StateMachine, StepResult, TicketCall, emit, millis, optional_millis};
 use crate::ports::{AgeCheckResult, CorrelationKey, MintTerms, OperationKind, OutboxMessage, Token};
-use crate::ticket::ticket_call::lease;
 
 /// How long an unresponsive mint is retried after the decision, while the user waits.
 const MINT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -357,7 +358,7 @@ impl VerificationSession {
                     return StepResult::Stepped(Vec::new());
                 };
                 *polls = polls.saturating_add(1);
-                *next = Some(now.plus(provider_check::poll_pause(*polls)));
+                *next = Some(now.plus(age_check::poll_pause(*polls)));
                 StepResult::Stepped(vec![Effect::CheckAge(check.pending.clone())])
             }
             Input::AgeChecked { pending, result } if check.as_ref().is_some_and(|check| check.pending == *pending) => {
@@ -422,7 +423,7 @@ impl VerificationSession {
     }
 }
 
-pub use provider_check::{AgeCheck, AwaitedBrowser, BeginFault, CheckReturn};
+pub use age_check::{AgeCheck, AwaitedBrowser, BeginFault, CheckReturn};
 
 #[cfg(test)]
 mod tests;

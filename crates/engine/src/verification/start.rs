@@ -1,16 +1,14 @@
 //! Opens an age verification session.
 
-use std::time::Duration;
-
 use usher_protocol::keys::npub;
 
 use super::Verification;
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
-use crate::operations::{Operation, VerificationSession, VerificationTerms};
-use crate::ports::{MintAuthToken, MintTerms};
+use crate::registry::Operation;
 use crate::request_body;
 use crate::request_body::{Nullable, WebUrl};
+use crate::verification::operation::{VerificationSession, VerificationTerms};
 use crate::{Requester, StreamId, UnixMillis};
 
 request_body! {
@@ -20,52 +18,6 @@ request_body! {
         /// Where the page leads the user's browser at the end, with `stream_id` in the query. It must be under one of
         /// `pages.return_urls`. Who has passed goes there at once, others by a button.
         return_url: Nullable<WebUrl>,
-    }
-}
-
-/// The settings of age verification.
-#[derive(Clone, Debug)]
-pub struct VerificationRules {
-    /// How long a session can be decided (`verification.session_ttl_seconds`).
-    pub session_ttl: Duration,
-    /// The minimum age, in years (`verification.minimum_age`).
-    pub minimum_age: u64,
-    /// The mint of the proofs in the normal form ([`usher_protocol::mint_url`]), if configured
-    /// (`verification.mint_url`).
-    pub mint_url: Option<String>,
-    /// The auth token for this mint (`verification.mint_token`).
-    pub mint_auth: Option<MintAuthToken>,
-    /// The unit of the proofs (`verification.unit`).
-    pub unit: String,
-    /// The amount of a proof, in the unit (`verification.amount`).
-    pub amount: u64,
-}
-
-impl Default for VerificationRules {
-    /// Sessions of 15 minutes for a minimum age of 18, without proofs.
-    fn default() -> Self {
-        Self {
-            session_ttl: Duration::from_secs(900),
-            minimum_age: 18,
-            mint_url: None,
-            mint_auth: None,
-            unit: "multi".to_owned(),
-            amount: 1,
-        }
-    }
-}
-
-impl VerificationRules {
-    /// The proof for a user who passes.
-    fn proof(&self) -> Option<MintTerms> {
-        Some(MintTerms {
-            mint_url: self.mint_url.clone()?,
-            unit: self.unit.clone(),
-            amount: self.amount,
-            description: None,
-            auth: self.mint_auth.clone(),
-            repeatable: true,
-        })
     }
 }
 

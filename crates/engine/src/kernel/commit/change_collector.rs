@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use tracing::error;
 
-use super::{Change, append};
+use super::change::{Change, append};
 use crate::kernel::core::Core;
 use crate::kernel::observer::LinkedChanges;
-use crate::kernel::requester::{Origin, Requester};
-use crate::operations::{Effect, Input, LinkedChange, Operation, Signal, StepResult};
+use crate::kernel::requester::Requester;
+use crate::machine::{Effect, Input, LinkedChange, Signal, StepResult};
 use crate::ports::{CorrelationKey, StoreError, Table};
-use crate::{StreamId, UnixMillis};
+use crate::registry::Operation;
+use crate::{Origin, StreamId, UnixMillis};
 
 type Signals = VecDeque<(StreamId, CorrelationKey, Signal)>;
 
@@ -28,7 +29,7 @@ impl ChangeCollector {
         let mut linked_changes = Vec::new();
         loop {
             while let Some(mut change) = started.pop_front() {
-                self.extract(&mut change, &mut started, &mut signals, &mut linked_changes, now);
+                self.extract(&mut change, &mut started, &mut signals, &mut linked_changes, now)?;
                 collected.push(change);
             }
             if let Some((sender, key, signal)) = signals.pop_front() {
@@ -37,7 +38,7 @@ impl ChangeCollector {
                     Some(change) if change.effects.contains(&Effect::Finish) => end_instead(&mut collected, sender),
                     Some(change) => {
                         if step_by_signal(change, signal, now) {
-                            self.extract(change, &mut started, &mut signals, &mut linked_changes, now);
+                            self.extract(change, &mut started, &mut signals, &mut linked_changes, now)?;
                         }
                     }
                     None => match self.recipient(key).await? {
@@ -106,11 +107,13 @@ impl ChangeCollector {
         signals: &mut Signals,
         linked_changes: &mut Vec<LinkedChange>,
         now: UnixMillis,
-    ) {
+    ) -> Result<(), StoreError> {
         for effect in std::mem::take(&mut change.effects) {
             match effect {
-                Effect::Start(operation, effects) => {
-                    started.push_back(self.started_by(change.origin, *operation, effects));
+                Effect::Start(state, effects) => {
+                    let operation = Operation::from_state(&state)
+                        .map_err(|_| StoreError::Unexpected("an operation that is to start cannot be read"))?;
+                    started.push_back(self.started_by(change.origin, operation, effects));
                 }
                 Effect::LinkedChange(linked_change) => {
                     if let Some((operation, effects)) = self.linked_changes.start(&linked_change, now) {
@@ -122,6 +125,7 @@ impl ChangeCollector {
                 effect => change.effects.push(effect),
             }
         }
+        Ok(())
     }
 }
 

@@ -10,6 +10,7 @@
 //! recipient of a signal is read from the store, because memory may lag behind. Only the open logins of a reusable
 //! login are known only in memory, so a commit adds to them before it is stored (`Observer::committing`).
 
+mod change;
 mod change_collector;
 mod effect_dispatcher;
 mod modify;
@@ -20,58 +21,24 @@ use std::sync::Arc;
 
 use usher_protocol::EventId;
 
+pub(crate) use self::change::{Change, append};
 use self::change_collector::ChangeCollector;
 pub(crate) use self::effect_dispatcher::EffectDispatcher;
-pub(crate) use self::modify::{Modified, ModifyError, Stored};
+pub(crate) use self::modify::{Modified, Stored};
 use self::step::{Announced, Step};
 use crate::kernel::core::Core;
 use crate::kernel::observer::LinkedChanges;
 use crate::kernel::pending_audit::PendingAudit;
-use crate::kernel::requester::Origin;
-use crate::operations::{Effect, Operation};
 use crate::ports::{
-    AllCommitted, Commit, Conflict, CorrelationKey, NewIdempotencyRecord, OperationKind, OutboxChange, Revision, State,
-    StoreError, UserRelays, Version,
+    AllCommitted, Commit, Conflict, NewIdempotencyRecord, OperationKind, OutboxChange, Revision, State, StoreError,
+    UserRelays,
 };
 use crate::{StreamId, UnixMillis};
-
-pub(crate) struct Change {
-    pub(crate) id: StreamId,
-    pub(crate) operation: Operation,
-    pub(crate) effects: Vec<Effect>,
-    pub(crate) expected: Revision,
-    pub(crate) claims: Vec<CorrelationKey>,
-    pub(crate) origin: Option<Origin>,
-    /// When the step happened, by the operation's own time ([`Index::time_of`]); `None`: the time of the commit.
-    pub(crate) at: Option<UnixMillis>,
-}
-
-impl Change {
-    pub(crate) fn start(id: StreamId, origin: Option<Origin>, operation: Operation, effects: Vec<Effect>) -> Self {
-        let claims = operation.correlations();
-        Self { id, operation, effects, expected: Revision::New, claims, origin, at: None }
-    }
-
-    pub(crate) fn step(id: StreamId, version: Version, operation: Operation, effects: Vec<Effect>) -> Self {
-        let Version { revision, origin } = version;
-        Self { id, operation, effects, expected: Revision::At(revision), claims: Vec::new(), origin, at: None }
-    }
-}
 
 pub(crate) enum Cause {
     Request(Option<NewIdempotencyRecord>),
     /// Messages from wallets, by their Nostr events; empty for a timer or the Lightning backend.
     Inputs(Vec<EventId>),
-}
-
-pub(crate) fn append(effects: &mut Vec<Effect>, more: Vec<Effect>) {
-    let replaces = |effect: &Effect| matches!(effect, Effect::Send(_) | Effect::ClearOutbox);
-    let is_outbox = |effect: &Effect| replaces(effect) || matches!(effect, Effect::SendAlso(_) | Effect::Pause(_));
-    if more.iter().any(replaces) {
-        // The later messages replace the earlier ones.
-        effects.retain(|effect| !is_outbox(effect));
-    }
-    effects.extend(more);
 }
 
 pub(crate) struct Committer {

@@ -1,8 +1,11 @@
 //! Requests that change an operation: read, change and commit, repeated if it was stepped meanwhile.
 
-use super::{Cause, Change, Committer};
-use crate::operations::{Effect, Operation};
+use super::change::Change;
+use super::{Cause, Committer};
+use crate::kernel::request_errors::ModifyError;
+use crate::machine::Effect;
 use crate::ports::{Conflict, NewIdempotencyRecord, StoreError, Version};
+use crate::registry::Operation;
 use crate::{StreamId, UnixMillis};
 
 pub(crate) type Stored<M> = (StreamId, Version, M);
@@ -20,12 +23,6 @@ pub(crate) enum Modified<T> {
 impl<T> Modified<T> {
     pub(crate) const fn changed(effects: Vec<Effect>, result: T) -> Self {
         Self::Changed { effects, record: None, result }
-    }
-}
-
-pub(crate) trait ModifyError: From<StoreError> {
-    fn repeated() -> Self {
-        StoreError::Unexpected("a request without an idempotency key was done before").into()
     }
 }
 

@@ -1,15 +1,15 @@
 //! One operation's step, sorted into what the store commits and what is applied after the commit.
 
-use super::Change;
+use super::change::Change;
 use crate::event::NewEvent;
-use crate::kernel::requester::Origin;
 use crate::kernel::timers::MonotonicMillis;
-use crate::operations::{Effect, LightningRequest, Operation, SignerCall, TicketCall};
+use crate::machine::{Effect, LightningRequest, SignerCall, TicketCall};
 use crate::ports::{
     CorrelationKey, OutboxChange, OutboxMessage, OutgoingMessage, PasskeyChange, PendingAgeCheck, Revision, UserRelays,
     UserSigner,
 };
-use crate::{StreamId, UnixMillis};
+use crate::registry::Operation;
+use crate::{Origin, StreamId, UnixMillis};
 
 pub(super) struct Step {
     pub(super) id: StreamId,

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::Origin;
 use crate::event::{EventType, NewEvent};
 use crate::kernel::age_check_queue::AgeCheckQueue;
 use crate::kernel::event_feed::{EventFeed, ShownStream};
@@ -12,8 +13,10 @@ use crate::kernel::remote_signer_queue::SignerQueue;
 use crate::kernel::ticket_queue::TicketQueue;
 use crate::kernel::timers::TimerKind;
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
-use crate::operations::{KeyHandshake, LinkedChange};
-use crate::ports::{OperationHead, Store as _};
+use crate::login::key_handshake::KeyHandshake;
+use crate::machine::{Effect, LinkedChange};
+use crate::ports::{CorrelationKey, OperationHead, Store as _, Version};
+use crate::registry::Operation;
 use crate::testing::{COMMITS, RecordingMessenger};
 
 /// A committer on a store in memory, with all the parts that act on commits.
@@ -85,7 +88,7 @@ async fn new_operation_is_indexed_with_its_timer() {
 async fn operation_is_of_the_request_or_operation_that_started_it() {
     let around = Around::new();
     let (committer, ..) = committer(&around);
-    let begin = |token| Effect::Start(Box::new(handshake(token)), Vec::new());
+    let begin = |token| Effect::Start(handshake(token).to_state().unwrap(), Vec::new());
     let change = Change::start(stream(1), Some(Origin(7)), handshake("first"), vec![begin("second")]);
     assert_eq!(committer.commit(change, NOW, Cause::Request(None)).await.unwrap(), None);
     let stored = async |token| {

@@ -14,8 +14,8 @@ use self::waiters::Waiters;
 use super::request_errors::EventsError;
 use crate::event::{Event, NewEvent};
 use crate::kernel::core::Core;
-use crate::operations::Operation;
 use crate::ports::{StoreError, Table};
+use crate::registry::Operation;
 use crate::{EventPage, Origin, Requester, StreamId};
 
 /// A stream that the requester may see, if it exists.

@@ -18,13 +18,13 @@ use tokio::task::JoinSet;
 use tracing::{debug, error, warn};
 use usher_protocol::message::PaymentHash;
 
-use self::lookup_turns::{LookupClass, LookupTurns, Turn};
-use self::schedule::{FIRST_LOOKUPS, Schedule};
+use self::lookup_turns::{LookupTurns, Turn};
+use self::schedule::{FIRST_LOOKUPS, Schedule, Watch};
 use super::lightning_metrics::{LightningCallKind, LightningMetrics};
-use super::timers::{MonotonicMillis, TimerKind};
+use super::timers::TimerKind;
 use crate::StreamId;
 use crate::kernel::core::Core;
-use crate::operations::Input;
+use crate::machine::Input;
 use crate::ports::{InvoiceStatus, Lightning};
 
 const CONCURRENT_LOOKUPS: usize = 32;
@@ -37,24 +37,6 @@ pub(crate) struct InvoiceWatcher {
     watched: Mutex<Watched>,
     permits: Semaphore,
     more: Notify,
-}
-
-struct Watch {
-    hash: PaymentHash,
-    /// When it is next looked up; `None` during a look-up, or while it waits for its turn.
-    at: Option<MonotonicMillis>,
-    waits: bool,
-    times: u8,
-    /// Successive look-ups with a settlement that its operation did not accept.
-    disputes: u8,
-    over: bool,
-    awaited: bool,
-    /// It is looked up along with all others, after a restart or an outage of the backend.
-    with_all: bool,
-    /// Whether there is a specific reason: it does not wait for its turn.
-    urgent: bool,
-    /// Whether another look-up was requested during a look-up, and follows it.
-    again: bool,
 }
 
 /// The result of a look-up.
@@ -71,26 +53,6 @@ struct Watched {
     by_stream: HashMap<StreamId, Watch>,
     over: usize,
     turns: LookupTurns,
-}
-
-impl Watch {
-    fn new(hash: PaymentHash, at: MonotonicMillis, over: bool, awaited: bool) -> Self {
-        let at = Some(at);
-        let (waits, with_all, urgent, again) = (false, false, false, false);
-        Self { hash, at, waits, times: 0, disputes: 0, over, awaited, with_all, urgent, again }
-    }
-
-    const fn is_new(&self) -> bool {
-        self.awaited && !self.over && self.times < FIRST_LOOKUPS
-    }
-
-    const fn class(&self) -> LookupClass {
-        match self {
-            Self { over: true, .. } => LookupClass::Ended,
-            Self { with_all: false, .. } if self.is_new() => LookupClass::Awaited,
-            Self { .. } => LookupClass::Open,
-        }
-    }
 }
 
 impl Watched {

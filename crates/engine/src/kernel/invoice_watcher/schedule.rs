@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::Watch;
+use usher_protocol::message::PaymentHash;
+
+use super::lookup_turns::LookupClass;
+use crate::kernel::timers::MonotonicMillis;
 
 /// The first look-ups of a new invoice are made in time, regardless of the number of others.
 pub(super) const FIRST_LOOKUPS: u8 = 4;
@@ -22,6 +25,44 @@ const AFTER_FAILURE: u64 = 10;
 
 /// Seconds between look-ups of an invoice whose payment is over for the app; the last value repeats.
 const WHEN_OVER: [u64; 4] = [60, 600, 3600, 21_600];
+
+pub(super) struct Watch {
+    pub(super) hash: PaymentHash,
+    /// When it is next looked up; `None` during a look-up, or while it waits for its turn.
+    pub(super) at: Option<MonotonicMillis>,
+    pub(super) waits: bool,
+    pub(super) times: u8,
+    /// Successive look-ups with a settlement that its operation did not accept.
+    pub(super) disputes: u8,
+    pub(super) over: bool,
+    pub(super) awaited: bool,
+    /// It is looked up along with all others, after a restart or an outage of the backend.
+    pub(super) with_all: bool,
+    /// Whether there is a specific reason: it does not wait for its turn.
+    pub(super) urgent: bool,
+    /// Whether another look-up was requested during a look-up, and follows it.
+    pub(super) again: bool,
+}
+
+impl Watch {
+    pub(super) fn new(hash: PaymentHash, at: MonotonicMillis, over: bool, awaited: bool) -> Self {
+        let at = Some(at);
+        let (waits, with_all, urgent, again) = (false, false, false, false);
+        Self { hash, at, waits, times: 0, disputes: 0, over, awaited, with_all, urgent, again }
+    }
+
+    pub(super) const fn is_new(&self) -> bool {
+        self.awaited && !self.over && self.times < FIRST_LOOKUPS
+    }
+
+    pub(super) const fn class(&self) -> LookupClass {
+        match self {
+            Self { over: true, .. } => LookupClass::Ended,
+            Self { with_all: false, .. } if self.is_new() => LookupClass::Awaited,
+            Self { .. } => LookupClass::Open,
+        }
+    }
+}
 
 pub(super) struct Schedule {
     /// Most regular look-ups per second; at least 1.

@@ -4,9 +4,10 @@ use tokio::task::JoinSet;
 use tracing::{debug, error, warn};
 
 use super::LightningQueue;
+use super::failed_call::failed;
 use crate::StreamId;
 use crate::kernel::lightning_metrics::LightningCallKind;
-use crate::operations::{Input, LightningRequest};
+use crate::machine::{Input, LightningRequest};
 use crate::ports::{LightningError, NodeError};
 
 impl LightningQueue {
@@ -122,19 +123,5 @@ fn without_backend(call: &LightningRequest) -> Input {
             again: false,
             reason: "no Lightning backend is configured".to_owned(),
         }),
-    }
-}
-
-pub(super) fn failed(call: &LightningRequest, failure: impl FnOnce() -> LightningError) -> Input {
-    match call {
-        LightningRequest::MakeInvoice(_) => Input::InvoiceMade(Err(failure())),
-        LightningRequest::LookUpInvoice(_) => Input::InvoiceStatus(Err(failure())),
-        LightningRequest::PreparePayment { .. } => Input::PaymentPrepared(Err(failure())),
-        LightningRequest::Pay { attempt, .. } => Input::PaymentSent { attempt: *attempt, result: Err(failure()) },
-        LightningRequest::LookUpPayment { .. } => Input::PaymentStatus(Err(failure())),
-        // It may have been executed.
-        LightningRequest::SendOnChain(_) | LightningRequest::LookUpOnChain(_) => {
-            Input::OnChain(Err(NodeError::Unavailable(failure().to_string())))
-        }
     }
 }

@@ -7,7 +7,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tracing::warn;
 
 use crate::StreamId;
-use crate::operations::{Input, LightningRequest};
+use crate::machine::{Input, LightningRequest};
 
 const QUEUE: usize = 4096;
 

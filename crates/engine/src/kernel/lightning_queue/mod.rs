@@ -8,6 +8,7 @@
 
 mod call;
 mod call_queue;
+mod failed_call;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,12 +16,12 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use self::call::failed;
 use self::call_queue::{CallKind, CallQueue};
+use self::failed_call::failed;
 use super::lightning_metrics::LightningMetrics;
 use crate::StreamId;
 use crate::kernel::core::Core;
-use crate::operations::{Input, LightningRequest};
+use crate::machine::{Input, LightningRequest};
 use crate::ports::{Lightning, LightningError, LightningNode};
 
 /// Concurrent requests, except payments and unattended ones.

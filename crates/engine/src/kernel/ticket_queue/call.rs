@@ -6,41 +6,11 @@ use tokio::task::JoinSet;
 use tracing::{debug, error};
 
 use super::TicketQueue;
+use super::call_kind::failed;
 use crate::StreamId;
 use crate::kernel::ticket_metrics::TicketCallKind;
-use crate::operations::{Input, TicketCall, TicketReply, VerifiedToken};
+use crate::machine::{Input, TicketCall, TicketReply, VerifiedToken};
 use crate::ports::{TicketError, TicketJobId, TicketWallet};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum CallKind {
-    Mint,
-    Redeem,
-    Verify,
-    GiveUp,
-    CheckState,
-}
-
-impl CallKind {
-    pub(super) const fn of(call: &TicketCall) -> Self {
-        match call {
-            TicketCall::Mint(_) => Self::Mint,
-            TicketCall::Redeem(_) => Self::Redeem,
-            TicketCall::Verify(_) => Self::Verify,
-            TicketCall::GiveUp { .. } => Self::GiveUp,
-            TicketCall::CheckState { .. } => Self::CheckState,
-        }
-    }
-
-    pub(super) const fn of_reply(reply: &TicketReply) -> Self {
-        match reply {
-            TicketReply::Minted(_) => Self::Mint,
-            TicketReply::Redeemed(_) => Self::Redeem,
-            TicketReply::Verified(_) => Self::Verify,
-            TicketReply::GivenUp(_) => Self::GiveUp,
-            TicketReply::State(_) => Self::CheckState,
-        }
-    }
-}
 
 const MINT: &str = "operation: mint";
 
@@ -113,15 +83,4 @@ async fn make(wallet: &dyn TicketWallet, id: StreamId, call: TicketCall) -> Tick
         TicketCall::GiveUp { .. } => TicketReply::GivenUp(wallet.give_up(job_of(id, MINT)).await.map_err(Arc::new)),
         TicketCall::CheckState { token, .. } => TicketReply::State(wallet.token_state(&token).await.map_err(Arc::new)),
     }
-}
-
-pub(super) fn failed(call: &TicketCall, failure: TicketError) -> Input {
-    let failure = Arc::new(failure);
-    Input::Ticket(match call {
-        TicketCall::Mint(_) => TicketReply::Minted(Err(failure)),
-        TicketCall::Redeem(_) => TicketReply::Redeemed(Err(failure)),
-        TicketCall::Verify(_) => TicketReply::Verified(Err(failure)),
-        TicketCall::GiveUp { .. } => TicketReply::GivenUp(Err(failure)),
-        TicketCall::CheckState { .. } => TicketReply::State(Err(failure)),
-    })
 }

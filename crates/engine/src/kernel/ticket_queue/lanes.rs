@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use parking_lot::Mutex;
 
 use crate::StreamId;
-use crate::operations::TicketCall;
+use crate::machine::TicketCall;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {

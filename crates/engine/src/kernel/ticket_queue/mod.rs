@@ -8,6 +8,7 @@
 //! of spent tokens have separate lanes, because many of one mint become one request.
 
 mod call;
+mod call_kind;
 mod lanes;
 
 use std::collections::HashSet;
@@ -16,12 +17,12 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 pub(crate) use self::call::redeem_job;
-use self::call::{CallKind, failed};
+use self::call_kind::{CallKind, failed};
 use self::lanes::{Entry, Lanes, Limits};
 use super::ticket_metrics::TicketMetrics;
 use crate::StreamId;
 use crate::kernel::core::Core;
-use crate::operations::{Input, TicketCall};
+use crate::machine::{Input, TicketCall};
 use crate::ports::{TicketError, TicketWallet};
 
 /// Jobs: 16 running per mint, and in total the number that sixteen unresponsive mints can hold up.

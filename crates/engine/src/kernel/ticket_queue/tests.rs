@@ -1,6 +1,6 @@
 use super::*;
 use crate::kernel::fixtures::{Around, stream, within};
-use crate::operations::TicketReply;
+use crate::machine::TicketReply;
 use crate::ports::{MintTerms, ReceiveTerms, Token};
 use crate::testing::{self, FakeTicketWallet};
 

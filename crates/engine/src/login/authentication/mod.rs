@@ -31,11 +31,11 @@ use usher_protocol::login_proof::LoginChallenge;
 use usher_protocol::message::{AuthChallenge, AuthResponse, AuthStatus, ServiceMessage, WalletMessage};
 use usher_protocol::subkey::{Permission, SubkeyProof};
 
-use super::signer_request::{SignerFault, SignerOutcome, SignerReport, SignerRequest, SignerUpdate};
 use crate::UnixMillis;
 use crate::event_data::{EventData, LoginData};
-use crate::operations::user_keys::UserKeys;
-use crate::operations::{Effect, Input, StateMachine, StepResult, emit, millis};
+use crate::login::signer_request::{SignerFault, SignerOutcome, SignerRequest};
+use crate::machine::user_keys::UserKeys;
+use crate::machine::{Effect, Input, SignerReport, SignerUpdate, StateMachine, StepResult, emit, millis};
 use crate::ports::{CorrelationKey, OperationKind, SignerSession, SignerSessionUpdate, UserSigner};
 
 /// The state of an authentication.

@@ -38,8 +38,7 @@ use usher_protocol::handshake_url::decode_token;
 use usher_protocol::message::WalletMessage;
 
 use crate::event_data::{EventData, KeyHandshakeData, LoginData};
-use crate::operations::operation_signal::Signal;
-use crate::operations::{Effect, Input, LinkedChange, StateMachine, StepResult, emit, millis, optional_millis};
+use crate::machine::{Effect, Input, LinkedChange, Signal, StateMachine, StepResult, emit, millis, optional_millis};
 use crate::ports::{CorrelationKey, OperationKind, UserRelays};
 use crate::{StreamId, UnixMillis};
 

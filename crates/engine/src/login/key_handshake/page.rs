@@ -1,9 +1,9 @@
 use std::time::Duration;
 
 use super::Handshakes;
-use crate::operations::Operation;
 use crate::page_rules::KeyedPage;
 use crate::ports::StoreError;
+use crate::registry::Operation;
 use crate::{EventType, Requester, ShownStream, StreamId};
 
 /// A key handshake as its page shows it.

@@ -1,19 +1,22 @@
 //! Open reusable handshakes and reusable logins: listing and closing them.
 
-use crate::kernel::starter::Starter;
-use crate::page_rules::PageRules;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::kernel::commit::{Modified, ModifyError, Stored};
+use crate::kernel::commit::{Modified, Stored};
 use crate::kernel::core::Core;
 use crate::kernel::event_feed::EventFeed;
 use crate::kernel::open_set::OpenSet;
+use crate::kernel::request_errors::ModifyError;
+use crate::kernel::starter::Starter;
 use crate::login::handshake_urls::HandshakeUrls;
+use crate::login::key_handshake::{KeyHandshake, LoginUrl};
 use crate::login::open_child_logins::ChildLogins;
 use crate::login::scan_limits::ScanLimits;
-use crate::operations::{Input, KeyHandshake, LoginUrl, Operation, Signal};
+use crate::machine::{Input, Signal};
+use crate::page_rules::PageRules;
 use crate::ports::{OperationKind, StoreError};
+use crate::registry::Operation;
 use crate::{Requester, StreamId};
 
 /// Key handshakes.

@@ -2,8 +2,9 @@
 
 use super::Handshakes;
 use crate::kernel::request_errors::StartError;
-use crate::operations::{KeyHandshake, LoginUrl, Operation};
+use crate::login::key_handshake::{KeyHandshake, LoginUrl};
 use crate::ports::{CorrelationKey, NewIdempotencyRecord, StoreError};
+use crate::registry::Operation;
 use crate::{Requester, StreamId};
 
 const MAX_STATIC_TOKEN: usize = 128;

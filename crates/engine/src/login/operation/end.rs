@@ -2,16 +2,28 @@
 
 use usher_protocol::PublicKey;
 
-use super::{Login, LoginMethod, LoginState};
+use super::{Login, LoginMethod, LoginOrigin, LoginState};
 use crate::UnixMillis;
 use crate::event::NewEvent;
 use crate::event_data::{EventData, LoginData};
 use crate::login::authentication::Authentication;
-use crate::operations::operation_signal::Signal;
-use crate::operations::{Effect, LinkedChange};
+use crate::machine::{Effect, LinkedChange, Signal};
 use crate::ports::CorrelationKey;
 
 impl Login {
+    /// Whether another app has requested it, through another protocol: it then has no events.
+    pub const fn is_of_other_app(&self) -> bool {
+        matches!(self.origin, LoginOrigin::Client { .. })
+    }
+
+    /// Ends it because its outcome is no longer needed; `None` if it has ended.
+    pub fn forget(&mut self) -> Option<Vec<Effect>> {
+        (!self.state.is_over()).then(|| {
+            self.end(LoginState::Expired);
+            vec![Effect::Finish]
+        })
+    }
+
     /// Emits an event of this login: on its own stream, or on that of the reusable login.
     pub(super) fn tell(&self, data: &EventData, now: UnixMillis) -> Effect {
         let event = NewEvent::new(data, now);

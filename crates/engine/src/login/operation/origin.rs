@@ -1,8 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Login, LoginState};
 use crate::StreamId;
-use crate::operations::Effect;
 
 /// Who started a login.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,21 +32,6 @@ impl LoginOrigin {
             Self::Reusable { stream } => Some(*stream),
             Self::App | Self::Client { .. } => None,
         }
-    }
-}
-
-impl Login {
-    /// Whether another app has requested it, through another protocol: it then has no events.
-    pub const fn is_of_other_app(&self) -> bool {
-        matches!(self.origin, LoginOrigin::Client { .. })
-    }
-
-    /// Ends it because its outcome is no longer needed; `None` if it has ended.
-    pub fn forget(&mut self) -> Option<Vec<Effect>> {
-        (!self.state.is_over()).then(|| {
-            self.end(LoginState::Expired);
-            vec![Effect::Finish]
-        })
     }
 }
 

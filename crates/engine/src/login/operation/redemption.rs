@@ -4,24 +4,16 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 
+use super::terms::Grant;
 use super::{Login, LoginMethod, LoginOrigin, LoginState};
 use crate::UnixMillis;
 use crate::event_data::{EventData, LoginData};
-use crate::operations::Effect;
+use crate::machine::Effect;
 
 /// Time limit for redeeming the code, while the browser returns to the app.
 const REDEEM_WITHIN: Duration = Duration::from_secs(5 * 60);
-
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Grant {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    permissions: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    session_token: Option<String>,
-}
 
 /// The user who has logged in, for the app that redeemed the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 use super::tests::{events, handshake_event, login};
 use super::*;
-use crate::login::signer_request::{SignerCall, SignerFault, SignerStatus};
+use crate::login::signer_request::{SignerFault, SignerStatus};
+use crate::machine::SignerCall;
 use crate::operations::fixtures::*;
 use crate::operations::fixtures::{
     signer_failed as failed, signer_progress as progress, signer_session as session, signer_signed as signed,

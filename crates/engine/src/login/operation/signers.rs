@@ -1,8 +1,8 @@
 use usher_protocol::login_proof::LoginChallenge;
 
 use super::{AskSignerError, Login, LoginMethod, LoginOver, MAX_SIGNERS};
-use crate::login::signer_request::{SignerOutcome, SignerReport, SignerRequest};
-use crate::operations::{Effect, StepResult};
+use crate::login::signer_request::{SignerOutcome, SignerRequest};
+use crate::machine::{Effect, SignerReport, StepResult};
 use crate::ports::{SignerSession, SignerSessionUpdate, UserSigner};
 use crate::{ClientNetwork, UnixMillis};
 

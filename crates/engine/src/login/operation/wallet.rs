@@ -10,7 +10,7 @@ use crate::UnixMillis;
 use crate::event_data::{EventData, KeyHandshakeData};
 use crate::login::authentication::{Authentication, Reply};
 use crate::login::key_handshake::usable_relays;
-use crate::operations::{Effect, Input, StepResult};
+use crate::machine::{Effect, Input, StepResult};
 use crate::ports::UserRelays;
 
 impl Login {

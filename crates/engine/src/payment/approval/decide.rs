@@ -7,10 +7,12 @@ use usher_protocol::text::{MAX_DESCRIPTION_CHARS, clean};
 
 use super::decision::Decision;
 use super::{HeldPayment, UnstartedPayment};
-use crate::kernel::commit::{Modified, ModifyError, Stored};
-use crate::operations::{Effect, Operation};
+use crate::kernel::commit::{Modified, Stored};
+use crate::kernel::request_errors::ModifyError;
+use crate::machine::Effect;
 use crate::payment::Payments;
 use crate::ports::{PaymentKind, StoreError};
+use crate::registry::Operation;
 use crate::{Origin, PendingAudit, Requester, StreamId, UnixMillis};
 
 /// Who decides.

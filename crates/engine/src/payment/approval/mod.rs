@@ -16,6 +16,7 @@
 //! | before the commit of the decision | it waits, until the same time |
 //! | after it | the held payment begins as after any crash ([`OutgoingPayment`], [`Refund`], [`OnChainPayment`]) |
 
+mod begin;
 pub(crate) mod decide;
 pub(crate) mod decision;
 pub(crate) mod waiting;
@@ -28,11 +29,10 @@ use usher_protocol::bolt11::Invoice;
 
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
-use crate::operations::{
-    Effect, Input, OnChainPayment, Operation, OutgoingPayment, Refund, Spending, StateMachine, StepResult, emit,
-    millis, optional_millis,
-};
-use crate::payment::expiry::expiry;
+use crate::machine::{Effect, Input, Spending, StateMachine, StepResult, emit, millis, optional_millis};
+use crate::payment::on_chain::OnChainPayment;
+use crate::payment::outgoing::OutgoingPayment;
+use crate::payment::refund::Refund;
 use crate::ports::{CorrelationKey, OperationKind, PaymentRecord, PaymentRecordStatus};
 
 /// The longest wait of a payment.
@@ -73,23 +73,6 @@ pub struct HeldPayment {
 }
 
 impl UnstartedPayment {
-    pub(crate) fn begin(self, now: UnixMillis) -> (Operation, Vec<Effect>) {
-        match self {
-            Self::Invoice { mut payment, attempts_until } => {
-                let effects = payment.begin(expiry(attempts_until, now), now);
-                (Operation::OutgoingPayment(payment), effects)
-            }
-            Self::Refund(refund) => {
-                let effects = refund.begin();
-                (Operation::Refund(refund), effects)
-            }
-            Self::OnChain(mut payment) => {
-                let effects = payment.begin(now);
-                (Operation::OnChainPayment(payment), effects)
-            }
-        }
-    }
-
     pub(crate) fn machine(&self) -> &dyn StateMachine {
         match self {
             Self::Invoice { payment, .. } => payment,
@@ -146,11 +129,6 @@ impl HeldPayment {
 
     pub(crate) fn waits(&self, now: UnixMillis) -> bool {
         self.ended_at.is_none() && now < self.until
-    }
-
-    /// Approves it: becomes the held payment.
-    pub(crate) fn approve(self, now: UnixMillis) -> (Operation, Vec<Effect>) {
-        self.payment.begin(now)
     }
 
     pub(crate) fn end(&mut self, reason: &str, now: UnixMillis) -> Vec<Effect> {

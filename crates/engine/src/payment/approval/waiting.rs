@@ -6,8 +6,8 @@ use std::ops::Bound;
 use parking_lot::Mutex;
 
 use crate::kernel::observer::{CommittedStep, Observer};
-use crate::operations::Operation;
 use crate::ports::{OpenOperation, Version};
+use crate::registry::Operation;
 use crate::{StreamId, UnixMillis};
 
 #[derive(Default)]

@@ -21,10 +21,10 @@ use usher_protocol::subkey::Permission;
 
 use crate::UnixMillis;
 use crate::event_data::{EventData, InvoiceData, PaymentData};
-use crate::operations::user_keys::UserKeys;
-use crate::operations::{Effect, Input, StateMachine, StepResult, emit, millis};
-use crate::payment::price::Price;
+use crate::machine::user_keys::UserKeys;
+use crate::machine::{Effect, Input, StateMachine, StepResult, emit, millis};
 use crate::ports::{CorrelationKey, OperationKind};
+use crate::price::Price;
 use crate::request_body;
 use crate::request_body::{CurrencyName, Description, Identifier, Key, Millisats, Subkeys, UnixSeconds};
 

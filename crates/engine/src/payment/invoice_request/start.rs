@@ -4,11 +4,12 @@ use super::{RequestInvoice, RequestInvoiceDraft};
 use crate::field_value_checks::{CheckedRequest, FieldChecks, FixedPrice, PriceFields};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
-use crate::operations::{InvoiceRequest, Operation};
 use crate::payment::Payments;
 use crate::payment::expiry::expiry;
-use crate::payment::price::PricedOperation;
+use crate::payment::invoice_request::InvoiceRequest;
 use crate::ports::StoreError;
+use crate::price::PricedOperation;
+use crate::registry::Operation;
 use crate::{FieldErrors, Requester};
 
 const FIELDS: PriceFields = PriceFields { amount: "/content/amount", currency: "/content/currency" };

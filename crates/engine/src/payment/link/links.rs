@@ -2,9 +2,10 @@
 
 use super::start::{PaymentLinkCreated, PaymentLinks};
 use super::{LinkState, LinkTerms, PaymentLink};
-use crate::kernel::commit::{Modified, ModifyError, Stored};
-use crate::operations::Operation;
+use crate::kernel::commit::{Modified, Stored};
+use crate::kernel::request_errors::ModifyError;
 use crate::ports::{OperationKind, StoreError};
+use crate::registry::Operation;
 use crate::{Requester, StreamId};
 
 /// A payment link in a list.

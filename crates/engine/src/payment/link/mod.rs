@@ -18,11 +18,13 @@
 //! | after the start of a payment | as described there |
 //! | before the settlement of a payment is committed | as there: payment and link are one commit |
 
+pub(crate) mod error;
 pub(crate) mod links;
 pub(crate) mod offer;
 pub(crate) mod open_payments;
 pub(crate) mod page;
 pub(crate) mod pay;
+pub(crate) mod recent_rates;
 pub(crate) mod start;
 
 use std::fmt;
@@ -31,8 +33,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 
-use crate::operations::operation_signal::Signal;
-use crate::operations::{Effect, Input, StateMachine, StepResult, optional_millis};
+use crate::machine::{Effect, Input, Signal, StateMachine, StepResult, optional_millis};
 use crate::ports::{CorrelationKey, CurrencyCode, OperationKind};
 use crate::{StreamId, UnixMillis};
 

@@ -11,13 +11,15 @@ use usher_places::{Holder, Places, limit};
 use usher_protocol::bolt11::Invoice;
 use usher_token_bucket::Rate;
 
-use super::pay::LinkError;
+use super::error::LinkError;
 use crate::kernel::network_rates::NetworkRates;
 use crate::kernel::observer::{CommittedStep, Observer};
 use crate::kernel::requested_store::RequestedStore;
 use crate::kernel::tasks::Tasks;
-use crate::operations::{Operation, Payment, StateMachine as _};
+use crate::machine::StateMachine as _;
+use crate::payment::operation::Payment;
 use crate::ports::{Clock, OpenOperation, OperationKind, Version};
+use crate::registry::Operation;
 use crate::{ClientNetwork, StreamId, UnixMillis};
 
 /// Invoices that one network can request. Many people may share an address, and an event may start for all at once.

@@ -1,11 +1,11 @@
 //! The page of a payment link.
 
-use super::pay::LinkError;
+use super::error::LinkError;
 use super::start::PaymentLinks;
 use super::{LinkAmount, LinkState, PaymentLink};
-use crate::operations::Operation;
 use crate::page_rules::KeyedPage;
 use crate::ports::{CurrencyCode, StoreError};
+use crate::registry::Operation;
 use crate::{Origin, Requester, StreamId};
 
 /// A payment link as its page shows it.

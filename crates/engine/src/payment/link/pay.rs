@@ -8,15 +8,18 @@ use tokio::sync::oneshot;
 use url::Url;
 use usher_protocol::bolt11::Invoice;
 
+use super::error::LinkError;
 use super::offer::Fixed;
 use super::start::PaymentLinks;
 use super::{LinkState, LinkTerms};
 use crate::kernel::core::Core;
 use crate::kernel::request_errors::StartError;
-use crate::operations::{Input, Operation, Payment, PaymentOfLink, PaymentTerms, Signal};
+use crate::machine::{Input, Signal};
 use crate::page_rules::KeyedPage;
 use crate::payment::expiry::expiry;
-use crate::ports::{CurrencyCode, StoreError};
+use crate::payment::operation::{Payment, PaymentOfLink, PaymentTerms};
+use crate::ports::StoreError;
+use crate::registry::Operation;
 use crate::{ClientNetwork, Origin, StreamId};
 
 /// How long a wallet's request waits for its invoice: wallets give up after ten seconds or more.
@@ -26,58 +29,6 @@ const PATIENCE: Duration = Duration::from_secs(8);
 pub const MAX_COMMENT_CHARS: usize = 255;
 
 type MadeLink = (LinkTerms, Option<Origin>);
-
-/// Why a payer gets no invoice.
-#[derive(Debug, thiserror::Error)]
-pub enum LinkError {
-    /// There is no such link, or the secret is wrong.
-    #[error("there is no such payment link")]
-    NotFound,
-    /// It issues no more invoices.
-    #[error("the payment link is {}", .0.as_str())]
-    Over(LinkState),
-    /// The amount is out of range, in the payer's unit.
-    #[error("the amount must be from {least} to {most}")]
-    Outside {
-        /// The minimum.
-        least: u64,
-        /// The maximum.
-        most: u64,
-    },
-    /// It has a fraction of a sat.
-    #[error("whole sats only: the amount must be a multiple of 1000 millisats")]
-    FractionOfSat,
-    /// It exceeds the service's maximum.
-    #[error("the amount comes to more than limits.max_amount_millisats")]
-    TooMuch,
-    /// There is no reliable exchange rate.
-    #[error("there is no exchange rate for {0} now")]
-    NoRate(CurrencyCode),
-    /// The comment is too long, or has control characters.
-    #[error("the comment must have at most 255 characters and no control characters")]
-    Comment,
-    /// Too many invoices are open or requested.
-    #[error("too many invoices are asked for")]
-    Busy {
-        /// When to retry.
-        retry_after: Duration,
-    },
-    /// The Lightning backend refused to create it.
-    #[error("the Lightning backend refuses to make the invoice")]
-    Refused,
-    /// The Lightning backend created none in time.
-    #[error("the Lightning backend makes no invoice")]
-    NoInvoice,
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl LinkError {
-    pub(super) const fn outside((least, most): (u64, u64)) -> Self {
-        Self::Outside { least, most }
-    }
-}
 
 /// A payment requested by a payer.
 #[derive(Clone, Debug)]

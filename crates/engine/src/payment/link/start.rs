@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use usher_protocol::bolt11::Network;
 
-use super::offer::RecentRates;
 use super::open_payments::OpenPayments;
+use super::recent_rates::RecentRates;
 use super::{LinkAmount, LinkTerms, PaymentLink};
 use crate::field_value_checks::{CheckedRequest, FieldChecks, PriceFields};
 use crate::kernel::core::Core;
@@ -14,9 +14,9 @@ use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::open_set::OpenSet;
 use crate::kernel::request_errors::StartError;
 use crate::kernel::starter::Starter;
-use crate::operations::Operation;
 use crate::page_rules::{KeyedPage, PageRules};
 use crate::ports::StoreError;
+use crate::registry::Operation;
 use crate::request_body;
 use crate::request_body::field_reader::MAX_MILLISATS;
 use crate::request_body::{

@@ -27,7 +27,7 @@ use usher_protocol::PublicKey;
 
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
-use crate::operations::{
+use crate::machine::{
     BUDGET_WINDOW, Effect, Input, LightningRequest, Spending, StateMachine, StepResult, emit, lease, millis,
 };
 use crate::ports::{

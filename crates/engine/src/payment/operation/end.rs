@@ -8,7 +8,7 @@ use usher_protocol::message::Preimage;
 use super::{InvoiceSource, LINGER, LINGER_AT_LINK, MAX_LINGER, Payment, Phase, Received};
 use crate::UnixMillis;
 use crate::event_data::PaymentData;
-use crate::operations::{ChargeEnd, Charged, Effect, Signal, StateMachine as _, StepResult};
+use crate::machine::{ChargeEnd, Charged, Effect, Signal, StateMachine as _, StepResult};
 use crate::ports::CorrelationKey;
 
 impl Payment {

@@ -7,11 +7,8 @@ use usher_protocol::bolt11::{Invoice, Network};
 
 use super::{InvoiceSource, Payment, Phase, Received, WITHDRAWN};
 use crate::UnixMillis;
-use crate::operations::{Effect, LightningRequest, StateMachine as _, StepResult, lease};
+use crate::machine::{Effect, LightningRequest, StateMachine as _, StepResult, lease};
 use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
-
-/// Time limit for the backend to create an invoice, with all attempts; for a charge, half of the charge's time.
-pub(super) const MAKING: Duration = Duration::from_secs(60);
 
 const WHOLE_SATS: &str = "the amount has a fraction of a sat, and many wallets take whole sats only";
 

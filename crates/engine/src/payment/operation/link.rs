@@ -1,28 +1,11 @@
 //! A payment requested at a payment link. Its stream has no events: the link's stream reports it as paid.
 
-use serde::{Deserialize, Serialize};
-
 use super::{Payment, PaymentProgress};
 use crate::event::NewEvent;
 use crate::event_data::{EventData, PaymentData};
-use crate::operations::{Effect, Signal, StateMachine as _, emit};
+use crate::machine::{Effect, Signal, StateMachine as _, emit};
 use crate::ports::CorrelationKey;
-use crate::{OperationOutcome, StreamId, UnixMillis};
-
-/// The link of a payment requested at a payment link.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PaymentOfLink {
-    /// The link's stream.
-    pub link: StreamId,
-    /// The payment's own stream.
-    pub payment: StreamId,
-    /// The payer's comment (LUD-12).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comment: Option<String>,
-    /// The metadata whose hash is in the invoice (LUD-06); `None`: the invoice has the description.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<String>,
-}
+use crate::{OperationOutcome, UnixMillis};
 
 impl Payment {
     /// The text whose hash replaces the description in the invoice.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 
-use super::link::PaymentOfLink;
-use crate::UnixMillis;
+use crate::machine::Charge;
+use crate::{StreamId, UnixMillis};
 
 /// The terms of a requested payment.
 #[derive(Clone, Debug)]
@@ -43,13 +43,17 @@ pub struct SubscriptionLink {
     pub charge: Option<Charge>,
 }
 
-/// The due date of a charge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Charge {
-    /// The due date's number, from 1.
-    pub number: u32,
-    /// The due date in Unix seconds.
-    pub due: u64,
-    /// The number of earlier attempts.
-    pub attempt: u32,
+/// The link of a payment requested at a payment link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PaymentOfLink {
+    /// The link's stream.
+    pub link: StreamId,
+    /// The payment's own stream.
+    pub payment: StreamId,
+    /// The payer's comment (LUD-12).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// The metadata whose hash is in the invoice (LUD-06); `None`: the invoice has the description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<String>,
 }

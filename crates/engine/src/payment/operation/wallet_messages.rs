@@ -9,8 +9,8 @@ use usher_protocol::subkey::{Permission, SubkeyProof};
 
 use super::{InvoiceSource, Payment, Phase};
 use crate::UnixMillis;
-use crate::operations::{Effect, Signal, StepResult};
-use crate::payment::price::Price;
+use crate::machine::{Effect, Signal, StepResult};
+use crate::price::Price;
 
 /// How long further claims of a payer to have paid are ignored: each claim causes a look-up by the Lightning backend.
 const CLAIMS: Duration = Duration::from_secs(5);

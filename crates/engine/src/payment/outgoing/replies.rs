@@ -3,7 +3,7 @@
 use super::{AFTER_EXPIRY, Attempt, CONFIRMING, OutgoingPayment, Phase};
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
-use crate::operations::{StepResult, emit, lease};
+use crate::machine::{StepResult, emit, lease};
 use crate::ports::{CompletedPayment, LightningError, LookupCoverage, OutgoingPaymentStatus, SignedPayment};
 
 impl OutgoingPayment {

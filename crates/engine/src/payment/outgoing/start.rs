@@ -6,7 +6,7 @@ use usher_protocol::bolt11::Invoice;
 
 use super::{OutgoingPayment, Phase};
 use crate::kernel::request_errors::StartError;
-use crate::operations::{Effect, lease};
+use crate::machine::{Effect, lease};
 use crate::payment::Payments;
 use crate::payment::approval::UnstartedPayment;
 use crate::ports::NewIdempotencyRecord;

@@ -28,10 +28,10 @@ use usher_protocol::message::{self, Currency, InvoiceResponse, ServiceMessage, W
 use usher_protocol::subkey::Permission;
 
 use crate::event_data::PaymentData;
-use crate::operations::user_keys::{self, UserKeys};
-use crate::operations::{
-    Effect, Input, OutgoingPayment, Payer, Signal, Spending, StateMachine, StepResult, emit, millis,
-};
+use crate::machine::user_keys::UserKeys;
+use crate::machine::{Effect, Input, Signal, Spending, StateMachine, StepResult, emit, millis, user_keys};
+use crate::payment::operation::Payer;
+use crate::payment::outgoing::OutgoingPayment;
 use crate::ports::{CompletedPayment, CorrelationKey, OperationKind, PaymentKind, PaymentRecord, PaymentRecordStatus};
 use crate::{StreamId, UnixMillis};
 

@@ -6,10 +6,11 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::payee;
 
 use super::{Refund, RefundInvoiceFault, RefundProgress};
-use crate::operations::{Input, Operation, Signal, StateMachine as _};
+use crate::machine::{Input, Signal, StateMachine as _};
 use crate::page_rules::KeyedPage;
 use crate::payment::Payments;
 use crate::ports::{CorrelationKey, PayeeError, StoreError};
+use crate::registry::Operation;
 use crate::{ClientNetwork, Requester, StreamId};
 
 /// The data of a refund page.

@@ -7,8 +7,8 @@ use usher_protocol::bolt11::Network;
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::Recurrence;
 
-use crate::payment::price::Price;
 use crate::ports::{CurrencyCode, ExchangeRate, RateUnavailable};
+use crate::price::Price;
 
 /// Reply time up to which a user owes every due date since the request, in seconds.
 const TO_ANSWER: u64 = 300;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::agreement::{Agreement, DueDate};
-use crate::payment::operation::Charge;
+use crate::machine::Charge;
 
 /// Longest time for a user's wallet to pay one charge, in seconds: automatic payers pay when they are next online.
 const MAX_CHARGE_SECS: u64 = 3600;

@@ -41,9 +41,9 @@ fn closes(author: &Keys, id: &str) -> Input {
 
 fn started(effects: &[Effect]) -> Charge {
     let [Effect::Start(operation, more)] = effects else { panic!("{effects:?}") };
-    let Operation::SinglePayment(payment) = &**operation else { panic!("{operation:?}") };
+    let Operation::SinglePayment(payment) = started_by(operation) else { panic!("{operation:?}") };
     assert!(matches!(more[..], [Effect::CallLightning(_)]));
-    let state = serde_json::to_value(payment).unwrap();
+    let state = serde_json::to_value(&payment).unwrap();
     assert_eq!(state["amount"], 4_000, "no more than the user authorized");
     serde_json::from_value(state["subscription"]["charge"].clone()).unwrap()
 }
@@ -365,8 +365,8 @@ fn late_charge_gets_the_full_time_to_pay() {
         let mut open = subscription(Recurrence { calendar, ..recurrence(None, None) }, true);
         let got = effects(open.step(&Input::Timer, now));
         let [Effect::Start(operation, _)] = &got[..] else { panic!("{got:?}") };
-        let Operation::SinglePayment(payment) = &**operation else { panic!("{operation:?}") };
-        serde_json::to_value(payment).unwrap()["expires_at"].as_u64().unwrap() - now.0
+        let Operation::SinglePayment(payment) = started_by(operation) else { panic!("{operation:?}") };
+        serde_json::to_value(&payment).unwrap()["expires_at"].as_u64().unwrap() - now.0
     };
     let days = Duration::from_secs(3 * 86_400);
     for now in [NOW, NOW.plus(Duration::from_secs(86_400)), NOW.plus(days)] {

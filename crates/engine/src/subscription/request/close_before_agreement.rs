@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use usher_protocol::message::CloseSubscription;
 
 use crate::UnixMillis;
-use crate::operations::millis;
+use crate::machine::millis;
 
 /// The most closes stored for one request; no honest wallet sends more.
 const MAX_CLOSES: usize = 16;

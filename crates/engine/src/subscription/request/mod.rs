@@ -13,6 +13,7 @@
 //! The event and the subscription are committed together: a crash at any time leaves both or neither.
 
 mod close_before_agreement;
+mod refusal;
 mod refused_agreement;
 pub(crate) mod start;
 
@@ -30,10 +31,10 @@ use self::refused_agreement::RefusedAgreement;
 use super::operation::{Agreement, RecurringPrice, Subscription, SubscriptionRules};
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData, SubscriptionData};
-use crate::operations::user_keys::UserKeys;
-use crate::operations::{Effect, Input, Operation, StateMachine, StepResult, emit, millis};
-use crate::payment::price::Price;
+use crate::machine::user_keys::UserKeys;
+use crate::machine::{Effect, Input, StateMachine, StepResult, emit, millis, start};
 use crate::ports::{CorrelationKey, OperationKind};
+use crate::price::Price;
 use crate::request_body;
 use crate::request_body::{
     CalendarWord, CurrencyName, Description, Flag, Identifier, Key, Millisats, OrDefault, PaymentCount, Subkeys,
@@ -297,7 +298,7 @@ impl RecurringRequest {
                 });
                 StepResult::Stepped(vec![
                     emit(data, now),
-                    Effect::Start(Box::new(Operation::Subscription(subscription)), closed.unwrap_or_default()),
+                    start(OperationKind::Subscription, &subscription, closed.unwrap_or_default()),
                     Effect::Finish,
                 ])
             }

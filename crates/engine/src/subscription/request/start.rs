@@ -6,10 +6,11 @@ use super::{RecurringPaymentDraft, RecurringPaymentRequest};
 use crate::field_value_checks::{CheckedRequest, FieldChecks, FixedPrice, PRICE_FIELDS};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
-use crate::operations::{Operation, RecurringRequest};
-use crate::payment::price::PricedOperation;
 use crate::ports::StoreError;
+use crate::price::PricedOperation;
+use crate::registry::Operation;
 use crate::request_body::RequestedCurrency;
+use crate::subscription::request::RecurringRequest;
 use crate::subscription::subscriptions::Subscriptions;
 use crate::{FieldErrors, Requester, UnixMillis};
 

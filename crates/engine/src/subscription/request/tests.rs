@@ -77,7 +77,7 @@ fn authorized_terms_become_the_subscription() {
         assert_eq!(event(&got), ("Subscription", data));
         let [Effect::Emit(_), Effect::Start(subscription, more), Effect::Finish] = &got[..] else { panic!("{got:?}") };
         assert!(more.is_empty());
-        let Operation::Subscription(subscription) = &**subscription else { panic!("{subscription:?}") };
+        let Operation::Subscription(subscription) = started_by(subscription) else { panic!("{subscription:?}") };
         let view = subscription.view();
         assert_eq!((view.subscription_id.as_str(), view.amount, view.authorized_amount), ("s", 5_000, 4_000));
         assert_eq!((view.recurrence.max_payments, view.auto_charge, view.payments_made), (Some(3), auto_charge, 0));
@@ -127,7 +127,7 @@ fn numbers_beyond_the_json_range_are_capped() {
     assert_eq!((event_type, &data["authorized_amount"]), ("Subscription", &json!(9_007_199_254_740_991_u64)));
     assert!(data["authorized_recurrence"]["until"].as_u64().unwrap() <= 253_402_300_799, "{data}");
     let Effect::Start(subscription, _) = &got[1] else { panic!("{got:?}") };
-    let Operation::Subscription(subscription) = &**subscription else { panic!("{subscription:?}") };
+    let Operation::Subscription(subscription) = started_by(subscription) else { panic!("{subscription:?}") };
     assert_eq!(subscription.view().authorized_amount, 9_007_199_254_740_991);
 }
 
@@ -198,14 +198,14 @@ fn close_before_the_agreement_is_remembered() {
         assert_eq!(event(&got).0, "Subscription");
         let [_, Effect::Start(operation, more), Effect::Finish] = &got[..] else { panic!("{got:?}") };
         assert!(matches!(&more[..], [Effect::Announce(event)] if event.data.contains("enough")), "{more:?}");
-        assert!(operation.is_done(), "it is never charged");
+        assert!(started_by(operation).is_done(), "it is never charged");
     }
     // A close by another user or of another subscription has no effect.
     let mut request = asked(true);
     assert_eq!(request.step(&closing(&user(3), "s"), NOW), StepResult::Ignored);
     request.step(&closing(&user(1), "other"), NOW);
     let got = effects(request.step(&says(&user(1), "r", confirmed()), NOW));
-    assert!(matches!(&got[1], Effect::Start(operation, _) if !operation.is_done()));
+    assert!(matches!(&got[1], Effect::Start(operation, _) if !started_by(operation).is_done()));
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn remembered_closes_are_limited_and_expire() {
     let later = NOW.plus(Duration::from_secs(3600));
     assert_eq!(effects(request.step(&closing(&user(1), "s"), later)), []);
     let got = effects(request.step(&says(&user(1), "r", confirmed()), later));
-    assert!(matches!(&got[1], Effect::Start(operation, _) if operation.is_done()));
+    assert!(matches!(&got[1], Effect::Start(operation, _) if started_by(operation).is_done()));
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn authorization_cannot_exceed_the_request() {
         let status = agrees("s", 4_000, Currency::Millisats, authorized_recurrence);
         let got = effects(request.step(&says(&user(1), "r", status), NOW));
         let [Effect::Emit(_), Effect::Start(operation, _), Effect::Finish] = &got[..] else { panic!("{got:?}") };
-        let Operation::Subscription(subscription) = &**operation else { panic!("{operation:?}") };
+        let Operation::Subscription(subscription) = started_by(operation) else { panic!("{operation:?}") };
         let view = subscription.view();
         let mut stored = serde_json::to_value(AuthorizedRecurrence::from(&view.recurrence)).unwrap();
         stored.as_object_mut().unwrap().retain(|_, member| !member.is_null());
@@ -277,7 +277,7 @@ fn device_can_agree_for_the_main_key() {
     let Input::Wallet { message, .. } = says(&user(1), "r", confirmed()) else { unreachable!() };
     let got = effects(request.step(&Input::Wallet { author: key, sent_at: NOW, message }, NOW));
     let [_, Effect::Start(operation, _), _] = &got[..] else { panic!("{got:?}") };
-    let Operation::Subscription(subscription) = &**operation else { panic!("{operation:?}") };
+    let Operation::Subscription(subscription) = started_by(operation) else { panic!("{operation:?}") };
     assert!(subscription.is_of(&user(1).public_key()) && !subscription.is_of(&key), "it is the main key's");
 }
 

@@ -50,11 +50,11 @@ use usher_protocol::subkey::Permission;
 
 use self::schedule::{checks_of_round, late_check, next_round, resend_for};
 pub use self::view::{DeliveryStatus, DeliveryView, Reclaim};
-use super::ticket_call::{lease, retry_at};
 use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
-use crate::operations::user_keys::UserKeys;
-use crate::operations::{Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, emit, millis};
+use crate::machine::ticket_call::{lease, retry_at};
+use crate::machine::user_keys::UserKeys;
+use crate::machine::{Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, emit, millis};
 use crate::ports::{
     CorrelationKey, MintAuthToken, OperationKind, ReceiveTerms, TicketError, Token, TokenInfo, TokenState,
 };

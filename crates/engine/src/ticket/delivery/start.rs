@@ -7,8 +7,9 @@ use crate::field_value_checks::{CheckedRequest, FieldChecks};
 use crate::kernel::commit::{Cause, Change};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
-use crate::operations::{Operation, TicketDelivery};
 use crate::ports::{Conflict, StoreError, TokenInfo};
+use crate::registry::Operation;
+use crate::ticket::delivery::TicketDelivery;
 use crate::ticket::tickets::Tickets;
 use crate::{FieldErrors, Requester, StreamId};
 

@@ -1,6 +1,6 @@
 use super::*;
-use crate::operations::DeliveryStatus;
 use crate::operations::fixtures::*;
+use crate::ticket::delivery::DeliveryStatus;
 
 const TTL: Duration = Duration::from_secs(168 * 3600);
 const MINT: &str = "https://mint.example";

@@ -2,7 +2,7 @@
 
 use usher_protocol::PublicKey;
 
-use crate::operations::Effect;
+use crate::machine::Effect;
 use crate::ports::ReceiveTerms;
 
 /// The status of a delivery, for the app.

@@ -39,13 +39,11 @@ use usher_protocol::PublicKey;
 use usher_protocol::message::{self, CashuResponse, CashuStatus, ServiceMessage, WalletMessage};
 use usher_protocol::subkey::Permission;
 
-use super::ticket_call::{lease, retry_at};
 use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
-use crate::operations::user_keys::UserKeys;
-use crate::operations::{
-    Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, VerifiedToken, emit, millis,
-};
+use crate::machine::ticket_call::{lease, retry_at};
+use crate::machine::user_keys::UserKeys;
+use crate::machine::{Effect, Input, StateMachine, StepResult, TicketCall, TicketReply, VerifiedToken, emit, millis};
 use crate::ports::{CorrelationKey, MintAuthToken, OperationKind, ReceiveTerms, TicketError, Token, TokenFault};
 use crate::request_body;
 use crate::request_body::{

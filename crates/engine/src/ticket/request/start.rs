@@ -4,9 +4,10 @@ use super::{RequestTicket, RequestTicketDraft};
 use crate::field_value_checks::{CheckedRequest, FieldChecks};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
-use crate::operations::{Operation, TicketRequest};
 use crate::payment::expiry::expiry;
 use crate::ports::StoreError;
+use crate::registry::Operation;
+use crate::ticket::request::TicketRequest;
 use crate::ticket::tickets::{Tickets, check_amount};
 use crate::{FieldErrors, Requester, StreamId};
 

@@ -7,9 +7,9 @@ use usher_protocol::{Keys, SecretKey};
 
 use super::{GIVE_UP_TRIES, MAX_PAUSE, MINT_TIMEOUT, Phase, REPLY_PAUSES, SessionResult, VerificationSession};
 use crate::UnixMillis;
-use crate::operations::{Effect, Input, StepResult, TicketCall, TicketReply};
+use crate::machine::ticket_call::{lease, retry_at};
+use crate::machine::{Effect, Input, StepResult, TicketCall, TicketReply};
 use crate::ports::{MintTerms, Minted, OutgoingMessage};
-use crate::ticket::ticket_call::{lease, retry_at};
 
 impl VerificationSession {
     pub(super) fn step_minting(&mut self, input: &Input, now: UnixMillis) -> StepResult {

@@ -3,8 +3,11 @@
 use usher_protocol::PublicKey;
 use usher_protocol::message::{PaymentHash, WalletMessage};
 
-use super::{Effect, Input, Spending, StepResult};
-use crate::ports::{CorrelationKey, CurrencyCode, OperationKind, PaymentRecord};
+use super::effect::{Effect, StepResult};
+use super::input::Input;
+use super::operation_kind::OperationKind;
+use super::spending::Spending;
+use crate::ports::{CorrelationKey, CurrencyCode, PaymentRecord};
 use crate::{OperationOutcome, StreamId, UnixMillis};
 
 /// The state of an operation.
@@ -153,103 +156,3 @@ pub trait StateMachine {
         None
     }
 }
-
-/// Registers the operations, one per line: a variant of [`Operation`](super::Operation) with its state, and of
-/// [`OperationKind`] with its number in the store and its label in metrics. Numbers and names of variants are stored,
-/// so their meaning never changes (`#[serde(rename)]` keeps an old name). After `=>`: an earlier state of one of the
-/// others, with the same kind.
-macro_rules! operations {
-    (
-        $($(#[doc = $doc:literal])* $(#[serde($serde:meta)])? $variant:ident($state:ty) = $code:literal, $label:literal;)+
-        $(=> $(#[doc = $stage_doc:literal])* $stage:ident($stage_state:ty);)*
-    ) => {
-        /// The state of an operation, as stored.
-        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        #[serde(tag = "operation", rename_all = "snake_case")]
-        pub enum Operation {
-            $($(#[doc = $doc])* $(#[serde($serde)])? $variant($state),)+
-            $($(#[doc = $stage_doc])* $stage($stage_state),)*
-        }
-
-        /// The kind of an operation, as stored.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[repr(u8)]
-        pub enum OperationKind {
-            /// The reserved stream `subscriptions`; not a state machine.
-            Subscriptions = 0,
-            $($(#[doc = $doc])* $variant = $code,)+
-        }
-
-        impl OperationKind {
-            /// Every kind, in the order of the numbers.
-            pub const ALL: [Self; 1 + [$($code),+].len()] = [Self::Subscriptions, $(Self::$variant),+];
-
-            /// The kind as the label of a metric.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    Self::Subscriptions => "subscriptions",
-                    $(Self::$variant => $label,)+
-                }
-            }
-
-            pub(crate) fn resumes(self) -> bool {
-                match self {
-                    Self::Subscriptions => false,
-                    $(Self::$variant => <$state>::resumes(),)+
-                }
-            }
-
-            pub(crate) fn is_woken_by_the_calendar(self) -> bool {
-                match self {
-                    Self::Subscriptions => false,
-                    $(Self::$variant => <$state>::is_woken_by_the_calendar(),)+
-                }
-            }
-
-            pub(crate) fn is_read_at_start(self) -> bool {
-                match self {
-                    Self::Subscriptions => false,
-                    $(Self::$variant => <$state>::is_read_at_start(),)+
-                }
-            }
-        }
-
-        impl Operation {
-            pub(crate) fn keys_of(message: &WalletMessage) -> Vec<CorrelationKey> {
-                let mut keys = Vec::new();
-                $(if keys.is_empty() {
-                    keys = <$state>::keys_of(message);
-                })+
-                keys
-            }
-
-            pub(crate) fn comes_early(message: &WalletMessage) -> bool {
-                false $(|| <$state>::comes_early(message))+
-            }
-
-            fn machine(&self) -> &(dyn StateMachine + 'static) {
-                match self {
-                    $(Self::$variant(state) => state,)+
-                    $(Self::$stage(state) => state,)*
-                }
-            }
-
-            fn machine_mut(&mut self) -> &mut (dyn StateMachine + 'static) {
-                match self {
-                    $(Self::$variant(state) => state,)+
-                    $(Self::$stage(state) => state,)*
-                }
-            }
-        }
-
-        // Each operation declares what it supports.
-        impl std::ops::Deref for Operation {
-            type Target = dyn StateMachine;
-
-            fn deref(&self) -> &Self::Target {
-                self.machine()
-            }
-        }
-    };
-}
-pub(super) use operations;

@@ -7,8 +7,18 @@ use usher_protocol::message::Preimage;
 use usher_protocol::subkey::SubkeyProof;
 
 use crate::event::NewEvent;
-use crate::payment::operation::Charge;
-use crate::payment::price::Price;
+use crate::price::Price;
+
+/// The due date of a charge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Charge {
+    /// The due date's number, from 1.
+    pub number: u32,
+    /// The due date in Unix seconds.
+    pub due: u64,
+    /// The number of earlier attempts.
+    pub attempt: u32,
+}
 
 /// A charge has ended, or was paid after its end.
 #[derive(Clone, Debug, PartialEq, Eq)]

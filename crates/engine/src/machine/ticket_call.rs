@@ -7,7 +7,7 @@ use crate::ports::{MintTerms, Minted, ReceiveTerms, TicketError, Token, TokenSta
 /// How long to wait for the ticket wallet's reply: longer than the adapters' limits, so exceeded only after a crash.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// A request of an operation to the ticket wallet; the reply is [`Input::Ticket`](crate::operations::Input::Ticket).
+/// A request of an operation to the ticket wallet; the reply is [`Input::Ticket`](super::Input::Ticket).
 /// The job's id is derived from stream and kind: the same request continues the same job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TicketCall {
