@@ -10,7 +10,6 @@ mod commit_index_gap;
 mod common;
 mod damaged_rows;
 mod delivery;
-mod layout;
 mod login_codes;
 mod message_repetition;
 mod payment_links;
