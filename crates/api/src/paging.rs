@@ -1,16 +1,13 @@
-//! Pagination: the parameters `after` and `limit`, and the errors of lists.
+//! Pagination: the parameters `after` and `limit`, and the responses with a page.
 
 use std::str::FromStr;
 
-use axum::response::{IntoResponse, Response};
-use usher_engine::ports::StoreError;
-use usher_engine::{FieldError, FieldErrors, StreamId};
+use usher_engine::{FieldErrors, StreamId};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::{KnownFormat, ObjectBuilder, Required, SchemaFormat, Type};
 
-use crate::problem::Problem;
-use crate::query::Query;
+use crate::query::{Query, ReadQuery};
 
 /// Most entries of a page.
 const MAX_LIMIT: u64 = 1_000;
@@ -36,8 +33,8 @@ pub(crate) struct PageQuery<C> {
     pub(crate) limit: usize,
 }
 
-impl<C: Cursor> PageQuery<C> {
-    pub(crate) fn read(query: &Query<'_>, errors: &mut FieldErrors) -> Self {
+impl<C: Cursor> ReadQuery for PageQuery<C> {
+    fn read(query: &Query<'_>, errors: &mut FieldErrors) -> Self {
         let after = query.text("after", errors).and_then(|text| {
             text.parse().ok().or_else(|| errors.reject("/after", "must be the `next` of an earlier response"))
         });
@@ -69,21 +66,40 @@ impl<C: Cursor> IntoParams for PageQuery<C> {
     }
 }
 
-/// Why a list is unavailable.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ListError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("some parameters are invalid")]
-    Invalid(Vec<FieldError>),
+/// Declares the response with a page of a list: the name of its schema, and its items. A `sparse` page may be short although another
+/// one follows.
+macro_rules! page {
+    (#[doc = $doc:tt] $schema:ident sparse { $($items:tt)+ }) => {
+        page! { @ #[doc = $doc] $schema { $($items)+ }
+            "The `after` for the next page; `null` if this is the last one. A page may have fewer entries than `limit`, even none, and still have a `next`."
+        }
+    };
+    (#[doc = $doc:tt] $schema:ident { $($items:tt)+ }) => {
+        page! { @ #[doc = $doc] $schema { $($items)+ } "The `after` for the next page; `null` if this is the last one." }
+    };
+    (@ #[doc = $doc:tt] $schema:ident { #[doc = $items_doc:tt] $items:ident: $item:ident, } $next_doc:tt) => {
+        #[doc = $doc]
+        #[derive(Debug, serde::Serialize, utoipa::ToSchema)]
+        #[schema(as = $schema)]
+        pub(crate) struct List {
+            #[doc = $items_doc]
+            $items: Vec<$item>,
+            #[doc = $next_doc]
+            #[schema(example = json!(null))]
+            next: Option<String>,
+        }
+
+        impl List {
+            /// The response.
+            fn page(
+                items: impl IntoIterator<Item = impl Into<$item>>,
+                next: Option<impl ToString>,
+            ) -> axum::Json<Self> {
+                let $items = items.into_iter().map(Into::into).collect();
+                axum::Json(Self { $items, next: next.map(|next| next.to_string()) })
+            }
+        }
+    };
 }
 
-impl IntoResponse for ListError {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Store(error) => error.into(),
-            Self::Invalid(errors) => Problem::invalid(errors),
-        };
-        problem.into_response()
-    }
-}
+pub(crate) use page;

@@ -3,7 +3,36 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
+use axum::extract::FromRequestParts;
+use http::request::Parts;
 use usher_engine::FieldErrors;
+
+use crate::problem::Problem;
+
+/// What is read from a query.
+pub(crate) trait ReadQuery {
+    /// Reads its parameters, and adds what is wrong.
+    fn read(query: &Query<'_>, errors: &mut FieldErrors) -> Self;
+}
+
+impl<A: ReadQuery, B: ReadQuery> ReadQuery for (A, B) {
+    fn read(query: &Query<'_>, errors: &mut FieldErrors) -> Self {
+        (A::read(query, errors), B::read(query, errors))
+    }
+}
+
+/// Extracts the parameters of a query.
+pub(crate) struct Parameters<T>(pub(crate) T);
+
+impl<T: ReadQuery, S: Sync> FromRequestParts<S> for Parameters<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let mut errors = FieldErrors::default();
+        let read = T::read(&Query::new(parts.uri.query()), &mut errors);
+        errors.finish(Some(Self(read))).map_err(Problem::invalid)
+    }
+}
 
 /// The parameters of a query. Unknown ones are ignored.
 pub(crate) struct Query<'a>(&'a str);

@@ -1,39 +1,23 @@
 //! `GET /approvals`
 
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::access::KeyRing;
-use usher_engine::{FieldError, FieldErrors, PaymentPurpose, Requester, StreamId, WaitingPayment};
+use usher_engine::{PaymentPurpose, Requester, StreamId, WaitingPayment};
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::paging::{ListError, PageQuery};
-use crate::query::Query;
+use crate::paging::{PageQuery, page};
+use crate::problem::Problem;
+use crate::query::Parameters;
 
-/// The query.
-#[derive(Debug)]
-struct Parameters {
-    page: PageQuery<StreamId>,
-}
-
-impl Parameters {
-    fn read(query: Option<&str>) -> Result<Self, Vec<FieldError>> {
-        let mut errors = FieldErrors::default();
-        let page = PageQuery::read(&Query::new(query), &mut errors);
-        errors.finish(Some(Self { page }))
+page! {
+    /// Payments that wait for an approval.
+    ApprovalList {
+        /// The payments, in the order in which they were requested.
+        approvals: Approval,
     }
-}
-
-/// Payments that wait for an approval.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = ApprovalList)]
-pub(crate) struct List {
-    /// The payments, in the order in which they were requested.
-    approvals: Vec<Approval>,
-    /// The `after` for the next page; `null` if this is the last one.
-    #[schema(example = json!(null))]
-    next: Option<String>,
 }
 
 /// A payment by the service that waits for an approval.
@@ -134,13 +118,8 @@ impl Approval {
 pub(crate) async fn list_approvals(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<List>, ListError> {
-    let Parameters { page: PageQuery { after, limit } } =
-        Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
+    Parameters(PageQuery { after, limit }): Parameters<PageQuery<StreamId>>,
+) -> Result<Json<List>, Problem> {
     let (payments, next) = state.engine.payments().waiting_for_approval(&requester, after, limit).await?;
-    Ok(Json(List {
-        approvals: payments.into_iter().map(|payment| Approval::of(payment, &state.keys)).collect(),
-        next: next.map(|next| next.to_string()),
-    }))
+    Ok(List::page(payments.into_iter().map(|payment| Approval::of(payment, &state.keys)), next))
 }

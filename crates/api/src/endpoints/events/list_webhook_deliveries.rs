@@ -1,47 +1,32 @@
 //! `GET /webhooks/deliveries`
 
 use axum::Json;
-use axum::extract::{RawQuery, State};
-use serde::Serialize;
+use axum::extract::State;
+use usher_engine::FieldErrors;
 use usher_engine::ports::DeliveryStatus;
-use utoipa::ToSchema;
 
 use super::webhook_delivery::{DeliveryId, WebhookDelivery, status_name};
 use crate::ApiState;
-use crate::paging::{ListError, PageQuery};
-use crate::query::Query;
-use usher_engine::FieldError;
-use usher_engine::FieldErrors;
+use crate::paging::{PageQuery, page};
+use crate::problem::Problem;
+use crate::query::{Parameters, Query, ReadQuery};
 
-/// The query.
-#[derive(Debug, PartialEq, Eq)]
-struct Parameters {
-    status: DeliveryStatus,
-    page: PageQuery<DeliveryId>,
-}
-
-impl Parameters {
-    fn read(query: Option<&str>) -> Result<Self, Vec<FieldError>> {
-        let mut errors = FieldErrors::default();
-        let query = Query::new(query);
-        let status = query.text("status", &mut errors).and_then(|text| {
-            let known = DeliveryStatus::ALL.into_iter().find(|status| status_name(*status) == text);
+impl ReadQuery for DeliveryStatus {
+    fn read(query: &Query<'_>, errors: &mut FieldErrors) -> Self {
+        let status = query.text("status", errors).and_then(|text| {
+            let known = Self::ALL.into_iter().find(|status| status_name(*status) == text);
             known.or_else(|| errors.reject("/status", "must be `pending`, `delivered` or `failed`"))
         });
-        let page = PageQuery::read(&query, &mut errors);
-        errors.finish(Some(Self { status: status.unwrap_or(DeliveryStatus::Failed), page }))
+        status.unwrap_or(Self::Failed)
     }
 }
 
-/// Webhook deliveries.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = WebhookDeliveries)]
-pub(crate) struct List {
-    /// The deliveries, ordered by the start of their streams and, within a stream, by index.
-    deliveries: Vec<WebhookDelivery>,
-    /// The `after` for the next page; `null` if this is the last one.
-    #[schema(example = json!(null))]
-    next: Option<String>,
+page! {
+    /// Webhook deliveries.
+    WebhookDeliveries {
+        /// The deliveries, ordered by the start of their streams and, within a stream, by index.
+        deliveries: WebhookDelivery,
+    }
 }
 
 /// Lists webhook deliveries.
@@ -63,10 +48,9 @@ pub(crate) struct List {
 )]
 pub(crate) async fn list_webhook_deliveries(
     State(state): State<ApiState>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<List>, ListError> {
-    let Parameters { status, page: PageQuery { after, limit } } =
-        Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
+    Parameters(query): Parameters<(DeliveryStatus, PageQuery<DeliveryId>)>,
+) -> Result<Json<List>, Problem> {
+    let (status, PageQuery { after, limit }) = query;
     let after = after.map(|after| (after.stream, after.index));
     // One more than requested, to find out whether there are more.
     let mut found = state.engine.webhooks().list(status, after, limit + 1).await?;
@@ -74,5 +58,5 @@ pub(crate) async fn list_webhook_deliveries(
     found.truncate(limit);
     let deliveries: Vec<_> = found.into_iter().map(WebhookDelivery::from).collect();
     let next = deliveries.last().filter(|_| more).map(|last| last.id.clone());
-    Ok(Json(List { deliveries, next }))
+    Ok(List::page(deliveries, next))
 }

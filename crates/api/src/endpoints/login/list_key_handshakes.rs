@@ -1,31 +1,15 @@
 //! `GET /key-handshake`
 
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::{Requester, ReusableHandshake, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::paging::{ListError, PageQuery};
-use crate::query::Query;
-use usher_engine::FieldError;
-use usher_engine::FieldErrors;
-
-/// The query.
-#[derive(Debug)]
-struct Parameters {
-    page: PageQuery<StreamId>,
-}
-
-impl Parameters {
-    fn read(query: Option<&str>) -> Result<Self, Vec<FieldError>> {
-        let mut errors = FieldErrors::default();
-        let query = Query::new(query);
-        let page = PageQuery::read(&query, &mut errors);
-        errors.finish(Some(Self { page }))
-    }
-}
+use crate::paging::{PageQuery, page};
+use crate::problem::Problem;
+use crate::query::Parameters;
 
 /// A reusable handshake or login.
 #[derive(Debug, Serialize, ToSchema)]
@@ -72,16 +56,12 @@ impl From<ReusableHandshake> for Handshake {
     }
 }
 
-/// Reusable handshakes and logins.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = KeyHandshakeList)]
-pub(crate) struct List {
-    /// The handshakes, oldest first.
-    handshakes: Vec<Handshake>,
-    /// The `after` for the next page; `null` if this is the last one. A page may have fewer entries than `limit`, even
-    /// none, and still have a `next`.
-    #[schema(example = json!(null))]
-    next: Option<String>,
+page! {
+    /// Reusable handshakes and logins.
+    KeyHandshakeList sparse {
+        /// The handshakes, oldest first.
+        handshakes: Handshake,
+    }
 }
 
 /// Lists the open reusable handshakes and logins.
@@ -102,13 +82,8 @@ pub(crate) struct List {
 pub(crate) async fn list_key_handshakes(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<List>, ListError> {
-    let Parameters { page: PageQuery { after, limit } } =
-        Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
+    Parameters(PageQuery { after, limit }): Parameters<PageQuery<StreamId>>,
+) -> Result<Json<List>, Problem> {
     let page = state.engine.handshakes().list(&requester, after, limit).await?;
-    Ok(Json(List {
-        handshakes: page.handshakes.into_iter().map(Handshake::from).collect(),
-        next: page.next.map(|next| next.to_string()),
-    }))
+    Ok(List::page(page.handshakes, page.next))
 }

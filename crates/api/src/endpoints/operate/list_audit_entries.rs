@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use axum::Json;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use usher_engine::audit::AuditHead;
 use usher_engine::ports::AuditEntry;
-use usher_engine::{FieldError, FieldErrors};
 use utoipa::ToSchema;
 use utoipa::openapi::{ObjectBuilder, Type};
 
 use crate::ApiState;
-use crate::paging::{Cursor, ListError, PageQuery};
-use crate::query::Query;
+use crate::paging::{Cursor, PageQuery};
+use crate::problem::Problem;
+use crate::query::Parameters;
 
 /// The number of the last entry of a page.
 #[derive(Debug)]
-struct LastEntry(u64);
+pub(crate) struct LastEntry(u64);
 
 impl FromStr for LastEntry {
     type Err = ();
@@ -33,20 +33,6 @@ impl FromStr for LastEntry {
 impl Cursor for LastEntry {
     fn schema() -> ObjectBuilder {
         ObjectBuilder::new().schema_type(Type::String).pattern(Some("^[0-9]{1,19}$"))
-    }
-}
-
-/// The query.
-#[derive(Debug)]
-struct Parameters {
-    page: PageQuery<LastEntry>,
-}
-
-impl Parameters {
-    fn read(query: Option<&str>) -> Result<Self, Vec<FieldError>> {
-        let mut errors = FieldErrors::default();
-        let page = PageQuery::read(&Query::new(query), &mut errors);
-        errors.finish(Some(Self { page }))
     }
 }
 
@@ -142,10 +128,8 @@ fn details(text: &str) -> BTreeMap<String, String> {
 )]
 pub(crate) async fn list_audit_entries(
     State(state): State<ApiState>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<List>, ListError> {
-    let Parameters { page: PageQuery { after, limit } } =
-        Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
+    Parameters(PageQuery { after, limit }): Parameters<PageQuery<LastEntry>>,
+) -> Result<Json<List>, Problem> {
     let log = state.engine.audit();
     let entries = log.entries(after.map_or(0, |LastEntry(after)| after), limit).await?;
     let head = log.head().await?;

@@ -3,22 +3,21 @@
 use std::str::FromStr;
 
 use axum::Json;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use serde::Serialize;
 use usher_engine::ports::OpenIdConsent;
-use usher_engine::{FieldError, FieldErrors};
 use usher_protocol::PublicKey;
 use utoipa::ToSchema;
 use utoipa::openapi::{ObjectBuilder, Type};
 
 use super::oidc_types::{Error, provider};
 use crate::ApiState;
-use crate::paging::{Cursor, PageQuery};
-use crate::query::Query;
+use crate::paging::{Cursor, PageQuery, page};
+use crate::query::Parameters;
 
 /// The last consent of a page: `<client>:<user>`. A client's id has no colon.
 #[derive(Debug)]
-struct LastConsent {
+pub(crate) struct LastConsent {
     client_id: String,
     main_key: PublicKey,
 }
@@ -39,30 +38,12 @@ impl Cursor for LastConsent {
     }
 }
 
-/// The query.
-#[derive(Debug)]
-struct Parameters {
-    page: PageQuery<LastConsent>,
-}
-
-impl Parameters {
-    fn read(query: Option<&str>) -> Result<Self, Vec<FieldError>> {
-        let mut errors = FieldErrors::default();
-        let query = Query::new(query);
-        let page = PageQuery::read(&query, &mut errors);
-        errors.finish(Some(Self { page }))
+page! {
+    /// What users agreed to give apps.
+    OidcConsentList {
+        /// The consents, in the order of `client_id` and `main_key`.
+        consents: Consent,
     }
-}
-
-/// What users agreed to give apps.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = OidcConsentList)]
-pub(crate) struct List {
-    /// The consents, in the order of `client_id` and `main_key`.
-    consents: Vec<Consent>,
-    /// The `after` for the next page; `null` if this is the last one.
-    #[schema(example = json!(null))]
-    next: Option<String>,
 }
 
 /// What a user agreed to give an app.
@@ -115,12 +96,11 @@ impl From<OpenIdConsent> for Consent {
 )]
 pub(crate) async fn list_oidc_consents(
     State(state): State<ApiState>,
-    RawQuery(query): RawQuery,
+    Parameters(PageQuery { after, limit }): Parameters<PageQuery<LastConsent>>,
 ) -> Result<Json<List>, Error> {
-    let Parameters { page: PageQuery { after, limit } } = Parameters::read(query.as_deref()).map_err(Error::Invalid)?;
     let after = after.map(|last| (last.client_id, last.main_key.to_hex()));
     let consents = provider(&state)?.consents(after, limit).await?;
     let last = consents.last().filter(|_| consents.len() == limit);
     let next = last.map(|last| format!("{}:{}", last.client_id, last.subject));
-    Ok(Json(List { consents: consents.into_iter().map(Consent::from).collect(), next }))
+    Ok(List::page(consents, next))
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use usher_engine::FieldError;
 use usher_engine::ports::{OpenIdControl, OpenIdKey, OpenIdKeyError, StoreError};
 use utoipa::ToSchema;
 
@@ -20,8 +19,6 @@ pub(crate) enum Error {
     NoConsent,
     #[error("there is no such key")]
     NoKey,
-    #[error("some parameters are invalid")]
-    Invalid(Vec<FieldError>),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -38,7 +35,6 @@ impl IntoResponse for Error {
                 Problem::new(ErrorCode::ConsentNotFound, "this user has not agreed to give this client anything")
             }
             Self::NoKey => Problem::new(ErrorCode::SigningKeyNotFound, "no signing key has this id"),
-            Self::Invalid(errors) => Problem::invalid(errors),
             Self::Store(error) | Self::Keys(OpenIdKeyError::Store(error)) => error.into(),
             Self::Keys(error) => Problem::internal(error),
         };

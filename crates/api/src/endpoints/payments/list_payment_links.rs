@@ -1,16 +1,17 @@
 //! `GET /payment-links`
 
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::operations::LinkAmount;
-use usher_engine::{FieldErrors, ListedLink, Requester, StreamId};
+use usher_engine::{ListedLink, Requester, StreamId};
 use usher_protocol::lnurl;
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::paging::{ListError, PageQuery};
-use crate::query::Query;
+use crate::paging::{PageQuery, page};
+use crate::problem::Problem;
+use crate::query::Parameters;
 
 /// A payment link.
 #[derive(Debug, Serialize, ToSchema)]
@@ -91,16 +92,12 @@ impl From<ListedLink> for Link {
     }
 }
 
-/// Payment links.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = PaymentLinkList)]
-pub(crate) struct List {
-    /// The links, oldest first.
-    links: Vec<Link>,
-    /// The `after` for the next page; `null` if this is the last one. A page may have fewer entries than `limit`, even
-    /// none, and still have a `next`.
-    #[schema(example = json!(null))]
-    next: Option<String>,
+page! {
+    /// Payment links.
+    PaymentLinkList sparse {
+        /// The links, oldest first.
+        links: Link,
+    }
 }
 
 /// Lists payment links.
@@ -120,14 +117,8 @@ pub(crate) struct List {
 pub(crate) async fn list_payment_links(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<List>, ListError> {
-    let mut errors = FieldErrors::default();
-    let page = PageQuery::read(&Query::new(query.as_deref()), &mut errors);
-    let PageQuery { after, limit } = errors.finish(Some(page)).map_err(ListError::Invalid)?;
+    Parameters(PageQuery { after, limit }): Parameters<PageQuery<StreamId>>,
+) -> Result<Json<List>, Problem> {
     let page = state.engine.payment_links().list(&requester, after, limit).await?;
-    Ok(Json(List {
-        links: page.links.into_iter().map(Link::from).collect(),
-        next: page.next.map(|next| next.to_string()),
-    }))
+    Ok(List::page(page.links, page.next))
 }

@@ -1,51 +1,37 @@
 //! `GET /payments`
 
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::{Extension, Json};
-use serde::Serialize;
 use usher_engine::ports::{PaymentFilter, PaymentRecordStatus};
-use usher_engine::{FieldError, FieldErrors, Requester, StreamId, UnixMillis};
-use utoipa::ToSchema;
+use usher_engine::{FieldErrors, Requester, StreamId, UnixMillis};
 
 use super::booked_payment::Payment;
 use crate::ApiState;
-use crate::paging::{ListError, PageQuery};
-use crate::query::Query;
+use crate::paging::{PageQuery, page};
+use crate::problem::Problem;
+use crate::query::{Parameters, Query, ReadQuery};
 
 /// The end of the year 9999.
 const LATEST: u64 = 253_402_300_799;
 
-/// The query.
-#[derive(Debug)]
-struct Parameters {
-    filter: PaymentFilter,
-    page: PageQuery<StreamId>,
-}
-
-impl Parameters {
-    fn read(query: Option<&str>) -> Result<Self, Vec<FieldError>> {
-        let mut errors = FieldErrors::default();
-        let query = Query::new(query);
-        let from = query.integer("from", 0..=LATEST, &mut errors).map(UnixMillis::from_secs);
-        let to = query.integer("to", 0..=LATEST, &mut errors).map(UnixMillis::from_secs);
-        let status = query.text("status", &mut errors).and_then(|word| {
+impl ReadQuery for PaymentFilter {
+    fn read(query: &Query<'_>, errors: &mut FieldErrors) -> Self {
+        let from = query.integer("from", 0..=LATEST, errors).map(UnixMillis::from_secs);
+        let to = query.integer("to", 0..=LATEST, errors).map(UnixMillis::from_secs);
+        let status = query.text("status", errors).and_then(|word| {
             let words = "must be `open`, `paid`, `not_paid` or `unknown`";
             PaymentRecordStatus::from_word(&word).or_else(|| errors.reject("/status", words))
         });
-        let page = PageQuery::read(&query, &mut errors);
-        errors.finish(Some(Self { filter: PaymentFilter { from, to, status }, page }))
+        Self { from, to, status }
     }
 }
 
-/// Payments.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = PaymentList)]
-pub(crate) struct List {
-    /// The payments, in the order in which they were requested.
-    payments: Vec<Payment>,
-    /// The `after` for the next page; `null` if this is the last one.
-    #[schema(example = json!(null))]
-    next: Option<String>,
+page! {
+    /// Payments.
+    PaymentList {
+        /// The payments, in the order in which they were requested.
+        payments: Payment,
+    }
 }
 
 /// Lists the payments that the service received or made: its books.
@@ -74,13 +60,9 @@ pub(crate) struct List {
 pub(crate) async fn list_payments(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<List>, ListError> {
-    let Parameters { filter, page: PageQuery { after, limit } } =
-        Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
+    Parameters(query): Parameters<(PaymentFilter, PageQuery<StreamId>)>,
+) -> Result<Json<List>, Problem> {
+    let (filter, PageQuery { after, limit }) = query;
     let page = state.engine.payments().list(&requester, filter, after, limit).await?;
-    Ok(Json(List {
-        payments: page.payments.into_iter().map(Payment::from).collect(),
-        next: page.next.map(|next| next.to_string()),
-    }))
+    Ok(List::page(page.payments, page.next))
 }

@@ -1,32 +1,20 @@
 //! `GET /subscriptions`
 
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::{Extension, Json};
-use serde::Serialize;
 use usher_engine::operations::SubscriptionState;
-use usher_engine::{Requester, StreamId, SubscriptionFilter};
+use usher_engine::{FieldErrors, Requester, StreamId, SubscriptionFilter};
 use usher_protocol::keys::parse_public_key;
-use utoipa::ToSchema;
 
 use super::subscription::Subscription;
 use crate::ApiState;
-use crate::paging::{ListError, PageQuery};
-use crate::query::Query;
-use usher_engine::FieldError;
-use usher_engine::FieldErrors;
+use crate::paging::{PageQuery, page};
+use crate::problem::Problem;
+use crate::query::{Parameters, Query, ReadQuery};
 
-/// The query.
-#[derive(Debug)]
-struct Parameters {
-    filter: SubscriptionFilter,
-    page: PageQuery<StreamId>,
-}
-
-impl Parameters {
-    fn read(query: Option<&str>) -> Result<Self, Vec<FieldError>> {
-        let mut errors = FieldErrors::default();
-        let query = Query::new(query);
-        let state = query.text("state", &mut errors).and_then(|text| {
+impl ReadQuery for SubscriptionFilter {
+    fn read(query: &Query<'_>, errors: &mut FieldErrors) -> Self {
+        let state = query.text("state", errors).and_then(|text| {
             let known = SubscriptionState::ALL.into_iter().find(|state| state.as_str() == text);
             known.or_else(|| {
                 let words = "must be `active`, `closed_by_user`, `closed_by_provider`, `completed` or `ended`";
@@ -34,23 +22,18 @@ impl Parameters {
             })
         });
         let main_key = query
-            .text("main_key", &mut errors)
+            .text("main_key", errors)
             .and_then(|text| parse_public_key(&text).map_err(|error| errors.add("/main_key", error)).ok());
-        let page = PageQuery::read(&query, &mut errors);
-        errors.finish(Some(Self { filter: SubscriptionFilter { state, main_key }, page }))
+        Self { state, main_key }
     }
 }
 
-/// Subscriptions.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = SubscriptionList)]
-pub(crate) struct List {
-    /// The subscriptions, oldest first.
-    subscriptions: Vec<Subscription>,
-    /// The `after` for the next page; `null` if this is the last one. A page may have fewer entries than `limit`, even
-    /// none, and still have a `next`.
-    #[schema(example = json!(null))]
-    next: Option<String>,
+page! {
+    /// Subscriptions.
+    SubscriptionList sparse {
+        /// The subscriptions, oldest first.
+        subscriptions: Subscription,
+    }
 }
 
 /// Lists subscriptions.
@@ -74,13 +57,9 @@ pub(crate) struct List {
 pub(crate) async fn list_subscriptions(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<List>, ListError> {
-    let Parameters { filter, page: PageQuery { after, limit } } =
-        Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
+    Parameters(query): Parameters<(SubscriptionFilter, PageQuery<StreamId>)>,
+) -> Result<Json<List>, Problem> {
+    let (filter, PageQuery { after, limit }) = query;
     let page = state.engine.subscriptions().list(&requester, filter, after, limit).await?;
-    Ok(Json(List {
-        subscriptions: page.subscriptions.into_iter().map(Subscription::from).collect(),
-        next: page.next.map(|next| next.to_string()),
-    }))
+    Ok(List::page(page.subscriptions, page.next))
 }

@@ -1,27 +1,23 @@
 //! `GET /cashu/outgoing`
 
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::OutgoingTicket;
 use usher_engine::operations::DeliveryView;
-use usher_engine::{FieldErrors, Requester, StreamId};
+use usher_engine::{OutgoingTicket, Requester, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::paging::{ListError, PageQuery};
-use crate::query::Query;
+use crate::paging::{PageQuery, page};
+use crate::problem::Problem;
+use crate::query::Parameters;
 
-/// Tickets that were sent.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = OutgoingTicketList)]
-pub(crate) struct List {
-    /// The tickets, oldest first.
-    outgoing: Vec<Outgoing>,
-    /// The `after` for the next page; `null` if this is the last one. A page may have fewer entries than `limit`, even
-    /// none, and still have a `next`.
-    #[schema(example = json!(null))]
-    next: Option<String>,
+page! {
+    /// Tickets that were sent.
+    OutgoingTicketList sparse {
+        /// The tickets, oldest first.
+        outgoing: Outgoing,
+    }
 }
 
 /// A ticket that was sent and is not known to be redeemed.
@@ -86,14 +82,8 @@ impl From<OutgoingTicket> for Outgoing {
 pub(crate) async fn list_outgoing_tickets(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<List>, ListError> {
-    let mut errors = FieldErrors::default();
-    let page = PageQuery::read(&Query::new(query.as_deref()), &mut errors);
-    let PageQuery { after, limit } = errors.finish(Some(page)).map_err(ListError::Invalid)?;
+    Parameters(PageQuery { after, limit }): Parameters<PageQuery<StreamId>>,
+) -> Result<Json<List>, Problem> {
     let page = state.engine.tickets().outgoing(&requester, after, limit).await?;
-    Ok(Json(List {
-        outgoing: page.tickets.into_iter().map(Outgoing::from).collect(),
-        next: page.next.map(|next| next.to_string()),
-    }))
+    Ok(List::page(page.tickets, page.next))
 }
