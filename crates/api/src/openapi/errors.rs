@@ -10,9 +10,26 @@ use utoipa::{PartialSchema as _, ToSchema as _};
 use super::header::header;
 use crate::problem::{ErrorCode, PROBLEM_JSON, ProblemBody};
 
+/// Adds what codes mean to a description's paragraphs that only name them.
+pub(super) fn explain(description: &mut String) {
+    let code = |word: &str| {
+        let name = word.strip_prefix('`')?.strip_suffix('`')?;
+        ErrorCode::ALL.iter().find(|code| code.as_str() == name).map(|code| line(*code, code.meaning()))
+    };
+    let paragraphs = description.split("\n\n").map(|paragraph| {
+        let explained: Option<Vec<_>> = paragraph.split(' ').map(code).collect();
+        explained.map_or_else(|| paragraph.to_owned(), |lines| lines.join(" "))
+    });
+    *description = paragraphs.collect::<Vec<_>>().join("\n\n");
+}
+
+fn line(code: ErrorCode, meaning: &str) -> String {
+    format!("`{}`: {meaning}.", code.as_str())
+}
+
 /// Adds an error response, or this code to the response of its status that is there already and does not name it.
 pub(super) fn add(operation: &mut Operation, code: ErrorCode) {
-    let line = format!("`{}`: {}.", code.as_str(), code.title());
+    let line = line(code, code.title());
     let response = operation.responses.responses.entry(code.status().as_u16().to_string());
     let response = response.or_insert_with(|| Response::default().into());
     if let RefOr::T(response) = response {
@@ -32,7 +49,7 @@ pub(super) fn is_error(status: &str) -> bool {
 /// The codes that a description names, in its order.
 fn codes(description: &str) -> Vec<ErrorCode> {
     let place = |code: &ErrorCode| description.find(&format!("`{}`", code.as_str()));
-    let mut codes: Vec<_> = ErrorCode::ALL.into_iter().filter_map(|code| Some((place(&code)?, code))).collect();
+    let mut codes: Vec<_> = ErrorCode::ALL.iter().filter_map(|code| Some((place(code)?, *code))).collect();
     codes.sort_by_key(|(place, _)| *place);
     codes.into_iter().map(|(_, code)| code).collect()
 }

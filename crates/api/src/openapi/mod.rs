@@ -216,6 +216,13 @@ fn complete(operation: &mut Operation, policy: AuthPolicy, access: Option<Access
     if operation.request_body.is_some() || has_query(operation) {
         codes.push(ErrorCode::InvalidRequest);
     }
+    for (status, response) in &mut operation.responses.responses {
+        if let RefOr::T(response) = response
+            && errors::is_error(status)
+        {
+            errors::explain(&mut response.description);
+        }
+    }
     for code in codes {
         errors::add(operation, code);
     }

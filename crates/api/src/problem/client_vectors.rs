@@ -83,7 +83,7 @@ fn foreign(name: &str, status: u16, content_type: &str, body: &str, error: &str,
 
 #[test]
 fn problem_vectors_match_the_service() {
-    let mut cases: Vec<Value> = ErrorCode::ALL.into_iter().map(case).collect();
+    let mut cases: Vec<Value> = ErrorCode::ALL.iter().copied().map(case).collect();
     let (json, html) = ("application/json", "text/html");
     cases.extend([
         foreign("a proxy's 502", 502, html, "<h1>Bad gateway</h1>", "UNEXPECTED_RESPONSE", true),

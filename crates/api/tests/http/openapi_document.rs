@@ -56,7 +56,7 @@ fn document_is_complete() {
     let codes = &document["components"]["schemas"]["ErrorCode"]["enum"];
     assert_eq!(codes.as_array().unwrap().len(), ErrorCode::ALL.len());
     let text = document.to_string();
-    for code in ErrorCode::ALL {
+    for &code in ErrorCode::ALL {
         // What no client that knows HTTP and this document meets.
         let unmentioned = [ErrorCode::MalformedRequest, ErrorCode::RouteNotFound, ErrorCode::MethodNotAllowed];
         let mentioned = text.contains(&format!("`{}`", code.as_str()));

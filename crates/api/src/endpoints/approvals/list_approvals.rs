@@ -112,7 +112,7 @@ impl Approval {
     params(PageQuery<StreamId>),
     responses(
         (status = 200, description = "The payments.", body = List),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn list_approvals(

@@ -100,8 +100,8 @@ impl Parameters {
         (status = 410, description = "`events_removed`: The event at `after` (not 0) was removed after \
             `streams.retention_days`, on a stream that does not end (`subscriptions`, or a reusable handshake's). `first` is the \
             first index that is left: continue there, and note that you missed events."),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n`overloaded`: `limits.max_long_polls` or \
-            `limits.max_event_streams` is reached."),
+        (status = 503, description = "`storage_unavailable`\n\n\
+            `overloaded`: `limits.max_long_polls` or `limits.max_event_streams` is reached."),
     ),
 )]
 pub(crate) async fn read_events(

@@ -25,7 +25,7 @@ use crate::request_log;
     responses(
         (status = 200, description = "The delivery is pending.", body = WebhookDelivery),
         (status = 404, description = "`delivery_not_found`: There is no such delivery."),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn retry_webhook_delivery(

@@ -38,9 +38,9 @@ request_body! {
     request_body = Rotation,
     responses(
         (status = 200, description = "The key, with its new secret.", body = KeyWithSecret),
-        (status = 404, description = "`key_not_found`: No API key has this id, or it was revoked."),
+        (status = 404, description = "`key_not_found`"),
         (status = 422, description = "`invalid_request`: Some fields are wrong, or the key may do more than the one that rotates it."),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn rotate_key(

@@ -42,7 +42,7 @@ use crate::problem::Problem;
         (status = 502, description = "`wallet_error`: The node does not run, or has not seen the funding transaction of a channel \
             on the chain yet: then repeat the request in a minute. Nothing was sent."),
         (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is not `embedded`.\n\n\
-            `storage_unavailable`: The database is unavailable.\n\n`overloaded`: `limits.max_open_streams` is reached."),
+            `storage_unavailable`\n\n`overloaded`"),
     ),
 )]
 pub(crate) async fn send_on_chain(

@@ -24,8 +24,7 @@ use crate::problem::Problem;
     request_body = AuthenticateKey,
     responses(
         (status = 200, description = "The operation is stored and has started.", body = Started),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: `limits.max_open_streams` is reached."),
+        (status = 503, description = "`storage_unavailable`\n\n`overloaded`"),
     ),
 )]
 pub(crate) async fn authenticate_key(

@@ -62,7 +62,7 @@ impl Redeemed {
         (status = 409, description = "`login_code_invalid`: It is not the code of this login, or the login has none.\n\n\
             `login_code_redeemed`: The code was redeemed before.\n\n\
             `login_code_expired`: The code was not redeemed in time."),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn redeem_login(

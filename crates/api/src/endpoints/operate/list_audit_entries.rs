@@ -123,7 +123,7 @@ fn details(text: &str) -> BTreeMap<String, String> {
     ),
     responses(
         (status = 200, description = "The entries.", body = List),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn list_audit_entries(

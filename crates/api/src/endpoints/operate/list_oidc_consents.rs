@@ -87,11 +87,7 @@ impl From<OpenIdConsent> for Consent {
     ),
     responses(
         (status = 200, description = "The consents.", body = List),
-        (
-            status = 503,
-            description = "`oidc_not_configured`: The service is no OpenID Connect provider (`oidc.clients`). \
-                           `storage_unavailable`: The database is unavailable."
-        ),
+        (status = 503, description = "`oidc_not_configured` `storage_unavailable`"),
     ),
 )]
 pub(crate) async fn list_oidc_consents(

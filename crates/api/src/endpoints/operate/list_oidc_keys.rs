@@ -14,7 +14,7 @@ use crate::ApiState;
     path = "/oidc/keys",
     responses(
         (status = 200, description = "The keys.", body = Keys),
-        (status = 503, description = "`oidc_not_configured`: The service is no OpenID Connect provider (`oidc.clients`)."),
+        (status = 503, description = "`oidc_not_configured`"),
     ),
 )]
 pub(crate) async fn list_oidc_keys(State(state): State<ApiState>) -> Result<Json<Keys>, Error> {

@@ -33,7 +33,8 @@ impl From<PublishError> for Problem {
     request_body = ProfileChange,
     responses(
         (status = 200, description = "The profile that is being published.", body = Profile),
-        (status = 503, description = "`no_relay_connected`: No relay responded, so the profile to replace is unknown.\n\n`storage_unavailable`: The database is unavailable."),
+        (status = 503, description = "`no_relay_connected`: No relay responded, so the profile to replace is unknown.\n\n\
+            `storage_unavailable`"),
     ),
 )]
 pub(crate) async fn publish_profile(

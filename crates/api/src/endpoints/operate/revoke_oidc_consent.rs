@@ -46,11 +46,7 @@ pub(crate) struct Revoked {
     responses(
         (status = 200, description = "The consent is revoked.", body = Revoked),
         (status = 404, description = "`consent_not_found`: This user has not agreed to give this app anything."),
-        (
-            status = 503,
-            description = "`oidc_not_configured`: The service is no OpenID Connect provider (`oidc.clients`). \
-                           `storage_unavailable`: The database is unavailable."
-        ),
+        (status = 503, description = "`oidc_not_configured` `storage_unavailable`"),
     ),
 )]
 pub(crate) async fn revoke_oidc_consent(

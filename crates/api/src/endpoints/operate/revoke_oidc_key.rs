@@ -20,11 +20,7 @@ use crate::path_parameter::PathParameter;
     responses(
         (status = 200, description = "All keys that are left, and the new one.", body = Keys),
         (status = 404, description = "`signing_key_not_found`: No signing key has this id, or it is revoked."),
-        (
-            status = 503,
-            description = "`oidc_not_configured`: The service is no OpenID Connect provider (`oidc.clients`). \
-                           `storage_unavailable`: The database is unavailable."
-        ),
+        (status = 503, description = "`oidc_not_configured` `storage_unavailable`"),
     ),
 )]
 pub(crate) async fn revoke_oidc_key(

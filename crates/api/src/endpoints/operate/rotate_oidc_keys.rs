@@ -25,11 +25,7 @@ request_body! {
     request_body = Body,
     responses(
         (status = 200, description = "All keys: the new ones and those that are still published.", body = Keys),
-        (
-            status = 503,
-            description = "`oidc_not_configured`: The service is no OpenID Connect provider (`oidc.clients`). \
-                           `storage_unavailable`: The database is unavailable."
-        ),
+        (status = 503, description = "`oidc_not_configured` `storage_unavailable`"),
     ),
 )]
 pub(crate) async fn rotate_oidc_keys(

@@ -64,8 +64,7 @@ impl Created {
     )),
     responses(
         (status = 200, description = "The link is stored and open.", body = Created),
-        (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is `none`.\n\n\
-            `storage_unavailable`: The database is unavailable.\n\n`overloaded`: `limits.max_open_streams` is reached."),
+        (status = 503, description = "`wallet_not_configured`\n\n`storage_unavailable`\n\n`overloaded`"),
     ),
 )]
 pub(crate) async fn create_payment_link(

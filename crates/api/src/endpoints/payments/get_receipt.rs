@@ -103,7 +103,7 @@ impl Receipt {
         (status = 200, description = "The receipt.", body = Receipt),
         (status = 404, description = "`receipt_not_found`: There is no payment with this stream, it is not paid, or it was \
             paid so long ago that it was removed."),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn get_receipt(

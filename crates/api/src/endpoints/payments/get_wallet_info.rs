@@ -209,7 +209,7 @@ impl From<NodeState> for Node {
     responses(
         (status = 200, description = "The state of the Lightning backend.", body = Info),
         (status = 502, description = "`wallet_error`: The Lightning backend refuses, or cannot be reached."),
-        (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is `none`."),
+        (status = 503, description = "`wallet_not_configured`"),
         (status = 504, description = "`wallet_timeout`: The Lightning backend did not reply in time."),
     ),
 )]

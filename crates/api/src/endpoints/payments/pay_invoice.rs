@@ -41,9 +41,8 @@ use crate::problem::Problem;
         (status = 200, description = "The operation is stored and has started, now or by an earlier request.", body = Started),
         (status = 429, description = "`budget_exhausted`: too little is left of `wallet.daily_budget_millisats`. There is \
             room again after `Retry-After` seconds, if nothing else is paid until then."),
-        (status = 503, description = "`wallet_not_configured`: there is no `main_key`, and `wallet.ln_backend` is \
-            `none`.\n\n`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: `limits.max_open_streams` is reached."),
+        (status = 503, description = "`wallet_not_configured`: there is no `main_key`, and `wallet.ln_backend` is `none`.\n\n\
+            `storage_unavailable`\n\n`overloaded`"),
     ),
 )]
 pub(crate) async fn pay_invoice(

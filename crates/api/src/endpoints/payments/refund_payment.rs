@@ -65,11 +65,9 @@ impl Started {
         (status = 200, description = "The refund is stored and has started.", body = Started),
         (status = 404, description = "`stream_not_found`: No payment to the service has this stream, or it was removed after \
             `payments.records_days`."),
-        (status = 409, description = "`payment_not_paid`: The payment is not paid.\n\n\
-            `payment_refunded`: All of it is refunded, or is being refunded."),
+        (status = 409, description = "`payment_not_paid`\n\n`payment_refunded`: All of it is refunded, or is being refunded."),
         (status = 429, description = "`budget_exhausted`: Too little is left of `wallet.daily_budget_millisats`."),
-        (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is `none`.\n\n\
-            `storage_unavailable`: The database is unavailable.\n\n`overloaded`: `limits.max_open_streams` is reached."),
+        (status = 503, description = "`wallet_not_configured`\n\n`storage_unavailable`\n\n`overloaded`"),
     ),
 )]
 pub(crate) async fn refund_payment(

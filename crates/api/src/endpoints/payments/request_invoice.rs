@@ -24,9 +24,7 @@ use crate::problem::Problem;
     request_body = RequestInvoice,
     responses(
         (status = 200, description = "The operation is stored and has started.", body = PricedStarted),
-        (status = 503, description = "`rate_unavailable`: There is no exchange rate for `currency` now.\n\n\
-            `storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: `limits.max_open_streams` is reached."),
+        (status = 503, description = "`rate_unavailable`\n\n`storage_unavailable`\n\n`overloaded`"),
     ),
 )]
 pub(crate) async fn request_invoice(

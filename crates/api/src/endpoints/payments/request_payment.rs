@@ -101,9 +101,7 @@ impl Started {
     )),
     responses(
         (status = 200, description = "The operation is stored and has started.", body = Started),
-        (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is `none`.\n\n\
-            `rate_unavailable`: There is no exchange rate for `currency` now.\n\n\
-            `storage_unavailable`: The database is unavailable.\n\n`overloaded`: `limits.max_open_streams` is reached."),
+        (status = 503, description = "`wallet_not_configured`\n\n`rate_unavailable`\n\n`storage_unavailable`\n\n`overloaded`"),
     ),
 )]
 pub(crate) async fn request_payment(

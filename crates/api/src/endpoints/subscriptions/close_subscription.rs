@@ -57,7 +57,7 @@ impl Closed {
     responses(
         (status = 200, description = "The subscription is closed.", body = Closed),
         (status = 404, description = "`subscription_not_found`: This `main_key` has no subscription with this id."),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn close_subscription(

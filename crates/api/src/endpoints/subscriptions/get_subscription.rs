@@ -37,7 +37,7 @@ impl IntoResponse for Error {
         (status = 200, description = "The subscription.", body = Subscription),
         (status = 404, description = "`subscription_not_found`: There is none with this id, or it ended so long ago that \
             it was removed."),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn get_subscription(

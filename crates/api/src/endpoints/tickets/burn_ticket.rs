@@ -44,11 +44,10 @@ impl Burned {
         (status = 422, description = "`invalid_request`: Some fields are wrong; or the token is malformed, forged, locked to \
             somebody else or worth less than the fee (`/token`), of another mint (`/mint_url`), or in another unit \
             (`/unit`)."),
-        (status = 502, description = "`mint_error`: The mint refuses, cannot be reached, or its response is invalid."),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
+        (status = 502, description = "`mint_error`"),
+        (status = 503, description = "`storage_unavailable`\n\n\
             `overloaded`: Too many tickets wait for their mints to redeem them."),
-        (status = 504, description = "`mint_timeout`: The mint did not respond in time. The work continues: repeat the \
-            request with the same `Idempotency-Key`."),
+        (status = 504, description = "`mint_timeout`"),
     ),
 )]
 pub(crate) async fn burn_ticket(

@@ -76,7 +76,7 @@ impl From<OutgoingTicket> for Outgoing {
     params(PageQuery<StreamId>),
     responses(
         (status = 200, description = "The tickets.", body = List),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn list_outgoing_tickets(

@@ -52,7 +52,7 @@ impl From<TicketBalance> for Balance {
     path = "/cashu/balances",
     responses(
         (status = 200, description = "The balances.", body = Balances),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn list_ticket_balances(State(state): State<ApiState>) -> Result<Json<Balances>, Problem> {

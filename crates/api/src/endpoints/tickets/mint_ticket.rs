@@ -61,13 +61,11 @@ impl Ticket {
         (status = 429, description = "`budget_exhausted`: The mint wants its quote paid, and too little is left of \
             `wallet.daily_budget_millisats`. There is room again after `Retry-After` seconds, if nothing else is paid until \
             then. Repeat the request with the same `Idempotency-Key`."),
-        (status = 502, description = "`mint_error`: The mint refuses, cannot be reached, or its response is invalid.\n\n\
+        (status = 502, description = "`mint_error`\n\n\
             `wallet_error`: The mint wants its quote paid, and the Lightning backend did not pay it."),
-        (status = 503, description = "`wallet_not_configured`: The mint wants its quote paid, and `wallet.ln_backend` is \
-            `none`.\n\n`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: Too many requests wait for mints."),
-        (status = 504, description = "`mint_timeout`: The mint did not respond in time. The work continues: repeat the \
-            request with the same `Idempotency-Key`."),
+        (status = 503, description = "`wallet_not_configured`: The mint wants its quote paid, and `wallet.ln_backend` is `none`.\n\n\
+            `storage_unavailable`\n\n`overloaded`: Too many requests wait for mints."),
+        (status = 504, description = "`mint_timeout`"),
     ),
 )]
 pub(crate) async fn mint_ticket(

@@ -64,9 +64,8 @@ impl Reclaimed {
             Or another delivery sends it.\n\n\
             `token_pending`: The mint holds it as pending, for example because the user is redeeming it. Repeat the \
             request later."),
-        (status = 502, description = "`mint_error`: The mint refuses, cannot be reached, or its response is invalid."),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: Too many tickets wait for their mints."),
+        (status = 502, description = "`mint_error`"),
+        (status = 503, description = "`storage_unavailable`\n\n`overloaded`: Too many tickets wait for their mints."),
         (status = 504, description = "`mint_timeout`: The mint did not respond in time. The work continues: repeat the \
             request."),
     ),

@@ -46,8 +46,7 @@ impl Sent {
         (status = 200, description = "The ticket is stored and will be sent.", body = Sent),
         (status = 422, description = "`invalid_request`: Some fields are wrong; or the token is malformed, too large, or \
             being sent to somebody else (`/token`)."),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: `limits.max_open_streams` is reached."),
+        (status = 503, description = "`storage_unavailable`\n\n`overloaded`"),
     ),
 )]
 pub(crate) async fn send_ticket(

@@ -27,11 +27,9 @@ use crate::{ApiState, audit, body};
             `wallet.daily_budget_millisats` limits what keys send, and counts no withdrawals: use the token."),
         (status = 409, description = "`token_pending`: The mint holds tickets of the balance that are to be spent as pending. \
             The work continues: repeat the request with the same `Idempotency-Key`."),
-        (status = 502, description = "`mint_error`: The mint refuses, cannot be reached, or its response is invalid."),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: Too many requests wait for mints."),
-        (status = 504, description = "`mint_timeout`: The mint did not respond in time. The work continues: repeat the \
-            request with the same `Idempotency-Key`."),
+        (status = 502, description = "`mint_error`"),
+        (status = 503, description = "`storage_unavailable`\n\n`overloaded`: Too many requests wait for mints."),
+        (status = 504, description = "`mint_timeout`"),
     ),
 )]
 pub(crate) async fn withdraw_ticket(

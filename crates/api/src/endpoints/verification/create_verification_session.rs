@@ -62,8 +62,7 @@ impl Session {
     request_body(content = Option<VerificationSessionRequest>, description = "An empty body means `{}`."),
     responses(
         (status = 200, description = "The session is stored and open.", body = Session),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: `limits.max_open_streams` is reached."),
+        (status = 503, description = "`storage_unavailable`\n\n`overloaded`"),
     ),
 )]
 pub(crate) async fn create_verification_session(

@@ -62,7 +62,7 @@ impl Decided {
             `streams.retention_days`."),
         (status = 409, description = "`session_decided`: The session is decided already.\n\n\
             `session_expired`: Nobody decided before `expires_at`."),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+        (status = 503, description = "`storage_unavailable`"),
     ),
 )]
 pub(crate) async fn decide_verification_session(

@@ -20,9 +20,8 @@ use crate::problem::Problem;
     request_body = RequestVerificationToken,
     responses(
         (status = 200, description = "The operation is stored and has started.", body = Started),
-        (status = 503, description = "`verification_not_configured`: `verification.mint_url` is not set, and the request \
-            names no mint.\n\n`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: `limits.max_open_streams` is reached."),
+        (status = 503, description = "`verification_not_configured`: `verification.mint_url` is not set, and the request names no mint.\n\n\
+            `storage_unavailable`\n\n`overloaded`"),
     ),
 )]
 pub(crate) async fn request_verification_token(
