@@ -73,11 +73,11 @@ pub(crate) async fn decide_approval(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
     Extension(authorization): Extension<Authorization>,
-    PathParameter(payment): PathParameter,
+    PathParameter(payment): PathParameter<StreamId>,
     body::Json(Body { decision }): body::Json<Body>,
 ) -> Result<Json<Decided>, Problem> {
     // Text that is not a stream id names no stream.
-    let payment: StreamId = payment.and_then(|text| text.parse().ok()).ok_or(DecideError::NotFound)?;
+    let payment = payment.ok_or(DecideError::NotFound)?;
     request_log::record_stream_id(&payment);
     PendingAudit::add_detail("decision", decision.as_str());
     state.tokens.require_current(&authorization)?;

@@ -106,7 +106,7 @@ impl Parameters {
 )]
 pub(crate) async fn read_events(
     State(state): State<ApiState>,
-    PathParameter(stream): PathParameter,
+    PathParameter(stream): PathParameter<StreamId>,
     RawQuery(query): RawQuery,
     Extension(patience): Extension<DeadlineExtension>,
     Extension(authorization): Extension<Authorization>,
@@ -117,7 +117,6 @@ pub(crate) async fn read_events(
     let last_event_id = headers.get("last-event-id").filter(|id| !id.is_empty()).map(|id| id.to_str().unwrap_or("?"));
     let parameters = Parameters::read(query.as_deref(), last_event_id, streaming).map_err(Error::Invalid)?;
     // A malformed stream id gets the same 404 as an unknown one, so that an app has one case to handle.
-    let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
     let stream = stream.ok_or(EventsError::NotFound)?;
     request_log::record_stream_id(&stream);
     let stream = state.engine.events().shown(&authorization.requester(), stream).await?;

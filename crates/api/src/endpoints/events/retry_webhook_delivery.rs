@@ -32,9 +32,8 @@ pub(crate) async fn retry_webhook_delivery(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    PathParameter(id): PathParameter,
+    PathParameter(id): PathParameter<DeliveryId>,
 ) -> Result<Json<WebhookDelivery>, Problem> {
-    let id: Option<DeliveryId> = id.and_then(|text| text.parse().ok());
     let DeliveryId { stream, index } = id.ok_or_else(not_found)?;
     request_log::record_stream_id(&stream);
     let once = idempotency.map(|Extension(idempotency)| {

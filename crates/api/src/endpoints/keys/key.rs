@@ -5,7 +5,6 @@ use axum::response::{IntoResponse, Response};
 use secrecy::ExposeSecret as _;
 use serde::Serialize;
 use usher_engine::access::{KeyError, KeyView, NewSecret, Scope};
-use usher_engine::ports::KeyId;
 use utoipa::ToSchema;
 
 use crate::idempotency::RepeatedBody;
@@ -136,9 +135,4 @@ impl From<KeyError> for Problem {
             KeyError::Store(error) => error.into(),
         }
     }
-}
-
-/// The key's id in the path.
-pub(super) fn id(parameter: Option<String>) -> Result<KeyId, KeyError> {
-    parameter.and_then(|text| text.parse().ok()).ok_or(KeyError::NotFound)
 }

@@ -3,9 +3,10 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Serialize;
+use usher_engine::access::KeyError;
+use usher_engine::ports::KeyId;
 use utoipa::ToSchema;
 
-use super::key::id;
 use crate::ApiState;
 use crate::audit;
 use crate::auth::Authorization;
@@ -43,10 +44,10 @@ pub(crate) struct Revoked {
 pub(crate) async fn revoke_key(
     State(state): State<ApiState>,
     Extension(authorization): Extension<Authorization>,
-    PathParameter(parameter): PathParameter,
+    PathParameter(id): PathParameter<KeyId>,
 ) -> Result<Json<Revoked>, Problem> {
     state.tokens.require_current(&authorization)?;
-    let id = id(parameter)?;
+    let id = id.ok_or(KeyError::NotFound)?;
     audit::begin(&state).await?;
     let revoked = state.keys.revoke(id, authorization.key()).await;
     // Also if it is gone already: the service may have been killed just after it was revoked.

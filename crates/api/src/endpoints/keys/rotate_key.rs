@@ -5,10 +5,12 @@ use std::time::Duration;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
+use usher_engine::access::KeyError;
+use usher_engine::ports::KeyId;
 use usher_engine::request_body;
 use usher_engine::request_body::Integer;
 
-use super::key::{KeyWithSecret, id, with_secret};
+use super::key::{KeyWithSecret, with_secret};
 use crate::ApiState;
 use crate::audit;
 use crate::auth::Authorization;
@@ -46,11 +48,11 @@ request_body! {
 pub(crate) async fn rotate_key(
     State(state): State<ApiState>,
     Extension(authorization): Extension<Authorization>,
-    PathParameter(parameter): PathParameter,
+    PathParameter(id): PathParameter<KeyId>,
     body::Json(Rotation { overlap_seconds }): body::Json<Rotation>,
 ) -> Result<Response, Problem> {
     state.tokens.require_current(&authorization)?;
-    let id = id(parameter)?;
+    let id = id.ok_or(KeyError::NotFound)?;
     let overlap = Duration::from_secs(overlap_seconds.unwrap_or_default());
     audit::begin(&state).await?;
     Ok(with_secret(state.keys.rotate(id, overlap, authorization.key()).await?))

@@ -43,10 +43,9 @@ pub(crate) struct Closed {
 pub(crate) async fn close_key_handshake(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    PathParameter(stream): PathParameter,
+    PathParameter(stream): PathParameter<StreamId>,
 ) -> Result<Json<Closed>, Problem> {
     // Text that is not a stream id names no stream.
-    let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
     let stream = stream.ok_or(CloseHandshakeError::NotFound)?;
     request_log::record_stream_id(&stream);
     state.engine.handshakes().close(&requester, stream).await?;

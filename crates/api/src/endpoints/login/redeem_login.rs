@@ -68,12 +68,11 @@ impl Redeemed {
 pub(crate) async fn redeem_login(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    PathParameter(stream): PathParameter,
+    PathParameter(stream): PathParameter<StreamId>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(Body { code }): body::Json<Body>,
 ) -> Result<Json<Redeemed>, Problem> {
     // Text that is not an id names no login.
-    let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
     let stream = stream.ok_or(RedeemError::NotFound)?;
     request_log::record_stream_id(&stream);
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Redeemed::by));

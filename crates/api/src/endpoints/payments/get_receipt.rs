@@ -109,9 +109,9 @@ impl Receipt {
 pub(crate) async fn get_receipt(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    PathParameter(text): PathParameter,
+    PathParameter(id): PathParameter<StreamId>,
 ) -> Result<Json<Receipt>, Error> {
-    let id: StreamId = text.and_then(|text| text.parse().ok()).ok_or(Error::NotFound)?;
+    let id = id.ok_or(Error::NotFound)?;
     let payment = state.engine.payments().booked(&requester, id).await?;
     payment.and_then(Receipt::of).map(Json).ok_or(Error::NotFound)
 }

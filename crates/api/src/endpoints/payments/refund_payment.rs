@@ -74,11 +74,11 @@ pub(crate) async fn refund_payment(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    PathParameter(payment): PathParameter,
+    PathParameter(payment): PathParameter<StreamId>,
     body::OptionalJson(request): body::OptionalJson<RefundRequest>,
 ) -> Result<Json<Started>, Problem> {
     // Text that is not a stream id names no stream.
-    let payment: StreamId = payment.and_then(|text| text.parse().ok()).ok_or(RefundError::NoPayment)?;
+    let payment = payment.ok_or(RefundError::NoPayment)?;
     let once = idempotency.map(|Extension(idempotency)| {
         let engine = state.engine.clone();
         idempotency.request(move |stream: &StreamId| Started::on(&engine, *stream))

@@ -74,11 +74,10 @@ pub(crate) async fn reclaim_ticket(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    PathParameter(stream): PathParameter,
+    PathParameter(stream): PathParameter<StreamId>,
     body::OptionalJson(Body { auth }): body::OptionalJson<Body>,
 ) -> Result<Json<Reclaimed>, Problem> {
     // Text that is not a stream id names no stream.
-    let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
     let stream = stream.ok_or(TicketCallError::NotFound)?;
     request_log::record_stream_id(&stream);
     let engine = state.engine.clone();

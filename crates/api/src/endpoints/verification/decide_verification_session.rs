@@ -68,13 +68,12 @@ impl Decided {
 pub(crate) async fn decide_verification_session(
     State(state): State<ApiState>,
     Extension(requester): Extension<Requester>,
-    PathParameter(session): PathParameter,
+    PathParameter(session): PathParameter<StreamId>,
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(Body { decision, reason }): body::Json<Body>,
 ) -> Result<Json<Decided>, Problem> {
     let decision = if decision { AgeDecision::Approved } else { AgeDecision::Rejected { reason } };
     // Text that is not an id names no session.
-    let session: Option<StreamId> = session.and_then(|text| text.parse().ok());
     let session = session.ok_or(DecisionError::NotFound)?;
     request_log::record_stream_id(&session);
     let once =
