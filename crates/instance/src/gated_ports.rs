@@ -106,4 +106,8 @@ impl Messenger for GatedMessenger {
     fn relays(&self) -> Vec<String> {
         self.messenger.relays()
     }
+
+    fn is_reachable(&self) -> bool {
+        self.messenger.is_reachable()
+    }
 }

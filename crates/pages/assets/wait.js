@@ -132,7 +132,7 @@ function show(page) {
   document.dispatchEvent(new Event("shown"));
   const { next, state } = document.body.dataset;
   if (wasLogin && state === "approved") tryIt(() => channel?.postMessage(location.pathname));
-  if (next && leads) location.replace(next);
+  if (next && leads && !offersFile) location.replace(next);
 }
 
 /// Changes what the service now serves otherwise.

@@ -42,6 +42,8 @@ struct HandshakePage<'a> {
     url: &'a str,
     other_links: Vec<OtherLink<'a>>,
     code: Option<CodePanel<'a>>,
+    /// The line that shows the code.
+    use_phone: &'a str,
     /// In seconds, and as a text.
     time_left: Option<(u64, &'a str)>,
     /// Where the browser is redirected now.
@@ -120,6 +122,7 @@ fn show_handshake(visit: &Visit, address: &str, view: &HandshakeView) -> Respons
                 text: texts.handshake.scan,
                 is_open: !visit.is_phone,
             }),
+            use_phone: visit.use_phone(),
             time_left: time_left.as_ref().map(|(seconds, text)| (*seconds, text.as_str())),
             return_now: view.return_url.as_deref().filter(|_| !live),
         },

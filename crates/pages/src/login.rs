@@ -58,6 +58,10 @@ struct LoginPage<'a> {
     wallet_qr: Option<Qr>,
     /// The main QR code.
     code: Option<CodePanel<'a>>,
+    /// The line that shows a code.
+    use_phone: &'a str,
+    /// Whether wallets cannot be reached.
+    wallets_offline: bool,
     /// The event for the extension to sign: JSON text.
     unsigned_proof: &'a str,
     ways: Ways,
@@ -74,6 +78,8 @@ struct LoginPage<'a> {
     /// Where the page redirects at the end, and the text of the button.
     return_now: Option<&'a str>,
     go_on: &'a str,
+    /// Whether the user logged in with a passkey: the page's script may offer a recovery file.
+    offers_file: bool,
     /// The logged-in user.
     account: Option<Account>,
     /// Where the next login begins after this one is over: the link's text and its address.
@@ -93,8 +99,12 @@ struct EnterPage<'a> {
 /// How often the page polls the state of a remote signer, which has no events.
 const SIGNER_EVERY: Duration = Duration::from_secs(1);
 
-/// How often the page polls whether a wallet has scanned, if that event is on the stream of a reusable login.
+/// How often the page polls whether a wallet has scanned, if that event is on the stream of a reusable login, and whether wallets can
+/// be reached again.
 const SCAN_EVERY: Duration = Duration::from_secs(2);
+
+/// How often the page polls whether wallets can still be reached.
+const RELAYS_EVERY: Duration = Duration::from_secs(15);
 
 /// `GET /login/{stream_id}/{secret}`
 pub(crate) async fn show(State(pages): State<PagesState>, at: AtLogin, method: Method, headers: HeaderMap) -> Response {
@@ -208,8 +218,9 @@ pub(crate) async fn events(State(pages): State<PagesState>, at: AtLogin) -> Resp
                 Ok(OpenedLogin::Page { view, .. }) => {
                     let is_final = !view.state.is_open();
                     // These states have no events of their own.
-                    let scan = ((view.is_child_login || view.client_name.is_some()) && !is_final).then_some(SCAN_EVERY);
-                    let check_after = view.signer.as_ref().map(|_| SIGNER_EVERY).or(scan);
+                    let is_scan_elsewhere = view.is_child_login || view.client_name.is_some();
+                    let every = if is_scan_elsewhere || !view.is_reachable { SCAN_EVERY } else { RELAYS_EVERY };
+                    let check_after = view.signer.as_ref().map(|_| SIGNER_EVERY).or((!is_final).then_some(every));
                     Some(Shown { word: word(&view), is_final, check_after })
                 }
                 _ => None,
@@ -287,7 +298,7 @@ async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Respo
             LoginMethod::Extension => true,
             LoginMethod::Passkey => view.passkey_rp_id.is_some(),
             // A wallet scans once.
-            LoginMethod::Wallet => can_scan,
+            LoginMethod::Wallet => can_scan && view.is_reachable,
             LoginMethod::Signer => view.offers_signers || view.signer.is_some() || at.is_android,
         },
         view.signer.as_ref().map(|_| LoginMethod::Signer),
@@ -305,9 +316,11 @@ async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Respo
     // The user has requested it.
     let signer_code = signer_code.map(|qr| (qr, texts.login.signer_qr, texts.login.signer_scan, true));
     let is_wallet_first = ways.first.contains(&LoginMethod::Wallet);
+    // Otherwise the user asks for the code.
+    let is_wallet_alone = ways.first == [LoginMethod::Wallet];
     let code = signer_code.or_else(|| {
         let qr = wallet_qr.take_if(|_| is_wallet_first)?;
-        Some((qr, texts.login.wallet_qr, texts.login.wallet_scan, !at.visit.is_phone))
+        Some((qr, texts.login.wallet_qr, texts.login.wallet_scan, is_wallet_alone && !at.visit.is_phone))
     });
     let code = code.filter(|_| open).map(|(qr, label, text, is_open)| CodePanel { qr, label, text, is_open });
     at.visit.frame.render(
@@ -341,6 +354,8 @@ async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Respo
             other_links: OtherLink::of_all(&view.other_wallet_urls),
             wallet_qr,
             code,
+            use_phone: at.visit.use_phone(),
+            wallets_offline: open && !view.is_reachable && pages.login_methods.has(LoginMethod::Wallet),
             unsigned_proof: &view.unsigned_proof,
             ways,
             offers_signers: view.offers_signers,
@@ -354,6 +369,11 @@ async fn show_login(pages: &PagesState, at: &AtLogin, view: &LoginView) -> Respo
                 Some(client) => texts.go_to(client),
                 None => texts.go_on.to_owned(),
             },
+            offers_file: matches!(
+                view.state,
+                LoginState::Proven { method: LoginMethod::Passkey, .. }
+                    | LoginState::Approved { method: LoginMethod::Passkey, .. }
+            ),
             account,
             start_again: start_again.as_deref().map(|address| match view.state {
                 LoginState::Proven { .. } | LoginState::Approved { .. } => (texts.login.new_login, address),
@@ -372,10 +392,9 @@ fn word(view: &LoginView) -> String {
         LoginState::Declined => "declined",
         LoginState::Expired => "expired",
     };
-    match &view.signer {
-        Some(signer) => format!("{login}-signer-{}", signer::word(&signer.status)),
-        None => login.to_owned(),
-    }
+    let signer = view.signer.as_ref().map(|signer| format!("-signer-{}", signer::word(&signer.status)));
+    let offline = if view.state.is_open() && !view.is_reachable { "-offline" } else { "" };
+    format!("{login}{}{offline}", signer.unwrap_or_default())
 }
 
 const fn by_state(texts: &LoginStatusTexts, state: LoginState) -> &'static str {

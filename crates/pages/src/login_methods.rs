@@ -7,7 +7,7 @@ use usher_engine::operations::LoginMethod;
 
 /// The methods, the most likely first.
 const BY_LIKELIHOOD: [LoginMethod; 4] =
-    [LoginMethod::Extension, LoginMethod::Passkey, LoginMethod::Wallet, LoginMethod::Signer];
+    [LoginMethod::Passkey, LoginMethod::Extension, LoginMethod::Wallet, LoginMethod::Signer];
 
 /// The methods that an operator offers (`pages.login_methods`).
 #[derive(Clone, Debug, Default)]
@@ -26,9 +26,9 @@ pub(crate) struct Ways {
 }
 
 impl Ways {
-    /// Whether a browser may support none of those at the top.
+    /// Whether a browser may support none of them.
     pub(crate) fn needs_browser(&self) -> bool {
-        !self.first.is_empty() && self.first.iter().all(|method| depends_on_browser(*method))
+        !self.first.is_empty() && self.first.iter().chain(&self.others).all(|method| depends_on_browser(*method))
     }
 
     /// Whether the page shows it.
@@ -66,8 +66,11 @@ impl OfferedMethods {
             // A stable sort: the others keep their order.
             methods.sort_by_key(|method| *method != preferred);
         }
-        let sure = methods.iter().position(|method| Some(*method) == begun || !depends_on_browser(*method));
-        let others = sure.map(|sure| methods.split_off(sure + 1)).unwrap_or_default();
+        // A browser without passkeys opens the others by itself.
+        let is_last = |method: &LoginMethod| {
+            Some(*method) == begun || *method == LoginMethod::Passkey || !depends_on_browser(*method)
+        };
+        let others = methods.iter().position(is_last).map(|last| methods.split_off(last + 1)).unwrap_or_default();
         Ways { first: methods, others }
     }
 }
@@ -94,11 +97,11 @@ mod tests {
     fn likely_way_is_first() {
         let all = OfferedMethods::default();
         let any = |_| true;
-        assert_eq!(all.ways(any, None, None), ways(&[Extension, Passkey, Wallet], &[Signer]));
-        assert_eq!(all.ways(any, None, Some(Signer)), ways(&[Signer], &[Extension, Passkey, Wallet]));
-        assert_eq!(all.ways(any, None, Some(Passkey)), ways(&[Passkey, Extension, Wallet], &[Signer]));
-        assert_eq!(all.ways(any, Some(Signer), Some(Wallet)), ways(&[Signer], &[Wallet, Extension, Passkey]));
-        assert_eq!(all.ways(|method| method != Wallet, None, None), ways(&[Extension, Passkey, Signer], &[]));
+        assert_eq!(all.ways(any, None, None), ways(&[Passkey], &[Extension, Wallet, Signer]));
+        assert_eq!(all.ways(any, None, Some(Signer)), ways(&[Signer], &[Passkey, Extension, Wallet]));
+        assert_eq!(all.ways(any, None, Some(Extension)), ways(&[Extension, Passkey], &[Wallet, Signer]));
+        assert_eq!(all.ways(any, Some(Signer), Some(Wallet)), ways(&[Signer], &[Wallet, Passkey, Extension]));
+        assert_eq!(all.ways(|method| method != Passkey, None, None), ways(&[Extension, Wallet], &[Signer]));
         assert_eq!(all.ways(|_| false, None, None), Ways::default());
     }
 

@@ -28,16 +28,13 @@ pub(crate) enum Tone {
 
 /// A link and QR code with another scheme, for wallets that do not open the first.
 pub(crate) struct OtherLink<'a> {
-    /// With `://`.
-    pub(crate) scheme: &'a str,
     pub(crate) url: &'a str,
     pub(crate) qr: Option<Qr>,
 }
 
 impl<'a> OtherLink<'a> {
     pub(crate) fn of_all(urls: &'a [String]) -> Vec<Self> {
-        let scheme = |url: &'a str| url.find("://").and_then(|end| url.get(..end + 3)).unwrap_or(url);
-        urls.iter().map(|url| Self { scheme: scheme(url), url, qr: Qr::of(url) }).collect()
+        urls.iter().map(|url| Self { url, qr: Qr::of(url) }).collect()
     }
 }
 

@@ -27,6 +27,11 @@ impl Visit {
         Self { frame, texts, is_phone }
     }
 
+    /// The line that shows a code for a wallet on a phone.
+    pub(crate) const fn use_phone(&self) -> &'static str {
+        if self.is_phone { self.texts.login.use_other_phone } else { self.texts.login.use_phone }
+    }
+
     /// The service's name, or a substitute.
     pub(crate) fn service(&self) -> &str {
         self.frame.service_name().unwrap_or(self.texts.this_service)

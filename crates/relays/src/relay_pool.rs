@@ -217,6 +217,10 @@ impl Messenger for RelayPool {
     fn relays(&self) -> Vec<String> {
         self.shared.relays_in_use.lock().configured().iter().map(|handle| handle.address.to_string()).collect()
     }
+
+    fn is_reachable(&self) -> bool {
+        self.handles().iter().any(|handle| !handle.is_down())
+    }
 }
 
 /// The main key of a message's user: in the protocol, the first participant.

@@ -21,6 +21,8 @@ pub struct LoginView {
     pub wallet_url: String,
     /// The same for wallets that open other schemes.
     pub other_wallet_urls: Vec<String>,
+    /// Whether wallets can reach the service.
+    pub is_reachable: bool,
     /// The event to be signed by another signer: JSON text.
     pub unsigned_proof: String,
     /// The requesting app, if it is not the service's own.

@@ -343,6 +343,7 @@ impl Logins {
             state: if is_cut_off { LoginState::Expired } else { login.state() },
             wallet_url: self.urls.url(login.token(), false),
             other_wallet_urls: self.urls.others(login.token(), false),
+            is_reachable: self.urls.messenger.is_reachable(),
             unsigned_proof: self.challenge(id, login).template(now.secs()),
             client_name: match login.origin() {
                 LoginOrigin::Client { name } => Some(name.clone()),

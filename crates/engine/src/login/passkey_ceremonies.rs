@@ -23,7 +23,7 @@ use crate::{ClientNetwork, StreamId};
 /// Pending challenges, each about 200 bytes.
 const MAX_CEREMONIES: usize = 20_000;
 
-/// How long a challenge is valid: the user may save a recovery file meanwhile.
+/// How long a challenge is valid: browsers offer passkeys in a field while the page is open.
 const CEREMONY_LIFETIME: Duration = Duration::from_secs(10 * 60);
 
 /// New passkeys that one network may register.

@@ -17,6 +17,9 @@ pub trait Messenger: Send + Sync {
 
     /// Addresses of the service's own relays, for handshake URLs.
     fn relays(&self) -> Vec<String>;
+
+    /// Whether wallets can reach the service: one of its own relays is connected, or the first attempt is under way.
+    fn is_reachable(&self) -> bool;
 }
 
 /// A message to a user's wallets. `Debug` omits the content, which may contain ecash.

@@ -83,12 +83,14 @@ export async function canLookFirst() {
   return known?.immediateGet === true;
 }
 
-/// Logs in with a passkey of this device, or of a phone near it; with `lookFirst`, with one of this device alone, and without a
-/// dialog where there is none. `options` are the service's.
-export async function get(options, lookFirst = false) {
+/// The browser asks for a passkey of this device alone, and shows no dialog where there is none.
+export const LOOK_FIRST = { uiMode: "immediate" };
+
+/// Logs in with a passkey of this device, or of a phone near it. `options` are the service's; `more` says how the browser asks.
+export async function get(options, more = {}) {
   const challenge = base64urlnopad.decode(options.challenge);
   const request = { ...options, challenge, allowCredentials: [], hints: undefined, extensions: prf };
-  const credential = await ask("get", request, lookFirst ? { uiMode: "immediate" } : {});
+  const credential = await ask("get", request, more);
   const output = prfOutput(credential);
   if (!output) throw new NoPrf();
   const id = required(credential.rawId);

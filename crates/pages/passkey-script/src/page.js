@@ -1,17 +1,22 @@
 // The passkey on the login page and on its own page. Everything that a secret is in is here, and is wiped at the end of what the
 // user has begun, or when the page goes. The bundle is loaded when the user presses, or by the passkey page.
 import { base64urlnopad } from "@scure/base";
-import { Cancelled, NoPrf, Unsteady, canLookFirst, confirm, create, forget, get } from "./ceremony.js";
+import { Cancelled, LOOK_FIRST, NoPrf, Unsteady, canLookFirst, confirm, create, forget, get } from "./ceremony.js";
 import { decryptKey, derivedKey, encryptKey, npub, nsec, publicKey, signEvent, unwrapKey, wrapKey } from "./keys.js";
 
-/// Says that this browser has used a passkey here: then that is what it offers first.
+/// Says that this browser has used a passkey here: then that is what it offers first. The value says whether the user still has to
+/// decide about the recovery file.
 const KNOWN = "usher-passkey";
+const UNDECIDED = "1";
+const DECIDED = "2";
 
-/// What the user has begun: the passkey that answered, and the key.
+/// What the user has begun: the passkey that answered, and the key. After the login, the key alone, for the recovery file.
 let held;
+/// Ends the browser's own offer of a passkey.
+let offering;
 
 const byId = (id) => document.getElementById(id);
-const section = () => byId("with-passkey");
+const section = () => byId("with-passkey") ?? byId("recovery");
 
 /// The passkey gives another key than the one that it was registered with.
 class OtherKey extends Error {}
@@ -62,10 +67,14 @@ async function post(path, body) {
   return response.status === 204 ? undefined : response.json();
 }
 
-/// Uses a passkey, and finds its key: that which was encrypted for it, or its own.
-async function use(lookFirst) {
+/// Uses a passkey, and finds its key.
+async function use(more) {
+  await findKey(await get(await post("/options", { kind: "get" }), more));
+}
+
+/// The key of the passkey that answered: that which was encrypted for it, or its own.
+async function findKey(used) {
   const { rpId } = section().dataset;
-  const used = await get(await post("/options", { kind: "get" }), lookFirst);
   held = { ...used, kind: "get" };
   const found = await post("/wrapped-key", { id: used.answer.id });
   const wrapped = found.wrapped_key && base64urlnopad.decode(found.wrapped_key);
@@ -97,10 +106,7 @@ async function confirmKey() {
     return prove();
   }
   held.secret = derivedKey(prf, rpId);
-  // Offered once: the key is not here again before the passkey is used.
-  show("with-key");
-  byId("passkey-passphrase").focus();
-  return section().dataset.made;
+  return prove();
 }
 
 /// Proves the key and the passkey to the service: the login is approved.
@@ -119,17 +125,54 @@ async function prove() {
     held.isSent = !error.isDefinite;
     throw error;
   }
-  remember();
+  // The file is offered when the login is over, and again at the next one, until the user has decided.
+  const known = remembered();
+  const offersFile = !wrapped && (kind === "create" || known === UNDECIDED);
+  remember(wrapped ? DECIDED : kind === "create" ? UNDECIDED : known ?? UNDECIDED);
+  const secret = offersFile && Uint8Array.from(held.secret);
   wipe();
-  document.dispatchEvent(new Event("logged-in"));
+  if (secret) held = { secret };
+  document.dispatchEvent(new CustomEvent("logged-in", { detail: offersFile }));
 }
 
-function remember() {
+function remembered() {
   try {
-    localStorage.setItem(KNOWN, "1");
+    return localStorage.getItem(KNOWN);
+  } catch {
+    return null;
+  }
+}
+
+function remember(decision) {
+  try {
+    localStorage.setItem(KNOWN, decision);
   } catch {
     // Not allowed here.
   }
+}
+
+/// The user has taken the recovery file, or wants none.
+function decide(isSaved) {
+  remember(DECIDED);
+  document.dispatchEvent(new CustomEvent("file-over", { detail: isSaved }));
+}
+
+/// Looks for a passkey of this device. False if the browser has found none: a dialog, which its user has closed, takes the focus.
+async function lookFirst() {
+  let hasAsked = false;
+  const note = () => {
+    hasAsked = true;
+  };
+  addEventListener("blur", note);
+  try {
+    await use(LOOK_FIRST);
+  } catch (error) {
+    if (hasAsked || !(error instanceof Cancelled)) throw error;
+    return false;
+  } finally {
+    removeEventListener("blur", note);
+  }
+  return true;
 }
 
 function download(name, content) {
@@ -153,23 +196,16 @@ async function saveRecoveryFile() {
 
 /// What each button does. What returns a text has said all that there is to say.
 const actions = {
-  /// A user who makes a second passkey has a second account. Theirs may be on this device although this browser has not used it;
-  /// where the browser finds none, or cannot look, the user says.
+  /// A user who makes a second passkey has a second account. Theirs may be on this device although this browser has not used it.
   async begin() {
-    let failure;
-    if (await canLookFirst()) {
-      try {
-        await use(true);
-        return await prove();
-      } catch (error) {
-        failure = error;
-      }
+    try {
+      if ((await canLookFirst()) && (await lookFirst())) return await prove();
+      return await make();
+    } catch (error) {
+      // What the browser finds may be of no use here.
+      if (byId("passkey-create")) byId("passkey-create").hidden = false;
+      throw error;
     }
-    byId("passkey-begin").hidden = true;
-    byId("passkey-question").hidden = false;
-    byId("passkey-question").querySelector("h2").focus();
-    if (failure && !(failure instanceof Cancelled)) throw failure;
-    return undefined;
   },
   async "log-in"() {
     await use();
@@ -177,9 +213,6 @@ const actions = {
   },
   create: () => make(),
   confirm: confirmKey,
-  async "save-and-go-on"() {
-    if (await saveRecoveryFile()) await prove();
-  },
   "go-on": prove,
   async open() {
     await use();
@@ -189,6 +222,15 @@ const actions = {
   },
   async save() {
     if (await saveRecoveryFile()) return section().dataset.saved;
+  },
+  async "take-file"() {
+    if (!(await saveRecoveryFile())) return section().dataset.asking;
+    decide(true);
+    return section().dataset.saved;
+  },
+  "refuse-file"() {
+    decide(false);
+    return section().dataset.asking;
   },
   async reveal() {
     byId("passkey-nsec").textContent = nsec(held.secret);
@@ -216,19 +258,44 @@ const actions = {
 };
 
 /// Does what a button says. One thing at a time.
-export async function press(button) {
+export function press(button) {
+  offering?.abort();
+  return run(actions[button.dataset.passkey], "keeps" in button.dataset);
+}
+
+/// Has the browser offer passkeys of this site in the field for them (conditional UI), until the user presses a button.
+export async function offer() {
+  offering = new AbortController();
+  let used;
+  try {
+    const options = await post("/options", { kind: "get" });
+    const chosen = get(options, { mediation: "conditional", signal: offering.signal });
+    // Where no keyboard covers the page, at once.
+    if (document.activeElement === document.body && matchMedia("(hover: hover)").matches) byId("passkey-known").focus();
+    used = await chosen;
+  } catch {
+    // The user has chosen none. They can still press.
+    return;
+  }
+  await run(async () => {
+    await findKey(used);
+    await prove();
+  });
+}
+
+async function run(action, keeps = false) {
   const { dataset } = section();
   const buttons = section().querySelectorAll("button");
   for (const each of buttons) each.disabled = true;
   say(dataset.asking);
   try {
-    say((await actions[button.dataset.passkey]()) ?? "");
+    say((await action()) ?? "");
   } catch (error) {
     // What the service has refused it refuses again. A passkey that was made can be confirmed: some browsers open only one dialog
     // for one press.
     const isMade = error instanceof Cancelled && held?.kind === "create" && !held.prf;
     if (isMade) show("with-passkey");
-    else if (!("keeps" in button.dataset) || error instanceof Refused) wipe();
+    else if (!keeps || error instanceof Refused) wipe();
     if (isMade) say(dataset.notConfirmed);
     else if (error instanceof Cancelled) say(dataset.cancelled);
     else if (error instanceof NoPrf) say(dataset.noPrf);
@@ -242,6 +309,7 @@ export async function press(button) {
 }
 
 addEventListener("pagehide", wipe);
+document.addEventListener("file-over", wipe);
 
 if (byId("passkey-page")) {
   document.addEventListener("click", (event) => {

@@ -41,6 +41,8 @@ pub(crate) struct PagesOf<'a> {
     /// `pages.login_methods`
     pub(crate) login_methods: Option<Vec<LoginMethod>>,
     pub(crate) approvers: &'a [PublicKey],
+    /// Whether none of its relays is connected.
+    pub(crate) is_offline: bool,
 }
 
 pub(crate) struct Pages {
@@ -70,7 +72,7 @@ impl Pages {
     }
 
     pub(crate) async fn start_as(of: PagesOf<'_>) -> Self {
-        let PagesOf { service_name, age_verifier, relays, login_methods, approvers } = of;
+        let PagesOf { service_name, age_verifier, relays, login_methods, approvers, is_offline } = of;
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&folder.path().join("test.sqlite"), SqliteOptions::default()).unwrap();
         let store = Arc::new(store);
@@ -106,7 +108,7 @@ impl Pages {
             idempotency: store.clone(),
             deliveries: faults.clone(),
             webhook: None,
-            messenger: Arc::new(RecordingMessenger::new(&[]).0),
+            messenger: Arc::new(RecordingMessenger::new(if is_offline { &[] } else { &["wss://relay.example"] }).0),
             clock: clock.clone(),
             randomness: Arc::new(SeededRandomness::new(1)),
             inbox: mpsc::channel(1).1,

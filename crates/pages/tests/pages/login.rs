@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::{HeaderMap, HeaderValue, Request};
+use http_body_util::BodyExt as _;
 use nostr::{EventBuilder, JsonUtil as _, Kind, Tag, Timestamp};
 use serde_json::{Value, json};
 use usher_engine::operations::LoginMethod;
@@ -154,6 +155,23 @@ async fn way_that_the_operator_does_not_offer_is_no_way() {
     let (_, _, html) = pages.get(&path(&login)).await;
     assert!(!html.contains("class=\"qr\"") && !html.contains("id=\"with-wallet\""), "{html}");
     assert!(html.contains("This browser has no extension"), "shown where the browser has none: {html}");
+}
+
+/// Wallets are reached over relays, and over nothing else.
+#[tokio::test]
+async fn page_without_a_relay_offers_what_works() {
+    let pages = Pages::start_as(PagesOf { is_offline: true, ..PagesOf::default() }).await;
+    let login = start(&pages, None).await;
+    let (_, headers, html) = pages.get(&path(&login)).await;
+    assert!(
+        html.contains("data-state=\"waiting-offline\"") && html.contains("Phone wallets cannot be reached"),
+        "{html}"
+    );
+    assert!(!html.contains("id=\"with-wallet\"") && !html.contains("class=\"qr\""), "{html}");
+    assert!(html.contains("id=\"with-passkey\"") && html.contains("id=\"extension\""), "{html}");
+    let events = get(&format!("{}/events", path(&login)), Some(&set_cookie(&headers)));
+    let first = pages.open_body(events).await.into_body().frame().await.unwrap().unwrap();
+    assert_eq!(first.into_data().unwrap(), "data: waiting-offline\n\n");
 }
 
 #[tokio::test]

@@ -177,4 +177,8 @@ impl Messenger for Observed {
     fn relays(&self) -> Vec<String> {
         self.pool.relays()
     }
+
+    fn is_reachable(&self) -> bool {
+        self.pool.is_reachable()
+    }
 }

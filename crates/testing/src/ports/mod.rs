@@ -246,4 +246,8 @@ impl Messenger for RecordingMessenger {
     fn relays(&self) -> Vec<String> {
         self.relays.clone()
     }
+
+    fn is_reachable(&self) -> bool {
+        !self.relays.is_empty()
+    }
 }

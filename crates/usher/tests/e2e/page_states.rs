@@ -122,6 +122,7 @@ async fn logins(look: &Look, fixture: &Fixture) {
     look.open(&mut browser, &login.page, "waiting", "login").await;
     browser.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })").await;
     look.at(&mut browser, "login-all-ways", false).await;
+    assert_eq!(browser.evaluate("document.body.innerText.includes('://')").await, json!(false), "a scheme is shown");
     look.plain(&mut browser, &format!("{}/signer", login.page), "signer").await;
     browser.click("form button").await;
     look.when(&mut browser, &has("#with-signer a[href^=nostrconnect]"), "login-signer").await;
@@ -146,6 +147,11 @@ async fn logins(look: &Look, fixture: &Fixture) {
 
     let handshake = fixture.post("/key-handshake", &json!({})).await;
     look.open(&mut browser, &handshake.page, "waiting", "handshake").await;
+    for (width, is_open) in [(1200, true), (390, false)] {
+        browser.show_as(width, 800, false).await;
+        open(&mut browser, &handshake.page, "waiting").await;
+        assert_eq!(browser.evaluate("document.getElementById('code').open").await, json!(is_open), "{width}");
+    }
     wallet.open(&handshake.url.parse().unwrap(), LONG).await.unwrap();
     look.when(&mut browser, &state_is("completed"), "handshake-completed").await;
 }
@@ -170,14 +176,22 @@ async fn passkeys(look: &Look) {
     browser.until(&offered).await;
     look.at(&mut browser, "login-passkey", true).await;
     browser.until(&offered).await;
-    browser.click("#passkey-begin button.button").await;
-    browser.until("document.querySelector('#passkey-question:not([hidden]) button')?.disabled === false").await;
-    look.at(&mut browser, "login-passkey-question", false).await;
-    browser.click("#passkey-question [data-passkey=create]").await;
-    browser.until(&with_key).await;
+    browser.click("#other-ways summary").await;
+    look.at(&mut browser, "login-passkey-other-ways", false).await;
+    browser.click("#passkey-begin").await;
+    browser.until(&has("#recovery:not([hidden])")).await;
     look.at(&mut browser, "login-passkey-made", false).await;
-    browser.click("[data-passkey=go-on]").await;
-    browser.until(&state_is("approved")).await;
+
+    // A browser that offers passkeys in a field; one that has none.
+    let mut other = look.browser().await;
+    let field = "PublicKeyCredential.getClientCapabilities = async () => ({ conditionalGet: true });
+        navigator.credentials.get = () => new Promise(() => {});";
+    other.run_on_every_page(field).await;
+    open(&mut other, &login().await, "waiting").await;
+    look.when(&mut other, &has("#passkey-choice:not([hidden])"), "login-passkey-field").await;
+    other.run_on_every_page("delete window.PublicKeyCredential").await;
+    open(&mut other, &login().await, "waiting").await;
+    look.when(&mut other, &has("#other-ways[open]"), "login-no-passkeys").await;
 
     let page = login().await;
     open(&mut browser, &page, "waiting").await;

@@ -9,9 +9,10 @@ use usher_testing::{Authenticator, Browser};
 use super::on_the_page::{Login, start};
 use crate::harness::{Builder, TestUsher, has, is_for_everybody, state_is, text, until};
 
-const BEGIN: &str = "#with-passkey:not([hidden]) #passkey-begin button.button";
-/// The user is new.
-const NEW: &str = "#passkey-question:not([hidden]) [data-passkey=create]";
+const BEGIN: &str = "#with-passkey:not([hidden]) #passkey-begin";
+const RETURN_URL: &str = "http://127.0.0.1:9/app/done";
+/// The offer of a recovery file, after the login.
+const OFFER: &str = "#recovery:not([hidden])";
 
 /// What can be pressed.
 const SHOWN: &str =
@@ -70,35 +71,16 @@ impl Fixture {
         event.main_key().to_owned()
     }
 
-    async fn make_passkey(&mut self) {
-        self.press(BEGIN).await;
-        self.press(NEW).await;
-    }
-
-    /// Until the page offers to save it in a file.
-    async fn until_made(&mut self) {
-        self.browser.until(&has("#passkey-save:not([hidden])")).await;
-    }
-
-    /// The user wants no file; their key.
-    async fn go_on(&mut self, login: &Login) -> String {
-        self.press("#passkey-save:not([hidden]) [data-passkey=go-on]").await;
-        self.approved(login).await
-    }
-
-    async fn save_and_go_on(&mut self) {
+    /// The user takes the file that is offered.
+    async fn save(&mut self) -> String {
+        self.browser.until(&has(OFFER)).await;
         self.type_into("#passkey-passphrase", PASSPHRASE).await;
-        self.press("#passkey-save [data-passkey=save-and-go-on]").await;
+        self.press("#recovery [data-passkey=take-file]").await;
+        self.status_is("The file was saved").await;
+        self.saved().await
     }
 
-    /// A new user makes a passkey and logs in; their key.
-    async fn register(&mut self) -> String {
-        let login = self.open_login().await;
-        self.make_passkey().await;
-        self.go_on(&login).await
-    }
-
-    /// A user who has a passkey logs in; their key.
+    /// The user logs in with one button, and makes a passkey if they have none; their key.
     async fn log_in(&mut self) -> String {
         let login = self.open_login().await;
         self.press(BEGIN).await;
@@ -159,13 +141,12 @@ async fn newcomer_makes_a_passkey_and_logs_in_again() {
     is_for_everybody(&mut fixture.browser).await;
     let elsewhere = fixture.browser.requested().iter().any(|url| url.contains("passkey.js"));
     assert!(!elsewhere, "the script is loaded when the user presses");
-    fixture.make_passkey().await;
-    fixture.status_is("Your passkey is ready").await;
+    fixture.press(BEGIN).await;
+    let main_key = fixture.approved(&login).await;
+    fixture.browser.until(&has(OFFER)).await;
     is_for_everybody(&mut fixture.browser).await;
     let shown = fixture.browser.evaluate(SHOWN).await;
-    let expected = ["Save the file and log in", "Log in without a file", "What is this?", "Do not log in"];
-    assert_eq!(shown, json!(expected), "no other way to log in beside it");
-    let main_key = fixture.go_on(&login).await;
+    assert_eq!(shown, json!(["Save the recovery file", "Don’t ask again"]));
     let kept = fixture.browser.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])").await;
     assert_eq!(kept, "[{\"usher-passkey\":\"1\"},{}]");
 
@@ -186,18 +167,15 @@ async fn newcomer_makes_a_passkey_and_logs_in_again() {
 
     // Another user on another device has another key.
     (fixture.browser, fixture.device) = new_device(true).await;
-    assert_ne!(fixture.register().await, main_key);
+    assert_ne!(fixture.log_in().await, main_key);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn recovery_file_brings_the_key_to_another_device() {
     let mut fixture = Fixture::start(true).await;
-    let login = fixture.open_login().await;
-    fixture.make_passkey().await;
-    fixture.until_made().await;
-    fixture.save_and_go_on().await;
-    let file = fixture.saved().await;
-    let main_key = fixture.approved(&login).await;
+    let main_key = fixture.log_in().await;
+    let file = fixture.save().await;
+    assert_eq!(fixture.browser.evaluate("localStorage['usher-passkey']").await, "2");
     assert!(file.starts_with("ncryptsec1"), "{file}");
 
     // The first device is lost.
@@ -219,25 +197,52 @@ async fn recovery_file_brings_the_key_to_another_device() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn device_forgets_a_passkey_whose_user_went_away() {
     let mut fixture = Fixture::start(true).await;
+    let refuse = "window.get = navigator.credentials.get.bind(navigator.credentials);
+        navigator.credentials.get = () => Promise.reject(new DOMException('', 'NotAllowedError')); undefined";
     fixture.open_login().await;
-    fixture.make_passkey().await;
-    fixture.until_made().await;
+    fixture.browser.evaluate(refuse).await;
+    fixture.press(BEGIN).await;
+    fixture.status_is("Confirm once more").await;
     assert_eq!(fixture.browser.passkeys(&fixture.device).await.len(), 1);
     fixture.open_login().await;
     fixture.until_no_passkey().await;
 
     // They go on where they were.
     let login = fixture.open_login().await;
+    fixture.browser.evaluate(refuse).await;
     fixture.press(BEGIN).await;
-    fixture.browser.until(&has("#passkey-question:not([hidden])")).await;
-    let get = "window.get = navigator.credentials.get.bind(navigator.credentials);
-        navigator.credentials.get = () => Promise.reject(new DOMException('', 'NotAllowedError')); undefined";
-    fixture.browser.evaluate(get).await;
-    fixture.press(NEW).await;
     fixture.status_is("Confirm once more").await;
+    is_for_everybody(&mut fixture.browser).await;
     fixture.browser.evaluate("navigator.credentials.get = window.get; undefined").await;
     fixture.press("#passkey-confirm:not([hidden]) button").await;
-    fixture.go_on(&login).await;
+    fixture.approved(&login).await;
+}
+
+/// The way back comes first, and waits for no file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn recovery_file_is_offered_beside_the_way_back_until_the_user_decides() {
+    let mut fixture = Fixture::start_with(true, |builder| builder.set("PAGES__RETURN_URLS", RETURN_URL)).await;
+    let login = async |fixture: &mut Fixture| {
+        let login = start(&fixture.usher.api(), json!({ "return_url": RETURN_URL })).await;
+        fixture.browser.open(&login.page_url).await;
+        fixture.press(BEGIN).await;
+        let back = format!("{RETURN_URL}?stream_id={}&code=", login.stream);
+        (login, back)
+    };
+    let (_, back) = login(&mut fixture).await;
+    fixture.browser.until(&has(OFFER)).await;
+    is_for_everybody(&mut fixture.browser).await;
+    let link = text(&mut fixture.browser, "document.querySelector('#top > a.button').href").await;
+    assert!(link.starts_with(&back), "{link}");
+    // The user does nothing, and comes again.
+    fixture.browser.until_requested(&back).await;
+    let (_, back) = login(&mut fixture).await;
+    fixture.press(&format!("{OFFER} [data-passkey=refuse-file]")).await;
+    fixture.browser.until_requested(&back).await;
+    let (_, back) = login(&mut fixture).await;
+    fixture.browser.until_requested(&back).await;
+    fixture.log_in().await;
+    assert_eq!(fixture.browser.evaluate("document.getElementById('recovery').hidden").await, json!(true));
 }
 
 /// Safari with security keys, some password managers: the account would be lost with the next login.
@@ -259,11 +264,11 @@ async fn passkey_whose_key_changes_opens_no_other_account() {
     ] {
         fixture.open_login().await;
         fixture.browser.evaluate(&prf(first)).await;
-        fixture.make_passkey().await;
+        fixture.press(BEGIN).await;
         fixture.status_is(said).await;
         fixture.until_no_passkey().await;
     }
-    fixture.register().await;
+    fixture.log_in().await;
     fixture.open_login().await;
     fixture.browser.evaluate(&prf("new Uint8Array(32).fill(7).buffer")).await;
     fixture.press(BEGIN).await;
@@ -282,10 +287,9 @@ async fn browser_that_forbids_what_is_optional_logs_in() {
         for (const name of ['getClientCapabilities', 'signalUnknownCredential']) forbid(PublicKeyCredential, name);
         forbid(AuthenticatorAttestationResponse.prototype, 'getTransports');";
     fixture.browser.run_on_every_page(forbidden).await;
-    let main_key = fixture.register().await;
+    let main_key = fixture.log_in().await;
     let login = fixture.open_login().await;
-    fixture.press(BEGIN).await;
-    fixture.press("#passkey-question:not([hidden]) [data-passkey=log-in]").await;
+    fixture.press("#passkey-have:not([hidden])").await;
     assert_eq!(fixture.approved(&login).await, main_key);
 
     // None at all: the page says so, in place of the button and on its own page.
@@ -310,20 +314,22 @@ async fn browser_that_forbids_what_is_optional_logs_in() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn user_whose_passkey_came_to_another_browser_is_led_to_the_same_account() {
     let mut fixture = Fixture::start(true).await;
-    let main_key = fixture.register().await;
+    let main_key = fixture.log_in().await;
     fixture.browser.evaluate("localStorage.clear()").await;
     assert_eq!(fixture.log_in().await, main_key, "the browser has looked for it");
 
-    // A browser that cannot look, or whose user has closed its dialog: the user says.
-    for cannot in ["getClientCapabilities = undefined", "getClientCapabilities = async () => ({ immediateGet: false })"]
-    {
-        fixture.browser.evaluate("localStorage.clear()").await;
-        let login = fixture.open_login().await;
-        fixture.browser.evaluate(&format!("PublicKeyCredential.{cannot}; undefined")).await;
-        fixture.press(BEGIN).await;
-        fixture.press("#passkey-question:not([hidden]) .button:not(.quiet)").await;
-        assert_eq!(fixture.approved(&login).await, main_key);
-    }
+    // The user has closed the dialog: no other account is made.
+    fixture.browser.evaluate("localStorage.clear()").await;
+    let login = fixture.open_login().await;
+    let close = "window.get = navigator.credentials.get.bind(navigator.credentials);
+        navigator.credentials.get = async () => { dispatchEvent(new Event('blur')); throw new DOMException('', 'NotAllowedError'); };
+        undefined";
+    fixture.browser.evaluate(close).await;
+    fixture.press(BEGIN).await;
+    fixture.status_is("did not confirm").await;
+    fixture.browser.evaluate("navigator.credentials.get = window.get; undefined").await;
+    fixture.press("#passkey-have:not([hidden])").await;
+    assert_eq!(fixture.approved(&login).await, main_key);
     assert_eq!(fixture.browser.passkeys(&fixture.device).await.len(), 1);
 
     // Nothing that the service does not know stands in the way of a new account.
@@ -332,6 +338,19 @@ async fn user_whose_passkey_came_to_another_browser_is_led_to_the_same_account()
     let login = fixture.open_login().await;
     fixture.press(BEGIN).await;
     fixture.status_is("does not know this passkey").await;
-    fixture.press(NEW).await;
-    assert_ne!(fixture.go_on(&login).await, main_key);
+    fixture.press("#passkey-create:not([hidden])").await;
+    assert_ne!(fixture.approved(&login).await, main_key);
+}
+
+/// Browsers that cannot look for a passkey offer those of this site in a field (conditional UI).
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn browser_offers_a_passkey_by_itself() {
+    let mut fixture = Fixture::start(true).await;
+    let main_key = fixture.log_in().await;
+    fixture.browser.evaluate("localStorage.clear()").await;
+    let only = "PublicKeyCredential.getClientCapabilities = async () => ({ conditionalGet: true })";
+    fixture.browser.run_on_every_page(only).await;
+    let login = start(&fixture.usher.api(), json!({})).await;
+    fixture.browser.open(&login.page_url).await;
+    assert_eq!(fixture.approved(&login).await, main_key, "the authenticator's user has chosen it");
 }

@@ -107,7 +107,9 @@ async fn settle(browser: &mut Browser, reload: bool) {
     browser
         .until("!(window.nostr || window.hasExtension) || document.querySelector('#extension[hidden]') === null")
         .await;
-    browser.until("document.querySelector('#with-passkey[hidden], #passkey-page[hidden]') === null").await;
+    let passkeys = "document.querySelector('#with-passkey[hidden], #passkey-page[hidden]') === null
+        || document.querySelector('#no-passkeys:not([hidden])') !== null";
+    browser.until(passkeys).await;
 }
 
 /// Everything that can be used has its turn with Tab, and can be seen to have it.

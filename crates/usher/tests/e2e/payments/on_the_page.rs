@@ -50,7 +50,7 @@ async fn the_page_says_that_it_is_too_late_and_that_money_has_come_all_the_same(
     let invoice = invoice_on(&mut browser).await;
     browser.until(&state_is("expired")).await;
     assert_eq!(browser.evaluate("document.getElementById('invoice')").await, Value::Null);
-    shows(&mut browser, &["Do not pay any more."]).await;
+    shows(&mut browser, &["This invoice has expired. Don’t pay it."]).await;
     is_for_everybody(&mut browser).await;
     let secret = page_url.rsplit('/').next().unwrap();
     let wrong = page_url.replace(secret, &"0".repeat(32));

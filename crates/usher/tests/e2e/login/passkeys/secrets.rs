@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fixture, PASSPHRASE};
+use super::{BEGIN, Fixture, PASSPHRASE};
 use crate::harness::{files_below, text};
 
 /// Notes what the authenticator evaluates.
@@ -22,12 +22,10 @@ async fn neither_database_nor_log_has_a_secret() {
     let mut fixture = Fixture::start_with(true, |builder| builder.log_level("trace")).await;
     fixture.browser.run_on_every_page(SPY).await;
     let login = fixture.open_login().await;
-    fixture.make_passkey().await;
-    fixture.until_made().await;
-    let mut outputs = vec![fixture.browser.evaluate("window.output").await];
-    fixture.save_and_go_on().await;
-    let file = fixture.saved().await;
+    fixture.press(BEGIN).await;
     fixture.approved(&login).await;
+    let mut outputs = vec![fixture.browser.evaluate("window.output").await];
+    let file = fixture.save().await;
 
     // A second passkey, for which the key is wrapped.
     let second = fixture.open_passkey_page().await;
