@@ -61,6 +61,7 @@ impl Fixture {
         browser.until(&at("/approve", "logged-out")).await;
         browser.click("form button").await;
         browser.until(&has(EXTENSION_BUTTON)).await;
+        browser.click("#other-ways > summary").await;
         browser.click(EXTENSION_BUTTON).await;
     }
 }
