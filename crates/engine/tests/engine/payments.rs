@@ -156,7 +156,7 @@ async fn ended_payments_free_their_slots_and_late_money_is_reported() {
     wallet.settle(0);
     wallet.tell(LightningNotification::Reconnected).await;
     assert_eq!(usher.passing(Duration::from_secs(1), statuses(&usher, streams[0], 2)).await, ["timeout", "paid"]);
-    let paid = usher.read(streams[0], 1).await;
+    let paid = usher.page(streams[0], 1).await;
     assert_eq!((paid.events.len(), paid.done, paid.paid_late_until), (1, true, None));
     let polled = usher.read(streams[1], 1).await;
     assert!(polled.done && polled.paid_late_until.is_some_and(|until| until >= a_day_later), "{polled:?}");
