@@ -4,6 +4,8 @@
 //! A file uses another if its code, without its tests, names an item that the other defines. A re-export is followed to the
 //! definition, so a file that only hands names on uses none of them. It reads tokens, so it sees what is inside macros.
 
+#![allow(clippy::unwrap_used)] // a test's helpers too
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
