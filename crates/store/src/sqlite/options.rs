@@ -3,7 +3,7 @@
 /// Longest queue that can be configured.
 pub(super) const MAX_QUEUE: usize = 65_536;
 
-/// Options of a [`SqliteStore`]; the default is for a small machine.
+/// Options of a [`SqliteStore`](crate::SqliteStore); the default is for a small machine.
 #[derive(Clone, Debug)]
 pub struct SqliteOptions {
     /// Reading threads, at least 1.
