@@ -7,7 +7,7 @@ use qrcode::{Color, EcLevel, QrCode};
 /// The light border that readers need (ISO/IEC 18004), in modules.
 const MARGIN: usize = 4;
 
-// Invoices are in capital letters, which need fewer modules; schemes are in small letters, because cameras of phones
+// Invoices are in uppercase, which needs fewer modules; schemes are in lowercase, because cameras of phones
 // open no others.
 
 /// Largest code that phones read from a screen, in modules: 2,200 alphanumeric characters or 1,500 bytes. An invoice

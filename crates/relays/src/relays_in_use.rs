@@ -268,7 +268,7 @@ impl RelaysInUse {
         // One host may have half of its limit without being displaced.
         let fair = (of_site + 1).max(self.bounds.per_host / 2);
         let weaker = |relay: &&UserRelay| share(relay) > fair || relay.choice > choice;
-        // Within one host the least simple address, then the newest: it may be made up to displace an older one.
+        // Within one host the least simple address, then the newest: it may be generated to displace an older one.
         let claim = |relay: &&UserRelay| {
             (share(relay), relay.choice, Reverse(relay.handle.address.url_simplicity()), relay.opened)
         };

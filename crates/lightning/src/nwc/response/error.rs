@@ -1,4 +1,4 @@
-//! What is no valid response.
+//! Invalid responses, and why they are refused.
 
 /// A response is invalid. What was requested may have been done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
