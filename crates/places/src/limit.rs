@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     /// The heading of the table and the line under it.
-    const HEADING: &str = "| what takes a place | places | at most | when all are taken |\n| --- | --- | --- | --- |\n";
+    const HEADING: &str = "| what takes a place | places | at most | when full, goes |\n| --- | --- | --- | --- |\n";
 
     fn part(one_in: usize) -> String {
         match one_in {
@@ -178,24 +178,19 @@ mod tests {
             (Some(setting), most) => format!("{setting}, {} at most", number(most)),
             (None, most) => number(most),
         };
-        let share = match (limit.share, limit.kept) {
-            (Share::All, _) => String::new(),
-            (Share::OneIn(one_in, whom), None) => format!("{} for one {whom}", part(one_in)),
-            (Share::OneIn(one_in, whom), Some(kept)) => {
-                format!("{} for one {whom}; {} is kept for the token", part(one_in), part(kept))
-            }
-            (Share::Setting(setting), _) => format!("`{setting}` for one address"),
+        let share = match limit.share {
+            Share::All => String::new(),
+            Share::OneIn(one_in, whom) => format!("{} for one {whom}", part(one_in)),
+            Share::Setting(setting) => format!("`{setting}` for one address"),
         };
-        let Protection { after_seen, longest } = limit.protection;
-        let idle = format!("not seen for {} s, or {} s old", number_of(after_seen), number_of(longest));
         let who = match limit.when_full {
-            WhenFull::Refuse => "the newcomer gets none".to_owned(),
-            WhenFull::OldestDisplaced => "the oldest goes".to_owned(),
-            WhenFull::FewerDisplace => format!("one of a larger network goes, or of the same if it was {idle}"),
-            WhenFull::AlwaysDisplace if longest.is_zero() => {
-                "one of the same network goes, or of a larger one".to_owned()
+            WhenFull::Refuse => "the newcomer".to_owned(),
+            WhenFull::OldestDisplaced => "the oldest".to_owned(),
+            WhenFull::FewerDisplace => "one of a larger network, or an idle one of the same".to_owned(),
+            WhenFull::AlwaysDisplace if limit.protection.longest.is_zero() => {
+                "one of the same network, or of a larger one".to_owned()
             }
-            WhenFull::AlwaysDisplace => format!("one of the same {whom} goes, or of a larger one; first if {idle}"),
+            WhenFull::AlwaysDisplace => format!("one of the same {whom}, or of a larger one; idle ones first"),
         };
         format!("| {} | {places} | {share} | {who} |\n", limit.name)
     }
@@ -207,6 +202,13 @@ mod tests {
         let (_, table) = document.split_once(HEADING).unwrap();
         let (table, _) = table.split_once("\n\n").unwrap();
         assert_eq!(format!("{table}\n"), rows, "docs/limits.md differs:\n{rows}");
+        let of_keys = |limit: &&Limit| matches!(limit.share, Share::OneIn(4, "key"));
+        assert!(ALL.iter().all(|limit| limit.kept == of_keys(&limit).then_some(8)));
+        assert!(document.contains("Where a key has a quarter, an eighth is kept for the token."));
+        for Protection { after_seen, longest } in [SEEN, SESSION] {
+            let idle = format!("not seen for {} s or is {} s old", number_of(after_seen), number_of(longest));
+            assert!(document.contains(&idle), "docs/limits.md does not say: {idle}");
+        }
     }
 
     #[test]
