@@ -1,5 +1,6 @@
 //! The committed OpenAPI document, and whether it matches the routes.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -25,7 +26,8 @@ fn committed_openapi_scopes_are_those_of_the_routes() {
     const BEGIN: &str = "<!-- made from the routes: begin -->\n";
     const END: &str = "<!-- made from the routes: end -->\n";
     let document = serde_json::to_value(usher_api::openapi()).unwrap();
-    let mut table = "\n| endpoint | scope | with `own_streams_only` |\n| --- | --- | --- |\n".to_owned();
+    // For each scope: what keys with `own_streams_only` may do as well, and what they may not.
+    let mut endpoints = BTreeMap::<_, [Vec<_>; 2]>::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
             let security = operation["security"].as_array().unwrap();
@@ -33,9 +35,14 @@ fn committed_openapi_scopes_are_those_of_the_routes() {
             let text = operation["description"].as_str().unwrap();
             assert!(text.ends_with(&format!("An API key needs the scope `{scope}`.")), "{method} {path}");
             let forbidden = resolved(&document, &operation["responses"]["403"])["description"].as_str().unwrap();
-            let own = if forbidden.contains("`own_streams_only`") { "403" } else { "allowed" };
-            table += &format!("| `{} {path}` | `{scope}` | {own} |\n", method.to_uppercase());
+            let whole_service = forbidden.contains("`own_streams_only`");
+            let endpoint = format!("`{} {path}`", method.to_uppercase());
+            endpoints.entry(scope).or_default()[usize::from(whole_service)].push(endpoint);
         }
+    }
+    let mut table = "\n| scope | endpoints | not with `own_streams_only` |\n| --- | --- | --- |\n".to_owned();
+    for (scope, [own, whole_service]) in endpoints {
+        table += &format!("| `{scope}` | {} | {} |\n", own.join(", "), whole_service.join(", "));
     }
     table.push('\n');
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/keys.md");
