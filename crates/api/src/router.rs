@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use http::header::ACCEPT;
 use http::{HeaderValue, Method, Uri};
@@ -15,6 +15,7 @@ use utoipa::openapi::OpenApi;
 use crate::auth::AuthPolicy;
 use crate::client_network;
 use crate::endpoints;
+use crate::local_request;
 use crate::middleware::{self, Context};
 use crate::openapi::document;
 use crate::problem::{ErrorCode, Problem};
@@ -33,8 +34,8 @@ pub(crate) fn router(state: ApiState, options: &ServeOptions) -> Router {
     // Not those of the pages: anybody who connects from their address could forge another one.
     let of_api = options.trusted_api_proxies.clone();
     match options.surface {
-        Surface::Everything => api(state.clone(), of_api).merge(pages(state, of_pages)),
-        Surface::Api => api(state, of_api),
+        Surface::Everything => api(state.clone(), of_api).merge(local(state.clone())).merge(pages(state, of_pages)),
+        Surface::Api => api(state.clone(), of_api).merge(local(state)),
         Surface::Pages => public(state, of_pages),
     }
 }
@@ -43,6 +44,12 @@ pub(crate) fn router(state: ApiState, options: &ServeOptions) -> Router {
 fn pages(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
     let pages = state.pages.clone().layer(from_fn_with_state(trusted_proxies, client_network::identify));
     pages.layer(from_fn_with_state(Context::public(state), middleware::handle))
+}
+
+/// The routes for browsers on this machine.
+fn local(state: ApiState) -> Router {
+    let local = state.local.clone().layer(from_fn(local_request::require_own_page));
+    local.layer(from_fn_with_state(Context::public(state), middleware::handle))
 }
 
 /// The pages and the service's `nostr.json`, for a listener on the internet.

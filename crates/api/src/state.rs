@@ -147,6 +147,8 @@ pub struct ApiParts {
     pub openid: Option<Arc<dyn OpenIdControl>>,
     /// The pages for users' browsers, open to anybody.
     pub pages: Router,
+    /// More routes without a token, at the address of the API only: those of `usher dev`.
+    pub local: Router,
 }
 
 /// The state of every endpoint. Cheap to clone.
@@ -172,6 +174,7 @@ pub struct Shared {
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
     pub(crate) pages: Router,
+    pub(crate) local: Router,
     pub(crate) directory: Arc<dyn Directory>,
     pub(crate) relays: Arc<dyn RelayRegistry>,
     pub(crate) openid: Option<Arc<dyn OpenIdControl>>,
@@ -229,6 +232,7 @@ impl ApiState {
             stop,
             openid,
             pages,
+            local,
         } = parts;
         Self(Arc::new(Shared {
             engine,
@@ -246,6 +250,7 @@ impl ApiState {
             tasks,
             stop,
             pages,
+            local,
             directory,
             relays,
             openid,

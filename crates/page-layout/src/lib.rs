@@ -32,6 +32,11 @@ pub use self::runner::{PageRunner, run_changes, run_to_end};
 /// The style of all pages, without the accent.
 const STYLE: &str = include_str!("../assets/page.css");
 
+/// The style of all pages with this accent, for pages with another layout.
+pub fn style(accent: &AccentColor) -> String {
+    format!("{STYLE}{}", accent.style())
+}
+
 /// The appearance of the pages.
 #[derive(Clone, Debug, Default)]
 pub struct SiteOptions {
@@ -66,7 +71,7 @@ impl Site {
     /// The pages of a service.
     pub fn new(options: SiteOptions) -> Self {
         let base = url::Url::parse(&options.url).map(|url| url.path().trim_end_matches('/').to_owned());
-        let style = format!("{STYLE}{}", options.accent.style());
+        let style = style(&options.accent);
         let hash = BASE64_STANDARD.encode(Sha256::digest(&style));
         let policies = [true, false].map(|has_script| {
             let policy = HeaderValue::try_from(headers::policy(&hash, has_script));

@@ -5,6 +5,7 @@
 //!
 //! | path | is |
 //! | --- | --- |
+//! | `/` | the service's name and its app; in test mode `usher dev` has its start page there |
 //! | `/login/{stream_id}/{secret}` | the page of a login; a POST opens it for a browser that sends no Fetch Metadata |
 //! | `/login/{stream_id}/{secret}/events` | its state as server-sent events, for the page's script |
 //! | `/login/{stream_id}/{secret}/extension` | receives the event signed by a browser extension (POST) |
@@ -76,12 +77,12 @@ const MAX_BODY_BYTES: usize = 16 * 1024;
 /// The routes of all pages.
 pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
     let (approvals, runner) = (options.approvals.clone(), PageRunner::new(options.tasks.clone()));
+    let home = if options.site.is_test_mode() { Router::new() } else { Router::new().route("/", get(page::home)) };
     let state = PagesState::new(engine, options);
     // For requests that change something by GET.
     let to_end = from_fn_with_state(runner.clone(), run_to_end);
     let approvals = approvals::router(state.clone(), approvals, runner.clone());
-    Router::new()
-        .route("/login/{stream_id}/{secret}", get(login::show).route_layer(to_end.clone()).post(login::enter))
+    home.route("/login/{stream_id}/{secret}", get(login::show).route_layer(to_end.clone()).post(login::enter))
         .route("/login/{stream_id}/{secret}/events", get(login::events))
         .route("/login/{stream_id}/{secret}/extension", post(login::prove))
         .route("/login/{stream_id}/{secret}/signer", get(signer::show).post(signer::ask))

@@ -1,15 +1,18 @@
 //! What all pages share.
 
 use askama::Template;
+use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use http::StatusCode;
 use http::header::RETRY_AFTER;
 use http::request::Parts;
+use url::Url;
 use usher_page_layout::{Frame, Site};
 
 pub(crate) use usher_page_layout::HEADERS;
 
 use crate::qr::Qr;
+use crate::state::PagesState;
 use crate::texts::{Message, Texts};
 use crate::visit::Visit;
 
@@ -80,6 +83,22 @@ pub(crate) enum Next<'a> {
 /// The response to a prefetch: nothing begins, and the browser repeats the request when its user opens the page.
 pub(crate) fn not_shown() -> Response {
     (HEADERS, StatusCode::SERVICE_UNAVAILABLE).into_response()
+}
+
+/// `GET /`: who the service is, for those who type its address.
+pub(crate) async fn home(State(pages): State<PagesState>, visit: Visit) -> Response {
+    let (texts, app) = (visit.texts, pages.app.as_ref());
+    let host = app.and_then(|app| app.host_str());
+    let page = MessagePage {
+        frame: &visit.frame,
+        texts,
+        tone: Tone::Waiting,
+        heading: texts.home,
+        message: &texts.home_about(visit.service()),
+        link: host.zip(app.map(Url::as_str)),
+        goes_after: None,
+    };
+    visit.frame.render_without_script(StatusCode::OK, &page)
 }
 
 /// `GET /pages/none`: the "not found" page.

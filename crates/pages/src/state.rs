@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use url::Url;
 use usher_engine::operations::LoginMethod;
 use usher_engine::ports::Directory;
 use usher_engine::{Engine, StreamId};
@@ -25,6 +26,8 @@ pub struct PagesOptions {
     pub login_methods: Option<Vec<LoginMethod>>,
     /// Whether the service's NIP-05 name is a Lightning address (`payments.lightning_address`).
     pub has_lightning_address: bool,
+    /// Where users find the service's app, as the page at `/` says.
+    pub app: Option<Url>,
     /// The page on which operators approve payments.
     pub approvals: ApprovalsOptions,
     /// Where requests that change something run.
@@ -42,6 +45,7 @@ pub(crate) struct Shared {
     pub(crate) directory: Option<Arc<dyn Directory>>,
     pub(crate) login_methods: OfferedMethods,
     pub(crate) has_lightning_address: bool,
+    pub(crate) app: Option<Url>,
     pub(crate) stop: CancellationToken,
     /// Permits to render a page.
     pub(crate) rendering: Semaphore,
@@ -49,11 +53,11 @@ pub(crate) struct Shared {
 
 impl PagesState {
     pub(crate) fn new(engine: Arc<Engine>, options: PagesOptions) -> Self {
-        let PagesOptions { site, directory, login_methods, has_lightning_address, stop, .. } = options;
+        let PagesOptions { site, directory, login_methods, has_lightning_address, app, stop, .. } = options;
         let login_methods = OfferedMethods::new(login_methods);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let rendering = Semaphore::new((processors / 2).max(1));
-        Self(Arc::new(Shared { engine, site, directory, login_methods, has_lightning_address, stop, rendering }))
+        Self(Arc::new(Shared { engine, site, directory, login_methods, has_lightning_address, app, stop, rendering }))
     }
 
     pub(crate) fn url(&self) -> &str {

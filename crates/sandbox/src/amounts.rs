@@ -24,7 +24,8 @@ pub fn tickets(amount: u64, unit: &str, mint_url: &str) -> String {
     format!("{} {} of {}", grouped(amount), clean(unit, MAX_CURRENCY), clean(mint_url, MAX_CURRENCY))
 }
 
-fn grouped(number: u64) -> String {
+/// With commas between thousands.
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {

@@ -37,7 +37,7 @@ use crate::local_instance::AddressFile;
 use crate::openid::{self, EngineLogins};
 use crate::process::passed_on;
 use crate::profile_directory;
-pub use crate::service_mode::Mode;
+pub use crate::service_mode::{MakeRoutes, Mode, TestMode, TestRoutes};
 use crate::service_options::{
     derived_key, engine_options, limits, pages, pages_url, previous_token, rate_options, serve_options, service_name,
     site, tokens, webhook_secrets,
@@ -148,7 +148,7 @@ impl Service {
         )
         .await
         .map_err(profile_directory::failed)?;
-        let site = site(config, mode, pages_url.clone(), directory.clone(), http.tasks.clone())?;
+        let site = site(config, &mode, pages_url.clone(), directory.clone(), http.tasks.clone())?;
         let keys = KeyRing::load(store.clone(), Arc::clone(&clock), Arc::clone(&randomness)).await?;
         operations.tasks.spawn(Arc::clone(&keys).run(operations.stop.clone()));
         let approvals = ApprovalsOptions {
@@ -177,6 +177,9 @@ impl Service {
             pages = pages.merge(started.router());
             provider = Some(Arc::new(started) as _);
         }
+        let docs = if mode.is_test() { DocsAccess::WithTokenOrLocal } else { DocsAccess::WithToken };
+        let added = mode.routes(&engine, &site);
+        pages = pages.merge(added.pages);
         // A proxy may remove the path of `pages.public_url`, or forward it.
         let base = site.base();
         if !base.is_empty() {
@@ -191,10 +194,7 @@ impl Service {
             commit: version::COMMIT.to_owned(),
             jwt: JwtIssuer::new(identity.keys.clone()),
             limits: limits(config),
-            docs: match mode {
-                Mode::Live => DocsAccess::WithToken,
-                Mode::Test { .. } => DocsAccess::WithTokenOrLocal,
-            },
+            docs,
             directory,
             relays: Arc::new(RelayManager::new(Arc::clone(&pool), roster, store.clone())),
             status: Arc::new(Parts {
@@ -211,6 +211,7 @@ impl Service {
             stop: http.stop.clone(),
             openid: provider,
             pages,
+            local: added.local,
         });
         // The service may have stopped right after a key was revoked.
         state.decline_requests_of_revoked_keys();

@@ -156,7 +156,7 @@ pub(crate) fn rate_options(config: &Config) -> Result<Option<RateOptions>, Failu
 /// The site of all pages. The picture is that of the last published profile.
 pub(crate) fn site(
     config: &Config,
-    mode: Mode,
+    mode: &Mode,
     url: String,
     directory: Arc<dyn Directory>,
     tasks: TaskTracker,
@@ -171,12 +171,8 @@ pub(crate) fn site(
         pool: None,
     });
     let address = Arc::new(move || directory.own_profile()?.picture);
-    let (is_test_mode, drawn) = match mode {
-        Mode::Live => (false, None),
-        Mode::Test { picture } => (true, picture),
-    };
-    let picture = Some(PictureSource::new(address, drawn.and_then(Picture::of), client, tasks));
-    Ok(Site::new(SiteOptions { picture, is_test_mode, ..site_options(config, url) }))
+    let picture = Some(PictureSource::new(address, mode.picture().and_then(Picture::of), client, tasks));
+    Ok(Site::new(SiteOptions { picture, is_test_mode: mode.is_test(), ..site_options(config, url) }))
 }
 
 /// As [`site`], without the picture, which a standby does not know.
@@ -206,6 +202,7 @@ pub(crate) fn pages(
         directory: Some(directory),
         login_methods: config.pages.login_methods.as_ref().map(|chosen| chosen.methods().to_vec()),
         has_lightning_address: config.payments.lightning_address,
+        app: config.pages.return_urls.urls().first().and_then(|url| url.join("/").ok()),
         approvals,
         tasks,
         stop,

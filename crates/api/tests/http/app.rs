@@ -115,6 +115,8 @@ pub struct Builder {
     pub openid: Option<Arc<dyn OpenIdControl>>,
     /// The pages for users' browsers.
     pub pages: axum::Router,
+    /// Its routes for browsers on this machine.
+    pub local: axum::Router,
 }
 
 pub struct TestApp {
@@ -199,6 +201,7 @@ impl Builder {
             stop: stop.clone(),
             openid: self.openid,
             pages: self.pages,
+            local: self.local,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -246,6 +249,7 @@ impl TestApp {
             lightning: None,
             openid: None,
             pages: axum::Router::new(),
+            local: axum::Router::new(),
         }
     }
 

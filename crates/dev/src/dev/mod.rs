@@ -5,6 +5,7 @@
 //! node, and the user pays from a node of a small Lightning network (`network`).
 
 mod banner;
+mod browser;
 mod data_dir;
 mod defaults;
 mod environment;
@@ -14,6 +15,7 @@ mod network;
 mod sample_pages;
 mod setup;
 mod shell_environment;
+mod test_wallet;
 mod ticket_commands;
 mod tour;
 mod wallet_console;
@@ -22,6 +24,7 @@ use std::fmt::Display;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
@@ -37,14 +40,16 @@ use usher::failure::Failure;
 use usher::logging::{self, Output};
 use usher::output::{tell, write};
 use usher::process;
-use usher::service_lifecycle::{Listeners, Mode, Service};
+use usher::service_lifecycle::{Listeners, Mode, Service, TestMode};
 use usher::signals::Signals;
-use usher_engine::{KeyHandshakeRequest, Requester};
+use usher_engine::{Engine, KeyHandshakeRequest, Requester};
 use usher_instance::LeaseGate;
+use usher_page_layout::Site;
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
 
 use self::banner::banner;
+use self::browser::{About, Browser};
 use self::data_dir::{DataDir, source};
 use self::defaults::Defaults;
 use self::environment::DevEnvironment;
@@ -53,6 +58,7 @@ use self::network::DevNetwork;
 use self::sample_pages::Pages;
 use self::setup::Setup;
 use self::shell_environment::EnvironmentFile;
+use self::test_wallet::TestWallet;
 use self::wallet_console::{Prompt, Reply};
 use crate::standard_input::standard_input;
 
@@ -154,15 +160,27 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     process::log_panics();
 
     let listeners = Listeners::beside(listener, config).await?;
-    let mode = Mode::Test { picture: defaults.picture };
+    let policy = if command.auto_approve { Policy::auto_approve() } else { Policy::silent() };
+    let wallet = world.wallet(policy.paying_subscriptions().receiving_tickets()).await?;
+    let wallet = TestWallet::new(wallet, world.wallet_file());
+    let routes = {
+        let (wallet, accent) = (Arc::clone(&wallet), config.pages.accent_color.clone());
+        let about = About {
+            base: format!("http://localhost:{api_port}"),
+            token: config.auth.auth_token.secret().clone(),
+            price: tour::amount(command.embedded),
+            mint: mint.as_ref().map(|mint| (mint.url().to_owned(), mint.token().clone())),
+        };
+        Box::new(move |engine: &Arc<Engine>, site: &Site| Browser::new(engine, wallet, site, &accent, about).routes())
+    };
+    let mode = Mode::Test(TestMode { picture: defaults.picture, routes });
     let service = Service::start(config, folder.path(), mode, store, listeners, LeaseGate::default()).await?;
     let request =
         KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: None, return_url: None };
     let handshake = service.engine().handshakes().start(&Requester::Service, request, None).await?;
+    // The phone shows by name who asks.
+    wallet.open(&handshake.url).await;
     let pages = Pages::start(service.engine(), tour::amount(command.embedded)).await?;
-
-    let policy = if command.auto_approve { Policy::auto_approve() } else { Policy::silent() };
-    let wallet = world.wallet(policy.paying_subscriptions().receiving_tickets()).await?;
 
     let setup = Setup {
         service: service.address(),
@@ -172,7 +190,7 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
         engine: service.engine(),
         pages: &pages,
         lan,
-        user: wallet.main_key(),
+        user: wallet.wallet().main_key(),
         wallet_file: world.wallet_file(),
         mint: mint.as_ref(),
         folder,

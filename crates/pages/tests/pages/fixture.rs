@@ -130,6 +130,7 @@ impl Pages {
             directory: None,
             login_methods,
             has_lightning_address: true,
+            app: Some("https://app.example/".parse().unwrap()),
             approvals,
             tasks: tasks.clone(),
             stop: stop.clone(),

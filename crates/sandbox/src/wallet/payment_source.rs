@@ -100,6 +100,14 @@ impl PaymentSource {
         }
     }
 
+    /// Pays an invoice even when it has expired, as some wallets do; over NIP-47 that wallet decides.
+    pub async fn pay_late(&self, invoice: &str) -> Result<Paid, PaymentSourceError> {
+        match self {
+            Self::Account(account) => Ok(account.pay_late(invoice, None)?),
+            Self::Nwc(_) => self.pay(invoice, None).await,
+        }
+    }
+
     pub async fn make_invoice(&self, terms: &InvoiceTerms) -> Result<Invoice, PaymentSourceError> {
         match self {
             Self::Account(account) => Ok(account.make_invoice(terms)?),

@@ -7,6 +7,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use usher_testing::Browser;
+
 use crate::common::{self, Running, on, stderr, stdout, usher};
 use crate::local_instance::squat_with;
 
@@ -213,6 +215,18 @@ fn only_usher_dev_is_in_test_mode_and_the_folder_s_settings_are_stronger() {
     assert!(page.starts_with("http://127.0.0.1:"), "{page}");
     assert!(!page.contains("Test mode") && !page.contains("Demo Shop") && !page.contains("data:image/png"), "{page}");
     assert_eq!(statuses, ["422", "404"]);
+    let authorization = format!("Authorization: Bearer {token}");
+    for path in ["phone", "phone/events", "phone/phone.js", "start.js", "guides/login"] {
+        let answer = curl(&["-H", &authorization, &format!("http://{address}/{path}")]);
+        assert!(answer.contains("route_not_found"), "{path}: {answer}");
+    }
+    for page in ["login", "pay", "refund", "handshake", "verify"] {
+        let path = format!("http://{address}/{page}/01a22716-1529-730f-bfa4-0c3207e7dc00/x/test-wallet");
+        let answer = curl(&["-X", "POST", "-H", &authorization, &path]);
+        assert!(answer.contains("route_not_found"), "{page}: {answer}");
+    }
+    let home = curl(&[&format!("http://{address}/")]);
+    assert!(home.contains("logs its users in here") && !home.contains("start.js") && !home.contains(token), "{home}");
     running.stop();
 
     let mut config = OpenOptions::new().append(true).open(folder.path().join("config.toml")).unwrap();
@@ -225,6 +239,50 @@ fn only_usher_dev_is_in_test_mode_and_the_folder_s_settings_are_stronger() {
     let page = curl(&[&login.replace("http://127.0.0.1:1", base)]);
     assert!(page.contains("own") && !page.contains("Demo Shop") && page.contains("Test mode"), "{page}");
     assert_eq!(offers(base, token).1[0], "422");
+    running.stop();
+}
+
+#[tokio::test]
+async fn a_payment_is_tried_and_approved_in_the_phone_on_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let (running, banner) = start(dev(folder.path()));
+    let (base, token) = (field(&banner, "base URL").to_owned(), field(&banner, "token").to_owned());
+    let mut browser = Browser::start().await;
+    browser.open(&base.replace("127.0.0.1", "localhost")).await;
+    browser.click("#try-payment").await;
+    let phone = "document.querySelector('iframe').contentDocument.querySelector";
+    browser.until(&format!("{phone}('#asks').innerText.includes('One coffee')")).await;
+    let asks = browser.evaluate(&format!("{phone}('#asks').innerText")).await;
+    for part in ["Demo Shop", "Payment", "10 sats"] {
+        assert!(asks.as_str().unwrap().contains(part), "{part}: {asks}");
+    }
+    assert_eq!(browser.accessibility_faults().await, [] as [&str; 0]);
+    browser.evaluate(&format!("{phone}('[value=approve]').click()")).await;
+    browser.until("document.querySelector('#events').innerText.includes('paid')").await;
+    browser.until(&format!("{phone}('#past').innerText.includes('approved')")).await;
+
+    let text = "<b onclick=alert(1)>";
+    let body = format!(
+        r#"{{"main_key":"{}","subkeys":[],"amount":1000,"currency":"millisats","description":"{text}"}}"#,
+        field(&banner, "user")
+    );
+    let authorization = format!("Authorization: Bearer {token}");
+    let ask = |arguments: &[&str]| curl(&[&["-H", "Content-Type: application/json"], arguments].concat());
+    ask(&["-H", &authorization, "-d", &body, &format!("{base}/payments/single")]);
+    browser.until(&format!("{phone}('#asks').innerText.includes('{text}')")).await;
+    assert_eq!(browser.complaints(), [] as [&serde_json::Value; 0]);
+
+    // Another site, and a name of another site that leads to this machine.
+    let form = ["-d", "code=x", &format!("{base}/phone/open")];
+    let own = format!("Origin: {base}");
+    let status = ["-o", "/dev/null", "-w", "%{http_code}"];
+    let statuses = [
+        curl(&[&status[..], &["-H", &own], &form].concat()),
+        curl(&[&status[..], &["-H", "Origin: https://evil.example"], &form].concat()),
+        curl(&[&status[..], &["-H", &own, "-H", "Sec-Fetch-Site: cross-site"], &form].concat()),
+        curl(&[&status[..], &["-H", "Host: evil.example:3000", &base]].concat()),
+    ];
+    assert_eq!(statuses, ["303", "404", "404", "404"]);
     running.stop();
 }
 

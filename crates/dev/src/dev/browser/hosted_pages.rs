@@ -1,0 +1,143 @@
+//! What the buttons of the hosted pages do in test mode: the test wallet acts as if its user had scanned the page's code.
+//!
+//! Each is below a page's address, which nobody else knows, and leads back to the page.
+
+use axum::extract::{OriginalUri, Path, State};
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderMap, StatusCode};
+use usher_engine::operations::AgeDecision;
+use usher_engine::{ClientNetwork, OpenedLogin, Requester, StreamId};
+use usher_pages::{cookie, login_cookie_name};
+use usher_sandbox::lightning::InvoiceTerms;
+
+use super::form::Form;
+use super::{Browser, page, wait};
+use crate::wallet::Reply;
+
+/// A page's id and secret.
+type Address = Path<(StreamId, String)>;
+
+/// The request of another site's page. Browsers name its site only where they trust the connection; elsewhere the
+/// address, which other sites do not know, protects.
+fn is_of_other_site(headers: &HeaderMap) -> bool {
+    headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin")
+}
+
+/// Does what `action` says, unless another site asks, and leads back to the page above.
+async fn back_after(address: OriginalUri, headers: &HeaderMap, action: impl AsyncFnOnce()) -> Response {
+    if is_of_other_site(headers) {
+        return (StatusCode::FORBIDDEN, "only the page itself can send this form").into_response();
+    }
+    action().await;
+    page::see_other(address.path().trim_end_matches("/test-wallet"))
+}
+
+fn reply(form: &Form) -> Reply {
+    match form.field("reply").as_str() {
+        "approve" => Reply::Approve { amount: None },
+        "fail" => Reply::Fail(None),
+        _ => Reply::Decline(None),
+    }
+}
+
+/// `POST /login/{stream_id}/{secret}/test-wallet`
+pub(super) async fn log_in(
+    State(browser): State<Browser>,
+    Path((id, secret)): Address,
+    address: OriginalUri,
+    headers: HeaderMap,
+    body: String,
+) -> Response {
+    back_after(address, &headers, async || {
+        let cookie = cookie(&headers, &login_cookie_name(browser.site.url(), id)).unwrap_or_default();
+        let own = cookie.split('.').next();
+        let opened = browser.engine.logins().open(id, &secret, own, false).await;
+        let Ok(OpenedLogin::Page { view, .. }) = opened else { return };
+        let reply = reply(&Form::new(body));
+        wait(browser.wallet.act(|wallet| async move { wallet.log_in(&view.wallet_url, &reply).await })).await;
+    })
+    .await
+}
+
+/// `POST /pay/{stream_id}/{secret}/test-wallet`. If the service has asked the test user, too, that request is answered.
+pub(super) async fn pay(
+    State(browser): State<Browser>,
+    Path((id, secret)): Address,
+    address: OriginalUri,
+    headers: HeaderMap,
+    body: String,
+) -> Response {
+    back_after(address, &headers, async || {
+        let Ok(Some(view)) = browser.engine.payments().page(id, &secret).await else { return };
+        let Some(invoice) = view.invoice else { return };
+        let form = Form::new(body);
+        if form.field("reply") == "late" {
+            let over_at = browser.wallet.wallet().now().saturating_add(view.time_left.as_secs());
+            browser.wallet.act(|wallet| async move { wallet.pay_late(&invoice, over_at).await });
+            return;
+        }
+        let reply = reply(&form);
+        wait(browser.wallet.act(|wallet| async move {
+            match wallet.requests_for(&invoice) {
+                Some(request) => wallet.reply_shown(&request, &reply).await,
+                None if matches!(reply, Reply::Approve { .. }) => wallet.pay(&invoice).await,
+                // A Lightning wallet that does not pay tells nobody.
+                None => "The payment failed: nothing was paid, and the page goes on waiting.".to_owned(),
+            }
+        }))
+        .await;
+    })
+    .await
+}
+
+/// `POST /refund/{stream_id}/{secret}/test-wallet`: the test wallet makes the invoice.
+pub(super) async fn refund(
+    State(browser): State<Browser>,
+    Path((id, secret)): Address,
+    address: OriginalUri,
+    headers: HeaderMap,
+) -> Response {
+    back_after(address, &headers, async || {
+        let Ok(Some(view)) = browser.engine.payments().refund_page(id, &secret).await else { return };
+        let Some(source) = browser.wallet.wallet().payment_source() else { return };
+        let Ok(invoice) = source.make_invoice(&InvoiceTerms::of(view.amount)).await else { return };
+        // The page shows the outcome.
+        let payments = browser.engine.payments();
+        let _ = payments.refund_to(id, &secret, invoice.as_str(), ClientNetwork::Loopback).await;
+    })
+    .await
+}
+
+/// `POST /handshake/{stream_id}/{secret}/test-wallet`
+pub(super) async fn shake_hands(
+    State(browser): State<Browser>,
+    Path((id, secret)): Address,
+    address: OriginalUri,
+    headers: HeaderMap,
+) -> Response {
+    back_after(address, &headers, async || {
+        let Ok(Some(view)) = browser.engine.handshakes().page(id, &secret).await else { return };
+        wait(browser.wallet.act(|wallet| async move { wallet.open(&view.url).await })).await;
+    })
+    .await
+}
+
+/// `POST /verify/{session_id}/{secret}/test-wallet`: decides as the staff would.
+pub(super) async fn decide(
+    State(browser): State<Browser>,
+    Path((id, secret)): Address,
+    address: OriginalUri,
+    headers: HeaderMap,
+    body: String,
+) -> Response {
+    back_after(address, &headers, async || {
+        let Ok(Some(_)) = browser.engine.verification().session(id, &secret).await else { return };
+        let decision = match reply(&Form::new(body)) {
+            Reply::Approve { .. } => AgeDecision::Approved,
+            _ => AgeDecision::Rejected { reason: None },
+        };
+        // Somebody else may have decided: the page shows it.
+        let _ = browser.engine.verification().decide(&Requester::Service, id, &decision, None).await;
+    })
+    .await
+}
