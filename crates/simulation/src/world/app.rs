@@ -28,6 +28,8 @@ pub(crate) struct Receiver {
 pub(crate) struct App {
     /// Requests without a response yet.
     pub(crate) pending: BTreeMap<u64, Call>,
+    /// When each request was made first, in Unix seconds.
+    pub(crate) begun: BTreeMap<u64, u64>,
     /// The instance that was asked last, of several.
     pub(crate) asked: BTreeMap<u64, usize>,
     /// Requests whose response was a stream.

@@ -14,6 +14,9 @@ use crate::world::action::{Action, AppRequest, Call, WalletAction};
 use crate::world::invoice;
 use crate::world::nwc_wallet::PAYEE;
 
+/// How long an idempotency key is kept, in seconds.
+const KEY_KEPT: u64 = 24 * 3600;
+
 impl State {
     pub(in crate::world) fn plan_calls(&mut self, trouble: u64) {
         // On the minute, so that a lot falls due at once.
@@ -80,6 +83,8 @@ impl State {
             AppRequest::Decide { stream, decision, by_requester } => self.decides(*stream, *decision, *by_requester),
             _ => {}
         }
+        let now = self.secs();
+        self.app.begun.entry(call.number).or_insert(now);
         self.app.pending.insert(call.number, call.clone());
         let once = if call.once { ", once" } else { "" };
         self.log(&format!("call {}: {}{once}", call.number, self.words(&call.what)));
@@ -114,8 +119,10 @@ impl State {
     pub(crate) fn answered(&mut self, call: &Call, stream: StreamId, token: Option<String>) {
         self.app.pending.remove(&call.number);
         let before = self.app.acknowledged.get(&call.number).map(|before| before.stream);
-        // An idempotency key is kept for a day of the wall clock.
-        if before.is_some_and(|before| before != stream) && !self.invariants.has_leapt {
+        // An idempotency key is kept for a day of the wall clock, also of one during which the service is down.
+        let begun = self.app.begun.get(&call.number).copied().unwrap_or_default();
+        let is_kept = self.secs().saturating_sub(begun) < KEY_KEPT && !self.invariants.has_leapt;
+        if is_kept && before.is_some_and(|before| before != stream) {
             self.violation("done-once", &format!("call {} was answered with two streams", call.number));
         }
         self.log(&format!("call {} is answered: {}", call.number, self.invariants.label(stream)));
