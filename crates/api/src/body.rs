@@ -10,7 +10,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use usher_engine::request_body::RequestBody;
 use usher_engine::request_body::field_reader::Fields;
 use usher_engine::{CheckedRequest, FieldError, FieldErrors, Requester};
@@ -22,6 +22,10 @@ use crate::problem::{ErrorCode, Problem};
 
 /// Extracts the request from a body.
 pub(crate) struct Json<T>(pub(crate) T);
+
+/// Extracts a body that is a JSON object.
+#[derive(Clone, Debug)]
+pub struct JsonObject(pub Map<String, Value>);
 
 /// As [`Json`]; an empty body means `{}`. For requests without a required field.
 pub(crate) struct OptionalJson<T>(pub(crate) T);
@@ -90,6 +94,25 @@ impl<T: RequestBody> FromRequest<ApiState> for Json<T> {
 
     async fn from_request(request: Request, state: &ApiState) -> Result<Self, BodyError> {
         finish(draft(request, state, b"").await?).map(Self)
+    }
+}
+
+impl FromRequest<ApiState> for JsonObject {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &ApiState) -> Result<Self, Problem> {
+        let (head, body) = request.into_parts();
+        let bytes = read(&head.headers, body, state).await?;
+        if bytes.is_empty() {
+            return Err(BodyError::Empty.into());
+        }
+        match value(&bytes).map_err(BodyError::from)? {
+            Value::Object(object) => Ok(Self(object)),
+            _ => Err(Problem::invalid(vec![FieldError {
+                pointer: String::new(),
+                detail: "must be a JSON object".to_owned(),
+            }])),
+        }
     }
 }
 

@@ -47,10 +47,12 @@ mod state;
 mod surface;
 
 pub use auth::ApiTokens;
+pub use body::JsonObject;
 pub use client_network::TrustedProxies;
 pub use forwarding_key::ForwardingKey;
 pub use instance_proof::{InstanceKey, USHER_CHALLENGE, USHER_PROOF};
-pub use problem::ErrorCode;
+pub use middleware::DeadlineExtension;
+pub use problem::{ErrorCode, Problem};
 pub use router::openapi;
 pub use server::{ServeOptions, serve};
 pub use service_status::{

@@ -44,10 +44,11 @@ pub(crate) struct Context {
 
 /// The extra time beyond `limits.request_timeout` for a request whose handler waits on purpose. A request extension.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct DeadlineExtension(Arc<AtomicU64>);
+pub struct DeadlineExtension(Arc<AtomicU64>);
 
 impl DeadlineExtension {
-    pub(crate) fn extend(&self, by: Duration) {
+    /// Adds to the extra time.
+    pub fn extend(&self, by: Duration) {
         self.0.fetch_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 

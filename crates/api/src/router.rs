@@ -75,6 +75,10 @@ pub(crate) fn api(state: ApiState, trusted_proxies: TrustedProxies) -> Router {
     }
     let runner = from_fn_with_state(state.clone(), runner::run);
     let routers = routers.map(|(policy, router)| {
+        let router = match policy {
+            AuthPolicy::Client => router.merge(state.test_routes.clone()),
+            AuthPolicy::Docs | AuthPolicy::Public | AuthPolicy::WebSocket => router,
+        };
         let router = router.method_not_allowed_fallback(method_not_allowed);
         let router = match policy {
             AuthPolicy::Client => router.fallback(route_not_found).layer(runner.clone()),

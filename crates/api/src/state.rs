@@ -8,6 +8,7 @@ use axum::Router;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 use usher_engine::Engine;
 use usher_engine::access::KeyRing;
 use usher_engine::ports::{Clock, Directory, OpenIdControl, Randomness, RelayRegistry};
@@ -22,6 +23,7 @@ use crate::global_rate_limit::GlobalRateLimit;
 use crate::idempotency_queue::IdempotencyQueue;
 use crate::key_rate_limit::KeyRateLimits;
 use crate::metrics::HttpMetrics;
+use crate::problem::Problem;
 use crate::service_status::ServiceStatus;
 
 /// The name of this limit in errors: requests that change something and run or wait.
@@ -149,6 +151,8 @@ pub struct ApiParts {
     pub pages: Router,
     /// More routes without a token, at the address of the API only: those of `usher dev`.
     pub local: Router,
+    /// Further routes for clients with the token, which only a test mode has.
+    pub test_routes: Router<ApiState>,
 }
 
 /// The state of every endpoint. Cheap to clone.
@@ -175,6 +179,7 @@ pub struct Shared {
     pub(crate) stop: CancellationToken,
     pub(crate) pages: Router,
     pub(crate) local: Router,
+    pub(crate) test_routes: Router<ApiState>,
     pub(crate) directory: Arc<dyn Directory>,
     pub(crate) relays: Arc<dyn RelayRegistry>,
     pub(crate) openid: Option<Arc<dyn OpenIdControl>>,
@@ -196,6 +201,17 @@ pub struct Shared {
 }
 
 impl ApiState {
+    /// Runs work on a task that the shutdown waits for, even if its caller is dropped.
+    ///
+    /// # Errors
+    /// If it panics.
+    pub async fn run_to_end<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Problem> {
+        self.tasks.spawn(work.in_current_span()).await.map_err(Problem::internal)
+    }
+
     /// Declines, in the background, the payments of revoked keys that wait for an approval. There may be thousands.
     /// Retries while the store fails.
     pub fn decline_requests_of_revoked_keys(&self) {
@@ -233,6 +249,7 @@ impl ApiState {
             openid,
             pages,
             local,
+            test_routes,
         } = parts;
         Self(Arc::new(Shared {
             engine,
@@ -251,6 +268,7 @@ impl ApiState {
             stop,
             pages,
             local,
+            test_routes,
             directory,
             relays,
             openid,

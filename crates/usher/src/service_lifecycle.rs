@@ -37,6 +37,7 @@ use crate::local_instance::AddressFile;
 use crate::openid::{self, EngineLogins};
 use crate::process::passed_on;
 use crate::profile_directory;
+use crate::service_mode::WebhookInRealTime;
 pub use crate::service_mode::{MakeRoutes, Mode, TestMode, TestRoutes};
 use crate::service_options::{
     derived_key, engine_options, limits, pages, pages_url, previous_token, rate_options, serve_options, service_name,
@@ -83,7 +84,9 @@ impl Service {
         let address = listener.local_addr()?;
         let pages_address = pages_listener.as_ref().map(TcpListener::local_addr).transpose()?;
         let pages_url = pages_url(config, pages_address.unwrap_or(address));
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        // Prices and proofs of other services have the time of the world.
+        let real: Arc<dyn Clock> = Arc::new(SystemClock);
+        let clock = mode.clock().unwrap_or_else(|| Arc::clone(&real));
         let randomness: Arc<dyn Randomness> = Arc::new(OsRandomness);
         let identity = identity(config)?;
         let (http, operations, relays) = (TaskGroup::default(), TaskGroup::default(), TaskGroup::default());
@@ -106,14 +109,15 @@ impl Service {
         let tickets = Arc::new(ticket_wallet::open(config, &identity.keys, store.clone(), Arc::clone(&clock))?);
         let rates = rate_options(config)?;
         let rates =
-            rates.map(|options| MedianRates::start(options, Arc::clone(&clock), &relays.tasks, relays.stop.clone()));
+            rates.map(|options| MedianRates::start(options, Arc::clone(&real), &relays.tasks, relays.stop.clone()));
         let parts = EngineParts {
             store: store.clone(),
             idempotency: store.clone(),
             deliveries: store.clone(),
-            webhook: webhook
-                .clone()
-                .map(|webhook| Arc::new(GatedWebhook { webhook, gate: gate.clone() }) as Arc<dyn WebhookSender>),
+            webhook: webhook.clone().map(|webhook| {
+                let webhook = Arc::new(WebhookInRealTime(webhook));
+                Arc::new(GatedWebhook { webhook, gate: gate.clone() }) as Arc<dyn WebhookSender>
+            }),
             messenger: Arc::new(GatedMessenger { messenger: pool.clone(), gate: gate.clone() }),
             clock: Arc::clone(&clock),
             randomness: Arc::clone(&randomness),
@@ -122,7 +126,7 @@ impl Service {
             lightning_notifications,
             tickets: Some(Arc::clone(&tickets) as _),
             payees: Some(payees(config)?),
-            age_verifier: age_verifier(config, &clock)?,
+            age_verifier: age_verifier(config, &real)?,
             remote_signer: Some(remote_signer(config, &identity, &pages_url, &relays, &clock, &gate)?),
             rates: rates.clone().map(|rates| rates as _),
         };
@@ -212,6 +216,7 @@ impl Service {
             openid: provider,
             pages,
             local: added.local,
+            test_routes: added.with_token,
         });
         // The service may have stopped right after a key was revoked.
         state.decline_requests_of_revoked_keys();

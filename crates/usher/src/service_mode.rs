@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use axum::Router;
-use usher_engine::Engine;
+use usher_api::ApiState;
+use usher_engine::event::Event;
+use usher_engine::ports::{Clock, Posted, SystemClock, WebhookSender};
+use usher_engine::{Engine, StreamId, UnixMillis};
 use usher_page_layout::Site;
+use usher_webhooks::HttpWebhookSender;
 
 /// The purpose of a service.
 pub enum Mode {
@@ -22,17 +27,21 @@ pub type MakeRoutes = Box<dyn FnOnce(&Arc<Engine>, &Site) -> TestRoutes + Send>;
 pub struct TestMode {
     /// The service's picture, unless its profile has one.
     pub picture: Option<&'static [u8]>,
+    /// The service's clock.
+    pub clock: Arc<dyn Clock>,
     /// Makes its routes.
     pub routes: MakeRoutes,
 }
 
-/// The routes of `usher dev`. None needs the token.
+/// The routes of `usher dev`.
 #[derive(Default)]
 pub struct TestRoutes {
-    /// Beside the pages, wherever these are reached.
+    /// Beside the pages, wherever these are reached, without the token.
     pub pages: Router,
-    /// At the address of the API only.
+    /// At the address of the API only, without the token.
     pub local: Router,
+    /// At the address of the API, for clients with the token or a key.
+    pub with_token: Router<ApiState>,
 }
 
 impl Mode {
@@ -47,10 +56,27 @@ impl Mode {
         }
     }
 
+    pub(crate) fn clock(&self) -> Option<Arc<dyn Clock>> {
+        match self {
+            Self::Live => None,
+            Self::Test(test) => Some(Arc::clone(&test.clock)),
+        }
+    }
+
     pub(crate) fn routes(self, engine: &Arc<Engine>, site: &Site) -> TestRoutes {
         match self {
             Self::Live => TestRoutes::default(),
             Self::Test(test) => (test.routes)(engine, site),
         }
+    }
+}
+
+/// The webhook, with the machine's time in signatures whatever the service's clock shows: the app checks them by its own.
+pub(crate) struct WebhookInRealTime(pub(crate) Arc<HttpWebhookSender>);
+
+#[async_trait]
+impl WebhookSender for WebhookInRealTime {
+    async fn post(&self, stream: StreamId, event: &Event, _now: UnixMillis) -> Posted {
+        self.0.post(stream, event, SystemClock.now()).await
     }
 }

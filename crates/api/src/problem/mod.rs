@@ -35,7 +35,7 @@ pub(crate) const RETRY_SECONDS: u64 = 5;
 /// An error of a request. As a response, it is only a status with itself attached: the middleware, which has the
 /// request id, writes the body and the log line.
 #[derive(Clone, Debug)]
-pub(crate) struct Problem(Box<Parts>);
+pub struct Problem(Box<Parts>);
 
 #[derive(Clone, Debug)]
 struct Parts {
@@ -92,7 +92,8 @@ pub(crate) struct ProblemBody<'a> {
 }
 
 impl Problem {
-    pub(crate) fn new(code: ErrorCode, detail: impl Into<Cow<'static, str>>) -> Self {
+    /// An error of this kind; `detail` says what happened, for people.
+    pub fn new(code: ErrorCode, detail: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Parts {
             code,
             detail: detail.into(),
@@ -103,7 +104,8 @@ impl Problem {
         }))
     }
 
-    pub(crate) fn invalid(errors: Vec<FieldError>) -> Self {
+    /// `invalid_request`, with the invalid fields.
+    pub fn invalid(errors: Vec<FieldError>) -> Self {
         let detail = match errors.len() {
             1 => Cow::Borrowed("1 field is wrong"),
             count => Cow::Owned(format!("{count} fields are wrong")),
@@ -137,7 +139,7 @@ impl Problem {
     }
 
     /// `internal_error`, whose cause is only logged.
-    pub(crate) fn internal(cause: impl Error + Send + Sync + 'static) -> Self {
+    pub fn internal(cause: impl Error + Send + Sync + 'static) -> Self {
         Self::new(ErrorCode::InternalError, "the service failed; its log has details under this request id")
             .caused_by(cause)
     }

@@ -202,6 +202,7 @@ impl Builder {
             openid: self.openid,
             pages: self.pages,
             local: self.local,
+            test_routes: axum::Router::new(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -6,10 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use usher::failure::Failure;
+use usher_sandbox::clock::SharedClock;
 use usher_sandbox::lightning::nwc::{Capabilities, HonestHandler, RequestHandler};
 use usher_sandbox::lightning::{LightningNetwork, NwcKeys, NwcService};
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_sandbox::wallet::{FileError, Identity, Policy, Secret, Wallet, WalletFile};
+use usher_sandbox::wallet::{
+    FileError, Identity, Policy, ScriptedOutcomes, Secret, Wallet, WalletFile, WalletOptions, WorkCount,
+};
+
+use super::clock::{DevClock, WalletClock};
 
 const WALLET_FILE: &str = "wallet.json";
 
@@ -31,6 +36,7 @@ pub(super) type Payer = (Capabilities, Arc<dyn RequestHandler>);
 pub(super) struct DevEnvironment {
     relay: EmbeddedRelay,
     wallet_file: PathBuf,
+    clock: Arc<DevClock>,
     service: NwcService,
     user: NwcService,
     /// Whether the user pays from an account of `lightning`, not from a node.
@@ -53,8 +59,14 @@ impl DevEnvironment {
     ///
     /// # Errors
     /// When a file of the folder cannot be read or written.
-    pub(super) async fn start(folder: &Path, relay: EmbeddedRelay, payer: Option<Payer>) -> Result<Self, Failure> {
-        let lightning = LightningNetwork::at(&folder.join(LIGHTNING_FILE))?;
+    pub(super) async fn start(
+        folder: &Path,
+        relay: EmbeddedRelay,
+        payer: Option<Payer>,
+        clock: Arc<DevClock>,
+    ) -> Result<Self, Failure> {
+        let lightning =
+            LightningNetwork::at(&folder.join(LIGHTNING_FILE), SharedClock(Arc::clone(&clock) as _).into())?;
         let service = NwcService::start(&lightning.open_account("service", SERVICE_BALANCE), &[relay.url()]).await;
         let (account, pays_from_account) = (lightning.open_account("user", USER_BALANCE), payer.is_none());
         let (capabilities, handler) = payer.unwrap_or_else(|| (Capabilities::default(), Arc::new(HonestHandler)));
@@ -68,7 +80,7 @@ impl DevEnvironment {
                 tracing::warn!(%error, "a Lightning wallet is not connected to the relay yet");
             }
         }
-        Ok(Self { relay, wallet_file, service, user, pays_from_account })
+        Ok(Self { relay, wallet_file, clock, service, user, pays_from_account })
     }
 
     pub(super) fn relay_url(&self) -> &str {
@@ -81,10 +93,16 @@ impl DevEnvironment {
     }
 
     /// Starts the wallet of the file's user. It pays from the user's account, or over NIP-47 if there is a node.
-    pub(super) async fn wallet(&self, policy: Policy) -> Result<Wallet, FileError> {
+    pub(super) async fn wallet(
+        &self,
+        policy: Policy,
+        outcomes: ScriptedOutcomes,
+        work: WorkCount,
+    ) -> Result<Wallet, FileError> {
         let options = WalletFile::load(&self.wallet_file)?.options(policy).saving_in(&self.wallet_file);
         let options = if self.pays_from_account { options.paying_from(self.user.account()) } else { options };
-        Ok(Wallet::start(options).await)
+        let clock = SharedClock(Arc::new(WalletClock(Arc::clone(&self.clock))));
+        Ok(Wallet::start(WalletOptions { outcomes, work, clock, ..options }).await)
     }
 
     /// The connection string of the service's Lightning wallet (`wallet.nwc.url`), constant for a folder and port.

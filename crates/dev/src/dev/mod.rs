@@ -6,6 +6,7 @@
 
 mod banner;
 mod browser;
+mod clock;
 mod data_dir;
 mod defaults;
 mod environment;
@@ -15,6 +16,7 @@ mod network;
 mod sample_pages;
 mod setup;
 mod shell_environment;
+mod test_routes;
 mod test_wallet;
 mod ticket_commands;
 mod tour;
@@ -40,16 +42,17 @@ use usher::failure::Failure;
 use usher::logging::{self, Output};
 use usher::output::{tell, write};
 use usher::process;
-use usher::service_lifecycle::{Listeners, Mode, Service, TestMode};
+use usher::service_lifecycle::{Listeners, Mode, Service, TestMode, TestRoutes};
 use usher::signals::Signals;
 use usher_engine::{Engine, KeyHandshakeRequest, Requester};
 use usher_instance::LeaseGate;
 use usher_page_layout::Site;
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_sandbox::wallet::Policy;
+use usher_sandbox::wallet::{Policy, ScriptedOutcomes, WorkCount};
 
 use self::banner::banner;
 use self::browser::{About, Browser};
+use self::clock::DevClock;
 use self::data_dir::{DataDir, source};
 use self::defaults::Defaults;
 use self::environment::DevEnvironment;
@@ -58,6 +61,7 @@ use self::network::DevNetwork;
 use self::sample_pages::Pages;
 use self::setup::Setup;
 use self::shell_environment::EnvironmentFile;
+use self::test_routes::ClockMover;
 use self::test_wallet::TestWallet;
 use self::wallet_console::{Prompt, Reply};
 use crate::standard_input::standard_input;
@@ -119,7 +123,11 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     let (listener, beside) = listen(listens_at, port.or_else(|| command.container.then_some(PORT))).await?;
     let relay_port = command.relay_port.or_else(|| command.container.then_some(RELAY_PORT));
     let relay = listen_for_wallets(lan.unwrap_or(listens_at), relay_port).await?;
-    let world = DevEnvironment::start(folder.path(), relay, network.as_ref().map(DevNetwork::payer)).await?;
+    let clock = DevClock::open(folder.path())?;
+    tell_ahead(&clock);
+    let messages = relay.received();
+    let payer = network.as_ref().map(DevNetwork::payer);
+    let world = DevEnvironment::start(folder.path(), relay, payer, Arc::clone(&clock)).await?;
     let mint = DevMint::start(folder).await;
     let lightning = network.as_ref().map_or_else(
         || vec![("SERVICE__WALLET__LN_BACKEND", "nwc".to_owned()), ("SERVICE__WALLET__NWC__URL", world.nwc_url())],
@@ -161,7 +169,9 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
 
     let listeners = Listeners::beside(listener, config).await?;
     let policy = if command.auto_approve { Policy::auto_approve() } else { Policy::silent() };
-    let wallet = world.wallet(policy.paying_subscriptions().receiving_tickets()).await?;
+    let (outcomes, work) = (ScriptedOutcomes::default(), WorkCount::default());
+    let wallet =
+        world.wallet(policy.paying_subscriptions().receiving_tickets(), outcomes.clone(), work.clone()).await?;
     let wallet = TestWallet::new(wallet, world.wallet_file());
     let routes = {
         let (wallet, accent) = (Arc::clone(&wallet), config.pages.accent_color.clone());
@@ -171,9 +181,14 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
             price: tour::amount(command.embedded),
             mint: mint.as_ref().map(|mint| (mint.url().to_owned(), mint.token().clone())),
         };
-        Box::new(move |engine: &Arc<Engine>, site: &Site| Browser::new(engine, wallet, site, &accent, about).routes())
+        let clock = Some(Arc::clone(&clock)).filter(|_| !command.embedded);
+        Box::new(move |engine: &Arc<Engine>, site: &Site| {
+            let mover = ClockMover::new(clock, Arc::clone(engine), messages, work);
+            let with_token = test_routes::routes(outcomes, mover);
+            TestRoutes { with_token, ..Browser::new(engine, wallet, site, &accent, about).routes() }
+        })
     };
-    let mode = Mode::Test(TestMode { picture: defaults.picture, routes });
+    let mode = Mode::Test(TestMode { picture: defaults.picture, clock, routes });
     let service = Service::start(config, folder.path(), mode, store, listeners, LeaseGate::default()).await?;
     let request =
         KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: None, return_url: None };
@@ -267,6 +282,15 @@ const IGNORED: [(&str, &str); 7] = [
 fn tell_ignored(given: &Loaded) {
     for (name, reason) in IGNORED.into_iter().filter(|(name, _)| given.is_set(name)) {
         tell(&format!("usher: {name} in config.toml has no effect in `usher dev`: {reason}"));
+    }
+}
+
+/// Prints by how much the service's clock is ahead, if it was moved.
+fn tell_ahead(clock: &DevClock) {
+    let ahead = clock.ahead();
+    if !ahead.is_zero() {
+        let (days, seconds) = (ahead.as_secs() / 86_400, ahead.as_secs() % 86_400);
+        tell(&format!("usher: the clock of this folder was moved: it is {days} days and {seconds} seconds ahead"));
     }
 }
 

@@ -21,7 +21,7 @@ use crate::wallet::{NOTHING_SENT, Reply, SentReply};
 /// How long to wait for the relay after a handshake URL is opened, and for the request that follows.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often the wallet looks whether the time of a payment is over.
+/// How often the wallet looks whether the request of a login has come.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// The wallet of the test user.
@@ -236,9 +236,8 @@ impl TestWallet {
     pub(super) async fn pay_late(&self, invoice: &str, over_at: u64) -> String {
         let asked = self.requests_for(invoice);
         let _underway = asked.as_ref().map(|request| self.underway(request, "is paid late, when its time is over"));
-        while self.wallet.now() <= over_at {
-            tokio::time::sleep(LOOK).await;
-        }
+        let left = over_at.saturating_add(1).saturating_sub(self.wallet.now());
+        self.wallet.sleep(Duration::from_secs(left)).await;
         let Some(source) = self.wallet.payment_source() else { return no_account() };
         match (source.pay_late(invoice).await, &asked) {
             (Err(error), _) => format!("Not paid: {error}."),

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
-use usher_sandbox::clock::system_clock;
 use usher_sandbox::wallet::{Policy, Reaction, Request, Tickets, TicketsError, Wallet, WalletFile};
 
 use super::account_commands::find_subscription;
@@ -66,7 +65,7 @@ impl<'a> InteractiveWallet<'a> {
 
     async fn show(&mut self, request: &Request) -> Result<(), CliError> {
         let name = self.wallet.service_name(request).await;
-        let text = display::request(request, name.as_deref(), system_clock().now());
+        let text = display::request(request, name.as_deref(), self.wallet.now());
         self.console.say(text, &display::request_json(request, name.as_deref()))?;
         if !request.content.is_request() {
             return self.keep();
@@ -194,7 +193,7 @@ impl<'a> InteractiveWallet<'a> {
     }
 
     fn open_requests(&self) -> Vec<Request> {
-        let now = system_clock().now();
+        let now = self.wallet.now();
         let mut requests = self.wallet.requests();
         requests.retain(|r| {
             (r.answers == 0 || r.failed) && r.content.is_request() && r.content.expires_at().is_none_or(|at| at > now)

@@ -9,7 +9,6 @@ use serde_json::json;
 use tokio::time::Instant;
 use usher_protocol::handshake_url::{HandshakeUrl, MAX_URL_BYTES};
 use usher_protocol::relay_url::is_relay_url;
-use usher_sandbox::clock::system_clock;
 use usher_sandbox::wallet::{
     DeliveryStatus, DeviceTerms, Identity, Opened, Policy, Request, RequestContent, SavedRequest, Wallet, WalletFile,
 };
@@ -174,7 +173,7 @@ impl OneShot<'_> {
     pub(super) async fn start(&self) -> Result<(Wallet, WalletFile), CliError> {
         let mut file = WalletFile::load(self.file)?;
         let wallet = Wallet::start(file.options(Policy::silent().receiving_tickets())).await;
-        let now = system_clock().now();
+        let now = wallet.now();
         // Expired requests are dropped.
         let is_open = |saved: &SavedRequest| {
             wallet.read(&saved.event).is_some_and(|request| match request.content {
@@ -245,7 +244,7 @@ impl OneShot<'_> {
 
     async fn show_request(&mut self, wallet: &Wallet, request: &Request) -> Result<(), CliError> {
         let name = wallet.service_name(request).await;
-        let text = display::request(request, name.as_deref(), system_clock().now());
+        let text = display::request(request, name.as_deref(), wallet.now());
         Ok(self.console.say(text, &display::request_json(request, name.as_deref()))?)
     }
 }

@@ -13,8 +13,9 @@ use crate::kernel::event_feed::EventFeed;
 use crate::kernel::idempotency::IdempotencyRecords;
 use crate::kernel::invoice_watcher::InvoiceWatcher;
 use crate::kernel::lightning_metrics::LightningMetrics;
-use crate::kernel::lightning_queue::LightningBackend;
+use crate::kernel::lightning_queue::{LightningBackend, LightningQueue};
 use crate::kernel::metrics::EngineMetrics;
+use crate::kernel::ticket_queue::TicketQueue;
 use crate::kernel::user_erasure::{ErasedUser, ErasurePosition, SEARCH_TIME, UserErasure};
 use crate::kernel::webhook_dispatcher::WebhookDispatcher;
 use crate::login::Logins;
@@ -41,6 +42,8 @@ pub struct Engine {
     lightning: Option<LightningBackend>,
     rates: Option<Arc<dyn ExchangeRates>>,
     lightning_calls: Arc<LightningMetrics>,
+    lightning_queue: Arc<LightningQueue>,
+    ticket_queue: Arc<TicketQueue>,
     idempotency: Arc<IdempotencyRecords>,
     checks: Arc<FieldChecks>,
     scans: Arc<ScanLimits>,
@@ -141,6 +144,20 @@ impl Engine {
     /// Returns when a vital task has panicked: operations no longer end, so the process should restart.
     pub async fn failed(&self) {
         self.core.tasks.failed().await;
+    }
+
+    /// When the first timer is due, from now. With [`is_idle`](Self::is_idle), for clocks that are moved.
+    pub fn next_timer(&self) -> Option<Duration> {
+        self.core.timers.first_due()
+    }
+
+    /// Whether every input is processed, and nothing is asked of the Lightning backend or a mint, or being posted to the
+    /// webhook.
+    pub fn is_idle(&self) -> bool {
+        self.core.inputs.is_idle()
+            && self.lightning_queue.is_idle()
+            && self.ticket_queue.is_idle()
+            && self.webhooks.is_idle()
     }
 
     /// The number of open operations, including the reserved stream.

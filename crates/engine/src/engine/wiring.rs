@@ -291,7 +291,7 @@ impl Engine {
             core: core.clone(),
             committer: starter.committer.clone(),
             lightning: lightning_queue.clone(),
-            tickets: ticket_queue,
+            tickets: ticket_queue.clone(),
             capacity,
             rates: parts.rates.clone(),
         });
@@ -325,6 +325,8 @@ impl Engine {
             lightning: parts.lightning,
             rates: parts.rates,
             lightning_calls,
+            lightning_queue: lightning_queue.clone(),
+            ticket_queue,
             idempotency,
             checks,
             scans,

@@ -2,6 +2,7 @@
 //! [workers](super::workers) process them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::mpsc;
 use usher_protocol::EventId;
@@ -26,12 +27,14 @@ pub(crate) struct Job {
 #[derive(Clone)]
 pub(crate) struct InputQueue {
     workers: Arc<[mpsc::Sender<Job>]>,
+    /// Inputs that are queued or being processed.
+    in_hand: Arc<AtomicUsize>,
 }
 
 impl InputQueue {
     pub(crate) fn new() -> (Self, Vec<mpsc::Receiver<Job>>) {
         let (senders, receivers): (Vec<_>, _) = (0..WORKERS).map(|_| mpsc::channel(QUEUE)).unzip();
-        (Self { workers: senders.into() }, receivers)
+        (Self { workers: senders.into(), in_hand: Arc::default() }, receivers)
     }
 
     pub(crate) async fn put_message(&self, id: StreamId, input: Input, event: EventId) {
@@ -47,9 +50,19 @@ impl InputQueue {
         // The last bytes of a UUIDv7 are random.
         let worker = usize::from(job.id.as_bytes()[15]) % WORKERS;
         if let Some(worker) = self.workers.get(worker) {
+            self.in_hand.fetch_add(1, Ordering::AcqRel);
             // Fails only when the worker has ended because the engine stops.
             let _ = worker.send(job).await;
         }
+    }
+
+    /// So many inputs are processed.
+    pub(crate) fn processed(&self, inputs: usize) {
+        self.in_hand.fetch_sub(inputs, Ordering::AcqRel);
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.in_hand.load(Ordering::Acquire) == 0
     }
 }
 

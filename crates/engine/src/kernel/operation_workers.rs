@@ -77,6 +77,7 @@ impl Workers {
                     self.lightning.processed(id, &job.input);
                     self.tickets.processed(id, &job.input);
                 }
+                self.core.inputs.processed(mine.len());
             }
             match stepped {
                 Ok(()) => pause = FIRST_PAUSE,

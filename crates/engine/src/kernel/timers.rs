@@ -128,6 +128,17 @@ impl Timers {
         (watch.monotonic, watch.wall) = (self.now(), wall);
     }
 
+    /// When the first timer is due, from now.
+    pub(crate) fn first_due(&self) -> Option<Duration> {
+        let (now, wall) = (self.now(), self.clock.now());
+        let queues = self.queues.lock();
+        let monotonic = queues.monotonic.first().map(|(at, ..)| at.since(now));
+        let by_wall = queues.wall.first().map(|(at, ..)| at.since(wall));
+        drop(queues);
+        let held_for = self.clock_jumps.lock().held_until.since(now);
+        monotonic.into_iter().chain(by_wall.map(|due| due.max(held_for))).min()
+    }
+
     pub(crate) fn are_held(&self) -> bool {
         self.read().1.is_none()
     }

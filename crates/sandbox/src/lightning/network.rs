@@ -31,9 +31,9 @@ impl LightningNetwork {
         Self { ledger: SharedLedger::in_memory(clock) }
     }
 
-    /// The network in this file, which need not exist. Each change is saved before it is announced.
-    pub fn at(path: &Path) -> Result<Self, NetworkFileError> {
-        Ok(Self { ledger: SharedLedger::at(path, system_clock())? })
+    /// The network in this file, which need not exist, with this clock. Each change is saved before it is announced.
+    pub fn at(path: &Path, clock: UnixClock) -> Result<Self, NetworkFileError> {
+        Ok(Self { ledger: SharedLedger::at(path, clock)? })
     }
 
     /// Opens an account with a balance in millisats; an existing one keeps its balance.

@@ -1,8 +1,11 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use nostr_relay_builder::builder::{RateLimit, RelayBuilder};
+use nostr_relay_builder::builder::{PolicyResult, RateLimit, RelayBuilder, WritePolicy};
 use nostr_relay_builder::local::LocalRelay;
+use nostr_relay_builder::prelude::{BoxedFuture, Event};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -16,8 +19,26 @@ use super::database::Database;
 pub struct EmbeddedRelay {
     address: SocketAddr,
     url: String,
+    received: EventCount,
     tasks: TaskTracker,
     stop: CancellationToken,
+}
+
+/// How many events have arrived. A clone is another handle of the same count.
+#[derive(Clone, Debug, Default)]
+pub struct EventCount(Arc<AtomicU64>);
+
+impl EventCount {
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl WritePolicy for EventCount {
+    fn admit_event<'a>(&'a self, _: &'a Event, _: &'a SocketAddr) -> BoxedFuture<'a, PolicyResult> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async { PolicyResult::Accept })
+    }
 }
 
 impl EmbeddedRelay {
@@ -47,20 +68,29 @@ impl EmbeddedRelay {
         let address = listener.local_addr()?;
         // Default: 60 events per minute and 500 subscriptions per connection, which a test passes in a second.
         let limits = RateLimit { max_reqs: 100_000, notes_per_minute: 1_000_000_000 };
+        let received = EventCount::default();
         let relay = LocalRelay::new(
-            RelayBuilder::default().database(Database::new()).rate_limit(limits).default_filter_limit(10_000),
+            RelayBuilder::default()
+                .database(Database::new())
+                .rate_limit(limits)
+                .default_filter_limit(10_000)
+                .write_policy(received.clone()),
         );
         let tasks = TaskTracker::new();
         let stop = CancellationToken::new();
         tasks.spawn(stop.clone().run_until_cancelled_owned(accept(listener, relay, tasks.clone(), stop.clone())));
         let host = if address.ip().is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { address.ip() };
         let url = format!("ws://{}", SocketAddr::new(host, address.port()));
-        Ok(Self { address, url, tasks, stop })
+        Ok(Self { address, url, received, tasks, stop })
     }
 
     /// Its address, such as `ws://127.0.0.1:<port>`.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    pub fn received(&self) -> EventCount {
+        self.received.clone()
     }
 
     pub fn port(&self) -> u16 {

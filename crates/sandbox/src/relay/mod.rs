@@ -3,4 +3,4 @@
 mod database;
 mod embedded_relay;
 
-pub use embedded_relay::EmbeddedRelay;
+pub use embedded_relay::{EmbeddedRelay, EventCount};

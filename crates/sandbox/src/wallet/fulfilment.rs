@@ -87,21 +87,23 @@ impl WalletState {
     }
 
     fn fulfil_behind(self: &Arc<Self>, request: &Request) {
-        let (later, request) = (Arc::clone(self), request.clone());
+        let (later, request, work) = (Arc::clone(self), request.clone(), self.work.clone());
         self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(async move {
             let mut pause = FIRST_PAUSE;
             loop {
+                let running = work.begin();
                 let error = match later.finish(&request).await {
                     Ok(_) => return,
                     Err(error) => error,
                 };
+                drop(running);
                 tracing::debug!(%error, "an approved request failed");
                 // A mint that is away may come back before the request expires.
                 let WalletError::Tickets(error) = &error else { return };
                 if error.is_definite() {
                     return;
                 }
-                tokio::time::sleep(pause).await;
+                later.clock.sleep(pause).await;
                 pause = pause.saturating_mul(2).min(MAX_PAUSE);
             }
         }));

@@ -13,6 +13,7 @@ use usher_protocol::{Event, EventId, PublicKey, kind};
 
 use crate::relay_client::RelayEvent;
 
+use super::decision::Decision;
 use super::received_requests::Due;
 use super::wallet_state::WalletState;
 use super::{Closed, Identity, KnownService, Reaction, Request, RequestContent, Subscription};
@@ -95,47 +96,50 @@ impl Inbox {
         if let RequestContent::Closed(close) = &request.content {
             inner.closed(&request, close);
         }
-        let policy = &inner.policy;
         if matches!(request.content, RequestContent::Token(_)) {
-            return inner.token_arrived(request, policy);
+            return inner.token_arrived(request);
         }
-        let reaction = if policy.auto_pay && inner.is_agreed(&request) {
-            Some(Reaction::Approve)
-        } else {
-            policy
-                .reaction
-                .clone()
-                .filter(|_| request.content.is_request() && (policy.strangers || request.service.is_some()))
-        };
-        match (inner.requests.take(request.clone(), reaction.is_some()), reaction) {
-            (Due::Repetition(answer), _) => match inner.send(request.from, &answer) {
+        match inner.requests.take(request.clone(), |is_new| inner.decide(&request, is_new)) {
+            Due::Repetition(answer) => match inner.send(request.from, &answer) {
                 Ok(_) => inner.requests.answered(&request, *answer),
                 Err(error) => tracing::debug!(%error, "the wallet could not repeat its reply"),
             },
-            (Due::Nothing, _) => {}
-            (Due::Reaction, None) => {
+            Due::Nothing => {}
+            Due::Decided(Decision::Ask) => {
                 if let Some(saver) = &inner.saver {
                     saver.save(request);
                 }
             }
-            (Due::Reaction, Some(reaction)) if policy.delay.is_zero() => {
-                if let Err(error) = inner.react(&request, &reaction) {
-                    tracing::debug!(%error, "the automatic reply failed");
-                }
+            Due::Decided(Decision::Ignore) => {}
+            Due::Decided(Decision::Reply(reaction, delay)) if delay.is_zero() => inner.react_alone(&request, &reaction),
+            Due::Decided(_) if inner.tasks.len() >= MAX_PENDING => {
+                tracing::warn!("too many automatic replies are waiting; a request is ignored");
             }
-            (Due::Reaction, Some(reaction)) if inner.tasks.len() < MAX_PENDING => {
-                let (later, delay) = (Arc::clone(inner), policy.delay);
+            Due::Decided(Decision::Reply(reaction, delay)) => {
+                let later = Arc::clone(inner);
                 inner.tasks.spawn(inner.stop.clone().run_until_cancelled_owned(async move {
-                    tokio::time::sleep(delay).await;
-                    if !later.requests.is_pending(&request) {
-                        return;
-                    }
-                    if let Err(error) = later.react(&request, &reaction) {
-                        tracing::debug!(%error, "the automatic reply failed");
+                    later.clock.sleep(delay).await;
+                    if later.requests.is_pending(&request) {
+                        later.react_alone(&request, &reaction);
                     }
                 }));
             }
-            (Due::Reaction, Some(_)) => tracing::warn!("too many automatic replies are waiting; a request is ignored"),
+            Due::Decided(Decision::PayLate) => {
+                let later = Arc::clone(inner);
+                inner.tasks.spawn(inner.stop.clone().run_until_cancelled_owned(async move {
+                    let RequestContent::Payment(asked) = &request.content else { return };
+                    // Not at the second of the expiry, which the service may still read as in time.
+                    let left = asked.expires_at.saturating_add(1).saturating_sub(later.clock.now());
+                    later.clock.sleep(Duration::from_secs(left)).await;
+                    let Some(source) = &later.payment_source else { return };
+                    let _running = later.work.begin();
+                    if later.requests.is_pending(&request)
+                        && let Err(error) = source.pay_late(&asked.invoice).await
+                    {
+                        tracing::warn!(%error, "the wallet could not pay late");
+                    }
+                }));
+            }
         }
     }
 
@@ -181,6 +185,12 @@ impl Inbox {
 }
 
 impl WalletState {
+    fn react_alone(self: &Arc<Self>, request: &Request, reaction: &Reaction) {
+        if let Err(error) = self.react(request, reaction) {
+            tracing::debug!(%error, "the automatic reply failed");
+        }
+    }
+
     pub(super) fn read(&self, event: &Event) -> Option<Request> {
         let text = self.messages.open(event).ok()?;
         Some(self.request(event, ServiceMessage::from_event(event, &text).ok()?))

@@ -4,6 +4,7 @@
 //! handshake URLs, collects the requests of services ([`Request`]), and replies on command or automatically
 //! ([`Policy`]).
 
+mod decision;
 mod error;
 mod fulfilment;
 mod identity;
@@ -19,6 +20,7 @@ mod reply;
 mod request;
 mod request_saving_task;
 mod saved_requests;
+mod scripted_outcomes;
 mod secret;
 mod service_name;
 mod session_token;
@@ -30,7 +32,9 @@ mod user_wallet;
 mod wallet_file;
 mod wallet_file_requests;
 mod wallet_state;
+mod work;
 
+pub use decision::SLOW;
 pub use error::{NoRequest, WalletError};
 pub use fulfilment::Fulfilled;
 pub use identity::{DeviceTerms, Identity};
@@ -38,10 +42,12 @@ pub use known_service::KnownService;
 pub use options::{Policy, Reaction, WalletOptions};
 pub use payment_source::{PaymentSource, PaymentSourceError};
 pub use request::{Request, RequestContent, SentToken};
+pub use scripted_outcomes::{MAX_OUTCOMES, Outcome, RequestType, ScriptedOutcome, ScriptedOutcomes};
 pub use secret::Secret;
 pub use subscription::{Agreement, Closed, Subscription};
 pub use tickets::{GivenState, GivenTicket, KnownMint, ReceivedTicket, TicketAmount, Tickets, TicketsError};
 pub use user_wallet::{Opened, Wallet};
 pub use wallet_file::{FileError, SavedRequest, Verdict, WalletFile};
+pub use work::WorkCount;
 
 pub use crate::relay_client::DeliveryStatus;

@@ -1,7 +1,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Identity, KnownService, PaymentSource, Subscription, Tickets};
+use super::{Identity, KnownService, PaymentSource, ScriptedOutcomes, Subscription, Tickets, WorkCount};
+use crate::clock::SharedClock;
 use crate::lightning::Account;
 
 #[derive(Clone, Debug)]
@@ -19,6 +20,12 @@ pub struct WalletOptions {
     pub tickets: Option<Tickets>,
     /// Its automatic replies.
     pub policy: Policy,
+    /// What a test has scripted, which is stronger than the policy.
+    pub outcomes: ScriptedOutcomes,
+    /// Its time.
+    pub clock: SharedClock,
+    /// Counts what it is carrying out.
+    pub work: WorkCount,
     /// The wallet's file, where requests that wait for the user are saved for `usher wallet` in another terminal.
     pub saved_in: Option<PathBuf>,
     /// Whether it has the limitations of deployed wallets: it knows a repeated request by its event id alone, so a new
@@ -37,6 +44,9 @@ impl WalletOptions {
             payment_source: None,
             tickets: None,
             policy: Policy::silent(),
+            outcomes: ScriptedOutcomes::default(),
+            clock: SharedClock::default(),
+            work: WorkCount::default(),
             saved_in: None,
             deployed: false,
         }
@@ -101,6 +111,8 @@ pub enum Reaction {
     Approve,
     /// Decline, with a reason for people.
     Decline(Option<String>),
+    /// Report that the payment failed, or that the wallet does not hold the ticket.
+    Fail,
 }
 
 impl Policy {

@@ -8,7 +8,7 @@ use usher_protocol::message::WalletMessage;
 use usher_protocol::{Event, EventId, Keys, PublicKey, kind};
 
 use super::WalletError;
-use crate::clock::system_clock;
+use crate::clock::SharedClock;
 
 /// Sent events that are remembered, to encrypt them again when the recipient turns out to use a subkey.
 const SENT: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
@@ -38,6 +38,7 @@ pub(super) struct SentMessage {
 #[derive(Debug)]
 pub(super) struct Messages {
     keys: Keys,
+    clock: SharedClock,
     said: Mutex<LruCache<EventId, SentMessage>>,
     conversations: Mutex<Conversations>,
     /// `created_at` of the last subkey proof.
@@ -53,9 +54,10 @@ impl std::fmt::Debug for Conversations {
 }
 
 impl Messages {
-    pub(super) fn new(keys: Keys) -> Self {
+    pub(super) fn new(keys: Keys, clock: SharedClock) -> Self {
         Self {
             keys,
+            clock,
             said: Mutex::new(LruCache::new(SENT)),
             conversations: Mutex::new(Conversations(LruCache::new(CONVERSATIONS))),
             last_proof: Mutex::new(0),
@@ -63,7 +65,7 @@ impl Messages {
     }
 
     pub(super) fn now(&self) -> u64 {
-        system_clock().now()
+        self.clock.now()
     }
 
     pub(super) fn seal(

@@ -7,6 +7,7 @@ use tokio::sync::Notify;
 use usher_protocol::PublicKey;
 use usher_protocol::message::{PaymentStatus, RecurringStatus, WalletMessage};
 
+use super::decision::Decision;
 use super::outgoing_messages::OutgoingMessage;
 use super::{ReceivedTicket, Request, RequestContent};
 
@@ -19,6 +20,8 @@ struct Entry {
     request: Request,
     answer: Option<OutgoingMessage>,
     pending: bool,
+    /// The wallet acts as if the request had never arrived.
+    ignored: bool,
 }
 
 #[derive(Debug)]
@@ -38,8 +41,8 @@ impl State {
 
 #[derive(Debug)]
 pub(super) enum Due {
-    /// It is new, or not answered yet: react to it.
-    Reaction,
+    /// It is new, or not answered yet: do this.
+    Decided(Decision),
     Repetition(Box<OutgoingMessage>),
     Nothing,
 }
@@ -63,27 +66,33 @@ impl ReceivedRequests {
         (request.from, id)
     }
 
-    /// Adds a request that arrived, or counts a repetition. If the wallet `reacts`, a reaction is marked as pending.
-    pub(super) fn take(&self, request: Request, reacts: bool) -> Due {
+    /// Adds a request that arrived, or counts a repetition. `decide`, with whether the request is new, says what to do.
+    pub(super) fn take(&self, request: Request, decide: impl FnOnce(bool) -> Decision) -> Due {
         let key = self.key(&request);
         let mut state = self.state.lock();
         if let Some(entry) = state.entries.peek_mut(&key) {
             entry.request.times = entry.request.times.saturating_add(1);
             return match &entry.answer {
                 Some(answer) => Due::Repetition(Box::new(answer.clone())),
-                None if entry.pending => Due::Nothing,
+                None if entry.pending || entry.ignored => Due::Nothing,
                 None => {
-                    entry.pending = reacts;
-                    Due::Reaction
+                    let decision = decide(false);
+                    entry.pending = !matches!(decision, Decision::Ask);
+                    Due::Decided(decision)
                 }
             };
         }
-        state.announce(key.clone());
+        let decision = decide(true);
+        let ignored = matches!(decision, Decision::Ignore);
+        let pending = !ignored && !matches!(decision, Decision::Ask);
+        if !ignored {
+            state.announce(key.clone());
+        }
         // `peek` never moves an entry, so the oldest one is evicted.
-        state.entries.push(key, Entry { request, answer: None, pending: reacts });
+        state.entries.push(key, Entry { request, answer: None, pending, ignored });
         drop(state);
         self.came.notify_one();
-        Due::Reaction
+        Due::Decided(decision)
     }
 
     pub(super) fn answered(&self, request: &Request, answer: OutgoingMessage) {
@@ -104,7 +113,10 @@ impl ReceivedRequests {
         let entry = match state.entries.peek_mut(&key) {
             Some(entry) => entry,
             None => {
-                state.entries.push(key.clone(), Entry { request: request.clone(), answer: None, pending: false });
+                state.entries.push(
+                    key.clone(),
+                    Entry { request: request.clone(), answer: None, pending: false, ignored: false },
+                );
                 match state.entries.peek_mut(&key) {
                     Some(entry) => entry,
                     None => return,
@@ -160,7 +172,14 @@ impl ReceivedRequests {
     }
 
     pub(super) fn all(&self) -> Vec<Request> {
-        self.state.lock().entries.iter().rev().map(|(_, entry)| entry.request.clone()).collect()
+        self.state
+            .lock()
+            .entries
+            .iter()
+            .rev()
+            .filter(|(_, entry)| !entry.ignored)
+            .map(|(_, entry)| entry.request.clone())
+            .collect()
     }
 
     /// The next request that was not returned yet. Cancelling loses none.

@@ -23,6 +23,7 @@ pub(super) fn answer(
                     session_token: None,
                 },
                 Reaction::Decline(reason) => AuthStatus::Declined { reason: reason.clone() },
+                Reaction::Fail => return Err(WalletError::CannotAnswer(request.content.kind())),
             },
         })),
         (RequestContent::Payment(_), Reaction::Decline(reason)) => {
@@ -38,6 +39,11 @@ pub(super) fn answer(
         (RequestContent::Ticket(asked), Reaction::Decline(reason)) => {
             Ok(ticket(asked, identity, CashuStatus::Rejected { reason: reason.clone() }))
         }
+        (RequestContent::Payment(_), Reaction::Fail) => {
+            let status = PaymentStatus::Failed { reason: None };
+            payment(request, status).ok_or(WalletError::CannotAnswer(request.content.kind()))
+        }
+        (RequestContent::Ticket(asked), Reaction::Fail) => Ok(ticket(asked, identity, CashuStatus::InsufficientFunds)),
         // The protocol has no message that declines a request for an invoice, or a token.
         _ => Err(WalletError::CannotAnswer(request.content.kind())),
     }

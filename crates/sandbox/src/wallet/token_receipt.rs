@@ -7,7 +7,8 @@ use std::time::Duration;
 use usher_engine::ports::Token;
 use usher_protocol::message::Sensitive;
 
-use super::options::{Policy, Reaction};
+use super::decision::Decision;
+use super::options::Reaction;
 use super::tickets::{ReceivedTicket, TicketsError};
 use super::wallet_state::WalletState;
 use super::{Request, RequestContent};
@@ -20,13 +21,14 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 impl WalletState {
     /// Handles a token that arrived: receives it if the policy says so, otherwise leaves it to the user.
-    pub(super) fn token_arrived(self: &Arc<Self>, request: Request, policy: &Policy) {
+    pub(super) fn token_arrived(self: &Arc<Self>, request: Request) {
+        let policy = &self.policy;
         let RequestContent::Token(sent) = &request.content else { return };
         let known = request.service.is_some();
         let automatic = (policy.receive_tickets && known)
             || (policy.reaction == Some(Reaction::Approve) && (policy.strangers || known));
         if !automatic || self.tickets.is_none() {
-            self.requests.take(request, false);
+            self.requests.take(request, |_| Decision::Ask);
             return;
         }
         if self.requests.is_received(&request) || !self.receipts.begin(&request.id) {

@@ -63,6 +63,9 @@ impl Wallet {
             payment_source,
             tickets,
             policy,
+            outcomes,
+            clock,
+            work,
             saved_in,
             deployed,
         } = options;
@@ -83,12 +86,15 @@ impl Wallet {
             None => (None, None),
         };
         let inner = Arc::new(WalletState {
-            messages: Messages::new(identity.keys().clone()),
+            messages: Messages::new(identity.keys().clone(), clock.clone()),
             requests: ReceivedRequests::new(deployed),
             saver,
             names: ServiceNames::default(),
             deployed,
             policy,
+            outcomes,
+            clock,
+            work,
             services: Mutex::new(services.clone()),
             subscriptions: Mutex::new(subscriptions),
             payment_source,
@@ -122,6 +128,11 @@ impl Wallet {
     /// Now, in Unix seconds, by the wallet's clock.
     pub fn now(&self) -> u64 {
         self.inner.messages.now()
+    }
+
+    /// Returns after this time, by the wallet's clock.
+    pub async fn sleep(&self, duration: Duration) {
+        self.inner.clock.sleep(duration).await;
     }
 
     pub fn identity(&self) -> &Identity {

@@ -1,6 +1,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nostr::JsonUtil as _;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use super::{
     Identity, KnownMint, KnownService, PaymentSource, Policy, Request, RequestContent, Secret, Subscription, Tickets,
     WalletOptions,
 };
+use crate::clock::{FolderClock, SharedClock};
 use crate::private_file;
 
 /// Largest file that is read, in bytes: 100 requests of 128 KiB, with room to spare.
@@ -232,6 +234,9 @@ impl WalletFile {
         options.subscriptions.clone_from(&self.subscriptions);
         // An invalid one was refused when it was set.
         options.payment_source = self.nwc.as_ref().and_then(|url| PaymentSource::connected(&url.0).ok());
+        if let Some(folder) = self.path.parent() {
+            options.clock = SharedClock(Arc::new(FolderClock(folder.to_owned())));
+        }
         options.holding(self.tickets())
     }
 

@@ -12,9 +12,12 @@ use super::outgoing_messages::{Messages, OutgoingMessage};
 use super::payment_source::PaymentSource;
 use super::received_requests::ReceivedRequests;
 use super::saved_requests::RequestSaver;
+use super::scripted_outcomes::ScriptedOutcomes;
 use super::service_name::ServiceNames;
 use super::subscription::Subscription;
 use super::tickets::Tickets;
+use super::work::WorkCount;
+use crate::clock::SharedClock;
 use crate::relay_client::RelayClient;
 
 /// The shared state of the wallet's tasks.
@@ -24,6 +27,9 @@ pub(super) struct WalletState {
     pub(super) relays: Vec<String>,
     pub(super) deployed: bool,
     pub(super) policy: Policy,
+    pub(super) outcomes: ScriptedOutcomes,
+    pub(super) clock: SharedClock,
+    pub(super) work: WorkCount,
     pub(super) services: Mutex<Vec<KnownService>>,
     pub(super) subscriptions: Mutex<Vec<Subscription>>,
     pub(super) payment_source: Option<PaymentSource>,

@@ -13,7 +13,7 @@ use crate::common::{self, Running, on, stderr, stdout, usher};
 use crate::local_instance::squat_with;
 
 /// `usher dev` on free ports, so that tests run beside each other and beside a real one.
-fn dev(folder: &Path) -> Command {
+pub(crate) fn dev(folder: &Path) -> Command {
     // Its files are private whatever the umask.
     let program = usher();
     let mut command = Command::new("sh");
@@ -24,7 +24,7 @@ fn dev(folder: &Path) -> Command {
 }
 
 /// Starts it; its banner. What it logs meanwhile, on standard error, begins with the time.
-fn start(command: Command) -> (Running, String) {
+pub(crate) fn start(command: Command) -> (Running, String) {
     let mut running = Running::start(command);
     running.wait_for("Log the user in now. Type:  scan");
     let lines = running.said.lines().skip_while(|line| !line.starts_with("Usher is running"));
@@ -36,7 +36,7 @@ fn curl(arguments: &[&str]) -> String {
     stdout(&Command::new("curl").arg("-s").args(arguments).output().unwrap())
 }
 
-fn field<'a>(banner: &'a str, name: &str) -> &'a str {
+pub(crate) fn field<'a>(banner: &'a str, name: &str) -> &'a str {
     let line = banner.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
     line.trim_start().strip_prefix(name).unwrap().trim()
 }

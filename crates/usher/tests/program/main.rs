@@ -21,4 +21,5 @@ mod monitoring;
 mod reload;
 mod schemathesis;
 mod serve;
+mod test_routes;
 mod upgrade;

@@ -82,7 +82,7 @@ impl Browser {
             .route("/refund/{stream_id}/{secret}/test-wallet", post(hosted_pages::refund))
             .route("/handshake/{stream_id}/{secret}/test-wallet", post(hosted_pages::shake_hands))
             .route("/verify/{session_id}/{secret}/test-wallet", post(hosted_pages::decide));
-        TestRoutes { pages: pages.with_state(self.clone()), local: local.with_state(self) }
+        TestRoutes { pages: pages.with_state(self.clone()), local: local.with_state(self), ..TestRoutes::default() }
     }
 }
 

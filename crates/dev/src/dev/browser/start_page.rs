@@ -5,7 +5,6 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use secrecy::ExposeSecret as _;
-use usher_engine::ports::{Clock as _, SystemClock};
 use usher_page_layout::Frame;
 
 use super::guides::GUIDES;
@@ -38,7 +37,7 @@ pub(super) async fn show(State(browser): State<Browser>, request: http::request:
         base: about.base.clone(),
         issuer: browser.site.url().to_owned(),
         user: browser.wallet.wallet().main_key().to_hex(),
-        now: SystemClock.now().secs(),
+        now: browser.wallet.wallet().now(),
         price: about.price,
         mint: about.mint.as_ref().map(|(url, token)| (url.clone(), token.expose_secret().to_owned())),
     };

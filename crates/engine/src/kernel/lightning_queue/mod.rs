@@ -125,6 +125,10 @@ impl LightningQueue {
         self.core.tasks.spawn(async move { inputs.put(id, input).await });
     }
 
+    pub(crate) fn is_idle(&self) -> bool {
+        self.pending.lock().is_empty()
+    }
+
     /// Called when the operation has processed this input: if it was a reply, the request may be repeated.
     pub(crate) fn processed(&self, id: StreamId, input: &Input) {
         if let Some(kind) = CallKind::of_reply(input) {

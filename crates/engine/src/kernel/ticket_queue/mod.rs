@@ -64,6 +64,10 @@ impl TicketQueue {
         }
     }
 
+    pub(crate) fn is_idle(&self) -> bool {
+        self.pending.lock().is_empty()
+    }
+
     /// Called when the operation has processed this input: if it was a reply, the request may be repeated.
     pub(crate) fn processed(&self, id: StreamId, input: &Input) {
         if let Input::Ticket(reply) = input {

@@ -89,6 +89,11 @@ impl WebhookDispatcher {
         self.sender.is_some()
     }
 
+    /// Whether nothing is being posted or waits for a permit.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.permits.available_permits() == CONCURRENT_POSTS && self.queue.capacity() == IN_MEMORY
+    }
+
     pub(crate) fn deliver_soon(&self, stream: StreamId) {
         if self.is_on() && self.streams.lock().record(stream) {
             self.core.timers.set(self.core.timers.now(), stream, TimerKind::Deliver);

@@ -1,0 +1,116 @@
+//! `/dev/outcomes`: how the wallet answers its next requests.
+
+use axum::routing::get;
+use axum::{Extension, Json, Router};
+use serde_json::{Value, json};
+use usher_api::{ApiState, JsonObject, Problem};
+use usher_engine::request_body::field_reader::{Fields, integer, text};
+use usher_engine::{FieldErrors, Requester};
+use usher_sandbox::wallet::{MAX_OUTCOMES, Outcome, RequestType, ScriptedOutcome, ScriptedOutcomes};
+
+use super::require_token;
+
+const OUTCOMES: [(&str, Outcome); 6] = [
+    ("approve", Outcome::Approve),
+    ("decline", Outcome::Decline),
+    ("fail", Outcome::Fail),
+    ("slow", Outcome::Slow),
+    ("pay_late", Outcome::PayLate),
+    ("offline", Outcome::Offline),
+];
+
+const TYPES: [(&str, RequestType); 4] = [
+    ("login", RequestType::Login),
+    ("payment", RequestType::Payment),
+    ("subscription", RequestType::Subscription),
+    ("ticket", RequestType::Ticket),
+];
+
+/// A number that JSON of all languages can carry.
+const MAX: u64 = 1 << 53;
+
+pub(super) fn routes(outcomes: ScriptedOutcomes) -> Router<ApiState> {
+    Router::new().route("/dev/outcomes", get(list).post(add).delete(clear)).layer(Extension(outcomes))
+}
+
+async fn list(
+    Extension(outcomes): Extension<ScriptedOutcomes>,
+    Extension(requester): Extension<Requester>,
+) -> Result<Json<Value>, Problem> {
+    require_token(&requester)?;
+    Ok(answer(&outcomes))
+}
+
+async fn clear(
+    Extension(outcomes): Extension<ScriptedOutcomes>,
+    Extension(requester): Extension<Requester>,
+) -> Result<Json<Value>, Problem> {
+    require_token(&requester)?;
+    outcomes.clear();
+    Ok(answer(&outcomes))
+}
+
+async fn add(
+    Extension(outcomes): Extension<ScriptedOutcomes>,
+    Extension(requester): Extension<Requester>,
+    JsonObject(body): JsonObject,
+) -> Result<Json<Value>, Problem> {
+    require_token(&requester)?;
+    let mut errors = FieldErrors::default();
+    let scripted = read(&mut Fields::new(&body, &mut errors));
+    if let Some(scripted) = &scripted {
+        check(scripted, &mut errors);
+    }
+    let scripted = errors.finish(scripted).map_err(Problem::invalid)?;
+    if !outcomes.add(scripted) {
+        let mut errors = FieldErrors::default();
+        errors.add("", format_args!("there are {MAX_OUTCOMES} outcomes; DELETE /dev/outcomes forgets them"));
+        errors.finish(Some(())).map_err(Problem::invalid)?;
+    }
+    Ok(answer(&outcomes))
+}
+
+fn read(fields: &mut Fields<'_>) -> Option<ScriptedOutcome> {
+    let outcome = fields.required("outcome", |pointer, value, errors| word(&OUTCOMES, pointer, value, errors));
+    let request_type = fields.optional("for", |pointer, value, errors| word(&TYPES, pointer, value, errors));
+    let amount_millisats = fields.optional("amount_millisats", integer::<1, MAX>);
+    let times_left = fields.optional("times", integer::<0, MAX>).unwrap_or(1);
+    Some(ScriptedOutcome { outcome: outcome?, request_type, amount_millisats, times_left })
+}
+
+fn word<T: Copy>(words: &[(&str, T)], pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<T> {
+    let given = text(pointer, value, errors)?;
+    let found = words.iter().find(|(word, _)| *word == given).map(|(_, value)| *value);
+    found.or_else(|| {
+        let words = words.iter().map(|(word, _)| *word).collect::<Vec<_>>();
+        errors.reject(pointer, format_args!("must be one of {}", words.join(", ")))
+    })
+}
+
+fn check(scripted: &ScriptedOutcome, errors: &mut FieldErrors) {
+    let Some(of) = scripted.request_type else { return };
+    if !of.can(scripted.outcome) {
+        let whom = if scripted.outcome == Outcome::Fail { "payment or ticket" } else { "payment" };
+        errors.add("/for", format_args!("must be {whom} with this outcome"));
+    }
+    if scripted.amount_millisats.is_some() && !matches!(of, RequestType::Payment | RequestType::Subscription) {
+        errors.add("/amount_millisats", "is for payments and subscriptions");
+    }
+}
+
+fn answer(outcomes: &ScriptedOutcomes) -> Json<Value> {
+    let list = outcomes.all();
+    let list = list.iter().map(|scripted| {
+        json!({
+            "outcome": name(&OUTCOMES, scripted.outcome),
+            "for": scripted.request_type.and_then(|of| name(&TYPES, of)),
+            "amount_millisats": scripted.amount_millisats,
+            "times_left": scripted.times_left,
+        })
+    });
+    Json(json!({ "outcomes": list.collect::<Vec<_>>() }))
+}
+
+fn name<T: PartialEq>(words: &[(&'static str, T)], wanted: T) -> Option<&'static str> {
+    words.iter().find(|(_, value)| *value == wanted).map(|(word, _)| *word)
+}
