@@ -20,7 +20,7 @@ impl OneShot<'_> {
             std::io::stdin().take(MAX_CONNECTION_BYTES).read_to_string(&mut text)?;
         }
         let text = text.trim();
-        PaymentSource::connected(text)?;
+        PaymentSource::connected(text, file.clock())?;
         file.update(|file| file.nwc = Some(Secret(text.to_owned())))?;
         Ok(self.console.say("connected to the Lightning account", &json!({"event": "connected"}))?)
     }
@@ -28,7 +28,7 @@ impl OneShot<'_> {
     pub(super) async fn balance(self) -> Result<(), CliError> {
         let file = WalletFile::load(self.file)?;
         let Secret(url) = file.nwc.as_ref().ok_or(CliError::NoPaymentSource)?;
-        let balance = PaymentSource::connected(url)?.balance().await?;
+        let balance = PaymentSource::connected(url, file.clock())?.balance().await?;
         Ok(self.console.say(display::balance(balance), &display::balance_json(balance))?)
     }
 

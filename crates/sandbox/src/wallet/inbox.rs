@@ -186,8 +186,14 @@ impl Inbox {
 
 impl WalletState {
     fn react_alone(self: &Arc<Self>, request: &Request, reaction: &Reaction) {
-        if let Err(error) = self.react(request, reaction) {
-            tracing::debug!(%error, "the automatic reply failed");
+        match self.react(request, reaction) {
+            Ok(_) if matches!(request.content, RequestContent::Recurring(_)) => {
+                if let Some(saver) = &self.saver {
+                    saver.save_subscriptions();
+                }
+            }
+            Ok(_) => {}
+            Err(error) => tracing::debug!(%error, "the automatic reply failed"),
         }
     }
 

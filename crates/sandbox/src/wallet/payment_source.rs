@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use usher_protocol::bolt11::{Invoice, InvoiceError};
 use usher_protocol::message::Preimage;
 
+use crate::clock::SharedClock;
 use crate::lightning::{
     Account, InvoiceTerms, MakeError, Method, NotAConnection, NwcClient, NwcError, Paid, PayError, State,
 };
@@ -43,9 +44,9 @@ impl PaymentSourceError {
 }
 
 impl PaymentSource {
-    /// The payment source behind a connection string.
-    pub fn connected(url: &str) -> Result<Self, NotAConnection> {
-        Ok(Self::Nwc(Arc::new(url.parse()?)))
+    /// The payment source behind a connection string, with this clock.
+    pub fn connected(url: &str, clock: SharedClock) -> Result<Self, NotAConnection> {
+        Ok(Self::Nwc(Arc::new(url.parse::<NwcClient>()?.with_clock(clock))))
     }
 
     /// The account, if it is in this process.

@@ -10,15 +10,16 @@ use super::{FileError, Request, WalletFile};
 #[derive(Debug)]
 pub(super) struct SavingTask {
     pub(super) path: PathBuf,
-    pub(super) arrived: mpsc::Receiver<Request>,
+    /// Requests; `None` for subscriptions only, which are saved each time.
+    pub(super) arrived: mpsc::Receiver<Option<Request>>,
 }
 
 impl SavingTask {
     pub(super) async fn run(mut self, wallet: Arc<WalletState>) {
         while let Some(first) = self.arrived.recv().await {
-            let mut requests = vec![first];
+            let mut requests = Vec::from_iter(first);
             while let Ok(next) = self.arrived.try_recv() {
-                requests.push(next);
+                requests.extend(next);
             }
             let (state, path) = (Arc::clone(&wallet), self.path.clone());
             let saved = wallet.tasks.spawn_blocking(move || save(&state, &path, &requests)).await;
@@ -30,7 +31,9 @@ impl SavingTask {
 }
 
 fn save(wallet: &WalletState, path: &Path, requests: &[Request]) -> Result<(), FileError> {
+    let subscriptions = wallet.subscriptions.lock().clone();
     WalletFile::load(path)?.update(|file| {
+        file.take_over_subscriptions(subscriptions);
         for request in requests {
             // A repeated request may be another event.
             let is_same = |read: Request| read.id == request.id && read.from == request.from;

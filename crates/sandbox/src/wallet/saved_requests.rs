@@ -9,18 +9,24 @@ use super::Request;
 const MAX_WAITING: usize = 256;
 
 #[derive(Debug)]
-pub(super) struct RequestSaver(mpsc::Sender<Request>);
+pub(super) struct RequestSaver(mpsc::Sender<Option<Request>>);
 
 impl RequestSaver {
-    pub(super) fn new() -> (Self, mpsc::Receiver<Request>) {
+    pub(super) fn new() -> (Self, mpsc::Receiver<Option<Request>>) {
         let (sender, arrived) = mpsc::channel(MAX_WAITING);
         (Self(sender), arrived)
     }
 
     /// Saves a request soon. It may be one that is saved already.
     pub(super) fn save(&self, request: Request) {
-        if request.content.is_request() && self.0.try_send(request).is_err() {
+        if request.content.is_request() && self.0.try_send(Some(request)).is_err() {
             tracing::debug!("too many requests arrive at once; one is not saved");
+        }
+    }
+    /// Saves the wallet's subscriptions soon.
+    pub(super) fn save_subscriptions(&self) {
+        if self.0.try_send(None).is_err() {
+            tracing::debug!("too many requests arrive at once; a subscription is saved with the next");
         }
     }
 }

@@ -232,12 +232,17 @@ impl WalletFile {
         options.relays.clone_from(&self.relays);
         options.services.clone_from(&self.services);
         options.subscriptions.clone_from(&self.subscriptions);
+        options.clock = self.clock();
         // An invalid one was refused when it was set.
-        options.payment_source = self.nwc.as_ref().and_then(|url| PaymentSource::connected(&url.0).ok());
-        if let Some(folder) = self.path.parent() {
-            options.clock = SharedClock(Arc::new(FolderClock(folder.to_owned())));
-        }
+        let source = self.nwc.as_ref().map(|url| PaymentSource::connected(&url.0, self.clock()));
+        options.payment_source = source.and_then(Result::ok);
         options.holding(self.tickets())
+    }
+
+    /// The clock of the `usher dev` that has the file in its folder, or the machine's.
+    pub fn clock(&self) -> SharedClock {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        SharedClock(Arc::new(FolderClock(folder.to_owned())))
     }
 
     /// The tickets of the wallet's user. They are in a file beside this one.

@@ -28,7 +28,11 @@ impl WalletFile {
         for service in wallet.services() {
             KnownService::remember(&mut self.services, &service);
         }
-        for mut subscription in wallet.subscriptions() {
+        self.take_over_subscriptions(wallet.subscriptions());
+    }
+
+    pub(super) fn take_over_subscriptions(&mut self, subscriptions: Vec<Subscription>) {
+        for mut subscription in subscriptions {
             if let Some(known) = self.subscriptions.iter().find(|known| known.id == subscription.id) {
                 subscription.closed = known.closed.clone().or(subscription.closed);
                 subscription.payments = subscription.payments.max(known.payments);

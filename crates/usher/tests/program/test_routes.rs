@@ -170,7 +170,7 @@ fn a_year_of_a_subscription_passes_at_once_and_stays_passed() {
     let folder = tempfile::tempdir().unwrap();
     let key = "0101010101010101010101010101010101010101010101010101010101010101";
     let config =
-        format!("[auth]\nauth_token = \"{key}\"\n[nostr]\nprivate_key = \"{key}\"\n[streams]\nretention_days = 400\n");
+        format!("[auth]\nauth_token = \"{key}\"\n[nostr]\nprivate_key = \"{key}\"\n[streams]\nretention_days = 500\n");
     std::fs::write(folder.path().join("config.toml"), config).unwrap();
     let mut dev = Dev::start(folder.path());
     dev.log_in();
@@ -213,6 +213,10 @@ fn a_year_of_a_subscription_passes_at_once_and_stays_passed() {
     dev.running.stop();
     let dev = Dev::start(folder.path());
     assert!(dev.now() >= now);
+    dev.advance(40 * 86_400);
+    let events = dev.get("/events/subscriptions?after=0");
+    let later = &events["events"].as_array().unwrap()[dues.len() + 1..];
+    assert!(!later.is_empty() && later.iter().all(|event| event["data"]["status"] == "paid"), "{later:?}");
     dev.running.stop();
 
     let mut serve = on(folder.path());

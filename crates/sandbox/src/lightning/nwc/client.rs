@@ -17,7 +17,7 @@ use super::Method;
 use super::announcement::{INFO, tag};
 use super::cipher::{Cipher, Scheme};
 use super::wire::{REQUEST, RESPONSE};
-use crate::clock::system_clock;
+use crate::clock::SharedClock;
 use crate::relay_client::{RelayClient, RelayClientError, RelayEvent};
 
 /// How long to try to reach a relay.
@@ -38,6 +38,7 @@ pub struct NwcClient {
     app: Keys,
     relays: Vec<String>,
     cipher: Arc<Cipher>,
+    clock: SharedClock,
     connection: OnceCell<Connection>,
 }
 
@@ -109,11 +110,18 @@ impl std::str::FromStr for NwcClient {
             return Err(NotAConnection);
         }
         let cipher = Arc::new(Cipher::new(app.secret_key(), wallet).map_err(|_| NotAConnection)?);
-        Ok(Self { wallet, app, relays, cipher, connection: OnceCell::new() })
+        let clock = SharedClock::default();
+        Ok(Self { wallet, app, relays, cipher, clock, connection: OnceCell::new() })
     }
 }
 
 impl NwcClient {
+    #[must_use]
+    pub fn with_clock(mut self, clock: SharedClock) -> Self {
+        self.clock = clock;
+        self
+    }
+
     /// Asks, and waits for the result, a minute at most.
     ///
     /// # Errors
@@ -151,11 +159,13 @@ impl NwcClient {
 
     fn request(&self, scheme: Scheme, method: Method, params: &Value) -> Option<Event> {
         let text = json!({"method": method.as_str(), "params": params}).to_string();
-        let until = system_clock().now().saturating_add(TIMEOUT.as_secs());
+        let now = self.clock.now();
+        let until = now.saturating_add(TIMEOUT.as_secs());
         let builder = EventBuilder::new(Kind::from_u16(REQUEST), self.cipher.seal(scheme, &text).ok()?)
             .tag(Tag::public_key(self.wallet))
             .tag(tag("encryption", scheme.as_str()))
-            .tag(Tag::expiration(Timestamp::from_secs(until)));
+            .tag(Tag::expiration(Timestamp::from_secs(until)))
+            .custom_created_at(Timestamp::from_secs(now));
         builder.sign_with_keys(&self.app).ok()
     }
 
