@@ -189,7 +189,7 @@ def main():
         try:
             base = dev.wait_for(r"^ +base URL +(\S+)$")
             token = dev.wait_for(r"^ +token +(\S+)$")
-            dev.wait_for("(Log the user in now)")
+            dev.wait_for("(Open the start page)")
 
             def wallet(*arguments):
                 command = [USHER, "wallet", "--wallet", f"{folder}/wallet.json", *arguments]

@@ -1,6 +1,7 @@
 // Shows the document of this service. The token stays in the page: it is not stored, and leaves it only with requests to this service.
+// `usher dev` leaves it in the tab, where its start page was open.
 "use strict";
-SwaggerUIBundle({
+const viewer = SwaggerUIBundle({
   url: "/openapi.json",
   dom_id: "#viewer",
   deepLinking: true,
@@ -11,4 +12,8 @@ SwaggerUIBundle({
   requestSnippetsEnabled: true,
   tryItOutEnabled: true,
   validatorUrl: null,
+  onComplete() {
+    const token = sessionStorage.getItem("usher-token");
+    if (token) viewer.preauthorizeApiKey("bearer", token);
+  },
 });

@@ -1,6 +1,8 @@
 // The start page: sends the requests of what is tried, as an app's server would, and shows the events of all streams as they come.
 
 const { token, issuer } = document.body.dataset;
+// The API reference takes it from here.
+sessionStorage.setItem("usher-token", token);
 const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
 const CLIENT = "demo:demo-secret-that-everybody-may-know";
 
@@ -8,7 +10,7 @@ const CLIENT = "demo:demo-secret-that-everybody-may-know";
 const MOST_EVENTS = 50;
 
 /// What each stream is about.
-const names = new Map();
+const names = new Map([["subscriptions", "Subscriptions"]]);
 /// Streams of payments, and of those the last that was paid.
 const payments = new Set();
 let lastPaid;
@@ -88,7 +90,7 @@ async function runSteps(id, title, steps, results) {
     }
     const address = filled(path, results);
     results[name] = await post(address, filled(body, results));
-    if (results[name].stream_id) names.set(results[name].stream_id, title);
+    if (results[name].stream_id) names.set(results[name].stream_id, name === "payment" ? "Payment" : title);
     if (name === "payment") payments.add(results[name].stream_id);
     if (steps[at + 1]?.gate !== "return") showResponse(id, address, results[name]);
   }
@@ -167,7 +169,7 @@ function showEvent({ stream_id, type, timestamp, data }) {
   const tone = GOOD.includes(status) ? "passed" : BAD.includes(status) ? "failed" : "";
   summary.append(
     make("time", new Date(timestamp * 1000).toLocaleTimeString("en-GB")),
-    make("span", names.get(stream_id) ?? `${stream_id.slice(0, 13)}…`),
+    make("span", names.get(stream_id) ?? stream_id.slice(0, 13)),
     make("code", type),
     make("strong", typeof status === "string" ? status : "", { className: tone }),
   );

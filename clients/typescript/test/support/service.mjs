@@ -89,7 +89,7 @@ export class Service {
       Promise.reject(new Error(`usher dev ended with ${code}:\n${this.output}`)),
     );
     failed.catch(() => {});
-    await Promise.race([failed, until(() => this.output.includes("Type:  scan"), "usher dev")]);
+    await Promise.race([failed, until(() => this.output.includes("Open the start page"), "usher dev")]);
     this.url = /base URL\s+(\S+)/.exec(this.output)[1];
   }
 

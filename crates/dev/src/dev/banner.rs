@@ -17,39 +17,30 @@ pub(super) fn banner(setup: &Setup<'_>) -> String {
     } else {
         "with a Nostr relay, a user's wallet and Lightning accounts"
     };
-    let (reach, who) = match setup.lan {
-        None => (
-            "this machine only; a phone needs --lan",
-            "Open the pages in this machine's browser, and the last URL in a wallet:",
-        ),
-        Some(_) => (
-            "everybody in this network can use it",
-            "Everybody in this network can open these; the API is on this machine only:",
-        ),
+    let reach = match setup.lan {
+        None => "this machine only; a phone needs --lan",
+        Some(_) => "everybody in this network can use it and the pages; the API is on this machine only",
     };
     format!(
         "\
 Usher is running, {with}.
 
+  start page {start}
+
   data       {folder} ({stored})
   relay      {relay} ({reach})
   user       {user}
-  reference  {base}/docs (open it in a browser)
-
-{who}
-
-{pages}
   wallet     {url}
 
   base URL   {base}
   token      {token}
-tour  shows commands to paste,  help  the wallet's commands,  quit  stops.
-Log the user in now. Type:  scan
+
+Open the start page in your browser, or type  help
 ",
         folder = setup.folder.path().display(),
         relay = setup.relay,
         user = setup.user.to_hex(),
-        pages = setup.pages,
+        start = setup.start_page,
         url = setup.handshake.url,
         token = setup.token.expose_secret(),
     )

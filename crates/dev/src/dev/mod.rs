@@ -13,7 +13,7 @@ mod environment;
 mod lan;
 mod mint;
 mod network;
-mod sample_pages;
+mod readiness;
 mod setup;
 mod shell_environment;
 mod test_routes;
@@ -26,6 +26,7 @@ use std::fmt::Display;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,7 +59,6 @@ use self::defaults::Defaults;
 use self::environment::DevEnvironment;
 use self::mint::DevMint;
 use self::network::DevNetwork;
-use self::sample_pages::Pages;
 use self::setup::Setup;
 use self::shell_environment::EnvironmentFile;
 use self::test_routes::ClockMover;
@@ -173,10 +173,12 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     let wallet =
         world.wallet(policy.paying_subscriptions().receiving_tickets(), outcomes.clone(), work.clone()).await?;
     let wallet = TestWallet::new(wallet, world.wallet_file());
+    let base = format!("http://localhost:{api_port}");
+    let start_page = format!("{base}/");
     let routes = {
         let (wallet, accent) = (Arc::clone(&wallet), config.pages.accent_color.clone());
         let about = About {
-            base: format!("http://localhost:{api_port}"),
+            base: base.clone(),
             token: config.auth.auth_token.secret().clone(),
             price: tour::amount(command.embedded),
             mint: mint.as_ref().map(|mint| (mint.url().to_owned(), mint.token().clone())),
@@ -195,15 +197,14 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     let handshake = service.engine().handshakes().start(&Requester::Service, request, None).await?;
     // The phone shows by name who asks.
     wallet.open(&handshake.url).await;
-    let pages = Pages::start(service.engine(), tour::amount(command.embedded)).await?;
+    readiness::lightning(service.engine()).await;
 
     let setup = Setup {
         service: service.address(),
         token: config.auth.auth_token.secret(),
         relay: world.relay_url(),
         handshake: &handshake,
-        engine: service.engine(),
-        pages: &pages,
+        start_page: &start_page,
         lan,
         user: wallet.wallet().main_key(),
         wallet_file: world.wallet_file(),
@@ -214,6 +215,9 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
     };
     let _environment = EnvironmentFile::create(&setup)?;
     write(&banner(&setup))?;
+    if command.open {
+        open_in_browser(&start_page);
+    }
 
     let prompt = Prompt::new(&wallet, &setup);
     let outcome = tokio::select! {
@@ -233,6 +237,16 @@ async fn develop(command: &DevCommand, folder: &DataDir) -> Result<(), Failure> 
         network.stop().await;
     }
     outcome.and(stopped)
+}
+
+/// Opens an address in the browser of the desktop.
+fn open_in_browser(url: &str) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = std::process::Command::new(program);
+    command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Err(error) = command.spawn() {
+        tell(&format!("usher: no browser was opened: {program} does not start: {error}"));
+    }
 }
 
 /// Mines blocks on the chain, if there is one, until that fails.

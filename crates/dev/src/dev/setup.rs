@@ -4,12 +4,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use secrecy::SecretString;
-use usher_engine::{Engine, KeyHandshakeStarted};
+use usher_engine::KeyHandshakeStarted;
 use usher_protocol::PublicKey;
 
 use super::data_dir::DataDir;
 use super::mint::DevMint;
-use super::sample_pages::Pages;
 
 pub(super) struct Setup<'a> {
     /// Where the service listens.
@@ -19,8 +18,8 @@ pub(super) struct Setup<'a> {
     /// The relay's address.
     pub(super) relay: &'a str,
     pub(super) handshake: &'a KeyHandshakeStarted,
-    pub(super) engine: &'a Engine,
-    pub(super) pages: &'a Pages,
+    /// The address of the start page.
+    pub(super) start_page: &'a str,
     /// The address by which other devices of the local network reach pages and relay, if enabled.
     pub(super) lan: Option<Ipv4Addr>,
     /// The main key of the embedded wallet's user.

@@ -5,11 +5,10 @@ use std::time::Duration;
 use usher_sandbox::amounts::{amount, millisats};
 use usher_sandbox::wallet::Subscription;
 
-use super::sample_pages::Pages;
 use super::setup::Setup;
 use super::test_wallet::{TestWallet, is_same, no_account};
 use super::ticket_commands;
-use super::tour::{self, tour};
+use super::tour::tour;
 use crate::wallet::Reply as Answer;
 
 /// The duration of one wait for requests, before the next begins.
@@ -22,7 +21,6 @@ const HELP: &str = "Commands of the wallet:
   decline [number]  declines a request
   fail [number]     reports that a payment failed; approve can still pay it
   pay invoice       pays an invoice, such as one that a payment page shows
-  pages             starts another login, payment and age check, and prints their pages
   balance           shows the balance of the user's Lightning account
   tickets           shows the tickets that the user holds, and those that were given and are not spent
   give amount [unit [mint]]
@@ -66,7 +64,6 @@ impl<'a> Prompt<'a> {
             "decline" | "no" => self.answer(argument, &Answer::Decline(None)).await,
             "fail" => self.answer(argument, &Answer::Fail(None)).await,
             "pay" => self.pay(argument).await,
-            "pages" => self.pages().await,
             "balance" => self.balance().await,
             "tickets" => ticket_commands::show(self.wallet.wallet()).await,
             "give" => ticket_commands::give(self.wallet.wallet(), argument, words.next(), words.next()).await,
@@ -134,13 +131,6 @@ impl<'a> Prompt<'a> {
         match invoice {
             Some(invoice) => self.wallet.pay(invoice).await,
             None => "Pay what? Type: pay invoice".to_owned(),
-        }
-    }
-
-    async fn pages(&self) -> String {
-        match Pages::start(self.setup.engine, tour::amount(self.setup.embedded)).await {
-            Ok(pages) => pages.to_string(),
-            Err(error) => format!("Not started: {error}."),
         }
     }
 

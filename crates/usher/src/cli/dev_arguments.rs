@@ -23,6 +23,9 @@ pub struct DevCommand {
     /// 127.0.0.1 of the machine.
     #[arg(long, conflicts_with = "lan")]
     pub container: bool,
+    /// Opens the start page in the browser.
+    #[arg(long, conflicts_with = "container")]
+    pub open: bool,
     /// The wallet says yes to everything by itself.
     #[arg(long)]
     pub auto_approve: bool,

@@ -26,7 +26,7 @@ pub(crate) fn dev(folder: &Path) -> Command {
 /// Starts it; its banner. What it logs meanwhile, on standard error, begins with the time.
 pub(crate) fn start(command: Command) -> (Running, String) {
     let mut running = Running::start(command);
-    running.wait_for("Log the user in now. Type:  scan");
+    running.wait_for("Open the start page");
     let lines = running.said.lines().skip_while(|line| !line.starts_with("Usher is running"));
     let banner = lines.filter(|line| !line.starts_with("20")).flat_map(|line| [line, "\n"]).collect();
     (running, banner)
@@ -120,12 +120,11 @@ fn with_lan_phones_reach_pages_and_relay_and_nothing_else() {
     assert!(field(&banner, "wallet").contains("relays=ws%3A%2F%2F127.0.0.2%3A"), "{banner}");
     let token = format!("Authorization: Bearer {}", field(&banner, "token"));
     let status = |url: &str| curl(&["-o", "/dev/null", "-w", "%{http_code}", "-H", &token, url]);
-    for name in ["login page", "payment", "age check"] {
-        let page = field(&banner, name);
-        assert!(page.starts_with("http://127.0.0.2:") && status(page) == "200", "{banner}");
-    }
     let base = field(&banner, "base URL");
-    let (at_pages, _) = field(&banner, "login page").split_once("/login/").unwrap();
+    let (page, _) = offers(base, field(&banner, "token"));
+    let (at_pages, _) = page.split_once("/login/").unwrap();
+    assert!(at_pages.starts_with("http://127.0.0.2:") && page.contains("test-wallet"), "{page}");
+    assert_eq!([base, at_pages].map(|at| status(&format!("{at}/phone"))), ["200", "404"]);
     assert_eq!(status(&format!("{base}/version")), "200");
     assert_eq!(status(&format!("{at_pages}/version")), "404");
     assert_eq!(status(&format!("{}/version", base.replace("127.0.0.1", "127.0.0.2"))), "000", "nobody listens there");
@@ -233,9 +232,10 @@ fn only_usher_dev_is_in_test_mode_and_the_folder_s_settings_are_stronger() {
     let set = "public_url = \"http://127.0.0.1:1\"\nreturn_urls = [\"http://localhost:1/\"]";
     write!(config, "\n[profile]\nname = \"own\"\n\n[pages]\n{set}\n").unwrap();
     let (running, banner) = start(dev(folder.path()));
-    let login = field(&banner, "login page");
-    assert!(login.starts_with("http://127.0.0.1:1/"), "{banner}");
     let base = field(&banner, "base URL");
+    let (login, _) = offers(base, token);
+    let login = login.trim();
+    assert!(login.starts_with("http://127.0.0.1:1/"), "{login}");
     let page = curl(&[&login.replace("http://127.0.0.1:1", base)]);
     assert!(page.contains("own") && !page.contains("Demo Shop") && page.contains("Test mode"), "{page}");
     assert_eq!(offers(base, token).1[0], "422");

@@ -2,6 +2,7 @@
 //!
 //! Each is below a page's address, which nobody else knows, and leads back to the page.
 
+use askama::Template;
 use axum::extract::{OriginalUri, Path, State};
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, StatusCode};
@@ -29,7 +30,19 @@ async fn back_after(address: OriginalUri, headers: &HeaderMap, action: impl Asyn
         return (StatusCode::FORBIDDEN, "only the page itself can send this form").into_response();
     }
     action().await;
-    page::see_other(address.path().trim_end_matches("/test-wallet"))
+    page::see_other(page_above(&address))
+}
+
+fn page_above(address: &OriginalUri) -> &str {
+    address.path().trim_end_matches("/test-wallet")
+}
+
+/// A Lightning payment that failed without an effect.
+#[derive(Template)]
+#[template(path = "note.html")]
+struct NotPaid<'a> {
+    style: &'a str,
+    back: &'a str,
 }
 
 fn reply(form: &Form) -> Reply {
@@ -67,10 +80,17 @@ pub(super) async fn pay(
     headers: HeaderMap,
     body: String,
 ) -> Response {
+    let form = Form::new(body);
+    let view = browser.engine.payments().page(id, &secret).await.ok().flatten();
+    let invoice = view.as_ref().and_then(|view| view.invoice.clone());
+    if form.field("reply") == "fail"
+        && invoice.as_ref().is_some_and(|invoice| browser.wallet.requests_for(invoice).is_none())
+    {
+        let page = NotPaid { style: &browser.look.style, back: page_above(&address) };
+        return browser.look.render(StatusCode::OK, &page);
+    }
     back_after(address, &headers, async || {
-        let Ok(Some(view)) = browser.engine.payments().page(id, &secret).await else { return };
-        let Some(invoice) = view.invoice else { return };
-        let form = Form::new(body);
+        let (Some(view), Some(invoice)) = (view, invoice) else { return };
         if form.field("reply") == "late" {
             let over_at = browser.wallet.wallet().now().saturating_add(view.time_left.as_secs());
             browser.wallet.act(|wallet| async move { wallet.pay_late(&invoice, over_at).await });
@@ -80,9 +100,7 @@ pub(super) async fn pay(
         wait(browser.wallet.act(|wallet| async move {
             match wallet.requests_for(&invoice) {
                 Some(request) => wallet.reply_shown(&request, &reply).await,
-                None if matches!(reply, Reply::Approve { .. }) => wallet.pay(&invoice).await,
-                // A Lightning wallet that does not pay tells nobody.
-                None => "The payment failed: nothing was paid, and the page goes on waiting.".to_owned(),
+                None => wallet.pay(&invoice).await,
             }
         }))
         .await;

@@ -64,7 +64,7 @@ final class RunningUsher implements AutoCloseable {
             synchronized (said) {
                 said.add(line);
             }
-            if (line.startsWith("Log the user in now.")) {
+            if (line.startsWith("Open the start page")) {
                 ready.countDown();
             }
         }));
