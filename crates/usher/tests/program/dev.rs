@@ -248,7 +248,8 @@ async fn a_payment_is_tried_and_approved_in_the_phone_on_the_page() {
     let (running, banner) = start(dev(folder.path()));
     let (base, token) = (field(&banner, "base URL").to_owned(), field(&banner, "token").to_owned());
     let mut browser = Browser::start().await;
-    browser.open(&base.replace("127.0.0.1", "localhost")).await;
+    let start_page = field(&banner, "start page");
+    browser.open(start_page).await;
     browser.click("#try-payment").await;
     let phone = "document.querySelector('iframe').contentDocument.querySelector";
     browser.until(&format!("{phone}('#asks').innerText.includes('One coffee')")).await;
@@ -256,7 +257,6 @@ async fn a_payment_is_tried_and_approved_in_the_phone_on_the_page() {
     for part in ["Demo Shop", "Payment", "10 sats"] {
         assert!(asks.as_str().unwrap().contains(part), "{part}: {asks}");
     }
-    assert_eq!(browser.accessibility_faults().await, [] as [&str; 0]);
     browser.evaluate(&format!("{phone}('[value=approve]').click()")).await;
     browser.until("document.querySelector('#events').innerText.includes('paid')").await;
     browser.until(&format!("{phone}('#past').innerText.includes('approved')")).await;
@@ -270,6 +270,14 @@ async fn a_payment_is_tried_and_approved_in_the_phone_on_the_page() {
     let ask = |arguments: &[&str]| curl(&[&["-H", "Content-Type: application/json"], arguments].concat());
     ask(&["-H", &authorization, "-d", &body, &format!("{base}/payments/single")]);
     browser.until(&format!("{phone}('#asks').innerText.includes('{text}')")).await;
+    // Every page of it, on a small phone, too.
+    browser.show_as(320, 700, true).await;
+    for path in ["", "phone", "guides/login"] {
+        browser.open(&format!("{start_page}{path}")).await;
+        browser.until("document.readyState === 'complete'").await;
+        assert_eq!(browser.accessibility_faults().await, [] as [&str; 0], "{path}");
+        assert_eq!(browser.overflow().await, serde_json::json!(0), "{path}");
+    }
     assert_eq!(browser.complaints(), [] as [&serde_json::Value; 0]);
 
     // Another site, and a name of another site that leads to this machine.

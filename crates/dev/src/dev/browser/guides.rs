@@ -59,7 +59,8 @@ fn rendered(markdown: &str) -> String {
     }
     let mut out = String::new();
     html::push_html(&mut out, events.into_iter());
-    out
+    // Code that is wider than the page scrolls, also by keyboard.
+    out.replace("<pre>", "<pre tabindex=\"0\">")
 }
 
 /// As forges make it: lower case, hyphens for spaces, no punctuation.

@@ -142,7 +142,7 @@ pub(super) fn trials(values: &Values) -> Vec<Trial> {
         trials.push(Trial {
             id: "age",
             title: "Age check",
-            about: "The user's page waits for your staff, who decide here or on the page.",
+            about: "The user’s page waits for your staff, who decide here or on the page.",
             guide: "verification",
             steps: vec![
                 Step::now("session", "/verification/sessions", json!({})),
