@@ -152,6 +152,12 @@ export class Http {
     // A service that is not ready says why in the same form as one that is.
     const unready = path === READINESS && response.status === 503 && type.startsWith("application/json");
     if (!response.ok && !unready) throw await failure(response, what);
+    const ignored = response.headers.get("usher-ignored");
+    if (ignored !== null && response.headers.get("usher-mode") === "test") {
+      await response.body?.cancel().catch(() => {});
+      const message = `${what}: the service knows no ${ignored}, and ignored it (only \`usher dev\` makes this an error)`;
+      throw new UsherError("SERVER_ERROR", message, { httpStatus: response.status });
+    }
     const text = await textOf(response, what);
     if (response.status === 204) return undefined as T;
     if (type.startsWith("text/plain")) return text as T;

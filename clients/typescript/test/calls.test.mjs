@@ -76,6 +76,20 @@ test("a call is repeated with the same idempotency key; another call has another
   });
 });
 
+test("fields that `usher dev` ignored are an error, those of a service in production are not", () => {
+  let mode = "test";
+  const handler = (_, response) =>
+    json(response, { stream_id: "s" }, 200, { "usher-ignored": "/returnUrl", "usher-mode": mode });
+  return withServer(handler, async ({ url, requests }) => {
+    const usher = client(url);
+    const error = await usher.request("POST", "/login", { returnUrl: "x" }).catch((error) => error);
+    assert.ok(error instanceof UsherError && error.message.includes("/returnUrl"), error);
+    assert.equal(requests.length, 1);
+    mode = "";
+    assert.deepEqual(await usher.request("POST", "/login", { returnUrl: "x" }), { stream_id: "s" });
+  });
+});
+
 test("what is no passing error is not repeated", () =>
   withServer(
     (_, response) => json(response, problem(409, "token_already_spent"), 409),

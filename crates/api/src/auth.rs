@@ -27,7 +27,7 @@ pub(crate) enum AuthPolicy {
     /// As [`Client`](Self::Client), and clients of a WebSocket that send credentials in the first message.
     WebSocket,
     /// Clients with the token or a key, also as the password of a browser; with
-    /// [`DocsAccess::WithTokenOrLocal`](crate::DocsAccess) also browsers on this machine.
+    /// [`is_development`](crate::ApiParts::is_development) also browsers on this machine.
     Docs,
 }
 

@@ -19,6 +19,7 @@ use self::strict_json::Unambiguous;
 use crate::ApiState;
 use crate::auth::{self, Authorization};
 use crate::problem::{ErrorCode, Problem};
+use crate::remarks::Remarks;
 
 /// Extracts the request from a body.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -160,7 +161,9 @@ async fn draft<T: RequestBody>(request: Request, state: &ApiState, empty: &[u8])
     if head.extensions.get::<Authorization>().is_some_and(Authorization::is_revoked) {
         return Err(BodyError::Revoked);
     }
-    parse(if bytes.is_empty() { empty } else { &bytes })
+    let mut draft = parse(if bytes.is_empty() { empty } else { &bytes })?;
+    Remarks::of(&head.extensions).ignored(draft.1.take_ignored());
+    Ok(draft)
 }
 
 fn finish<T: RequestBody>(Draft(draft, errors): Draft<T>) -> Result<T, BodyError> {

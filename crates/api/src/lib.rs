@@ -34,6 +34,7 @@ mod path_parameter;
 mod peer_address;
 mod problem;
 mod query;
+mod remarks;
 mod request_id;
 mod request_log;
 mod route;
@@ -60,5 +61,5 @@ pub use service_status::{
     ServiceStatus, WalletReadiness,
 };
 pub use standby::{StandbyParts, serve_standby};
-pub use state::{ApiParts, ApiState, DocsAccess, Limits};
+pub use state::{ApiParts, ApiState, Limits};
 pub use surface::Surface;

@@ -23,11 +23,11 @@ use crate::connection_lease::ConnectionLease;
 use crate::key_rate_limit::KeyQuota;
 use crate::peer_address::{ClientAddress, Peer};
 use crate::problem::{ErrorCode, Problem};
+use crate::remarks::Remarks;
 use crate::request_id::{RequestId, X_REQUEST_ID};
 use crate::request_log::{self, CompletedRequest};
 use crate::route_table::RouteTable;
 use crate::runner::catch_panic;
-use crate::state::DocsAccess;
 use crate::{ApiState, TrustedProxies, header_list, host_header, local_request};
 
 /// Marks a request over a WebSocket whose client has sent the token or a key. A request extension.
@@ -67,6 +67,8 @@ pub(crate) async fn handle(State(context): State<Context>, request: Request, nex
 async fn respond(context: Context, request_id: RequestId, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     request.extensions_mut().insert(request_id.clone());
+    let remarks = Remarks::default();
+    request.extensions_mut().insert(remarks.clone());
     let method = request_log::method_name(request.method());
     let path = request.extensions().get::<MatchedPath>().cloned();
     let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);
@@ -95,12 +97,9 @@ async fn respond(context: Context, request_id: RequestId, mut request: Request, 
     if let Some(quota) = quota {
         quota.write(response.headers_mut());
     }
-    let completed = CompletedRequest {
-        method,
-        route: path.as_ref().map_or("-", MatchedPath::as_str),
-        status: response.status(),
-        latency: started.elapsed(),
-    };
+    let route = path.as_ref().map_or("-", MatchedPath::as_str);
+    remarks.write(response.headers_mut(), route, context.state.is_development);
+    let completed = CompletedRequest { method, route, status: response.status(), latency: started.elapsed() };
     if authenticated {
         completed.log();
     } else {
@@ -130,9 +129,7 @@ impl Context {
         match self.policy {
             AuthPolicy::Public => Ok(()),
             AuthPolicy::WebSocket if authenticates_later(request.headers()) => Ok(()),
-            AuthPolicy::Docs if self.state.docs == DocsAccess::WithTokenOrLocal && local_request::is_local(request) => {
-                Ok(())
-            }
+            AuthPolicy::Docs if self.state.is_development && local_request::is_local(request) => Ok(()),
             AuthPolicy::Client | AuthPolicy::WebSocket | AuthPolicy::Docs => {
                 let path = request.extensions().get::<MatchedPath>();
                 let route = path.and_then(|path| self.routes.get(request.method(), path.as_str())).cloned();

@@ -1,6 +1,7 @@
 //! Reading query parameters.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::ops::RangeInclusive;
 
 use axum::extract::FromRequestParts;
@@ -8,6 +9,7 @@ use http::request::Parts;
 use usher_engine::FieldErrors;
 
 use crate::problem::Problem;
+use crate::remarks::Remarks;
 
 /// What is read from a query.
 pub(crate) trait ReadQuery {
@@ -29,29 +31,54 @@ impl<T: ReadQuery, S: Sync> FromRequestParts<S> for Parameters<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let mut errors = FieldErrors::default();
-        let read = T::read(&Query::new(parts.uri.query()), &mut errors);
+        let query = Query::new(parts.uri.query());
+        let read = T::read(&query, &mut errors);
+        query.note_ignored(&Remarks::of(&parts.extensions));
         errors.finish(Some(Self(read))).map_err(Problem::invalid)
     }
 }
 
-/// The parameters of a query. Unknown ones are ignored.
-pub(crate) struct Query<'a>(&'a str);
+/// The parameters of a query.
+pub(crate) struct Query<'a> {
+    text: &'a str,
+    /// The names that were asked for.
+    known: RefCell<Vec<&'static str>>,
+}
 
 impl<'a> Query<'a> {
     pub(crate) fn new(query: Option<&'a str>) -> Self {
-        Self(query.unwrap_or_default())
+        Self { text: query.unwrap_or_default(), known: RefCell::default() }
+    }
+
+    /// Remarks that nothing reads the other parameters. Called when all are read.
+    pub(crate) fn note_ignored(&self, remarks: &Remarks) {
+        let known = self.known.borrow();
+        let mut found = FieldErrors::default();
+        for (name, _) in self.pairs().filter(|(name, _)| !known.contains(&name.as_ref())) {
+            found.ignore("", &name, &known);
+        }
+        remarks.ignored(found.take_ignored());
+    }
+
+    fn pairs(&self) -> form_urlencoded::Parse<'a> {
+        form_urlencoded::parse(self.text.as_bytes())
     }
 
     /// An integer parameter. `None` if it is missing, or invalid (with an error at `/` and its name).
-    pub(crate) fn integer(&self, name: &str, range: RangeInclusive<u64>, errors: &mut FieldErrors) -> Option<u64> {
+    pub(crate) fn integer(
+        &self,
+        name: &'static str,
+        range: RangeInclusive<u64>,
+        errors: &mut FieldErrors,
+    ) -> Option<u64> {
         let value = self.text(name, errors)?;
         integer(&value, &range).or_else(|| errors.reject(format!("/{name}"), must_be(&range)))
     }
 
     /// A parameter. `None` if it is missing, or repeated (with an error).
-    pub(crate) fn text(&self, name: &str, errors: &mut FieldErrors) -> Option<Cow<'a, str>> {
-        let mut values =
-            form_urlencoded::parse(self.0.as_bytes()).filter(|(key, _)| key == name).map(|(_, value)| value);
+    pub(crate) fn text(&self, name: &'static str, errors: &mut FieldErrors) -> Option<Cow<'a, str>> {
+        self.known.borrow_mut().push(name);
+        let mut values = self.pairs().filter(|(key, _)| key == name).map(|(_, value)| value);
         let value = values.next()?;
         if values.next().is_some() {
             return errors.reject(format!("/{name}"), "is given more than once");

@@ -103,16 +103,6 @@ impl Default for Limits {
     }
 }
 
-/// The clients that may read `/docs` and `/openapi.json`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DocsAccess {
-    /// Clients with the token. Browsers use HTTP Basic, with the token as the password.
-    WithToken,
-    /// Also browsers on this machine, without the token: for development. A reverse proxy on this machine that adds no
-    /// header and rewrites `Host` to a loopback name is indistinguishable from such a browser.
-    WithTokenOrLocal,
-}
-
 /// The parts of [`ApiState::new`].
 pub struct ApiParts {
     /// Runs the operations.
@@ -129,8 +119,10 @@ pub struct ApiParts {
     pub jwt: JwtIssuer,
     /// Limits.
     pub limits: Limits,
-    /// The clients that may read the documentation.
-    pub docs: DocsAccess,
+    /// For development: browsers on this machine may read `/docs` and `/openapi.json` without the token, and the log warns
+    /// of what requests contain in vain. A reverse proxy on this machine that adds no header and rewrites `Host` to a
+    /// loopback name is indistinguishable from such a browser.
+    pub is_development: bool,
     /// Looks up profiles, and publishes the service's profile.
     pub directory: Arc<dyn Directory>,
     /// Shows and changes the service's relays.
@@ -168,7 +160,7 @@ pub struct Shared {
     pub(crate) commit: String,
     pub(crate) jwt: JwtIssuer,
     pub(crate) limits: Limits,
-    pub(crate) docs: DocsAccess,
+    pub(crate) is_development: bool,
     pub(crate) rate: Option<GlobalRateLimit>,
     pub(crate) key_rates: KeyRateLimits,
     /// Limits the refusals of keys in the audit log.
@@ -238,7 +230,7 @@ impl ApiState {
             commit,
             jwt,
             limits,
-            docs,
+            is_development,
             directory,
             relays,
             status,
@@ -258,7 +250,7 @@ impl ApiState {
             version,
             commit,
             jwt,
-            docs,
+            is_development,
             rate: limits.requests_per_second.map(GlobalRateLimit::new),
             key_rates: KeyRateLimits::default(),
             recorded_refusals: KeyRateLimits::default(),

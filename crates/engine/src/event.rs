@@ -67,8 +67,10 @@ impl fmt::Debug for Event {
 pub struct EventPage {
     /// The events, in order of index.
     pub events: Vec<Event>,
-    /// The `after` of the next request.
+    /// The position after this page: `after` if it has no events, even beyond the end.
     pub next: u64,
+    /// The index after the stream's last event.
+    pub end: u64,
     /// With `after` 0: the index of the first remaining event, if earlier ones were removed after their retention.
     pub first: Option<u64>,
     /// Whether the operation has ended and this page reaches the last event.

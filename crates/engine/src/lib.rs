@@ -43,7 +43,7 @@ pub use engine::Engine;
 pub use engine::options::{EngineOptions, EngineParts};
 pub use event::{Event, EventPage, EventType};
 pub use event_data::EventData;
-pub use field_errors::{FieldError, FieldErrors};
+pub use field_errors::{FieldError, FieldErrors, IgnoredMember};
 pub use field_value_checks::{CheckedRequest, FieldChecks};
 pub use kernel::event_feed::{EventFeed, Live, LiveEvent, LiveEvents, ShownStream};
 pub use kernel::idempotency::{IdempotencyRecords, IdempotentRequest, RenderedResponse};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use usher_age_verifiers::{OidcOptions, OidcVerifier, VerificationServiceClient, VerificationServiceOptions};
-use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, ServeOptions, Surface};
+use usher_api::{ApiParts, ApiState, ApiTokens, ServeOptions, Surface};
 use usher_engine::access::KeyRing;
 use usher_engine::ports::{
     AgeVerifier, Clock, OsRandomness, Payees, Randomness, RemoteSigner, SystemClock, WebhookSender,
@@ -181,7 +181,7 @@ impl Service {
             pages = pages.merge(started.router());
             provider = Some(Arc::new(started) as _);
         }
-        let docs = if mode.is_test() { DocsAccess::WithTokenOrLocal } else { DocsAccess::WithToken };
+        let is_development = mode.is_test();
         let added = mode.routes(&engine, &site);
         pages = pages.merge(added.pages);
         // A proxy may remove the path of `pages.public_url`, or forward it.
@@ -198,7 +198,7 @@ impl Service {
             commit: version::COMMIT.to_owned(),
             jwt: JwtIssuer::new(identity.keys.clone()),
             limits: limits(config),
-            docs,
+            is_development,
             directory,
             relays: Arc::new(RelayManager::new(Arc::clone(&pool), roster, store.clone())),
             status: Arc::new(Parts {

@@ -122,7 +122,7 @@ fn example(code: ErrorCode) -> serde_json::Value {
         "request_id": "b1d5781111d84f7b3fe45a0852e59758",
     });
     if code == ErrorCode::InvalidRequest {
-        example["detail"] = "1 field is wrong".into();
+        example["detail"] = "/main_key is required".into();
         example["errors"] = json!([{ "pointer": "/main_key", "detail": "is required" }]);
     }
     example

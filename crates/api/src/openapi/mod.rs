@@ -213,7 +213,8 @@ fn complete(operation: &mut Operation, policy: AuthPolicy, access: Option<Access
     if operation.request_body.is_some() {
         codes.extend(OF_BODIES);
     }
-    if operation.request_body.is_some() || has_query(operation) {
+    let reads_fields = operation.request_body.is_some() || has_query(operation);
+    if reads_fields {
         codes.push(ErrorCode::InvalidRequest);
     }
     for (status, response) in &mut operation.responses.responses {
@@ -230,6 +231,9 @@ fn complete(operation: &mut Operation, policy: AuthPolicy, access: Option<Access
         let RefOr::T(response) = response else { continue };
         if errors::is_error(status) {
             errors::complete(response);
+        } else if reads_fields {
+            let ignored = header("JSON Pointers to what the request has and Usher does not know, separated by commas.");
+            response.headers.insert("Usher-Ignored".into(), ignored);
         }
         let request_id = header("The request id: yours if you sent a valid one, otherwise a random one.");
         response.headers.insert("X-Request-Id".into(), request_id);

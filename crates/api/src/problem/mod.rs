@@ -75,7 +75,7 @@ pub(crate) struct ProblemBody<'a> {
     #[schema(example = 422)]
     status: u16,
     /// What happened, for people.
-    #[schema(example = "1 field is wrong")]
+    #[schema(example = "/main_key must be a string of 64 hex characters, is a number")]
     detail: &'a str,
     code: ErrorCode,
     /// The `X-Request-Id` of the request: quote it when you report a problem.
@@ -106,11 +106,7 @@ impl Problem {
 
     /// `invalid_request`, with the invalid fields.
     pub fn invalid(errors: Vec<FieldError>) -> Self {
-        let detail = match errors.len() {
-            1 => Cow::Borrowed("1 field is wrong"),
-            count => Cow::Owned(format!("{count} fields are wrong")),
-        };
-        let mut problem = Self::new(ErrorCode::InvalidRequest, detail);
+        let mut problem = Self::new(ErrorCode::InvalidRequest, in_one_line(&errors));
         problem.0.errors = errors;
         problem
     }
@@ -179,6 +175,17 @@ impl Problem {
         if let Some((name, value)) = &self.0.header {
             headers.insert(name.clone(), value.clone());
         }
+    }
+}
+
+/// The first wrong field, and how many others there are.
+fn in_one_line(errors: &[FieldError]) -> String {
+    let Some((FieldError { pointer, detail }, others)) = errors.split_first() else { return String::new() };
+    let what = if pointer.is_empty() { "the body" } else { pointer };
+    match others.len() {
+        0 => format!("{what} {detail}"),
+        1 => format!("{what} {detail}; 1 other field is wrong"),
+        count => format!("{what} {detail}; {count} other fields are wrong"),
     }
 }
 

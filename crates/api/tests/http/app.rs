@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{
-    ApiParts, ApiState, ApiTokens, DocsAccess, Family, Limits, Readiness, RelaysReadiness, ServeOptions, ServiceStatus,
+    ApiParts, ApiState, ApiTokens, Family, Limits, Readiness, RelaysReadiness, ServeOptions, ServiceStatus,
     WalletReadiness,
 };
 use usher_engine::access::KeyRing;
@@ -104,7 +104,7 @@ impl Sent {
 
 pub struct Builder {
     pub limits: Limits,
-    pub docs: DocsAccess,
+    pub is_development: bool,
     pub serve: ServeOptions,
     pub options: EngineOptions,
     /// The app's webhook endpoint.
@@ -191,7 +191,7 @@ impl Builder {
             commit: "abcdef0".to_owned(),
             jwt: JwtIssuer::new(keys(SERVICE)),
             limits: self.limits,
-            docs: self.docs,
+            is_development: self.is_development,
             directory: Arc::clone(&directory) as _,
             relays: Arc::new(FakeRelayRegistry::default()),
             status: Arc::clone(&parts_say) as _,
@@ -235,7 +235,7 @@ impl TestApp {
     pub fn builder() -> Builder {
         Builder {
             limits: Limits::default(),
-            docs: DocsAccess::WithTokenOrLocal,
+            is_development: true,
             serve: ServeOptions::default(),
             options: EngineOptions {
                 retention: Duration::from_secs(86_400),

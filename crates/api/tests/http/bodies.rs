@@ -66,6 +66,31 @@ async fn bodies_that_cannot_be_read_are_refused() {
     }
 }
 
+/// Members that no field reads are named in a header, at every depth, and in the log of a service for development.
+#[tokio::test]
+async fn ignored_members_are_named() {
+    for is_development in [true, false] {
+        let app = TestApp::with(|of| of.is_development = is_development).await;
+        let content = json!({ "amount": 1000, "currency": "millisats", "memo\r\nSet-Cookie: a": 1 });
+        for (path, body, ignored) in [
+            ("/login", json!({ "returnUrl": "http://localhost/" }), Some("/returnUrl")),
+            ("/login", json!({ "static_token": null }), None),
+            (
+                "/invoices/request",
+                json!({ "recipient_key": key(1).to_hex(), "subkeys": [], "content": content, "a": 1, "b/c": 2 }),
+                Some("/content/memo%0D%0ASet-Cookie:%20a, /a, /b~1c"),
+            ),
+            ("/jwt/verify", json!({ "tokenn": 1 }), Some("/tokenn")),
+        ] {
+            let response = app.post(path).json(&body).send().await.unwrap();
+            assert_eq!(response.status() == 422, path == "/jwt/verify");
+            let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap());
+            assert_eq!(header("usher-ignored"), ignored, "{path}");
+            assert_eq!(header("usher-mode"), is_development.then_some("test"));
+        }
+    }
+}
+
 /// One response names every mistake of a request: fields of the wrong form and impossible values. Nothing is started.
 #[tokio::test]
 async fn every_mistake_of_a_request_is_named() {

@@ -1,7 +1,6 @@
 //! `/docs` and `/openapi.json`: who may read them, and the page in a real browser.
 
 use serde_json::Value;
-use usher_api::DocsAccess;
 use usher_testing::Browser;
 
 use crate::app::{TOKEN, TestApp};
@@ -30,7 +29,7 @@ async fn docs_require_the_token_through_a_proxy_or_another_host() {
 /// A proxy on this machine may add no header and rewrite `Host`: only the token identifies the operator.
 #[tokio::test]
 async fn docs_require_the_token_on_loopback_in_production() {
-    let app = TestApp::with(|of| of.docs = DocsAccess::WithToken).await;
+    let app = TestApp::with(|of| of.is_development = false).await;
     for path in ["/docs", "/openapi.json"] {
         let refused = app.http.get(app.url(path)).send().await.unwrap();
         assert_eq!(refused.status(), 401, "{path}");

@@ -54,7 +54,7 @@ async fn one_log_line_per_request_with_its_id_and_no_secrets() {
     let app = TestApp::start().await;
 
     app.read("/events/subscriptions?after=0&token=q-s3cret").await;
-    app.done("POST", "/key-handshake", json!({ "static_token": "b-s3cret" })).await;
+    app.done("POST", "/key-handshake", json!({ "static_token": "b-s3cret", "noRequest": true })).await;
     let wrong_token = app.http.get(app.url("/p-s3cret?x=q-s3cret")).bearer_auth("t-s3cret");
     wrong_token.header("x-request-id", "c").send().await.unwrap();
     app.call("POST", "/authenticate-key", json!({ "main_key": key(1).to_hex(), "subkeys": ["nsec1s3cret"] })).await;
@@ -119,6 +119,15 @@ async fn one_log_line_per_request_with_its_id_and_no_secrets() {
         let peer = line["fields"]["peer"].as_str();
         assert_eq!(peer, (line["fields"]["status"] == 401).then_some("127.0.0.1"), "{line}");
     }
+    let ignored: Vec<_> = lines
+        .iter()
+        .filter(|line| line["level"] == "WARN")
+        .filter_map(|line| line["fields"]["message"].as_str())
+        .collect();
+    assert!(ignored.starts_with(&[
+        "/events/{stream_id} ignored /token",
+        "/key-handshake ignored /noRequest; did you mean `no_request`?"
+    ]));
     let wrong_tokens: Vec<_> = lines.iter().filter(|line| line["fields"]["wrong_tokens"] == 1).collect();
     assert_eq!(wrong_tokens.len(), 1, "summed up");
     assert!(lines.iter().all(|line| !line.to_string().contains("paid{")));

@@ -28,8 +28,10 @@ async fn polls_are_idempotent_and_continue_at_next() {
     let two = app.read(&format!("/events/{stream}?limit=2")).await;
     assert_eq!(two["events"], json!([all["events"][0], all["events"][1]]));
     assert_eq!(two["next"], 2);
-    let none = app.read(&format!("/events/{stream}?after=3&other=parameters&are=ignored")).await;
-    assert_eq!(none, json!({ "events": [], "next": 3, "done": false }));
+    let none = app.get(&format!("/events/{stream}?after=99&since=1")).send().await.unwrap();
+    assert_eq!(none.headers()["usher-ignored"], "/since");
+    let none: Value = none.json().await.unwrap();
+    assert_eq!(none, json!({ "events": [], "next": 3, "done": false }), "never beyond the end");
     let escaped: String = stream.bytes().map(|byte| format!("%{byte:02X}")).collect();
     assert_eq!(app.read(&format!("/events/{escaped}")).await["next"], 3);
     let expected = json!({ "events": [], "next": 0, "done": false });

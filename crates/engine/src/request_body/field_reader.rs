@@ -27,30 +27,33 @@ pub struct MillisatsWord;
 /// Errors never contain the value, which may be a secret in the wrong field.
 pub type Read<T> = fn(&str, &Value, &mut FieldErrors) -> Option<T>;
 
-/// The fields of the body's object. Unknown fields are ignored.
+/// The fields of the body's object.
 pub struct Fields<'a> {
     object: &'a Map<String, Value>,
     /// JSON Pointer to the object.
     at: String,
+    /// The names that were asked for.
+    known: Vec<&'static str>,
     errors: &'a mut FieldErrors,
 }
 
 impl<'a> Fields<'a> {
     /// The fields of `object`.
     pub fn new(object: &'a Map<String, Value>, errors: &'a mut FieldErrors) -> Self {
-        Self { object, at: String::new(), errors }
+        Self { object, at: String::new(), known: Vec::new(), errors }
     }
 
     /// The fields of the object at `pointer`.
     pub fn within(pointer: &str, value: &'a Value, errors: &'a mut FieldErrors) -> Option<Self> {
         match value {
-            Value::Object(object) => Some(Self { object, at: pointer.to_owned(), errors }),
+            Value::Object(object) => Some(Self { object, at: pointer.to_owned(), known: Vec::new(), errors }),
             other => errors.reject(pointer, wrong_type("an object", other)),
         }
     }
 
     /// A required field.
-    pub fn required<T>(&mut self, name: &str, read: Read<T>) -> Option<T> {
+    pub fn required<T>(&mut self, name: &'static str, read: Read<T>) -> Option<T> {
+        self.known.push(name);
         let pointer = format!("{}/{name}", self.at);
         match self.object.get(name) {
             Some(value) => read(&pointer, value, self.errors),
@@ -75,10 +78,18 @@ impl<'a> Fields<'a> {
     }
 
     /// An optional field; `null` counts as missing, as client libraries write it.
-    pub fn optional<T>(&mut self, name: &str, read: Read<T>) -> Option<T> {
+    pub fn optional<T>(&mut self, name: &'static str, read: Read<T>) -> Option<T> {
+        self.known.push(name);
         match self.object.get(name) {
             None | Some(Value::Null) => None,
             Some(value) => read(&format!("{}/{name}", self.at), value, self.errors),
+        }
+    }
+
+    /// Notes the members that were not asked for. Called after the last field.
+    pub fn ignore_others(&mut self) {
+        for name in self.object.keys().filter(|name| !self.known.contains(&name.as_str())) {
+            self.errors.ignore(&self.at, name, &self.known);
         }
     }
 }

@@ -30,7 +30,7 @@ pub trait BodyField {
     const REQUIRED: bool = false;
 
     /// Parses it; `None` if it is missing, or after adding an error.
-    fn read(fields: &mut Fields<'_>, name: &str) -> Option<DraftOf<Self>> {
+    fn read(fields: &mut Fields<'_>, name: &'static str) -> Option<DraftOf<Self>> {
         fields.optional(name, Self::Type::read_value)
     }
 
@@ -58,7 +58,7 @@ impl<T: FieldType> BodyField for T {
 
     const REQUIRED: bool = true;
 
-    fn read(fields: &mut Fields<'_>, name: &str) -> Option<T::Draft> {
+    fn read(fields: &mut Fields<'_>, name: &'static str) -> Option<T::Draft> {
         fields.required(name, T::read_value)
     }
 
@@ -153,7 +153,7 @@ impl<F: BodyField<Type: FieldType<Draft: PartialEq>>, A: Alias> BodyField for Al
     type Type = F::Type;
     type Value = F::Value;
 
-    fn read(fields: &mut Fields<'_>, name: &str) -> Option<DraftOf<F>> {
+    fn read(fields: &mut Fields<'_>, name: &'static str) -> Option<DraftOf<F>> {
         let value = if fields.has(name) || !fields.has(A::NAME) {
             fields.compare_aliases(name, A::NAME, F::Type::read_value);
             F::read(fields, name)
@@ -186,7 +186,7 @@ pub trait RequestBody: Sized + Send {
     /// The name of its schema.
     const SCHEMA: &'static str;
 
-    /// Parses all fields, and adds errors.
+    /// Parses all fields, and adds errors and ignored members.
     fn read(fields: &mut Fields<'_>) -> Self::Draft;
 
     /// The request, if no required field is missing or invalid.
@@ -294,12 +294,14 @@ macro_rules! request_body {
             const SCHEMA: &'static str = $schema;
 
             fn read(fields: &mut $crate::request_body::field_reader::Fields<'_>) -> $draft {
-                $draft {
+                let draft = $draft {
                     $( $field: <$type as $crate::request_body::BodyField>::read(
                         fields,
                         $crate::request_body!(@name $field $($json)?),
                     ), )*
-                }
+                };
+                fields.ignore_others();
+                draft
             }
 
             fn complete(draft: $draft) -> Option<Self> {

@@ -67,7 +67,7 @@ pub(crate) fn write(page: &EventPage) -> String {
         write_event(&mut out, event);
     }
     // Writing to a string cannot fail.
-    let _ = write!(out, "],\"next\":{}", page.next);
+    let _ = write!(out, "],\"next\":{}", page.next.min(page.end));
     if let Some(first) = page.first {
         let _ = write!(out, ",\"first\":{first}");
     }
@@ -96,10 +96,12 @@ mod tests {
     fn page_has_the_documented_json_shape() {
         let event =
             |index, data: &str| Event { index, event_type: EventType::StatusUpdate, timestamp: 9, data: data.into() };
-        let nothing = EventPage { events: Vec::new(), next: u64::MAX, first: None, done: false, paid_late_until: None };
+        let nothing =
+            EventPage { events: Vec::new(), next: 99, end: 3, first: None, done: false, paid_late_until: None };
         let some = EventPage {
             events: vec![event(4, r#"{"status":"a\"\\\n"}"#), event(5, "{}")],
             next: 6,
+            end: 6,
             first: Some(4),
             done: true,
             paid_late_until: Some(UnixMillis(86_400_999)),
@@ -109,7 +111,7 @@ mod tests {
             { "index": 5, "type": "StatusUpdate", "timestamp": 9, "data": {} },
         ]);
         for (page, expected) in [
-            (nothing, json!({ "events": [], "next": u64::MAX, "done": false })),
+            (nothing, json!({ "events": [], "next": 3, "done": false })),
             (some, json!({ "events": events, "next": 6, "first": 4, "done": true, "paid_late_until": 86_400 })),
         ] {
             assert_eq!(serde_json::from_str::<Value>(&write(&page)).unwrap(), expected);

@@ -16,6 +16,7 @@ use crate::auth::{self, Authorization};
 use crate::middleware::DeadlineExtension;
 use crate::path_parameter::PathParameter;
 use crate::query::{self, Query};
+use crate::remarks::Remarks;
 use crate::request_log;
 use usher_engine::FieldError;
 use usher_engine::FieldErrors;
@@ -35,9 +36,8 @@ struct Parameters {
 
 impl Parameters {
     /// Reads them. `last_event_id` is checked in any case, and counts when `streaming`.
-    fn read(query: Option<&str>, last_event_id: Option<&str>, streaming: bool) -> Result<Self, Vec<FieldError>> {
+    fn read(query: &Query<'_>, last_event_id: Option<&str>, streaming: bool) -> Result<Self, Vec<FieldError>> {
         let mut errors = FieldErrors::default();
-        let query = Query::new(query);
         let after = query.integer("after", 0..=MAX_INDEX, &mut errors);
         let limit = query.integer("limit", 1..=MAX_LIMIT, &mut errors).unwrap_or(MAX_LIMIT);
         let wait = query.integer("wait", 0..=MAX_WAIT, &mut errors).unwrap_or(0);
@@ -110,12 +110,18 @@ pub(crate) async fn read_events(
     RawQuery(query): RawQuery,
     Extension(patience): Extension<DeadlineExtension>,
     Extension(authorization): Extension<Authorization>,
+    Extension(remarks): Extension<Remarks>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     let streaming = wants_event_stream(&headers);
     // An `EventSource` that has had no event has an empty one, which it does not send; some of those rebuilt from it do.
     let last_event_id = headers.get("last-event-id").filter(|id| !id.is_empty()).map(|id| id.to_str().unwrap_or("?"));
-    let parameters = Parameters::read(query.as_deref(), last_event_id, streaming).map_err(Error::Invalid)?;
+    let parameters = {
+        let query = Query::new(query.as_deref());
+        let parameters = Parameters::read(&query, last_event_id, streaming);
+        query.note_ignored(&remarks);
+        parameters.map_err(Error::Invalid)?
+    };
     // A malformed stream id gets the same 404 as an unknown one, so that an app has one case to handle.
     let stream = stream.ok_or(EventsError::NotFound)?;
     request_log::record_stream_id(&stream);
@@ -173,14 +179,15 @@ mod tests {
     #[test]
     fn defaults_read_from_the_start_without_waiting() {
         let expected = Parameters { after: 0, limit: 1_000, wait: Duration::ZERO };
-        assert_eq!(Parameters::read(None, None, true), Ok(expected));
+        assert_eq!(Parameters::read(&Query::new(None), None, true), Ok(expected));
     }
 
     #[test]
     fn largest_last_event_id_is_accepted() {
         let largest = MAX_INDEX.to_string();
-        let parameters = Parameters::read(Some("after=3"), Some(&largest), true).unwrap();
+        let query = Query::new(Some("after=3"));
+        let parameters = Parameters::read(&query, Some(&largest), true).unwrap();
         assert_eq!(parameters.after, MAX_INDEX + 1);
-        assert_eq!(Parameters::read(Some("after=3"), Some(&largest), false).unwrap().after, 3);
+        assert_eq!(Parameters::read(&query, Some(&largest), false).unwrap().after, 3);
     }
 }

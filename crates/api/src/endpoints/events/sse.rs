@@ -124,7 +124,7 @@ mod tests {
             |index, data: &str| Event { index, event_type: EventType::StatusUpdate, timestamp: 9, data: data.into() };
         // Line breaks between values are JSON; each line is a field of its own then.
         let events = vec![event(0, "{}"), event(1, "{\"a\":\r\n 1,\n\"b\\n\":2}")];
-        let page = EventPage { events, next: 2, first: None, done: false, paid_late_until: None };
+        let page = EventPage { events, next: 2, end: 2, first: None, done: false, paid_late_until: None };
         insta::assert_snapshot!(write(&page), @r#"
         id: 0
         event: StatusUpdate

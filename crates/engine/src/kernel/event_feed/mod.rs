@@ -96,13 +96,13 @@ impl EventFeed {
         if let Some(open) = self.core.index.get(stream) {
             let is_new = after < open.next_index && limit > 0;
             let events = if is_new { self.read_events(stream, after, limit).await? } else { Vec::new() };
-            let page = page(events, after, open.done.then_some(open.next_index));
+            let page = page(events, after, open.next_index, open.done);
             return if page.done { self.with_late_payment(stream, page).await } else { Ok(page) };
         }
         if let Some(events) = self.finished.get(stream) {
             let end = events.len() as u64;
             let events = events.iter().filter(|event| event.index >= after).take(limit).cloned().collect();
-            return Ok(page(events, after, Some(end)));
+            return Ok(page(events, after, end, true));
         }
         let (stored, events) = match self.core.store.operation_and_events(stream, after, limit).await {
             Ok(found) => found.ok_or(EventsError::NotFound)?,
@@ -110,8 +110,8 @@ impl EventFeed {
                 // It is not open, so no more events follow.
                 self.core.damaged_rows.set_aside(Table::Operations, stream);
                 let events = self.read_events(stream, after, limit).await?;
-                let end = (events.len() < limit).then_some(after);
-                return Ok(page(events, after, end));
+                let done = events.len() < limit;
+                return Ok(page(events, after, after, done));
             }
             Err(failure) => return Err(failure.into()),
         };
@@ -122,7 +122,7 @@ impl EventFeed {
         if stored.finished_at.is_some() && end == Some(events.len() as u64) && after == 0 && !events.is_empty() {
             self.finished.put(stream, &events);
         }
-        Ok(page(events, after, end))
+        Ok(page(events, after, stored.next_index, stored.done))
     }
 
     /// The last page of an operation that is still open, because it waits for late money.
@@ -198,8 +198,10 @@ impl EventFeed {
     }
 }
 
-fn page(events: Vec<Event>, after: u64, end: Option<u64>) -> EventPage {
+/// A page of a stream whose events ended at `end` when they were read.
+fn page(events: Vec<Event>, after: u64, end: u64, done: bool) -> EventPage {
     let next = events.last().map_or(after, |event| event.index + 1);
+    let end = events.last().map_or(end, |last| end.max(last.index + 1));
     let first = events.first().map(|event| event.index).filter(|first| *first > after);
-    EventPage { events, next, first, done: end.is_some_and(|end| next >= end), paid_late_until: None }
+    EventPage { events, next, end, first, done: done && next >= end, paid_late_until: None }
 }

@@ -288,7 +288,7 @@ impl Session {
         // Only the first page can lack removed events.
         let begun = commands.iter().map(|id| subscribed(id, stream, page.first));
         let events = page.events.iter().map(|event| encode::event(stream, event));
-        let done = page.done.then(|| encode::done(stream, page.next));
+        let done = page.done.then(|| encode::done(stream, page.next.min(page.end)));
         let messages: Vec<_> = begun.chain(events).chain(done).collect();
         if page.done {
             self.watches.end(stream);

@@ -86,6 +86,13 @@ final class Failures {
         return notTheService(status, request, retryAfter(headers));
     }
 
+    /** Of a request with fields that the service does not know. */
+    static UsherException ofIgnored(String fields, Request request) {
+        String message = request.method() + " " + request.path().split("\\?", 2)[0] + ": the service knows no " + fields
+                + ", and ignored it (only `usher dev` makes this an error)";
+        return new UsherException(Code.SERVER_ERROR, message);
+    }
+
     static boolean isJson(HttpHeaders headers) {
         return headers.firstValue("Content-Type").orElse("").toLowerCase(Locale.ROOT).startsWith("application/json");
     }

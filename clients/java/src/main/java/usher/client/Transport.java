@@ -238,8 +238,12 @@ final class Transport {
                 return;
             }
             if (response.statusCode() / 100 == 2) {
+                String ignored = response.headers().firstValue("Usher-Ignored").orElse(null);
+                boolean development = response.headers().firstValue("Usher-Mode").orElse("").equals("test");
                 if (json && !Failures.isJson(response.headers())) {
                     fail(Failures.notTheService(response.statusCode(), request, null), false);
+                } else if (ignored != null && development) {
+                    fail(Failures.ofIgnored(ignored, request), false);
                 } else {
                     succeed(response.body());
                 }

@@ -70,6 +70,24 @@ class CallTest {
         }
     }
 
+    @Test
+    void fieldsThatOnlyAServiceForDevelopmentIgnoredAreAnError() throws Exception {
+        try (ScriptedServer server = new ScriptedServer();
+                Usher usher = client(server)) {
+            for (String mode : List.of("test", "")) {
+                server.respond(exchange -> {
+                    exchange.getResponseHeaders().set("Usher-Ignored", "/later");
+                    exchange.getResponseHeaders().set("Usher-Mode", mode);
+                    ScriptedServer.json(STARTED).to(exchange);
+                });
+            }
+            UsherException error = assertThrows(UsherException.class, usher.login()::await);
+            assertTrue(error.getMessage().contains("/later"), error.getMessage());
+            usher.login().await();
+            assertEquals(2, server.requests.size());
+        }
+    }
+
     private static ServerSocket silentService() throws IOException {
         return new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
     }
