@@ -2,12 +2,12 @@
 // `usher dev` leads users back here; for a service of your own, set pages.return_urls = ["http://127.0.0.1:8080/"]
 import { randomUUID } from "node:crypto";
 import express from "express";
-import { expressWebhookHandler, Usher } from "usher-client";
+import { expressWebhookHandler, sats, Usher } from "usher-client";
 
 // The token can do everything in your name: it stays on the server, and no browser ever gets it.
 const usher = new Usher({ url: process.env.USHER_URL ?? "http://127.0.0.1:3000", token: process.env.USHER_TOKEN });
 const PORT = process.env.PORT ?? 8080;
-const ARTICLE = { amount: 10_000, description: "Article: How to bake bread" };
+const ARTICLE = { amount: sats(10), description: "Article: How to bake bread" };
 
 // A real app keeps these in its database.
 const sessions = new Map(); // session cookie → main_key, the user's id

@@ -177,7 +177,7 @@ export class Usher extends OperatorEndpoints {
 
   // Pay
 
-  /** Asks a user for a payment; `amount` is in millisats. Deliver on `paid`. */
+  /** Asks a user for a payment; without a `currency`, `amount` is in millisats ({@link sats}). Deliver on `paid`. */
   async requestPayment(
     request: Defaults<Schemas["SinglePaymentRequest"], "subkeys" | "currency">,
     options?: CallOptions,

@@ -25,6 +25,7 @@ export {
 export type { UsherOptions } from "./options.js";
 export type { TransportName } from "./reading/hub.js";
 export type { ReadOptions } from "./reading/event-iterator.js";
+export { sats } from "./request-defaults.js";
 export type { WebSocketConstructor } from "./reading/socket.js";
 export { CLIENT_VERSION, type VersionCheck } from "./version.js";
 export {

@@ -4,7 +4,7 @@ import { createServer as createTcpServer } from "node:net";
 import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
 import { test } from "node:test";
-import { Usher, UsherError } from "../dist/esm/index.js";
+import { sats, Usher, UsherError } from "../dist/esm/index.js";
 import { client, code, page, TOKEN, withServer } from "./support/client.mjs";
 import { json, problem } from "./support/server.mjs";
 
@@ -47,6 +47,8 @@ test("wrong arguments are a TypeError, before anything is sent", async () => {
     assert.throws(() => new Usher({ url, token: TOKEN }), TypeError);
   for (const token of ["", "a b", "a\n", undefined])
     assert.throws(() => new Usher({ url: "http://x", token }), TypeError);
+  assert.equal(sats(10), 10_000);
+  for (const amount of [5.5, -1, NaN, "10"]) assert.throws(() => sats(amount), TypeError);
   const usher = client("http://127.0.0.1:1");
   await assert.rejects(usher.issueJwt({}, { idempotencyKey: "a\nb" }), TypeError);
   assert.throws(() => usher.operation("s").events({ after: -1 }), TypeError);

@@ -130,6 +130,7 @@ impl<T: CheckedRequest> FromRequest<ApiState> for Checked<T> {
 
     async fn from_request(request: Request, state: &ApiState) -> Result<Self, BodyError> {
         let requester = request.extensions().get::<Requester>().cloned();
+        let remarks = Remarks::of(request.extensions());
         let mut draft: Draft<T> = draft(request, state, b"").await?;
         // The engine checks the values of a request that starts. Those of an invalid request are checked here.
         if let (Draft(Some(fields), errors), Some(requester)) = (&mut draft, requester)
@@ -142,6 +143,7 @@ impl<T: CheckedRequest> FromRequest<ApiState> for Checked<T> {
                 *errors = found;
             }
         }
+        remarks.warn(draft.0.as_ref().and_then(T::warning));
         finish(draft).map(Self)
     }
 }

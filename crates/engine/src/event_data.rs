@@ -217,7 +217,7 @@ pub struct SubscriptionData {
     /// Your own reference.
     #[schema(nullable = false)]
     pub request_id: Option<String>,
-    /// If requested in another currency than millisats: the amount of each payment, in the currency's minor unit.
+    /// If requested in another currency than millisats: the amount of each payment, in its unit (sats, or the minor unit).
     #[schema(nullable = false)]
     pub amount: Option<u64>,
     /// If requested in another currency than millisats: the currency.
@@ -226,7 +226,7 @@ pub struct SubscriptionData {
     /// If requested in another currency than millisats: what the amount came to when you requested it, in millisats.
     #[schema(nullable = false)]
     pub amount_millisats: Option<u64>,
-    /// If requested in another currency than millisats: at which rate.
+    /// If requested in another currency than millisats and sats: at which rate.
     #[schema(nullable = false)]
     pub rate: Option<RateData>,
 }
@@ -249,7 +249,7 @@ pub struct SubscriptionPaymentData {
     /// The number of the attempt at this due date, from 1.
     #[schema(example = 1)]
     pub attempt: u64,
-    /// Millisats, or the minor unit of `currency`.
+    /// Millisats, sats, or the minor unit of `currency`.
     #[schema(example = 10000)]
     pub amount: u64,
     /// If requested in another currency than millisats: the currency.
@@ -258,7 +258,7 @@ pub struct SubscriptionPaymentData {
     /// If requested in another currency than millisats: what the charge came to, in millisats; missing if there was no rate.
     #[schema(nullable = false)]
     pub amount_millisats: Option<u64>,
-    /// If requested in another currency than millisats: at which rate.
+    /// If requested in another currency than millisats and sats: at which rate.
     #[schema(nullable = false)]
     pub rate: Option<RateData>,
     /// The outcome.

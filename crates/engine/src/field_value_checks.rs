@@ -11,7 +11,7 @@ use crate::kernel::request_errors::StartError;
 use crate::payment::configured_rules::PaymentRules;
 use crate::payment::expiry::expiry;
 use crate::ports::{CurrencyCode, ExchangeRates, RateUnavailable, StoreError, TicketWallet};
-use crate::price::Price;
+use crate::price::{Price, SAT};
 use crate::request_body::{RequestBody, RequestedCurrency};
 use crate::{FieldErrors, Requester, UnixMillis};
 
@@ -30,6 +30,18 @@ pub trait CheckedRequest: RequestBody {
         checks: &FieldChecks,
         errors: &mut FieldErrors,
     ) -> impl Future<Output = Result<Option<Self::Found>, StoreError>> + Send;
+
+    /// What is probably not meant, and valid.
+    fn warning(_draft: &Self::Draft) -> Option<String> {
+        None
+    }
+}
+
+/// The warning about an amount in millisats with a fraction of a sat: who means sats asks for a thousandth.
+pub(crate) fn fraction_of_sat(amount: Option<u64>, currency: Option<RequestedCurrency>) -> Option<String> {
+    let amount = amount.filter(|amount| currency == Some(RequestedCurrency::Millisats) && amount % SAT != 0)?;
+    let sats = format!("{}.{:03}", amount / SAT, amount % SAT);
+    Some(format!("the amount is {} sats", sats.trim_end_matches('0')))
 }
 
 /// An amount in millisats, with its price if it is in another currency.
@@ -88,6 +100,11 @@ impl FieldChecks {
     ) -> Option<FixedPrice> {
         let currency = match currency {
             Some(RequestedCurrency::Iso(currency)) => Some(currency),
+            Some(RequestedCurrency::Sats) => {
+                let millisats = amount.map(|sats| sats.saturating_mul(SAT));
+                let millisats = self.amount(fields.amount, millisats, errors)?;
+                return Some(Ok((millisats, Some(Price::in_sats(millisats)))));
+            }
             // An amount in an unknown currency is also checked.
             Some(RequestedCurrency::Millisats | RequestedCurrency::Unknown) | None => {
                 let millisats = self.amount(fields.amount, amount, errors);
@@ -121,9 +138,9 @@ impl FieldChecks {
         match self.rates.as_deref().map(ExchangeRates::currencies) {
             Some(currencies) if !currencies.is_empty() => {
                 let codes: Vec<_> = currencies.iter().map(CurrencyCode::as_str).collect();
-                format!("must be `millisats` or one of rates.currencies: {}", codes.join(", "))
+                format!("must be `sats`, `millisats` or one of rates.currencies: {}", codes.join(", "))
             }
-            _ => "must be `millisats`: other currencies need exchange rates (rates.sources)".to_owned(),
+            _ => "must be `sats` or `millisats`: other currencies need exchange rates (rates.sources)".to_owned(),
         }
     }
 

@@ -92,7 +92,7 @@ pub use payment::refund::page::{RefundInvoiceError, RefundView};
 pub use payment::refund::start::{RefundError, RefundRequest};
 pub use payment::spending_budget::SpendingRules;
 pub use payment::start::SinglePaymentRequest;
-pub use price::{Price, PricedOperation};
+pub use price::{Price, PriceUnit, PricedOperation};
 pub use stream_id::StreamId;
 pub use subscription::request::RecurringPaymentRequest;
 pub use subscription::subscriptions::{SubscriptionError, SubscriptionFilter, SubscriptionPage, Subscriptions};

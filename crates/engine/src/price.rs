@@ -1,4 +1,6 @@
-//! Prices in currencies, and their amounts in millisats.
+//! Prices in sats and in currencies, and their amounts in millisats.
+
+use std::fmt;
 
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive as _;
@@ -12,19 +14,40 @@ use crate::ports::{CurrencyCode, ExchangeRate};
 const BITCOIN: u32 = 8;
 
 /// Millisats per sat.
-const SAT: u64 = 1_000;
+pub(crate) const SAT: u64 = 1_000;
 
-/// A price in a currency, with the amount in millisats that was fixed at a rate.
+/// The unit of a price that is not in millisats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PriceUnit {
+    /// Sats.
+    #[serde(rename = "sats")]
+    Sats,
+    /// The minor unit of a currency.
+    #[serde(untagged)]
+    Minor(CurrencyCode),
+}
+
+impl fmt::Display for PriceUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sats => f.write_str("sats"),
+            Self::Minor(currency) => currency.fmt(f),
+        }
+    }
+}
+
+/// A price in another unit than millisats, with its amount in millisats.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
-    /// The amount in the currency's minor unit.
+    /// The amount in its unit.
     pub amount: u64,
-    /// The currency.
-    pub currency: CurrencyCode,
+    /// The unit.
+    pub currency: PriceUnit,
     /// The amount in millisats: whole sats, rounded up.
     pub amount_millisats: u64,
-    /// The rate.
-    pub rate: ExchangeRate,
+    /// The rate at which it was converted; `None` for sats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<ExchangeRate>,
 }
 
 /// A started operation, with its price if the request was not in millisats.
@@ -40,7 +63,12 @@ impl Price {
     /// Converts an amount in a currency's minor unit at this rate. `None` if the result is out of range.
     pub fn fix(amount: u64, currency: CurrencyCode, rate: ExchangeRate) -> Option<Self> {
         let amount_millisats = millisats(amount, currency, rate.value)?;
-        Some(Self { amount, currency, amount_millisats, rate })
+        Some(Self { amount, currency: PriceUnit::Minor(currency), amount_millisats, rate: Some(rate) })
+    }
+
+    /// An amount in millisats that was requested in sats.
+    pub(crate) const fn in_sats(millisats: u64) -> Self {
+        Self { amount: millisats / SAT, currency: PriceUnit::Sats, amount_millisats: millisats, rate: None }
     }
 
     /// The value of millisats in a currency's minor unit, rounded down. `None` if it is out of range.
@@ -51,20 +79,19 @@ impl Price {
         u64::try_from(worth.checked_div(power_of_ten(BITCOIN + rate.scale())?)?).ok()
     }
 
-    /// The amount in the currency's major unit, with all its decimal places.
-    pub fn major(&self) -> Decimal {
-        let major = Decimal::try_from_i128_with_scale(i128::from(self.amount), self.currency.decimals());
-        major.unwrap_or_default()
+    /// The currency, and the amount in its major unit, with all its decimal places; `None` for sats.
+    pub fn major(&self) -> Option<(CurrencyCode, Decimal)> {
+        let PriceUnit::Minor(currency) = self.currency else { return None };
+        let major = Decimal::try_from_i128_with_scale(i128::from(self.amount), currency.decimals());
+        Some((currency, major.unwrap_or_default()))
     }
 
     /// The amount, currency and rate for the wallet protocol, in which the rate is a floating-point number.
     pub(crate) fn to_wallet(&self) -> Option<(u64, Currency, message::ExchangeRate)> {
-        let rate = message::ExchangeRate {
-            rate: self.rate.value.to_f64()?,
-            source: self.rate.source.clone(),
-            time: self.rate.at.secs(),
-        };
-        Some((self.amount, self.currency.as_str().parse().ok()?, rate))
+        let rate = self.rate.as_ref()?;
+        let rate =
+            message::ExchangeRate { rate: rate.value.to_f64()?, source: rate.source.clone(), time: rate.at.secs() };
+        Some((self.amount, self.currency.to_string().parse().ok()?, rate))
     }
 }
 

@@ -275,7 +275,8 @@ impl Unit {
         }
         let decimals = usize::try_from(self.decimals()).unwrap_or_default();
         let places = places.trim_end_matches('0');
-        if places.len() > decimals {
+        // Whole sats only.
+        if places.len() > self.currency.map_or(0, |_| decimals) {
             return Err(AmountFault::TooPrecise);
         }
         // Overflow exceeds the maximum of any link.
@@ -318,12 +319,11 @@ mod tests {
             ("JPY", "700.00", 700),
             ("KWD", "1.234", 1_234),
             ("sats", "21", 21_000),
-            ("sats", "0.5", 500),
             ("EUR", "99999999999999999999999", u64::MAX),
         ] {
             assert_eq!(unit(currency).read(typed), Ok(amount), "{typed} {currency}");
         }
-        for (currency, typed) in [("EUR", "0.001"), ("JPY", "1.5"), ("sats", "0.0001")] {
+        for (currency, typed) in [("EUR", "0.001"), ("JPY", "1.5"), ("sats", "0.5")] {
             assert_eq!(unit(currency).read(typed), Err(AmountFault::TooPrecise), "{typed} {currency}");
         }
         for wrong in ["", " ", "-1", "+1", ".5", "1e3", "1,000.00", "1 000", "NaN", "∞", "０", "<b>1</b>"] {

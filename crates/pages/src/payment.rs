@@ -12,7 +12,7 @@ use chrono::DateTime;
 use http::StatusCode;
 use usher_engine::operations::PaymentProgress;
 use usher_engine::ports::StoreError;
-use usher_engine::{Engine, OperationOutcome, PaymentView, StreamId, UnixMillis};
+use usher_engine::{Engine, OperationOutcome, PaymentView, Price, StreamId, UnixMillis};
 use usher_page_layout::Frame;
 
 use crate::keyed_page::{self, Address, Found, KeyedView};
@@ -182,10 +182,11 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
     let return_url = view.return_url.as_deref().filter(|_| status.is_over());
     let mark = texts.payment.decimal_mark;
     let in_sats = texts.payment.amount(sats(view.amount, mark));
-    let price = view.price.as_ref().map(|price| {
-        let amount = grouped(&price.major().to_string(), mark);
-        texts.payment.price(amount, price.currency.as_str())
-    });
+    let price = view
+        .price
+        .as_ref()
+        .and_then(Price::major)
+        .map(|(currency, amount)| texts.payment.price(grouped(&amount.to_string(), mark), currency.as_str()));
     // Upper case: QR codes encode it more compactly, and schemes and invoices ignore case.
     let qr = view.invoice.as_ref().and_then(|invoice| Qr::of(&format!("lightning:{}", invoice.to_uppercase())));
     visit.frame.render(

@@ -349,8 +349,7 @@ final class Generate {
         out.append("    public static %s of(%s) {\n        return new %1$s(%s);\n    }\n"
                 .formatted(name, joined(needed, field -> field.type + " " + field.name), values));
         for (Field field : fields) {
-            // An invoice is in no other currency.
-            if (!needed.contains(field) && !(name + "." + field.json).equals("PayInvoiceRequest.currency")) {
+            if (!needed.contains(field)) {
                 out.append(javadoc(
                         "    ",
                         "Returns a copy with another {@code " + field.name + "}.",

@@ -35,7 +35,7 @@ pub(crate) struct PricedStarted {
     /// Where to read its events: `GET /events/{stream_id}`.
     #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
     stream_id: String,
-    /// If requested in another currency than millisats: the amount, in the currency's minor unit.
+    /// If requested in another currency than millisats: the amount, in its unit (sats, or the minor unit).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = 1250)]
     amount: Option<u64>,
@@ -47,7 +47,7 @@ pub(crate) struct PricedStarted {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = 20000000)]
     amount_millisats: Option<u64>,
-    /// If requested in another currency than millisats: at which rate.
+    /// If requested in another currency than millisats and sats: at which rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     rate: Option<RateData>,
@@ -61,7 +61,7 @@ impl PricedStarted {
             amount: price.map(|price| price.amount),
             currency: price.map(|price| price.currency.to_string()),
             amount_millisats: price.map(|price| price.amount_millisats),
-            rate: price.map(|price| (&price.rate).into()),
+            rate: price.and_then(|price| price.rate.as_ref()).map(Into::into),
         }
     }
 }

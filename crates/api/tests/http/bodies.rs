@@ -91,6 +91,26 @@ async fn ignored_members_are_named() {
     }
 }
 
+/// Who writes 10 millisats probably means 10 sats.
+#[tokio::test]
+async fn fractions_of_sats_are_warned_of() {
+    let app = TestApp::start().await;
+    for (amount, currency, warning) in [
+        (10, "millisats", Some("the amount is 0.01 sats")),
+        (5_500, "Millisats", Some("the amount is 5.5 sats")),
+        (5_000, "millisats", None),
+        (10, "sats", None),
+    ] {
+        let content = json!({ "amount": amount, "currency": currency });
+        let body = json!({ "recipient_key": key(1).to_hex(), "subkeys": [], "content": content });
+        let response = app.post("/invoices/request").json(&body).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers().get("usher-warning").map(|value| value.to_str().unwrap()), warning);
+        let started: Value = response.json().await.unwrap();
+        assert_eq!(started.get("amount_millisats"), (currency == "sats").then_some(&json!(10_000)));
+    }
+}
+
 /// One response names every mistake of a request: fields of the wrong form and impossible values. Nothing is started.
 #[tokio::test]
 async fn every_mistake_of_a_request_is_named() {
@@ -122,7 +142,7 @@ async fn every_mistake_of_a_request_is_named() {
         ("/authenticate-key", main(npub), "/main_key"),
         (
             "/payments/single",
-            json!({ "main_key": "npub1", "subkeys": [], "amount": too_much, "currency": "sats", "expires_at": 1,
+            json!({ "main_key": "npub1", "subkeys": [], "amount": too_much, "currency": "sat", "expires_at": 1,
                 "subscription_id": "none" }),
             "/amount /currency /description /expires_at /main_key",
         ),
@@ -147,6 +167,9 @@ async fn every_mistake_of_a_request_is_named() {
             "/content/amount /content/expires_at /recipient_key",
         ),
         ("/invoices/pay", json!({ "invoice": "lnbc1", "expires_at": 1 }), "/expires_at /invoice"),
+        ("/invoices/pay", json!({ "invoice": "lnbc1", "currency": "EUR" }), "/currency /invoice"),
+        ("/payment-links", json!({ "amount": 5_500, "description": "x" }), "/amount"),
+        ("/payment-links", json!({ "min": 1, "max": 1_999, "description": "x" }), "/max /min"),
         ("/invoices/pay", json!({ "main_key": "x", "invoice": EXPIRED_INVOICE }), "/invoice /invoice /main_key"),
         ("PUT /profile", json!({ "name": "two words", "display_name": 1, "nip05": "x" }), "/display_name /name /nip05"),
         ("PUT /profile", json!({ "name": "x", "about": "a\nb", "picture": "javascript:alert(1)" }), "/about /picture"),

@@ -60,7 +60,7 @@ pub struct PaymentData {
     /// The subscription that the payment is for.
     #[schema(nullable = false)]
     pub subscription_id: Option<String>,
-    /// If requested in another currency than millisats, or at a payment link: the amount, in the currency's minor unit.
+    /// If requested in another currency than millisats, or at a payment link: the amount, in its unit (sats, or the minor unit).
     #[schema(nullable = false)]
     pub amount: Option<u64>,
     /// If requested in another currency than millisats, or at a payment link: the currency.
@@ -70,7 +70,7 @@ pub struct PaymentData {
     /// the payee gets.
     #[schema(nullable = false)]
     pub amount_millisats: Option<u64>,
-    /// If requested in another currency than millisats: at which rate.
+    /// If requested in another currency than millisats and sats: at which rate.
     #[schema(nullable = false)]
     pub rate: Option<RateData>,
 }
@@ -84,7 +84,7 @@ pub struct InvoiceData {
     /// Its payment hash.
     #[schema(pattern = "^[0-9a-f]{64}$", example = "0001020304050607080900010203040506070809000102030405060708090102")]
     pub payment_hash: String,
-    /// As you requested: millisats, or the minor unit of `currency`.
+    /// As you requested: millisats, sats, or the minor unit of `currency`.
     #[schema(example = 25000)]
     pub amount: u64,
     /// If requested in another currency than millisats: the currency.
@@ -93,7 +93,7 @@ pub struct InvoiceData {
     /// If requested in another currency than millisats: the amount of the invoice, in millisats.
     #[schema(nullable = false)]
     pub amount_millisats: Option<u64>,
-    /// If requested in another currency than millisats: at which rate.
+    /// If requested in another currency than millisats and sats: at which rate.
     #[schema(nullable = false)]
     pub rate: Option<RateData>,
     /// Your own reference.
@@ -110,7 +110,7 @@ impl PaymentData {
             amount: Some(price.amount),
             currency: Some(price.currency.to_string()),
             amount_millisats: Some(price.amount_millisats),
-            rate: Some((&price.rate).into()),
+            rate: price.rate.as_ref().map(Into::into),
             ..self
         }
     }
@@ -123,7 +123,7 @@ impl InvoiceData {
             amount: price.map_or(millisats, |price| price.amount),
             currency: price.map(|price| price.currency.to_string()),
             amount_millisats: price.map(|price| price.amount_millisats),
-            rate: price.map(|price| (&price.rate).into()),
+            rate: price.and_then(|price| price.rate.as_ref()).map(Into::into),
             ..Self::default()
         }
     }

@@ -10,10 +10,11 @@ use crate::payment::Payments;
 use crate::payment::expiry::expiry;
 use crate::payment::operation::{Payer, Payment, PaymentTerms};
 use crate::ports::{CorrelationKey, StoreError};
+use crate::price::SAT;
 use crate::registry::Operation;
 use crate::request_body;
 use crate::request_body::{
-    Bolt11, Description, Identifier, Key, Millisats, MillisatsWord, OrDefault, Subkeys, UnixSeconds,
+    Bolt11, CurrencyName, Description, Identifier, Key, Millisats, OrDefault, RequestedCurrency, Subkeys, UnixSeconds,
 };
 use crate::{FieldErrors, Requester, StreamId, UnixMillis};
 
@@ -30,10 +31,10 @@ request_body! {
         /// A BOLT 11 invoice with an amount that has not expired, was not paid before, and is for `wallet.network`; also as wallets
         /// copy it: `lightning:…`, `bitcoin:…?lightning=…`, in upper case, with line breaks.
         invoice: Bolt11,
-        /// Millisats; must be the amount of the invoice.
+        /// In millisats or sats; must be the amount of the invoice.
         amount: Option<Millisats>,
-        /// `millisats`, in either case.
-        currency: Option<MillisatsWord>,
+        /// `millisats` (default) or `sats`, in either case.
+        currency: Option<CurrencyName>,
         /// What the payment is for, as the user sees it; by default the description in the invoice. At most 639 bytes of UTF-8.
         description: Option<Description>,
         /// Unix seconds until which the user can pay, or until which the Lightning backend is asked to: at most 24 hours ahead,
@@ -54,7 +55,14 @@ impl CheckedRequest for PayInvoiceRequest {
         checks: &FieldChecks,
         errors: &mut FieldErrors,
     ) -> Result<Option<u64>, StoreError> {
-        let amount = draft.invoice.as_ref().and_then(|invoice| check_invoice(invoice, draft.amount, checks, errors));
+        let amount = match draft.currency {
+            None | Some(RequestedCurrency::Millisats) => draft.amount,
+            Some(RequestedCurrency::Sats) => draft.amount.map(|sats| sats.saturating_mul(SAT)),
+            Some(RequestedCurrency::Iso(_) | RequestedCurrency::Unknown) => {
+                errors.reject("/currency", "must be `sats` or `millisats`")
+            }
+        };
+        let amount = draft.invoice.as_ref().and_then(|invoice| check_invoice(invoice, amount, checks, errors));
         checks.expiry("/expires_at", draft.expires_at, errors);
         Ok(amount)
     }
@@ -77,7 +85,7 @@ fn check_invoice(
     match (invoice.amount(), amount) {
         (None, _) => errors.reject("/invoice", "names no amount"),
         (Some(theirs), Some(given)) if theirs != given => {
-            errors.reject("/amount", format!("is not the invoice's, which is {theirs}"))
+            errors.reject("/amount", format!("is not the invoice's, which is {theirs} millisats"))
         }
         (Some(amount), _) => checks.amount("/invoice", Some(amount), errors),
     }

@@ -3,7 +3,7 @@
 use usher_protocol::PublicKey;
 
 use crate::access::Scope;
-use crate::field_value_checks::{CheckedRequest, FieldChecks, FixedPrice, PRICE_FIELDS};
+use crate::field_value_checks::{CheckedRequest, FieldChecks, FixedPrice, PRICE_FIELDS, fraction_of_sat};
 use crate::kernel::commit::Change;
 use crate::kernel::core::Core;
 use crate::kernel::idempotency::IdempotentRequest;
@@ -40,10 +40,10 @@ request_body! {
         subkeys: OrDefault<Subkeys>,
         /// What the payment is for; the invoice contains it. At most 639 bytes of UTF-8 (BOLT 11).
         description: Description,
-        /// In millisats, or in the minor unit of `currency`, such as cents. It may come to at most `limits.max_amount_millisats`.
+        /// In millisats, sats, or the minor unit of `currency`, such as cents. It may come to at most `limits.max_amount_millisats`.
         amount: Millisats,
-        /// `millisats`, or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What `amount` comes to
-        /// in millisats is fixed now, and rounded up to a whole sat.
+        /// `millisats`, `sats`, or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What `amount`
+        /// comes to in millisats is fixed now, and rounded up to a whole sat.
         currency: CurrencyName,
         /// An active subscription of the same `main_key`: the payment is checked against what the user authorized, and
         /// counted.
@@ -74,6 +74,10 @@ impl CheckedRequest for SinglePaymentRequest {
         let named = (draft.subscription_id.as_ref(), draft.main_key.as_ref());
         let subscription = payable_subscription(named, millisats, requester, &checks.core, errors).await?;
         Ok(price.map(|price| (price, subscription)))
+    }
+
+    fn warning(draft: &SinglePaymentDraft) -> Option<String> {
+        fraction_of_sat(draft.amount, draft.currency)
     }
 }
 

@@ -18,10 +18,6 @@ pub const MAX_UNIX_SECONDS: u64 = 253_402_300_799;
 /// Longest identifier, in bytes.
 pub const MAX_IDENTIFIER_BYTES: usize = 256;
 
-/// The currency; `millisats` is the only one.
-#[derive(Clone, Copy, Debug)]
-pub struct MillisatsWord;
-
 /// Parses the value at a pointer; `None` after adding an error.
 ///
 /// Errors never contain the value, which may be a secret in the wrong field.
@@ -162,16 +158,6 @@ pub fn identifier(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Opt
         return errors.reject(pointer, "must be 1 to 256 bytes of UTF-8 without control characters");
     }
     Some(text)
-}
-
-/// The currency: millisats is the only one.
-pub fn currency(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<MillisatsWord> {
-    let text = text(pointer, value, errors)?;
-    if text.eq_ignore_ascii_case("millisats") {
-        Some(MillisatsWord)
-    } else {
-        errors.reject(pointer, "must be `millisats`")
-    }
 }
 
 /// An amount in millisats: more than zero, and at most 21 million bitcoin.

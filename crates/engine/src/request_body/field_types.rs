@@ -14,7 +14,7 @@ use usher_protocol::ticket_unit;
 use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder};
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema, SchemaFormat, Type};
 
-use super::field_reader::{self, MAX_IDENTIFIER_BYTES, MAX_MILLISATS, MAX_TICKETS, MAX_UNIX_SECONDS, MillisatsWord};
+use super::field_reader::{self, MAX_IDENTIFIER_BYTES, MAX_MILLISATS, MAX_TICKETS, MAX_UNIX_SECONDS};
 use super::field_type::FieldType;
 use crate::FieldErrors;
 use crate::machine::MAX_SUBKEYS;
@@ -36,7 +36,7 @@ pub struct Millisats;
 /// An amount in millisats, or the word `all`.
 pub struct MillisatsOrAll;
 
-/// The currency of a price: `millisats`, or a code of ISO 4217 that the configuration lists.
+/// The currency of a price: `millisats`, `sats`, or a code of ISO 4217 that the configuration lists.
 pub struct CurrencyName;
 
 /// The currency of an amount, as in a request.
@@ -44,6 +44,8 @@ pub struct CurrencyName;
 pub enum RequestedCurrency {
     /// Thousandths of a satoshi.
     Millisats,
+    /// Satoshis.
+    Sats,
     /// The minor unit of this currency.
     Iso(CurrencyCode),
     /// Something else.
@@ -218,27 +220,22 @@ field_type!(
 );
 
 field_type!(
-    MillisatsWord,
-    MillisatsWord,
-    field_reader::currency,
-    string().pattern(Some("^[mM][iI][lL][lL][iI][sS][aA][tT][sS]$")).examples([json!("millisats")])
-);
-
-field_type!(
     CurrencyName,
     RequestedCurrency,
     |pointer: &str, value: &Value, errors: &mut FieldErrors| {
         let text = field_reader::text(pointer, value, errors)?;
         Some(if text.eq_ignore_ascii_case("millisats") {
             RequestedCurrency::Millisats
+        } else if text.eq_ignore_ascii_case("sats") {
+            RequestedCurrency::Sats
         } else {
             CurrencyCode::parse(&text).map_or(RequestedCurrency::Unknown, RequestedCurrency::Iso)
         })
     },
     string()
-        .pattern(Some("^([mM][iI][lL][lL][iI][sS][aA][tT][sS]|[a-zA-Z]{3})$"))
+        .pattern(Some("^(([mM][iI][lL][lL][iI])?[sS][aA][tT][sS]|[a-zA-Z]{3})$"))
         .format(format("currency"))
-        .examples([json!("millisats"), json!("EUR")])
+        .examples([json!("millisats"), json!("sats"), json!("EUR")])
 );
 
 field_type!(

@@ -9,7 +9,6 @@ use utoipa::openapi::schema::ObjectBuilder;
 use utoipa::openapi::{Ref, RefOr, Schema};
 
 use self::field_reader::Fields;
-pub use self::field_reader::MillisatsWord;
 pub use self::field_type::FieldType;
 pub use self::field_types::*;
 use crate::FieldErrors;

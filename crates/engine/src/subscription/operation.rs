@@ -61,7 +61,7 @@ use crate::machine::{
 };
 use crate::payment::operation::{Payer, Payment, PaymentTerms, SubscriptionLink};
 use crate::ports::{CorrelationKey, CurrencyCode, ExchangeRate, OperationKind, RateUnavailable};
-use crate::price::Price;
+use crate::price::{Price, PriceUnit};
 use crate::{StreamId, UnixMillis};
 
 /// How long the operator's close is repeated to the user's wallet; nothing acknowledges it.
@@ -122,7 +122,8 @@ impl StateMachine for Subscription {
     }
 
     fn charges_in(&self, input: &Input) -> Option<CurrencyCode> {
-        self.agreement.price.map(|price| price.currency).filter(|_| self.starts_payment(input))
+        let RecurringPrice { currency: PriceUnit::Minor(currency), .. } = self.agreement.price? else { return None };
+        self.starts_payment(input).then_some(currency)
     }
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
@@ -419,7 +420,7 @@ impl Subscription {
             amount: agreement.price.map_or(agreement.most(), |price| price.amount),
             currency: agreement.price.map(|price| price.currency.to_string()),
             amount_millisats: price.map(|price| price.amount_millisats),
-            rate: price.map(|price| (&price.rate).into()),
+            rate: price.and_then(|price| price.rate.as_ref()).map(Into::into),
             status: status.to_owned(),
             preimage: None,
             reason: None,

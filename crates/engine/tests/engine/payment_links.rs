@@ -211,7 +211,7 @@ async fn prices_are_fixed_when_the_payer_asks_and_an_offer_holds_for_minutes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invalid_requests_name_what_is_wrong() {
     let (usher, _) = Running::paying().await;
-    let both = PaymentLinkRequest { min: Some(1), max: Some(2), ..coffee() };
+    let both = PaymentLinkRequest { min: Some(1_000), max: Some(2_000), ..coffee() };
     let neither = PaymentLinkRequest { amount: None, ..coffee() };
     for (request, wrong) in [
         (both, "/amount"),

@@ -73,7 +73,7 @@ async fn without_a_rate_or_within_no_limit_nothing_starts() {
     assert!(refused(euros(6_250_001)).await.starts_with("/amount must come to at most 100000000000 millisats"));
     for currency in [iso("USD"), RequestedCurrency::Unknown] {
         let said = refused(SinglePaymentRequest { currency, ..euros(1) }).await;
-        assert_eq!(said, "/currency must be `millisats` or one of rates.currencies: EUR, JPY");
+        assert_eq!(said, "/currency must be `sats`, `millisats` or one of rates.currencies: EUR, JPY");
     }
     let yen = SinglePaymentRequest { currency: iso("JPY"), ..euros(1) };
     assert!(matches!(payments.request(&Requester::Service, yen, None).await, Err(StartError::RateUnavailable(_))));
@@ -81,7 +81,7 @@ async fn without_a_rate_or_within_no_limit_nothing_starts() {
     let (usher, _) = Running::paying().await;
     let without = usher.engine.payments().request(&Requester::Service, euros(1), None).await;
     let Err(StartError::Invalid(errors)) = without else { panic!("{without:?}") };
-    assert_eq!(errors[0].detail, "must be `millisats`: other currencies need exchange rates (rates.sources)");
+    assert_eq!(errors[0].detail, "must be `sats` or `millisats`: other currencies need exchange rates (rates.sources)");
     assert_eq!(usher.engine.open_streams(), 1, "only the reserved one");
 }
 
@@ -111,12 +111,11 @@ fn in_currency(currency: RequestedCurrency, most: Option<u64>, least: Option<u64
     RecurringPaymentRequest { amount: 1_250, currency, minimum_amount: least, max_amount_millisats: most, ..request }
 }
 
-/// A user agrees to a subscription of 12.50 euros a day, of at most so many millisats.
-async fn subscribe(usher: &mut Running, most: Option<u64>) -> Value {
-    let request = in_currency(iso("EUR"), most, None);
+/// A user agrees to a subscription at this price.
+async fn subscribe(usher: &mut Running, request: RecurringPaymentRequest, price: Value) -> Value {
     let recurrence = request.recurrence.clone();
     let started = usher.engine.subscriptions().request(&Requester::Service, request, None).await.unwrap();
-    assert_eq!(started.price.unwrap().amount_millisats, 20_000_000);
+    assert_eq!(json!(started.price.unwrap().amount_millisats), price["amount_millisats"]);
     let asked = next_message(usher, "recurrence", &[]).await;
     let status = RecurringStatus::Confirmed {
         subscription_id: "s".to_owned(),
@@ -129,14 +128,47 @@ async fn subscribe(usher: &mut Running, most: Option<u64>) -> Value {
     let events = usher.events(started.stream_id, 1).await;
     let data = data_of(&events[0]);
     assert_eq!((&data["status"], &data["authorized_currency"]), (&json!("approved"), &json!("millisats")));
-    assert_eq!(told(data), book());
+    assert_eq!(told(data), price);
     asked
+}
+
+/// What was requested in sats is told in sats, and wallets are asked for millisats.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sats_need_no_rate() {
+    let mut usher = Running::with(&[Part::Lightning]).await;
+    let price = json!({ "amount": 1_250, "currency": "sats", "amount_millisats": 1_250_000 });
+    let request = SinglePaymentRequest { currency: RequestedCurrency::Sats, ..euros(1_250) };
+    let payment = usher.engine.payments().request(&Requester::Service, request, None).await.unwrap();
+    let asked = next_message(&mut usher, "invoice", &[]).await;
+    assert_eq!((&asked["amount"], &asked["currency"]), (&json!(1_250_000), &json!("Millisats")));
+    let link = PaymentLinkRequest {
+        amount: Some(1_250),
+        currency: Some(RequestedCurrency::Sats),
+        ..crate::payment_links::coffee()
+    };
+    let links = usher.engine.payment_links();
+    let link = links.create(&Requester::Service, link, None).await.unwrap();
+    let secret = link.page_url.rsplit('/').next().unwrap();
+    links.pay(link.stream_id, secret, None, ClientNetwork::Loopback).await.unwrap();
+    until("an invoice", || usher.engine.watched_invoices() == 2).await;
+    subscribe(&mut usher, in_currency(RequestedCurrency::Sats, None, None), price.clone()).await;
+    until("an invoice", || usher.engine.watched_invoices() == 3).await;
+    for (nth, invoice) in usher.wallet.made().iter().enumerate() {
+        assert_eq!(invoice.amount(), Some(1_250_000));
+        usher.wallet.settle(nth);
+    }
+    for stream in [payment.stream_id, link.stream_id] {
+        let events = usher.passing(Duration::from_secs(1), usher.events(stream, 1)).await;
+        assert_eq!((&data_of(&events[0])["status"], told(data_of(&events[0]))), (&json!("paid"), price.clone()));
+    }
+    let charged = announced(&usher, 1).await.remove(0);
+    assert_eq!((&charged["status"], told(charged.clone())), (&json!("paid"), price));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_charge_has_the_price_of_its_day() {
     let mut usher = priced().await;
-    let asked = subscribe(&mut usher, None).await;
+    let asked = subscribe(&mut usher, in_currency(iso("EUR"), None, None), book()).await;
     assert_eq!((&asked["amount"], &asked["currency"]), (&json!(40_000_000), &json!("Millisats")), "twice that of now");
     let view = usher.engine.subscriptions().view(&Requester::Service, "s").await.unwrap();
     assert_eq!((view.amount, view.authorized_amount), (1_250, 40_000_000));
@@ -172,11 +204,13 @@ async fn each_charge_has_the_price_of_its_day() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_most_of_a_subscription_can_be_chosen() {
     let mut usher = priced().await;
-    assert_eq!(subscribe(&mut usher, Some(25_000_000)).await["amount"], 25_000_000);
+    let request = in_currency(iso("EUR"), Some(25_000_000), None);
+    assert_eq!(subscribe(&mut usher, request, book()).await["amount"], 25_000_000);
     for (request, pointer) in [
         (in_currency(iso("EUR"), Some(19_999_999), None), "/max_amount_millisats"),
         (in_currency(iso("EUR"), Some(100_000_000_001), None), "/max_amount_millisats"),
         (in_currency(RequestedCurrency::Millisats, Some(2_000), None), "/max_amount_millisats"),
+        (in_currency(RequestedCurrency::Sats, Some(2_000), None), "/max_amount_millisats"),
         (in_currency(iso("EUR"), Some(25_000_000), Some(25_000_001)), "/minimum_amount"),
         (in_currency(iso("EUR"), None, Some(40_000_001)), "/minimum_amount"),
         (in_currency(RequestedCurrency::Unknown, None, None), "/currency"),

@@ -42,7 +42,7 @@ pub(crate) struct Receipt {
     /// What was requested and paid, in millisats.
     #[schema(example = 10000)]
     amount_millisats: u64,
-    /// The price in the minor unit of `currency`. Missing, with `currency` and `rate`, if it was requested in millisats.
+    /// The price in the unit of `currency`. Missing, with `currency` and `rate`, if it was requested in millisats.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = 350)]
     amount: Option<u64>,
@@ -83,7 +83,7 @@ impl Receipt {
             amount_millisats: amount,
             amount: price.as_ref().map(|price| price.amount),
             currency: price.as_ref().map(|price| price.currency.to_string()),
-            rate: price.as_ref().map(|price| (&price.rate).into()),
+            rate: price.as_ref().and_then(|price| price.rate.as_ref()).map(Into::into),
             description,
             request_id: reference,
             payment_hash: payment_hash.map(|hash| hash.to_string()),

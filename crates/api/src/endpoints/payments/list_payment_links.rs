@@ -23,7 +23,7 @@ pub(crate) struct Link {
     /// `open`, `closed`, `expired` (`expires_at`) or `completed` (`max_payments`).
     #[schema(pattern = "^(open|closed|expired|completed)$", example = "open")]
     status: &'static str,
-    /// What each payer pays, in millisats or in the minor unit of `currency`.
+    /// What each payer pays, in millisats, sats, or the minor unit of `currency`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = 350)]
     amount: Option<u64>,
@@ -35,7 +35,7 @@ pub(crate) struct Link {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     max: Option<u64>,
-    /// `millisats`, or the currency.
+    /// `millisats`, `sats`, or the currency.
     #[schema(example = "EUR")]
     currency: String,
     /// What the payments are for.
@@ -69,9 +69,10 @@ pub(crate) struct Link {
 
 impl From<ListedLink> for Link {
     fn from(ListedLink { link, state, terms, payments }: ListedLink) -> Self {
+        let (unit, word) = if terms.in_sats { (1_000, "sats") } else { (1, "millisats") };
         let (amount, min, max) = match terms.amount {
-            LinkAmount::Fixed { amount } => (Some(amount), None, None),
-            LinkAmount::Chosen { min, max } => (None, Some(min), Some(max)),
+            LinkAmount::Fixed { amount } => (Some(amount / unit), None, None),
+            LinkAmount::Chosen { min, max } => (None, Some(min / unit), Some(max / unit)),
         };
         Self {
             stream_id: link.stream_id.to_string(),
@@ -79,7 +80,7 @@ impl From<ListedLink> for Link {
             amount,
             min,
             max,
-            currency: terms.currency.map_or_else(|| "millisats".to_owned(), |currency| currency.to_string()),
+            currency: terms.currency.map_or_else(|| word.to_owned(), |currency| currency.to_string()),
             description: terms.description,
             request_id: terms.reference,
             expires_at: terms.expires_at.map(|at| at.secs()),

@@ -23,7 +23,7 @@ pub(crate) struct Started {
     /// A page for the payer's browser, on which the invoice can be paid with any Lightning wallet. Anybody who has it can pay.
     #[schema(example = "https://login.example/pay/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11/5b0c…")]
     page_url: String,
-    /// If requested in another currency than millisats: the amount, in the currency's minor unit.
+    /// If requested in another currency than millisats: the amount, in its unit (sats, or the minor unit).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = 1250)]
     amount: Option<u64>,
@@ -35,7 +35,7 @@ pub(crate) struct Started {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = 20000000)]
     amount_millisats: Option<u64>,
-    /// If requested in another currency than millisats: at which rate.
+    /// If requested in another currency than millisats and sats: at which rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     rate: Option<RateData>,
@@ -50,7 +50,7 @@ impl Started {
             amount: price.map(|price| price.amount),
             currency: price.map(|price| price.currency.to_string()),
             amount_millisats: price.map(|price| price.amount_millisats),
-            rate: price.map(|price| (&price.rate).into()),
+            rate: price.and_then(|price| price.rate.as_ref()).map(Into::into),
         }
     }
 }

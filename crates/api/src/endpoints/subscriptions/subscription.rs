@@ -25,10 +25,10 @@ pub(crate) struct Subscription {
     /// What it is for.
     #[schema(example = "Membership")]
     description: String,
-    /// Of each payment, as you requested: millisats, or the minor unit of `currency`.
+    /// Of each payment, as you requested: millisats, sats, or the minor unit of `currency`.
     #[schema(example = 10000)]
     amount: u64,
-    /// `millisats`, or the code of a currency (ISO 4217).
+    /// `millisats`, `sats`, or the code of a currency (ISO 4217).
     #[schema(example = "millisats")]
     currency: String,
     /// The most of each payment in millisats, as the user authorized: requests for more are refused.

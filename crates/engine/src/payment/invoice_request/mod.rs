@@ -49,10 +49,10 @@ request_body! {
     /// What the invoice is for.
     #[derive(Clone, Debug)]
     pub struct InvoiceContent, InvoiceContentDraft = "InvoiceRequestContent" {
-        /// In millisats, or in the minor unit of `currency`, such as cents. It may come to at most `limits.max_amount_millisats`.
+        /// In millisats, sats, or the minor unit of `currency`, such as cents. It may come to at most `limits.max_amount_millisats`.
         amount: Millisats,
-        /// `millisats`, or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What `amount` comes to
-        /// in millisats is fixed now, and rounded up to a whole sat: the invoice must be for that.
+        /// `millisats`, `sats`, or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What `amount`
+        /// comes to in millisats is fixed now, and rounded up to a whole sat: the invoice must be for that.
         currency: CurrencyName,
         /// At most 639 bytes of UTF-8.
         description: Option<Description>,

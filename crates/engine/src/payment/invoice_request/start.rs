@@ -1,7 +1,7 @@
 //! Starts a request for an invoice.
 
 use super::{RequestInvoice, RequestInvoiceDraft};
-use crate::field_value_checks::{CheckedRequest, FieldChecks, FixedPrice, PriceFields};
+use crate::field_value_checks::{CheckedRequest, FieldChecks, FixedPrice, PriceFields, fraction_of_sat};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::payment::Payments;
@@ -27,6 +27,11 @@ impl CheckedRequest for RequestInvoice {
         let price = checks.price(FIELDS, content.amount, content.currency, errors);
         checks.expiry("/content/expires_at", content.expires_at, errors);
         Ok(price)
+    }
+
+    fn warning(draft: &RequestInvoiceDraft) -> Option<String> {
+        let content = draft.content.as_ref()?;
+        fraction_of_sat(content.amount, content.currency)
     }
 }
 

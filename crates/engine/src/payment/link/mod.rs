@@ -95,6 +95,9 @@ pub struct LinkTerms {
     /// The currency of the amount; `None` for millisats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub currency: Option<CurrencyCode>,
+    /// Whether the app counts in sats.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_sats: bool,
     /// What the payments are for.
     pub description: String,
     /// The app's own reference, repeated in events.

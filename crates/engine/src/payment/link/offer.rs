@@ -4,9 +4,7 @@ use super::error::LinkError;
 use super::start::PaymentLinks;
 use super::{LinkAmount, LinkTerms};
 use crate::ports::{CurrencyCode, ExchangeRate};
-use crate::price::Price;
-
-const MILLISATS_OF_SAT: u64 = 1_000;
+use crate::price::{Price, PriceUnit, SAT};
 
 /// An amount in millisats, with its price if converted.
 pub(super) type Fixed = (u64, Option<Price>);
@@ -28,15 +26,15 @@ impl PaymentLinks {
         if millisats > self.max_amount() {
             return Err(LinkError::TooMuch);
         }
-        let is_whole = millisats.is_multiple_of(MILLISATS_OF_SAT);
+        let is_whole = millisats.is_multiple_of(SAT);
         let Some(currency) = terms.currency else {
             let bounds = whole_sats(self.capped(bounds(terms.amount)));
             return if !fits(bounds) {
                 Err(LinkError::outside(bounds))
-            } else if !is_whole && bounds.0.is_multiple_of(MILLISATS_OF_SAT) {
+            } else if !is_whole && bounds.0.is_multiple_of(SAT) {
                 Err(LinkError::FractionOfSat)
             } else {
-                Ok((millisats, None))
+                Ok(fixed(terms, millisats))
             };
         };
         if !is_whole {
@@ -54,7 +52,8 @@ impl PaymentLinks {
                     }
                 };
                 let amount = amount.ok_or(LinkError::TooMuch)?;
-                let price = Price { amount, currency, amount_millisats: millisats, rate: rate.clone() };
+                let (currency, rate) = (PriceUnit::Minor(currency), Some(rate.clone()));
+                let price = Price { amount, currency, amount_millisats: millisats, rate };
                 return Ok((millisats, Some(price)));
             }
         }
@@ -70,7 +69,7 @@ impl PaymentLinks {
             (LinkAmount::Chosen { min, max }, _) => return Err(LinkError::outside((min, max))),
         };
         let Some(currency) = terms.currency else {
-            return if amount <= self.max_amount() { Ok((amount, None)) } else { Err(LinkError::TooMuch) };
+            return if amount <= self.max_amount() { Ok(fixed(terms, amount)) } else { Err(LinkError::TooMuch) };
         };
         let price = Price::fix(amount, currency, self.rate(currency)?);
         let price = price.filter(|price| price.amount_millisats <= self.max_amount()).ok_or(LinkError::TooMuch)?;
@@ -92,6 +91,11 @@ impl PaymentLinks {
     }
 }
 
+/// An amount at a link without a currency.
+fn fixed(terms: &LinkTerms, millisats: u64) -> Fixed {
+    (millisats, terms.in_sats.then(|| Price::in_sats(millisats)))
+}
+
 const fn bounds(amount: LinkAmount) -> (u64, u64) {
     match amount {
         LinkAmount::Fixed { amount } => (amount, amount),
@@ -99,9 +103,9 @@ const fn bounds(amount: LinkAmount) -> (u64, u64) {
     }
 }
 
-/// The whole sats within these bounds: many backends create no other invoices. A link may still require a fraction.
+/// The whole sats within these bounds: many backends create no other invoices. Links of earlier versions may require a fraction.
 const fn whole_sats((least, most): (u64, u64)) -> (u64, u64) {
-    let whole = (least.div_ceil(MILLISATS_OF_SAT) * MILLISATS_OF_SAT, most - most % MILLISATS_OF_SAT);
+    let whole = (least.div_ceil(SAT) * SAT, most - most % SAT);
     if whole.0 <= whole.1 { whole } else { (least, most) }
 }
 

@@ -16,6 +16,7 @@ use crate::kernel::request_errors::StartError;
 use crate::kernel::starter::Starter;
 use crate::page_rules::{KeyedPage, PageRules};
 use crate::ports::StoreError;
+use crate::price::SAT;
 use crate::registry::Operation;
 use crate::request_body;
 use crate::request_body::field_reader::MAX_MILLISATS;
@@ -31,15 +32,15 @@ request_body! {
         "amount": 10000,
         "description": "One coffee",
     } {
-        /// What each payer pays, in millisats or in the minor unit of `currency`, such as cents.
+        /// What each payer pays, in the unit of `currency`: millisats, sats, or a minor unit such as cents. Whole sats only.
         amount: Option<Millisats>,
         /// The least that a payer may choose, as `amount` counts; with `max`.
         min: Option<Millisats>,
         /// The most that a payer may choose, as `amount` counts; with `min`. A payment may come to at most
         /// `limits.max_amount_millisats`.
         max: Option<Millisats>,
-        /// `millisats` (default), or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What a payment
-        /// comes to in millisats is fixed when its payer asks for the invoice, and rounded up to a whole sat.
+        /// `millisats` (default), `sats`, or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What a
+        /// payment comes to in millisats is fixed when its payer asks for the invoice, and rounded up to a whole sat.
         currency: Option<CurrencyName>,
         /// What the payments are for; payers and their wallets show it. At most 639 bytes of UTF-8 (BOLT 11).
         description: Description,
@@ -64,17 +65,19 @@ impl CheckedRequest for PaymentLinkRequest {
         checks: &FieldChecks,
         errors: &mut FieldErrors,
     ) -> Result<Option<LinkAmount>, StoreError> {
-        let currency = Some(draft.currency.unwrap_or(RequestedCurrency::Millisats));
+        let unit = draft.currency.unwrap_or(RequestedCurrency::Millisats);
+        let currency = Some(unit);
         let fields = |amount| PriceFields { amount, currency: "/currency" };
         let read = |pointer: &str, value: Option<u64>, errors: &FieldErrors| value.is_some() || errors.names(pointer);
         let has = ["/amount", "/min", "/max"];
         let [amount, min, max] = [draft.amount, draft.min, draft.max];
         let [has_amount, has_min, has_max] =
             [read(has[0], amount, errors), read(has[1], min, errors), read(has[2], max, errors)];
+        let in_unit = |amount: u64| if unit == RequestedCurrency::Sats { amount.saturating_mul(SAT) } else { amount };
         let taken = match (has_amount, has_min, has_max) {
             (true, false, false) => {
                 checks.price(fields("/amount"), amount, currency, errors);
-                amount.map(|amount| LinkAmount::Fixed { amount })
+                amount.map(|amount| LinkAmount::Fixed { amount: in_unit(amount) })
             }
             (true, _, _) => errors.reject("/amount", "cannot be together with min and max"),
             (false, false, false) => errors.reject("/amount", "is required, unless there are min and max"),
@@ -87,18 +90,21 @@ impl CheckedRequest for PaymentLinkRequest {
                 } else if min.zip(max).is_some_and(|(min, max)| min > max) {
                     errors.add("/min", "must not be more than max");
                 }
-                min.zip(max).map(|(min, max)| LinkAmount::Chosen { min, max })
+                min.zip(max).map(|(min, max)| LinkAmount::Chosen { min: in_unit(min), max: in_unit(max) })
             }
         };
+        for (pointer, amount) in has.into_iter().zip([amount, min, max]) {
+            let is_whole = amount.is_none_or(|amount| unit != RequestedCurrency::Millisats || amount % SAT == 0);
+            if !is_whole && !errors.names(pointer) {
+                errors.add(pointer, "must be whole sats: a multiple of 1000 millisats");
+            }
+        }
         if draft.expires_at.is_some_and(|at| UnixMillis::from_secs(at) <= checks.core.clock.now()) {
             errors.add("/expires_at", "must be in the future");
         }
         Ok(taken)
     }
 }
-
-/// The minimum at the Lightning address, in millisats: many wallets count whole sats.
-const LEAST_AT_ADDRESS: u64 = 1_000;
 
 /// Payment links.
 pub struct PaymentLinks {
@@ -146,8 +152,11 @@ impl PaymentLinks {
             amount,
             currency: match request.currency {
                 Some(RequestedCurrency::Iso(currency)) => Some(currency),
-                Some(RequestedCurrency::Millisats | RequestedCurrency::Unknown) | None => None,
+                Some(RequestedCurrency::Millisats | RequestedCurrency::Sats | RequestedCurrency::Unknown) | None => {
+                    None
+                }
             },
+            in_sats: request.currency == Some(RequestedCurrency::Sats),
             description: request.description,
             reference: request.reference,
             return_url: self.pages.link_return_url(request.return_url.as_deref(), stream_id)?,
@@ -169,8 +178,9 @@ impl PaymentLinks {
         }
         let terms = LinkTerms {
             stream,
-            amount: LinkAmount::Chosen { min: LEAST_AT_ADDRESS, max: MAX_MILLISATS },
+            amount: LinkAmount::Chosen { min: SAT, max: MAX_MILLISATS },
             currency: None,
+            in_sats: false,
             description: String::new(),
             reference: None,
             return_url: None,

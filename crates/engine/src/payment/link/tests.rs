@@ -9,6 +9,7 @@ fn terms() -> LinkTerms {
         stream: StreamId::from_parts(1, [1; 10]),
         amount: LinkAmount::Fixed { amount: 5_000 },
         currency: None,
+        in_sats: false,
         description: "Coffee".to_owned(),
         reference: None,
         return_url: None,

@@ -7,8 +7,8 @@ use usher_protocol::bolt11::Network;
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::Recurrence;
 
-use crate::ports::{CurrencyCode, ExchangeRate, RateUnavailable};
-use crate::price::Price;
+use crate::ports::{ExchangeRate, RateUnavailable};
+use crate::price::{Price, PriceUnit};
 
 /// Reply time up to which a user owes every due date since the request, in seconds.
 const TO_ANSWER: u64 = 300;
@@ -35,12 +35,12 @@ pub(crate) struct Agreement {
     pub(crate) price: Option<RecurringPrice>,
 }
 
-/// The price of each payment in another currency than millisats.
+/// The price of each payment in another unit than millisats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RecurringPrice {
-    /// In the currency's minor unit.
+    /// In this unit.
     pub(crate) amount: u64,
-    pub(crate) currency: CurrencyCode,
+    pub(crate) currency: PriceUnit,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,7 +72,13 @@ impl Agreement {
         rate: Option<&Result<ExchangeRate, RateUnavailable>>,
     ) -> Result<(u64, Option<Price>), Unpayable> {
         let most = self.most();
-        let Some(RecurringPrice { amount, currency }) = self.price else { return Ok((most, None)) };
+        let (amount, currency) = match self.price {
+            None => return Ok((most, None)),
+            Some(RecurringPrice { amount, currency: currency @ PriceUnit::Sats }) => {
+                return Ok((most, Some(Price { amount, currency, amount_millisats: most, rate: None })));
+            }
+            Some(RecurringPrice { amount, currency: PriceUnit::Minor(currency) }) => (amount, currency),
+        };
         let rate = match rate {
             Some(Ok(rate)) => rate.clone(),
             Some(Err(unavailable)) => return Err(Unpayable { reason: unavailable.to_string(), price: None }),

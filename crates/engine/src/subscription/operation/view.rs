@@ -2,7 +2,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::message::Recurrence;
 
 use super::{Subscription, SubscriptionState};
-use crate::ports::CurrencyCode;
+use crate::price::PriceUnit;
 
 /// A subscription as the API shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,10 +15,10 @@ pub struct SubscriptionView {
     pub state: SubscriptionState,
     /// Why it was closed.
     pub reason: Option<String>,
-    /// The amount of each payment, as requested: millisats, or the minor unit of `currency`.
+    /// The amount of each payment, as requested: millisats, or the unit of `currency`.
     pub amount: u64,
     /// The currency, if it was not requested in millisats.
-    pub currency: Option<CurrencyCode>,
+    pub currency: Option<PriceUnit>,
     /// The maximum of each payment in millisats, as authorized.
     pub authorized_amount: u64,
     /// The schedule, as authorized.

@@ -59,16 +59,16 @@ request_body! {
         subkeys: Subkeys,
         /// What the subscription is for. At most 639 bytes of UTF-8.
         description: Description,
-        /// Of each payment: in millisats, or in the minor unit of `currency`, such as cents. It may come to at most
+        /// Of each payment: in millisats, sats, or the minor unit of `currency`, such as cents. It may come to at most
         /// `limits.max_amount_millisats`.
         amount: Millisats,
         /// The least that the user must authorize for each payment, in millisats; by default what `amount` comes to now. A
         /// subscription for less is closed at once, and the stream gets `user_rejected` with the reason.
         minimum_amount: Option<Millisats>,
-        /// `millisats`, or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What `amount` comes to
-        /// in millisats is then fixed anew for each payment, and rounded up to a whole sat.
+        /// `millisats`, `sats`, or the code of a currency (ISO 4217) that `rates.currencies` lists; in either case. What `amount`
+        /// comes to in millisats is then fixed anew for each payment, and rounded up to a whole sat.
         currency: CurrencyName,
-        /// Only with another `currency` than millisats: the most that each payment may come to, in millisats. This is what the
+        /// Only with another `currency` than millisats and sats: the most that each payment may come to, in millisats. This is what the
         /// user is asked to authorize; an automatic charge that comes to more fails. By default twice what `amount` comes to now.
         max_amount_millisats: Option<Millisats>,
         /// When, and how often, the user pays.
@@ -294,7 +294,7 @@ impl RecurringRequest {
                     amount: self.price.as_ref().map(|price| price.amount),
                     currency: self.price.as_ref().map(|price| price.currency.to_string()),
                     amount_millisats: self.price.as_ref().map(|price| price.amount_millisats),
-                    rate: self.price.as_ref().map(|price| (&price.rate).into()),
+                    rate: self.price.as_ref().and_then(|price| price.rate.as_ref()).map(Into::into),
                 });
                 StepResult::Stepped(vec![
                     emit(data, now),

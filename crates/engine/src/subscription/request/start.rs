@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{RecurringPaymentDraft, RecurringPaymentRequest};
-use crate::field_value_checks::{CheckedRequest, FieldChecks, FixedPrice, PRICE_FIELDS};
+use crate::field_value_checks::{CheckedRequest, FieldChecks, FixedPrice, PRICE_FIELDS, fraction_of_sat};
 use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::ports::StoreError;
@@ -52,14 +52,18 @@ impl CheckedRequest for RecurringPaymentRequest {
         }
         Ok(price)
     }
+
+    fn warning(draft: &RecurringPaymentDraft) -> Option<String> {
+        fraction_of_sat(draft.amount, draft.currency)
+    }
 }
 
 fn check_amounts(draft: &RecurringPaymentDraft, checks: &FieldChecks, errors: &mut FieldErrors) -> Option<FixedPrice> {
     let price = checks.price(PRICE_FIELDS, draft.amount, draft.currency, errors);
     let now = price.as_ref().and_then(|fixed| fixed.as_ref().ok()).map(|(millisats, _)| *millisats);
-    if draft.currency == Some(RequestedCurrency::Millisats) {
+    if matches!(draft.currency, Some(RequestedCurrency::Millisats | RequestedCurrency::Sats)) {
         if draft.max_amount_millisats.is_some() {
-            errors.add("/max_amount_millisats", "is only for amounts in another currency than millisats");
+            errors.add("/max_amount_millisats", "is only for amounts in another currency than millisats and sats");
         }
     } else {
         checks.amount("/max_amount_millisats", draft.max_amount_millisats, errors);
@@ -70,7 +74,8 @@ fn check_amounts(draft: &RecurringPaymentDraft, checks: &FieldChecks, errors: &m
     if let Some((currency, now)) = draft.currency.zip(now)
         && draft.minimum_amount.is_some_and(|least| least > most(currency, now, draft.max_amount_millisats, checks))
     {
-        let of = if currency == RequestedCurrency::Millisats { "amount" } else { "max_amount_millisats" };
+        let is_fixed = matches!(currency, RequestedCurrency::Millisats | RequestedCurrency::Sats);
+        let of = if is_fixed { "amount" } else { "max_amount_millisats" };
         errors.add("/minimum_amount", format!("must not be more than {of}"));
     }
     price
@@ -79,7 +84,7 @@ fn check_amounts(draft: &RecurringPaymentDraft, checks: &FieldChecks, errors: &m
 /// The maximum of a payment that costs `now` at the current rate, both in millisats.
 fn most(currency: RequestedCurrency, now: u64, given: Option<u64>, checks: &FieldChecks) -> u64 {
     match currency {
-        RequestedCurrency::Millisats => now,
+        RequestedCurrency::Millisats | RequestedCurrency::Sats => now,
         _ => given.unwrap_or_else(|| now.saturating_mul(2).min(checks.rules.max_amount)),
     }
 }

@@ -49,7 +49,7 @@ schemathesis.openapi.format("one-line", st.text(PRINTABLE, min_size=1, max_size=
 schemathesis.openapi.format("text", st.text(max_size=100))
 schemathesis.openapi.format("identifier", st.text(PRINTABLE, min_size=1, max_size=64))
 schemathesis.openapi.format("calendar", st.sampled_from(["monthly", "Mon..Fri *-*-01,15 09:00:00 Europe/Rome"]))
-schemathesis.openapi.format("currency", st.sampled_from(["millisats", "Millisats", "EUR"]))
+schemathesis.openapi.format("currency", st.sampled_from(["millisats", "Millisats", "sats", "EUR"]))
 schemathesis.openapi.format("currency-code", st.sampled_from(["EUR", "usd"]))
 schemathesis.openapi.format("event-id", st.integers(0, 2**53 - 1).map(str))
 schemathesis.openapi.format("delivery-id", st.integers(0, 9).map(lambda index: f"subscriptions:{index}"))

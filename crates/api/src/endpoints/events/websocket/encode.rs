@@ -13,7 +13,7 @@ use usher_engine::{Event, StreamId};
 
 use crate::endpoints::events::event_json;
 use crate::idempotency::IDEMPOTENCY_REPLAYED;
-use crate::remarks::USHER_IGNORED;
+use crate::remarks::{USHER_IGNORED, USHER_WARNING};
 
 /// A command was done, and this came of it.
 pub(super) fn success(id: &str, data: &str) -> String {
@@ -86,8 +86,10 @@ async fn tell(out: &mut String, response: Response, data: Option<&str>) {
     if head.headers.contains_key(IDEMPOTENCY_REPLAYED) {
         out.push_str(",\"replayed\":true");
     }
-    if let Some(ignored) = head.headers.get(USHER_IGNORED).and_then(|value| value.to_str().ok()) {
-        let _ = write!(out, ",\"ignored\":{}", quoted(ignored));
+    for (header, member) in [(USHER_IGNORED, "ignored"), (USHER_WARNING, "warning")] {
+        if let Some(remark) = head.headers.get(header).and_then(|value| value.to_str().ok()) {
+            let _ = write!(out, ",\"{member}\":{}", quoted(remark));
+        }
     }
     out.push('}');
 }

@@ -167,6 +167,17 @@ public final class Usher implements AutoCloseable {
     }
 
     /**
+     * Sats as millisats, in which amounts without a currency are.
+     *
+     * @param amount in sats
+     * @return in millisats
+     * @throws ArithmeticException it is too large
+     */
+    public static long sats(long amount) {
+        return Math.multiplyExact(amount, 1000L);
+    }
+
+    /**
      * Asks a user for a payment to the service.
      *
      * @param request whom, for what and how much
