@@ -412,6 +412,14 @@ export class Usher extends OperatorEndpoints {
     );
   }
 
+  /** Lists the age verifications that wait for a decision. */
+  verificationSessions(
+    filter: { status?: "open"; after?: string; limit?: number } = {},
+    options?: CallOptions,
+  ): List<Schemas["VerificationSessionList"], Schemas["OpenVerificationSession"]> {
+    return list(this.#http, "/verification/sessions", filter, options, (page) => page.sessions);
+  }
+
   /** Decides an age verification. */
   decideVerificationSession(
     sessionId: string,

@@ -104,7 +104,8 @@ pub use time::UnixMillis;
 pub use usher_passkey::RelyingParty;
 pub use verification::Verification;
 pub use verification::open_sessions::{
-    AgeCheckError, AgeCheckReturned, AgeCheckStarted, BeginCheckError, DecisionError, VerificationView,
+    AgeCheckError, AgeCheckReturned, AgeCheckStarted, BeginCheckError, DecisionError, OpenVerification,
+    VerificationView,
 };
 pub use verification::rules::VerificationRules;
 pub use verification::start::{VerificationSessionRequest, VerificationSessionStarted};

@@ -33,6 +33,8 @@ struct SessionPage<'a> {
     /// The text of the button that begins the check, if shown.
     button: Option<&'a str>,
     what_the_button_does: &'a str,
+    /// The number that the user tells the staff.
+    number: Option<u32>,
     tone: Tone,
     /// The outcome.
     outcome: &'a str,
@@ -141,6 +143,7 @@ fn show_session(
             status,
             button: button.filter(|_| provider.is_some()),
             what_the_button_does: &texts.what_the_button_does(provider.unwrap_or_default()),
+            number: view.number.filter(|_| open && provider.is_none()),
             tone: match view.state {
                 VerificationState::Open | VerificationState::Checking | VerificationState::Issuing => Tone::Waiting,
                 VerificationState::Passed => Tone::Passed,

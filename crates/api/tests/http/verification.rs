@@ -1,5 +1,7 @@
 //! Age verification sessions, decided by staff.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use usher_engine::ports::MintAuthToken;
@@ -62,6 +64,33 @@ async fn staff_can_decide_only_once() {
         assert_eq!((&told["type"], &told["data"]), (&json!("CashuResponse"), &event));
         app.refused("POST", &path, body, (409, "session_decided")).await;
     }
+}
+
+/// Each open session has a number of its own, also if the random one is taken.
+#[tokio::test]
+async fn staff_find_open_sessions_by_their_numbers() {
+    let app = TestApp::start().await;
+    let mut expected = Vec::new();
+    for _ in 0..300 {
+        expected.push(open(&app).await["session_id"].clone());
+    }
+    let list = async || {
+        app.read("/verification/sessions?status=open&limit=1000").await["sessions"].as_array().unwrap().clone()
+    };
+    let sessions = list().await;
+    assert_eq!(sessions.iter().map(|session| session["session_id"].clone()).collect::<Vec<_>>(), expected);
+    let numbers: BTreeSet<_> = sessions.iter().map(|session| session["number"].as_u64().unwrap()).collect();
+    assert!(numbers.len() == 300 && numbers.iter().all(|number| *number >= 1_000), "{sessions:?}");
+    let of_first = json!({
+        "session_id": expected[0], "number": sessions[0]["number"], "status": "open", "minimum_age": 18,
+        "created_at": sessions[0]["created_at"], "expires_at": sessions[0]["created_at"].as_u64().unwrap() + 900,
+    });
+    assert_eq!(sessions[0], of_first);
+    app.done("POST", &decision_of(expected[1].as_str().unwrap()), json!({ "decision": "approve" })).await;
+    let left: Vec<_> = list().await.iter().map(|session| session["session_id"].clone()).collect();
+    expected.remove(1);
+    assert_eq!(left, expected);
+    app.refused("GET", "/verification/sessions?status=passed", Value::Null, (422, "invalid_request")).await;
 }
 
 #[tokio::test]

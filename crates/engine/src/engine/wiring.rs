@@ -112,6 +112,7 @@ impl Engine {
         let reusable_handshakes = Arc::new(OpenSet::new(endless, core.index.clone()));
         let deliveries = Arc::new(OpenSet::new(Members::All(OperationKind::TicketDelivery), core.index.clone()));
         let links = Arc::new(OpenSet::new(Members::All(OperationKind::PaymentLink), core.index.clone()));
+        let age_checks = Arc::new(OpenSet::new(Members::All(OperationKind::VerificationSession), core.index.clone()));
         let link_payments =
             OpenPayments::new(options.max_open_streams, core.clock.clone(), core.store.clone(), core.tasks.clone());
         let observers: Vec<Arc<dyn Observer>> = vec![
@@ -121,6 +122,7 @@ impl Engine {
             reusable_handshakes.clone(),
             deliveries.clone(),
             links.clone(),
+            age_checks.clone(),
             Arc::new(link_payments.clone()),
         ];
         let new_logins = Arc::new(NewLogins {
@@ -285,6 +287,7 @@ impl Engine {
             pages,
             service_key: options.subkey.unwrap_or(options.main_key),
             permits: Semaphore::new(open_sessions::CONCURRENT),
+            open: age_checks,
         });
 
         let workers = Arc::new(Workers {

@@ -61,6 +61,14 @@ impl Ids {
         }
     }
 
+    /// A random number of so many digits, which does not begin with zero.
+    pub(crate) fn number(&self, digits: u32) -> u32 {
+        let mut bytes = [0; 4];
+        self.randomness.fill(&mut bytes);
+        let least = 10_u32.saturating_pow(digits.saturating_sub(1));
+        least + u32::from_be_bytes(bytes) % least.saturating_mul(9)
+    }
+
     pub(crate) fn suffix(&self) -> String {
         let mut suffix = self.token();
         suffix.truncate(SUFFIX);

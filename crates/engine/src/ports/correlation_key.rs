@@ -46,6 +46,11 @@ impl CorrelationKey {
         Self::hash("request", request_id)
     }
 
+    /// An age verification, by its number; unique among open ones.
+    pub fn age_check(number: u32) -> Self {
+        Self::hash("age check", &number.to_string())
+    }
+
     /// A subscription, by the id chosen by its wallet.
     pub fn subscription(subscription_id: &str) -> Self {
         Self::hash("subscription", subscription_id)

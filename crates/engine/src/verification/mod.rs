@@ -13,6 +13,7 @@ use usher_protocol::PublicKey;
 
 use self::rules::VerificationRules;
 use crate::kernel::core::Core;
+use crate::kernel::open_set::OpenSet;
 use crate::kernel::starter::Starter;
 use crate::page_rules::PageRules;
 use crate::ports::AgeVerifier;
@@ -28,4 +29,5 @@ pub struct Verification {
     pub(crate) pages: Arc<PageRules>,
     pub(crate) service_key: PublicKey,
     pub(crate) permits: Semaphore,
+    pub(crate) open: Arc<OpenSet>,
 }

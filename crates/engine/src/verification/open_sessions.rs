@@ -17,7 +17,7 @@ use crate::verification::operation::{
     AgeCheck, AgeDecision, AwaitedBrowser, BeginFault, CheckReturn, DecisionFault, VerificationSession,
     VerificationState,
 };
-use crate::{Requester, StreamId};
+use crate::{Requester, StreamId, UnixMillis};
 
 /// A session as its page shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,23 @@ pub struct VerificationView {
     pub time_left: Duration,
     /// Where the page redirects at the end.
     pub return_url: Option<String>,
+    /// The number by which staff find it.
+    pub number: Option<u32>,
+}
+
+/// A session that waits for a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenVerification {
+    /// The session.
+    pub session_id: StreamId,
+    /// Its number, which the user's page shows.
+    pub number: Option<u32>,
+    /// The minimum age in years.
+    pub minimum_age: u64,
+    /// Whether a provider is checking.
+    pub is_checked: bool,
+    /// Until when it can be decided.
+    pub expires_at: UnixMillis,
 }
 
 /// A started check; the browser is redirected to the provider.
@@ -144,7 +161,39 @@ impl Verification {
             minimum_age: session.minimum_age(),
             time_left: session.expires_at().since(now),
             return_url: session.return_url().map(str::to_owned),
+            number: session.number(),
         }))
+    }
+
+    /// Up to `limit` sessions that wait for a decision, after `after`, and the `after` of the next page. A short page may
+    /// have a successor.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn waiting(
+        &self,
+        requester: &Requester,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<(Vec<OpenVerification>, Option<StreamId>), StoreError> {
+        let ids = self.open.after(after, limit);
+        let next = ids.last().copied().filter(|_| ids.len() == limit);
+        let now = self.core.clock.now();
+        let mut waiting = Vec::new();
+        for id in ids {
+            let Some((session_id, _, session)) = self.find(requester, id).await? else { continue };
+            let is_checked = match session.state() {
+                VerificationState::Open => false,
+                VerificationState::Checking => true,
+                _ => continue,
+            };
+            if now < session.expires_at() {
+                let (number, minimum_age) = (session.number(), session.minimum_age());
+                let expires_at = session.expires_at();
+                waiting.push(OpenVerification { session_id, number, minimum_age, is_checked, expires_at });
+            }
+        }
+        Ok((waiting, next))
     }
 
     /// Starts a check of an open session by the age verifier, replacing an earlier one. May take some seconds.

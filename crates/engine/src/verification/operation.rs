@@ -81,6 +81,8 @@ pub struct VerificationTerms {
     pub expires_at: UnixMillis,
     /// Where the page redirects at the end.
     pub return_url: Option<String>,
+    /// The number by which staff find it: unique among open sessions.
+    pub number: u32,
 }
 
 /// A decision.
@@ -138,6 +140,9 @@ pub struct VerificationSession {
     expires_at: UnixMillis,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     return_url: Option<String>,
+    /// `None` in states stored before this field existed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    number: Option<u32>,
     #[serde(default)]
     checks: u32,
     /// The browser that began the last check, until it has returned, if it can return only once.
@@ -239,7 +244,8 @@ impl StateMachine for VerificationSession {
     }
 
     fn correlations(&self) -> Vec<CorrelationKey> {
-        vec![CorrelationKey::request(&self.request_id)]
+        let number = self.number.map(CorrelationKey::age_check);
+        [CorrelationKey::request(&self.request_id)].into_iter().chain(number).collect()
     }
 }
 
@@ -256,6 +262,7 @@ impl VerificationSession {
             proof: terms.proof,
             expires_at: terms.expires_at,
             return_url: terms.return_url,
+            number: Some(terms.number),
             checks: 0,
             awaited: None,
             phase: Phase::Open { check: None, polls: 0, next: None },
@@ -294,6 +301,11 @@ impl VerificationSession {
                 End::Expired => VerificationState::Expired,
             },
         }
+    }
+
+    /// The number by which staff find it.
+    pub const fn number(&self) -> Option<u32> {
+        self.number
     }
 
     /// The minimum age in years.

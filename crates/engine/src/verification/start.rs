@@ -21,6 +21,9 @@ request_body! {
     }
 }
 
+/// The digits of a session's number in each attempt to find one that no open session has.
+const NUMBER_DIGITS: [u32; 12] = [4, 4, 4, 4, 6, 6, 6, 6, 8, 8, 8, 8];
+
 /// A session that was opened.
 #[derive(Clone)]
 pub struct VerificationSessionStarted {
@@ -51,6 +54,22 @@ impl Verification {
         request: VerificationSessionRequest,
         once: Option<IdempotentRequest<VerificationSessionStarted>>,
     ) -> Result<VerificationSessionStarted, StartError> {
+        for digits in NUMBER_DIGITS {
+            if let Some(started) = self.try_start(requester, &request, once.as_ref(), digits).await? {
+                return Ok(started);
+            }
+        }
+        Err(StartError::TooManyOpen)
+    }
+
+    /// `None` if an open session has the same number.
+    async fn try_start(
+        &self,
+        requester: &Requester,
+        request: &VerificationSessionRequest,
+        once: Option<&IdempotentRequest<VerificationSessionStarted>>,
+        digits: u32,
+    ) -> Result<Option<VerificationSessionStarted>, StartError> {
         let rules = &self.rules;
         let now = self.core.clock.now();
         let (session_id, page_secret) = (self.core.ids.stream_id(), self.core.ids.token());
@@ -70,11 +89,12 @@ impl Verification {
             proof: rules.proof(),
             expires_at: started.expires_at,
             return_url: self.pages.return_url(request.return_url.as_deref(), session_id)?,
+            number: self.core.ids.number(digits),
         };
         let (state, effects) = VerificationSession::start(terms);
         let record = once.map(|once| once.record(&started, now));
         let operation = Operation::VerificationSession(state);
-        self.starter.create_new(session_id, requester.origin(), operation, effects, record).await?;
-        Ok(started)
+        let taken = self.starter.create(session_id, requester.origin(), operation, effects, record).await?;
+        Ok(taken.is_none().then_some(started))
     }
 }

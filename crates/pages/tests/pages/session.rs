@@ -16,7 +16,10 @@ async fn the_page_has_its_headers_and_loads_nothing_from_elsewhere() {
     let session = pages.open().await;
     let (status, headers, html) = pages.get(&path(&session)).await;
     assert_eq!(status, 200);
+    let waiting = pages.engine.verification().waiting(&Requester::Service, None, 1).await.unwrap().0;
+    let number = format!(r#"<p class="amount">{}</p>"#, waiting[0].number.unwrap());
     for text in [
+        &number,
         "Bar &#60;b&#62;7&#60;/b&#62; asks for a proof that you are at least 18 years old.",
         r#"<noscript><meta http-equiv="refresh" content="5;url=/usher/verify/"#,
     ] {

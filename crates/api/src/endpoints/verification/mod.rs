@@ -2,6 +2,7 @@
 
 mod create_verification_session;
 mod decide_verification_session;
+mod list_verification_sessions;
 mod request_verification_token;
 
 use usher_engine::access::Scope;
@@ -12,6 +13,7 @@ use crate::route::Audit;
 pub(super) fn group<D: Detail>() -> EndpointGroup<D> {
     EndpointGroup::new("Age verification", "Verify that a user is old enough, without learning who the user is.")
         .endpoint(Scope::Verification, Audit::Once, handler!(create_verification_session::create_verification_session))
+        .endpoint(Scope::Verification, Audit::Nothing, handler!(list_verification_sessions::list_verification_sessions))
         .endpoint(Scope::Verification, Audit::Once, handler!(decide_verification_session::decide_verification_session))
         .endpoint(Scope::Verification, Audit::Once, handler!(request_verification_token::request_verification_token))
 }

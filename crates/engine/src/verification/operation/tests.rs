@@ -25,6 +25,7 @@ fn opened(proof: Option<MintTerms>) -> (VerificationSession, Vec<Effect>) {
         proof,
         expires_at: NOW.plus(TTL),
         return_url: None,
+        number: 4711,
     })
 }
 
