@@ -73,13 +73,10 @@ pub enum CallBehaviour {
     /// Executed; the answer waits for [`release`](super::FaultyNwcService::release), also across a stop and a new start.
     Hold,
     Refuse(ErrorCode),
-    RefuseAndExecute(ErrorCode),
     /// Executed; the answer is no JSON.
     Garble,
     /// Executed; the answer has neither result nor error.
     Empty,
-    /// Executed; the answer is signed by a key that is not the wallet's.
-    Impersonate,
 }
 
 /// How an invoice differs from the request. Except for [`OtherNetwork`](Self::OtherNetwork) and
@@ -96,10 +93,6 @@ pub enum InvoiceLie {
     OtherNetwork,
     /// It was made so long ago that it is expired.
     Expired,
-    /// It is another person's: of an account `stranger` in the same network.
-    Foreign,
-    /// It is the previous invoice of the wallet, if there is one.
-    Reused,
     /// The answer's `payment_hash` is not the invoice's.
     OtherHash,
     Garbage,
@@ -108,20 +101,11 @@ pub enum InvoiceLie {
 /// How a look-up is not true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookupLie {
-    /// Always `NOT_FOUND`.
-    Forget,
     /// `NOT_FOUND` for payments, true for invoices.
     ForgetPayments,
     /// Payments as if they were invoices, with their state.
     PaymentsAsInvoices,
-    /// Settled, with the true preimage only if it is.
-    Settled,
     SettledWithWrongPreimage,
-    Pending,
-    Failed,
-    Expired,
-    /// True, but about another payment hash.
-    OtherHash,
 }
 
 /// How a reply to `pay_invoice` is false.

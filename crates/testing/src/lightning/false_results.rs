@@ -28,19 +28,10 @@ fn false_invoice(
             let now = account.now();
             terms.created_at = Some(now.saturating_sub(terms.expiry.saturating_add(3_600)));
         }
-        InvoiceLie::Foreign | InvoiceLie::Reused | InvoiceLie::OtherHash | InvoiceLie::Garbage => {}
+        InvoiceLie::OtherHash => {}
+        InvoiceLie::Garbage => return Ok(("lnbcrt1notaninvoice".to_owned(), unrelated_preimage().payment_hash())),
     }
-    let invoice = match lie {
-        InvoiceLie::Garbage => {
-            return Ok(("lnbcrt1notaninvoice".to_owned(), unrelated_preimage().payment_hash()));
-        }
-        InvoiceLie::Foreign => account.sibling("stranger", 0).make_invoice(&terms)?,
-        InvoiceLie::Reused => {
-            let last = account.transactions().into_iter().find(|known| known.direction == Direction::Incoming);
-            last.map_or_else(|| account.make_invoice(&terms), |known| Ok(known.invoice))?
-        }
-        _ => account.make_invoice(&terms)?,
-    };
+    let invoice = account.make_invoice(&terms)?;
     let payment_hash = match lie {
         InvoiceLie::OtherHash => unrelated_preimage().payment_hash(),
         _ => invoice.payment_hash(),
@@ -73,20 +64,16 @@ pub(super) fn made_invoice(account: &Account, params: MakeParams, lie: InvoiceLi
 
 /// What a look-up returns instead of the true result.
 pub(super) fn look_up(truth: Value, lie: LookupLie) -> Result<Value, Refusal> {
-    let not_found = || Refusal::new(ErrorCode::NotFound, "no such invoice");
     let mut value = truth;
     match lie {
-        LookupLie::Forget => return Err(not_found()),
-        LookupLie::ForgetPayments if value["type"] == "outgoing" => return Err(not_found()),
+        LookupLie::ForgetPayments if value["type"] == "outgoing" => {
+            return Err(Refusal::new(ErrorCode::NotFound, "no such invoice"));
+        }
         LookupLie::ForgetPayments => {}
         LookupLie::PaymentsAsInvoices => set(&mut value, "type", "incoming".into()),
-        LookupLie::Settled => claim_settled(&mut value, None),
-        LookupLie::SettledWithWrongPreimage => claim_settled(&mut value, Some(unrelated_preimage())),
-        LookupLie::Pending => claim_unsettled(&mut value, "pending"),
-        LookupLie::Failed => claim_unsettled(&mut value, "failed"),
-        LookupLie::Expired => claim_unsettled(&mut value, "expired"),
-        LookupLie::OtherHash => {
-            set(&mut value, "payment_hash", unrelated_preimage().payment_hash().to_string().into());
+        LookupLie::SettledWithWrongPreimage => {
+            let settled_at = value.get("settled_at").unwrap_or(&value["created_at"]).clone();
+            claim_settled(&mut value, settled_at);
         }
     }
     Ok(value)
@@ -102,30 +89,15 @@ pub(super) fn with_wrong_preimage(mut receipt: Value) -> Value {
 pub(super) fn claimed_payment(transaction: &Transaction, now: u64) -> Value {
     let mut value = transaction_json(transaction);
     if transaction.settled_at.is_none() {
-        set(&mut value, "state", "settled".into());
-        set(&mut value, "settled_at", now.into());
-        set(&mut value, "preimage", unrelated_preimage().to_hex().into());
+        claim_settled(&mut value, now.into());
     }
     value
 }
 
-fn claim_settled(value: &mut Value, preimage: Option<Preimage>) {
+fn claim_settled(value: &mut Value, settled_at: Value) {
     set(value, "state", "settled".into());
-    if value.get("settled_at").is_none() {
-        let created_at = value["created_at"].clone();
-        set(value, "settled_at", created_at);
-    }
-    if let Some(preimage) = preimage {
-        set(value, "preimage", preimage.to_hex().into());
-    }
-}
-
-fn claim_unsettled(value: &mut Value, state: &str) {
-    set(value, "state", state.into());
-    if let Some(fields) = value.as_object_mut() {
-        fields.remove("settled_at");
-        fields.remove("preimage");
-    }
+    set(value, "settled_at", settled_at);
+    set(value, "preimage", unrelated_preimage().to_hex().into());
 }
 
 fn set(value: &mut Value, field: &str, to: Value) {

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::json;
-use usher_protocol::Keys;
 use usher_protocol::message::PaymentHash;
 use usher_sandbox::lightning::nwc::{
-    Cipher, NwcRequest, NwcServiceContext, PayParams, Refusal, RequestHandler, Response, pay_refusal, receipt,
+    NwcRequest, NwcServiceContext, PayParams, Refusal, RequestHandler, Response, pay_refusal, receipt,
 };
 use usher_sandbox::lightning::{Account, ErrorCode, Method, NwcKeys, NwcService};
 
@@ -118,17 +117,18 @@ impl FaultyHandler {
             let call_behaviour = request.method().map_or(CallBehaviour::Honest, |method| behaviour.take(method));
             (behaviour.clone(), call_behaviour)
         };
-        let refuse = |code| respond_later(context, request, refusal(code), CallBehaviour::Honest, &behaviour);
         match call_behaviour {
             CallBehaviour::Ignore => return,
-            CallBehaviour::Refuse(code) => return refuse(code),
+            CallBehaviour::Refuse(code) => {
+                let refusal = Response::refused(code, "the wallet refuses");
+                return respond_later(context, request, refusal, CallBehaviour::Honest, &behaviour);
+            }
             _ => {}
         }
         let Some(response) = self.execute(context, request, &behaviour) else { return };
         match call_behaviour {
             CallBehaviour::Mute => {}
             CallBehaviour::Hold => self.held.lock().push((request.clone(), response)),
-            CallBehaviour::RefuseAndExecute(code) => refuse(code),
             call_behaviour => respond_later(context, request, response, call_behaviour, &behaviour),
         }
     }
@@ -210,10 +210,6 @@ impl FaultyHandler {
     }
 }
 
-fn refusal(code: ErrorCode) -> Response {
-    Response::refused(code, "the wallet refuses")
-}
-
 /// Responds once the latency has passed.
 fn respond_later(
     context: &Arc<NwcServiceContext>,
@@ -237,14 +233,6 @@ fn respond(context: &NwcServiceContext, request: &NwcRequest, response: &Respons
     match call_behaviour {
         CallBehaviour::Garble => context.respond_with(request, "{\"result_type\":"),
         CallBehaviour::Empty => context.respond_with(request, "{}"),
-        CallBehaviour::Impersonate => {
-            let impostor = Keys::generate();
-            if let Ok(cipher) = Cipher::new(impostor.secret_key(), context.keys().app.public_key())
-                && let Ok(content) = cipher.seal(request.scheme(), &request.text_of(response))
-            {
-                context.send_response(&impostor, request, content);
-            }
-        }
         CallBehaviour::Twice => {
             context.respond(request, response);
             context.respond(request, response);

@@ -32,23 +32,13 @@ pub(super) struct Session {
     challenged: bool,
     authenticated: bool,
     window: (Instant, u32),
-    loses_next: bool,
 }
 
 impl Session {
     pub(super) fn new(hub: Arc<Hub>, outbox: Outbox) -> Self {
         let challenge = hex::encode(rand::random::<[u8; 16]>());
         let window = (Instant::now(), 0);
-        Self {
-            hub,
-            outbox,
-            subscriptions: HashMap::new(),
-            challenge,
-            challenged: false,
-            authenticated: false,
-            window,
-            loses_next: false,
-        }
+        Self { hub, outbox, subscriptions: HashMap::new(), challenge, challenged: false, authenticated: false, window }
     }
 
     /// Sends the NIP-42 challenge if authentication is required and it was not sent yet.
@@ -93,10 +83,7 @@ impl Session {
         }
         let silent = quirks.no_ok_for_ephemeral && event.kind.is_ephemeral();
         let id = event.id;
-        let loses_next = !self.loses_next;
-        let is_lost = quirks.loses_every_second && std::mem::replace(&mut self.loses_next, loses_next);
         let (status, reason) = match quirks.lie_ok {
-            _ if is_lost => (true, ""),
             Some(LieOk::AcceptAndDrop) => (true, ""),
             Some(LieOk::RefuseAndForward) => {
                 self.hub.publish(&Published::new(event));

@@ -38,8 +38,6 @@ pub struct Quirks {
     pub duplicate_and_delay: Option<Duration>,
     /// Sends a junk frame on each connection at this interval: wrong JSON, wrong messages, binary, huge, deeply nested.
     pub garbage: Option<Duration>,
-    /// Takes every second event of each connection, the second one first, and forwards it to nobody.
-    pub loses_every_second: bool,
     pub lie_ok: Option<LieOk>,
     /// Closes each subscription (CLOSED) this long after it was opened; the connection stays.
     pub close_subscriptions_after: Option<Duration>,
