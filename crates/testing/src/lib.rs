@@ -51,6 +51,7 @@ mod relying_party;
 mod remote_signer;
 pub mod soak;
 mod tcp_server;
+mod waiting;
 #[cfg(feature = "peers")]
 pub mod wallet;
 
@@ -65,6 +66,7 @@ pub use price_server::{PriceResponse, PriceServer};
 pub use relying_party::{Library, RelyingParty};
 pub use remote_signer::NdkSigner;
 pub use tcp_server::{TcpServer, self_signed, trusting};
+pub use waiting::until;
 
 /// What `scripts/test` has installed under this name.
 fn installed(name: &str) -> PathBuf {

@@ -48,7 +48,7 @@ async fn nothing_is_stored_before_the_chain_source_is_of_the_right_network() {
     let wrong = Arc::new(Serves(vec![Ok(tip(bolt11::Network::Signet, 200_000))], AtomicUsize::new(0)));
     let chain: Arc<dyn ChainAccess> = wrong.clone();
     let node = start(Options { chain_access: Some(chain), ..setup.options() }).await;
-    until("a second question", || wrong.1.load(Ordering::SeqCst) >= 2).await;
+    until("a second question", async || wrong.1.load(Ordering::SeqCst) >= 2).await;
     assert!(!node.status().connected);
     let state = node.state().await.unwrap();
     assert!(state.node_id.len() == 66 && state.warnings.iter().any(|it| it.code == "not_running"), "{state:?}");
@@ -58,7 +58,7 @@ async fn nothing_is_stored_before_the_chain_source_is_of_the_right_network() {
     let later = vec![Err("it is away".to_owned()), Ok(tip(bolt11::Network::Regtest, 1_000))];
     let chain: Arc<dyn ChainAccess> = Arc::new(Serves(later, AtomicUsize::new(0)));
     let node = start(Options { chain_access: Some(chain), ..setup.options() }).await;
-    until("a started node", || node.status().connected).await;
+    until("a started node", async || node.status().connected).await;
     assert_eq!(node.state().await.unwrap().node_id, state.node_id, "the draft showed the same node");
     let state = node.state().await.unwrap();
     node.stop().await;
@@ -68,7 +68,7 @@ async fn nothing_is_stored_before_the_chain_source_is_of_the_right_network() {
     let behind = Arc::new(Serves(vec![Ok(tip(bolt11::Network::Regtest, state.height - 1))], AtomicUsize::new(0)));
     let chain: Arc<dyn ChainAccess> = behind.clone();
     let node = start(Options { chain_access: Some(chain), ..setup.options() }).await;
-    until("a second question", || behind.1.load(Ordering::SeqCst) >= 2).await;
+    until("a second question", async || behind.1.load(Ordering::SeqCst) >= 2).await;
     assert!(!node.status().connected);
     assert_eq!(node.state().await.unwrap().height, state.height);
     node.stop().await;
@@ -78,7 +78,7 @@ async fn nothing_is_stored_before_the_chain_source_is_of_the_right_network() {
 async fn a_node_that_starts_anew_finds_its_money_on_the_chain() {
     let (network, lost) = (Network::start_copy().await.unwrap(), TempDir::new().unwrap());
     let node = start(Setup::of(&network, lost.path()).options()).await;
-    until("a started node", || node.status().connected).await;
+    until("a started node", async || node.status().connected).await;
     let address: Address<_> = node.new_address().await.unwrap().parse().unwrap();
     network.chain.fund(&address.assume_checked(), Amount::from_sat(50_000)).unwrap();
     network.chain.mine(6).unwrap();
@@ -111,7 +111,7 @@ async fn a_kill_at_each_write_of_a_first_start_leaves_a_node_that_starts() {
         let setup = Setup::of(&network, folder.path());
         child_process::run_on(setup, "chain_sources::in_another_process", &fail_point, &[]).await;
         let node = start(Setup::of(&network, folder.path()).options()).await;
-        until("a started node", || node.status().connected).await;
+        until("a started node", async || node.status().connected).await;
         until_money(&node, |state| state.synced_at.is_some()).await;
         node.stop().await;
     }
@@ -127,11 +127,5 @@ async fn in_another_process() {
 }
 
 async fn until_money(node: &EmbeddedLightning, holds: impl Fn(&NodeState) -> bool) {
-    let waiting = async {
-        while !holds(&node.state().await.unwrap()) {
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-    };
-    let waited = tokio::time::timeout(crate::fixture::LONG, waiting).await;
-    assert!(waited.is_ok(), "{:?}", node.state().await);
+    until("money", async || holds(&node.state().await.unwrap())).await;
 }

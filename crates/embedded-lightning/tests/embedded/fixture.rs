@@ -16,6 +16,7 @@ use usher_engine::ports::{
 };
 use usher_lightning_network::{Fees, Network, PaymentStatus, RpcAccess};
 use usher_protocol::bolt11::Invoice;
+pub(crate) use usher_testing::until;
 
 /// Longer than anything takes on any machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
@@ -135,18 +136,17 @@ impl Fixture {
     }
 
     pub(crate) async fn until_connected(&self) {
-        until("a started node", || self.backend.status().connected).await;
-        eventually_invoice(&self.backend).await;
+        let connecting = async {
+            while !self.backend.status().connected || !knows_the_chain(&self.backend).await {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(LONG, connecting).await.expect("a started node in time");
     }
 
     /// Waits until a payment could be sent.
     pub(crate) async fn until_channel_is_usable(&self) {
-        let looking = async {
-            while self.backend.info().await.ok().and_then(|info| info.balance).unwrap_or(0) == 0 {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        };
-        tokio::time::timeout(LONG, looking).await.expect("a usable channel in time");
+        until_balance(&self.backend, 1).await;
     }
 
     pub(crate) async fn restart(&mut self) {
@@ -166,12 +166,7 @@ impl Fixture {
 
     /// Whether the channels can send so much.
     pub(crate) async fn has_balance(&self, amount: u64) -> bool {
-        let waiting = async {
-            while self.backend.info().await.ok().and_then(|info| info.balance).unwrap_or(0) < amount {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(5), waiting).await.is_ok()
+        tokio::time::timeout(Duration::from_secs(5), until_balance(&self.backend, amount)).await.is_ok()
     }
 
     pub(crate) async fn notification(&mut self) -> LightningNotification {
@@ -191,17 +186,19 @@ impl Fixture {
 }
 
 /// The chain is known once an invoice can be made, or is refused for another reason.
-async fn eventually_invoice(backend: &Arc<EmbeddedLightning>) {
+async fn knows_the_chain(backend: &EmbeddedLightning) -> bool {
+    let made = backend.make_invoice(&wanted(1_000)).await;
+    made.err().is_none_or(|error| !error.to_string().contains("chain source"))
+}
+
+/// Waits until the channels can send so much.
+pub(crate) async fn until_balance(backend: &EmbeddedLightning, least: u64) {
     let looking = async {
-        loop {
-            match backend.make_invoice(&wanted(1_000)).await {
-                Err(error) if error.to_string().contains("chain source") => {}
-                _ => return,
-            }
+        while backend.info().await.ok().and_then(|info| info.balance).unwrap_or(0) < least {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(LONG, looking).await.expect("a known chain in time");
+    tokio::time::timeout(LONG, looking).await.expect("balance in channels in time");
 }
 
 /// How many entries the library has stored in a node's folder.
@@ -210,24 +207,9 @@ pub(crate) fn stored(folder: &Path) -> usize {
     store.query_row("SELECT count(*) FROM entries", [], |row| row.get(0)).unwrap()
 }
 
-pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let waiting = async {
-        while !holds() {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(LONG, waiting).await.unwrap_or_else(|_| panic!("no {what} in time"));
-}
-
 /// Waits until the state of the node is as wanted.
 pub(crate) async fn until_state(fixture: &Fixture, what: &str, holds: impl Fn(&NodeState) -> bool) {
-    let waiting = async {
-        while !holds(&fixture.backend.state().await.unwrap()) {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    let waited = tokio::time::timeout(LONG, waiting).await;
-    assert!(waited.is_ok(), "no {what} in time: {:?}", fixture.backend.state().await);
+    until(what, async || holds(&fixture.backend.state().await.unwrap())).await;
 }
 
 /// Follows a payment until it has ended, and mines so many blocks a second meanwhile, in case its channel was closed.

@@ -65,15 +65,12 @@ async fn no_invoice_without_somebody_who_opens_a_channel() {
     let folder = TempDir::new().unwrap();
     let setup = Setup { provider: None, ..Setup::of(&fixture.network, folder.path()) };
     let (alone, _notifications) = setup.start().await;
-    until("a started node", || alone.status().connected).await;
-    let reason = loop {
-        match alone.make_invoice(&wanted(1_000_000)).await {
-            Err(LightningError::Refused { reason, .. }) if reason.contains("chain source") => {}
-            Err(LightningError::Refused { reason, .. }) => break reason,
-            other => panic!("{other:?}"),
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    };
+    until("a started node", async || alone.status().connected).await;
+    let reason = until("another reason", async || match alone.make_invoice(&wanted(1_000_000)).await {
+        Err(LightningError::Refused { reason, .. }) => Some(reason).filter(|reason| !reason.contains("chain source")),
+        other => panic!("{other:?}"),
+    });
+    let reason = reason.await;
     assert!(reason.contains("no liquidity provider is configured"), "{reason}");
 
     let invoice = crate::fixture::invoice(&fixture.network.payer.invoice(1_000, 600).unwrap());
@@ -93,10 +90,5 @@ async fn the_start_does_not_wait_for_the_chain() {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
     network.chain.set_reachable(true);
-    let made = async {
-        while backend.make_invoice(&wanted(50_000_000)).await.is_err() {
-            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        }
-    };
-    tokio::time::timeout(crate::fixture::LONG, made).await.expect("an invoice once the chain is known");
+    until("an invoice", async || backend.make_invoice(&wanted(50_000_000)).await.is_ok()).await;
 }

@@ -1,7 +1,6 @@
 //! The process is killed at each instant of a payment, or cannot write: every payment ends truly, and none is paid twice.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use usher_engine::ports::{
     Clock as _, Lightning as _, LightningStatus, OutgoingPaymentStatus, SignedPayment, SystemClock,
@@ -10,7 +9,7 @@ use usher_protocol::bolt11::Invoice;
 use usher_testing::soak;
 
 use crate::child_process;
-use crate::fixture::{Fixture, LONG, bolt11, follow, invoice, until};
+use crate::fixture::{Fixture, LONG, bolt11, follow, invoice, until, until_balance};
 
 /// Millisats of each payment.
 const AMOUNT: u64 = 5_000_000;
@@ -87,19 +86,16 @@ async fn in_another_process() {
     let invoice: Invoice = child_process::variable("USHER_TEST_BILL").parse().unwrap();
     let payment: SignedPayment = serde_json::from_str(&child_process::variable("USHER_TEST_PAYMENT")).unwrap();
     tokio::spawn(async move { while notifications.recv().await.is_some() {} });
-    let channel = async {
-        while backend.info().await.ok().and_then(|info| info.balance).unwrap_or(0) == 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(LONG, channel).await.unwrap();
+    until_balance(&backend, 1).await;
     child_process::arm(&fail_point);
     let paid = backend.pay(&invoice, &payment, false).await;
     if fail_point.ends_with("(fail)") {
         // No unrecorded payment: the node reports that it is broken.
         assert!(paid.is_err(), "{paid:?}");
-        until("a stopped node", || backend.status() == LightningStatus { connected: false, sends_notifications: true })
-            .await;
+        until("a stopped node", async || {
+            backend.status() == LightningStatus { connected: false, sends_notifications: true }
+        })
+        .await;
         std::process::abort();
     }
     // The fail point is on the way of the events: it comes in a moment.

@@ -49,7 +49,7 @@ async fn the_price_of_a_channel_is_told_before_it_is_paid_and_shown_afterwards()
     let unknown = fixture.backend.close_channel("00", false).await;
     assert_eq!(unknown, Err(NodeError::ChannelNotFound));
     fixture.backend.close_channel(&channel.id, false).await.unwrap();
-    until("a closing transaction", || fixture.network.chain.unconfirmed() > 0).await;
+    until("a closing transaction", async || fixture.network.chain.unconfirmed() > 0).await;
     // The money is counted once at most while the wallet may or may not have seen the transaction, and once from its block on,
     // although the library waits for more.
     for _ in 0..20 {
@@ -78,7 +78,7 @@ async fn a_channel_is_opened_once_for_each_key_also_after_a_restart() {
 
     let opened = fixture.backend.open_channel(&wanted).await.unwrap();
     assert_eq!((opened.peer, opened.state), (fixture.network.provider.id().to_string(), OpeningState::Opening));
-    until("a funding transaction", || fixture.network.chain.unconfirmed() > 0).await;
+    until("a funding transaction", async || fixture.network.chain.unconfirmed() > 0).await;
     assert_eq!(fixture.backend.open_channel(&wanted).await.unwrap().state, OpeningState::Opening);
     fixture.restart().await;
     fixture.network.mine(6).await.unwrap();
@@ -125,7 +125,7 @@ async fn a_channel_is_not_opened_with_coins_of_another() {
         }
     };
     tokio::time::timeout(LONG, opened).await.unwrap();
-    until("a funding transaction", || fixture.network.chain.unconfirmed() > 0).await;
+    until("a funding transaction", async || fixture.network.chain.unconfirmed() > 0).await;
     fixture.network.mine(6).await.unwrap();
     until_state(&fixture, "two open channels", |state| state.channels.usable == 2).await;
     let state = fixture.backend.state().await.unwrap();

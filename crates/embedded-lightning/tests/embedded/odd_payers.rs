@@ -68,7 +68,7 @@ async fn a_payment_after_the_expiry_is_settled() {
     let mut fixture = Fixture::start_funded().await;
     let short = WantedInvoice { expiry: 1, ..wanted(AMOUNT) };
     let invoice = fixture.backend.make_invoice(&short).await.unwrap();
-    until("an expired invoice", || bolt11(&invoice).is_expired()).await;
+    until("an expired invoice", async || bolt11(&invoice).is_expired()).await;
     let forged = forged(&invoice, AMOUNT, 600);
     let outcome = attempt(&fixture.network.payer, &forged, AMOUNT).await;
     assert_eq!(outcome, PaymentStatus::Succeeded);
@@ -87,13 +87,11 @@ async fn attempt(payer: &Peer, invoice: &Bolt11Invoice, amount: u64) -> PaymentS
 
 /// What arrived for an invoice, in millisats.
 async fn settled(fixture: &Fixture, invoice: &Invoice) -> u64 {
-    for _ in 0..1_000 {
-        match fixture.backend.look_up_invoice(invoice.payment_hash()).await.unwrap() {
-            InvoiceStatus::Settled(Settlement { amount, .. }) => return amount.unwrap(),
-            _ => tokio::time::sleep(Duration::from_millis(50)).await,
-        }
-    }
-    panic!("the invoice is not settled");
+    until("a settled invoice", async || match fixture.backend.look_up_invoice(invoice.payment_hash()).await.unwrap() {
+        InvoiceStatus::Settled(Settlement { amount, .. }) => amount,
+        _ => None,
+    })
+    .await
 }
 
 /// An invoice as a dishonest payer reads it: with another amount and expiry, signed with the payee's key, because the payer's

@@ -10,7 +10,7 @@ use usher_engine::ports::{IdempotencyKey, LightningNode as _, NodeError, NodeSta
 use usher_testing::soak;
 
 use crate::child_process;
-use crate::fixture::{Fixture, LONG, Setup, until_state};
+use crate::fixture::{Fixture, LONG, Setup, until, until_state};
 
 /// Millisats of each channel.
 const CAPACITY: u64 = 1_000_000_000;
@@ -134,12 +134,8 @@ async fn kill(fixture: &mut Fixture, what: &str, key: u8, fail_point: &str) {
 
 /// Waits until a channel has a funding transaction, and the library has had the time to publish it, which it tries once.
 async fn until_funded(backend: &EmbeddedLightning) {
-    let funded = async {
-        while backend.channels().await.unwrap().iter().all(|channel| channel.funding.is_none()) {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(LONG, funded).await.expect("a funding transaction");
+    let is_funded = async || backend.channels().await.unwrap().iter().any(|channel| channel.funding.is_some());
+    until("a funding transaction", is_funded).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
 }
 
@@ -166,18 +162,12 @@ async fn settle(fixture: &Fixture, wanted: &WantedChannel, what: &str) -> Openin
 
 /// Asks for the channel, as often as the peer cannot be reached yet.
 async fn repeat(fixture: &Fixture, wanted: &WantedChannel) -> OpeningState {
-    let repeating = async {
-        loop {
-            match fixture.backend.open_channel(wanted).await {
-                Ok(opened) => return opened.state,
-                Err(NodeError::Refused(_) | NodeError::Unavailable(_)) => {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-                Err(error) => panic!("{error:?}"),
-            }
-        }
-    };
-    tokio::time::timeout(LONG, repeating).await.expect("a response")
+    until("a response", async || match fixture.backend.open_channel(wanted).await {
+        Ok(opened) => Some(opened.state),
+        Err(NodeError::Refused(_) | NodeError::Unavailable(_)) => None,
+        Err(error) => panic!("{error:?}"),
+    })
+    .await
 }
 
 fn key(write: usize) -> u8 {
@@ -227,18 +217,11 @@ async fn in_another_process_until_funded() {
 async fn ready(setup: &Setup) -> Arc<EmbeddedLightning> {
     let (backend, mut notifications) = setup.start().await;
     tokio::spawn(async move { while notifications.recv().await.is_some() {} });
-    let ready = async {
-        while backend.state().await.is_ok_and(|state| {
-            let waits = |code: &str| state.warnings.iter().any(|warning| warning.code == code);
-            state.on_chain_spendable < 2 * CAPACITY
-                || waits("not_running")
-                || waits("not_synced")
-                || waits("provider_away")
-        }) {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+    let waits = |code: &str| ["not_running", "not_synced", "provider_away"].contains(&code);
+    let is_ready = |state: NodeState| {
+        state.on_chain_spendable >= 2 * CAPACITY && !state.warnings.iter().any(|warning| waits(warning.code))
     };
-    tokio::time::timeout(LONG, ready).await.unwrap();
+    until("a node that can open channels", async || backend.state().await.is_ok_and(is_ready)).await;
     backend
 }
 

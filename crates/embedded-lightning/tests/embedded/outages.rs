@@ -65,7 +65,7 @@ async fn a_payment_that_arrives_after_its_channel_was_closed_is_paid() {
     let (invoice, payment) = begin(&fixture).await;
     force_close(&fixture);
     claim(&fixture, &invoice);
-    until("a payment at the payee", || fixture.network.payer.is_paid(&bolt11(&invoice))).await;
+    until("a payment at the payee", async || fixture.network.payer.is_paid(&bolt11(&invoice))).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
 
     let status = follow(&fixture, &invoice, &payment, 1).await;
@@ -107,7 +107,7 @@ async fn a_channel_can_be_closed_although_the_provider_is_gone_for_good() {
     fixture.network.chain.mine(5).unwrap();
     until_state(&fixture, "balance on the chain", |state| state.on_chain_spendable == 50_000_000).await;
     fixture.restart().await;
-    until("a closing transaction", || fixture.network.chain.unconfirmed() > 0).await;
+    until("a closing transaction", async || fixture.network.chain.unconfirmed() > 0).await;
     let state = fixture.backend.state().await.unwrap();
     assert_eq!(state.closing, 148_000_000, "all of it is on its way: {state:?}");
     assert!(state.warnings.iter().all(|it| it.code != "cannot_close"), "{state:?}");

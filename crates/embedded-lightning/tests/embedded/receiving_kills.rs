@@ -3,14 +3,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use usher_engine::ports::{Lightning as _, LightningNotification};
 use usher_protocol::bolt11::Invoice;
 use usher_testing::soak;
 
 use crate::child_process;
-use crate::fixture::{Fixture, LONG, assert_same_as_payer, bolt11, until, wanted};
+use crate::fixture::{Fixture, LONG, assert_same_as_payer, bolt11, until, until_balance, wanted};
 
 /// Millisats of each payment.
 const AMOUNT: u64 = 5_000_000;
@@ -46,7 +45,7 @@ async fn receive_and_kill(fixture: &mut Fixture, fail_point: &str) -> Invoice {
     fixture.release_folder().await;
     let provider = Arc::clone(fixture.network.provider.node());
     let node_is_there = || provider.list_channels().iter().filter(|channel| channel.is_usable).count() >= 2;
-    until("provider without the node", || !node_is_there()).await;
+    until("provider without the node", async || !node_is_there()).await;
     let has_ended = AtomicBool::new(false);
     let run = async {
         let asked = [("USHER_TEST_INVOICE", invoice.as_str().to_owned())];
@@ -54,7 +53,7 @@ async fn receive_and_kill(fixture: &mut Fixture, fail_point: &str) -> Invoice {
         has_ended.store(true, Ordering::Release);
     };
     let pay = async {
-        until("node in the other process", || node_is_there() || has_ended.load(Ordering::Acquire)).await;
+        until("node in the other process", async || node_is_there() || has_ended.load(Ordering::Acquire)).await;
         // If the node has ended already, there may be no route.
         let _ = fixture.network.payer.begin_payment(&bolt11(&invoice)).await;
     };
@@ -80,12 +79,7 @@ async fn in_another_process() {
             }
         }
     });
-    let channel = async {
-        while backend.info().await.ok().and_then(|info| info.balance).unwrap_or(0) == 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(LONG, channel).await.unwrap();
+    until_balance(&backend, 1).await;
     child_process::arm(&fail_point);
     // The payment arrives, and with it the fail point.
     tokio::time::sleep(2 * LONG).await;

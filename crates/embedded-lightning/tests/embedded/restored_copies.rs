@@ -38,7 +38,7 @@ fn options(folder: &Path, settings: &Arc<dyn SettingStore>) -> Options {
 async fn run_once(folder: &Path, settings: &Arc<dyn SettingStore>) -> Result<(), StartError> {
     let (node, _notifications) = EmbeddedLightning::start(options(folder, settings), Arc::new(SystemClock)).await?;
     // A new one stores its data a moment later.
-    until("stored data", || stored(folder) > 0).await;
+    until("stored data", async || stored(folder) > 0).await;
     node.stop().await;
     Ok(())
 }
@@ -80,25 +80,18 @@ async fn a_copy_of_a_running_node_is_refused_after_a_kill() {
         EmbeddedLightning::start(options, Arc::new(SystemClock)).await
     };
     let (node, mut notifications) = start().await.unwrap();
-    until("a started node", || node.status().connected).await;
-    let invoice = loop {
-        match node.make_invoice(&wanted(150_000_000)).await {
-            Ok(invoice) => break invoice,
-            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
-        }
-    };
+    until("a started node", async || node.status().connected).await;
+    let invoice = until("an invoice", async || node.make_invoice(&wanted(150_000_000)).await.ok()).await;
     copy(&folder, &backup);
     let stamp = async || settings.setting("lightning.generation").await.unwrap().unwrap().parse::<u64>().unwrap();
     let before = stamp().await;
     network.payer.pay(&bolt11(&invoice)).await.unwrap();
-    while stamp().await == before {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+    until("a stored payment", async || stamp().await != before).await;
     // As after a kill: nothing is stored at the end.
     notifications.close();
     drop(node);
     let newest = data.path().join("newest");
-    until("a free folder", || {
+    until("a free folder", async || {
         let file = std::fs::File::open(folder.join("lock")).unwrap();
         file.try_lock().is_ok()
     })
@@ -110,7 +103,7 @@ async fn a_copy_of_a_running_node_is_refused_after_a_kill() {
     assert!(matches!(refused, StartError::Restored { here, there } if here < there), "{refused:?}");
     copy(&newest, &folder);
     let (node, _notifications) = start().await.expect("the newest copy is not refused because an old one was tried");
-    until("a started node", || node.status().connected).await;
+    until("a started node", async || node.status().connected).await;
     node.stop().await;
 }
 

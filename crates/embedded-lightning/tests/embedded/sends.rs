@@ -76,14 +76,12 @@ fn got(fixture: &Fixture) -> u64 {
 }
 
 async fn until_confirmed(fixture: &Fixture, order: &OnChainOrder, least: u32) -> OnChainStatus {
-    for _ in 0..600 {
+    until("confirmations", async || {
         let status = fixture.backend.look_up_on_chain(order.id).await.unwrap().unwrap();
-        if matches!(status.state, OnChainState::Confirmed { confirmations } if confirmations >= least) {
-            return status;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    panic!("not confirmed: {:?}", fixture.backend.look_up_on_chain(order.id).await);
+        let is_confirmed = matches!(status.state, OnChainState::Confirmed { confirmations } if confirmations >= least);
+        is_confirmed.then_some(status)
+    })
+    .await
 }
 
 /// Another wallet with the mnemonic finds the money: the addresses follow from the documented path.
@@ -112,7 +110,7 @@ async fn an_order_is_carried_out_once_with_valid_signatures_and_the_sums_are_rig
     for _ in 0..3 {
         assert_eq!(fixture.backend.send_on_chain(&wanted).await.unwrap().transaction, sent.transaction);
     }
-    until("a published transaction", || got(&fixture) == AMOUNT).await;
+    until("a published transaction", async || got(&fixture) == AMOUNT).await;
     fixture.restart().await;
     assert_eq!(fixture.backend.send_on_chain(&wanted).await.unwrap().transaction, sent.transaction);
 
@@ -196,7 +194,7 @@ async fn a_hundred_orders_at_once_spend_no_coin_twice() {
     assert_eq!(sent.len() + refused, 100, "{results:?}");
     assert_eq!(sent.len(), 14, "1,500,000 sat are enough for so many and their fees");
     let spent: u64 = sent.iter().map(|sent| sent.amount + sent.fee).sum();
-    until("published transactions", || got(&fixture) == AMOUNT * 14).await;
+    until("published transactions", async || got(&fixture) == AMOUNT * 14).await;
     fixture.network.chain.mine(1).unwrap();
     until_state(&fixture, "confirmed transactions", |state| state.sending == 0).await;
     let state = fixture.backend.state().await.unwrap();
@@ -208,7 +206,7 @@ async fn all_of_it_leaves_after_the_channels_are_closed() {
     let mut fixture = Fixture::start_funded().await;
     let channel = fixture.backend.channels().await.unwrap().pop().unwrap();
     fixture.backend.close_channel(&channel.id, false).await.unwrap();
-    until("a closing transaction", || fixture.network.chain.unconfirmed() > 0).await;
+    until("a closing transaction", async || fixture.network.chain.unconfirmed() > 0).await;
     fixture.network.mine(6).await.unwrap();
     until_state(&fixture, "money on the chain", |state| state.on_chain_spendable > 100_000_000).await;
     let state = fixture.backend.state().await.unwrap();
@@ -219,7 +217,7 @@ async fn all_of_it_leaves_after_the_channels_are_closed() {
     assert_eq!((state.on_chain, state.on_chain_spendable, state.sending), (0, 0, sent.amount + sent.fee));
     let nothing = fixture.backend.send_on_chain(&order(2, OnChainAmount::All)).await;
     assert!(matches!(nothing, Err(NodeError::InvalidAmount(_))), "{nothing:?}");
-    until("a published transaction", || got(&fixture) == sent.amount).await;
+    until("a published transaction", async || got(&fixture) == sent.amount).await;
     fixture.network.chain.mine(6).unwrap();
     until_confirmed(&fixture, &order(1, OnChainAmount::All), 6).await;
     fixture.restart().await;
@@ -236,7 +234,7 @@ async fn all_of_it_leaves_the_reserve_of_channels() {
     fixture.backend.open_channel(&wanted).await.unwrap();
     let early = fixture.backend.send_on_chain(&order(1, OnChainAmount::All)).await;
     assert!(matches!(early, Err(NodeError::Refused(_))), "coins of the funding transaction: {early:?}");
-    until("a funding transaction", || fixture.network.chain.unconfirmed() > 0).await;
+    until("a funding transaction", async || fixture.network.chain.unconfirmed() > 0).await;
     fixture.network.mine(6).await.unwrap();
     until_state(&fixture, "an open channel", |state| state.channels.usable == 1 && state.on_chain < 500_000_000).await;
     let before = fixture.backend.state().await.unwrap();
@@ -259,7 +257,7 @@ async fn a_transaction_that_the_chain_source_refuses_is_published_again() {
     let state = fixture.backend.state().await.unwrap();
     assert_eq!(state.sending, sent.amount + sent.fee);
     fixture.network.chain.set_takes_transactions(true);
-    until("a published transaction", || got(&fixture) == AMOUNT).await;
+    until("a published transaction", async || got(&fixture) == AMOUNT).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -284,7 +282,7 @@ async fn kill_and_check(fail_point: &str) {
     if let Some(known) = known {
         assert_eq!(known.transaction, sent.transaction, "{fail_point}");
     }
-    until("a published transaction", || got(&fixture) > 0).await;
+    until("a published transaction", async || got(&fixture) > 0).await;
     fixture.network.chain.mine(6).unwrap();
     sent = until_confirmed(&fixture, &order(1, OnChainAmount::Exactly(AMOUNT)), 6).await;
     let state = fixture.backend.state().await.unwrap();
@@ -308,11 +306,6 @@ async fn ready(setup: &Setup) -> Arc<EmbeddedLightning> {
     let is_ready = |state: NodeState| {
         state.on_chain_spendable > 0 && !state.warnings.iter().any(|warning| warning.code == "not_running")
     };
-    let ready = async {
-        while !backend.state().await.is_ok_and(is_ready) {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(LONG, ready).await.unwrap();
+    until("a node with money", async || backend.state().await.is_ok_and(is_ready)).await;
     backend
 }

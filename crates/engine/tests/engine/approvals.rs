@@ -120,7 +120,7 @@ async fn what_waits_survives_restarts_and_a_change_of_the_limit() {
     for stream in others {
         assert_eq!(statuses(&usher, stream, 2).await, ["approval_required", "error"]);
     }
-    until("nothing waits", || usher.engine.payments().waiting_for_approval_count() == 0).await;
+    until("nothing waits", async || usher.engine.payments().waiting_for_approval_count() == 0).await;
     assert_eq!(wallet.sent().len(), 2);
 }
 

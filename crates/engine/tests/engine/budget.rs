@@ -55,7 +55,7 @@ async fn concurrent_payments_stay_within_the_budget_across_restarts() {
 }
 
 async fn stay_within_the_budget(usher: Running, wallet: &FakeLightning, started: Vec<(usize, StreamId)>) {
-    until("they are sent", || wallet.sent().len() == 4).await;
+    until("they are sent", async || wallet.sent().len() == 4).await;
 
     let usher = usher.restart(Duration::ZERO).await;
     retry_after(pay(&usher, 30).await);

@@ -31,7 +31,7 @@ async fn clock_set_back_does_not_delay_look_ups_and_retries_of_invoices() {
             next_message(&mut usher, "invoice", &[]).await;
             pass(&usher, 5).await;
         } else {
-            until("it is asked", || wallet.made().len() == 1).await;
+            until("it is asked", async || wallet.made().len() == 1).await;
         }
         usher.clock.turn_back(HOURS);
         wallet.settle(0);

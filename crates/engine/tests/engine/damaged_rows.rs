@@ -28,17 +28,8 @@ async fn payment_is_reported_although_its_subscription_is_damaged() {
     pass(&usher, 70).await;
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
     assert_eq!(found(&usher)[0].0, Table::Operations);
-    let filter = SubscriptionFilter::default();
-    assert!(
-        usher
-            .engine
-            .subscriptions()
-            .list(&Requester::Service, filter, None, 10)
-            .await
-            .unwrap()
-            .subscriptions
-            .is_empty()
-    );
+    let (subscriptions, filter) = (usher.engine.subscriptions(), SubscriptionFilter::default());
+    assert!(subscriptions.list(&Requester::Service, filter, None, 10).await.unwrap().subscriptions.is_empty());
 }
 
 #[tokio::test]
@@ -224,11 +215,11 @@ async fn damaged_reusable_login_ends_the_logins_at_it_and_nothing_else() {
     let asked = challenge(&usher.next_message().await.0);
     let child =
         usher.engine.logins().open_child_login(poster.stream_id, secret, &[], ClientNetwork::Loopback).await.unwrap();
-    until("the scan is told", || usher.engine.scan_metrics().accepted == 1).await;
+    until("the scan is told", async || usher.engine.scan_metrics().accepted == 1).await;
     damage(&usher, STATE, &[poster.stream_id.as_bytes()]);
 
     usher.receive(2, &user(1), approval(&asked)).await;
-    until("the login is over", || usher.engine.open_streams() == 3).await;
+    until("the login is over", async || usher.engine.open_streams() == 3).await;
     assert_eq!(found(&usher), [(Table::Operations, poster.stream_id.to_string())]);
     let browser = child.new_browser.as_ref().map(|(browser, _)| browser.as_str());
     match usher.engine.logins().open(child.login, &child.page_secret, browser, false).await.unwrap() {

@@ -69,7 +69,7 @@ async fn logins_on_the_page_are_limited() {
     // A wallet is refused in the same way, and another key is not.
     scan_page(&usher, &visit_4, 1, 2).await;
     let refused_by = |usher: &Running, limit: ScanLimit| usher.engine.scan_metrics().refused_by(limit);
-    until("it is refused", || refused_by(&usher, ScanLimit::Author) == 2).await;
+    until("it is refused", async || refused_by(&usher, ScanLimit::Author) == 2).await;
     assert_eq!(state(&usher, &visit_4).await, Some(LoginState::Waiting));
     scan_page(&usher, &visit_4, 2, 3).await;
     challenge_for(&mut usher, 2).await;
@@ -112,7 +112,7 @@ async fn what_is_accepted_is_what_happened() {
     // After a restart nothing in memory knows the event.
     let mut usher = usher.restart(MINUTE * 2).await;
     usher.receive(1, &user(1), handshake("poster", &[])).await;
-    until("it has arrived", || usher.engine.metrics().matched == 1).await;
+    until("it has arrived", async || usher.engine.metrics().matched == 1).await;
     usher.clock.turn(MINUTE);
     scan(&mut usher, 1, 3).await;
     assert_eq!(events(&usher, poster.stream_id, 5).await.len(), 5);

@@ -123,7 +123,7 @@ async fn closed_login_ends_what_is_under_way_silently() {
         let opened = usher.engine.logins().open(old.stream_id, &page_secret(&old), None, true).await.unwrap();
         assert!(matches!(opened, OpenedLogin::Closed));
         // The reserved stream alone.
-        until("all logins are over", || usher.engine.open_streams() == 1).await;
+        until("all logins are over", async || usher.engine.open_streams() == 1).await;
 
         let new = poster(&usher).await;
         assert!(new.stream_id != old.stream_id && new.url != old.url && new.page_url != old.page_url);
@@ -151,7 +151,7 @@ async fn user_who_begins_twice_at_the_same_moment_has_one_outcome() {
     store.held(1).await;
     prove(&usher.engine, &seen, &proof).await.unwrap();
     store.work();
-    until("no login is open", || usher.engine.open_streams() == 2).await;
+    until("no login is open", async || usher.engine.open_streams() == 2).await;
     usher.clock.turn(Duration::from_secs(900));
     a_moment().await;
     let told = events(&usher, poster.stream_id, 3).await;
@@ -188,7 +188,7 @@ async fn nobody_is_approved_after_the_close() {
     let is_over = |refused: &LoginPageError| matches!(refused, LoginPageError::Ended | LoginPageError::NotFound);
     assert!(matches!(&signed, Err(ProveError::Page(refused)) if is_over(refused)), "{signed:?}");
     assert!(declined.as_ref().is_err_and(is_over), "{declined:?}");
-    until("all logins are over", || usher.engine.open_streams() == 1).await;
+    until("all logins are over", async || usher.engine.open_streams() == 1).await;
     assert_eq!(state(&usher, &scanned).await, Some(LoginState::Expired));
     let page = usher.read(poster.stream_id, 0).await;
     assert!(page.done);

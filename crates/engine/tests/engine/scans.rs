@@ -26,7 +26,7 @@ async fn flood_over_one_relay_locks_out_nobody_who_uses_two() {
         scan(&usher, author, author, "wss://a.example", false).await;
     }
     let scans = || usher.engine.scan_metrics();
-    until("all scans are looked at", || scans().accepted + scans().refused.iter().sum::<u64>() == 3_000).await;
+    until("all scans are looked at", async || scans().accepted + scans().refused.iter().sum::<u64>() == 3_000).await;
     assert_eq!(scans().accepted, 2_000);
     // Their wallets send to both relays of the URL; the flooded one is quicker.
     for honest in 1_000_000..1_000_100 {
@@ -34,7 +34,7 @@ async fn flood_over_one_relay_locks_out_nobody_who_uses_two() {
             scan(&usher, honest, honest, relay, copy).await;
         }
     }
-    until("they are in", || scans().accepted == 2_100).await;
+    until("they are in", async || scans().accepted == 2_100).await;
     assert_eq!(usher.events(stream, 2_100).await.len(), 2_100);
 }
 
@@ -94,7 +94,7 @@ async fn closed_handshake_accepts_no_scans_and_is_done() {
         "the same again"
     );
     usher.receive(2, &user(2), handshake("door", &[])).await;
-    until("the scan is looked at", || engine.metrics().unmatched == 1).await;
+    until("the scan is looked at", async || engine.metrics().unmatched == 1).await;
     assert_eq!(engine.events().read(ShownStream::to_service(stream), 0, 10).await.unwrap().events.len(), 1);
     usher.receive(3, &user(3), handshake(&token, &[])).await;
     assert_eq!(data(&usher.page(anew.stream_id, 0).await, 0)["main_key"], user(3).public_key().to_hex());

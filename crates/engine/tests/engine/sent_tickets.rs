@@ -22,7 +22,7 @@ async fn one_token_goes_to_one_user() {
     assert_eq!(service.last(stream, 1).await["status"], "timeout");
     let again = service.send(2, &ours()).await.unwrap();
     assert_ne!(again, stream);
-    until("it is sent", || service.tickets.checks() > 0).await;
+    until("it is sent", async || service.tickets.checks() > 0).await;
     let outgoing = service.outgoing().await;
     assert_eq!(outgoing.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [again]);
 }
@@ -69,7 +69,7 @@ async fn a_kill_during_a_reclaim_loses_nothing_and_redeems_once() {
         let engine = service.usher.engine.clone();
         let lost =
             tokio::spawn(async move { engine.tickets().reclaim(&Requester::Service, stream, None, keyed(1)).await });
-        until("the mint is asked", || service.tickets.calls("redeem").len() == 1).await;
+        until("the mint is asked", async || service.tickets.calls("redeem").len() == 1).await;
         lost.abort();
         service.tickets.hang(None);
         let service = service.restart(SECOND).await;

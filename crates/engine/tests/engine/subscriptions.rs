@@ -10,7 +10,7 @@ async fn concurrent_payments_of_one_subscription_are_all_counted() {
     for _ in 0..40 {
         streams.push(usher.request_payment(payment(Some("s"), 80_000)).await);
     }
-    until("the invoices are made", || usher.engine.watched_invoices() == 40).await;
+    until("the invoices are made", async || usher.engine.watched_invoices() == 40).await;
     for n in 0..40 {
         wallet.settle(n);
     }
@@ -60,12 +60,12 @@ async fn many_charges_due_at_once_delay_nobody_and_are_requested_once() {
     for n in 0..MANY {
         subscribe_as(&mut usher, &format!("s{n}"), u8::try_from(n).unwrap(), true, NOW.plus(DAY / 2).secs()).await;
     }
-    until("all have begun", || usher.engine.open_streams() == 1 + MANY).await;
+    until("all have begun", async || usher.engine.open_streams() == 1 + MANY).await;
 
     // The service was down when they fell due, and its wallet is slow.
     wallet.hold(Some("Membership"));
     let mut usher = usher.restart(DAY * 3 / 4).await;
-    until("all are charged", || usher.engine.open_streams() == 1 + 2 * MANY).await;
+    until("all are charged", async || usher.engine.open_streams() == 1 + 2 * MANY).await;
     assert!(wallet.made().len() <= 16, "the wallet is asked for {} at once", wallet.made().len());
 
     // A user at a checkout can pay in the meantime, and the app can request payments.
@@ -79,7 +79,7 @@ async fn many_charges_due_at_once_delay_nobody_and_are_requested_once() {
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
 
     wallet.hold(None);
-    until("all have an invoice", || usher.engine.watched_invoices() == MANY).await;
+    until("all have an invoice", async || usher.engine.watched_invoices() == MANY).await;
     assert_eq!(usher.engine.open_streams(), 1 + 2 * MANY, "one charge for each");
     assert!(wallet.made().len() <= 1 + MANY + MANY / 10, "{}", wallet.made().len());
 }
@@ -110,7 +110,7 @@ async fn subscription_closed_when_due_is_not_charged() {
 async fn charge_whose_invoice_is_refused_is_tried_again_after_a_restart() {
     let (mut usher, wallet) = Running::paying().await;
     subscribe(&mut usher, true, NOW.secs()).await;
-    until("it is charged", || wallet.made().len() == 1).await;
+    until("it is charged", async || wallet.made().len() == 1).await;
     wallet.settle(0);
     usher.passing(Duration::from_secs(1), announced(&usher, 1)).await;
     wallet.hand_out_again(Some(0));
@@ -122,7 +122,7 @@ async fn charge_whose_invoice_is_refused_is_tried_again_after_a_restart() {
     // When it is due again, so is the third date.
     let usher = usher.restart(DAY).await;
     for n in [1, 2] {
-        until("it is charged", || wallet.made().len() == n + 1).await;
+        until("it is charged", async || wallet.made().len() == n + 1).await;
         wallet.settle(n);
         usher.passing(Duration::from_secs(1), announced(&usher, n + 2)).await;
     }

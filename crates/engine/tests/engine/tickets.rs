@@ -115,10 +115,10 @@ async fn a_kill_while_the_mint_is_asked_loses_no_token() {
         service.usher.receive(2, &user(1), gives(&request, &token(MINT, "multi", 2, "mine"))).await;
         service.usher.receive(3, &user(1), gives(&request, &token(MINT, "multi", 7, "second"))).await;
         let calls = |service: &Service| service.tickets.calls(if redeem { "redeem" } else { "verify" });
-        until("the mint is asked", || calls(&service).len() == 1).await;
+        until("the mint is asked", async || calls(&service).len() == 1).await;
         // It is down for longer than the request lives.
         let service = service.restart(Duration::from_secs(3600)).await;
-        until("the mint is asked again", || calls(&service).len() == 2).await;
+        until("the mint is asked again", async || calls(&service).len() == 2).await;
         let service = service.restart(SECOND).await;
         service.tickets.hang(None);
         let service = service.restart(SECOND).await;
@@ -148,7 +148,7 @@ async fn the_same_request_gets_the_same_token_also_after_a_kill() {
     service.tickets.hang(Some((MINT, true)));
     let engine = service.usher.engine.clone();
     let lost = tokio::spawn(async move { engine.tickets().mint(&Requester::Service, mint(MINT), keyed(2)).await });
-    until("the token is minted", || service.tickets.minted() == 2).await;
+    until("the token is minted", async || service.tickets.minted() == 2).await;
     lost.abort();
     let service = service.restart(SECOND).await;
     service.tickets.hang(None);
@@ -182,7 +182,7 @@ async fn a_quote_is_paid_once_whatever_happens() {
     lightning.hang_pays(true);
     let engine = service.usher.engine.clone();
     let lost = tokio::spawn(async move { engine.tickets().mint(&Requester::Service, mint(MINT), keyed(1)).await });
-    until("it is paid", || lightning.sent() == [1]).await;
+    until("it is paid", async || lightning.sent() == [1]).await;
     lost.abort();
     lightning.hang_pays(false);
     let service = service.restart(SECOND).await;

@@ -43,7 +43,7 @@ async fn finished_streams_of_the_user_are_erased_and_those_of_others_stay() {
     let challenge = scan(&mut usher, 2, 7).await;
     usher.receive(8, &user(2), approval(&challenge)).await;
     events(&usher, poster.stream_id, 4).await;
-    until("the logins are over", || usher.engine.open_streams() == 2).await;
+    until("the logins are over", async || usher.engine.open_streams() == 2).await;
 
     // Both at once: each stream is counted once.
     let (one, two) = tokio::join!(erase(&usher, 1), erase(&usher, 1));
@@ -80,7 +80,7 @@ async fn what_money_depends_on_is_kept_and_named() {
     usher.receive(10, &user(1), says(&request_id(&asked), PaymentStatus::Approved)).await;
     wallet.settle(0);
     assert_eq!(usher.passing(Duration::from_secs(1), statuses(&usher, paid, 2)).await.last().unwrap(), "paid");
-    until("it is over", || usher.engine.open_streams() == 1).await;
+    until("it is over", async || usher.engine.open_streams() == 1).await;
 
     let late = usher.payment_for(60).await;
     pass(&usher, 61).await;
@@ -118,7 +118,7 @@ async fn what_money_depends_on_is_kept_and_named() {
         assert_eq!(statuses(&usher, open, 1).await.last().unwrap(), "paid");
     };
     usher.passing(Duration::from_secs(1), arrived).await;
-    until("they are over", || usher.engine.open_streams() == 2).await;
+    until("they are over", async || usher.engine.open_streams() == 2).await;
     let erased = erase(&usher, 1).await;
     assert_eq!((erased.operations, erased.relays), (2, true));
     assert_eq!(kept(&erased), [(KeptReason::Mentioned, Some(mention), None)]);
@@ -129,7 +129,7 @@ async fn erasure_that_fails_in_the_middle_is_completed_by_the_next() {
     let mut usher = Running::new().await;
     let store = usher.faults.clone();
     let mine = log_in(&mut usher, 1, 1).await;
-    until("all is over", || usher.engine.open_streams() == 1).await;
+    until("all is over", async || usher.engine.open_streams() == 1).await;
     let methods: [Methods; 6] = [
         &["forget_user"],
         &["operations_with"],

@@ -16,6 +16,7 @@ use usher_protocol::message::{PaymentHash, Preimage};
 use usher_sandbox::lightning::{Account, InvoiceTerms, LightningNetwork, Method, NwcKeys};
 use usher_testing::lightning::{Behaviour, FaultyNwcService};
 use usher_testing::relay::{Quirks, QuirkyRelay};
+pub(crate) use usher_testing::until;
 
 /// Longer than anything takes on any machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
@@ -30,16 +31,6 @@ pub(crate) const SOON: u64 = 4;
 /// What a wallet's look-up shows of a payment that it does not know.
 pub(crate) const UNKNOWN: Result<OutgoingPaymentStatus, LightningError> =
     Ok(OutgoingPaymentStatus::Unknown(LookupCoverage::None));
-
-/// Waits for what nothing notifies of.
-pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let looking = async {
-        while !holds().await {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(LONG, looking).await.unwrap_or_else(|_| panic!("never {what}"));
-}
 
 pub(crate) struct BackendHandle {
     pub(crate) backend: Arc<NwcBackend>,
@@ -84,7 +75,7 @@ impl BackendHandle {
 
     /// Waits until there is no room for more notifications.
     pub(crate) async fn until_full(&self) {
-        eventually("full", async || self.notifications.len() == self.notifications.max_capacity()).await;
+        until("full", async || self.notifications.len() == self.notifications.max_capacity()).await;
     }
 
     pub(crate) async fn notification(&mut self) -> LightningNotification {

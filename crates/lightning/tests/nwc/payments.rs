@@ -14,7 +14,7 @@ use usher_testing::ports::MemorySettings;
 use usher_testing::proxy::BreakableProxy;
 
 use crate::fixture::{
-    BackendHandle, Fixture, LONG, QUIET, SOON, UNKNOWN, eventually, foreign_invoice, is_unknown, wanted, within,
+    BackendHandle, Fixture, LONG, QUIET, SOON, UNKNOWN, foreign_invoice, is_unknown, until, wanted, within,
 };
 use crate::scripted_wallet::ScriptedWallet;
 
@@ -221,7 +221,7 @@ async fn look_ups_prove_nothing_about_requests_over_another_connection() {
 }
 
 async fn until_void(payment: &SignedPayment) {
-    eventually("void", async || within(0) >= payment.until).await;
+    until("void", async || within(0) >= payment.until).await;
 }
 
 #[tokio::test]
@@ -244,13 +244,13 @@ async fn the_reliability_of_look_ups_is_learned_and_stored() {
     };
     assert!(is_worth(&client, LookupCoverage::None).await, "nothing was seen yet");
     client.pay(&fixture.external_invoice(2_000), within(60)).await.unwrap();
-    eventually("learned", async || is_worth(&client, LookupCoverage::Ended).await).await;
+    until("learned", async || is_worth(&client, LookupCoverage::Ended).await).await;
     // A pending payment that is found proves more.
     fixture.service.set(|behaviour| behaviour.holds_payments = true);
     let held = fixture.external_invoice(3_000);
     assert!(client.pay(&held, within(1)).await.is_err());
     assert_eq!(client.backend.look_up_payment(held.payment_hash(), None).await, Ok(OutgoingPaymentStatus::Pending));
-    eventually("learned", async || is_worth(&client, LookupCoverage::InProgress).await).await;
+    until("learned", async || is_worth(&client, LookupCoverage::InProgress).await).await;
     // After a restart it is still known.
     client.stop().await;
     let client = keeping();
@@ -261,7 +261,7 @@ async fn the_reliability_of_look_ups_is_learned_and_stored() {
         behaviour.lookups = Some(LookupLie::PaymentsAsInvoices);
     });
     client.pay(&fixture.external_invoice(4_000), within(60)).await.unwrap();
-    eventually("learned", async || is_worth(&client, LookupCoverage::None).await).await;
+    until("learned", async || is_worth(&client, LookupCoverage::None).await).await;
     assert!(kept.is_empty());
 }
 

@@ -3,7 +3,7 @@
 use usher_engine::ClientNetwork;
 use usher_engine::ports::{OpenIdQuota, OpenIdStore as _};
 use usher_openid_provider::LoginOutcome;
-use usher_testing::ports::in_time;
+use usher_testing::until;
 
 use crate::fixture::{Browser, CALLBACK, Fixture, authorize_with, listed};
 
@@ -139,12 +139,7 @@ async fn expired_request_takes_its_login_along() {
     fixture.approve(1);
     fixture.clock.turn(std::time::Duration::from_secs(100 * 60));
     fixture.restart().await;
-    let is_removed = async {
-        while !fixture.logins.kept.lock().is_empty() {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-    };
-    in_time("the login is removed", is_removed).await;
+    until("the login is removed", async || fixture.logins.kept.lock().is_empty()).await;
 }
 
 /// `state` and `nonce` come back as they were sent, so they are stored: at most 8,192 and 1,024 bytes of printable ASCII.

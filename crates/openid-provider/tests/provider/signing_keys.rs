@@ -9,7 +9,7 @@ use serde_json::Value;
 use usher_engine::ports::OpenIdControl as _;
 use usher_openid_provider::SigningKeys;
 use usher_store::SqliteStore;
-use usher_testing::ports::in_time;
+use usher_testing::until;
 
 use crate::fixture::{Fixture, ISSUER, VERIFIER, authorize_with};
 
@@ -69,12 +69,7 @@ async fn keys_survive_restarts_and_are_rotated() {
     assert_eq!(published(&fixture).await, second[..2]);
     // By themselves after 90 days.
     fixture.clock.turn(Duration::from_secs(89 * 24 * 3600));
-    in_time("the keys are rotated", async {
-        while published(&fixture).await.len() < 4 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
+    until("the keys are rotated", async || published(&fixture).await.len() >= 4).await;
     assert_eq!(published(&fixture).await[2..], second[..2]);
 }
 

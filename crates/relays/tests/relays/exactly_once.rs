@@ -9,7 +9,7 @@ use usher_relays::Refusal;
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_testing::relay::{Quirks, QuirkyRelay};
 
-use crate::fixture::{DEADLINE, Plan, Service, Wallet, eventually, now, proxied, quirky, relay};
+use crate::fixture::{DEADLINE, Plan, Service, Wallet, now, proxied, quirky, relay, until};
 use crate::wallet::{approval, handshake, store};
 
 /// Also by an engine that is slow to read.
@@ -33,7 +33,7 @@ async fn same_event_from_five_relays_is_one_message() {
         assert!(seen.insert(service.next().await.event_id));
     }
     // All ten copies of each have arrived and produced no further message.
-    eventually("all copies received", || service.pool.metrics().received == 1000).await;
+    until("all copies received", async || service.pool.metrics().received == 1000).await;
     assert!(service.inbox.try_recv().is_err());
     let counters = service.pool.metrics();
     assert_eq!((counters.delivered, counters.duplicates, counters.disconnects), (100, 900, 0));
@@ -106,7 +106,7 @@ async fn relay_that_stores_ephemeral_events_delivers_missed_ones() {
         proxy.cut();
         service.disconnected_from(&url).await;
         proxy.restore();
-        eventually("all of it again", || service.pool.metrics().received >= received + 4).await;
+        until("all of it again", async || service.pool.metrics().received >= received + 4).await;
         assert_eq!(service.pool.metrics().delivered, 4, "round {round}");
     }
     assert!(service.inbox.try_recv().is_err());
@@ -125,7 +125,7 @@ async fn half_open_connection_is_detected() {
     tokio::time::sleep(Duration::from_secs(4)).await;
     assert_eq!(service.pool.metrics().disconnects, 0, "{:?}", service.pool.status());
     proxy.swallow();
-    eventually("noticed", || service.pool.metrics().disconnects > 0).await;
+    until("noticed", async || service.pool.metrics().disconnects > 0).await;
     proxy.restore();
     service.subscribed_at(&url).await;
 }
@@ -144,7 +144,7 @@ async fn relay_that_stops_reading_is_disconnected() {
         service.pool.send(&message);
     }
     assert!(service.status_of(relay.url()).queued * 40_000 <= 8 * 1024 * 1024);
-    eventually("left", || service.pool.metrics().disconnects > 0).await;
+    until("left", async || service.pool.metrics().disconnects > 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -165,7 +165,7 @@ async fn huge_content_is_refused_without_disconnecting() {
 
     // Above what is buffered at all, the connection ends and is renewed.
     inject(5_000_000);
-    eventually("cut", || service.pool.metrics().disconnects == 1).await;
+    until("cut", async || service.pool.metrics().disconnects == 1).await;
     relay.wait_for(DEADLINE, |metrics| metrics.reqs == 2).await.unwrap();
     service.subscribed_at(relay.url()).await;
     relay.inject(approval(&wallet, &key, "after"));
@@ -185,6 +185,6 @@ async fn queues_of_unreachable_relays_are_bounded_and_expire() {
     }
     assert!(service.pool.status()[0].queued <= 100);
     assert!(service.pool.metrics().dropped >= 900);
-    eventually("forgotten", || service.pool.status()[0].queued == 0).await;
+    until("forgotten", async || service.pool.status()[0].queued == 0).await;
     assert_eq!(service.pool.metrics().dropped, 1000);
 }

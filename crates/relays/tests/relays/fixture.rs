@@ -25,6 +25,7 @@ use usher_relays::{
 use usher_testing::ports::{FaultyStore, ManualClock, MemorySettings};
 use usher_testing::proxy::BreakableProxy;
 use usher_testing::relay::{Quirks, QuirkyRelay};
+pub(crate) use usher_testing::until;
 
 pub(crate) use crate::wallet::Wallet;
 
@@ -33,16 +34,6 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(180);
 
 pub(crate) fn now() -> UnixMillis {
     SystemClock.now()
-}
-
-/// Waits for a condition that nothing notifies of.
-pub(crate) async fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
-    let waiting = async {
-        while !is_true() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(DEADLINE, waiting).await.unwrap_or_else(|_| panic!("never {what}"));
 }
 
 pub(crate) fn address(url: &str) -> RelayAddress {
@@ -248,16 +239,16 @@ impl Service {
     }
 
     pub(crate) async fn subscribed_at(&self, url: &str) {
-        eventually("subscribed", || self.status_of(url).subscribed).await;
+        until("subscribed", async || self.status_of(url).subscribed).await;
     }
 
     pub(crate) async fn disconnected_from(&self, url: &str) {
-        eventually("noticed", || !self.status_of(url).state.is_connected()).await;
+        until("noticed", async || !self.status_of(url).state.is_connected()).await;
     }
 
     /// Waits until the state of a relay is one with this reason.
     pub(crate) async fn until(&self, what: &str, url: &str, reason: &str) {
-        eventually(what, || format!("{:?}", self.status_of(url).state).contains(reason)).await;
+        until(what, async || format!("{:?}", self.status_of(url).state).contains(reason)).await;
     }
 
     /// The user named their relays.

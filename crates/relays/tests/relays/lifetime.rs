@@ -4,7 +4,7 @@ use usher_engine::ports::Messenger as _;
 use usher_protocol::Keys;
 use usher_testing::relay::Quirks;
 
-use crate::fixture::{DEADLINE, Plan, Service, Wallet, address, eventually, quirky, relay};
+use crate::fixture::{DEADLINE, Plan, Service, Wallet, address, quirky, relay, until};
 use crate::wallet::approval;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -45,7 +45,7 @@ async fn received_message_survives_the_removal_of_its_relay() {
     let wallet = Keys::generate();
     relay.inject(approval(&wallet, &service.key(), "first"));
     relay.inject(approval(&wallet, &service.key(), "second"));
-    eventually("both examined", || service.pool.metrics().verified == 2).await;
+    until("both examined", async || service.pool.metrics().verified == 2).await;
     service.pool.remove(&address(relay.url()));
     relay.wait_for(DEADLINE, |metrics| metrics.open_connections == 0).await.unwrap();
     assert_eq!([service.next_answer().await, service.next_answer().await], ["first", "second"]);

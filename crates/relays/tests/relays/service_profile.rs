@@ -8,7 +8,7 @@ use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_testing::relay::{Quirks, QuirkyRelay, RelayMetrics};
 
-use crate::fixture::{DEADLINE, Plan, Service, eventually, relay};
+use crate::fixture::{DEADLINE, Plan, Service, relay, until};
 use crate::wallet::{event, relay_list, store, stored};
 
 fn some(text: &str) -> Option<String> {
@@ -32,18 +32,9 @@ async fn content(url: &str, plan: &Plan) -> Value {
 }
 
 async fn published(service: &Service, name: &str) {
-    let has_name = || service.directory.own_profile().is_some_and(|profile| profile.name.as_deref() == Some(name));
-    eventually("published", has_name).await;
-}
-
-/// Waits for what only asking shows.
-async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let waiting = async {
-        while !holds().await {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(DEADLINE, waiting).await.unwrap_or_else(|_| panic!("never {what}"));
+    let has_name =
+        async || service.directory.own_profile().is_some_and(|profile| profile.name.as_deref() == Some(name));
+    until("published", has_name).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -63,13 +54,13 @@ async fn profile_is_published_once_per_relay() {
     // The relay that was down gets both when it is back.
     let second = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
     second.wait_for(DEADLINE, has_both).await.unwrap();
-    let noted = || {
+    let noted = async || {
         let record: Value = serde_json::from_str(&plan.setting("profile").unwrap()).unwrap();
         record["accepted"].as_object().is_some_and(|accepted| {
             accepted.len() == 2 && accepted.values().all(|ids| ids.as_array().is_some_and(|ids| ids.len() == 2))
         })
     };
-    eventually("noted", noted).await;
+    until("noted", noted).await;
     service.stop().await;
 
     // Nothing new: nothing is sent.
@@ -103,8 +94,8 @@ async fn profile_published_at_run_time_is_kept() {
     let service = plan.start().await;
     published(&service, "usher").await;
     // The service knows its profile before the relay has it.
-    let noted = || plan.setting("profile").is_some_and(|record| record.contains("\"accepted\":{\"ws"));
-    eventually("noted", noted).await;
+    let noted = async || plan.setting("profile").is_some_and(|record| record.contains("\"accepted\":{\"ws"));
+    until("noted", noted).await;
     assert_eq!(service.name(&plan.key()).await, "usher");
     let change = ProfileChange {
         name: some("till"),
@@ -126,7 +117,7 @@ async fn profile_published_at_run_time_is_kept() {
     let known = service.directory.well_known();
     assert_eq!(known.names, [("_".to_owned(), plan.key().to_hex())].into());
     assert_eq!(known.relays, [(plan.key().to_hex(), vec![relay.url().to_owned()])].into());
-    eventually("noted", noted).await;
+    until("noted", noted).await;
     service.stop().await;
 
     // It stays although the configuration differs, because the configuration has not changed.

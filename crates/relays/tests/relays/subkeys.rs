@@ -7,7 +7,7 @@ use usher_protocol::{Keys, kind};
 use usher_relays::Identity;
 use usher_testing::relay::QuirkyRelay;
 
-use crate::fixture::{Plan, Wallet, eventually, now, relay};
+use crate::fixture::{Plan, Wallet, now, relay, until};
 use crate::wallet::handshake;
 
 fn plan(main: &Keys, relays: &[&QuirkyRelay]) -> Plan {
@@ -65,12 +65,12 @@ async fn proofs_are_limited_per_author_and_per_relay() {
     for _ in 0..20 {
         relay.inject(for_the_main_key(&author, &main));
     }
-    eventually("twenty seen", || service.pool.metrics().verified == 20).await;
+    until("twenty seen", async || service.pool.metrics().verified == 20).await;
     assert_eq!(service.pool.metrics().proofs_sent, 3);
     for _ in 0..1000 {
         relay.inject(for_the_main_key(&Keys::generate(), &main));
     }
-    eventually("all seen", || service.pool.metrics().verified == 1020).await;
+    until("all seen", async || service.pool.metrics().verified == 1020).await;
     let counters = service.pool.metrics();
     assert!(counters.proofs_sent >= 120 && counters.proofs_withheld > 0, "{counters:?}");
     assert_eq!(counters.proofs_sent + counters.proofs_withheld, 1020);
@@ -88,13 +88,13 @@ async fn flood_at_one_relay_does_not_use_the_share_of_others() {
     for _ in 0..200 {
         flooded.inject(for_the_main_key(&Keys::generate(), &main));
     }
-    eventually("all seen", || service.pool.metrics().verified == 200).await;
+    until("all seen", async || service.pool.metrics().verified == 200).await;
     assert_eq!(service.pool.metrics().proofs_sent, 10);
     let mut wallet = Wallet::connect(quiet.url()).await;
     // Over the flooded relay it arrives first and has no effect.
     let asked = for_the_main_key(&wallet.keys, &main);
     flooded.inject(asked.clone());
-    eventually("seen", || service.pool.metrics().verified == 201).await;
+    until("seen", async || service.pool.metrics().verified == 201).await;
     quiet.inject(asked);
     assert_eq!(wallet.next().await.0.kind.as_u16(), kind::SUBKEY_PROOF);
 }

@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use usher_protocol::Keys;
 use usher_testing::{TcpServer, self_signed, trusting};
 
-use crate::fixture::{Service, Wallet, eventually, relay};
+use crate::fixture::{Service, Wallet, relay, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_certificate_of_nobody_or_of_another_name_is_refused() {
@@ -88,7 +88,7 @@ async fn endless_handshakes_are_ended() {
         let url = format!("ws://{}", server.address());
         let handshake = Duration::from_secs(2);
         let service = Service::start_with(&[&url], |options| options.connection.handshake = handshake).await;
-        eventually(name, || service.pool.metrics().disconnects >= 2).await;
+        until(name, async || service.pool.metrics().disconnects >= 2).await;
         service.until(name, &url, "handshake").await;
         assert_eq!(service.pool.metrics().connects, 0, "{name}");
         service.stop().await;

@@ -7,7 +7,7 @@ use usher_protocol::{Keys, PublicKey};
 use usher_relays::Origin;
 use usher_testing::relay::{Flood, Junk, JunkEvents};
 
-use crate::fixture::{DEADLINE, Plan, Service, Wallet, address, eventually, now, relay};
+use crate::fixture::{DEADLINE, Plan, Service, Wallet, address, now, relay, until};
 use crate::wallet::approval;
 
 fn user() -> PublicKey {
@@ -43,7 +43,7 @@ async fn user_is_reached_at_their_own_relay_which_is_closed_afterwards() {
     service.pool.send(&message);
     theirs.wait_for(DEADLINE, |metrics| metrics.events_of(27_000) == 1).await.unwrap();
     theirs.wait_for(DEADLINE, |metrics| metrics.open_connections == 0).await.unwrap();
-    eventually("forgotten", || !open(&service).contains(&theirs.url().to_owned())).await;
+    until("forgotten", async || !open(&service).contains(&theirs.url().to_owned())).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -96,7 +96,7 @@ async fn flooding_user_relay_is_closed_but_a_service_relay_is_not() {
     theirs.set(|quirks| quirks.flood = Some(flood.clone()));
     service.until("left", theirs.url(), "floods us").await;
     ours.set(|quirks| quirks.flood = Some(flood));
-    eventually("much junk", || service.pool.metrics().received > 500).await;
+    until("much junk", async || service.pool.metrics().received > 500).await;
     assert!(service.status_of(ours.url()).state.is_connected());
     assert_eq!(ours.metrics().connections, 1);
 }
@@ -110,5 +110,5 @@ async fn message_size_limit_is_smaller_for_user_relays() {
     let mut huge = approval(&Keys::generate(), &service.key(), "huge");
     huge.content = "A".repeat(1_000_000);
     theirs.inject(huge);
-    eventually("left", || service.pool.metrics().disconnects == 1).await;
+    until("left", async || service.pool.metrics().disconnects == 1).await;
 }

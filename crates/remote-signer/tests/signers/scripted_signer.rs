@@ -1,15 +1,12 @@
 //! A scripted signer.
 
-use std::time::Duration;
-
 use nostr::nips::nip44;
 use nostr::{Event, EventBuilder, JsonUtil as _, Keys, Kind, Tag, UnsignedEvent};
 use serde_json::{Value, json};
 use url::Url;
 use usher_protocol::PublicKey;
 use usher_testing::relay::QuirkyRelay;
-
-use crate::fixture::within;
+use usher_testing::until;
 
 /// A signer on a relay, whose key is another than its user's.
 pub(crate) struct ScriptedSigner<'a> {
@@ -54,13 +51,7 @@ impl<'a> ScriptedSigner<'a> {
 
     /// Waits for the `count`th request of this method.
     pub(crate) async fn request(&self, method: &str, count: usize) -> Request {
-        let arrives = async {
-            while self.requests(method).len() < count {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        within(arrives).await;
-        self.requests(method).swap_remove(count - 1)
+        until(method, async || self.requests(method).into_iter().nth(count - 1)).await
     }
 
     /// Sends this as `author`.

@@ -8,7 +8,7 @@ use usher_engine::ports::{TicketError, TicketWallet as _, Token, TokenFault};
 use usher_testing::mint::{FalseResponse, Fault, Garbage, MintRoute};
 
 use crate::fixture::{
-    World, altered, eventually, fault, faulty_world, id, minted, refusal, refuse, settled, unspent, without_dleq,
+    World, altered, fault, faulty_world, id, minted, refusal, refuse, settled, unspent, until, without_dleq,
 };
 
 /// The mint may have done it, or can be asked again.
@@ -141,7 +141,7 @@ async fn a_mint_that_hangs_slows_no_other_and_its_jobs_are_bounded() {
             tokio::spawn(async move { wallet.mint(id(), &terms, None).await })
         })
         .collect();
-    eventually("stuck", async || wallet.unfinished_jobs() == 3).await;
+    until("stuck", async || wallet.unfinished_jobs() == 3).await;
     let one_more = wallet.redeem(id(), &hanging.receive_terms(&token, "sat", 9), None).await;
     assert!(matches!(one_more, Err(TicketError::Overloaded)), "{one_more:?}");
 
@@ -149,7 +149,7 @@ async fn a_mint_that_hangs_slows_no_other_and_its_jobs_are_bounded() {
     let token = good.token(&wallet, "multi", 5).await;
     good.redeem(&wallet, &token, "multi", 5).await;
     // The last job has answered; it gives up its place a moment later. Those at the mint that hangs keep theirs.
-    eventually("three", async || wallet.unfinished_jobs() == 3).await;
+    until("three", async || wallet.unfinished_jobs() == 3).await;
     for job in stuck {
         assert!(matches!(job.await.unwrap(), Err(TicketError::TimedOut)));
     }

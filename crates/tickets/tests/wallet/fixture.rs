@@ -13,10 +13,8 @@ use usher_engine::ports::{
 use usher_mint::{Mint, MintOptions, MintTotals};
 use usher_store::{SqliteOptions, SqliteStore};
 use usher_testing::mint::{Fault, FaultyMint};
+pub(crate) use usher_testing::until;
 use usher_tickets::{CashuWallet, TicketOptions};
-
-/// Long enough for a busy machine.
-pub(crate) const LONG: Duration = Duration::from_secs(180);
 
 pub(crate) const KEY: [u8; 32] = [42; 32];
 
@@ -185,19 +183,9 @@ pub(crate) fn refuse(status: u16, code: u32) -> Fault {
     Fault::Refuse { status, code, detail: "no".to_owned() }
 }
 
-/// Waits for what nothing notifies of.
-pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let waiting = async {
-        while !holds().await {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(LONG, waiting).await.unwrap_or_else(|_| panic!("never {what}"));
-}
-
 /// Waits until the wallet has nothing to do.
 pub(crate) async fn settled(wallet: &CashuWallet) {
-    eventually("settled", async || wallet.unfinished_jobs() == 0).await;
+    until("settled", async || wallet.unfinished_jobs() == 0).await;
 }
 
 /// What can be spent, and what is set aside.

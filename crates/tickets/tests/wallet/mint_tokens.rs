@@ -7,7 +7,7 @@ use usher_engine::ports::{
 };
 use usher_mint::{MintOptions, Rotation};
 
-use crate::fixture::{World, eventually, id, minted, refusal};
+use crate::fixture::{World, id, minted, refusal, until};
 
 const RIGHT: &str = "open sesame";
 
@@ -54,7 +54,7 @@ async fn proofs_are_renewed_after_a_restart() {
         let proofs = world.store.free_proofs(&world.url, "sat", 10).await.unwrap();
         !proofs.iter().any(|proof| before.contains(proof))
     };
-    eventually("renewed", renewed).await;
+    until("renewed", renewed).await;
     wallet.close().await;
     assert_eq!(world.balance(&world.wallet().await, "sat").await, 9);
 }

@@ -8,7 +8,7 @@ use usher_engine::ports::{TicketError, TicketJobId, TicketWallet as _, Token, To
 use usher_testing::mint::{Fault, MintRoute};
 use usher_tickets::CashuWallet;
 
-use crate::fixture::{World, eventually, fault, faulty_world, id, points, refuse, settled, without_dleq};
+use crate::fixture::{World, fault, faulty_world, id, points, refuse, settled, until, without_dleq};
 
 const TOKENS: usize = 12;
 
@@ -85,7 +85,7 @@ async fn jobs_whose_own_requests_are_pending_leave_their_places_and_ask_together
         proxy.set(MintRoute::Swap, lost.clone());
         proxy.set(MintRoute::Restore, refuse(500, 0));
         let redeeming = redeem_all(&world, &first, &stuck);
-        eventually("swapped", async || proxy.count(MintRoute::Swap) >= TOKENS).await;
+        until("swapped", async || proxy.count(MintRoute::Swap) >= TOKENS).await;
         stuck.iter().for_each(|token| proxy.hold(points(token), "PENDING"));
         for (_, _, result) in redeeming.join_all().await {
             assert!(matches!(result, Err(TicketError::Pending)), "{lost:?} {result:?}");
@@ -119,7 +119,7 @@ async fn jobs_whose_own_requests_are_pending_leave_their_places_and_ask_together
 
 /// Waits until no more than these jobs are unfinished.
 async fn fall_to(jobs: usize, wallet: &CashuWallet) {
-    eventually("fewer", async || wallet.unfinished_jobs() <= jobs).await;
+    until("fewer", async || wallet.unfinished_jobs() <= jobs).await;
     assert_eq!(wallet.unfinished_jobs(), jobs);
 }
 

@@ -6,7 +6,7 @@ use usher_engine::ports::{TicketError, TicketStore as _, TicketWallet as _, Toke
 use usher_testing::mint::FaultyMint;
 use usher_tickets::CashuWallet;
 
-use crate::fixture::{World, balance, eventually, faulty_world, id, own_points, refusal};
+use crate::fixture::{World, balance, faulty_world, id, own_points, refusal, until};
 
 /// A wallet with 63, of which the mint calls the largest spent.
 async fn with_false_spent(world: &World, proxy: &FaultyMint, wallet: &CashuWallet) {
@@ -50,5 +50,5 @@ async fn the_mint_is_asked_again_from_time_to_time() {
     let proofs = world.store.set_aside_proofs(None, 10).await.unwrap();
     assert_eq!(proofs.len(), 1);
     proxy.heal();
-    eventually("back", async || balance(&wallet).await == (63, 0)).await;
+    until("back", async || balance(&wallet).await == (63, 0)).await;
 }

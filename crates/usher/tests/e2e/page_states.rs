@@ -418,7 +418,7 @@ async fn picture_of_the_profile_is_inside_the_page() {
     let login = guarded.api().post("/login", &json!({})).await.unwrap();
     open(&mut browser, login["page_url"].as_str().unwrap(), "waiting").await;
     let refused = "the picture of the service's profile cannot be shown on pages";
-    until("refusal", async || guarded.log().contains(refused).then_some(())).await;
+    until("refusal", async || guarded.log().contains(refused)).await;
     browser.reload().await;
     assert_eq!(browser.evaluate("document.querySelector('span.picture').textContent").await, json!("B"));
     assert_eq!(server.connections(), 1);

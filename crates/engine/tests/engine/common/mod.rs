@@ -39,6 +39,7 @@ use usher_testing::ports::{
 };
 
 pub use usher_testing::ports::{FakeLightning, FakeTicketWallet, api_key, user};
+pub use usher_testing::until;
 
 pub const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
@@ -214,7 +215,7 @@ impl Running {
     pub async fn payment_for(&self, secs: u64) -> StreamId {
         let (invoices, expires_at) = (self.engine.watched_invoices() + 1, Some(self.clock.now().secs() + secs));
         let stream = self.request_payment(SinglePaymentRequest { expires_at, ..payment(None, secs) }).await;
-        until("the invoice is made", || self.engine.watched_invoices() == invoices).await;
+        until("the invoice is made", async || self.engine.watched_invoices() == invoices).await;
         stream
     }
 
@@ -243,7 +244,7 @@ impl Running {
             let page = self.read(stream, after).await;
             (!page.events.is_empty() || page.done).then_some(page)
         };
-        eventually("an event", page).await
+        until("an event", page).await
     }
 
     /// All events of a stream, as soon as there are so many.
@@ -252,12 +253,12 @@ impl Running {
             let page = self.read(stream, 0).await;
             (page.events.len() >= count).then_some(page.events)
         };
-        eventually("events", events).await
+        until("events", events).await
     }
 
     /// Waits in real time until it holds, while the clock advances by `step` now and then.
     pub async fn until(&self, step: Duration, what: &str, holds: impl AsyncFn() -> bool) {
-        self.passing(step, eventually(what, async || holds().await.then_some(()))).await;
+        self.passing(step, until(what, holds)).await;
     }
 
     /// What this gives, while the clock advances by `step` now and then.
@@ -311,19 +312,6 @@ pub fn data_of(event: &Event) -> serde_json::Value {
 
 pub fn data(page: &EventPage, n: usize) -> serde_json::Value {
     data_of(&page.events[n])
-}
-
-/// Looks in real time until there is something.
-pub async fn eventually<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
-    let looking = async {
-        loop {
-            match look().await {
-                Some(found) => return found,
-                None => tokio::time::sleep(Duration::from_millis(2)).await,
-            }
-        }
-    };
-    in_time(what, looking).await
 }
 
 /// Waits in real time for something that tasks of the engine do, turning no clock.

@@ -40,11 +40,6 @@ pub fn external_invoice_of(n: usize, amount: u64, now: UnixMillis) -> PayInvoice
     }
 }
 
-/// Waits in real time until it holds.
-pub async fn until(what: &str, holds: impl Fn() -> bool) {
-    eventually(what, async || holds().then_some(())).await;
-}
-
 /// Advances the clock by so many seconds, one after the other.
 pub async fn pass(usher: &Running, secs: u64) {
     for _ in 0..secs {

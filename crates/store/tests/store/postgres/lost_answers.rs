@@ -8,6 +8,7 @@ use usher_engine::ports::{
 };
 use usher_store::conformance::{accepted, commit_done, create, event, id, step, ticket_job, ticket_step};
 use usher_store::{PostgresFailure, PostgresStore};
+use usher_testing::until;
 
 use super::Place;
 use super::proxy::{Fault, Proxy};
@@ -120,14 +121,8 @@ async fn outcome_that_cannot_be_found_out_is_unknown() {
     let unread = failure(store.operation(id(1)).await);
     assert!(matches!(unread, PostgresFailure::OutcomeUnknown), "{unread:?}");
     proxy.refuse(false);
-    let deadline = Instant::now() + Duration::from_secs(120);
-    let revision = loop {
-        match store.operation(id(1)).await {
-            Ok(operation) => break operation.unwrap().revision,
-            Err(error) => assert!(Instant::now() < deadline, "{error:?}"),
-        }
-    };
-    assert_eq!(revision, 2, "it had happened");
+    let operation = until("the store is reached", async || store.operation(id(1)).await.ok()).await;
+    assert_eq!(operation.unwrap().revision, 2, "it had happened");
     commit_done(&*store, step(id(1), 2)).await;
 }
 
@@ -147,11 +142,7 @@ async fn silent_connection_is_given_up() {
     failure(store.set_setting("a", Some("1")).await);
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     proxy.silence(false);
-    let deadline = Instant::now() + Duration::from_secs(120);
-    while let Err(error) = store.check().await {
-        assert!(Instant::now() < deadline, "{error:?}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until("the store is reached", async || store.check().await.is_ok()).await;
     let revision = store.operation(id(1)).await.unwrap().unwrap().revision;
     commit_done(&*store, step(id(1), revision)).await;
 }

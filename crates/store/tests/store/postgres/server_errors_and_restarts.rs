@@ -1,12 +1,13 @@
 //! Errors and restarts of the server.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use usher_engine::ports::{Commit, Store as _};
 use usher_store::conformance::{commit_done, create, event, id, step};
 use usher_store::{Lease, PostgresOpenError, PostgresOptions, PostgresStore};
 use usher_testing::PostgresServer;
+use usher_testing::until;
 
 use super::{Place, acquire};
 use crate::chain;
@@ -125,11 +126,7 @@ async fn restart_of_the_server_loses_nothing() {
         server
     });
     let server = server.await.unwrap();
-    let restarted = Instant::now();
-    while store.check().await.is_err() {
-        assert!(restarted.elapsed() < Duration::from_secs(120), "work goes on");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until("work goes on", async || store.check().await.is_ok()).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     let done: Vec<_> = workers.join_all().await.into_iter().flatten().collect();

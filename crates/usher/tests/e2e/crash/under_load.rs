@@ -166,7 +166,7 @@ async fn killed_under_load_it_loses_nothing() {
         test_tasks.check();
     }
     // Among so many streams is each kind.
-    until("load", async || (ledger.streams().len() >= STREAMS).then_some(())).await;
+    until("load", async || ledger.streams().len() >= STREAMS).await;
     network.over.store(true, Ordering::Relaxed);
     test_tasks.ended(Duration::from_secs(TTL) + LONG + LONG).await;
     usher.restart().await;

@@ -113,7 +113,7 @@ impl Fixture {
 
     /// Waits until the service can pay.
     pub(super) async fn until_balance(&self) {
-        until("usable channel", async || (self.balance().await > 0).then_some(())).await;
+        until("usable channel", async || self.balance().await > 0).await;
     }
 }
 

@@ -22,7 +22,7 @@ async fn lost_channels_are_given_up_by_command_only() {
     fixture.crash().await;
     assert_eq!(fixture.node().await["channels"]["usable"], 0);
     let provider = fixture.network.provider.node();
-    until("provider that has closed the channel", async || (provider.list_channels().len() == 1).then_some(())).await;
+    until("provider that has closed the channel", async || provider.list_channels().len() == 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

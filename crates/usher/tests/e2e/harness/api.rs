@@ -120,7 +120,7 @@ impl Api {
 
     /// Waits until a counter or gauge has this value.
     pub(crate) async fn until_metric(&self, sample: &str, expected: u64) {
-        until(sample, async || (self.metric(sample).await == expected).then_some(())).await;
+        until(sample, async || self.metric(sample).await == expected).await;
     }
 
     /// Starts an operation; its stream.

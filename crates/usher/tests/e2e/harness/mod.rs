@@ -11,7 +11,6 @@ mod python;
 mod sse;
 mod test_tasks;
 mod usher;
-mod waiting;
 
 use std::time::Duration;
 
@@ -24,7 +23,7 @@ pub(crate) use python::python;
 pub(crate) use sse::Sse;
 pub(crate) use test_tasks::TestTasks;
 pub(crate) use usher::{Builder, TestUsher, files_below, is_not_logged};
-pub(crate) use waiting::until;
+pub(crate) use usher_testing::until;
 
 /// Longer than anything takes, on any machine.
 pub(crate) const LONG: Duration = Duration::from_secs(180);

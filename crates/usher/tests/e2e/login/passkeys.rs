@@ -99,8 +99,7 @@ impl Fixture {
 
     /// The device has forgotten its passkeys.
     async fn until_no_passkey(&mut self) {
-        until("device without a passkey", async || self.browser.passkeys(&self.device).await.is_empty().then_some(()))
-            .await;
+        until("device without a passkey", async || self.browser.passkeys(&self.device).await.is_empty()).await;
     }
 
     async fn status_is(&mut self, text: &str) {

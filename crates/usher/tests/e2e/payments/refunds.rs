@@ -38,7 +38,7 @@ async fn code(fixture: &Fixture, payment: &str, body: &Value) -> (u16, String) {
 }
 
 async fn until_balance(account: &Account, balance: u64) {
-    until(&format!("{balance}"), async || (account.balance() == balance).then_some(())).await;
+    until(&format!("{balance}"), async || account.balance() == balance).await;
 }
 
 /// The payer names this on the refund's page; the status.

@@ -74,7 +74,7 @@ async fn an_adult_passes_in_a_browser_and_the_app_redeems_the_proof() {
     assert_eq!(provider.referrers(), [] as [&str; 0], "the page's address is a secret");
     let foreign = api.http.get(format!("{}/jwks", provider.issuer)).header("referer", "https://other.example/");
     assert_eq!(foreign.send().await.unwrap().status(), 200);
-    until("referrer", async || (provider.referrers() == ["https://other.example/"]).then_some(())).await;
+    until("referrer", async || provider.referrers() == ["https://other.example/"]).await;
     // The provider's own pages have faults of their own.
     let ours = browser.complaints().into_iter().filter(|complaint| complaint.to_string().contains(&api.base));
     assert_eq!(ours.collect::<Vec<_>>(), [] as [&Value; 0]);
