@@ -2,8 +2,8 @@
 //! should is in `usher-sandbox`. Everything listens on loopback only.
 //!
 //! - [`ports`] (feature `ports`): one fake of each port of the engine.
-//! - `relay`, `lightning`, `wallet` and `mint` (feature `peers`): relays, Lightning wallets, users' wallets and mints that
-//!   misbehave; [`proxy`]: a network that does.
+//! - `relay`, `lightning` and `mint` (feature `peers`): relays, Lightning wallets and mints that misbehave; [`proxy`]: a
+//!   network that does.
 //! - A [server](TcpServer) that does with each connection what a test says, and a [server of prices](PriceServer).
 //! - [How often](soak) tests repeat what they repeat.
 //! - Programs of others that tests drive:
@@ -52,8 +52,6 @@ mod remote_signer;
 pub mod soak;
 mod tcp_server;
 mod waiting;
-#[cfg(feature = "peers")]
-pub mod wallet;
 
 use std::path::PathBuf;
 

@@ -171,6 +171,7 @@ async fn every_mistake_of_a_request_is_named() {
         ("/payment-links", json!({ "amount": 5_500, "description": "x" }), "/amount"),
         ("/payment-links", json!({ "min": 1, "max": 1_999, "description": "x" }), "/max /min"),
         ("/invoices/pay", json!({ "main_key": "x", "invoice": EXPIRED_INVOICE }), "/invoice /invoice /main_key"),
+        ("/invoices/pay", json!({ "invoice": OPEN_INVOICE }), "/invoice /invoice /invoice"),
         ("PUT /profile", json!({ "name": "two words", "display_name": 1, "nip05": "x" }), "/display_name /name /nip05"),
         ("PUT /profile", json!({ "name": "x", "about": "a\nb", "picture": "javascript:alert(1)" }), "/about /picture"),
         ("/jwt/issue", json!({ "target_key": npub, "duration_hours": "24" }), "/duration_hours /target_key"),
@@ -304,3 +305,6 @@ async fn large_bodies_are_refused_before_they_have_come() {
 
 /// The first example of BOLT 11 that names an amount; it has expired long ago.
 const EXPIRED_INVOICE: &str = "lnbc2500u1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdq5xysxxatsyp3k7enxv4jsxqzpu9qrsgquk0rl77nj30yxdy8j9vdx85fkpmdla2087ne0xh8nhedh8w27kyke0lp53ut353s06fv3qfegext0eh0ymjpf39tuven09sam30g4vgpfna3rh";
+
+/// Another one, which names no amount either.
+const OPEN_INVOICE: &str = "lnbc1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdpl2pkx2ctnv5sxxmmwwd5kgetjypeh2ursdae8g6twvus8g6rfwvs8qun0dfjkxaq9qrsgq357wnc5r2ueh7ck6q93dj32dlqnls087fxdwk8qakdyafkq3yap9us6v52vjjsrvywa6rt52cm9r9zqt8r2t7mlcwspyetp5h2tztugp9lfyql";

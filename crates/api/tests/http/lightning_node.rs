@@ -15,6 +15,7 @@ use usher_protocol::bolt11::Network;
 use usher_testing::ports::FakeLightning;
 
 use crate::app::{TestApp, read, stream_of};
+use crate::keys::Holder;
 
 /// A node that does not run; what was asked of it is kept.
 #[derive(Default)]
@@ -246,4 +247,8 @@ async fn money_is_sent_on_chain_once_for_each_key() {
     assert!(booked["txid"] == "ab".repeat(32) && booked["payment_hash"].is_null(), "{booked}");
     let expected = [json!("on_chain"), json!("out"), json!("open"), json!(50_000)];
     assert_eq!(["kind", "direction", "status", "amount_millisats"].map(|name| booked[name].clone()), expected);
+    let payer = Holder::of(&app, json!({ "scopes": ["payments:send"], "daily_budget_millisats": 400_000 })).await;
+    let body = json!({ "address": "bc1q", "amount": 50_000, "fee_rate": 4 });
+    assert_eq!(payer.post("/wallet/send", body.clone()).await.status, 200);
+    assert_eq!(payer.post("/wallet/send", body).await.code(), (429, "budget_exhausted"));
 }

@@ -1,3 +1,6 @@
+use lightning_invoice::Currency;
+use usher_testing::ports::{invoice_on, preimage};
+
 use crate::common::*;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -19,7 +22,7 @@ async fn restart_requests_the_invoice_again_and_shows_one() {
     let (usher, wallet) = Running::paying().await;
     wallet.hang(true);
     let stream = usher.request_payment(payment(None, 600)).await;
-    until("the wallet makes one", || wallet.made().len() == 1).await;
+    until("the wallet makes one", async || wallet.made().len() == 1).await;
     let world = usher.end().await;
     wallet.hang(false);
     let mut usher = world.start(NOW).await;
@@ -42,7 +45,7 @@ async fn hanging_payments_do_not_delay_invoices() {
     for n in 0..100 {
         usher.engine.payments().pay(&Requester::Service, external_invoice(n), None).await.unwrap();
     }
-    until("payments are under way", || wallet.sent().len() >= 32).await;
+    until("payments are under way", async || wallet.sent().len() >= 32).await;
     usher.request_payment(payment(None, 600)).await;
     next_message(&mut usher, "invoice", &[]).await;
 }
@@ -56,10 +59,10 @@ async fn queued_payments_are_sent_in_time_or_not_at_all() {
         for n in 0..40 {
             streams.push(usher.engine.payments().pay(&Requester::Service, external_invoice(n), None).await.unwrap());
         }
-        until("payments are under way", || wallet.sent().len() == 32).await;
+        until("payments are under way", async || wallet.sent().len() == 32).await;
         usher.clock.turn(Duration::from_secs(wait));
         // Those under way are found by looking; the others were not sent, and are not when their time is over.
-        until("they are looked up", || usher.engine.open_streams() == 1 + waiting).await;
+        until("they are looked up", async || usher.engine.open_streams() == 1 + waiting).await;
         assert_eq!(wallet.sent().len(), 32);
         wallet.hang_pays(false);
         usher.until(Duration::from_secs(1), "they do not end", async || usher.engine.open_streams() <= 1).await;
@@ -85,7 +88,7 @@ async fn payments_accepted_while_offline_are_sent_after_a_restart() {
         for n in 0..40 {
             streams.push(usher.engine.payments().pay(&Requester::Service, external_invoice(n), None).await.unwrap());
         }
-        until("it is tried", || wallet.prepared() > 0).await;
+        until("it is tried", async || wallet.prepared() > 0).await;
         let world = usher.end().await;
         // Their timers are due as well: whichever comes first, the operation first gets `Resumed`.
         wallet.be_away(false);
@@ -120,7 +123,7 @@ async fn restart_never_sends_a_payment_twice() {
     }
     streams.dedup();
     assert_eq!(streams.len(), 1, "one payment");
-    until("it is sent", || wallet.sent() == [1]).await;
+    until("it is sent", async || wallet.sent() == [1]).await;
     let world = usher.end().await;
     wallet.hang(false);
     let usher = world.start(NOW).await;
@@ -222,4 +225,30 @@ async fn charge_waits_for_a_payment_slot_and_is_requested_once() {
             usher.engine.subscriptions().view(&Requester::Service, "s").await.unwrap().payments_made != 0
         })
         .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn invoices_that_cannot_be_paid_are_named_and_nothing_is_sent() {
+    let rules = PaymentRules { max_amount: 21_000, ..options().payments };
+    let (usher, wallet) = Running::paying_with(EngineOptions { payments: rules, ..options() }).await;
+    let pay = async |request| usher.engine.payments().pay(&Requester::Service, request, None).await;
+    let stream = pay(external_invoice(0)).await.unwrap();
+    assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
+    let long_ago = UnixMillis(NOW.0 - 7_200_000);
+    let mainnet = invoice_on(Currency::Bitcoin, 78, preimage(4), 5_000, NOW.secs(), 3_600);
+    for (request, wrong) in [
+        (external_invoice_of(1, 21_001, NOW), "/invoice must be at most 21000"),
+        (external_invoice_of(2, 5_000, long_ago), "/invoice has expired"),
+        (PayInvoiceRequest { invoice: mainnet, ..external_invoice(4) }, "/invoice is for the network"),
+        (PayInvoiceRequest { amount: Some(4_999), ..external_invoice(3) }, "/amount is not the invoice's"),
+        // Another with the payment hash of one that was paid.
+        (external_invoice_of(0, 9_000, NOW), "/invoice has the payment hash of another"),
+    ] {
+        let refused = pay(request).await;
+        let Err(StartError::Invalid(errors)) = &refused else { panic!("{wrong}: {refused:?}") };
+        let said = format!("{} {}", errors[0].pointer, errors[0].detail);
+        assert!(errors.len() == 1 && said.starts_with(wrong), "{said}");
+    }
+    assert_eq!(pay(external_invoice(0)).await.unwrap(), stream);
+    assert_eq!(wallet.sent(), [1]);
 }

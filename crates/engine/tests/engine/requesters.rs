@@ -60,4 +60,7 @@ async fn budget_of_a_key_counts_payments_of_invoices_and_of_quotes_of_mints() {
     let refused = engine.payments().pay(&limited, external_invoice(0), None).await;
     assert!(matches!(refused, Err(StartError::BudgetExhausted { budget: Budget::Client, .. })), "{refused:?}");
     engine.payments().pay(&api_key(3, |_| {}), external_invoice(0), None).await.unwrap();
+    let usher = service.usher.restart(Duration::ZERO).await;
+    let refused = usher.engine.payments().pay(&limited, external_invoice(1), None).await;
+    assert!(matches!(refused, Err(StartError::BudgetExhausted { budget: Budget::Client, .. })), "{refused:?}");
 }

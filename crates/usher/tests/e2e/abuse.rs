@@ -1,7 +1,6 @@
 //! Abuse by unauthenticated peers, relays and API clients: logins still work, no event is false, memory is bounded.
 
 mod api_clients;
-mod forged_responses;
 mod relay_floods;
 mod replays;
 

@@ -3,26 +3,23 @@
 mod approvals;
 mod books;
 mod crashes;
-mod daily_budget;
 mod fixture;
 mod idempotency;
 mod in_currencies;
-mod invalid_responses;
 mod links;
 mod on_the_page;
 mod refunds;
-mod same_payment_hash;
 mod subscriptions;
 
 use futures_util::future::join_all;
 use serde_json::json;
-use usher_protocol::bolt11::Network;
-use usher_sandbox::lightning::{InvoiceTerms, Method};
+use usher_sandbox::lightning::Method;
 use usher_sandbox::wallet::Policy;
+use usher_testing::lightning::LookupLie;
 
 pub(crate) use self::fixture::Fixture;
 use self::fixture::{approved_and_paid, invoice};
-use crate::harness::{LONG, refusal, statuses};
+use crate::harness::{LONG, statuses, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_pays_and_the_app_gets_the_proof() {
@@ -73,31 +70,17 @@ async fn others_invoices_are_paid_once_by_the_user_or_by_us() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn invoices_that_cannot_be_paid_are_named_and_no_wallet_is_asked() {
-    const MOST: u64 = 21_000;
-    let fixture = Fixture::open_with(|builder| builder.set("LIMITS__MAX_AMOUNT_MILLISATS", MOST)).await;
-    let payee = fixture.payee();
-    let mainnet = InvoiceTerms { network: Network::Bitcoin, ..InvoiceTerms::of(1_000) };
-    let long_ago = InvoiceTerms { created_at: Some(1_700_000_000), ..InvoiceTerms::of(1_000) };
-    for (terms, amount, pointer) in [
-        (InvoiceTerms::of(MOST + 1), None, "/invoice"),
-        (mainnet, None, "/invoice"),
-        (long_ago, None, "/invoice"),
-        (InvoiceTerms::open(), None, "/invoice"),
-        (InvoiceTerms::of(1_000), Some(999), "/amount"),
-    ] {
-        let invoice = payee.make_invoice(&terms).unwrap();
-        let mut body = json!({"invoice": invoice.as_str()});
-        if let Some(amount) = amount {
-            body["amount"] = json!(amount);
-        }
-        let (status, problem) = fixture.refused("/invoices/pay", &body).await;
-        let errors = problem["errors"].as_array().unwrap();
-        assert_eq!((status, errors.len(), &errors[0]["pointer"]), (422, 1, &json!(pointer)), "{problem}");
-    }
-    let body = |amount: u64| json!({"description": "x", "amount": amount, "currency": "millisats"});
-    let too_much = refusal(fixture.api().post("/payments/single", &body(MOST + 1)).await);
-    assert_eq!(too_much.1["errors"][0]["pointer"], "/amount");
-    assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), 0);
-    fixture.api().start("/payments/single", &body(MOST)).await;
+async fn the_operator_is_warned_of_a_backend_whose_settlements_prove_nothing() {
+    let fixture = Fixture::open().await;
+    fixture.wallet.set(|behaviour| {
+        behaviour.capabilities.notifications = false;
+        behaviour.lookups = Some(LookupLie::SettledWithWrongPreimage);
+    });
+    let user = fixture.user(Policy::silent()).await;
+    let stream = fixture.ask(&user, 1_000).await;
+    until("warning", async || {
+        fixture.api().get("/health/ready").await.unwrap()["wallet"]["warnings"][0] == "disputed_settlements"
+    })
+    .await;
+    assert_eq!(statuses(&fixture.api().events(&stream).await.0), [""; 0]);
 }

@@ -9,24 +9,7 @@ use serde_json::json;
 use usher_mint::{Mint, MintOptions};
 
 use self::fixture::{AUTH, Fixture, UNIT};
-use crate::harness::{CallError, TestUsher, is_not_logged, refusal};
-
-/// The service dies after the work, before its response is stored: the job has the result.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_response_that_was_never_written_is_written_by_the_repeated_request() {
-    let mut fixture = Fixture::open().await;
-    let api = fixture.usher.api();
-    fixture.usher.kill();
-    fixture.usher.die_at(Some("before-answer"));
-    fixture.usher.restart().await;
-    assert!(matches!(api.post_once("/cashu/mint", "k", &fixture.amount(7)).await, Err(CallError::Network(_))));
-    fixture.usher.die_at(None);
-    fixture.usher.restart().await;
-    let (minted, _) = api.post_once("/cashu/mint", "k", &fixture.amount(7)).await.unwrap();
-    assert_eq!(fixture.mint.totals(UNIT).await.unwrap().issued, 7, "minted once");
-    let token = fixture.token(minted["token"].as_str().unwrap());
-    assert_eq!(api.post("/cashu/burn", &token).await.unwrap(), json!({ "amount": 7 }));
-}
+use crate::harness::{TestUsher, is_not_logged, refusal};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mints_at_private_addresses_are_refused_unless_they_are_allowed() {

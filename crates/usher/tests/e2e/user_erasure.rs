@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use usher_protocol::PublicKey;
-use usher_sandbox::wallet::{Policy, Request, Wallet};
-use usher_testing::wallet::FaultyWallet as _;
+use usher_sandbox::wallet::{Policy, Request};
 
 use crate::harness::{LONG, TestUsher, files_below, refusal, statuses, until};
 use crate::payments::Fixture;
@@ -28,8 +27,8 @@ fn occurrences(usher: &TestUsher, key: &PublicKey) -> (usize, usize) {
     (text, bytes)
 }
 
-async fn pay(fixture: &Fixture, user: &Wallet, stream: &str, request: &Request) {
-    user.pay_without_response(request).await.unwrap();
+async fn pay(fixture: &Fixture, stream: &str, request: &Request) {
+    fixture.somebody_pays(fixture.invoice_of(request).as_str());
     assert_eq!(statuses(&fixture.api().at_least(stream, 1).await), ["paid"]);
 }
 
@@ -39,7 +38,7 @@ async fn nothing_of_a_user_stays_but_what_the_answer_names() {
     let wallet = fixture.user(Policy::silent()).await;
     let (api, key, user) = (fixture.api(), wallet.main_key(), wallet.main_key().to_hex());
     let paid = fixture.ask(&wallet, 5_000).await;
-    pay(&fixture, &wallet, &paid, &wallet.next_request(LONG).await.unwrap()).await;
+    pay(&fixture, &paid, &wallet.next_request(LONG).await.unwrap()).await;
     let open = fixture.ask(&wallet, 5_000).await;
     let request = wallet.next_request(LONG).await.unwrap();
     let authentication = api.authenticate(&key, &[]).await;
@@ -59,7 +58,7 @@ async fn nothing_of_a_user_stays_but_what_the_answer_names() {
     assert_eq!((&again["erased"]["streams"], open_streams), (&json!(0), 2));
 
     // The payment goes on. Its end, and that of the authentication, are erased in spite of crashes.
-    pay(&fixture, &wallet, &open, &request).await;
+    pay(&fixture, &open, &request).await;
     api.finished(&authentication).await;
     for pause in [0, 1, 5] {
         let (api, path) = (fixture.api(), format!("/users/{user}"));
@@ -69,8 +68,7 @@ async fn nothing_of_a_user_stays_but_what_the_answer_names() {
         drop(erasing.await.unwrap());
         fixture.crash().await;
     }
-    until("end of what is open", async || (erase(&fixture.usher, &user).await["kept"] == json!([])).then_some(()))
-        .await;
+    until("end of what is open", async || erase(&fixture.usher, &user).await["kept"] == json!([])).await;
     for stream in [&open, &authentication] {
         assert_eq!(refusal(api.try_events(stream, 0, 0).await).0, 404);
     }

@@ -66,10 +66,12 @@ fn named_subkeys_and_devices_with_a_proof_reply_for_the_main_key_and_nobody_else
         ("a third key with a stolen proof", approval(stranger, "challenge", Some(proof.clone()))),
         ("a device without its proof", approval(subkey, "challenge", None)),
         ("a device without permission", approval(payer, "challenge", Some(payment_only))),
-        ("a device of another user", approval(foreign, "challenge", Some(of_another))),
+        ("a device of another user", approval(foreign, "challenge", Some(of_another.clone()))),
         ("another challenge", approval(user(1).public_key(), "Challenge", None)),
     ];
-    for (what, input) in cases {
+    let copies = [cannot_read(stranger, proof.clone()), cannot_read(foreign, of_another)];
+    let copies = copies.map(|input| ("a copy for somebody else", input));
+    for (what, input) in cases.into_iter().chain(copies) {
         assert_eq!(ask(&user(1), &[]).step(&input, NOW), StepResult::Ignored, "{what}");
     }
     let mut expired = proof;

@@ -22,10 +22,9 @@ async fn what_was_said_counts_once() {
     let mut challenges = Vec::new();
     for status in [json!({"status": "approved"}), json!({"status": "declined"}), json!({"status": "approved"})] {
         let stream = api.authenticate(&user.public_key(), &[]).await;
-        let known: Vec<_> = challenges.iter().map(String::as_str).collect();
-        let (challenge, _) = user.challenged_again(&relay, &known).await;
-        challenges.push(challenge.challenge.clone());
-        let answer = user.answer(service, &challenge.challenge, None, &status);
+        let challenge = user.challenged(&relay, &challenges).await;
+        let answer = user.answer(service, &challenge, &status);
+        challenges.push(challenge);
         overheard.push(answer.clone());
         relay.inject(answer);
         assert_eq!(api.outcome(&stream).await.status(), status["status"].as_str().unwrap());

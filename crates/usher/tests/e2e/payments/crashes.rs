@@ -6,27 +6,9 @@ use usher_sandbox::lightning::Method;
 use usher_sandbox::wallet::Policy;
 use usher_testing::lightning::{CallBehaviour, LookupLie, Memory};
 use usher_testing::soak;
-use usher_testing::wallet::FaultyWallet;
 
 use super::fixture::{Fixture, invoice};
-use crate::harness::{LONG, caught_up, statuses};
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn while_a_settlement_comes_in() {
-    let mut fixture = Fixture::open().await;
-    let user = fixture.user(Policy::silent()).await;
-    fixture.crash_to_stand_at("settled").await;
-    let stream = fixture.ask(&user, 1_000).await;
-    let request = user.next_request(LONG).await.unwrap();
-    user.pay_without_response(&request).await.unwrap();
-    fixture.killed_there().await;
-    assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"]);
-    // Told, looked up and claimed again: it stays one.
-    user.fulfil(&request).await.unwrap();
-    fixture.crash().await;
-    caught_up(&fixture.api(), &user).await;
-    assert_eq!(statuses(&fixture.api().events(&stream).await.0), ["paid"]);
-}
+use crate::harness::{LONG, statuses};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn before_our_wallet_is_asked_to_pay_it_is_asked_after_the_next_start() {

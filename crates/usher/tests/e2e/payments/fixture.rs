@@ -71,7 +71,7 @@ impl Fixture {
     }
 
     /// Somebody without a wallet that the service knows pays an invoice.
-    pub(super) fn somebody_pays(&self, invoice: &str) {
+    pub(crate) fn somebody_pays(&self, invoice: &str) {
         self.network.open_account(&Keys::generate().public_key().to_hex(), 100_000_000).pay(invoice, None).unwrap();
     }
 
@@ -123,14 +123,9 @@ impl Fixture {
 
     /// Asks a user for a payment; the stream.
     pub(crate) async fn ask(&self, user: &Wallet, amount: u64) -> String {
-        self.ask_until(user, amount, 120).await
-    }
-
-    /// As [`ask`](Self::ask), for so many seconds.
-    pub(super) async fn ask_until(&self, user: &Wallet, amount: u64, secs: u64) -> String {
         let body = json!({
             "main_key": user.main_key().to_hex(), "subkeys": [], "description": "Coffee", "amount": amount,
-            "currency": "millisats", "request_id": "order-1", "expires_at": now() + secs,
+            "currency": "millisats", "request_id": "order-1", "expires_at": now() + 120,
         });
         self.api().start("/payments/single", &body).await
     }
@@ -157,7 +152,7 @@ impl Fixture {
     }
 
     /// The invoice that a user is asked to pay.
-    pub(super) fn invoice_of(&self, request: &Request) -> Invoice {
+    pub(crate) fn invoice_of(&self, request: &Request) -> Invoice {
         match &request.content {
             RequestContent::Payment(asked) => asked.invoice.parse().expect("an invoice"),
             other => panic!("{other:?}"),

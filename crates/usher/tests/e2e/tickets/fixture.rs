@@ -21,10 +21,6 @@ pub(super) struct Fixture {
 }
 
 impl Fixture {
-    pub(super) async fn open() -> Self {
-        Self::open_with(|builder| builder).await
-    }
-
     pub(super) async fn open_with(set: impl FnOnce(Builder) -> Builder) -> Self {
         let mint = Mint::start(MintOptions::new().auth_token(AUTH)).await.unwrap();
         Self::with(mint, set).await
