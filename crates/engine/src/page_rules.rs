@@ -8,6 +8,7 @@ use usher_passkey::RelyingParty;
 
 use crate::StreamId;
 use crate::kernel::request_errors::StartError;
+use crate::ports::CurrencyCode;
 
 const MAX_BYTES: usize = 2_048;
 
@@ -20,6 +21,8 @@ pub struct PageRules {
     pub return_urls: Vec<Url>,
     /// The relying party for passkeys; without it, pages offer none.
     pub passkeys: Option<RelyingParty>,
+    /// The currency in which pages also show amounts in sats (`pages.show_currency`).
+    pub show_currency: Option<CurrencyCode>,
     /// The key that derives the secrets in pages' addresses: the service's secret, constant across restarts.
     pub key: [u8; 32],
 }
@@ -55,7 +58,13 @@ impl fmt::Debug for PageRules {
 
 impl Default for PageRules {
     fn default() -> Self {
-        Self { url: "http://127.0.0.1:3000".to_owned(), return_urls: Vec::new(), passkeys: None, key: [0; 32] }
+        Self {
+            url: "http://127.0.0.1:3000".to_owned(),
+            return_urls: Vec::new(),
+            passkeys: None,
+            show_currency: None,
+            key: [0; 32],
+        }
     }
 }
 
@@ -93,13 +102,22 @@ impl PageRules {
         self.with_stream_id(given, stream_id, &["stream_id"])
     }
 
+    /// The same for a payment, whose page also adds `canceled`.
+    pub(crate) fn payment_return_url(
+        &self,
+        given: Option<&str>,
+        stream_id: StreamId,
+    ) -> Result<Option<String>, StartError> {
+        self.with_stream_id(given, stream_id, &["stream_id", "canceled"])
+    }
+
     /// The same for a payment link, to which each of its payments adds `payment_id`.
     pub(crate) fn link_return_url(
         &self,
         given: Option<&str>,
         stream_id: StreamId,
     ) -> Result<Option<String>, StartError> {
-        self.with_stream_id(given, stream_id, &["stream_id", "payment_id"])
+        self.with_stream_id(given, stream_id, &["stream_id", "payment_id", "canceled"])
     }
 
     /// The same for a login, whose page also adds `code`.

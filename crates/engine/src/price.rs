@@ -73,10 +73,15 @@ impl Price {
 
     /// The value of millisats in a currency's minor unit, rounded down. `None` if it is out of range.
     pub(crate) fn worth(millisats: u64, currency: CurrencyCode, rate: Decimal) -> Option<u64> {
-        let rate = rate.normalize();
-        let price = u128::try_from(rate.mantissa()).ok()?.checked_mul(power_of_ten(currency.decimals())?)?;
-        let worth = u128::from(millisats / SAT).checked_mul(price)?;
-        u64::try_from(worth.checked_div(power_of_ten(BITCOIN + rate.scale())?)?).ok()
+        let (worth, unit) = exact_worth(millisats, currency, rate)?;
+        u64::try_from(worth.checked_div(unit)?).ok()
+    }
+
+    /// About how much millisats are in a currency, for display: rounded to the nearest, and never to nothing.
+    pub(crate) fn about(amount_millisats: u64, currency: CurrencyCode, rate: ExchangeRate) -> Option<Self> {
+        let (worth, unit) = exact_worth(amount_millisats, currency, rate.value)?;
+        let amount = u64::try_from(worth.checked_add(unit / 2)?.checked_div(unit)?).ok()?.max(1);
+        Some(Self { amount, currency: PriceUnit::Minor(currency), amount_millisats, rate: Some(rate) })
     }
 
     /// The currency, and the amount in its major unit, with all its decimal places; `None` for sats.
@@ -102,6 +107,13 @@ fn millisats(amount: u64, currency: CurrencyCode, rate: Decimal) -> Option<u64> 
     let bought = u128::from(amount).checked_mul(power_of_ten(BITCOIN + rate.scale())?)?;
     let sats = bought.checked_add(price.checked_sub(1)?)?.checked_div(price)?;
     u64::try_from(sats).ok()?.checked_mul(SAT)
+}
+
+/// The value of whole sats, and the currency's minor unit as it counts that.
+fn exact_worth(millisats: u64, currency: CurrencyCode, rate: Decimal) -> Option<(u128, u128)> {
+    let rate = rate.normalize();
+    let price = u128::try_from(rate.mantissa()).ok()?.checked_mul(power_of_ten(currency.decimals())?)?;
+    Some((u128::from(millisats / SAT).checked_mul(price)?, power_of_ten(BITCOIN + rate.scale())?))
 }
 
 const fn power_of_ten(exponent: u32) -> Option<u128> {
@@ -141,6 +153,20 @@ mod tests {
             (100, "USD", "99999999.99", 2_000),
         ] {
             assert_eq!(fixed(amount, currency, value), Some(millisats), "{amount} {currency} at {value}");
+        }
+    }
+
+    #[test]
+    fn sats_are_shown_as_about_so_much() {
+        for (millisats, currency, value, amount) in [
+            (10_000, "EUR", "62500", 1),
+            (1_000, "EUR", "62500", 1),
+            (24_000, "EUR", "62500", 2),
+            (23_000, "EUR", "62500", 1),
+            (1_000_000_000, "JPY", "10000000", 100_000),
+        ] {
+            let about = Price::about(millisats, code(currency), rate(value.parse().unwrap()));
+            assert_eq!(about.unwrap().amount, amount, "{millisats} at {value} {currency}");
         }
     }
 

@@ -83,6 +83,7 @@ pub(crate) fn engine_options(config: &Config, identity: &Identity, pages_url: &s
             url: pages_url.to_owned(),
             return_urls: config.pages.return_urls.urls().to_vec(),
             passkeys: relying_party(config, pages_url),
+            show_currency: config.pages.show_currency,
             key: derived_key(identity, "usher: secrets of pages"),
         },
         audit: AuditOptions {

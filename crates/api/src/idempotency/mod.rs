@@ -7,6 +7,9 @@
 //! | in a request that waits for a mint (`/cashu/mint`, `burn`, `withdraw`, reclaim), before its record is stored | continues a job of the ticket wallet with the same token or amount: the job's id follows from the idempotency key, or from the delivery's stream |
 //! | in a call without a transaction, before its response is stored | finds no record, and is processed again with the same effect (docs/api.md) |
 //!
+//! A repeated response about a payment that has ended also has its `status`, so that the app does not lead its user to a page
+//! at which nothing can be paid.
+//!
 //! Only successes are stored. An error changes nothing, so a repeated request is processed, also with a corrected body.
 
 mod fingerprint;
@@ -25,7 +28,7 @@ use http_body_util::BodyExt as _;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use usher_engine::ports::{IdempotencyKey, IdempotencyRecord, KeyId};
-use usher_engine::{IdempotentRequest, RenderedResponse};
+use usher_engine::{IdempotentRequest, RenderedResponse, StreamId};
 
 use self::fingerprint::Fingerprint;
 pub(crate) use self::key::IDEMPOTENCY_KEY;
@@ -94,13 +97,16 @@ impl IdempotencyContext {
         IdempotentRequest { key, fingerprint, render }
     }
 
-    fn replay(&self, answer: IdempotencyRecord) -> Response {
+    async fn replay(&self, state: &ApiState, mut answer: IdempotencyRecord) -> Result<Response, Problem> {
         if !self.0.fingerprint.matches(answer.fingerprint) {
             let detail = "the key was used within 24 hours for the same endpoint with another body; use a new one";
-            return Problem::new(ErrorCode::IdempotencyKeyReused, detail).into_response();
+            return Err(Problem::new(ErrorCode::IdempotencyKeyReused, detail));
         }
         if let Some(stream) = stream_of(&answer.body) {
             request_log::record_stream_id(&stream);
+            if let Some(status) = state.engine.payments().end_status(stream).await? {
+                add_status(&mut answer.body, &status);
+            }
         }
         let mut response = Response::new(Body::from(answer.body));
         *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
@@ -108,17 +114,25 @@ impl IdempotencyContext {
             response.headers_mut().insert(CONTENT_TYPE, media_type);
         }
         response.headers_mut().insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
-        response
+        Ok(response)
     }
 }
 
 /// The stream in a response, if the request started an operation.
-fn stream_of(body: &[u8]) -> Option<String> {
+fn stream_of(body: &[u8]) -> Option<StreamId> {
     #[derive(Deserialize)]
     struct Named {
         stream_id: String,
     }
-    serde_json::from_slice(body).ok().map(|Named { stream_id }| stream_id)
+    serde_json::from_slice(body).ok().and_then(|Named { stream_id }| stream_id.parse().ok())
+}
+
+fn add_status(body: &mut Vec<u8>, status: &str) {
+    let Ok(mut members) = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(body) else { return };
+    members.insert("status".to_owned(), status.into());
+    if let Ok(with_status) = serde_json::to_vec(&members) {
+        *body = with_status;
+    }
 }
 
 /// The first request with a key: the one that is processed.
@@ -147,7 +161,7 @@ pub(crate) async fn turn(
     let call = IdempotencyContext::new(&head.method, head.uri.path(), key, api_key, body);
     let turn = state.idempotency_queue.turn(call.0.key).await;
     if let Some(answer) = state.engine.idempotency().get(&call.0.key).await? {
-        return Ok(Err(call.replay(answer)));
+        return Ok(Err(call.replay(state, answer).await?));
     }
     head.extensions.insert(call.clone());
     Ok(Ok(First { call, _turn: turn }))
@@ -160,7 +174,7 @@ pub(crate) async fn keep(state: &ApiState, call: &IdempotencyContext, response: 
     if !response.status().is_success() {
         // Another process on the same store may have processed the same request in the meantime.
         return match state.engine.idempotency().get(&call.0.key).await {
-            Ok(Some(answer)) => call.replay(answer),
+            Ok(Some(answer)) => call.replay(state, answer).await.unwrap_or_else(|problem| problem.into_response()),
             Ok(None) | Err(_) => response,
         };
     }

@@ -240,6 +240,7 @@ impl Engine {
             refunding: Mutex::default(),
             payees: parts.payees,
             address_lookups: AddressLookups::default(),
+            open_renewals: link_payments.clone(),
             pages: pages.clone(),
             network: options.payments.network,
             has_lightning,

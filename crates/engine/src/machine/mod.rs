@@ -18,6 +18,7 @@ pub use self::effect::{Effect, LightningRequest, LinkedChange, StepResult};
 pub(crate) use self::effect::{emit, start};
 pub use self::input::Input;
 pub use self::operation_kind::OperationKind;
+pub(crate) use self::signal::RenewalPaid;
 pub use self::signal::{Charge, ChargeEnd, Charged, RequestedPayment, Signal};
 pub use self::signer_call::{SignerCall, SignerReport, SignerUpdate};
 pub(crate) use self::spending::BUDGET_WINDOW;

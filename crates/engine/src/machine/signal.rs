@@ -6,6 +6,7 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::Preimage;
 use usher_protocol::subkey::SubkeyProof;
 
+use crate::StreamId;
 use crate::event::NewEvent;
 use crate::price::Price;
 
@@ -45,6 +46,23 @@ pub enum ChargeEnd {
         /// Whether it may have been paid: the same date is then not charged again.
         may_be_paid: bool,
     },
+}
+
+/// A further invoice of a payment was paid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenewalPaid {
+    /// The invoice.
+    pub invoice: Invoice,
+    /// Its preimage, if known.
+    pub preimage: Option<Preimage>,
+    /// The amount of the invoice, in millisats.
+    pub amount: u64,
+    /// The price from which the amount was converted.
+    pub price: Option<Price>,
+    /// The received millisats.
+    pub amount_received: u64,
+    /// The liquidity provider's deduction, in millisats.
+    pub skimmed_fee: u64,
 }
 
 /// A payment requested by the operator.
@@ -92,4 +110,6 @@ pub enum Signal {
     RefundTo(Invoice),
     /// To a payment: it is no longer owed.
     CancelPayment,
+    /// To a payment: its further invoice with this stream was paid; `None`: it no longer can be.
+    Renewal(StreamId, Option<Box<RenewalPaid>>),
 }

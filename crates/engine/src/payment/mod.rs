@@ -13,6 +13,7 @@ pub(crate) mod outgoing;
 pub(crate) mod page;
 pub(crate) mod pay_invoice;
 pub(crate) mod refund;
+pub(crate) mod renew;
 pub(crate) mod spending_budget;
 pub(crate) mod start;
 
@@ -23,6 +24,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Network;
 
 use self::approval::waiting::WaitingPayments;
+use self::link::open_payments::OpenPayments;
 use self::refund::address_lookups::AddressLookups;
 use self::spending_budget::SpendingBudget;
 use crate::field_value_checks::FieldChecks;
@@ -48,6 +50,8 @@ pub struct Payments {
     pub(crate) refunding: Mutex<()>,
     pub(crate) payees: Option<Arc<dyn Payees>>,
     pub(crate) address_lookups: AddressLookups,
+    /// Further invoices of payments.
+    pub(crate) open_renewals: OpenPayments,
     pub(crate) pages: Arc<PageRules>,
     pub(crate) network: Network,
     pub(crate) has_lightning: bool,

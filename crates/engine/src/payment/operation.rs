@@ -11,6 +11,7 @@
 //! closing ─not settled▶ over                           StatusUpdate {status: timeout}
 //! closing ─settled, without valid proof▶ over          StatusUpdate {status: error, outcome: unknown}, after a minute
 //! over   ──proof─────▶ over                            StatusUpdate {status: paid, preimage}, once
+//! over   ──the payer requests a further invoice▶ over  see `renewal`
 //! over   ──a day later▶ leaving                        it waits for the next look-up of the service's invoice
 //! leaving ─not settled▶ removed                        once the Lightning backend has confirmed it, not while it is
 //! down
@@ -32,6 +33,7 @@ mod books_entry;
 mod end;
 mod invoice;
 mod link;
+mod renewal;
 mod terms;
 mod wallet_messages;
 
@@ -43,6 +45,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::{PaymentHash, PaymentStatus, Preimage, WalletMessage};
 
+use self::renewal::Renewal;
 pub use self::terms::{Payer, PaymentOfLink, PaymentTerms, SubscriptionLink};
 use crate::machine::user_keys::UserKeys;
 use crate::machine::{
@@ -117,9 +120,19 @@ pub struct Payment {
     /// The price, if not requested in millisats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     price: Option<Price>,
-    /// If requested at a payment link.
+    /// If requested at a payment link, or for another payment whose invoice has expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of_link: Option<PaymentOfLink>,
+    /// Set when it expired: until when the payer may request further invoices.
+    #[serde(default, with = "optional_millis", skip_serializing_if = "Option::is_none")]
+    renewable_until: Option<UnixMillis>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    renewals: Vec<Renewal>,
+    /// The further invoice that was paid first. The original one may then still be paid, until `is_first_paid`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    paid_by: Option<Invoice>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_first_paid: bool,
 }
 
 /// The progress of a payment.
@@ -235,6 +248,7 @@ impl StateMachine for Payment {
             Input::Settled(settlement) => self.settled(settlement, now),
             Input::InvoiceStatus(status) => self.looked_up(status, now),
             Input::Signal(Signal::CancelPayment) => self.withdraw(),
+            Input::Signal(Signal::Renewal(renewal, paid)) => self.renewal_ended(*renewal, paid.as_deref(), now),
             _ => StepResult::Ignored,
         }
     }
@@ -277,7 +291,9 @@ impl StateMachine for Payment {
     /// Until when money may arrive after the end; `None` without an invoice, or once it was paid.
     fn paid_late_until(&self) -> Option<UnixMillis> {
         match self.phase {
-            Phase::Ended { until } | Phase::Leaving { give_up: until } if !self.paid => self.invoice().map(|_| until),
+            Phase::Ended { until } | Phase::Leaving { give_up: until } if !self.paid => {
+                self.invoice().map(|_| until.max(self.renewed_until()))
+            }
             _ => None,
         }
     }
@@ -286,13 +302,21 @@ impl StateMachine for Payment {
         true
     }
 
+    /// A further invoice whose payment is gone or damaged has a record of its own in the books.
+    fn signal_without_recipient(&mut self) -> Option<Vec<Effect>> {
+        self.of_link.as_mut()?.renews.take()?;
+        Some(vec![Effect::ClearOutbox, Effect::Finish])
+    }
+
     fn is_unattended(&self) -> bool {
         self.is_charge()
     }
 
     fn watched(&self) -> Option<PaymentHash> {
         match &self.source {
-            InvoiceSource::Own { invoice: Some(invoice), .. } if !self.paid => Some(invoice.payment_hash()),
+            InvoiceSource::Own { invoice: Some(invoice), .. } if !self.paid || self.is_paid_by_renewal_only() => {
+                Some(invoice.payment_hash())
+            }
             InvoiceSource::Own { .. } | InvoiceSource::Other { .. } => None,
         }
     }
@@ -351,6 +375,10 @@ impl Payment {
             return_url: None,
             price: None,
             of_link: terms.of_link,
+            renewable_until: None,
+            renewals: Vec::new(),
+            paid_by: None,
+            is_first_paid: false,
         }
     }
 
@@ -442,13 +470,14 @@ impl Payment {
                 self.phase = Phase::Leaving { give_up: now.plus(MAX_LINGER) };
                 StepResult::Stepped(Vec::new())
             }
-            Phase::Ended { .. } | Phase::Leaving { .. } => StepResult::Stepped(vec![Effect::Finish]),
+            Phase::Ended { .. } | Phase::Leaving { .. } => self.leave(now),
         }
     }
 
-    /// The invoice, once there is one.
+    /// The invoice, once there is one; of several, the one that was paid.
     pub const fn invoice(&self) -> Option<&Invoice> {
         match &self.source {
+            InvoiceSource::Own { .. } if self.paid_by.is_some() => self.paid_by.as_ref(),
             InvoiceSource::Own { invoice, .. } => invoice.as_ref(),
             InvoiceSource::Other { invoice } => Some(invoice),
         }
@@ -457,5 +486,7 @@ impl Payment {
 
 #[cfg(test)]
 mod no_payer_tests;
+#[cfg(test)]
+mod renewal_tests;
 #[cfg(test)]
 mod tests;

@@ -1,16 +1,21 @@
 use std::time::Duration;
 
 use super::Payments;
+use super::link::offer::about;
 use crate::kernel::request_errors::EventsError;
+use crate::machine::StateMachine as _;
 use crate::page_rules::KeyedPage;
 use crate::payment::operation::PaymentProgress;
-use crate::ports::StoreError;
+use crate::ports::{BookedPayment, PaymentRecordStatus, StoreError};
 use crate::price::Price;
 use crate::registry::Operation;
 use crate::{OperationOutcome, Requester, ShownStream, StreamId, UnixMillis};
 
 /// The most events of a payment: each status once, and failures.
 const MAX_EVENTS: usize = 1_000;
+
+/// How long after the payment its page leads back to the app: a browser may show it again late.
+const RETURNS: Duration = Duration::from_secs(3600);
 
 /// The data of a payment page.
 #[derive(Clone)]
@@ -25,8 +30,12 @@ pub struct PaymentView {
     pub amount: u64,
     /// When it was paid. `None` also if the accounting entry was removed.
     pub paid_at: Option<UnixMillis>,
+    /// Whether the page leads back to the app by itself: later, its address shows the receipt.
+    pub returns: bool,
     /// The price, if it was not requested in millisats.
     pub price: Option<Price>,
+    /// Otherwise, before the end, about how much it is in the currency that pages also show.
+    pub about: Option<Price>,
     /// What the payment is for.
     pub description: String,
     /// The invoice, while it can be paid.
@@ -35,6 +44,31 @@ pub struct PaymentView {
     pub return_url: Option<String>,
     /// The time left to pay.
     pub time_left: Duration,
+    /// Whether the payer can request a further invoice.
+    pub is_renewable: bool,
+    /// Whether this is a further invoice, whose changes have no events.
+    pub is_renewed: bool,
+}
+
+/// The page of a payment whose operation was removed after its retention.
+fn receipt(BookedPayment { changed_at, record, .. }: BookedPayment) -> Option<PaymentView> {
+    let is_receipt = record.kind.is_incoming() && record.status == PaymentRecordStatus::Paid;
+    is_receipt.then(|| PaymentView {
+        progress: PaymentProgress::Paid,
+        is_approved: false,
+        end: None,
+        amount: record.amount,
+        paid_at: Some(changed_at),
+        returns: false,
+        price: record.price.and_then(|price| serde_json::from_str(&price).ok()),
+        about: None,
+        description: record.description,
+        invoice: None,
+        return_url: None,
+        time_left: Duration::ZERO,
+        is_renewable: false,
+        is_renewed: false,
+    })
 }
 
 impl Payments {
@@ -48,29 +82,51 @@ impl Payments {
         if !self.pages.is_secret(KeyedPage::Payment, id, secret) {
             return Ok(None);
         }
-        let Some((_, Operation::SinglePayment(payment) | Operation::LinkPayment(payment))) =
-            self.core.readable(&Requester::Service, id).await?
-        else {
-            return Ok(None);
+        let payment = match self.core.readable(&Requester::Service, id).await? {
+            Some((_, Operation::SinglePayment(payment) | Operation::LinkPayment(payment))) => payment,
+            Some(_) => return Ok(None),
+            None => return Ok(self.booked(&Requester::Service, id).await?.and_then(receipt)),
         };
+        let now = self.core.clock.now();
         let statuses = self.statuses(id).await?;
+        let renewal = if payment.is_paid() { None } else { self.open_renewal(&payment).await? };
+        let is_renewable = renewal.is_none() && payment.next_expiry(now).is_some();
+        let is_renewed = renewal.is_some();
+        let return_url = payment.return_url().map(str::to_owned);
+        let payment = renewal.unwrap_or(payment);
         let progress = payment.progress();
+        let about = about(&self.checks, &self.pages, payment.amount());
         let can_be_paid = matches!(progress, PaymentProgress::Asking);
         let booked = if progress == PaymentProgress::Paid { self.booked(&Requester::Service, id).await? } else { None };
         Ok(Some(PaymentView {
             progress,
-            is_approved: statuses.iter().any(|status| status == "user_approved"),
+            is_approved: !is_renewed && statuses.iter().any(|status| status == "user_approved"),
             end: payment.end_at_link().or_else(|| {
                 statuses.last().filter(|_| progress == PaymentProgress::Ended).map(|s| OperationOutcome::of_status(s))
             }),
             amount: payment.amount(),
+            returns: booked.as_ref().is_some_and(|payment| now < payment.changed_at.plus(RETURNS)),
             paid_at: booked.map(|payment| payment.changed_at),
             price: payment.price().cloned(),
+            about: about.filter(|_| payment.price().is_none_or(|price| price.major().is_none())),
             description: payment.description().to_owned(),
             invoice: payment.invoice().filter(|_| can_be_paid).map(|invoice| invoice.as_str().to_owned()),
-            return_url: payment.return_url().map(str::to_owned),
-            time_left: payment.expires_at().since(self.core.clock.now()),
+            return_url,
+            time_left: payment.expires_at().since(now),
+            is_renewable,
+            is_renewed,
         }))
+    }
+
+    /// How a payment to the service has ended; `None` if it has not, or this is no such payment.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn end_status(&self, id: StreamId) -> Result<Option<String>, StoreError> {
+        match self.core.readable(&Requester::Service, id).await? {
+            Some((_, Operation::SinglePayment(payment))) if payment.is_done() => Ok(self.statuses(id).await?.pop()),
+            _ => Ok(None),
+        }
     }
 
     async fn statuses(&self, id: StreamId) -> Result<Vec<String>, StoreError> {

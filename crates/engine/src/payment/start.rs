@@ -10,7 +10,7 @@ use crate::kernel::idempotency::IdempotentRequest;
 use crate::kernel::request_errors::StartError;
 use crate::machine::{Input, RequestedPayment, Signal, StateMachine as _, StepResult};
 use crate::payment::Payments;
-use crate::payment::expiry::expiry;
+use crate::payment::expiry::payment_expiry;
 use crate::payment::operation::{Payer, Payment, PaymentTerms, SubscriptionLink};
 use crate::ports::{Conflict, StoreError};
 use crate::price::PricedOperation;
@@ -50,10 +50,11 @@ request_body! {
         subscription_id: Option<Identifier>,
         /// Your own reference, repeated in the events.
         reference as "request_id": Option<Identifier>,
-        /// Unix seconds until which the user can pay: at most 24 hours ahead, by default five minutes.
+        /// Unix seconds until which the user can pay: at most 24 hours ahead, by default 15 minutes. Afterwards,
+        /// the payer can request further invoices on the page, for 24 hours.
         expires_at: Option<UnixSeconds>,
-        /// Where the payment page leads the user's browser at the end, with `stream_id` in the query. It must be under one of
-        /// `pages.return_urls`.
+        /// Where the payment page leads the user's browser at the end, with `stream_id` in the query; and earlier, when the user
+        /// cancels, with `canceled=1` too, which changes nothing about the payment. It must be under one of `pages.return_urls`.
         return_url: Option<WebUrl>,
     }
 }
@@ -141,9 +142,9 @@ impl Payments {
         let (request, (price, mut subscription)) = self.checks.check(requester, request).await?;
         self.need_lightning()?;
         let (amount, price) = price?;
-        let expires_at = expiry(request.expires_at, now);
+        let expires_at = payment_expiry(request.expires_at, now);
         let stream_id = self.core.ids.stream_id();
-        let return_url = self.pages.return_url(request.return_url.as_deref(), stream_id)?;
+        let return_url = self.pages.payment_return_url(request.return_url.as_deref(), stream_id)?;
         let request_id = self.core.ids.token();
         loop {
             let link = |subscription_id| SubscriptionLink { subscription_id, charge: None };

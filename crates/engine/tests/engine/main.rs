@@ -15,6 +15,7 @@ mod message_repetition;
 mod payment_links;
 mod payments;
 mod prices;
+mod renewals;
 mod requesters;
 mod reusable_login_limits;
 mod reusable_logins;

@@ -61,7 +61,10 @@ pub async fn a_payment_is_booked_once_and_outlives_its_operation(store: &dyn Ful
     let conflict = at(40, booked(paid.clone(), create(id(1))));
     assert!(matches!(store.commit(conflict).await.unwrap(), Committed::Conflict(_)));
     assert_ne!(store.payment_record(id(1)).await.unwrap(), stored(paid.clone(), 40));
-    commit_done(store, at(50, Commit { finished: true, ..booked(paid.clone(), step(id(1), 3)) })).await;
+    commit_done(store, at(50, booked(paid.clone(), step(id(1), 3)))).await;
+    // Another invoice, at another rate, is paid: the payment was paid before.
+    let paid = PaymentRecord { amount: 11_000, settled: Some(21_000), price: None, ..paid };
+    commit_done(store, at(60, Commit { finished: true, ..booked(paid.clone(), step(id(1), 4)) })).await;
     store.remove_finished(UnixMillis(u64::MAX), 10).await.unwrap();
     assert!(store.operation(id(1)).await.unwrap().is_none());
     assert_eq!(store.payment_record(id(1)).await.unwrap(), stored(paid, 50));

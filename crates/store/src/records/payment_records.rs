@@ -19,8 +19,10 @@ const PUT: Statement = Statement::new(
          (stream, kind, status, amount, settled, fee, description, reference, payment_hash, created_at, changed_at,
           refund_of, price)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-     ON CONFLICT (stream) DO UPDATE SET status = excluded.status, settled = excluded.settled, fee = excluded.fee,
-         payment_hash = excluded.payment_hash, changed_at = excluded.changed_at
+     ON CONFLICT (stream) DO UPDATE SET status = excluded.status, amount = excluded.amount, settled = excluded.settled,
+         fee = excluded.fee, payment_hash = excluded.payment_hash, price = excluded.price,
+         changed_at = CASE WHEN payment_records.status = 'paid' AND excluded.status = 'paid'
+             THEN payment_records.changed_at ELSE excluded.changed_at END
      WHERE (payment_records.status, payment_records.settled, payment_records.fee, payment_records.payment_hash)
          IS DISTINCT FROM (excluded.status, excluded.settled, excluded.fee, excluded.payment_hash)",
 );

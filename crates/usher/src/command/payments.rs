@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::output::write;
 
 /// The columns, named as in the API; times are RFC 3339 in UTC.
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "stream_id",
     "created_at",
     "changed_at",
@@ -31,6 +31,7 @@ const COLUMNS: [&str; 17] = [
     "payment_hash",
     "txid",
     "refund_of",
+    "overpaid_millisats",
 ];
 
 /// Runs it.

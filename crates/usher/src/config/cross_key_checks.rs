@@ -5,7 +5,7 @@ use std::path::Path;
 
 use url::Url;
 use usher_engine::UnixMillis;
-use usher_engine::ports::ProfileChange;
+use usher_engine::ports::{CurrencyCode, ProfileChange};
 use usher_protocol::mint_url;
 use usher_protocol::subkey::{Permission, ProofError, SubkeyProof};
 use usher_relays::check_profile;
@@ -127,6 +127,12 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
     let currencies = reader.peek::<Currencies>("rates.currencies").map(|currencies| !currencies.codes().is_empty());
     if (sources, currencies) == (Some(true), Some(false)) {
         note("rates.currencies", "is required together with rates.sources: it lists the currencies to read".to_owned());
+    }
+    let shown = reader.peek::<Option<CurrencyCode>>("pages.show_currency").flatten();
+    if let Some((shown, currencies)) = shown.zip(reader.peek::<Currencies>("rates.currencies"))
+        && (sources == Some(false) || !currencies.codes().contains(&shown))
+    {
+        note("pages.show_currency", "must be one of rates.currencies, and needs rates.sources".to_owned());
     }
     lightning_address(reader, &mut note);
     embedded_lightning_checks::check(reader, &mut note);

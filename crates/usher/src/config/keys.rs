@@ -10,6 +10,7 @@ use super::setting::{
     ProxyNetworks, PublicKeys, RateSources, Relays, ReturnUrls, RpId, Secret, Text, Unit, UrlSchemes,
     VerificationProvider, WebUrl, WebhookSecret, WebhookUrl,
 };
+use usher_engine::ports::CurrencyCode;
 use usher_page_layout::AccentColor;
 use usher_protocol::bolt11::Network;
 use usher_protocol::subkey::SubkeyProof;
@@ -308,6 +309,9 @@ configuration! {
         accent_color: AccentColor = "\"#1d4fa8\"";
         /// A page with help for your users, to which pages link.
         help_url: Option<WebUrl>;
+        /// The currency in which pages also show about how much amounts in sats are: one of `rates.currencies`. By default
+        /// none.
+        show_currency: Option<CurrencyCode>;
         /// The ways to log in that login pages offer, in this order: `extension` (a browser extension), `passkey` (the key
         /// is made of a passkey of the device), `wallet` (a code to scan, or a link), `signer` (a remote signer). By default all of
         /// them, the one first that this browser is likely to use.

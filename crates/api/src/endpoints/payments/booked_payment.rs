@@ -44,6 +44,11 @@ pub(crate) struct Payment {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = 10000)]
     settled_millisats: Option<u64>,
+    /// What was paid on top of `amount_millisats`: a payer paid a further invoice as well, or more than the invoice. You can refund
+    /// it. Missing if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = 10000)]
+    overpaid_millisats: Option<u64>,
     /// What the liquidity provider kept of a payment that arrived, or what routing or the miners cost. Missing if there is none, or it is not
     /// known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,6 +103,9 @@ impl From<BookedPayment> for Payment {
             price,
             refund_of,
         } = record;
+        let overpaid = settled.filter(|_| kind.is_incoming()).and_then(|settled| {
+            settled.saturating_add(fee.unwrap_or_default()).checked_sub(amount).filter(|overpaid| *overpaid > 0)
+        });
         let hash = payment_hash.map(|hash| hash.to_string());
         let (payment_hash, txid) = if kind == PaymentKind::OnChain { (None, hash) } else { (hash, None) };
         let price: Option<Price> = price.and_then(|price| serde_json::from_str(&price).ok());
@@ -111,6 +119,7 @@ impl From<BookedPayment> for Payment {
             currency: price.as_ref().map(|price| price.currency.to_string()),
             rate: price.as_ref().and_then(|price| price.rate.as_ref()).map(Into::into),
             settled_millisats: settled,
+            overpaid_millisats: overpaid,
             fee_millisats: fee,
             description,
             request_id: reference,

@@ -39,6 +39,10 @@ pub(crate) struct Started {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     rate: Option<RateData>,
+    /// In a repeated response (`Idempotency-Key`) once the payment has ended: `paid`, `timeout`, `user_rejected` or `error`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, pattern = "^(paid|timeout|user_rejected|error)$", example = "timeout")]
+    status: Option<String>,
 }
 
 impl Started {
@@ -51,6 +55,7 @@ impl Started {
             currency: price.map(|price| price.currency.to_string()),
             amount_millisats: price.map(|price| price.amount_millisats),
             rate: price.and_then(|price| price.rate.as_ref()).map(Into::into),
+            status: None,
         }
     }
 }
@@ -63,7 +68,8 @@ impl Started {
 /// The response comes at once; the invoice is created, and sent to the user's wallet, afterwards. The stream gets
 /// `StatusUpdate` events: `{status: "user_approved"}` and `{status: "user_failed", reason?}` while the payment is in
 /// progress, and finally one of `{status: "paid", preimage}`, `{status: "user_rejected", reason?}`, `{status:
-/// "timeout", reason}` and `{status: "error", reason}`. If the money arrives after that, a later `paid` reports it.
+/// "timeout", reason}` and `{status: "error", reason}`. If the money arrives after that, a later `paid` reports it: until
+/// `paid_late_until`, a payer whose invoice has expired can get a new one on the page.
 /// Each event contains your `request_id`.
 ///
 /// An `amount` in another `currency` than millisats is converted now, rounded up to a whole sat. The response and each event have

@@ -3,11 +3,13 @@
 use super::error::LinkError;
 use super::start::PaymentLinks;
 use super::{LinkAmount, LinkTerms};
+use crate::field_value_checks::FieldChecks;
+use crate::page_rules::PageRules;
 use crate::ports::{CurrencyCode, ExchangeRate};
 use crate::price::{Price, PriceUnit, SAT};
 
 /// An amount in millisats, with its price if converted.
-pub(super) type Fixed = (u64, Option<Price>);
+pub(in crate::payment) type Fixed = (u64, Option<Price>);
 
 impl PaymentLinks {
     /// The minimum and maximum that a wallet can pay now, in millisats.
@@ -71,15 +73,11 @@ impl PaymentLinks {
         let Some(currency) = terms.currency else {
             return if amount <= self.max_amount() { Ok(fixed(terms, amount)) } else { Err(LinkError::TooMuch) };
         };
-        let price = Price::fix(amount, currency, self.rate(currency)?);
-        let price = price.filter(|price| price.amount_millisats <= self.max_amount()).ok_or(LinkError::TooMuch)?;
-        Ok((price.amount_millisats, Some(price)))
+        fixed_now(&self.checks, amount, currency)
     }
 
     pub(super) fn rate(&self, currency: CurrencyCode) -> Result<ExchangeRate, LinkError> {
-        // The configuration may have changed since the link was created.
-        let rates = self.checks.rates.as_deref().filter(|rates| rates.currencies().contains(&currency));
-        rates.ok_or(LinkError::NoRate(currency))?.rate(currency).map_err(|_| LinkError::NoRate(currency))
+        rate(&self.checks, currency)
     }
 
     fn capped(&self, (least, most): (u64, u64)) -> (u64, u64) {
@@ -94,6 +92,30 @@ impl PaymentLinks {
 /// An amount at a link without a currency.
 fn fixed(terms: &LinkTerms, millisats: u64) -> Fixed {
     (millisats, terms.in_sats.then(|| Price::in_sats(millisats)))
+}
+
+/// An amount in the currency's minor unit, converted at the current rate.
+pub(in crate::payment) fn fixed_now(
+    checks: &FieldChecks,
+    amount: u64,
+    currency: CurrencyCode,
+) -> Result<Fixed, LinkError> {
+    let max = checks.rules.max_amount;
+    let price = Price::fix(amount, currency, rate(checks, currency)?);
+    let price = price.filter(|price| price.amount_millisats <= max).ok_or(LinkError::TooMuch)?;
+    Ok((price.amount_millisats, Some(price)))
+}
+
+/// About how much millisats are in the currency that pages also show.
+pub(in crate::payment) fn about(checks: &FieldChecks, pages: &PageRules, millisats: u64) -> Option<Price> {
+    let currency = pages.show_currency?;
+    Price::about(millisats, currency, rate(checks, currency).ok()?)
+}
+
+fn rate(checks: &FieldChecks, currency: CurrencyCode) -> Result<ExchangeRate, LinkError> {
+    // The configuration may have changed since the request.
+    let rates = checks.rates.as_deref().filter(|rates| rates.currencies().contains(&currency));
+    rates.ok_or(LinkError::NoRate(currency))?.rate(currency).map_err(|_| LinkError::NoRate(currency))
 }
 
 const fn bounds(amount: LinkAmount) -> (u64, u64) {

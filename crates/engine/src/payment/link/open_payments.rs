@@ -1,4 +1,4 @@
-//! The open payments at links: anybody can start one, and each costs a request to the Lightning backend, and is watched
+//! The open payments at links, and further invoices of payments: anybody can start one, and each costs a request to the Lightning backend, and is watched
 //! for three hours after its end. They are limited by network, by link, and in total; refused clients can retry.
 
 use std::sync::Arc;
@@ -47,7 +47,7 @@ struct Table {
 }
 
 /// The place of a payment that is not committed yet; dropping it frees the place.
-pub(super) struct NewPlace {
+pub(in crate::payment) struct NewPlace {
     payments: OpenPayments,
     payment: Option<StreamId>,
 }
@@ -64,7 +64,7 @@ impl OpenPayments {
     }
 
     /// Takes a place for a payment requested by this network; returns the receiver of its invoice.
-    pub(super) fn begin(
+    pub(in crate::payment) fn begin(
         &self,
         link: StreamId,
         payment: StreamId,
@@ -98,7 +98,7 @@ impl OpenPayments {
 
 impl NewPlace {
     /// Keeps the place of a committed payment, until it finishes.
-    pub(super) fn keep(mut self) {
+    pub(in crate::payment) fn keep(mut self) {
         self.payment = None;
     }
 }

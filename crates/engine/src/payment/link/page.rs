@@ -1,10 +1,12 @@
 //! The page of a payment link.
 
 use super::error::LinkError;
+use super::offer::about;
 use super::start::PaymentLinks;
 use super::{LinkAmount, LinkState, PaymentLink};
 use crate::page_rules::KeyedPage;
 use crate::ports::{CurrencyCode, StoreError};
+use crate::price::Price;
 use crate::registry::Operation;
 use crate::{Origin, Requester, StreamId};
 
@@ -19,6 +21,8 @@ pub struct LinkView {
     pub currency: Option<CurrencyCode>,
     /// The current amounts in millisats; `None` without a rate, when nothing can be paid.
     pub millisats: Option<(u64, u64)>,
+    /// About how much a fixed amount in sats is in the currency that pages also show.
+    pub about: Option<Price>,
     /// What the payments are for.
     pub description: String,
     /// The LNURL-pay URL.
@@ -43,6 +47,10 @@ impl PaymentLinks {
             amount: terms.amount,
             currency: terms.currency,
             millisats,
+            about: match (terms.currency, terms.amount) {
+                (None, LinkAmount::Fixed { amount }) => about(&self.checks, &self.pages, amount),
+                _ => None,
+            },
             description: terms.description.clone(),
             lnurl_url: self.pages.page_url(KeyedPage::Lnurl, id),
         }))

@@ -16,7 +16,7 @@ use crate::kernel::core::Core;
 use crate::kernel::request_errors::StartError;
 use crate::machine::{Input, Signal};
 use crate::page_rules::KeyedPage;
-use crate::payment::expiry::expiry;
+use crate::payment::expiry::payment_expiry;
 use crate::payment::operation::{Payment, PaymentOfLink, PaymentTerms};
 use crate::ports::StoreError;
 use crate::registry::Operation;
@@ -172,7 +172,7 @@ impl PaymentLinks {
         let (now, payment) = (self.core.clock.now(), self.core.ids.stream_id());
         let (place, invoice) = self.payments.begin(terms.stream, payment, network)?;
         let return_url = terms.return_url.as_deref().and_then(|url| with_payment(url, payment));
-        let of_link = PaymentOfLink { link: terms.stream, payment, comment, metadata };
+        let of_link = PaymentOfLink { link: terms.stream, payment, comment, metadata, renews: None };
         let terms = PaymentTerms {
             payer: None,
             request_id: self.core.ids.token(),
@@ -180,7 +180,7 @@ impl PaymentLinks {
             description: terms.description,
             subscription: None,
             of_link: Some(of_link),
-            expires_at: expiry(None, now),
+            expires_at: payment_expiry(None, now),
         };
         let (state, effects) = Payment::to_us(terms, millisats, self.network, now);
         let state = state.returning_to(return_url).priced(price);

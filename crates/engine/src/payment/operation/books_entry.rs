@@ -8,9 +8,9 @@ use crate::ports::{PaymentKind, PaymentRecord, PaymentRecordStatus};
 impl Payment {
     /// Nothing about somebody else's invoice: the service neither receives nor pays anything.
     pub(super) fn books_entry(&self) -> Option<PaymentRecord> {
-        let InvoiceSource::Own { invoice, .. } = &self.source else { return None };
-        // At a payment link, anybody can request any number of invoices.
-        if self.of_link.is_some() && !self.paid {
+        let InvoiceSource::Own { .. } = &self.source else { return None };
+        // At a payment link, anybody can request any number of invoices. What pays a further invoice is the other payment's.
+        if self.of_link.is_some() && (!self.paid || self.renews()) {
             return None;
         }
         let status = match self.progress() {
@@ -27,7 +27,7 @@ impl Payment {
             fee: self.received.map(|received| received.skimmed_fee).filter(|fee| *fee > 0),
             description: self.description.clone(),
             reference: self.reference.clone(),
-            payment_hash: invoice.as_ref().map(Invoice::payment_hash),
+            payment_hash: self.invoice().map(Invoice::payment_hash),
             // Numbers and texts always serialise.
             price: self.price.as_ref().and_then(|price| serde_json::to_string(price).ok()),
             refund_of: None,

@@ -19,7 +19,7 @@ impl Payment {
         now: UnixMillis,
     ) -> StepResult {
         if self.paid {
-            return StepResult::Ignored;
+            return self.paid_again(received, now);
         }
         self.paid = true;
         self.received = received;
@@ -30,7 +30,8 @@ impl Payment {
             skimmed_fee: skimmed.map(|skimmed| skimmed.skimmed_fee),
             ..self.data("paid")
         };
-        let mut effects: Vec<_> = self.report(data, now).into_iter().chain([Effect::ClearOutbox]).collect();
+        let report = if self.renews() { self.renewal_report(preimage) } else { self.report(data, now) };
+        let mut effects: Vec<_> = report.into_iter().chain([Effect::ClearOutbox]).collect();
         let signal = match self.charge() {
             Some(charge) => {
                 Signal::Charged(Charged { charge, end: ChargeEnd::Paid(preimage.copied()), price: self.price.clone() })
@@ -39,6 +40,8 @@ impl Payment {
         };
         effects.extend(self.signal_subscription(signal));
         match &self.source {
+            // A further invoice, or the original one, may be paid as well.
+            InvoiceSource::Own { .. } if self.is_paid_by_renewal_only() || self.has_open_renewal(now) => {}
             InvoiceSource::Own { .. } => {
                 self.phase = Phase::Ended { until: now };
                 effects.push(Effect::Finish);
@@ -56,7 +59,9 @@ impl Payment {
                 now,
             );
         }
-        self.end("timeout", Some("the user did not pay in time"), now)
+        let ended = self.end("timeout", Some("the user did not pay in time"), now);
+        self.set_renewable();
+        ended
     }
 
     /// Ends it unpaid, because nobody has seen an invoice.

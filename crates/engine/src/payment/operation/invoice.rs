@@ -122,7 +122,7 @@ impl Payment {
             }
             (Phase::Closing { .. }, Ok(_)) => self.time_out(now),
             (Phase::Leaving { .. }, Ok(InvoiceStatus::Open | InvoiceStatus::Dead | InvoiceStatus::Unknown)) => {
-                StepResult::Stepped(vec![Effect::Finish])
+                self.leave(now)
             }
             _ if self.disputed != before => StepResult::Stepped(Vec::new()),
             _ => StepResult::Ignored,
@@ -144,7 +144,11 @@ impl Payment {
         let enough = received.amount.saturating_add(received.skimmed_fee) >= whole;
         let fits = settlement.preimage.is_none_or(|preimage| preimage.payment_hash() == hash);
         let preimage = settlement.preimage.or(self.shown);
-        if enough && fits { self.proven(preimage.as_ref(), Some(received), now) } else { StepResult::Ignored }
+        if !enough || !fits {
+            return StepResult::Ignored;
+        }
+        self.is_first_paid = self.paid_by.is_some();
+        self.proven(preimage.as_ref(), Some(received), now)
     }
 }
 

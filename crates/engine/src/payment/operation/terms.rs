@@ -43,10 +43,10 @@ pub struct SubscriptionLink {
     pub charge: Option<Charge>,
 }
 
-/// The link of a payment requested at a payment link.
+/// The link of a payment requested at a payment link; or the payment for which it is a further invoice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaymentOfLink {
-    /// The link's stream.
+    /// The stream of the link, or of the other payment.
     pub link: StreamId,
     /// The payment's own stream.
     pub payment: StreamId,
@@ -56,4 +56,7 @@ pub struct PaymentOfLink {
     /// The metadata whose hash is in the invoice (LUD-06); `None`: the invoice has the description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<String>,
+    /// The request id of the other payment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renews: Option<String>,
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use usher_engine::ports::CurrencyCode;
 use usher_rates::{RateSource, preset_names};
 
-use super::{RawValue, SET, Setting, entries, unfit};
+use super::{RawValue, SET, Setting, entries, text, unfit};
 
 const MAX_SOURCES: usize = 16;
 
@@ -81,6 +81,20 @@ fn source(entry: &Value) -> Result<RateSource, String> {
             RateSource::new(url, pointer).map_err(|error| error.to_string())
         }
         _ => Err("it must be a word or a table".to_owned()),
+    }
+}
+
+impl Setting for CurrencyCode {
+    fn expected() -> String {
+        "a currency code of ISO 4217, such as EUR".to_owned()
+    }
+
+    fn read(given: &RawValue) -> Result<Self, String> {
+        Self::parse(text::<Self>(given)?).ok_or_else(unfit::<Self>)
+    }
+
+    fn show(&self) -> String {
+        toml::Value::from(self.as_str()).to_string()
     }
 }
 

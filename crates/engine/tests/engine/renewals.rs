@@ -1,0 +1,122 @@
+//! Further invoices of a payment whose invoice has expired: one at a time, also across a restart, and none is lost.
+
+use usher_engine::operations::PaymentProgress;
+use usher_testing::ports::preimage;
+
+use crate::common::*;
+
+/// The page of a payment.
+struct Page {
+    id: StreamId,
+    secret: String,
+}
+
+impl Page {
+    /// Of a payment that has expired.
+    async fn expired(usher: &Running, request: SinglePaymentRequest) -> Self {
+        let id = usher.request_payment(request).await;
+        let url = usher.engine.payments().page_url(id);
+        let page = Self { id, secret: url.rsplit('/').next().unwrap().to_owned() };
+        until("its invoice is made", || usher.engine.watched_invoices() == 1).await;
+        usher.clock.turn(Duration::from_secs(60));
+        assert_eq!(statuses(usher, id, 1).await, ["timeout"]);
+        assert!(page.view(usher).await.is_renewable);
+        page
+    }
+
+    async fn view(&self, usher: &Running) -> PaymentView {
+        usher.engine.payments().page(self.id, &self.secret).await.unwrap().unwrap()
+    }
+
+    async fn press(&self, usher: &Running) -> Result<(), LinkError> {
+        usher.engine.payments().renew(self.id, &self.secret, ClientNetwork::Loopback).await
+    }
+
+    /// The invoice on the page, once there is one.
+    async fn invoice(&self, usher: &Running) -> String {
+        eventually("an invoice", async || self.view(usher).await.invoice).await
+    }
+
+    async fn record(&self, usher: &Running) -> PaymentRecord {
+        usher.engine.payments().booked(&Requester::Service, self.id).await.unwrap().unwrap().record
+    }
+}
+
+fn coffee() -> SinglePaymentRequest {
+    payment(None, 60)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_invoice_at_a_time_across_restarts_and_each_is_counted() {
+    let (usher, wallet) = Running::paying().await;
+    let page = Page::expired(&usher, coffee()).await;
+    let pressed = tokio::join!(page.press(&usher), page.press(&usher), page.press(&usher));
+    assert!(matches!(pressed, (Ok(()), Ok(()), Ok(()))), "{pressed:?}");
+    let invoice = page.invoice(&usher).await;
+    assert_eq!((wallet.made().len(), invoice.as_str()), (2, wallet.made()[1].as_str()));
+    let usher = usher.restart(Duration::from_secs(10)).await;
+    page.press(&usher).await.unwrap();
+    assert_eq!(page.invoice(&usher).await, invoice);
+    // It expires too; the third one is paid, and so are the others.
+    usher.clock.turn(Duration::from_secs(900));
+    usher.until(Duration::from_secs(1), "it has expired", async || page.view(&usher).await.is_renewable).await;
+    page.press(&usher).await.unwrap();
+    page.invoice(&usher).await;
+    assert_eq!((wallet.made().len(), usher.engine.watched_invoices()), (3, 3));
+    wallet.settle(2);
+    let events = usher.passing(Duration::from_secs(1), usher.events(page.id, 2)).await;
+    assert_eq!(data_of(&events[1])["preimage"], json!(preimage(2).to_hex()));
+    let usher = usher.restart(Duration::ZERO).await;
+    wallet.settle(0);
+    wallet.settle(1);
+    let is_over = async || usher.engine.watched_invoices() == 0;
+    usher.until(Duration::from_secs(30), "the others are counted", is_over).await;
+    let record = page.record(&usher).await;
+    assert_eq!((record.amount, record.settled), (5_000, Some(15_000)));
+    assert_eq!(record.payment_hash, Some(preimage(2).payment_hash()));
+    assert_eq!(statuses(&usher, page.id, 2).await, ["timeout", "paid"], "once");
+    assert_eq!(page.view(&usher).await.progress, PaymentProgress::Paid);
+    let list = usher.engine.payments().list(&Requester::Service, PaymentFilter::default(), None, 10).await.unwrap();
+    assert_eq!(list.payments.len(), 1, "the books have the payment once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_invoices_paid_at_the_same_moment_are_one_payment_and_a_surplus() {
+    let (usher, wallet) = Running::paying().await;
+    let page = Page::expired(&usher, coffee()).await;
+    page.press(&usher).await.unwrap();
+    page.invoice(&usher).await;
+    wallet.settle(0);
+    wallet.settle(1);
+    let is_over = async || usher.engine.watched_invoices() == 0;
+    usher.until(Duration::from_secs(1), "both are counted", is_over).await;
+    assert_eq!(statuses(&usher, page.id, 2).await, ["timeout", "paid"]);
+    assert_eq!(page.record(&usher).await.settled, Some(10_000));
+    let refund = RefundRequest { amount: None, expires_at: None, reference: None };
+    let refund = usher.engine.payments().refund(&Requester::Service, page.id, refund, None).await.unwrap();
+    let refund = usher.engine.payments().booked(&Requester::Service, refund).await.unwrap().unwrap();
+    assert_eq!(refund.record.amount, 10_000, "what came on top can be refunded");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_price_in_a_currency_is_converted_again() {
+    let usher = Running::with(&[Part::Lightning, Part::Rates]).await;
+    let (wallet, rates) = (usher.wallet.clone(), usher.rates.clone());
+    rates.set("EUR", Some("62500"), NOW);
+    let currency = RequestedCurrency::Iso(CurrencyCode::parse("EUR").unwrap());
+    let page = Page::expired(&usher, SinglePaymentRequest { amount: 1_250, currency, ..coffee() }).await;
+    rates.set("EUR", None, NOW);
+    assert!(matches!(page.press(&usher).await, Err(LinkError::NoRate(_))));
+    rates.set("EUR", Some("50000"), NOW);
+    page.press(&usher).await.unwrap();
+    page.invoice(&usher).await;
+    assert_eq!((page.view(&usher).await.amount, wallet.made()[1].amount()), (25_000_000, Some(25_000_000)));
+    wallet.settle(1);
+    let events = usher.passing(Duration::from_secs(1), usher.events(page.id, 2)).await;
+    let told = data_of(&events[1]);
+    assert_eq!((&told["amount"], &told["amount_millisats"]), (&json!(1_250), &json!(25_000_000)));
+    assert_eq!(told["rate"]["value"], "50000");
+    let record = page.record(&usher).await;
+    assert_eq!((record.amount, record.settled), (25_000_000, Some(25_000_000)));
+    assert!(record.price.unwrap().contains("50000"));
+}
