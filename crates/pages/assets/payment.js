@@ -1,4 +1,4 @@
-// Conveniences of the payment page: the browser's own wallet (WebLN), and copying the invoice.
+// Conveniences of the payment page: the browser's own wallet (WebLN), copying the invoice, and printing the receipt.
 
 /// Wallets appear some time after the page has loaded. An element of the page is no wallet: `window` has a name for each id.
 function offerWallet() {
@@ -6,6 +6,8 @@ function offerWallet() {
   if (section) section.hidden = typeof tryIt(() => window.webln?.sendPayment) !== "function";
   const copy = document.getElementById("copy");
   if (copy) copy.hidden = false;
+  const print = document.getElementById("print");
+  if (print) print.hidden = false;
 }
 
 async function pay(section, button) {
@@ -36,6 +38,7 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (button?.closest("#own-wallet")) pay(button.closest("section"), button);
   else if (button?.closest("#copy")) copyInvoice(button);
+  else if (button?.id === "print") window.print();
 });
 document.addEventListener("shown", offerWallet);
 offerWallet();

@@ -91,7 +91,7 @@ pub fn router(engine: Arc<Engine>, options: PagesOptions) -> Router {
         .route("/login/{stream_id}/{secret}/passkey/options", post(passkey::options))
         .route("/login/{stream_id}/{secret}/passkey/wrapped-key", post(passkey::wrapped_key))
         .route("/login/{stream_id}/{secret}/decline", get(login::decline_again).post(login::decline))
-        .route("/pay/{stream_id}/{secret}", get(payment::show))
+        .route("/pay/{stream_id}/{secret}", get(payment::show).post(payment::renew))
         .route("/pay/{stream_id}/{secret}/events", get(keyed_page::events::<PaymentView>))
         .route("/refund/{stream_id}/{secret}", get(refund::show).post(refund::take))
         .route("/refund/{stream_id}/{secret}/events", get(keyed_page::events::<RefundView>))

@@ -17,7 +17,7 @@ use usher_protocol::lnurl;
 use crate::keyed_page::{self, Address};
 use crate::login_page_request::other_type;
 use crate::page::{self, Next};
-use crate::payment::{grouped, sats, summary};
+use crate::payment::{about_text, grouped, sats, summary};
 use crate::qr::Qr;
 use crate::state::PagesState;
 use crate::texts::{LinkTexts, Message, Texts};
@@ -36,8 +36,8 @@ struct LinkPage<'a> {
     address: &'a str,
     /// The amount, or the prompt for it.
     title: &'a str,
-    /// The approximate amount in sats, if the link has a currency.
-    in_sats: Option<&'a str>,
+    /// The approximate amount in sats, or in a currency.
+    about: Option<&'a str>,
     description: &'a str,
     /// The beginning of a long description, so that it does not push the form off a phone's screen.
     summary: Option<String>,
@@ -108,7 +108,7 @@ pub(crate) async fn pay(
             texts.outside(least, most)
         }
         Err(LinkError::TooMuch) => texts.too_much.to_owned(),
-        Err(other) => return instead(&visit, &found, other),
+        Err(other) => return instead(&visit, found.id, &found.address, other),
     };
     let _turn = pages.turn().await;
     show_link(StatusCode::UNPROCESSABLE_ENTITY, &visit, &found, &typed, Some(&refused))
@@ -138,10 +138,10 @@ const fn over(texts: &LinkTexts, state: LinkState) -> Option<&Message> {
     }
 }
 
-/// The message shown in place of the link.
-fn instead(visit: &Visit, found: &Found, error: LinkError) -> Response {
+/// The message shown in place of an invoice. `address` is the page's own path.
+pub(crate) fn instead(visit: &Visit, id: StreamId, address: &str, error: LinkError) -> Response {
     let texts = &visit.texts.link;
-    let back = Next::Back(&found.address);
+    let back = Next::Back(address);
     let unavailable = |message| page::message(StatusCode::SERVICE_UNAVAILABLE, visit, message, back);
     match error {
         LinkError::Busy { retry_after } => {
@@ -154,7 +154,7 @@ fn instead(visit: &Visit, found: &Found, error: LinkError) -> Response {
         LinkError::Over(state) => {
             page::message(StatusCode::GONE, visit, over(texts, state).unwrap_or(&texts.closed), Next::Nothing)
         }
-        LinkError::Store(error) => keyed_page::unavailable(visit, found.id, &error),
+        LinkError::Store(error) => keyed_page::unavailable(visit, id, &error),
         LinkError::NotFound
         | LinkError::Outside { .. }
         | LinkError::FractionOfSat
@@ -174,12 +174,12 @@ fn show_link(status: StatusCode, visit: &Visit, found: &Found, typed: &str, refu
             (texts.link.how_much.to_owned(), texts.link.range(least, most))
         }
     };
-    let in_sats = match (view.currency, view.amount, view.millisats) {
+    let about = match (view.currency, view.amount, view.millisats) {
         (Some(_), LinkAmount::Fixed { .. }, Some((millisats, _))) => {
             let amount = texts.payment.amount(sats(millisats, texts.payment.decimal_mark));
             Some(texts.link.about(amount))
         }
-        _ => None,
+        _ => view.about.as_ref().and_then(|about| about_text(about, texts)),
     };
     let lnurl = lnurl::encode(&view.lnurl_url);
     visit.frame.render_without_script(
@@ -189,7 +189,7 @@ fn show_link(status: StatusCode, visit: &Visit, found: &Found, typed: &str, refu
             texts,
             address,
             title: &title,
-            in_sats: in_sats.as_deref(),
+            about: about.as_deref(),
             description: &view.description,
             summary: summary(&view.description),
             is_chosen: matches!(view.amount, LinkAmount::Chosen { .. }),

@@ -6,17 +6,20 @@
 use std::time::Duration;
 
 use askama::Template;
+use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::DateTime;
 use http::StatusCode;
+use url::Url;
 use usher_engine::operations::PaymentProgress;
 use usher_engine::ports::StoreError;
-use usher_engine::{Engine, OperationOutcome, PaymentView, Price, StreamId, UnixMillis};
+use usher_engine::{ClientNetwork, Engine, OperationOutcome, PaymentView, Price, StreamId, UnixMillis};
 use usher_page_layout::Frame;
 
 use crate::keyed_page::{self, Address, Found, KeyedView};
-use crate::page::Tone;
+use crate::link;
+use crate::page::{self, Tone};
 use crate::qr::Qr;
 use crate::state::PagesState;
 use crate::texts::{Message, PaymentStatusTexts, Texts};
@@ -31,6 +34,9 @@ const SUMMARY_CHARS: usize = 110;
 
 /// How often the page polls whether money has arrived after the end.
 const LATE_EVERY: Duration = Duration::from_secs(30);
+
+/// The same while a further invoice can be paid, for which there are no events before `paid`.
+const RENEWED_EVERY: Duration = Duration::from_secs(2);
 
 #[derive(Template)]
 #[template(path = "payment.html")]
@@ -47,16 +53,20 @@ struct PaymentPage<'a> {
     amount: &'a str,
     /// The amount in sats, if the price has a currency.
     in_sats: Option<&'a str>,
+    /// About how much sats are in a currency.
+    about: Option<String>,
     description: &'a str,
     /// The beginning of a long description, so that it does not push the code off a phone's screen.
     summary: Option<String>,
     /// When it was paid, in UTC: the same text in each language.
     paid_at: Option<String>,
-    /// The payment's identifier.
+    /// The last part of the payment's stream.
     number: &'a str,
     status: &'a str,
     tone: Tone,
     is_over: bool,
+    /// Whether the payer can request a further invoice.
+    is_renewable: bool,
     /// The state in one word.
     state: &'a str,
     /// Whether the state may change.
@@ -70,6 +80,8 @@ struct PaymentPage<'a> {
     time_left: &'a str,
     /// Where the user may continue at the end.
     return_url: Option<&'a str>,
+    /// Where the user may return before the end, and the link's text.
+    cancel: Option<(String, String)>,
     /// Where the browser is redirected now.
     return_now: Option<&'a str>,
 }
@@ -131,12 +143,13 @@ impl Status {
         matches!(self, Self::Paid | Self::Rejected | Self::Expired | Self::Failed)
     }
 
-    fn shown(self) -> Shown {
+    fn shown(self, is_renewed: bool) -> Shown {
         Shown {
             word: self.word().to_owned(),
             is_final: self == Self::Paid,
             check_after: match self {
                 Self::Making => Some(MAKING_EVERY),
+                Self::Waiting | Self::Closing if is_renewed => Some(RENEWED_EVERY),
                 Self::Rejected | Self::Expired | Self::Failed => Some(LATE_EVERY),
                 Self::Waiting | Self::Approved | Self::Closing | Self::Paid => None,
             },
@@ -156,7 +169,7 @@ impl KeyedView for PaymentView {
     }
 
     fn shown(&self) -> Shown {
-        Status::of(self).shown()
+        Status::of(self).shown(self.is_renewed)
     }
 
     fn not_found(texts: &Texts) -> &Message {
@@ -175,6 +188,24 @@ pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Ad
     }
 }
 
+/// `POST /pay/{stream_id}/{secret}`: requests a further invoice after the last one has expired.
+pub(crate) async fn renew(
+    State(pages): State<PagesState>,
+    Path((id, secret)): Address,
+    network: Option<Extension<ClientNetwork>>,
+    visit: Visit,
+) -> Response {
+    let found = match keyed_page::find::<PaymentView>(&pages, &visit, &id, &secret).await {
+        Ok(found) => found,
+        Err(response) => return response,
+    };
+    let network = network.map_or(ClientNetwork::Loopback, |Extension(network)| network);
+    match pages.engine.payments().renew(found.id, &secret, network).await {
+        Ok(()) => page::see_other(&found.address),
+        Err(error) => link::instead(&visit, found.id, &found.address, error),
+    }
+}
+
 fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
     let Found { id, address, view } = found;
     let texts = visit.texts;
@@ -182,11 +213,8 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
     let return_url = view.return_url.as_deref().filter(|_| status.is_over());
     let mark = texts.payment.decimal_mark;
     let in_sats = texts.payment.amount(sats(view.amount, mark));
-    let price = view
-        .price
-        .as_ref()
-        .and_then(Price::major)
-        .map(|(currency, amount)| texts.payment.price(grouped(&amount.to_string(), mark), currency.as_str()));
+    let price = view.price.as_ref().and_then(|price| shown_price(price, texts));
+    let number = id.to_string();
     // Upper case: QR codes encode it more compactly, and schemes and invoices ignore case.
     let qr = view.invoice.as_ref().and_then(|invoice| Qr::of(&format!("lightning:{}", invoice.to_uppercase())));
     visit.frame.render(
@@ -200,12 +228,14 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
             service: visit.service(),
             amount: price.as_deref().unwrap_or(&in_sats),
             in_sats: price.is_some().then_some(&in_sats),
+            about: view.about.as_ref().and_then(|about| about_text(about, texts)),
             description: &view.description,
             summary: summary(&view.description),
             paid_at: view.paid_at.and_then(date),
-            number: &id.to_string(),
+            number: number.rsplit('-').next().unwrap_or_default(),
             is_over: status.is_over(),
-            status: status.text(&texts.payment.status),
+            is_renewable: view.is_renewable,
+            status: if view.is_renewable { texts.payment.renewable } else { status.text(&texts.payment.status) },
             tone: match status {
                 Status::Paid => Tone::Passed,
                 Status::Rejected | Status::Expired | Status::Failed => Tone::Failed,
@@ -219,10 +249,27 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
             seconds_left: view.time_left.as_secs(),
             time_left: &texts.time_left(view.time_left),
             return_url,
+            cancel: view.return_url.as_deref().filter(|_| !status.is_over()).map(|url| {
+                let host = || Url::parse(url).ok()?.host_str().map(str::to_owned);
+                let app = visit.frame.service_name().map(str::to_owned).or_else(host).unwrap_or_default();
+                // The URL has a query, with `stream_id`.
+                (format!("{url}&canceled=1"), texts.payment.cancel(app))
+            }),
             // Only after success: otherwise the user reads here why, and whether money has arrived all the same.
-            return_now: return_url.filter(|_| status == Status::Paid),
+            return_now: return_url.filter(|_| status == Status::Paid && view.returns),
         },
     )
+}
+
+/// A price in its currency; `None` for sats.
+fn shown_price(price: &Price, texts: &Texts) -> Option<String> {
+    let (currency, amount) = price.major()?;
+    Some(texts.payment.price(grouped(&amount.to_string(), texts.payment.decimal_mark), currency.as_str()))
+}
+
+/// About how much sats are in a currency.
+pub(crate) fn about_text(about: &Price, texts: &Texts) -> Option<String> {
+    Some(format!("≈ {}", shown_price(about, texts)?))
 }
 
 pub(crate) fn date(at: UnixMillis) -> Option<String> {

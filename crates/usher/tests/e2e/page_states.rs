@@ -15,7 +15,7 @@ use usher_sandbox::lightning::LightningNetwork;
 use usher_sandbox::wallet::{Policy, Wallet};
 use usher_testing::lightning::FaultyNwcService;
 use usher_testing::relay::{Quirks, QuirkyRelay};
-use usher_testing::{Browser, TcpServer};
+use usher_testing::{Browser, PriceResponse, PriceServer, TcpServer};
 
 use self::look::Look;
 use crate::harness::{Api, LONG, TestUsher, has, is_for_everybody, until, wallet_for};
@@ -35,6 +35,7 @@ struct Fixture {
     app: TcpServer,
     _relay: QuirkyRelay,
     _wallet: FaultyNwcService,
+    _prices: PriceServer,
 }
 
 impl Fixture {
@@ -49,18 +50,22 @@ impl Fixture {
             "id": "shop", "name": "Corner Shop", "redirect_uris": [format!("http://{}/callback", app.address())],
             "public": true,
         }]);
+        let prices = PriceServer::start(PriceResponse::json("{\"EUR\":62500}")).await;
         let usher = TestUsher::builder()
             .relays(&[relay.url()])
             .nwc(wallet.url())
             .set("PROFILE__DISPLAY_NAME", "Bar Seven")
             .set("PAGES__HELP_URL", "https://bar-seven.example/help")
+            .set("RATES__SOURCES", json!([{"url": prices.url("/"), "pointer": "/EUR"}]).to_string())
+            .set("RATES__CURRENCIES", "EUR")
+            .set("PAGES__SHOW_CURRENCY", "EUR")
             .set("PAGES__RETURN_URLS", "http://127.0.0.1:9/app")
             .set("OIDC__CLIENTS", client)
             .start()
             .await;
         relay.wait_for(LONG, |metrics| metrics.reqs >= 2).await.expect("the service subscribes");
         let api = usher.api();
-        Self { usher, api, network, app, _relay: relay, _wallet: wallet }
+        Self { usher, api, network, app, _relay: relay, _wallet: wallet, _prices: prices }
     }
 
     async fn post(&self, path: &str, body: &Value) -> Started {
@@ -71,9 +76,14 @@ impl Fixture {
     }
 
     async fn payment(&self, description: &str, seconds: u64) -> Started {
+        self.payment_returning_to(description, seconds, None).await
+    }
+
+    async fn payment_returning_to(&self, description: &str, seconds: u64, return_url: Option<&str>) -> Started {
         let body = json!({
             "main_key": Keys::generate().public_key().to_hex(), "subkeys": [], "description": description,
             "amount": 12_345_000, "currency": "millisats", "expires_at": crate::harness::now() + seconds,
+            "return_url": return_url,
         });
         self.post("/payments/single", &body).await
     }
@@ -234,9 +244,12 @@ async fn payments(look: &Look, fixture: &Fixture) {
     open(&mut browser, &long.page, "waiting").await;
     look.when(&mut browser, &has(".qr"), "payment-long").await;
 
-    let late = fixture.payment("Tea", 6).await;
+    let late = fixture.payment_returning_to("Tea", 6, Some("http://127.0.0.1:9/app")).await;
     browser.open(&late.page).await;
     look.when(&mut browser, &state_is("expired"), "payment-expired").await;
+    browser.click("form button").await;
+    browser.until(&state_is("waiting")).await;
+    look.when(&mut browser, &has(".qr"), "payment-renewed").await;
     look.plain(&mut browser, &format!("{}/pay/nothing/here", fixture.api.base), "payment-not-found").await;
 }
 

@@ -30,7 +30,7 @@ async fn price_is_on_the_page_and_a_repeated_request_is_not_priced_anew() {
     let listed = Value::from(sources.iter().map(source).collect::<Vec<_>>());
     let mut fixture = Fixture::open_with(|builder| {
         let builder = builder.set("RATES__SOURCES", listed.to_string()).set("RATES__CURRENCIES", "EUR");
-        builder.set("RATES__REFRESH_SECONDS", "1")
+        builder.set("RATES__REFRESH_SECONDS", "1").set("PAGES__SHOW_CURRENCY", "EUR")
     })
     .await;
     until_rate(&fixture, "62500").await;
@@ -48,7 +48,13 @@ async fn price_is_on_the_page_and_a_repeated_request_is_not_priced_anew() {
 
     let (stream, page_url) = (stream_of(&started), started["page_url"].as_str().unwrap());
     let mut browser = Browser::start().await;
+    let in_sats = json!({"description": "A flower", "amount": 100_000, "currency": "millisats"});
+    let flower = fixture.api().post("/payments/single", &in_sats).await.unwrap();
+    browser.open(flower["page_url"].as_str().unwrap()).await;
+    invoice_on(&mut browser).await;
+    shows(&mut browser, &["100 sats", "≈ EUR\u{a0}0.03"]).await;
     browser.open(page_url).await;
+    browser.until("document.body?.innerText.includes('A book')").await;
     let invoice = invoice_on(&mut browser).await;
     shows(&mut browser, &["EUR\u{a0}12.50", "20\u{202f}000 sats"]).await;
     fixture.somebody_pays(&invoice);

@@ -5,17 +5,25 @@ use usher_sandbox::wallet::Policy;
 use usher_testing::Browser;
 
 use super::fixture::{APP, Fixture, invoice_on};
-use crate::harness::{is_for_everybody, now, shows, state_is, stream_of};
+use crate::harness::{is_for_everybody, now, shows, state_is, stream_of, until};
+
+/// A request for a payment by a user.
+async fn order(fixture: &Fixture, secs: u64) -> Value {
+    let user = fixture.user(Policy::silent()).await;
+    json!({
+        "main_key": user.main_key().to_hex(), "subkeys": [], "description": "Two <b>coffees</b>", "amount": 1_234_500,
+        "currency": "millisats", "expires_at": now() + secs, "return_url": APP,
+    })
+}
+
+/// The stream and the page.
+fn stream_and_page(started: &Value) -> (String, String) {
+    (stream_of(started), started["page_url"].as_str().unwrap().to_owned())
+}
 
 /// Asks a user for a payment; the stream and the page.
 async fn ask(fixture: &Fixture, secs: u64) -> (String, String) {
-    let user = fixture.user(Policy::silent()).await;
-    let body = json!({
-        "main_key": user.main_key().to_hex(), "subkeys": [], "description": "Two <b>coffees</b>", "amount": 1_234_500,
-        "currency": "millisats", "expires_at": now() + secs, "return_url": APP,
-    });
-    let started = fixture.api().post("/payments/single", &body).await.unwrap();
-    (stream_of(&started), started["page_url"].as_str().unwrap().to_owned())
+    stream_and_page(&fixture.api().post("/payments/single", &order(fixture, secs).await).await.unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -31,6 +39,9 @@ async fn somebody_pays_with_another_wallet_and_returns_to_the_app() {
     let invoice = invoice_on(&mut browser).await;
     let link = browser.evaluate("document.querySelector('a.button').href").await;
     assert_eq!(link, json!(format!("lightning:{invoice}")));
+    let cancel = "(link => [link.href, link.textContent])(document.querySelector('a[href*=canceled]'))";
+    let leads = [format!("{APP}?stream_id={stream}&canceled=1"), "Cancel and return to Bar Seven".to_owned()];
+    assert_eq!(browser.evaluate(cancel).await, json!(leads));
 
     // The page says `paid` and leads to the app, so quickly that a test may not see it.
     fixture.somebody_pays(&invoice);
@@ -60,6 +71,46 @@ async fn the_page_says_that_it_is_too_late_and_that_money_has_come_all_the_same(
     fixture.network.open_account("somebody", 10_000_000).pay_late(&invoice, None).unwrap();
     assert_eq!(fixture.later(&stream, 2).await[1].status(), "paid");
     browser.until_requested(&format!("{APP}?stream_id={stream}")).await;
+}
+
+/// Without JavaScript, and across a kill.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_is_late_gets_a_new_invoice_and_each_is_counted() {
+    let mut fixture = Fixture::with_pages().await;
+    let mut browser = Browser::start().await;
+    browser.disable_javascript().await;
+    let body = order(&fixture, 10).await;
+    let order =
+        async |fixture: &Fixture| fixture.api().post_once("/payments/single", "order-4711", &body).await.unwrap();
+    let started = order(&fixture).await.0;
+    let (stream, page_url) = stream_and_page(&started);
+    browser.open(&page_url).await;
+    let first = invoice_on(&mut browser).await;
+    browser.until(&state_is("expired")).await;
+    let repeated = order(&fixture).await;
+    assert_eq!(
+        (&repeated.0["status"], &repeated.0["page_url"], repeated.1),
+        (&json!("timeout"), &json!(page_url), true)
+    );
+    browser.click("form button").await;
+    browser.until(&state_is("waiting")).await;
+    let second = invoice_on(&mut browser).await;
+    assert_ne!(first, second);
+    fixture.crash().await;
+    fixture.somebody_pays(&second);
+    assert_eq!(fixture.later(&stream, 2).await[1].status(), "paid");
+    browser.until_requested(&format!("{APP}?stream_id={stream}")).await;
+    // The first one, which was on its way, arrives as well.
+    fixture.network.open_account("somebody", 10_000_000).pay_late(&first, None).unwrap();
+    let booked = until("the surplus", async || {
+        let books = fixture.api().get("/payments?status=paid").await.unwrap();
+        books["payments"].as_array().unwrap().iter().find(|entry| entry["overpaid_millisats"].is_u64()).cloned()
+    })
+    .await;
+    let counted =
+        ["stream_id", "amount_millisats", "settled_millisats", "overpaid_millisats"].map(|name| &booked[name]);
+    assert_eq!(counted, [&json!(stream), &json!(1_234_500), &json!(2_469_000), &json!(1_234_500)]);
+    assert_eq!(order(&fixture).await.0["status"], "paid");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
