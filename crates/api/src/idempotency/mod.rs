@@ -7,8 +7,7 @@
 //! | in a request that waits for a mint (`/cashu/mint`, `burn`, `withdraw`, reclaim), before its record is stored | continues a job of the ticket wallet with the same token or amount: the job's id follows from the idempotency key, or from the delivery's stream |
 //! | in a call without a transaction, before its response is stored | finds no record, and is processed again with the same effect (docs/api.md) |
 //!
-//! A repeated response about a payment that has ended also has its `status`, so that the app does not lead its user to a page
-//! at which nothing can be paid.
+//! A repeated response about a payment that ended unpaid also has its `status`: the app knows that its user comes late.
 //!
 //! Only successes are stored. An error changes nothing, so a repeated request is processed, also with a corrected body.
 
@@ -104,7 +103,7 @@ impl IdempotencyContext {
         }
         if let Some(stream) = stream_of(&answer.body) {
             request_log::record_stream_id(&stream);
-            if let Some(status) = state.engine.payments().end_status(stream).await? {
+            if let Some(status) = state.engine.payments().unpaid_status(stream).await? {
                 add_status(&mut answer.body, &status);
             }
         }

@@ -118,13 +118,15 @@ impl Payments {
         }))
     }
 
-    /// How a payment to the service has ended; `None` if it has not, or this is no such payment.
+    /// How a payment to the service has ended unpaid; `None` if it has not, or this is no such payment.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn end_status(&self, id: StreamId) -> Result<Option<String>, StoreError> {
+    pub async fn unpaid_status(&self, id: StreamId) -> Result<Option<String>, StoreError> {
         match self.core.readable(&Requester::Service, id).await? {
-            Some((_, Operation::SinglePayment(payment))) if payment.is_done() => Ok(self.statuses(id).await?.pop()),
+            Some((_, Operation::SinglePayment(payment))) if payment.is_done() && !payment.is_paid() => {
+                Ok(self.statuses(id).await?.pop())
+            }
             _ => Ok(None),
         }
     }

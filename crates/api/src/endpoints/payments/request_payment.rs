@@ -39,9 +39,9 @@ pub(crate) struct Started {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     rate: Option<RateData>,
-    /// In a repeated response (`Idempotency-Key`) once the payment has ended: `paid`, `timeout`, `user_rejected` or `error`.
+    /// In a repeated response (`Idempotency-Key`), if the payment has ended unpaid: `timeout`, `user_rejected` or `error`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, pattern = "^(paid|timeout|user_rejected|error)$", example = "timeout")]
+    #[schema(nullable = false, pattern = "^(timeout|user_rejected|error)$", example = "timeout")]
     status: Option<String>,
 }
 
