@@ -1,16 +1,26 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Counts the requests that are being carried out. A clone is another handle of the same count.
 #[derive(Clone, Debug, Default)]
-pub struct WorkCount(Arc<Arc<()>>);
+pub struct WorkCount(Arc<AtomicUsize>);
 
 impl WorkCount {
     /// Counts one until the returned value is dropped.
-    pub(super) fn begin(&self) -> Arc<()> {
-        Arc::clone(&*self.0)
+    pub(super) fn begin(&self) -> Running {
+        self.0.fetch_add(1, Ordering::AcqRel);
+        Running(self.clone())
     }
 
     pub fn is_idle(&self) -> bool {
-        Arc::strong_count(&*self.0) == 1
+        self.0.load(Ordering::Acquire) == 0
+    }
+}
+
+pub(super) struct Running(WorkCount);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
