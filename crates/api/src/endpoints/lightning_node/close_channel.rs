@@ -40,7 +40,7 @@ pub(crate) struct Closing {
     post,
     path = "/wallet/channels/{channel_id}/close",
     params(("channel_id" = String, Path, description = "The `channel_id` of `GET /wallet/channels`.")),
-    request_body = Body,
+    request_body(content = Option<Body>, description = "An empty body means `{}`."),
     responses(
         (status = 200, description = "The channel is being closed.", body = Closing),
         (status = 404, description = "`channel_not_found`: There is no such channel, or it is closed."),

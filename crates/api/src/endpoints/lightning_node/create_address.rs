@@ -34,7 +34,7 @@ pub(crate) struct Address {
 #[utoipa::path(
     post,
     path = "/wallet/addresses",
-    request_body = Body,
+    request_body(content = Option<Body>, description = "An empty body means `{}`."),
     responses(
         (status = 200, description = "The address.", body = Address),
         (status = 502, description = "`wallet_error`: The node does not run."),

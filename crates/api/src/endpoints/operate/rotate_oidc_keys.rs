@@ -22,7 +22,7 @@ request_body! {
 #[utoipa::path(
     post,
     path = "/oidc/keys",
-    request_body = Body,
+    request_body(content = Option<Body>, description = "An empty body means `{}`."),
     responses(
         (status = 200, description = "All keys: the new ones and those that are still published.", body = Keys),
         (status = 503, description = "`oidc_not_configured` `storage_unavailable`"),
