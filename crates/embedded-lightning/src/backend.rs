@@ -1,6 +1,5 @@
 //! The adapter of the port `Lightning`.
 
-use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,11 +53,7 @@ pub struct EmbeddedLightning {
     stop: CancellationToken,
 }
 
-impl fmt::Debug for EmbeddedLightning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EmbeddedLightning").finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(EmbeddedLightning {});
 
 impl Drop for EmbeddedLightning {
     fn drop(&mut self) {

@@ -158,11 +158,7 @@ pub(crate) const fn bitcoin_network(network: Network) -> ldk_node::bitcoin::Netw
     }
 }
 
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("folder", &self.folder).field("network", &self.network).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(Options { folder, network });
 
 impl fmt::Debug for ChainSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

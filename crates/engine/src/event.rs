@@ -1,6 +1,5 @@
 //! Events for the app, and pages of events.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::event_data::EventData;
@@ -34,11 +33,7 @@ impl NewEvent {
     }
 }
 
-impl fmt::Debug for NewEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NewEvent").field("event_type", &self.event_type).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(NewEvent { event_type });
 
 /// An event of a stream; it never changes once it has been read.
 #[derive(Clone, PartialEq, Eq)]
@@ -53,14 +48,7 @@ pub struct Event {
     pub data: Arc<str>,
 }
 
-impl fmt::Debug for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Event")
-            .field("index", &self.index)
-            .field("event_type", &self.event_type)
-            .finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(Event { index, event_type });
 
 /// Consecutive events of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,5 @@
 //! Redirects of pages, and the secrets in their addresses.
 
-use std::fmt;
-
 use sha2::{Digest as _, Sha256};
 use url::{Host, Url};
 use usher_passkey::RelyingParty;
@@ -50,11 +48,7 @@ impl KeyedPage {
     }
 }
 
-impl fmt::Debug for PageRules {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PageRules").field("url", &self.url).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(PageRules { url });
 
 impl Default for PageRules {
     fn default() -> Self {

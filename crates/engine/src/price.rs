@@ -199,7 +199,7 @@ mod tests {
             if let Some(owed) = u128::from(amount).checked_mul(10_u128.pow(BITCOIN + scale)) {
                 prop_assert!(worth(millisats / SAT) >= owed && worth(millisats / SAT - 1) < owed);
             }
-            if let Some(more) = Price::fix(amount.saturating_add(1), currency, price.rate.clone()) {
+            if let Some(more) = Price::fix(amount.saturating_add(1), currency, rate(value)) {
                 prop_assert!(more.amount_millisats >= millisats);
             }
             let dearer = rate(value + Decimal::ONE);

@@ -1,6 +1,5 @@
 //! Renews the lease of the active instance, and stops the process when the lease is lost.
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,11 +83,7 @@ struct Kept {
     on_loss: Mutex<OnLoss>,
 }
 
-impl fmt::Debug for Kept {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kept").field("on_loss", &self.on_loss).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(Kept { on_loss });
 
 impl Kept {
     fn left(&self) -> Duration {

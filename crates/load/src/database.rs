@@ -1,6 +1,5 @@
 //! The database of the service that is measured.
 
-use std::fmt;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -92,9 +91,5 @@ impl Engine {
     }
 }
 
-impl fmt::Debug for PostgresqlServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The URL holds a password.
-        f.debug_struct("PostgresqlServer").finish_non_exhaustive()
-    }
-}
+// The URL holds a password.
+usher_protocol::debug_shows!(PostgresqlServer {});

@@ -32,27 +32,17 @@ const MAX_RETIRED: usize = 16;
 /// How long a key signs.
 const LIFETIME: Duration = Duration::from_secs(90 * 24 * 3600);
 
-/// A signature algorithm of ID tokens (RFC 7518).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Algorithm {
-    /// RSA with SHA-256, which every library supports.
-    #[default]
-    #[serde(rename = "RS256")]
-    Rs256,
-    /// ECDSA on P-256 with SHA-256: smaller and faster.
-    #[serde(rename = "ES256")]
-    Es256,
-}
-
-impl Algorithm {
-    const ALL: [Self; 2] = [Self::Rs256, Self::Es256];
-
-    /// Its name in a JWT.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Rs256 => "RS256",
-            Self::Es256 => "ES256",
-        }
+usher_protocol::words! {
+    /// A signature algorithm of ID tokens (RFC 7518).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Algorithm {
+        /// RSA with SHA-256, which every library supports.
+        #[default]
+        #[serde(rename = "RS256")]
+        Rs256 = "RS256",
+        /// ECDSA on P-256 with SHA-256: smaller and faster.
+        #[serde(rename = "ES256")]
+        Es256 = "ES256",
     }
 }
 

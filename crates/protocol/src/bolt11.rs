@@ -183,14 +183,7 @@ impl fmt::Display for Invoice {
     }
 }
 
-impl fmt::Debug for Invoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Invoice")
-            .field("payment_hash", &self.payment_hash)
-            .field("amount", &self.amount)
-            .finish_non_exhaustive()
-    }
-}
+crate::debug_shows!(Invoice { payment_hash, amount });
 
 impl Serialize for Invoice {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -111,17 +111,7 @@ impl fmt::Display for HandshakeUrl {
     }
 }
 
-impl fmt::Debug for HandshakeUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HandshakeUrl")
-            .field("scheme", &self.scheme)
-            .field("main_key", &self.main_key)
-            .field("relays", &self.relays)
-            .field("subkey", &self.subkey)
-            .field("no_request", &self.no_request)
-            .finish_non_exhaustive()
-    }
-}
+crate::debug_shows!(HandshakeUrl { scheme, main_key, relays, subkey, no_request });
 
 impl FromStr for HandshakeUrl {
     type Err = HandshakeUrlError;

@@ -7,6 +7,7 @@
 
 pub mod bolt11;
 pub mod calendar;
+mod debug;
 pub mod envelope;
 pub mod handshake_url;
 pub mod jwt;
@@ -22,6 +23,7 @@ mod serde_helpers;
 pub mod subkey;
 pub mod text;
 pub mod ticket_unit;
+mod words;
 
 #[cfg(test)]
 extern crate self as usher_protocol;

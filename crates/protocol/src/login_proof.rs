@@ -2,8 +2,6 @@
 //! one signed NIP-98 event. It contains the login's page (tag `u`) and challenge (tag `challenge`), so it is valid
 //! nowhere else.
 
-use std::fmt;
-
 use nostr::{Event, EventId, JsonUtil as _, PublicKey};
 use serde_json::json;
 
@@ -28,11 +26,7 @@ pub struct LoginChallenge {
     pub challenge: String,
 }
 
-impl fmt::Debug for LoginChallenge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LoginChallenge").field("url", &self.url).finish_non_exhaustive()
-    }
-}
+crate::debug_shows!(LoginChallenge { url });
 
 /// Why an event does not prove a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

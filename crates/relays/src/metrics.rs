@@ -2,48 +2,24 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Why an inbound message was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Refusal {
-    /// Above the size limit.
-    TooLong,
-    /// Not a relay message, or not an event.
-    Malformed,
-    /// An event that was not requested: another subscription, another kind, or not tagged with our key.
-    NotAsked,
-    /// `created_at` is too far from now.
-    OutOfTime,
-    /// The signature or the id is wrong.
-    Forged,
-    /// Our key cannot decrypt it.
-    Undecryptable,
-    /// Decrypted, but not a message of the wallet protocol.
-    NotUnderstood,
-}
-
-impl Refusal {
-    /// Every reason.
-    pub const ALL: [Self; 7] = [
-        Self::TooLong,
-        Self::Malformed,
-        Self::NotAsked,
-        Self::OutOfTime,
-        Self::Forged,
-        Self::Undecryptable,
-        Self::NotUnderstood,
-    ];
-
-    /// The reason as the label of a metric.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::TooLong => "too_long",
-            Self::Malformed => "malformed",
-            Self::NotAsked => "not_asked",
-            Self::OutOfTime => "out_of_time",
-            Self::Forged => "forged",
-            Self::Undecryptable => "undecryptable",
-            Self::NotUnderstood => "not_understood",
-        }
+usher_protocol::words! {
+    /// Why an inbound message was refused.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Refusal {
+        /// Above the size limit.
+        TooLong = "too_long",
+        /// Not a relay message, or not an event.
+        Malformed = "malformed",
+        /// An event that was not requested: another subscription, another kind, or not tagged with our key.
+        NotAsked = "not_asked",
+        /// `created_at` is too far from now.
+        OutOfTime = "out_of_time",
+        /// The signature or the id is wrong.
+        Forged = "forged",
+        /// Our key cannot decrypt it.
+        Undecryptable = "undecryptable",
+        /// Decrypted, but not a message of the wallet protocol.
+        NotUnderstood = "not_understood",
     }
 }
 

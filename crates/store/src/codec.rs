@@ -115,7 +115,7 @@ pub(crate) fn event(index: u64, event_type: &str, at: UnixMillis, data: Arc<str>
     if !data.starts_with('{') || !is_json(&data) {
         return Err(Unreadable("an event's data"));
     }
-    let event_type = EventType::from_wire(event_type).ok_or(Unreadable("an event type"))?;
+    let event_type = EventType::parse(event_type).ok_or(Unreadable("an event type"))?;
     Ok(Event { index, event_type, timestamp: at.secs(), data })
 }
 

@@ -52,13 +52,4 @@ impl TicketOptions {
     }
 }
 
-impl std::fmt::Debug for TicketOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TicketOptions")
-            .field("allow_private", &self.allow_private)
-            .field("wait", &self.wait)
-            .field("request_timeout", &self.request_timeout)
-            .field("retention", &self.retention)
-            .finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(TicketOptions { allow_private, wait, request_timeout, retention });

@@ -6,7 +6,6 @@ mod dev_arguments;
 mod key_arguments;
 mod wallet_arguments;
 
-use std::fmt;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -167,12 +166,8 @@ pub struct InitCommand {
     pub non_interactive: bool,
 }
 
-impl fmt::Debug for InitCommand {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The webhook's address may contain a secret.
-        f.debug_struct("InitCommand").finish_non_exhaustive()
-    }
-}
+// The webhook's address may contain a secret.
+usher_protocol::debug_shows!(InitCommand {});
 
 /// The Lightning backends that `usher init` sets up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -250,12 +245,8 @@ pub struct ListenCommand {
     pub json: bool,
 }
 
-impl fmt::Debug for ListenCommand {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Addresses and the secret are left out.
-        f.debug_struct("ListenCommand").finish_non_exhaustive()
-    }
-}
+// Addresses and the secret are left out.
+usher_protocol::debug_shows!(ListenCommand {});
 
 /// `usher tickets …`
 #[derive(Debug, Subcommand)]

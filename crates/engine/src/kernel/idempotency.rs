@@ -1,6 +1,5 @@
 //! Idempotent requests: the response to the first one is stored in the transaction of its changes.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,11 +32,7 @@ pub struct RenderedResponse {
     pub body: Vec<u8>,
 }
 
-impl<T> fmt::Debug for IdempotentRequest<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IdempotentRequest").finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(IdempotentRequest<T> {});
 
 impl<T> IdempotentRequest<T> {
     pub(crate) fn record(&self, result: &T, at: UnixMillis) -> NewIdempotencyRecord {

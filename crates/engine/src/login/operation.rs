@@ -60,8 +60,6 @@ mod signers;
 mod terms;
 mod wallet;
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 use usher_protocol::message::WalletMessage;
@@ -123,11 +121,7 @@ pub struct Login {
     state: LoginState,
 }
 
-impl fmt::Debug for Login {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Login").field("state", &self.state).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(Login { state });
 
 impl StateMachine for Login {
     fn kind(&self) -> OperationKind {

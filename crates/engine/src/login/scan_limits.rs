@@ -38,31 +38,18 @@ const HANDSHAKES: usize = 4_096;
 
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
-/// The limit that refused a scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ScanLimit {
-    /// The same key within a minute.
-    Author,
-    /// Too many over this relay, or from this address.
-    Relay,
-    /// Too many in total.
-    Total,
-    /// Too many operations are open.
-    Room,
-}
-
-impl ScanLimit {
-    /// Every limit.
-    pub const ALL: [Self; 4] = [Self::Author, Self::Relay, Self::Total, Self::Room];
-
-    /// The limit as the label of a metric.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Author => "author",
-            Self::Relay => "relay",
-            Self::Total => "total",
-            Self::Room => "room",
-        }
+usher_protocol::words! {
+    /// The limit that refused a scan.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum ScanLimit {
+        /// The same key within a minute.
+        Author = "author",
+        /// Too many over this relay, or from this address.
+        Relay = "relay",
+        /// Too many in total.
+        Total = "total",
+        /// Too many operations are open.
+        Room = "room",
     }
 }
 

@@ -1,8 +1,6 @@
 //! The stored request of an operation to a user's remote signer (`kernel/remote_signer_queue.rs`). After a restart the
 //! same request is repeated in the same session.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 use usher_protocol::login_proof::{self, LoginChallenge, LoginProofError};
@@ -74,11 +72,7 @@ pub(crate) enum SignerOutcome {
     },
 }
 
-impl fmt::Debug for SignerRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SignerRequest").field("status", &self.status).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(SignerRequest { status });
 
 impl SignerRequest {
     pub(crate) fn new(session: SignerSession, challenge: LoginChallenge, earlier: Option<&Self>) -> Self {

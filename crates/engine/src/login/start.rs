@@ -1,6 +1,5 @@
 //! Starts a login.
 
-use std::fmt;
 use std::time::Duration;
 
 use super::Logins;
@@ -78,23 +77,11 @@ pub struct BrowserLoginStarted {
     pub replaced: Vec<String>,
 }
 
-impl fmt::Debug for LoginStarted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LoginStarted").field("stream_id", &self.stream_id).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(LoginStarted { stream_id });
 
-impl fmt::Debug for ChildLogin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChildLogin").field("login", &self.login).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(ChildLogin { login });
 
-impl fmt::Debug for BrowserLoginStarted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BrowserLoginStarted").field("stream_id", &self.stream_id).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(BrowserLoginStarted { stream_id });
 
 impl Logins {
     /// Starts a login: a handshake and an authentication as one operation, with a page for the user's browser.

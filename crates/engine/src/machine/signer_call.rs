@@ -1,7 +1,5 @@
 //! A request to a user's remote signer, and what is reported of it (`kernel/remote_signer_queue.rs`).
 
-use std::fmt;
-
 use crate::ports::{RemoteSignerError, SignedEvent, SignerProgress, SignerSession, WantedEvent};
 use crate::{ClientNetwork, UnixMillis};
 
@@ -33,8 +31,4 @@ pub enum SignerUpdate {
     Ended(Result<Box<SignedEvent>, RemoteSignerError>),
 }
 
-impl fmt::Debug for SignerCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SignerCall").field("number", &self.number).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(SignerCall { number });

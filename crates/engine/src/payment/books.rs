@@ -2,16 +2,7 @@
 
 use super::Payments;
 use crate::ports::{BookedPayment, PaymentFilter, StoreError};
-use crate::{Requester, StreamId};
-
-/// A page of payments, in the order of their requests.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PaymentPage {
-    /// The payments.
-    pub payments: Vec<BookedPayment>,
-    /// The `after` of the next page; `None` on the last page.
-    pub next: Option<StreamId>,
-}
+use crate::{Page, Requester, StreamId};
 
 impl Payments {
     /// Up to `limit` payments in the books after `after`.
@@ -24,9 +15,9 @@ impl Payments {
         filter: PaymentFilter,
         after: Option<StreamId>,
         limit: usize,
-    ) -> Result<PaymentPage, StoreError> {
-        let (payments, next) = self.core.store.payment_records(requester, filter, after, limit).await?;
-        Ok(PaymentPage { payments, next })
+    ) -> Result<Page<BookedPayment>, StoreError> {
+        let (items, next) = self.core.store.payment_records(requester, filter, after, limit).await?;
+        Ok(Page { items, next })
     }
 
     /// A payment in the books.

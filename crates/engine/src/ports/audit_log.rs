@@ -93,11 +93,7 @@ impl AuditLink {
     }
 }
 
-impl fmt::Debug for AuditLink {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AuditLink").field("sequence", &self.sequence).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(AuditLink { sequence });
 
 /// The start and end of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,37 +7,21 @@ pub struct DamagedRow {
     pub id: String,
 }
 
-/// The tables whose damaged rows the engine sets aside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Table {
-    /// Operations and their states.
-    Operations,
-    /// Events of streams.
-    Events,
-    /// Outgoing messages.
-    Outbox,
-    /// Deliveries to the webhook.
-    Deliveries,
-    /// Relays that users prefer.
-    UserRelays,
-    /// Responses to requests with an idempotency key.
-    IdempotencyRecords,
-}
-
-impl Table {
-    /// Every table.
-    pub const ALL: [Self; 6] =
-        [Self::Operations, Self::Events, Self::Outbox, Self::Deliveries, Self::UserRelays, Self::IdempotencyRecords];
-
-    /// Its name in the database, in logs and in metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Operations => "operations",
-            Self::Events => "events",
-            Self::Outbox => "outbox",
-            Self::Deliveries => "deliveries",
-            Self::UserRelays => "user_relays",
-            Self::IdempotencyRecords => "answers",
-        }
+usher_protocol::words! {
+    /// The tables whose damaged rows the engine sets aside.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Table {
+        /// Operations and their states.
+        Operations = "operations",
+        /// Events of streams.
+        Events = "events",
+        /// Outgoing messages.
+        Outbox = "outbox",
+        /// Deliveries to the webhook.
+        Deliveries = "deliveries",
+        /// Relays that users prefer.
+        UserRelays = "user_relays",
+        /// Responses to requests with an idempotency key.
+        IdempotencyRecords = "answers",
     }
 }

@@ -1,7 +1,5 @@
 //! The port for idempotency records: a repeated request with the same `Idempotency-Key` gets the first response.
 
-use std::fmt;
-
 use async_trait::async_trait;
 
 use super::StoreError;
@@ -71,8 +69,4 @@ pub struct IdempotencyRecord {
     pub body: Vec<u8>,
 }
 
-impl fmt::Debug for IdempotencyRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IdempotencyRecord").field("status", &self.status).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(IdempotencyRecord { status });

@@ -1,7 +1,5 @@
 //! The Lightning port: the service's own Lightning backend.
 
-use std::fmt;
-
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -90,11 +88,7 @@ pub struct WantedInvoice {
     pub expiry: u32,
 }
 
-impl fmt::Debug for WantedInvoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WantedInvoice").field("amount", &self.amount).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(WantedInvoice { amount });
 
 /// The state of an invoice of the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,15 +119,7 @@ pub struct Settlement {
     pub preimage: Option<Preimage>,
 }
 
-impl fmt::Debug for Settlement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settlement")
-            .field("amount", &self.amount)
-            .field("skimmed_fee", &self.skimmed_fee)
-            .field("fees_paid", &self.fees_paid)
-            .finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(Settlement { amount, skimmed_fee, fees_paid });
 
 /// A signed request to pay, whose bytes never change.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,11 +130,7 @@ pub struct SignedPayment {
     pub until: u64,
 }
 
-impl fmt::Debug for SignedPayment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SignedPayment").field("until", &self.until).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(SignedPayment { until });
 
 /// Which payments a backend's look-ups have been seen to find, which determines what its "not found" proves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -171,11 +153,7 @@ pub struct CompletedPayment {
     pub fees_paid: Option<u64>,
 }
 
-impl fmt::Debug for CompletedPayment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CompletedPayment").field("fees_paid", &self.fees_paid).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(CompletedPayment { fees_paid });
 
 /// The state of a payment by the service.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -194,25 +194,16 @@ pub struct ChannelOpening {
     pub state: OpeningState,
 }
 
-/// The state of an opening.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpeningState {
-    /// Being negotiated with the peer, or waiting for confirmations.
-    Opening,
-    /// It is ready.
-    Open,
-    /// Closed again, or refused by the peer before anything was spent.
-    Closed,
-}
-
-impl OpeningState {
-    /// One word, as in the API.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Opening => "opening",
-            Self::Open => "open",
-            Self::Closed => "closed",
-        }
+usher_protocol::words! {
+    /// The state of an opening.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum OpeningState {
+        /// Being negotiated with the peer, or waiting for confirmations.
+        Opening = "opening",
+        /// It is ready.
+        Open = "open",
+        /// Closed again, or refused by the peer before anything was spent.
+        Closed = "closed",
     }
 }
 

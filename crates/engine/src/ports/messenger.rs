@@ -1,6 +1,5 @@
 //! The messenger port: messages to and from users' wallets.
 
-use std::fmt;
 use std::sync::Arc;
 
 use usher_protocol::message::WalletMessage;
@@ -43,11 +42,7 @@ pub struct OutgoingMessage {
     pub signer: Option<Keys>,
 }
 
-impl fmt::Debug for OutgoingMessage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OutgoingMessage").field("kind", &self.kind).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(OutgoingMessage { kind });
 
 /// A message from a wallet: verified, decrypted and parsed, but not yet matched to an operation.
 #[derive(Clone, Debug)]

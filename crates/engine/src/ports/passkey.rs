@@ -20,11 +20,7 @@ pub struct Passkey {
     pub used_at: UnixMillis,
 }
 
-impl fmt::Debug for Passkey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Passkey").field("main_key", &self.main_key).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(Passkey { main_key });
 
 /// A change of a passkey by a login.
 #[derive(Clone, PartialEq, Eq)]

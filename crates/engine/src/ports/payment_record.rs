@@ -54,61 +54,35 @@ pub struct PaymentFilter {
     pub status: Option<PaymentRecordStatus>,
 }
 
-/// Defines an enum whose variants are stored and shown as words.
-macro_rules! words {
-    ($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $variant_doc:literal])+ $variant:ident = $word:literal;)+ }) => {
-        $(#[doc = $doc])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name {
-            $($(#[doc = $variant_doc])+ $variant,)+
-        }
-
-        impl $name {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// The word for it.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word,)+
-                }
-            }
-
-            /// The one with this word.
-            pub fn from_word(word: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|one| one.as_str() == word)
-            }
-        }
-    };
-}
-
-words! {
+usher_protocol::words! {
     /// A kind of payment.
-    PaymentKind {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PaymentKind {
         /// To the service, requested by the app.
-        Requested = "payment";
+        Requested = "payment",
         /// To the service, for a due date of a subscription.
-        Charge = "charge";
+        Charge = "charge",
         /// By the service's Lightning backend.
-        Outgoing = "invoice";
+        Outgoing = "invoice",
         /// By the service's Lightning backend, to the payer of an earlier payment.
-        Refund = "refund";
+        Refund = "refund",
         /// By the service's Lightning node, on chain.
-        OnChain = "on_chain";
+        OnChain = "on_chain",
     }
 }
 
-words! {
+usher_protocol::words! {
     /// The status of a payment in the books.
-    PaymentRecordStatus {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PaymentRecordStatus {
         /// It may be paid.
-        Open = "open";
+        Open = "open",
         /// It was paid.
-        Paid = "paid";
+        Paid = "paid",
         /// Ended without payment. If money arrives late, it becomes `paid`.
-        NotPaid = "not_paid";
+        NotPaid = "not_paid",
         /// Ended with an unknown outcome.
-        Unknown = "unknown";
+        Unknown = "unknown",
     }
 }
 

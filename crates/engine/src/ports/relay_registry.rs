@@ -48,47 +48,29 @@ pub struct RelayInfo {
     pub queued: usize,
 }
 
-/// The origin of a relay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RelayOrigin {
-    /// The operator, in the configuration.
-    Configured,
-    /// The operator, at run time.
-    Added,
-    /// A user, while a reply is awaited.
-    User,
-}
-
-impl RelayOrigin {
-    /// One word, as in the API.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Configured => "configured",
-            Self::Added => "added",
-            Self::User => "user",
-        }
+usher_protocol::words! {
+    /// The origin of a relay.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum RelayOrigin {
+        /// The operator, in the configuration.
+        Configured = "configured",
+        /// The operator, at run time.
+        Added = "added",
+        /// A user, while a reply is awaited.
+        User = "user",
     }
 }
 
-/// The state of the connection to a relay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RelayLinkState {
-    /// The first attempt is in progress.
-    Connecting,
-    /// Connected.
-    Connected,
-    /// Not connected; retried with growing pauses.
-    Disconnected,
-}
-
-impl RelayLinkState {
-    /// One word, as in the API.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Connecting => "connecting",
-            Self::Connected => "connected",
-            Self::Disconnected => "disconnected",
-        }
+usher_protocol::words! {
+    /// The state of the connection to a relay.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum RelayLinkState {
+        /// The first attempt is in progress.
+        Connecting = "connecting",
+        /// Connected.
+        Connected = "connected",
+        /// Not connected; retried with growing pauses.
+        Disconnected = "disconnected",
     }
 }
 

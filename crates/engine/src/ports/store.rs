@@ -191,6 +191,43 @@ pub struct Commit {
     pub audit: Option<NewAuditEntry>,
 }
 
+impl Commit {
+    /// A step that changes the state and nothing else.
+    pub const fn of(
+        operation: StreamId,
+        kind: OperationKind,
+        expected: Revision,
+        at: UnixMillis,
+        state: State,
+    ) -> Self {
+        Self {
+            operation,
+            kind,
+            origin: None,
+            expected,
+            at,
+            state,
+            finished: false,
+            kept: Vec::new(),
+            done: false,
+            watched: None,
+            wake_at: None,
+            claims: Vec::new(),
+            events: Vec::new(),
+            outbox: OutboxChange::Keep,
+            inbound: Vec::new(),
+            user_relays: Vec::new(),
+            user_signers: Vec::new(),
+            passkeys: Vec::new(),
+            payment_record: None,
+            deliver: false,
+            delivery_queues: Vec::new(),
+            idempotency_record: None,
+            audit: None,
+        }
+    }
+}
+
 /// An operation's state as JSON text. `Debug` omits it, because it may contain users' secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct State(pub String);
@@ -247,11 +284,7 @@ pub struct OutboxMessage {
     pub not_before: UnixMillis,
 }
 
-impl fmt::Debug for OutboxMessage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OutboxMessage").field("kind", &self.kind).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(OutboxMessage { kind });
 
 /// The result of a [`Commit`].
 #[derive(Clone, Debug, PartialEq, Eq)]

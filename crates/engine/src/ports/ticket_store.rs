@@ -162,8 +162,4 @@ pub struct StoredProof {
     pub proof: String,
 }
 
-impl fmt::Debug for StoredProof {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoredProof").field("unit", &self.unit).field("amount", &self.amount).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(StoredProof { unit, amount });

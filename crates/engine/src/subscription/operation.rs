@@ -38,7 +38,6 @@ mod charge_schedule;
 mod state;
 mod view;
 
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -91,15 +90,7 @@ pub struct Subscription {
     by_hand: Vec<RequestedPayment>,
 }
 
-impl fmt::Debug for Subscription {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subscription")
-            .field("state", &self.state)
-            .field("payments_made", &self.payments_made)
-            .field("dates", &self.dates)
-            .finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(Subscription { state, payments_made, dates });
 
 impl StateMachine for Subscription {
     fn kind(&self) -> OperationKind {

@@ -15,19 +15,10 @@ use crate::machine::{Input, Signal, StateMachine as _, StepResult};
 use crate::ports::StoreError;
 use crate::registry::Operation;
 use crate::subscription::operation::{SubscriptionRules, SubscriptionState, SubscriptionView};
-use crate::{Requester, StreamId};
+use crate::{Page, Requester, StreamId};
 
 /// Subscriptions read for one page, before filtering.
 const READ_PER_PAGE: usize = 1000;
-
-/// A page of subscriptions, oldest first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SubscriptionPage {
-    /// The subscriptions.
-    pub subscriptions: Vec<SubscriptionView>,
-    /// The `after` of the next page; `None` on the last page.
-    pub next: Option<StreamId>,
-}
 
 /// A filter for listing subscriptions.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,12 +66,12 @@ impl Subscriptions {
         filter: SubscriptionFilter,
         after: Option<StreamId>,
         limit: usize,
-    ) -> Result<SubscriptionPage, StoreError> {
+    ) -> Result<Page<SubscriptionView>, StoreError> {
         let (stored, next) = self.core.store.subscriptions(requester, after, READ_PER_PAGE).await?;
-        let mut page = SubscriptionPage { subscriptions: Vec::new(), next: None };
+        let mut page = Page { items: Vec::new(), next: None };
         let mut last = None;
         for (id, stored) in stored {
-            if page.subscriptions.len() >= limit {
+            if page.items.len() >= limit {
                 page.next = last;
                 return Ok(page);
             }
@@ -92,7 +83,7 @@ impl Subscriptions {
             let wanted = filter.state.is_none_or(|state| state == view.state)
                 && filter.main_key.is_none_or(|main_key| main_key == view.main_key);
             if wanted {
-                page.subscriptions.push(view);
+                page.items.push(view);
             }
         }
         page.next = next;

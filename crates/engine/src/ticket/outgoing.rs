@@ -15,7 +15,7 @@ use crate::ports::{
 use crate::registry::Operation;
 use crate::ticket::delivery::{DeliveryView, Reclaim, TicketDelivery};
 use crate::ticket::tickets::Tickets;
-use crate::{Requester, StreamId};
+use crate::{Page, Requester, StreamId};
 
 /// A ticket that was sent and is not known to be redeemed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,15 +28,6 @@ pub struct OutgoingTicket {
     pub created_at: u64,
 }
 
-/// A page of outgoing tickets, oldest first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutgoingPage {
-    /// The tickets.
-    pub tickets: Vec<OutgoingTicket>,
-    /// The `after` of the next page; `None` on the last page.
-    pub next: Option<StreamId>,
-}
-
 impl Tickets {
     /// Up to `limit` sent tickets not known to be redeemed, after `after`. A short page may have a successor.
     pub async fn outgoing(
@@ -44,7 +35,7 @@ impl Tickets {
         requester: &Requester,
         after: Option<StreamId>,
         limit: usize,
-    ) -> Result<OutgoingPage, StoreError> {
+    ) -> Result<Page<OutgoingTicket>, StoreError> {
         let ids = self.open.after(after, limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut tickets = Vec::with_capacity(ids.len());
@@ -56,7 +47,7 @@ impl Tickets {
                 tickets.push(OutgoingTicket { stream_id, delivery, created_at });
             }
         }
-        Ok(OutgoingPage { tickets, next })
+        Ok(Page { items: tickets, next })
     }
 
     /// Reclaims a sent ticket: redeems it into the service's own balance. Returns the received amount, without the

@@ -37,11 +37,7 @@ pub struct VerificationSessionStarted {
     pub expires_at: UnixMillis,
 }
 
-impl std::fmt::Debug for VerificationSessionStarted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("VerificationSessionStarted").field("session_id", &self.session_id).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(VerificationSessionStarted { session_id });
 
 impl Verification {
     /// Opens an age verification session.

@@ -15,7 +15,7 @@ async fn restart_loses_nothing_and_continues() {
     let mut usher = usher.restart(Duration::from_secs(60)).await;
     assert_eq!(usher.read(done.stream_id, 0).await, before);
     assert_eq!(usher.reusable_handshake("door").await, reusable_handshake.stream_id);
-    let listed = usher.engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().handshakes;
+    let listed = usher.engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().items;
     assert_eq!(listed.iter().map(|open| open.stream_id).collect::<Vec<_>>(), [reusable_handshake.stream_id]);
     let (again, _) = usher.next_message().await;
     assert_eq!(again.content, asked.content, "what is unanswered is sent again");

@@ -87,7 +87,7 @@ async fn old_events_of_a_reusable_handshake_are_removed_and_readers_notified() {
     usher.receive(7, &user(1), handshake("poster", &[])).await;
     scan(&usher, 8, 6, 6).await;
     assert_eq!(usher.read(stream, 5).await.events.len(), 2);
-    assert_eq!(usher.engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().handshakes[0].accepted, 7);
+    assert_eq!(usher.engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().items[0].accepted, 7);
 
     let usher = usher.restart(Duration::ZERO).await;
     read_from_everywhere(&usher, stream, 3, 7).await;
@@ -156,5 +156,5 @@ async fn payments_stay_in_the_books_longer_than_their_operations() {
     // Cleanup has run again.
     usher.passing(HOUR, tokio::time::sleep(Duration::from_millis(200))).await;
     let books = usher.engine.payments().list(&Requester::Service, PaymentFilter::default(), None, 10).await.unwrap();
-    assert_eq!(books.payments.len(), 1);
+    assert_eq!(books.items.len(), 1);
 }

@@ -29,7 +29,7 @@ async fn payment_is_reported_although_its_subscription_is_damaged() {
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
     assert_eq!(found(&usher)[0].0, Table::Operations);
     let (subscriptions, filter) = (usher.engine.subscriptions(), SubscriptionFilter::default());
-    assert!(subscriptions.list(&Requester::Service, filter, None, 10).await.unwrap().subscriptions.is_empty());
+    assert!(subscriptions.list(&Requester::Service, filter, None, 10).await.unwrap().items.is_empty());
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn damaged_operations_are_set_aside_at_start_and_others_continue() {
     assert_eq!(read(&usher, other, 0).await, Ok(vec![0]));
     let page = usher.read(ended, 0).await;
     assert_eq!((page.events.len(), page.done), (1, true));
-    assert!(usher.engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().handshakes.is_empty());
+    assert!(usher.engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().items.is_empty());
     for unreadable in [a, other, stream, ended] {
         assert!(found(&usher).contains(&(Table::Operations, unreadable.to_string())), "{unreadable}");
     }

@@ -89,9 +89,9 @@ async fn two_payers_are_two_events_across_a_restart() {
         usher.until(Duration::from_secs(1), "it is done", is_done).await;
     }
     let books = usher.engine.payments().list(&Requester::Service, PaymentFilter::default(), None, 10).await.unwrap();
-    assert_eq!(books.payments.len(), 2);
+    assert_eq!(books.items.len(), 2);
     let listed = usher.engine.payment_links().list(&Requester::Service, None, 10).await.unwrap();
-    assert_eq!((listed.links.len(), listed.links[0].payments, listed.next), (1, 2, None));
+    assert_eq!((listed.items.len(), listed.items[0].payments, listed.next), (1, 2, None));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -107,7 +107,7 @@ async fn what_nobody_pays_leaves_nothing() {
         })
         .await;
     let books = usher.engine.payments().list(&Requester::Service, PaymentFilter::default(), None, 10).await.unwrap();
-    assert!(books.payments.is_empty());
+    assert!(books.items.is_empty());
     assert!(usher.read(link.stream_id, 0).await.events.is_empty());
 }
 

@@ -150,9 +150,9 @@ async fn sats_need_no_rate() {
     let link = links.create(&Requester::Service, link, None).await.unwrap();
     let secret = link.page_url.rsplit('/').next().unwrap();
     links.pay(link.stream_id, secret, None, ClientNetwork::Loopback).await.unwrap();
-    until("an invoice", || usher.engine.watched_invoices() == 2).await;
+    until("an invoice", async || usher.engine.watched_invoices() == 2).await;
     subscribe(&mut usher, in_currency(RequestedCurrency::Sats, None, None), price.clone()).await;
-    until("an invoice", || usher.engine.watched_invoices() == 3).await;
+    until("an invoice", async || usher.engine.watched_invoices() == 3).await;
     for (nth, invoice) in usher.wallet.made().iter().enumerate() {
         assert_eq!(invoice.amount(), Some(1_250_000));
         usher.wallet.settle(nth);

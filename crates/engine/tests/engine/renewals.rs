@@ -17,7 +17,7 @@ impl Page {
         let id = usher.request_payment(request).await;
         let url = usher.engine.payments().page_url(id);
         let page = Self { id, secret: url.rsplit('/').next().unwrap().to_owned() };
-        until("its invoice is made", || usher.engine.watched_invoices() == 1).await;
+        until("its invoice is made", async || usher.engine.watched_invoices() == 1).await;
         usher.clock.turn(Duration::from_secs(60));
         assert_eq!(statuses(usher, id, 1).await, ["timeout"]);
         assert!(page.view(usher).await.is_renewable);
@@ -34,7 +34,7 @@ impl Page {
 
     /// The invoice on the page, once there is one.
     async fn invoice(&self, usher: &Running) -> String {
-        eventually("an invoice", async || self.view(usher).await.invoice).await
+        until("an invoice", async || self.view(usher).await.invoice).await
     }
 
     async fn record(&self, usher: &Running) -> PaymentRecord {
@@ -77,7 +77,7 @@ async fn one_invoice_at_a_time_across_restarts_and_each_is_counted() {
     assert_eq!(statuses(&usher, page.id, 2).await, ["timeout", "paid"], "once");
     assert_eq!(page.view(&usher).await.progress, PaymentProgress::Paid);
     let list = usher.engine.payments().list(&Requester::Service, PaymentFilter::default(), None, 10).await.unwrap();
-    assert_eq!(list.payments.len(), 1, "the books have the payment once");
+    assert_eq!(list.items.len(), 1, "the books have the payment once");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -37,7 +37,7 @@ async fn open_logins_are_bounded() {
     }
     let (_, last) = events(&usher, poster.stream_id, 15).await.pop().unwrap();
     assert_eq!(last["main_key"], user(4).public_key().to_hex(), "the first three have made room");
-    let listed = usher.engine.handshakes().list(&Requester::Service, None, 9).await.unwrap().handshakes;
+    let listed = usher.engine.handshakes().list(&Requester::Service, None, 9).await.unwrap().items;
     assert_eq!((listed[0].accepted, listed[0].refused), (12, 0));
     // This user needs no room.
     decline(&usher.engine, &left).await.unwrap();
@@ -75,7 +75,7 @@ async fn logins_on_the_page_are_limited() {
     challenge_for(&mut usher, 2).await;
     // A scan of the URL is none of these.
     scan(&mut usher, 1, 4).await;
-    let listed = usher.engine.handshakes().list(&Requester::Service, None, 9).await.unwrap().handshakes;
+    let listed = usher.engine.handshakes().list(&Requester::Service, None, 9).await.unwrap().items;
     assert_eq!((listed[0].accepted, listed[0].refused), (1, 2));
     usher.clock.turn(MINUTE);
     assert!(proven(&usher, 1).await.1.is_ok());

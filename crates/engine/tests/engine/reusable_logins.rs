@@ -88,7 +88,7 @@ async fn nothing_is_lost_or_told_twice_when_the_service_dies_after_a_commit() {
     let seen = child(&third, &login).await;
     assert_eq!(state(&third, &seen).await, Some(LoginState::Waiting));
     assert_eq!(events(&third, login.stream_id, 2).await, [named(1), approved(1)]);
-    assert_eq!(third.engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().handshakes[0].accepted, 1);
+    assert_eq!(third.engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().items[0].accepted, 1);
 }
 
 /// Waits for the end of a login: whether it has a page then.

@@ -69,7 +69,7 @@ async fn closed_handshake_accepts_no_scans_and_is_done() {
     usher.receive(1, &user(1), handshake("door", &[])).await;
     assert_eq!(usher.events(stream, 1).await.len(), 1);
     let engine = usher.engine.clone();
-    let listed = engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().handshakes;
+    let listed = engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().items;
     assert_eq!((listed[0].stream_id, &listed[0].static_token[..], listed[0].accepted), (stream, "door", 1));
 
     let waiting = tokio::spawn({
@@ -83,7 +83,7 @@ async fn closed_handshake_accepts_no_scans_and_is_done() {
     let page = waiting.await.unwrap();
     assert!(page.done && page.events.is_empty(), "who waits is told");
     assert!(engine.events().read(ShownStream::to_service(stream), 0, 10).await.unwrap().done);
-    assert!(engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().handshakes.is_empty());
+    assert!(engine.handshakes().list(&Requester::Service, None, 10).await.unwrap().items.is_empty());
     // Opened again it has another URL, and the old one stays invalid.
     let anew = engine.handshakes().start(&Requester::Service, reusable("door"), None).await.unwrap();
     let token = token(&anew.url);

@@ -98,11 +98,7 @@ pub struct NwcBackend {
     tasks: TaskTracker,
 }
 
-impl fmt::Debug for NwcBackend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NwcBackend").finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(NwcBackend {});
 
 impl NwcBackend {
     /// Starts the connections on `tasks` and returns at once, whether or not the backend is reachable. They end when

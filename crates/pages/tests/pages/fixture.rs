@@ -100,6 +100,7 @@ impl Pages {
                 return_urls: vec!["https://app.example/done".parse().unwrap()],
                 passkeys: Some(RelyingParty::new("shop.example", "https://shop.example", "Bar Seven").unwrap()),
                 key: [3; 32],
+                ..PageRules::default()
             },
             ..defaults
         };

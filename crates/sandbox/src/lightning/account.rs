@@ -25,13 +25,6 @@ impl Account {
         &self.name
     }
 
-    /// Another account of the same network, opened with this balance in millisats unless it exists.
-    #[must_use]
-    pub fn sibling(&self, name: &str, balance: u64) -> Self {
-        self.ledger.open(name, balance);
-        Self::new(self.ledger.clone(), name)
-    }
-
     /// How often an invoice was paid, by any account.
     pub fn executed(&self, hash: PaymentHash) -> u32 {
         self.ledger.read(|ledger| ledger.executed(hash))

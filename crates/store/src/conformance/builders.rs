@@ -3,8 +3,8 @@
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
     Commit, Committed, Conflict, CorrelationKey, DeliveryAttempt, DeliveryStatus, IdempotencyKey, IdempotencyRecord,
-    NewIdempotencyRecord, OperationKind, OutboxChange, OutboxMessage, Passkey, PasskeyCredential, ProofId, Revision,
-    SignerSession, SignerSessionUpdate, State, Store, StoredProof, TicketCommit, TicketJobId, UserRelays, UserSigner,
+    NewIdempotencyRecord, OperationKind, OutboxMessage, Passkey, PasskeyCredential, ProofId, Revision, SignerSession,
+    SignerSessionUpdate, State, Store, StoredProof, TicketCommit, TicketJobId, UserRelays, UserSigner,
 };
 use usher_engine::{OperationOutcome, StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
@@ -134,31 +134,8 @@ pub fn given_up(stream: StreamId, index: u64, at: u64) -> DeliveryAttempt {
 
 /// A commit that only creates an operation.
 pub fn create(operation: StreamId) -> Commit {
-    Commit {
-        operation,
-        kind: OperationKind::KeyHandshake,
-        origin: None,
-        expected: Revision::New,
-        at: NOW,
-        state: State(r#"{"revision":1}"#.to_owned()),
-        finished: false,
-        kept: Vec::new(),
-        done: false,
-        watched: None,
-        wake_at: None,
-        claims: Vec::new(),
-        events: Vec::new(),
-        outbox: OutboxChange::Keep,
-        inbound: Vec::new(),
-        user_relays: Vec::new(),
-        user_signers: Vec::new(),
-        passkeys: Vec::new(),
-        payment_record: None,
-        deliver: false,
-        delivery_queues: Vec::new(),
-        idempotency_record: None,
-        audit: None,
-    }
+    let state = State(r#"{"revision":1}"#.to_owned());
+    Commit::of(operation, OperationKind::KeyHandshake, Revision::New, NOW, state)
 }
 
 /// A commit that only takes an operation from `revision` to the next.

@@ -33,7 +33,7 @@ use self::value::RowsDigest;
 pub(crate) use self::value::{Batch, Rows};
 use crate::copy_mark::{CopyMark, CopyState};
 use crate::damaged_row::StateCheck;
-use crate::postgres::{PostgresOptions, PostgresSource, PostgresTarget};
+use crate::postgres::{PostgresDatabase, PostgresOptions};
 use crate::sqlite::{SqliteSource, SqliteTarget};
 
 /// Batches of rows buffered for the other database.
@@ -56,7 +56,7 @@ impl CopySource {
     /// # Errors
     /// If it cannot be used.
     pub async fn postgres(options: &PostgresOptions, epoch: u64) -> Result<Self, CopyError> {
-        Ok(Self(Box::new(PostgresSource::open(options, epoch).await?)))
+        Ok(Self(Box::new(PostgresDatabase::source(options, epoch).await?)))
     }
 
     /// The mark left by an earlier copy.
@@ -93,7 +93,7 @@ impl CopyTarget {
     /// # Errors
     /// If it cannot be used.
     pub async fn postgres(options: &PostgresOptions, epoch: u64) -> Result<Self, CopyError> {
-        Ok(Self(Box::new(PostgresTarget::open(options, epoch).await?)))
+        Ok(Self(Box::new(PostgresDatabase::target(options, epoch).await?)))
     }
 }
 

@@ -41,13 +41,34 @@ const TABLES: &str =
     ORDER BY c.relname, a.attnum";
 
 /// A connection that may write, and its location.
-struct Exclusive {
+pub(crate) struct PostgresDatabase {
     session: Session,
     begin: BeginWrite,
     place: String,
+    /// A source is read in one snapshot, until it is marked.
+    in_snapshot: bool,
 }
 
-impl Exclusive {
+impl PostgresDatabase {
+    /// Connects to a source under the lease of this epoch.
+    pub(crate) async fn source(options: &PostgresOptions, epoch: u64) -> Result<Self, CopyError> {
+        let database = Self::open(options, epoch, false).await?;
+        let (found, known) = (schema::version(&database.session).await?, schema::known_version());
+        match found {
+            0 => Err(CopyError::Missing(database.place)),
+            _ if found != known => Err(CopyError::Version { place: database.place, found, known }),
+            _ => {
+                database.session.script(DURING, SNAPSHOT).await?;
+                Ok(Self { in_snapshot: true, ..database })
+            }
+        }
+    }
+
+    /// Connects to a target and creates the schema, under the lease of this epoch.
+    pub(crate) async fn target(options: &PostgresOptions, epoch: u64) -> Result<Self, CopyError> {
+        Self::open(options, epoch, true).await
+    }
+
     async fn open(options: &PostgresOptions, epoch: u64, is_target: bool) -> Result<Self, CopyError> {
         let address = Address::new(options)?;
         let place = place(&address.config);
@@ -58,18 +79,7 @@ impl Exclusive {
         }
         let (session, begin) = writer.into_connection().ok_or(PostgresFailure::NotActive)?;
         session.script(DURING, SETTINGS).await?;
-        Ok(Self { session, begin, place })
-    }
-
-    async fn mark(&self) -> Result<Option<CopyMark>, CopyError> {
-        Ok(inspect::copy_mark(&self.session).await?)
-    }
-
-    /// In its own transaction.
-    async fn set_mark(&mut self, mark: Option<&CopyMark>) -> Result<(), CopyError> {
-        self.begin().await?;
-        self.put_mark(mark).await?;
-        self.commit().await
+        Ok(Self { session, begin, place, in_snapshot: false })
     }
 
     async fn put_mark(&self, mark: Option<&CopyMark>) -> Result<(), CopyError> {
@@ -78,15 +88,15 @@ impl Exclusive {
         Ok(())
     }
 
-    async fn begin(&mut self) -> Result<(), CopyError> {
+    async fn begin_transaction(&mut self) -> Result<(), CopyError> {
         Ok(self.session.script(DURING, &self.begin.next()).await?)
     }
 
-    async fn commit(&self) -> Result<(), CopyError> {
+    async fn end_transaction(&self) -> Result<(), CopyError> {
         Ok(self.session.script(DURING, "COMMIT").await?)
     }
 
-    async fn tables(&self) -> Result<Vec<FoundTable>, PostgresFailure> {
+    async fn found_tables(&self) -> Result<Vec<FoundTable>, PostgresFailure> {
         let found = self.session.one(&Query::new("look at the schema", TABLES, params![])).await?;
         let mut tables: Vec<FoundTable> = Vec::new();
         for row in &found.rows {
@@ -107,6 +117,45 @@ impl Exclusive {
         Ok(tables)
     }
 
+    /// Checks that a table has no rows other than that of the reserved stream, which always exists.
+    async fn check_empty(&self, table: &str) -> Result<(), CopyError> {
+        let but_the_stream = if table == "operations" { " WHERE NOT (kind = 0 AND next_index = 0)" } else { "" };
+        let sql = format!("SELECT FROM {}{but_the_stream} LIMIT 1", quoted(table));
+        let mut rows = std::pin::pin!(self.session.stream(DURING, &sql).await?);
+        match rows.try_next().await? {
+            None => Ok(()),
+            Some(_) => {
+                let what = format!("the table {table} has rows");
+                Err(CopyError::NotEmpty { place: self.place.clone(), what })
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Side for PostgresDatabase {
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+
+    async fn mark(&self) -> Result<Option<CopyMark>, CopyError> {
+        Ok(inspect::copy_mark(&self.session).await?)
+    }
+
+    /// In its own transaction.
+    async fn set_mark(&mut self, mark: Option<&CopyMark>) -> Result<(), CopyError> {
+        if std::mem::take(&mut self.in_snapshot) {
+            self.end_transaction().await?;
+        }
+        self.begin_transaction().await?;
+        self.put_mark(mark).await?;
+        self.end_transaction().await
+    }
+
+    async fn tables(&self) -> Result<Vec<FoundTable>, CopyError> {
+        Ok(self.found_tables().await?)
+    }
+
     async fn read(&self, table: &Table, rows: mpsc::Sender<Rows>) -> Result<(), CopyError> {
         let but_the_note = CopyMark::without(&table.name);
         let sql = format!("SELECT {} FROM {}{but_the_note}", column_names(table), quoted(&table.name));
@@ -125,123 +174,34 @@ impl Exclusive {
     }
 }
 
-pub(crate) struct PostgresSource(Exclusive);
-
-impl PostgresSource {
-    /// Connects under the lease of this epoch.
-    pub(crate) async fn open(options: &PostgresOptions, epoch: u64) -> Result<Self, CopyError> {
-        let database = Exclusive::open(options, epoch, false).await?;
-        let (found, known) = (schema::version(&database.session).await?, schema::known_version());
-        match found {
-            0 => Err(CopyError::Missing(database.place)),
-            _ if found != known => Err(CopyError::Version { place: database.place, found, known }),
-            _ => {
-                database.session.script(DURING, SNAPSHOT).await?;
-                Ok(Self(database))
-            }
-        }
-    }
-}
-
 #[async_trait]
-impl Side for PostgresSource {
-    fn place(&self) -> String {
-        self.0.place.clone()
-    }
-
-    async fn mark(&self) -> Result<Option<CopyMark>, CopyError> {
-        self.0.mark().await
-    }
-
-    async fn set_mark(&mut self, mark: Option<&CopyMark>) -> Result<(), CopyError> {
-        // Ends the snapshot.
-        self.0.commit().await?;
-        self.0.set_mark(mark).await
-    }
-
-    async fn tables(&self) -> Result<Vec<FoundTable>, CopyError> {
-        Ok(self.0.tables().await?)
-    }
-
-    async fn read(&self, table: &Table, rows: mpsc::Sender<Rows>) -> Result<(), CopyError> {
-        self.0.read(table, rows).await
-    }
-}
-
-#[async_trait]
-impl Source for PostgresSource {
+impl Source for PostgresDatabase {
     async fn check(&self, readable: StateCheck) -> Result<(), CopyError> {
-        let (_, rows) = inspect::damaged_rows(&self.0.session, MAX_PROBLEMS, readable).await?;
+        let (_, rows) = inspect::damaged_rows(&self.session, MAX_PROBLEMS, readable).await?;
         if rows.is_empty() { Ok(()) } else { Err(CopyError::DamagedRows { rows }) }
     }
 }
 
-pub(crate) struct PostgresTarget(Exclusive);
-
-impl PostgresTarget {
-    /// Connects and creates the schema, under the lease of this epoch.
-    pub(crate) async fn open(options: &PostgresOptions, epoch: u64) -> Result<Self, CopyError> {
-        Exclusive::open(options, epoch, true).await.map(Self)
-    }
-
-    /// Checks that a table has no rows other than that of the reserved stream, which always exists.
-    async fn check_empty(&self, table: &str) -> Result<(), CopyError> {
-        let but_the_stream = if table == "operations" { " WHERE NOT (kind = 0 AND next_index = 0)" } else { "" };
-        let sql = format!("SELECT FROM {}{but_the_stream} LIMIT 1", quoted(table));
-        let mut rows = std::pin::pin!(self.0.session.stream(DURING, &sql).await?);
-        match rows.try_next().await? {
-            None => Ok(()),
-            Some(_) => {
-                let what = format!("the table {table} has rows");
-                Err(CopyError::NotEmpty { place: self.0.place.clone(), what })
-            }
-        }
-    }
-}
-
 #[async_trait]
-impl Side for PostgresTarget {
-    fn place(&self) -> String {
-        self.0.place.clone()
-    }
-
-    async fn mark(&self) -> Result<Option<CopyMark>, CopyError> {
-        self.0.mark().await
-    }
-
-    async fn set_mark(&mut self, mark: Option<&CopyMark>) -> Result<(), CopyError> {
-        self.0.set_mark(mark).await
-    }
-
-    async fn tables(&self) -> Result<Vec<FoundTable>, CopyError> {
-        Ok(self.0.tables().await?)
-    }
-
-    async fn read(&self, table: &Table, rows: mpsc::Sender<Rows>) -> Result<(), CopyError> {
-        self.0.read(table, rows).await
-    }
-}
-
-#[async_trait]
-impl Target for PostgresTarget {
+impl Target for PostgresDatabase {
     async fn begin(&mut self, mark: &CopyMark, replaces: bool) -> Result<(), CopyError> {
-        let tables: Vec<_> = self.0.tables().await?.into_iter().map(|table| table.name).collect();
-        self.0.begin().await?;
+        let tables: Vec<_> = self.found_tables().await?.into_iter().map(|table| table.name).collect();
+        self.begin_transaction().await?;
         if !replaces {
             for table in &tables {
                 self.check_empty(table).await?;
             }
         }
         let names: Vec<_> = tables.iter().map(|table| quoted(table)).collect();
-        self.0.session.script(DURING, &format!("TRUNCATE {}", names.join(", "))).await?;
+        self.session.script(DURING, &format!("TRUNCATE {}", names.join(", "))).await?;
         // The values that triggers maintain are copied.
-        self.0.session.script(DURING, &of_each(&names, "DISABLE")).await?;
-        self.0.put_mark(Some(mark)).await
+        self.session.script(DURING, &of_each(&names, "DISABLE")).await?;
+        self.put_mark(Some(mark)).await
     }
 
     async fn write(&mut self, table: &Table, mut rows: mpsc::Receiver<Rows>) -> Result<(), CopyError> {
         let into = format!("{} ({})", quoted(&table.name), column_names(table));
-        let sink = self.0.session.copy_in(DURING, &format!("COPY {into} FROM STDIN (FORMAT binary)")).await?;
+        let sink = self.session.copy_in(DURING, &format!("COPY {into} FROM STDIN (FORMAT binary)")).await?;
         let types: Vec<_> = table.columns.iter().map(|column| column_type(column.kind)).collect();
         let mut writer = std::pin::pin!(BinaryCopyInWriter::new(sink, &types));
         let failed = |error| PostgresFailure::new(DURING, &error);
@@ -258,24 +218,24 @@ impl Target for PostgresTarget {
 
     async fn written(&mut self, tables: &[Table]) -> Result<(), CopyError> {
         let names: Vec<_> = tables.iter().map(|table| quoted(&table.name)).collect();
-        self.0.session.script(DURING, &of_each(&names, "ENABLE")).await?;
+        self.session.script(DURING, &of_each(&names, "ENABLE")).await?;
         for table in tables {
             let Some(column) = table.row_number().map(quoted) else { continue };
             let table = quoted(&table.name);
             let last = format!("SELECT coalesce(max({column}), 0) FROM {table}");
-            let mut rows = std::pin::pin!(self.0.session.stream(DURING, &last).await?);
+            let mut rows = std::pin::pin!(self.session.stream(DURING, &last).await?);
             let row = rows.try_next().await?;
             let last = row.map_or(Ok(0), |row| row.int::<i64>(0)).map_err(PostgresFailure::from)?;
             let next = last.saturating_add(1);
             let restart = format!("ALTER TABLE {table} ALTER COLUMN {column} RESTART WITH {next}");
-            self.0.session.script(DURING, &restart).await?;
+            self.session.script(DURING, &restart).await?;
         }
         let analyze = names.iter().map(|table| format!("ANALYZE {table};")).collect::<String>();
-        Ok(self.0.session.script(DURING, &analyze).await?)
+        Ok(self.session.script(DURING, &analyze).await?)
     }
 
     async fn commit(&mut self) -> Result<(), CopyError> {
-        self.0.commit().await
+        self.end_transaction().await
     }
 }
 

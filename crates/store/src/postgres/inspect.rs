@@ -158,8 +158,4 @@ impl SettingStore for PostgresInspection {
     }
 }
 
-impl std::fmt::Debug for PostgresInspection {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PostgresInspection").field("version", &self.version).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(PostgresInspection { version });

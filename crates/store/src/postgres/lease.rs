@@ -176,11 +176,7 @@ impl Lease {
     }
 }
 
-impl std::fmt::Debug for Lease {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lease").finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(Lease {});
 
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)

@@ -46,7 +46,7 @@ use crate::panic_signal::PanicSignal;
 use crate::row::Answer;
 use crate::statement::{Query, Statement, params};
 
-pub(crate) use self::copy::{PostgresSource, PostgresTarget};
+pub(crate) use self::copy::PostgresDatabase;
 pub use self::failure::PostgresFailure;
 pub use self::inspect::PostgresInspection;
 pub use self::lease::{Acquired, HeldLease, Lease, LeaseHolder, LeaseRequest};

@@ -108,8 +108,8 @@ pub(crate) fn read(row: &Row) -> Result<BookedPayment, Unreadable> {
     Ok(BookedPayment {
         stream_id: StreamId::from_bytes(row.bytes(0)?),
         record: PaymentRecord {
-            kind: PaymentKind::from_word(row.text(1)?).ok_or(Unreadable("the kind of a payment in the books"))?,
-            status: PaymentRecordStatus::from_word(row.text(2)?)
+            kind: PaymentKind::parse(row.text(1)?).ok_or(Unreadable("the kind of a payment in the books"))?,
+            status: PaymentRecordStatus::parse(row.text(2)?)
                 .ok_or(Unreadable("the status of a payment in the books"))?,
             amount: row.int(3)?,
             settled: row.optional_int(4)?,

@@ -243,11 +243,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-impl std::fmt::Debug for DatabaseInspection {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DatabaseInspection").field("version", &self.version).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(DatabaseInspection { version });
 
 #[cfg(test)]
 mod tests {

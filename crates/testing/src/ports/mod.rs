@@ -40,7 +40,7 @@ pub use self::memory_settings::MemorySettings;
 use usher_engine::access::{Scope, Terms};
 use usher_engine::audit::AuditOptions;
 use usher_engine::ports::{
-    AuditKey, Clock, Commit, Messenger, OperationKind, OutboxChange, OutgoingMessage, Randomness, Revision, State,
+    AuditKey, Clock, Commit, Messenger, OperationKind, OutgoingMessage, Randomness, Revision, State,
 };
 use usher_engine::{
     EngineOptions, Origin, PageRules, PaymentRules, Requester, SpendingRules, StreamId, UnixMillis, VerificationRules,
@@ -107,31 +107,7 @@ pub async fn in_time<F: Future>(what: &str, future: F) -> F::Output {
 
 /// A commit of a handshake at this time, and nothing more.
 pub fn commit(operation: StreamId, expected: Revision, at: UnixMillis) -> Commit {
-    Commit {
-        operation,
-        kind: OperationKind::KeyHandshake,
-        origin: None,
-        expected,
-        at,
-        state: State("{}".to_owned()),
-        finished: false,
-        kept: Vec::new(),
-        done: false,
-        watched: None,
-        wake_at: None,
-        claims: Vec::new(),
-        events: Vec::new(),
-        outbox: OutboxChange::Keep,
-        inbound: Vec::new(),
-        user_relays: Vec::new(),
-        user_signers: Vec::new(),
-        passkeys: Vec::new(),
-        payment_record: None,
-        deliver: false,
-        delivery_queues: Vec::new(),
-        idempotency_record: None,
-        audit: None,
-    }
+    Commit::of(operation, OperationKind::KeyHandshake, expected, at, State("{}".to_owned()))
 }
 
 /// A clock that stands still until a test turns it.

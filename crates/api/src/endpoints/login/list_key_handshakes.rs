@@ -85,5 +85,5 @@ pub(crate) async fn list_key_handshakes(
     Parameters(PageQuery { after, limit }): Parameters<PageQuery<StreamId>>,
 ) -> Result<Json<List>, Problem> {
     let page = state.engine.handshakes().list(&requester, after, limit).await?;
-    Ok(List::page(page.handshakes, page.next))
+    Ok(List::page(page.items, page.next))
 }

@@ -121,5 +121,5 @@ pub(crate) async fn list_payment_links(
     Parameters(PageQuery { after, limit }): Parameters<PageQuery<StreamId>>,
 ) -> Result<Json<List>, Problem> {
     let page = state.engine.payment_links().list(&requester, after, limit).await?;
-    Ok(List::page(page.links, page.next))
+    Ok(List::page(page.items, page.next))
 }

@@ -20,7 +20,7 @@ impl ReadQuery for PaymentFilter {
         let to = query.integer("to", 0..=LATEST, errors).map(UnixMillis::from_secs);
         let status = query.text("status", errors).and_then(|word| {
             let words = "must be `open`, `paid`, `not_paid` or `unknown`";
-            PaymentRecordStatus::from_word(&word).or_else(|| errors.reject("/status", words))
+            PaymentRecordStatus::parse(&word).or_else(|| errors.reject("/status", words))
         });
         Self { from, to, status }
     }
@@ -64,5 +64,5 @@ pub(crate) async fn list_payments(
 ) -> Result<Json<List>, Problem> {
     let (filter, PageQuery { after, limit }) = query;
     let page = state.engine.payments().list(&requester, filter, after, limit).await?;
-    Ok(List::page(page.payments, page.next))
+    Ok(List::page(page.items, page.next))
 }

@@ -61,5 +61,5 @@ pub(crate) async fn list_subscriptions(
 ) -> Result<Json<List>, Problem> {
     let (filter, PageQuery { after, limit }) = query;
     let page = state.engine.subscriptions().list(&requester, filter, after, limit).await?;
-    Ok(List::page(page.subscriptions, page.next))
+    Ok(List::page(page.items, page.next))
 }

@@ -85,5 +85,5 @@ pub(crate) async fn list_outgoing_tickets(
     Parameters(PageQuery { after, limit }): Parameters<PageQuery<StreamId>>,
 ) -> Result<Json<List>, Problem> {
     let page = state.engine.tickets().outgoing(&requester, after, limit).await?;
-    Ok(List::page(page.tickets, page.next))
+    Ok(List::page(page.items, page.next))
 }

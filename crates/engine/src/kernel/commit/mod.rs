@@ -30,8 +30,7 @@ use crate::kernel::core::Core;
 use crate::kernel::observer::LinkedChanges;
 use crate::kernel::pending_audit::PendingAudit;
 use crate::ports::{
-    AllCommitted, Commit, Conflict, NewIdempotencyRecord, OperationKind, OutboxChange, Revision, State, StoreError,
-    UserRelays,
+    AllCommitted, Commit, Conflict, NewIdempotencyRecord, OperationKind, Revision, State, StoreError, UserRelays,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -150,30 +149,12 @@ impl Committer {
     }
 
     fn announcement(&self, announced: &[Announced], now: UnixMillis) -> Commit {
+        let (operation, kind) = (StreamId::SUBSCRIPTIONS, OperationKind::Subscriptions);
         Commit {
-            operation: StreamId::SUBSCRIPTIONS,
-            kind: OperationKind::Subscriptions,
-            origin: None,
-            expected: Revision::Any,
-            at: now,
-            state: State("{}".to_owned()),
-            finished: false,
-            kept: Vec::new(),
-            done: false,
-            watched: None,
-            wake_at: None,
-            claims: Vec::new(),
             events: announced.iter().map(|announced| announced.event.clone()).collect(),
-            outbox: OutboxChange::Keep,
-            inbound: Vec::new(),
-            user_relays: Vec::new(),
-            user_signers: Vec::new(),
-            passkeys: Vec::new(),
-            payment_record: None,
             deliver: self.dispatcher.webhooks.is_on(),
             delivery_queues: announced.iter().map(|announced| announced.queue).collect(),
-            idempotency_record: None,
-            audit: None,
+            ..Commit::of(operation, kind, Revision::Any, now, State("{}".to_owned()))
         }
     }
 }

@@ -29,7 +29,6 @@ pub(crate) mod static_token;
 
 pub(crate) use self::reusable::Handshakes;
 
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -99,11 +98,7 @@ impl LoginUrl {
     }
 }
 
-impl fmt::Debug for LoginUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LoginUrl").field("stream", &self.stream).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(LoginUrl { stream });
 
 /// A scan: the first 64 bits of the user's key, and the wallet's time (Unix seconds).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,11 +118,7 @@ const MAX_USER_RELAYS: usize = 8;
 const MAX_RELAY_BYTES: usize = 256;
 const MAX_RELAYS_BYTES: usize = 512;
 
-impl fmt::Debug for KeyHandshake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyHandshake").field("no_request", &self.no_request).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(KeyHandshake { no_request });
 
 impl StateMachine for KeyHandshake {
     fn kind(&self) -> OperationKind {

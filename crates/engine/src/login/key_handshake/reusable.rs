@@ -17,7 +17,7 @@ use crate::machine::{Input, Signal};
 use crate::page_rules::PageRules;
 use crate::ports::{OperationKind, StoreError};
 use crate::registry::Operation;
-use crate::{Requester, StreamId};
+use crate::{Page, Requester, StreamId};
 
 /// Key handshakes.
 pub struct Handshakes {
@@ -54,15 +54,6 @@ pub struct ReusableHandshake {
     pub refused: u64,
 }
 
-/// A page of reusable handshakes, oldest first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HandshakePage {
-    /// The handshakes.
-    pub handshakes: Vec<ReusableHandshake>,
-    /// The `after` of the next page; `None` on the last page.
-    pub next: Option<StreamId>,
-}
-
 /// Why a handshake was not closed.
 #[derive(Debug, thiserror::Error)]
 pub enum CloseHandshakeError {
@@ -83,7 +74,7 @@ impl Handshakes {
         requester: &Requester,
         after: Option<StreamId>,
         limit: usize,
-    ) -> Result<HandshakePage, StoreError> {
+    ) -> Result<Page<ReusableHandshake>, StoreError> {
         let ids = self.open.after(after, limit);
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut handshakes = Vec::with_capacity(ids.len());
@@ -104,7 +95,7 @@ impl Handshakes {
                 refused: self.scans.refused(stream_id),
             });
         }
-        Ok(HandshakePage { handshakes, next })
+        Ok(Page { items: handshakes, next })
     }
 
     /// Closes a key handshake, whose URL becomes invalid at once. Closing it again changes nothing.

@@ -35,37 +35,19 @@ pub struct LoginTerms {
     pub service_proof: Option<SubkeyProof>,
 }
 
-/// The method with which the user has proven the key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LoginMethod {
-    /// A wallet of the wallet protocol.
-    Wallet,
-    /// A browser extension (NIP-07).
-    Extension,
-    /// A remote signer (NIP-46).
-    Signer,
-    /// A key that the browser derives from a passkey (WebAuthn).
-    Passkey,
-}
-
-impl LoginMethod {
-    /// Every method.
-    pub const ALL: [Self; 4] = [Self::Wallet, Self::Extension, Self::Signer, Self::Passkey];
-
-    /// The method with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|method| method.as_str() == name)
-    }
-
-    /// The name in events.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Wallet => "wallet",
-            Self::Extension => "extension",
-            Self::Signer => "signer",
-            Self::Passkey => "passkey",
-        }
+usher_protocol::words! {
+    /// The method with which the user has proven the key.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum LoginMethod {
+        /// A wallet of the wallet protocol.
+        Wallet = "wallet",
+        /// A browser extension (NIP-07).
+        Extension = "extension",
+        /// A remote signer (NIP-46).
+        Signer = "signer",
+        /// A key that the browser derives from a passkey (WebAuthn).
+        Passkey = "passkey",
     }
 }
 

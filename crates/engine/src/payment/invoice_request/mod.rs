@@ -11,8 +11,6 @@
 
 pub(crate) mod start;
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, Network};
@@ -82,11 +80,7 @@ pub struct InvoiceRequest {
     price: Option<Price>,
 }
 
-impl fmt::Debug for InvoiceRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InvoiceRequest").field("amount", &self.amount).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(InvoiceRequest { amount });
 
 impl StateMachine for InvoiceRequest {
     fn kind(&self) -> OperationKind {

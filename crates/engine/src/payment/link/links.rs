@@ -6,7 +6,7 @@ use crate::kernel::commit::{Modified, Stored};
 use crate::kernel::request_errors::ModifyError;
 use crate::ports::{OperationKind, StoreError};
 use crate::registry::Operation;
-use crate::{Requester, StreamId};
+use crate::{Page, Requester, StreamId};
 
 /// A payment link in a list.
 #[derive(Clone)]
@@ -19,14 +19,6 @@ pub struct ListedLink {
     pub terms: LinkTerms,
     /// The number of payments made at it.
     pub payments: u64,
-}
-
-/// A page of payment links, oldest first.
-pub struct LinkPage {
-    /// The links.
-    pub links: Vec<ListedLink>,
-    /// The `after` of the next page; `None` on the last page.
-    pub next: Option<StreamId>,
 }
 
 /// Why a payment link was not closed.
@@ -53,7 +45,7 @@ impl PaymentLinks {
         requester: &Requester,
         after: Option<StreamId>,
         limit: usize,
-    ) -> Result<LinkPage, StoreError> {
+    ) -> Result<Page<ListedLink>, StoreError> {
         // The link of the Lightning address, which has the smallest id, is not the app's.
         let after = after.unwrap_or(StreamId::LIGHTNING_ADDRESS).max(StreamId::LIGHTNING_ADDRESS);
         let ids = self.open.after(Some(after), limit);
@@ -73,7 +65,7 @@ impl PaymentLinks {
                 });
             }
         }
-        Ok(LinkPage { links, next })
+        Ok(Page { items: links, next })
     }
 
     /// Closes a payment link, which then issues no more invoices. Closing it again changes nothing.

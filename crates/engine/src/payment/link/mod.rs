@@ -59,28 +59,18 @@ pub enum LinkAmount {
     },
 }
 
-/// The state of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkState {
-    /// It issues invoices.
-    Open,
-    /// Closed by the app.
-    Closed,
-    /// Expired.
-    Expired,
-    /// The maximum of payments was made.
-    Completed,
-}
-
-impl LinkState {
-    /// The name in the API.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Closed => "closed",
-            Self::Expired => "expired",
-            Self::Completed => "completed",
-        }
+usher_protocol::words! {
+    /// The state of a link.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LinkState {
+        /// It issues invoices.
+        Open = "open",
+        /// Closed by the app.
+        Closed = "closed",
+        /// Expired.
+        Expired = "expired",
+        /// The maximum of payments was made.
+        Completed = "completed",
     }
 }
 

@@ -19,7 +19,6 @@
 
 pub(crate) mod start;
 
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -89,14 +88,7 @@ struct Transaction {
     fee: u64,
 }
 
-impl fmt::Debug for OnChainPayment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OnChainPayment")
-            .field("amount", &self.amount)
-            .field("phase", &self.phase)
-            .finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(OnChainPayment { amount, phase });
 
 impl StateMachine for OnChainPayment {
     fn kind(&self) -> OperationKind {

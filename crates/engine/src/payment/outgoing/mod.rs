@@ -40,7 +40,6 @@ mod books_entry;
 mod replies;
 pub(crate) mod start;
 
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -161,14 +160,7 @@ enum Phase {
     },
 }
 
-impl fmt::Debug for OutgoingPayment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OutgoingPayment")
-            .field("invoice", &self.invoice)
-            .field("phase", &self.phase)
-            .finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(OutgoingPayment { invoice, phase });
 
 impl Attempt {
     fn until(&self) -> UnixMillis {

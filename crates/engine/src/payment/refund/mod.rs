@@ -18,7 +18,6 @@ pub(crate) mod address_lookups;
 pub(crate) mod page;
 pub(crate) mod start;
 
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -123,14 +122,7 @@ pub enum RefundProgress {
     Expired,
 }
 
-impl fmt::Debug for Refund {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Refund")
-            .field("refund_of", &self.refund_of)
-            .field("amount", &self.amount)
-            .finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(Refund { refund_of, amount });
 
 impl StateMachine for Refund {
     fn kind(&self) -> OperationKind {

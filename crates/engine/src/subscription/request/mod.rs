@@ -17,8 +17,6 @@ mod refusal;
 mod refused_agreement;
 pub(crate) mod start;
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 use usher_protocol::message::{
@@ -124,11 +122,7 @@ pub struct RecurringRequest {
     price: Option<Price>,
 }
 
-impl fmt::Debug for RecurringRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RecurringRequest").field("amount", &self.amount).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(RecurringRequest { amount });
 
 impl StateMachine for RecurringRequest {
     fn kind(&self) -> OperationKind {

@@ -40,7 +40,6 @@ mod schedule;
 pub(crate) mod start;
 mod view;
 
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -148,15 +147,7 @@ enum Check {
     Last,
 }
 
-impl fmt::Debug for TicketDelivery {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TicketDelivery")
-            .field("mint_url", &self.mint_url)
-            .field("unit", &self.unit)
-            .field("amount", &self.amount)
-            .finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(TicketDelivery { mint_url, unit, amount });
 
 impl StateMachine for TicketDelivery {
     fn kind(&self) -> OperationKind {

@@ -5,31 +5,18 @@ use usher_protocol::PublicKey;
 use crate::machine::Effect;
 use crate::ports::ReceiveTerms;
 
-/// The status of a delivery, for the app.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeliveryStatus {
-    /// Not sent yet.
-    Queued,
-    /// Being sent repeatedly.
-    Sent,
-    /// Expired; it can be reclaimed.
-    Timeout,
-    /// It is being reclaimed.
-    Reclaiming,
-}
-
-impl DeliveryStatus {
-    /// Every status.
-    pub const ALL: [Self; 4] = [Self::Queued, Self::Sent, Self::Timeout, Self::Reclaiming];
-
-    /// The name in the API.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Sent => "sent",
-            Self::Timeout => "timeout",
-            Self::Reclaiming => "reclaiming",
-        }
+usher_protocol::words! {
+    /// The status of a delivery, for the app.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum DeliveryStatus {
+        /// Not sent yet.
+        Queued = "queued",
+        /// Being sent repeatedly.
+        Sent = "sent",
+        /// Expired; it can be reclaimed.
+        Timeout = "timeout",
+        /// It is being reclaimed.
+        Reclaiming = "reclaiming",
     }
 }
 

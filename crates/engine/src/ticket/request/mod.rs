@@ -31,7 +31,6 @@
 
 pub(crate) mod start;
 
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -132,15 +131,7 @@ enum Phase {
     },
 }
 
-impl fmt::Debug for TicketRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TicketRequest")
-            .field("mint_url", &self.mint_url)
-            .field("unit", &self.unit)
-            .field("amount", &self.amount)
-            .finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(TicketRequest { mint_url, unit, amount });
 
 impl StateMachine for TicketRequest {
     fn kind(&self) -> OperationKind {

@@ -10,7 +10,7 @@ use usher_protocol::envelope::{EnvelopeError, MAX_CONTENT_BYTES, open};
 
 /// How a message is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheme {
+pub(super) enum Scheme {
     /// NIP-04.
     Nip04,
     /// NIP-44 version 2.
@@ -38,24 +38,20 @@ impl Scheme {
 }
 
 /// Encrypts and decrypts between one key and another.
-pub struct Cipher {
+pub(super) struct Cipher {
     ours: SecretKey,
     theirs: PublicKey,
     conversation: ConversationKey,
 }
 
-impl std::fmt::Debug for Cipher {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Cipher").field("theirs", &self.theirs).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(Cipher { theirs });
 
 impl Cipher {
     /// A cipher between our secret key and their public key.
     ///
     /// # Errors
     /// [`EnvelopeError`] when the keys cannot be combined.
-    pub fn new(ours: &SecretKey, theirs: PublicKey) -> Result<Self, EnvelopeError> {
+    pub(super) fn new(ours: &SecretKey, theirs: PublicKey) -> Result<Self, EnvelopeError> {
         let conversation = ConversationKey::derive(ours, &theirs).map_err(|_| EnvelopeError::Undecryptable)?;
         Ok(Self { ours: ours.clone(), theirs, conversation })
     }
@@ -64,7 +60,7 @@ impl Cipher {
     ///
     /// # Errors
     /// [`EnvelopeError`] when the text is too long.
-    pub fn seal(&self, scheme: Scheme, text: &str) -> Result<String, EnvelopeError> {
+    pub(super) fn seal(&self, scheme: Scheme, text: &str) -> Result<String, EnvelopeError> {
         match scheme {
             Scheme::Nip04 => nip04::encrypt(&self.ours, &self.theirs, text).map_err(|_| EnvelopeError::Unencryptable),
             Scheme::Nip44 => {
@@ -75,7 +71,7 @@ impl Cipher {
     }
 
     /// Decrypts the content of an event.
-    pub fn open(&self, scheme: Scheme, event: &Event) -> Result<String, EnvelopeError> {
+    pub(super) fn open(&self, scheme: Scheme, event: &Event) -> Result<String, EnvelopeError> {
         match scheme {
             Scheme::Nip44 => open(&self.conversation, event),
             Scheme::Nip04 if event.content.len() > MAX_CONTENT_BYTES => Err(EnvelopeError::TooLong),

@@ -89,11 +89,7 @@ impl NwcError {
     }
 }
 
-impl std::fmt::Debug for NwcClient {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NwcClient").field("wallet", &self.wallet).field("relays", &self.relays).finish_non_exhaustive()
-    }
-}
+usher_protocol::debug_shows!(NwcClient { wallet, relays });
 
 impl std::str::FromStr for NwcClient {
     type Err = NotAConnection;

@@ -20,7 +20,6 @@ mod service_context;
 mod wire;
 
 pub use capabilities::{Capabilities, Encryptions};
-pub use cipher::{Cipher, Scheme};
 pub use client::{NotAConnection, NwcClient, NwcError};
 pub use executor::{pay_refusal, receipt};
 pub use keys::NwcKeys;

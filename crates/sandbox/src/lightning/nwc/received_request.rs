@@ -28,12 +28,7 @@ impl NwcRequest {
         self.call.params()
     }
 
-    /// How the request was encrypted and the response must be.
-    pub const fn scheme(&self) -> Scheme {
-        self.scheme
-    }
-
-    pub fn text_of(&self, response: &Response) -> String {
+    pub(super) fn text_of(&self, response: &Response) -> String {
         response.text(&self.call.method)
     }
 }

@@ -137,7 +137,7 @@ impl NwcServiceContext {
         };
         let call = cipher.open(scheme, event).ok().and_then(|text| serde_json::from_str::<Call>(&text).ok());
         let Some(call) = call else { return unreadable() };
-        let method = Method::from_word(&call.method);
+        let method = Method::parse(&call.method);
         let expires_at = event.tags.expiration().map(|at| at.as_secs());
         let request = NwcRequest { id: event.id, scheme: accepted, method, call: Arc::new(call), expires_at };
         if accepted != scheme {
@@ -180,17 +180,11 @@ impl NwcServiceContext {
 
     /// Sends any text as the response to a request.
     pub fn respond_with(&self, request: &NwcRequest, text: &str) {
-        if let Some(content) = self.seal(request.scheme, text) {
-            self.send_response(&self.keys.wallet, request, content);
-        }
-    }
-
-    /// Sends a response with this encrypted content, signed with `signer`.
-    pub fn send_response(&self, signer: &Keys, request: &NwcRequest, content: String) {
+        let Some(content) = self.seal(request.scheme, text) else { return };
         let builder = EventBuilder::new(Kind::from_u16(RESPONSE), content)
             .tag(Tag::public_key(self.keys.app.public_key()))
             .tag(Tag::event(request.id));
-        if self.send(signer, builder) {
+        if self.send(&self.keys.wallet, builder) {
             self.count(|metrics| metrics.answers += 1);
         }
     }

@@ -28,7 +28,7 @@ pub(super) async fn forward(
 
 async fn post(forwarding: &Forwarding, shown: &Shown) -> Posted {
     let stream = shown.stream.parse().ok();
-    let (Some(stream), Some(event_type)) = (stream, EventType::from_wire(&shown.kind)) else {
+    let (Some(stream), Some(event_type)) = (stream, EventType::parse(&shown.kind)) else {
         let reason = "not posted: this version does not know such events".to_owned();
         return Posted::Refused { http_status: None, reason, retry_after: None };
     };
