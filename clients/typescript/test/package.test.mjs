@@ -128,7 +128,8 @@ test("it compiles in strict TypeScript, for either kind of module, and so do the
     [...read(path).matchAll(/^```js\n(.*?)^```$/gms)].map(([, text]) => text),
   );
   assert.ok(examples.length >= 5);
-  const imports = "import { sats, Usher, expressWebhookHandler, fetchWebhookHandler, verifyWebhook } from 'usher-client';";
+  const imports =
+    "import { sats, Usher, expressWebhookHandler, fetchWebhookHandler, verifyWebhook } from 'usher-client';";
   const usher = "declare const usher: Usher;";
   writeFileSync(join(folder, "ts", "given.mts"), `import type { UsherEvent } from "usher-client";${given}`);
   const documents = examples.map((text, number) => {

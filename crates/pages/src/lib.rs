@@ -33,6 +33,7 @@
 mod account;
 mod age_provider_redirect;
 mod age_verification;
+mod amounts;
 mod approvals;
 mod assets;
 mod browser;

@@ -14,10 +14,10 @@ use usher_engine::{ClientNetwork, LinkError, LinkView, StreamId};
 use usher_page_layout::Frame;
 use usher_protocol::lnurl;
 
+use crate::amounts::{about_text, grouped, sats};
 use crate::keyed_page::{self, Address};
 use crate::login_page_request::other_type;
-use crate::page::{self, Next};
-use crate::payment::{about_text, grouped, sats, summary};
+use crate::page::{self, Next, summary};
 use crate::qr::Qr;
 use crate::state::PagesState;
 use crate::texts::{LinkTexts, Message, Texts};

@@ -141,3 +141,12 @@ pub(crate) fn message(status: StatusCode, visit: &Visit, message: &Message, next
     }
     response
 }
+
+/// Longest description shown in full: about three lines on a phone.
+const SUMMARY_CHARS: usize = 110;
+
+/// The beginning of a long text; `None` if it is short.
+pub(crate) fn summary(text: &str) -> Option<String> {
+    let (end, _) = text.char_indices().nth(SUMMARY_CHARS)?;
+    Some(format!("{}…", text.get(..end)?.trim_end_matches(|last: char| !last.is_alphanumeric())))
+}

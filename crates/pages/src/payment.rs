@@ -14,12 +14,13 @@ use http::StatusCode;
 use url::Url;
 use usher_engine::operations::PaymentProgress;
 use usher_engine::ports::StoreError;
-use usher_engine::{ClientNetwork, Engine, OperationOutcome, PaymentView, Price, StreamId, UnixMillis};
+use usher_engine::{ClientNetwork, Engine, OperationOutcome, PaymentView, StreamId, UnixMillis};
 use usher_page_layout::Frame;
 
+use crate::amounts::{about_text, sats, shown_price};
 use crate::keyed_page::{self, Address, Found, KeyedView};
 use crate::link;
-use crate::page::{self, Tone};
+use crate::page::{self, Tone, summary};
 use crate::qr::Qr;
 use crate::state::PagesState;
 use crate::texts::{Message, PaymentStatusTexts, Texts};
@@ -28,9 +29,6 @@ use crate::waiting_page::Shown;
 
 /// How often the page polls whether the invoice was created, for which there is no event.
 const MAKING_EVERY: Duration = Duration::from_secs(1);
-
-/// Longest description shown in full: about three lines on a phone.
-const SUMMARY_CHARS: usize = 110;
 
 /// How often the page polls whether money has arrived after the end.
 const LATE_EVERY: Duration = Duration::from_secs(30);
@@ -261,71 +259,7 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
     )
 }
 
-/// A price in its currency; `None` for sats.
-fn shown_price(price: &Price, texts: &Texts) -> Option<String> {
-    let (currency, amount) = price.major()?;
-    Some(texts.payment.price(grouped(&amount.to_string(), texts.payment.decimal_mark), currency.as_str()))
-}
-
-/// About how much sats are in a currency.
-pub(crate) fn about_text(about: &Price, texts: &Texts) -> Option<String> {
-    Some(format!("≈ {}", shown_price(about, texts)?))
-}
-
 pub(crate) fn date(at: UnixMillis) -> Option<String> {
     let at = DateTime::from_timestamp(i64::try_from(at.secs()).ok()?, 0)?;
     Some(at.format("%Y-%m-%d %H:%M UTC").to_string())
-}
-
-/// The beginning of a long text; `None` if it is short.
-pub(crate) fn summary(text: &str) -> Option<String> {
-    let (end, _) = text.char_indices().nth(SUMMARY_CHARS)?;
-    Some(format!("{}…", text.get(..end)?.trim_end_matches(|last: char| !last.is_alphanumeric())))
-}
-
-/// Millisats as sats.
-pub(crate) fn sats(millisats: u64, decimal_mark: &str) -> String {
-    let (whole, rest) = (millisats / 1000, millisats % 1000);
-    let number = format!("{whole}.{rest:03}");
-    grouped(if rest == 0 { number.trim_end_matches(".000") } else { number.trim_end_matches('0') }, decimal_mark)
-}
-
-/// A number in groups of three digits, separated by narrow spaces.
-pub(crate) fn grouped(number: &str, decimal_mark: &str) -> String {
-    let (whole, places) = number.split_once('.').unwrap_or((number, ""));
-    let mut grouped = String::new();
-    for (position, digit) in whole.char_indices() {
-        if position > 0 && (whole.len() - position).is_multiple_of(3) {
-            grouped.push('\u{202f}');
-        }
-        grouped.push(digit);
-    }
-    if places.is_empty() { grouped } else { format!("{grouped}{decimal_mark}{places}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn amounts_are_in_sats() {
-        for (millisats, expected) in [
-            (1, "0.001"),
-            (10_000, "10"),
-            (10_500, "10.5"),
-            (999_999, "999.999"),
-            (1_000_000, "1\u{202f}000"),
-            (2_100_000_000_000_000_000, "2\u{202f}100\u{202f}000\u{202f}000\u{202f}000\u{202f}000"),
-        ] {
-            assert_eq!(sats(millisats, "."), expected);
-        }
-        assert_eq!(sats(10_500, ","), "10,5");
-    }
-
-    #[test]
-    fn prices_have_the_marks_of_the_language() {
-        assert_eq!(grouped("1250.50", ","), "1\u{202f}250,50");
-        assert_eq!(grouped("0.05", "."), "0.05");
-        assert_eq!(grouped("700", "."), "700");
-    }
 }

@@ -14,10 +14,10 @@ use usher_engine::ports::{PayeeError, StoreError};
 use usher_engine::{ClientNetwork, Engine, RefundInvoiceError, RefundInvoiceFault, RefundView, StreamId};
 use usher_page_layout::Frame;
 
+use crate::amounts::sats;
 use crate::keyed_page::{self, Address, Found, KeyedView};
 use crate::login_page_request::other_type;
 use crate::page::{self, Tone};
-use crate::payment::sats;
 use crate::state::PagesState;
 use crate::texts::{Message, Texts};
 use crate::visit::Visit;

@@ -123,6 +123,11 @@ pub(crate) fn invoice(amount: u64, preimage: Preimage, expiry: u64) -> Invoice {
     invoice_on(Currency::Regtest, amount, preimage, expiry)
 }
 
+/// An invoice that was made at this time.
+pub(crate) fn invoice_at(now: UnixMillis, amount: u64, preimage: Preimage, expiry: u64) -> Invoice {
+    testing::invoice_on(Currency::Regtest, 77, preimage, amount, now.secs(), expiry)
+}
+
 pub(crate) fn invoice_on(network: Currency, amount: u64, preimage: Preimage, expiry: u64) -> Invoice {
     testing::invoice_on(network, 77, preimage, amount, NOW.secs(), expiry)
 }

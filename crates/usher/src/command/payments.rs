@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(
             lines([record(&payment)]).unwrap(),
             "s,2024-11-20T21:20:00Z,2024-11-20T21:20:42Z,out,invoice,paid,10000,,,,10000,12,\
-             \"'=HYPERLINK(\"\"https://evil.example\"\",\"\"a, b\"\")\",,00,,\r\n"
+             \"'=HYPERLINK(\"\"https://evil.example\"\",\"\"a, b\"\")\",,00,,,\r\n"
         );
     }
 

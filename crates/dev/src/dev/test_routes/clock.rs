@@ -15,7 +15,7 @@ use usher_engine::{Engine, FieldErrors, Requester};
 use usher_sandbox::relay::EventCount;
 use usher_sandbox::wallet::WorkCount;
 
-use super::require_token;
+use super::token::require_token;
 use crate::dev::clock::DevClock;
 
 /// A leap year, in seconds.

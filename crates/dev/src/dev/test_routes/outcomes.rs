@@ -8,7 +8,7 @@ use usher_engine::request_body::field_reader::{Fields, integer, text};
 use usher_engine::{FieldErrors, Requester};
 use usher_sandbox::wallet::{MAX_OUTCOMES, Outcome, RequestType, ScriptedOutcome, ScriptedOutcomes};
 
-use super::require_token;
+use super::token::require_token;
 
 const OUTCOMES: [(&str, Outcome); 6] = [
     ("approve", Outcome::Approve),

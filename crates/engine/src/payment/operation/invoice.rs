@@ -133,9 +133,14 @@ impl Payment {
     /// not settle the invoice. The liquidity provider's deduction counts as paid.
     pub(super) fn settled(&mut self, settlement: &Settlement, now: UnixMillis) -> StepResult {
         let Some(hash) = self.watched() else { return StepResult::Ignored };
+        // Not `self.amount`, which is another one once a further invoice was paid.
+        let asked = match &self.source {
+            InvoiceSource::Own { invoice: Some(invoice), .. } => invoice.amount().unwrap_or(self.amount),
+            _ => self.amount,
+        };
         // Backends that count whole sats drop the rest.
-        let whole = self.amount - self.amount % 1000;
-        let amount = settlement.amount.unwrap_or(self.amount);
+        let whole = asked - asked % 1000;
+        let amount = settlement.amount.unwrap_or(asked);
         // If the amount suffices without the fee, it includes it.
         let contained = if amount >= whole { settlement.fees_paid.min(amount) } else { 0 };
         let beside = if amount >= whole { 0 } else { settlement.fees_paid };

@@ -1,0 +1,14 @@
+//! Who may control `usher dev`.
+
+use usher_api::{ErrorCode, Problem};
+use usher_engine::Requester;
+
+/// An API key does not change how the tests of others end.
+pub(super) fn require_token(requester: &Requester) -> Result<(), Problem> {
+    match requester {
+        Requester::Service => Ok(()),
+        _ => {
+            Err(Problem::new(ErrorCode::TokenRequired, "`usher dev` is controlled with the token, not with an API key"))
+        }
+    }
+}
