@@ -7,7 +7,8 @@ use usher_page_layout::short_key;
 use usher_protocol::text::{MAX_LABEL_CHARS, clean};
 
 use super::state::ApprovalsState;
-use crate::payment::{date, sats};
+use crate::amounts::sats;
+use crate::payment::date;
 use crate::texts::ApprovalsTexts;
 use crate::visit::Visit;
 
