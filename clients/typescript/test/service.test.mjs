@@ -198,8 +198,7 @@ test("a ticket: minted, sent, asked for, redeemed once", async () => {
   const sent = await usher.sendTicket({ main_key: user, token });
   assert.match(sent.status, /^(sent|queued)$/);
   const arrived = sent.result(within);
-  // The wallet takes the tickets of services that it knows while it listens.
-  await service.wallet("requests");
+  // The wallet of `usher dev` takes the tickets of services that it knows.
   assert.equal((await arrived).data.status, "success");
   const asked = await usher.requestTicket({ main_key: user, mint_url, unit, amount: 1 });
   const answer = asked.result(within);

@@ -45,7 +45,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::{PaymentHash, PaymentStatus, Preimage, WalletMessage};
 
-use self::renewal::Renewal;
+use self::terms::Renewal;
 pub use self::terms::{Payer, PaymentOfLink, PaymentTerms, SubscriptionLink};
 use crate::machine::user_keys::UserKeys;
 use crate::machine::{

@@ -2,23 +2,12 @@
 
 use std::time::Duration;
 
+use super::received_requests::Decision;
 use super::wallet_state::WalletState;
 use super::{Outcome, Reaction, Request};
 
 /// How long a wallet with [`Outcome::Slow`] takes.
 pub const SLOW: Duration = Duration::from_secs(10);
-
-#[derive(Debug)]
-pub(super) enum Decision {
-    /// The user decides.
-    Ask,
-    /// It replies after this pause.
-    Reply(Reaction, Duration),
-    /// It pays after the request has expired, without a reply.
-    PayLate,
-    /// It does not receive the request.
-    Ignore,
-}
 
 impl WalletState {
     /// What to do with a request: what is scripted, else what the policy says. A repeated request takes no script.

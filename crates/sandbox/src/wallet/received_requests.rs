@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -7,9 +8,8 @@ use tokio::sync::Notify;
 use usher_protocol::PublicKey;
 use usher_protocol::message::{PaymentStatus, RecurringStatus, WalletMessage};
 
-use super::decision::Decision;
 use super::outgoing_messages::OutgoingMessage;
-use super::{ReceivedTicket, Request, RequestContent};
+use super::{Reaction, ReceivedTicket, Request, RequestContent};
 
 const CAPACITY: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
 
@@ -37,6 +37,19 @@ impl State {
         }
         self.fresh.push_back(key);
     }
+}
+
+/// What the wallet does with a request.
+#[derive(Debug)]
+pub(super) enum Decision {
+    /// The user decides.
+    Ask,
+    /// It replies after this pause.
+    Reply(Reaction, Duration),
+    /// It pays after the request has expired, without a reply.
+    PayLate,
+    /// It does not receive the request.
+    Ignore,
 }
 
 #[derive(Debug)]

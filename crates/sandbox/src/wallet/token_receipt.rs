@@ -7,8 +7,8 @@ use std::time::Duration;
 use usher_engine::ports::Token;
 use usher_protocol::message::Sensitive;
 
-use super::decision::Decision;
 use super::options::Reaction;
+use super::received_requests::Decision;
 use super::tickets::{ReceivedTicket, TicketsError};
 use super::wallet_state::WalletState;
 use super::{Request, RequestContent};

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, html};
 
-use super::Browser;
+use super::state::Browser;
 
 /// Each guide's name, its title, and its text.
 pub(super) const GUIDES: [(&str, &str, &str); 8] = [

@@ -12,7 +12,8 @@ use usher_pages::{cookie, login_cookie_name};
 use usher_sandbox::lightning::InvoiceTerms;
 
 use super::form::Form;
-use super::{Browser, page, wait};
+use super::page;
+use super::state::{Browser, wait};
 use crate::wallet::Reply;
 
 /// A page's id and secret.

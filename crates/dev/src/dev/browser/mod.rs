@@ -11,60 +11,16 @@ mod page;
 mod phone;
 mod phone_page;
 mod start_page;
+mod state;
 mod trials;
-
-use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::routing::{get, post};
-use secrecy::SecretString;
-use tokio::task::JoinHandle;
 use usher::service_lifecycle::TestRoutes;
-use usher_engine::Engine;
-use usher_page_layout::{AccentColor, Site};
 
-use self::page::Look;
-use super::test_wallet::TestWallet;
-
-/// How long a form waits for what it began, which goes on in any case.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// What the pages need.
-#[derive(Clone)]
-pub(super) struct Browser {
-    engine: Arc<Engine>,
-    wallet: Arc<TestWallet>,
-    /// The hosted pages.
-    site: Site,
-    look: Arc<Look>,
-    about: Arc<About>,
-}
-
-/// What the start page says about the service.
-pub(super) struct About {
-    /// The address of the API, and of the start page.
-    pub(super) base: String,
-    /// The token. It is shown, because it was generated for this purpose.
-    pub(super) token: SecretString,
-    /// The price of a payment, in millisats.
-    pub(super) price: u64,
-    /// The mint's address and token.
-    pub(super) mint: Option<(String, SecretString)>,
-}
+pub(super) use self::state::{About, Browser};
 
 impl Browser {
-    pub(super) fn new(
-        engine: &Arc<Engine>,
-        wallet: Arc<TestWallet>,
-        site: &Site,
-        accent: &AccentColor,
-        about: About,
-    ) -> Self {
-        let (look, about) = (Arc::new(Look::new(accent)), Arc::new(about));
-        Self { engine: Arc::clone(engine), wallet, site: site.clone(), look, about }
-    }
-
     pub(super) fn routes(self) -> TestRoutes {
         let local = Router::new()
             .route("/", get(start_page::show))
@@ -84,9 +40,4 @@ impl Browser {
             .route("/verify/{session_id}/{secret}/test-wallet", post(hosted_pages::decide));
         TestRoutes { pages: pages.with_state(self.clone()), local: local.with_state(self), ..TestRoutes::default() }
     }
-}
-
-/// Waits a little for what a form began.
-async fn wait(begun: JoinHandle<()>) {
-    let _ = tokio::time::timeout(PATIENCE, begun).await;
 }

@@ -12,8 +12,9 @@ use http::{StatusCode, header};
 use usher_sandbox::wallet::RequestContent;
 
 use super::form::Form;
+use super::page;
 use super::phone_page::PhonePage;
-use super::{Browser, page, wait};
+use super::state::{Browser, wait};
 use crate::dev::test_wallet::TestWallet;
 use crate::wallet::Reply;
 

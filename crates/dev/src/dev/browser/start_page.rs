@@ -8,8 +8,9 @@ use secrecy::ExposeSecret as _;
 use usher_page_layout::Frame;
 
 use super::guides::GUIDES;
+use super::page;
+use super::state::Browser;
 use super::trials::{Trial, Values, trials};
-use super::{Browser, page};
 
 #[derive(Template)]
 #[template(path = "start.html")]

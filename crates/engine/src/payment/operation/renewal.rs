@@ -12,11 +12,11 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use usher_protocol::message::Preimage;
 
+use super::terms::Renewal;
 use super::{InvoiceSource, LINGER_AT_LINK, MAX_LINGER, Payment, PaymentOfLink, PaymentTerms, Phase, Received};
-use crate::machine::{Effect, RenewalPaid, Signal, StepResult, millis};
+use crate::machine::{Effect, RenewalPaid, Signal, StepResult};
 use crate::payment::expiry::PAGE_TTL;
 use crate::ports::CorrelationKey;
 use crate::{StreamId, UnixMillis};
@@ -29,17 +29,6 @@ const MIN_TIME: Duration = Duration::from_secs(60);
 
 /// How often a payment that would leave looks again whether a further invoice may still be paid.
 const LEAVE_EVERY: Duration = Duration::from_secs(3600);
-
-/// A further invoice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Renewal {
-    /// Its stream.
-    payment: StreamId,
-    /// Until when it may be paid, as expected.
-    #[serde(with = "millis")]
-    until: UnixMillis,
-    ended: bool,
-}
 
 impl Payment {
     /// Allows further invoices, after it has expired: not for a subscription, whose wallet pays, nor at a link, which issues

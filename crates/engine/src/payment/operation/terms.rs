@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 
-use crate::machine::Charge;
+use crate::machine::{Charge, millis};
 use crate::{StreamId, UnixMillis};
 
 /// The terms of a requested payment.
@@ -59,4 +59,15 @@ pub struct PaymentOfLink {
     /// The request id of the other payment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renews: Option<String>,
+}
+
+/// A further invoice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Renewal {
+    /// Its stream.
+    pub(super) payment: StreamId,
+    /// Until when it may be paid, as expected.
+    #[serde(with = "millis")]
+    pub(super) until: UnixMillis,
+    pub(super) ended: bool,
 }
