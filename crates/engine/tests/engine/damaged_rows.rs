@@ -215,7 +215,7 @@ async fn damaged_reusable_login_ends_the_logins_at_it_and_nothing_else() {
     let asked = challenge(&usher.next_message().await.0);
     let child =
         usher.engine.logins().open_child_login(poster.stream_id, secret, &[], ClientNetwork::Loopback).await.unwrap();
-    until("the scan is told", async || usher.engine.scan_metrics().accepted == 1).await;
+    until("the scan is counted", async || usher.engine.scan_metrics().accepted == 1).await;
     damage(&usher, STATE, &[poster.stream_id.as_bytes()]);
 
     usher.receive(2, &user(1), approval(&asked)).await;

@@ -132,7 +132,7 @@ async fn subscribe(usher: &mut Running, request: RecurringPaymentRequest, price:
     asked
 }
 
-/// What was requested in sats is told in sats, and wallets are asked for millisats.
+/// What was requested in sats is reported in sats, and wallets are asked for millisats.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sats_need_no_rate() {
     let mut usher = Running::with(&[Part::Lightning]).await;

@@ -13,8 +13,7 @@ use usher_protocol::{Event, EventId, PublicKey, kind};
 
 use crate::relay_client::RelayEvent;
 
-use super::received_requests::Decision;
-use super::received_requests::Due;
+use super::received_requests::{Decision, Due};
 use super::wallet_state::WalletState;
 use super::{Closed, Identity, KnownService, Reaction, Request, RequestContent, Subscription};
 

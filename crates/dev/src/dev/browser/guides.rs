@@ -65,6 +65,6 @@ fn rendered(markdown: &str) -> String {
 
 /// As forges make it: lower case, hyphens for spaces, no punctuation.
 fn anchor(title: &str) -> String {
-    let letters = title.to_lowercase().replace(' ', "-");
-    letters.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_')).collect()
+    let hyphenated = title.to_lowercase().replace(' ', "-");
+    hyphenated.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect()
 }

@@ -108,7 +108,7 @@ fn only_an_expired_payment_is_renewed_until_money_no_longer_counts() {
     ] {
         assert_eq!(other.next_expiry(END), None, "{other:?}");
     }
-    // Strangers who have the address of the page do not get any number of invoices.
+    // Whoever has the address of the page gets ten invoices at most.
     let mut payment = expired();
     let renewals = (2..100).take_while(|n| payment.next_expiry(END).map(|_| renew(&mut payment, *n, END)).is_some());
     assert_eq!(renewals.count(), 10);
