@@ -1,5 +1,6 @@
-//! The open payments at links, and further invoices of payments: anybody can start one, and each costs a request to the Lightning backend, and is watched
-//! for three hours after its end. They are limited by network, by link, and in total; refused clients can retry.
+//! The open payments at links, and further invoices of payments: anybody can start one, and each costs a request to the
+//! Lightning backend, and is watched for three hours after its end. They are limited by network, by link, and in total;
+//! refused clients can retry.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -31,7 +31,7 @@ impl Place {
         .unwrap()
     }
 
-    /// With a short time-out.
+    /// With a time-out that is short, and that a loaded machine keeps.
     fn options(&self) -> PostgresOptions {
         self.options_by(self.server.port())
     }
@@ -39,7 +39,7 @@ impl Place {
     fn options_by(&self, port: u16) -> PostgresOptions {
         PostgresOptions {
             readers: 1,
-            timeout: Duration::from_secs(2),
+            timeout: Duration::from_secs(4),
             outcome_timeout: Duration::from_secs(10),
             ..PostgresOptions::new(self.server.url_by(port, &self.database).into())
         }
