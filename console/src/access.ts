@@ -1,0 +1,41 @@
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import type { Session } from "./types.ts";
+
+export const SessionContext = createContext<{ session: Session; reload: () => void } | undefined>(undefined);
+
+export function useSession(): Session {
+  const context = useContext(SessionContext);
+  if (!context) throw new Error("no session");
+  return context.session;
+}
+
+/** What the console offers, and the least role that may do it. The server decides; this only hides what it would refuse. */
+const CHANGES = {
+  links: "support",
+  refund: "support",
+  webhooks: "support",
+  "age-checks": "support",
+  subscriptions: "support",
+  users: "support",
+  wallet: "admin",
+  tickets: "admin",
+  apps: "admin",
+  keys: "admin",
+  relays: "admin",
+  profile: "admin",
+} as const;
+export type Change = keyof typeof CHANGES;
+const RANK = { viewer: 0, support: 1, admin: 2 };
+
+export function useMay(change: Change): boolean {
+  return RANK[useSession().role] >= RANK[CHANGES[change]];
+}
+
+/** Whether a screen that only administrators can read is shown. */
+export const isAdmin = (session: Session) => session.role === "admin" || session.scopes.includes("admin");
+export const mayApprove = (session: Session) => session.approver || session.scopes.includes("approvals");
+
+/** Whether sensitive changes need the passkey again first. */
+export const needsStepUp = (session: Session) =>
+  session.step_up_until !== null && session.step_up_until < Date.now() / 1000;

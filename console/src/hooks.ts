@@ -1,0 +1,142 @@
+import { useCallback, useEffect, useReducer, useRef, useState } from "preact/hooks";
+import { get } from "./api.ts";
+import { onEvents } from "./live.ts";
+
+/** What was read last from each path: a screen that is opened again shows it while it reads anew. */
+const kept = new Map<string, unknown>();
+const MOST_KEPT = 60;
+
+export interface Resource<T> {
+  data: T | undefined;
+  error: unknown;
+  loading: boolean;
+  reload: () => void;
+}
+
+export interface ResourceOptions {
+  /** Reads again after an event of one of these types; `*` is any. */
+  live?: string[];
+  /** Reads again after so many seconds. */
+  every?: number;
+}
+
+/** Reads a path of the API, and keeps what it has shown while it reads again. Nothing is read while the path is `null`. */
+export function useResource<T>(path: string | null, options: ResourceOptions = {}): Resource<T> {
+  return useLoaded<T>(path, (signal) => get<T>(path ?? "", signal), options);
+}
+
+/** The same for what takes several requests; `key` names what is loaded. */
+export function useLoaded<T>(
+  key: string | null,
+  load: (signal: AbortSignal) => Promise<T>,
+  { live, every }: ResourceOptions = {},
+): Resource<T> {
+  const [, render] = useReducer((turn: number) => turn + 1, 0);
+  const state = useRef<{ key: string | null; data?: T | undefined; error?: unknown; running: number }>({ key: null, running: 0 });
+  const loader = useRef(load);
+  loader.current = load;
+  const abort = useRef<AbortController>();
+  if (state.current.key !== key) state.current = { key, data: key === null ? undefined : (kept.get(key) as T | undefined), running: 0 };
+  const reload = useCallback(() => {
+    if (key === null) return;
+    abort.current?.abort();
+    const controller = new AbortController();
+    abort.current = controller;
+    const mine = state.current;
+    mine.running++;
+    render(undefined as never);
+    loader
+      .current(controller.signal)
+      .then(
+        (data) => {
+          kept.delete(key);
+          kept.set(key, data);
+          if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value ?? "");
+          mine.data = data;
+          mine.error = undefined;
+        },
+        (error: unknown) => {
+          if (!controller.signal.aborted) mine.error = error;
+        },
+      )
+      .finally(() => {
+        mine.running--;
+        if (state.current === mine) render(undefined as never);
+      });
+  }, [key]);
+  useEffect(() => {
+    reload();
+    return () => abort.current?.abort();
+  }, [reload]);
+  useLive(live, reload);
+  useEffect(() => {
+    if (!every) return;
+    const timer = setInterval(() => document.hidden || reload(), every * 1000);
+    return () => clearInterval(timer);
+  }, [reload, every]);
+  const { data, error, running } = state.current;
+  return { data, error, loading: running > 0, reload };
+}
+
+/** Calls a function soon after events of these types, once for many. */
+export function useLive(types: string[] | undefined, action: () => void) {
+  const latest = useRef(action);
+  latest.current = action;
+  const names = types?.join();
+  useEffect(() => (names ? onEvents(names.split(","), () => latest.current()) : undefined), [names]);
+}
+
+/** A list of the API that is read page by page: those that came last stay in their places. */
+export function usePages<T>(path: string | null, member: string, live?: string[]) {
+  const [more, setMore] = useState<{ path: string | null; items: T[]; next: string | null | undefined }>({ path, items: [], next: undefined });
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const first = useResource<Record<string, unknown>>(path, live ? { live } : {});
+  const later = more.path === path ? more : { path, items: [], next: undefined };
+  const next = later.next !== undefined ? later.next : (first.data?.["next"] as string | null | undefined);
+  const loadMore = async () => {
+    if (path === null || !next) return;
+    setBusy(true);
+    setError(undefined);
+    try {
+      const page = await get<Record<string, unknown>>(`${path}${path.includes("?") ? "&" : "?"}after=${encodeURIComponent(next)}`);
+      setMore({ path, items: [...later.items, ...(page[member] as T[])], next: (page["next"] as string | null | undefined) ?? null });
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const items = first.data ? [...((first.data[member] as T[] | undefined) ?? []), ...later.items] : undefined;
+  return { items, error: error ?? first.error, loading: first.loading || busy, more: next ? loadMore : undefined, reload: first.reload };
+}
+
+/** The time in Unix seconds, which moves on each half minute. */
+export function useNow(): number {
+  const [now, setNow] = useState(() => Date.now() / 1000);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now() / 1000), 30_000);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+/** Runs a change: whether it runs, and what went wrong. */
+export function useAction() {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const run = async (action: () => Promise<void>) => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await action();
+      return true;
+    } catch (problem) {
+      setError(problem);
+      return false;
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { busy, error, run };
+}

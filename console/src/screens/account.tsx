@@ -1,0 +1,97 @@
+import { useContext, useState } from "preact/hooks";
+import { SessionContext, useSession } from "../access.ts";
+import { endSession } from "../api.ts";
+import { useAction } from "../hooks.ts";
+import { Badge, Card, Fact, Facts, Id, Screen, Time } from "../ui/bits.tsx";
+import { Action } from "../ui/dialog.tsx";
+import { Failure } from "../ui/states.tsx";
+import { Table } from "../ui/table.tsx";
+import { visible } from "../format.ts";
+import { SCOPES } from "../words.ts";
+
+/** Who is logged in, and where else. */
+export function Account() {
+  const session = useSession();
+  const context = useContext(SessionContext);
+  const [ending, end] = useState<string>();
+  const { busy, error, run } = useAction();
+  const logOut = () =>
+    run(async () => {
+      await endSession();
+      location.assign("/console");
+    });
+  return (
+    <Screen
+      title="Your account"
+      actions={
+        <button type="button" class="button" disabled={busy} onClick={() => void logOut()}>
+          Log out
+        </button>
+      }
+    >
+      {error !== undefined && <Failure error={error} />}
+      <Card>
+        <Facts>
+          <Fact name="Name">
+            <bdi>{visible(session.name)}</bdi>
+          </Fact>
+          <Fact name="Key">
+            <Id>{session.key}</Id>
+          </Fact>
+          <Fact name="Role">
+            <Badge>{session.role}</Badge> {session.approver && <Badge>approver</Badge>}
+          </Fact>
+          <Fact name="May read and do">
+            {session.scopes.map((scope) => (
+              <span key={scope} class="chip" title={SCOPES[scope]}>
+                {scope}
+              </span>
+            ))}
+          </Fact>
+          <Fact name="This session ends">
+            <Time at={session.expires_at} ago />
+          </Fact>
+          <Fact name="Version of Usher">{session.version}</Fact>
+        </Facts>
+      </Card>
+      <Card title="Your sessions">
+        <Table
+          caption="Your sessions"
+          rows={session.sessions}
+          id={({ id }) => id}
+          empty={null}
+          columns={[
+            { name: "Began", cell: ({ began_at }) => <Time at={began_at} /> },
+            { name: "Last used", cell: ({ last_used_at }) => <Time at={last_used_at} ago />, kind: "grow" },
+            { name: "This one", cell: ({ current }) => (current ? <Badge tone="good">This browser</Badge> : "") },
+            {
+              name: "Actions",
+              kind: "actions",
+              cell: ({ id, current }) =>
+                !current && (
+                  <button type="button" class="button small" onClick={() => end(id)}>
+                    End
+                  </button>
+                ),
+            },
+          ]}
+        />
+      </Card>
+      {ending && (
+        <Action
+          title="End this session?"
+          verb="End session"
+          danger
+          close={() => end(undefined)}
+          action={async () => {
+            await endSession(ending);
+            context?.reload();
+            end(undefined);
+          }}
+        >
+          <p>The browser that has it has to log in again. What it has begun continues.</p>
+        </Action>
+      )}
+    </Screen>
+  );
+}

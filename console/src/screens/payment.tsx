@@ -1,0 +1,336 @@
+import { useState } from "preact/hooks";
+import { useMay } from "../access.ts";
+import { call, codeOf, get } from "../api.ts";
+import { amountIn, clockTime, dayOf, fullTime, parseAmount, sats } from "../format.ts";
+import { useLoaded, useResource } from "../hooks.ts";
+import { newestPayments } from "../newest.ts";
+import { go, Link } from "../router.tsx";
+import type { ApiEvent, Payment, Schemas } from "../types.ts";
+import { Amount, Card, download, Fact, Facts, Id, Screen, Status, Text, Time, UserLink } from "../ui/bits.tsx";
+import { Action } from "../ui/dialog.tsx";
+import { AmountInput, Input } from "../ui/form.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { Empty, Failure, Loaded } from "../ui/states.tsx";
+import { kindOf, sentence, statusOf } from "../words.ts";
+
+/** Seconds around the start of a stream within which its entry in the books is looked for. */
+const AROUND = 120;
+
+interface Found {
+  payment: Payment;
+  refunds: Payment[];
+}
+
+/** One payment: from the search, or from the books at the time that its id has. */
+async function findPayment(id: string, signal: AbortSignal): Promise<Found | undefined> {
+  const found = (payments: Payment[]) => payments.find(({ stream_id }) => stream_id === id);
+  let payment: Payment | undefined;
+  const at = parseInt(id.replaceAll("-", "").slice(0, 12), 16) / 1000;
+  if (Number.isFinite(at)) payment = found((await newestPayments(Math.floor(at) - AROUND, Math.ceil(at) + AROUND, "", signal)).payments);
+  payment ??= found((await get<Schemas["PaymentList"]>(`/payments?q=${encodeURIComponent(id)}`, signal)).payments);
+  if (!payment) return undefined;
+  if (payment.direction === "out" || payment.status !== "paid") return { payment, refunds: [] };
+  const later = await newestPaymentsSince(payment.created_at, signal);
+  return { payment, refunds: later.filter(({ refund_of }) => refund_of === id) };
+}
+
+/** What was booked within 30 days after a payment: its refunds are among them. */
+async function newestPaymentsSince(from: number, signal: AbortSignal): Promise<Payment[]> {
+  const page = await get<Schemas["PaymentList"]>(`/payments?from=${from}&to=${from + 30 * 86_400}&limit=1000`, signal);
+  return page.payments;
+}
+
+export function PaymentScreen({ id }: { id: string }) {
+  const entry = useLoaded(`payment ${id}`, (signal) => findPayment(id, signal), { live: ["StatusUpdate"] });
+  const events = useResource<Schemas["EventPage"]>(`/events/${encodeURIComponent(id)}`, { live: ["StatusUpdate", "InvoiceResponse"] });
+  const [refunding, refund] = useState(false);
+  const may = useMay("refund");
+  const payment = entry.data?.payment;
+  const arrived = payment?.status === "paid" && payment.direction === "in";
+  const refunded = (entry.data?.refunds ?? []).filter(({ status }) => status !== "not_paid").reduce((sum, { amount_millisats }) => sum + amount_millisats, 0);
+  const left = payment ? (payment.settled_millisats ?? payment.amount_millisats) + (payment.fee_millisats ?? 0) - refunded : 0;
+  return (
+    <Screen
+      title={payment ? sats(payment.settled_millisats ?? payment.amount_millisats) : "Payment"}
+      back={{ to: "/payments", label: "Payments" }}
+      actions={
+        <>
+          {arrived && (
+            <Link class="button" to={`/receipts/${id}`}>
+              Receipt
+            </Link>
+          )}
+          {arrived && may && left > 0 && (
+            <button type="button" class="button" onClick={() => refund(true)}>
+              Refund…
+            </button>
+          )}
+        </>
+      }
+    >
+      <Loaded data={entry.data === undefined && !entry.loading && !entry.error ? null : entry.data} error={entry.error} reload={entry.reload}>
+        {(found) =>
+          found ? (
+            <>
+              <div class="columns">
+                <Card title="Details">
+                  <Details {...found} events={events.data?.events ?? []} />
+                </Card>
+                <Card title="Timeline">
+                  <Timeline payment={found.payment} events={events.data?.events} error={events.error} />
+                </Card>
+              </div>
+              {found.refunds.length > 0 && (
+                <Card title="Refunds">
+                  <ul class="rows">
+                    {found.refunds.map((refund) => (
+                      <li key={refund.stream_id}>
+                        <Link to={`/payments/${refund.stream_id}`}>
+                          <Amount millisats={refund.amount_millisats} />
+                        </Link>
+                        <Status of={refund.status} />
+                        <Time at={refund.created_at} />
+                      </li>
+                    ))}
+                  </ul>
+                </Card>
+              )}
+            </>
+          ) : (
+            <Empty icon="search" title="There is no such payment" text="The books keep payments for `payments.records_days` after their end." />
+          )
+        }
+      </Loaded>
+      {refunding && payment && <Refund payment={payment} left={left} close={() => refund(false)} />}
+    </Screen>
+  );
+}
+
+function Details({ payment, events }: { payment: Payment; events: ApiEvent[] }) {
+  const text = (name: string) => {
+    const value = events.map(({ data }) => (data as Record<string, unknown>)[name]).find((value) => typeof value === "string");
+    return value as string | undefined;
+  };
+  const invoice = text("invoice");
+  const preimage = text("preimage");
+  const comment = text("comment");
+  const key = text("main_key");
+  return (
+    <Facts>
+      <Fact name="Status">
+        <Status of={payment.status} />
+      </Fact>
+      <Fact name={payment.direction === "in" ? "Asked for" : "Amount"}>
+        <Amount millisats={payment.amount_millisats} />
+        {payment.amount !== undefined && payment.currency && <span class="muted"> · {amountIn(payment.amount, payment.currency)}</span>}
+      </Fact>
+      {payment.rate && (
+        <Fact name="Rate">
+          {payment.rate.value} <span class="muted">from {payment.rate.source},</span> <Time at={payment.rate.at} />
+        </Fact>
+      )}
+      {payment.settled_millisats !== undefined && (
+        <Fact name={payment.direction === "in" ? "Arrived" : "Paid"}>
+          <Amount millisats={payment.settled_millisats} />
+        </Fact>
+      )}
+      {payment.fee_millisats !== undefined && (
+        <Fact name="Fee">
+          <Amount millisats={payment.fee_millisats} />
+        </Fact>
+      )}
+      {payment.overpaid_millisats !== undefined && (
+        <Fact name="Overpaid">
+          <Amount millisats={payment.overpaid_millisats} />
+        </Fact>
+      )}
+      <Fact name="For">
+        <Text empty="No description">{payment.description}</Text>
+      </Fact>
+      {comment && (
+        <Fact name="The payer's comment">
+          <Text>{comment}</Text>
+        </Fact>
+      )}
+      <Fact name="Kind">{kindOf(payment.kind)}</Fact>
+      {payment.request_id && (
+        <Fact name="Your reference">
+          <Text>{payment.request_id}</Text>
+        </Fact>
+      )}
+      {key && (
+        <Fact name="User">
+          <UserLink of={key} />
+        </Fact>
+      )}
+      {payment.refund_of && (
+        <Fact name="Refund of">
+          <Id to={`/payments/${payment.refund_of}`}>{payment.refund_of}</Id>
+        </Fact>
+      )}
+      <Fact name="Stream">
+        <Id>{payment.stream_id}</Id>
+      </Fact>
+      {payment.payment_hash && (
+        <Fact name="Payment hash">
+          <Id>{payment.payment_hash}</Id>
+        </Fact>
+      )}
+      {preimage && (
+        <Fact name="Preimage">
+          <Id>{preimage}</Id>
+        </Fact>
+      )}
+      {invoice && (
+        <Fact name="Invoice">
+          <Id>{invoice}</Id>
+        </Fact>
+      )}
+      {payment.txid && (
+        <Fact name="Transaction">
+          <Id>{payment.txid}</Id>
+        </Fact>
+      )}
+      <Fact name="Requested">
+        <Time at={payment.created_at} />
+      </Fact>
+      <Fact name="Changed">
+        <Time at={payment.changed_at} />
+      </Fact>
+    </Facts>
+  );
+}
+
+/** Everything that happened, the oldest first, with what the service knows of each step. */
+function Timeline({ payment, events, error }: { payment: Payment; events: ApiEvent[] | undefined; error: unknown }) {
+  const gone = codeOf(error) === "stream_not_found";
+  return (
+    <>
+      <ol class="timeline">
+        <Moment at={payment.created_at} title="Requested" tone="plain" />
+        {events?.map((event) => {
+          const data = event.data as Record<string, unknown>;
+          const { label, tone } = statusOf(String(data["status"] ?? event.type));
+          return <Moment key={event.index} at={event.timestamp} title={typeof data["status"] === "string" ? label : sentence(event.type)} tone={tone} data={data} />;
+        })}
+        {gone && payment.changed_at !== payment.created_at && <Moment at={payment.changed_at} title={statusOf(payment.status).label} tone={statusOf(payment.status).tone} />}
+      </ol>
+      {gone ? <p class="muted">The events of this payment are no longer kept, or are on the stream of its link or subscription.</p> : error !== undefined && <Failure error={error} />}
+    </>
+  );
+}
+
+const SHOWN_ELSEWHERE = new Set(["status", "invoice", "preimage", "payment_hash", "amount", "currency", "amount_millisats", "rate", "request_id", "main_key"]);
+
+function Moment({ at, title, tone, data = {} }: { at: number; title: string; tone: string; data?: Record<string, unknown> }) {
+  const more = Object.entries(data).filter(([name, value]) => !SHOWN_ELSEWHERE.has(name) && value !== null && typeof value !== "object");
+  return (
+    <li class={tone}>
+      <strong>{title}</strong>
+      <time dateTime={new Date(at * 1000).toISOString()} title={fullTime(at)}>
+        {dayOf(at)}, {clockTime(at)}
+      </time>
+      {more.map(([name, value]) => (
+        <p key={name}>
+          <span class="muted">{sentence(name)}:</span>{" "}
+          {/_until$|_at$/.test(name) && typeof value === "number" ? <Time at={value} /> : <Text>{/fee|millisats|received/.test(name) && typeof value === "number" ? sats(value) : String(value)}</Text>}
+        </p>
+      ))}
+    </li>
+  );
+}
+
+function Refund({ payment, left, close }: { payment: Payment; left: number; close: () => void }) {
+  const whole = Math.floor(left / 1000);
+  const [text, setText] = useState(String(whole));
+  const [reference, setReference] = useState("");
+  const [page, setPage] = useState<Schemas["RefundStarted"]>();
+  const [key] = useState(() => crypto.randomUUID());
+  const amount = parseAmount(text, "sats");
+  const isAll = amount === whole;
+  if (page) {
+    return (
+      <Action title="The refund has begun" verb="Show the refund" close={close} action={async () => go(`/payments/${page.stream_id}`)}>
+        <p>The payer's wallet was asked for an invoice, if it was asked to pay. Otherwise send this address to the payer, and to nobody else: whoever has it names where the money goes.</p>
+        <p>
+          <Id whole>{page.page_url}</Id>
+        </p>
+      </Action>
+    );
+  }
+  return (
+    <Action
+      title="Refund"
+      verb={amount ? `Refund ${sats(amount * 1000)}` : "Refund"}
+      danger
+      disabled={amount === undefined || amount > Math.ceil(left / 1000)}
+      close={close}
+      action={async () => {
+        const body = { ...(isAll ? { amount: left } : { amount: (amount ?? 0) * 1000 }), ...(reference ? { request_id: reference } : {}) };
+        setPage(await call<Schemas["RefundStarted"]>("POST", `/payments/${payment.stream_id}/refund`, body, { key }));
+      }}
+    >
+      <p>
+        Pays the payer back, at most {sats(left)}. The payer is asked for an invoice; then your Lightning backend pays it. Above the limit for
+        approvals somebody else has to approve it first.
+      </p>
+      <AmountInput label="Amount in sats" value={text} set={setText} />
+      <Input label="Your reference" optional value={reference} set={setReference} maxLength={200} />
+    </Action>
+  );
+}
+
+/** A receipt to print, of a payment that was paid. */
+export function ReceiptScreen({ id }: { id: string }) {
+  const receipt = useResource<Schemas["Receipt"]>(`/payments/${encodeURIComponent(id)}/receipt`);
+  return (
+    <Screen
+      title="Receipt"
+      back={{ to: `/payments/${id}`, label: "Payment" }}
+      actions={
+        <>
+          <button type="button" class="button" disabled={!receipt.data} onClick={() => receipt.data && download(`receipt-${id}.json`, "application/json", JSON.stringify(receipt.data, null, 2))}>
+            <Icon name="download" /> JSON
+          </button>
+          <button type="button" class="button" onClick={() => print()}>
+            Print
+          </button>
+        </>
+      }
+    >
+      <Card class="receipt">
+        <Loaded {...receipt}>
+          {(paid) => (
+            <Facts>
+              <Fact name="Paid">
+                <strong>{paid.amount !== undefined && paid.currency ? `${amountIn(paid.amount, paid.currency)} (${sats(paid.amount_millisats)})` : sats(paid.amount_millisats)}</strong>
+              </Fact>
+              <Fact name="For">
+                <Text>{paid.description}</Text>
+              </Fact>
+              <Fact name="On">{fullTime(paid.paid_at)}</Fact>
+              {paid.rate && (
+                <Fact name="Rate">
+                  {paid.rate.value} ({paid.rate.source})
+                </Fact>
+              )}
+              {paid.request_id && (
+                <Fact name="Reference">
+                  <Text>{paid.request_id}</Text>
+                </Fact>
+              )}
+              <Fact name="Receipt number">
+                <Id whole>{paid.stream_id}</Id>
+              </Fact>
+              {paid.payment_hash && (
+                <Fact name="Payment hash">
+                  <Id whole>{paid.payment_hash}</Id>
+                </Fact>
+              )}
+            </Facts>
+          )}
+        </Loaded>
+      </Card>
+    </Screen>
+  );
+}

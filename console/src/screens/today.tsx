@@ -1,0 +1,290 @@
+import { isAdmin, useSession } from "../access.ts";
+import { get, withQuery } from "../api.ts";
+import { count, plural, sats, startOfDay } from "../format.ts";
+import { useLoaded, useNow, useResource } from "../hooks.ts";
+import { newestPayments } from "../newest.ts";
+import { Plot, type Series } from "../plot.tsx";
+import { Link } from "../router.tsx";
+import type { Login, Payment, Schemas, Sums } from "../types.ts";
+import { Amount, Card, Screen, Status, Text, Time } from "../ui/bits.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
+import { Attention } from "./attention.tsx";
+
+const HOUR = 3600;
+
+interface Days {
+  today: Sums[];
+  yesterday: Sums[];
+  week: Sums[];
+}
+
+/** The hours of today, of yesterday and of the same day a week ago, in the browser's zone. */
+async function readDays(begin: number, signal: AbortSignal): Promise<Days> {
+  const hours = (from: number, to: number) => get<{ summary: Sums[] }>(withQuery("/summary", { from, to, by: "hour" }), signal);
+  const day = (back: number) => hours(startOfDay(begin, back), startOfDay(begin, back - 1));
+  const [today, yesterday, week] = await Promise.all([day(0), day(1), day(7)]);
+  return { today: today.summary, yesterday: yesterday.summary, week: week.summary };
+}
+
+export function Today() {
+  const session = useSession();
+  const now = useNow();
+  const begin = startOfDay(now);
+  const days = useLoaded(`summary ${begin}`, (signal) => readDays(begin, signal), { live: ["*"], every: 120 });
+  const date = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long" }).format(now * 1000);
+  return (
+    <Screen title="Today" about={date}>
+      <Attention />
+      <Loaded {...days} lines={8}>
+        {(read) => <Numbers days={read} begin={begin} now={now} />}
+      </Loaded>
+      <div class="columns">
+        <Latest />
+        <Failures begin={begin} />
+      </div>
+      <div class="columns">
+        <Money />
+        {isAdmin(session) && <Health />}
+      </div>
+    </Screen>
+  );
+}
+
+type Counted = { [Name in keyof Sums]: Sums[Name] extends number ? Name : never }[keyof Sums];
+const sum = (hours: Sums[], name: Counted) => hours.reduce((total, hour) => total + hour[name], 0);
+/** What had come by this time of the day. */
+const until = (hours: Sums[], seconds: number) => hours.filter(({ from }) => from - (hours[0]?.from ?? 0) < seconds);
+
+function Numbers({ days, begin, now }: { days: Days; begin: number; now: number }) {
+  const passed = now - begin;
+  const change = (name: Counted) => {
+    const before = sum(until(days.yesterday, passed), name);
+    if (before === 0) return "";
+    const percent = Math.round((sum(days.today, name) / before - 1) * 100);
+    return `${percent >= 0 ? "+" : "−"}${Math.abs(percent)} % on yesterday`;
+  };
+  return (
+    <>
+      <dl class="figures">
+        <div class="figure">
+          <dt>Received</dt>
+          <dd>
+            <Amount millisats={sum(days.today, "paid_millisats")} />
+          </dd>
+          <small>{change("paid_millisats")}</small>
+        </div>
+        <Figure name="Payments" value={sum(days.today, "paid")} note={change("paid")} />
+        <Figure name="Ended unpaid" value={sum(days.today, "unpaid")} note={change("unpaid")} />
+        <Figure name="Logins" value={sum(days.today, "logins")} note={change("logins")} />
+        <Figure name="Failed logins" value={sum(days.today, "logins_failed")} note={change("logins_failed")} />
+        <div class="figure">
+          <dt>Paid back and sent</dt>
+          <dd>
+            <Amount millisats={sum(days.today, "refunded_millisats") + sum(days.today, "sent_millisats")} />
+          </dd>
+        </div>
+      </dl>
+      <div class="columns">
+        <Card title="Received, by hour">
+          <DayPlot title="Sats received, by hour" days={days} begin={begin} now={now} name="paid_millisats" write={(value) => sats(value)} />
+        </Card>
+        <Card title="Logins, by hour">
+          <DayPlot title="Logins, by hour" days={days} begin={begin} now={now} name="logins" write={count} />
+        </Card>
+      </div>
+    </>
+  );
+}
+
+function Figure({ name, value, note }: { name: string; value: number; note: string }) {
+  return (
+    <div class="figure">
+      <dt>{name}</dt>
+      <dd>{count(value)}</dd>
+      <small>{note}</small>
+    </div>
+  );
+}
+
+interface DayPlotProps {
+  title: string;
+  days: Days;
+  begin: number;
+  now: number;
+  name: Counted;
+  write: (value: number) => string;
+}
+function DayPlot({ title, days, begin, now, name, write }: DayPlotProps) {
+  const times = Array.from({ length: 24 }, (_, hour) => begin + hour * HOUR);
+  const values = (hours: Sums[]) => {
+    const first = hours[0]?.from ?? 0;
+    const at = new Map(hours.map((hour) => [Math.round((hour.from - first) / HOUR), hour[name]]));
+    return times.map((_, hour) => at.get(hour) ?? 0);
+  };
+  const series: Series[] = [
+    { label: "Last week", style: "week", values: values(days.week) },
+    { label: "Yesterday", style: "yesterday", values: values(days.yesterday) },
+    { label: "Today", style: "today", values: values(days.today).map((value, hour) => ((times[hour] ?? 0) <= now ? value : null)) },
+  ];
+  return <Plot title={title} times={times} series={series} write={write} />;
+}
+
+function Latest() {
+  const latest = useLoaded("latest payments", (signal) => newestPayments(0, Math.floor(Date.now() / 1000) + 86_400, "", signal), { live: ["*"] });
+  return (
+    <Card title="Latest payments" actions={<Link to="/payments">All payments</Link>}>
+      <Loaded {...latest}>
+        {({ payments }) =>
+          payments.length === 0 ? (
+            <Empty title="No payments yet" text="The first one appears here by itself." />
+          ) : (
+            <ul class="rows">
+              {payments.slice(0, 7).map((payment: Payment) => (
+                <li key={payment.stream_id}>
+                  <Link to={`/payments/${payment.stream_id}`}>
+                    <Amount plain millisats={payment.settled_millisats ?? payment.amount_millisats} sign={payment.direction === "out" ? "−" : ""} />
+                  </Link>
+                  <span class="grow clip">
+                    <Text empty="No description">{payment.description}</Text>
+                  </span>
+                  <Status of={payment.status} />
+                  <Time at={payment.created_at} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+/** Why payments and logins of today failed, the most frequent reason first. */
+function Failures({ begin }: { begin: number }) {
+  const read = async (signal: AbortSignal) => {
+    const page = (status: string) => get<{ logins: Login[] }>(withQuery("/logins", { from: begin, status, limit: 200 }), signal);
+    const [unpaid, declined, timeout, failed] = await Promise.all([
+      get<Schemas["PaymentList"]>(withQuery("/payments", { from: begin, status: "not_paid", limit: 200 }), signal),
+      page("declined"),
+      page("timeout"),
+      page("error"),
+    ]);
+    const reasons = new Map<string, { count: number; to: string }>();
+    const add = (reason: string, to: string) => reasons.set(reason, { to, count: (reasons.get(reason)?.count ?? 0) + 1 });
+    for (const payment of unpaid.payments) add(payment.direction === "in" ? "Payment: not paid" : "Payment by you: not paid", "/payments?status=not_paid");
+    for (const { reason } of declined.logins) add(`Login declined${reason ? `: ${reason}` : ""}`, "/logins?status=declined");
+    for (const { reason } of timeout.logins) add(`Login: ${reason ?? "nobody answered in time"}`, "/logins?status=timeout");
+    for (const { reason } of failed.logins) add(`Login failed${reason ? `: ${reason}` : ""}`, "/logins?status=error");
+    return [...reasons].sort(([, one], [, other]) => other.count - one.count).slice(0, 7);
+  };
+  const failures = useLoaded(`failures ${begin}`, read, { live: ["*"] });
+  return (
+    <Card title="Failures of today, by reason">
+      <Loaded {...failures}>
+        {(reasons) =>
+          reasons.length === 0 ? (
+            <Empty icon="check" title="None" text="No payment and no login has failed today." />
+          ) : (
+            <ul class="rows">
+              {reasons.map(([reason, { count: number, to }]) => (
+                <li key={reason}>
+                  <strong class="tally">{count(number)}</strong>
+                  <Link class="grow" to={to}>
+                    <Text>{reason}</Text>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+function Money() {
+  const wallet = useResource<Schemas["WalletInfo"]>("/wallet/info", { live: ["StatusUpdate"], every: 120 });
+  return (
+    <Card title="Money" actions={<Link to="/wallet">Wallet</Link>}>
+      <Loaded {...wallet}>
+        {({ backend, balance, node }) => (
+          <ul class="rows">
+            <li>
+              <span class="grow">Balance</span>
+              {balance === null || balance === undefined ? <span class="muted">{backend === "none" ? "no Lightning backend" : "not told"}</span> : <Amount millisats={balance} />}
+            </li>
+            {node && (
+              <>
+                <li>
+                  <span class="grow">Largest payment without a new channel</span>
+                  <Amount millisats={node.inbound} />
+                </li>
+                <li>
+                  <span class="grow">On chain, to spend</span>
+                  <Amount millisats={node.on_chain.spendable} />
+                </li>
+              </>
+            )}
+          </ul>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+/** What payments and logins depend on. */
+function Health() {
+  const ready = useResource<Schemas["Ready"]>("/health/ready", { every: 60 });
+  const pending = useResource<Schemas["WebhookDeliveries"]>("/webhooks/deliveries?status=pending&limit=1000", { live: ["*"] });
+  const state = (good: boolean, label: string) => (
+    <span class="with-icon">
+      <span class={`dot ${good ? "good" : "bad"}`} /> {label}
+    </span>
+  );
+  return (
+    <Card title="Health">
+      <Loaded {...ready}>
+        {({ relays, store, wallet, rates, tickets }) => (
+          <ul class="rows">
+            <li>
+              <Link class="grow" to="/relays">
+                Relays
+              </Link>
+              {state(relays.ready, `${relays.connected} of ${relays.total} connected`)}
+            </li>
+            <li>
+              <span class="grow">Database</span>
+              {state(store.ready && store.damaged_rows === 0, store.damaged_rows ? plural(store.damaged_rows, "damaged row") : store.ready ? "reads and writes" : "fails")}
+            </li>
+            <li>
+              <Link class="grow" to="/wallet">
+                Lightning backend
+              </Link>
+              {state(wallet.ready, wallet.backend === "none" ? "none" : wallet.ready ? wallet.backend : "away")}
+            </li>
+            {rates.currencies.length > 0 && (
+              <li>
+                <span class="grow">Exchange rates</span>
+                {state(rates.ready, rates.ready ? "known" : "missing")}
+              </li>
+            )}
+            {tickets.mints.length > 0 && (
+              <li>
+                <Link class="grow" to="/tickets">
+                  Mints
+                </Link>
+                {state(tickets.ready, tickets.ready ? "respond" : "away")}
+              </li>
+            )}
+            <li>
+              <Link class="grow" to="/webhooks?status=pending">
+                Webhook backlog
+              </Link>
+              {pending.data && `${count(pending.data.deliveries.length)}${pending.data.next ? "+" : ""} pending`}
+            </li>
+          </ul>
+        )}
+      </Loaded>
+    </Card>
+  );
+}

@@ -1,0 +1,71 @@
+import type { components } from "usher-client";
+
+/** The shapes of the API, from its OpenAPI document. */
+export type Schemas = components["schemas"];
+export type Payment = Schemas["BookedPayment"];
+export type Link = Schemas["PaymentLink"];
+export type Subscription = Schemas["SubscriptionInfo"];
+export type Delivery = Schemas["WebhookDelivery"];
+export type ApiEvent = Schemas["Event"];
+
+/** Who is logged in, and for how long: `GET /console/session`. Times are Unix seconds. */
+export interface Session {
+  name: string;
+  key: string;
+  role: "viewer" | "support" | "admin";
+  scopes: string[];
+  approver: boolean;
+  service: string | null;
+  currency: string | null;
+  test_mode: boolean;
+  version: string;
+  expires_at: number;
+  step_up_until: number | null;
+  sessions: { id: string; began_at: number; last_used_at: number; current: boolean }[];
+}
+
+export interface Login {
+  stream_id: string;
+  at: number;
+  status: string;
+  method: string | null;
+  app: string | null;
+  main_key: string | null;
+  reason: string | null;
+}
+
+/** What is kept of a user: at most 100 ids of each kind, and how many there are. */
+export type User = { main_key: string; first_seen: number | null; last_seen: number | null } & {
+  [Kind in UserRecords]: string[];
+} & { [Kind in `${UserRecords}_total`]: number };
+export type UserRecords = "logins" | "payments" | "subscriptions" | "passkeys" | "signers" | "consents";
+
+/** The books of an hour or a day. */
+export interface Sums {
+  from: number;
+  to: number;
+  paid: number;
+  paid_millisats: number;
+  refunded_millisats: number;
+  sent_millisats: number;
+  unpaid: number;
+  logins: number;
+  logins_failed: number;
+}
+
+export interface App {
+  client_id: string;
+  name: string;
+  source: string;
+  public: boolean;
+  redirect_uris: string[];
+  post_logout_redirect_uris: string[];
+  require_pkce: boolean;
+  signing_algorithm: string;
+}
+
+export interface Setting {
+  key: string;
+  value: unknown;
+  source: string;
+}

@@ -1,0 +1,98 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { needsStepUp, useSession } from "../access.ts";
+import { stepUp } from "../api.ts";
+import { useAction } from "../hooks.ts";
+import { Icon } from "./icons.tsx";
+import { Failure } from "./states.tsx";
+
+interface DialogProps {
+  title: string;
+  close: () => void;
+  children: ComponentChildren;
+}
+
+/** A dialog of the browser's own: it holds the focus, and Escape closes it. */
+export function Dialog({ title, close, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault();
+        close();
+      }}
+      onMouseDown={(event) => event.target === dialog.current && close()}
+    >
+      <div class="dialog">
+        <header>
+          <h2>{title}</h2>
+          <button type="button" class="icon-button" aria-label="Close" onClick={close}>
+            <Icon name="close" />
+          </button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+interface ActionProps {
+  title: string;
+  /** What will happen, in a sentence; and the fields that it needs. */
+  children: ComponentChildren;
+  /** The word on the button: what it does. */
+  verb: string;
+  danger?: boolean;
+  /** Money, keys and the like: the passkey is asked for again first. */
+  sensitive?: boolean;
+  disabled?: boolean;
+  action: () => Promise<void>;
+  close: () => void;
+}
+
+/** Asks before something changes, does it, and shows the service's reason if it is refused. */
+export function Action({ title, children, verb, danger, sensitive, disabled, action, close }: ActionProps) {
+  const { busy, error, run } = useAction();
+  const session = useSession();
+  if (sensitive && needsStepUp(session)) {
+    return (
+      <Dialog title={title} close={close}>
+        <p>This is protected: confirm first that it is you. You come back to this screen.</p>
+        <footer>
+          <button type="button" class="button" onClick={close}>
+            Cancel
+          </button>
+          <button type="button" class="button primary" onClick={stepUp}>
+            Confirm with your passkey
+          </button>
+        </footer>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title={title} close={close}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!busy && !disabled) void run(action);
+        }}
+      >
+        {children}
+        {error !== undefined && <Failure error={error} />}
+        <footer>
+          <button type="button" class="button" onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class={`button ${danger ? "danger" : "primary"}`} disabled={busy || disabled}>
+            {busy ? "One moment…" : verb}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

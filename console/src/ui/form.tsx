@@ -1,0 +1,131 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useId } from "preact/hooks";
+import { amountIn, money, parseAmount } from "../format.ts";
+import { usePrice } from "../price.ts";
+
+interface FieldProps {
+  label: string;
+  hint?: ComponentChildren;
+  optional?: boolean;
+  children: (id: string, hint: string | undefined) => ComponentChildren;
+}
+export function Field({ label, hint, optional, children }: FieldProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>
+        {label}
+        {optional && <span class="muted"> (optional)</span>}
+      </label>
+      {children(id, hint ? `${id}-hint` : undefined)}
+      {hint && (
+        <small id={`${id}-hint`} class="hint">
+          {hint}
+        </small>
+      )}
+    </div>
+  );
+}
+
+type InputProps = Omit<JSX.InputHTMLAttributes<HTMLInputElement>, "value" | "onInput" | "label"> & {
+  label: string;
+  hint?: ComponentChildren;
+  optional?: boolean;
+  value: string;
+  set: (value: string) => void;
+};
+export function Input({ label, hint, optional, value, set, ...rest }: InputProps) {
+  return (
+    <Field label={label} hint={hint} {...(optional ? { optional } : {})}>
+      {(id, described) => (
+        <input
+          {...rest}
+          id={id}
+          aria-describedby={described}
+          autocomplete="off"
+          spellcheck={false}
+          required={!optional}
+          value={value}
+          onInput={(event) => set(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface SelectProps {
+  label: string;
+  value: string;
+  set: (value: string) => void;
+  options: [value: string, label: string][];
+  hint?: ComponentChildren;
+}
+export function Select({ label, value, set, options, hint }: SelectProps) {
+  return (
+    <Field label={label} hint={hint}>
+      {(id, described) => (
+        <select id={id} aria-describedby={described} value={value} onChange={(event) => set(event.currentTarget.value)}>
+          {options.map(([option, name]) => (
+            <option key={option} value={option}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+/** A choice among few, above a list: its label is for screen readers. */
+export function Filter({ label, value, set, options }: SelectProps) {
+  return (
+    <div class="filter" role="group" aria-label={label}>
+      {options.map(([option, name]) => (
+        <button key={option} type="button" aria-pressed={option === value} onClick={() => set(option)}>
+          {name}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export function Check({ label, hint, checked, set }: { label: string; hint?: string; checked: boolean; set: (checked: boolean) => void }) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={checked} onChange={(event) => set(event.currentTarget.checked)} />
+      <span>
+        {label}
+        {hint && <small class="hint">{hint}</small>}
+      </span>
+    </label>
+  );
+}
+
+interface AmountInputProps {
+  label: string;
+  value: string;
+  set: (value: string) => void;
+  currency?: string;
+  hint?: ComponentChildren;
+  optional?: boolean;
+}
+/** An amount in sats or a currency; below it, how it is understood. */
+export function AmountInput({ label, value, set, currency = "sats", hint, optional }: AmountInputProps) {
+  const price = usePrice();
+  const amount = parseAmount(value, currency);
+  const isSats = currency === "sats";
+  const read = amount === undefined ? undefined : amountIn(amount, currency);
+  const about = isSats && amount !== undefined && price ? ` ≈ ${money(amount * 1000, price.value, price.currency)}` : "";
+  const wrong = value !== "" && amount === undefined;
+  return (
+    <Input
+      label={label}
+      value={value}
+      set={set}
+      inputMode={isSats ? "numeric" : "decimal"}
+      aria-invalid={wrong}
+      hint={wrong ? `Not an amount in ${isSats ? "sats" : currency}` : read ? read + about : hint}
+      {...(optional ? { optional } : {})}
+    />
+  );
+}

@@ -1,0 +1,95 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { go } from "../router.tsx";
+import { Failure, Loading } from "./states.tsx";
+
+export interface Column<T> {
+  name: string;
+  cell: (row: T) => ComponentChildren;
+  /** `number`: to the right. `grow`: takes what is left, and is cut off. `rest`: not on phones. */
+  kind?: "number" | "grow" | "rest" | "actions";
+}
+
+interface TableProps<T> {
+  caption: string;
+  columns: Column<T>[];
+  rows: T[] | undefined;
+  id: (row: T) => string;
+  /** Where a click on a row leads. */
+  to?: (row: T) => string;
+  empty: ComponentChildren;
+  error?: unknown;
+  loading?: boolean;
+  reload?: () => void;
+  more?: (() => void) | undefined;
+}
+
+/** Rows in the page at once: more are shown on demand, so that a list of thousands stays fast. */
+const STEP = 200;
+
+export function Table<T>({ caption, columns, rows, id, to, empty, error, loading, reload, more }: TableProps<T>) {
+  const [shown, setShown] = useState(STEP);
+  const fresh = useFresh(rows, id);
+  if (rows === undefined) return error ? <Failure error={error} retry={reload} /> : <Loading lines={8} />;
+  const open = (event: MouseEvent, row: T) => {
+    if (!to || (event.target as Element).closest("a,button,input,label")) return;
+    if (!getSelection()?.toString()) go(to(row));
+  };
+  return (
+    <>
+      {error !== undefined && <Failure error={error} retry={reload} />}
+      {rows.length === 0 && !more ? (
+        empty
+      ) : (
+        <div class="table" role="region" aria-label={caption} tabIndex={0}>
+          <table>
+            <caption class="hidden">{caption}</caption>
+            <thead>
+              <tr>
+                {columns.map(({ name, kind }) => (
+                  <th key={name} scope="col" class={kind}>
+                    {kind === "actions" ? <span class="hidden">{name}</span> : name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.slice(0, shown).map((row) => (
+                <tr key={id(row)} class={`${to ? "linked" : ""} ${fresh.has(id(row)) ? "fresh" : ""}`} onClick={(event) => open(event, row)}>
+                  {columns.map(({ name, kind, cell }) => (
+                    <td key={name} class={kind} data-label={name}>
+                      {cell(row)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {(rows.length > shown || more) && (
+        <div class="table-foot">
+          <button
+            type="button"
+            class="button small"
+            disabled={loading}
+            onClick={() => (rows.length > shown ? setShown(shown + STEP) : more?.())}
+          >
+            {loading ? "Loading…" : "Show more"}
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** The ids that a later reading has brought: they are tinted for a moment, so that what is new is seen. */
+function useFresh<T>(rows: T[] | undefined, id: (row: T) => string): Set<string> {
+  const known = useRef<Set<string>>();
+  const fresh = new Set<string>();
+  if (rows && known.current) for (const row of rows.slice(0, 50)) if (!known.current.has(id(row))) fresh.add(id(row));
+  useEffect(() => {
+    if (rows) known.current = new Set(rows.map(id));
+  }, [rows]);
+  return fresh.size < 20 ? fresh : new Set();
+}
