@@ -24,6 +24,7 @@ const CHANGES = {
   keys: "admin",
   relays: "admin",
   profile: "admin",
+  operators: "admin",
 } as const;
 export type Change = keyof typeof CHANGES;
 const RANK = { viewer: 0, support: 1, admin: 2 };

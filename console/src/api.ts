@@ -1,9 +1,11 @@
 import { UsherError, type Problem } from "usher-client";
+import { API, ROOT } from "./base.ts";
 import type { Session } from "./types.ts";
 
-/** The routes of the API behind the console's session. */
-export const API = "/console/api";
-const UNSAFE = { "Usher-Console": "1" };
+/** Asks for what a form of another site cannot send; and it prolongs the session. */
+const BY_A_PERSON = { "Usher-Console": "1" };
+/** Signals of readings that nobody has asked for: these do not prolong the session. */
+const unasked = new WeakSet<AbortSignal>();
 /** Seconds after which a reload that did not help is tried again. */
 const RELOAD_AGAIN = 10;
 
@@ -18,14 +20,17 @@ export function call<T>(method: string, path: string, body?: unknown, options: C
   return send<T>(method, API + path, body, options);
 }
 
+/** Marks what is read with this signal as not asked for by a person. */
+export const markUnasked = (signal: AbortSignal) => void unasked.add(signal);
+
 export const get = <T>(path: string, signal?: AbortSignal) => call<T>("GET", path, undefined, signal ? { signal } : {});
-export const session = () => send<Session>("GET", "/console/session");
+export const session = (signal: AbortSignal) => send<Session>("GET", `${ROOT}/session`, undefined, { signal });
 export const endSession = (id?: string) =>
-  send<void>("DELETE", id === undefined ? "/console/session" : `/console/sessions/${encodeURIComponent(id)}`);
+  send<void>("DELETE", ROOT + (id === undefined ? "/session" : `/sessions/${encodeURIComponent(id)}`));
 
 async function send<T>(method: string, url: string, body?: unknown, options: CallOptions = {}): Promise<T> {
   const headers: Record<string, string> = { Accept: "application/json" };
-  if (method !== "GET") Object.assign(headers, UNSAFE);
+  if (!options.signal || !unasked.has(options.signal)) Object.assign(headers, BY_A_PERSON);
   if (method === "POST") headers["Idempotency-Key"] = options.key ?? crypto.randomUUID();
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let response: Response;
@@ -72,7 +77,7 @@ function logInAgain() {
 
 /** Leaves for the passkey that sensitive changes need, and comes back to this screen. */
 export function stepUp() {
-  location.assign(`/console/step-up?next=${encodeURIComponent(location.pathname + location.search)}`);
+  location.assign(`${ROOT}/step-up?next=${encodeURIComponent(location.pathname + location.search)}`);
 }
 
 /** What an error says to people: its detail, and each wrong field. */

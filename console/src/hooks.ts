@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useReducer, useRef, useState } from "preact/hooks";
-import { get } from "./api.ts";
+import { get, markUnasked } from "./api.ts";
 import { onEvents } from "./live.ts";
 
 /** What was read last from each path: a screen that is opened again shows it while it reads anew. */
@@ -37,10 +37,11 @@ export function useLoaded<T>(
   loader.current = load;
   const abort = useRef<AbortController>();
   if (state.current.key !== key) state.current = { key, data: key === null ? undefined : (kept.get(key) as T | undefined), running: 0 };
-  const reload = useCallback(() => {
+  const read = useCallback((isAsked: boolean) => {
     if (key === null) return;
     abort.current?.abort();
     const controller = new AbortController();
+    if (!isAsked) markUnasked(controller.signal);
     abort.current = controller;
     const mine = state.current;
     mine.running++;
@@ -64,16 +65,17 @@ export function useLoaded<T>(
         if (state.current === mine) render(undefined as never);
       });
   }, [key]);
+  const reload = useCallback(() => read(true), [read]);
   useEffect(() => {
     reload();
     return () => abort.current?.abort();
   }, [reload]);
-  useLive(live, reload);
+  useLive(live, () => read(false));
   useEffect(() => {
     if (!every) return;
-    const timer = setInterval(() => document.hidden || reload(), every * 1000);
+    const timer = setInterval(() => document.hidden || read(false), every * 1000);
     return () => clearInterval(timer);
-  }, [reload, every]);
+  }, [read, every]);
   const { data, error, running } = state.current;
   return { data, error, loading: running > 0, reload };
 }

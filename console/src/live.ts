@@ -1,4 +1,4 @@
-import { API } from "./api.ts";
+import { API } from "./base.ts";
 
 /** The types of events; server-sent events are told apart by them. */
 const TYPES = ["KeyHandshake", "StatusUpdate", "Subscription", "SubscriptionClosed", "InvoiceResponse", "CashuResponse", "Test", "missed"];
@@ -16,6 +16,7 @@ const listeners = new Set<Listener>();
 const watchers = new Set<(connected: boolean) => void>();
 let source: EventSource | undefined;
 let isConnected = false;
+let wasOpen = false;
 
 /** Calls an action soon after events of these types (`*`: any), until the returned function is called. */
 export function onEvents(types: string[], action: () => void): () => void {
@@ -53,10 +54,9 @@ function setConnected(connected: boolean) {
 
 /** Opens the one stream of all events. What happened while it was away is read when it is back. */
 export function connect() {
-  if (source) return;
+  if (source || document.hidden) return;
   const opened = new EventSource(`${API}/events`);
   source = opened;
-  let wasOpen = false;
   opened.onopen = () => {
     setConnected(true);
     if (wasOpen) tell("missed");
@@ -66,12 +66,19 @@ export function connect() {
     setConnected(false);
     if (opened.readyState !== EventSource.CLOSED) return;
     source = undefined;
-    setTimeout(() => {
-      connect();
-      tell("missed");
-    }, RECONNECT);
+    setTimeout(connect, RECONNECT);
   };
   for (const type of TYPES) opened.addEventListener(type, () => tell(type));
+}
+
+// A tab that nobody sees holds no connection: browsers have six for all tabs of a site.
+document.addEventListener("visibilitychange", () => (document.hidden ? disconnect() : wasOpen && connect()));
+addEventListener("pagehide", disconnect);
+
+function disconnect() {
+  source?.close();
+  source = undefined;
+  setConnected(false);
 }
 
 function tell(type: string) {

@@ -76,3 +76,6 @@ export function streamsFrom(seconds: number): string {
   const hex = Math.max(0, Math.floor(seconds * 1000)).toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }
+
+/** A list with the newest first, whatever its order was. */
+export const newestFirst = <T>(items: T[], at: (item: T) => number) => [...items].sort((one, other) => at(other) - at(one));

@@ -100,7 +100,7 @@ function options(root: HTMLElement, styles: string[], write: (value: number) => 
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
     scales: { x: { time: true }, y: { range: (_, __, most) => [0, Math.max(most * 1.1, 1)] } },
     axes: [
-      { stroke: muted, font, grid: { show: false }, ticks: { show: false }, space: 60, values: (_, times) => times.map((time) => clockTime(time).slice(0, 5)) },
+      { stroke: muted, font, grid: { show: false }, ticks: { show: false }, size: 26, space: 60, values: (_, times) => times.map((time) => clockTime(time).slice(0, 5)) },
       { stroke: muted, font, size: 64, gap: 6, grid: { stroke: line, width: 1 }, ticks: { show: false }, space: 44, values: (_, values) => values.map((value) => (Number.isInteger(value) || value > 1 ? write(value) : "")) },
     ],
     series: [{}, ...styles.map((style) => ({ points: { show: false }, spanGaps: false, ...look[style] }))],

@@ -1,8 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { ROOT } from "./base.ts";
 
-/** Everything of the console is below this path. */
-export const ROOT = "/console";
 const watchers = new Set<() => void>();
 const tell = () => watchers.forEach((watcher) => watcher());
 addEventListener("popstate", tell);

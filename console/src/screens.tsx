@@ -1,9 +1,23 @@
 import type { ComponentChildren } from "preact";
 import type { Place } from "./router.tsx";
 import { Account } from "./screens/account.tsx";
-import { PaymentScreen } from "./screens/payment.tsx";
+import { AgeChecks } from "./screens/age-checks.tsx";
+import { Apps } from "./screens/apps.tsx";
+import { Approvals } from "./screens/approvals.tsx";
+import { Audit } from "./screens/audit.tsx";
+import { Keys } from "./screens/keys.tsx";
+import { LinkScreen, Links } from "./screens/links.tsx";
+import { Logins } from "./screens/logins.tsx";
+import { PaymentScreen, ReceiptScreen } from "./screens/payment.tsx";
 import { Payments } from "./screens/payments.tsx";
+import { Relays } from "./screens/relays.tsx";
+import { Settings } from "./screens/settings.tsx";
+import { Subscriptions, SubscriptionScreen } from "./screens/subscriptions.tsx";
+import { Tickets } from "./screens/tickets.tsx";
 import { Today } from "./screens/today.tsx";
+import { UserScreen } from "./screens/user.tsx";
+import { Wallet } from "./screens/wallet.tsx";
+import { DeliveryScreen, Webhooks } from "./screens/webhooks.tsx";
 import type { IconName } from "./ui/icons.tsx";
 import { Screen } from "./ui/bits.tsx";
 import { Empty } from "./ui/states.tsx";
@@ -16,16 +30,34 @@ interface Entry {
   needs?: "admin" | "approver";
   view: (place: Place) => ComponentChildren;
   /** The screen of one of them: `/payments/{id}`. */
-  one?: (id: string) => ComponentChildren;
+  one?: (id: string, place: Place) => ComponentChildren;
 }
 
 /** The menu, in its order. */
 export const SCREENS: Entry[] = [
   { path: "/", title: "Today", icon: "today", group: "", view: () => <Today /> },
   { path: "/payments", title: "Payments", icon: "payments", group: "", view: ({ query }) => <Payments query={query} />, one: (id) => <PaymentScreen id={id} /> },
+  { path: "/links", title: "Links", icon: "links", group: "", view: () => <Links />, one: (id) => <LinkScreen id={id} /> },
+  { path: "/subscriptions", title: "Subscriptions", icon: "subscriptions", group: "", view: ({ query }) => <Subscriptions query={query} />, one: (id) => <SubscriptionScreen id={id} /> },
+  { path: "/logins", title: "Logins and users", icon: "users", group: "", view: ({ query }) => <Logins query={query} /> },
+  { path: "/approvals", title: "Approvals", icon: "approvals", group: "Waiting", needs: "approver", view: () => <Approvals /> },
+  { path: "/age-checks", title: "Age checks", icon: "checks", group: "Waiting", view: () => <AgeChecks /> },
+  { path: "/webhooks", title: "Webhooks", icon: "webhooks", group: "Waiting", view: ({ query }) => <Webhooks query={query} />, one: (id, { query }) => <DeliveryScreen id={id} query={query} /> },
+  { path: "/wallet", title: "Wallet", icon: "wallet", group: "Money", view: () => <Wallet /> },
+  { path: "/tickets", title: "Tickets", icon: "tickets", group: "Money", view: () => <Tickets /> },
+  { path: "/apps", title: "Apps", icon: "apps", group: "Service", needs: "admin", view: () => <Apps /> },
+  { path: "/keys", title: "API keys", icon: "keys", group: "Service", needs: "admin", view: () => <Keys /> },
+  { path: "/relays", title: "Relays", icon: "relays", group: "Service", view: () => <Relays /> },
+  { path: "/audit", title: "Audit log", icon: "audit", group: "Service", needs: "admin", view: ({ query }) => <Audit query={query} /> },
+  { path: "/settings", title: "Settings", icon: "settings", group: "Service", needs: "admin", view: ({ query }) => <Settings query={query} /> },
 ];
 
-const OTHERS: Entry[] = [{ path: "/account", title: "Your account", icon: "users", group: "", view: () => <Account /> }];
+/** Screens that other screens lead to. */
+const OTHERS: Entry[] = [
+  { path: "/account", title: "Your account", icon: "users", group: "", view: () => <Account /> },
+  { path: "/users", title: "User", icon: "users", group: "", view: () => <NotFound />, one: (id) => <UserScreen id={id} /> },
+  { path: "/receipts", title: "Receipt", icon: "payments", group: "", view: () => <NotFound />, one: (id) => <ReceiptScreen id={id} /> },
+];
 
 export function screenOf(path: string): { title: string; key: string; view: (place: Place) => ComponentChildren } {
   const entry = [...SCREENS, ...OTHERS].find((entry) => entry.path !== "/" && (path === entry.path || path.startsWith(`${entry.path}/`)));
@@ -34,7 +66,7 @@ export function screenOf(path: string): { title: string; key: string; view: (pla
   const id = decode(path.slice(found.path.length + 1));
   const { one } = found;
   if (path === found.path || path === "/") return { title: found.title, key: found.path, view: found.view };
-  if (one && id) return { title: found.title, key: path, view: () => one(id) };
+  if (one && id) return { title: found.title, key: path, view: (place) => one(id, place) };
   return { title: "Not found", key: path, view: () => <NotFound /> };
 }
 

@@ -67,7 +67,7 @@ function Menu({ path }: { path: string }) {
   for (const { path: to, title, icon, group, needs } of SCREENS) {
     if (needs === "admin" && !isAdmin(session)) continue;
     if (needs === "approver" && !mayApprove(session)) continue;
-    const isCurrent = to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`);
+    const isCurrent = to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`) || (to === "/logins" && path.startsWith("/users/")) || (to === "/payments" && path.startsWith("/receipts/"));
     const number = waiting[to];
     const entry = (
       <li key={to}>

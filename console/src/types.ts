@@ -69,3 +69,8 @@ export interface Setting {
   value: unknown;
   source: string;
 }
+
+export interface Operators {
+  operators: { key: string; name: string; role: string; source: string; last_used_at?: number | null }[];
+  invitations: { name: string; role: string; expires_at: number }[];
+}

@@ -1,6 +1,7 @@
 import { useContext, useState } from "preact/hooks";
 import { SessionContext, useSession } from "../access.ts";
 import { endSession } from "../api.ts";
+import { ROOT } from "../base.ts";
 import { useAction } from "../hooks.ts";
 import { Badge, Card, Fact, Facts, Id, Screen, Time } from "../ui/bits.tsx";
 import { Action } from "../ui/dialog.tsx";
@@ -18,7 +19,7 @@ export function Account() {
   const logOut = () =>
     run(async () => {
       await endSession();
-      location.assign("/console");
+      location.assign(ROOT);
     });
   return (
     <Screen

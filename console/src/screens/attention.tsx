@@ -4,7 +4,7 @@ import { useResource } from "../hooks.ts";
 import { Link } from "../router.tsx";
 import type { Schemas } from "../types.ts";
 import { Icon } from "../ui/icons.tsx";
-import { Text } from "../ui/bits.tsx";
+import { Card, Text } from "../ui/bits.tsx";
 
 interface Need {
   what: string;
@@ -30,23 +30,26 @@ export function Attention() {
   const needs = useNeeds();
   if (needs.length === 0) return null;
   return (
-    <section class="attention" aria-label="Needs attention">
-      <h2>Needs attention</h2>
-      <ul>
-        {needs.map(({ what, step, to, isBad }) => (
-          <li key={what} class={`notice ${isBad ? "bad" : ""}`}>
+    <Card title="Needs attention" class="attention">
+      <ul class="rows">
+        {needs.sort((one, other) => Number(other.isBad ?? false) - Number(one.isBad ?? false)).map(({ what, step, to, isBad }) => (
+          <li key={what} class={isBad ? "bad" : "wait"}>
             <Icon name="warn" />
-            <p>
+            <p class="grow">
               <strong>
                 <Text>{what}</Text>
               </strong>{" "}
-              <span>{step}</span>
+              <span class="muted">{step}</span>
             </p>
-            {to && <Link to={to}>Open</Link>}
+            {to && (
+              <Link to={to} aria-label={`Open: ${what}`}>
+                Open
+              </Link>
+            )}
           </li>
         ))}
       </ul>
-    </section>
+    </Card>
   );
 }
 

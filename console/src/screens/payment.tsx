@@ -263,6 +263,7 @@ function Refund({ payment, left, close }: { payment: Payment; left: number; clos
       title="Refund"
       verb={amount ? `Refund ${sats(amount * 1000)}` : "Refund"}
       danger
+      sensitive
       disabled={amount === undefined || amount > Math.ceil(left / 1000)}
       close={close}
       action={async () => {

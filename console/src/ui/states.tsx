@@ -4,7 +4,7 @@ import { Icon, type IconName } from "./icons.tsx";
 
 /** What went wrong, in the words of the API. */
 export function Failure({ error, retry }: { error: unknown; retry?: (() => void) | undefined }) {
-  const isRefused = codeOf(error) === "scope_missing" || codeOf(error) === "role_missing";
+  const isRefused = codeOf(error) === "scope_missing" || codeOf(error) === "role_not_allowed";
   if (isRefused) return <Empty icon="approvals" title="Your role does not include this" text={messageOf(error)} />;
   return (
     <div class="notice bad" role="alert">

@@ -1,0 +1,101 @@
+import { useState } from "preact/hooks";
+import { useSession } from "../access.ts";
+import { call } from "../api.ts";
+import { sats } from "../format.ts";
+import { usePages } from "../hooks.ts";
+import type { Schemas } from "../types.ts";
+import { Amount, Card, Fact, Facts, Id, Screen, Text, Time } from "../ui/bits.tsx";
+import { Action } from "../ui/dialog.tsx";
+import { Empty, Failure, Loading } from "../ui/states.tsx";
+import { kindOf } from "../words.ts";
+
+type Approval = Schemas["Approval"];
+
+/** Payments by the service that wait until somebody else than who asked for them approves. */
+export function Approvals() {
+  const list = usePages<Approval>("/approvals?limit=100", "approvals", ["StatusUpdate"]);
+  const session = useSession();
+  const [decided, decide] = useState<{ approval: Approval; decision: "approve" | "decline" }>();
+  return (
+    <Screen title="Approvals" about="Payments by you above the limit. Look at the payee before you approve: the payee wrote the description.">
+      {list.error !== undefined && <Failure error={list.error} retry={list.reload} />}
+      {!list.items ? (
+        !list.error && <Loading />
+      ) : list.items.length === 0 ? (
+        <Empty icon="check" title="Nothing waits" text="With wallet.approval_above_millisats, larger payments by the service wait here for a second person." />
+      ) : (
+        list.items.map((approval) => (
+          <Card
+            key={approval.stream_id}
+            title={`${kindOf(approval.kind)} of ${sats(approval.amount_millisats)}`}
+            actions={
+              session.approver && (
+                <>
+                  <button type="button" class="button small" onClick={() => decide({ approval, decision: "decline" })}>
+                    Decline…
+                  </button>
+                  <button type="button" class="button small primary" onClick={() => decide({ approval, decision: "approve" })}>
+                    Approve…
+                  </button>
+                </>
+              )
+            }
+          >
+            <Details approval={approval} />
+          </Card>
+        ))
+      )}
+      {decided && (
+        <Action
+          title={decided.decision === "approve" ? `Pay ${sats(decided.approval.amount_millisats)}?` : "Decline this payment?"}
+          verb={decided.decision === "approve" ? `Approve ${sats(decided.approval.amount_millisats)}` : "Decline"}
+          danger={decided.decision === "decline"}
+          sensitive
+          close={() => decide(undefined)}
+          action={async () => {
+            await call("POST", `/approvals/${decided.approval.stream_id}`, { decision: decided.decision });
+            list.reload();
+            decide(undefined);
+          }}
+        >
+          <p>{decided.decision === "approve" ? "The payment goes on at once, and cannot be taken back." : "It ends unpaid. Until the same invoice has expired, it cannot be asked for again."}</p>
+          <Details approval={decided.approval} />
+        </Action>
+      )}
+    </Screen>
+  );
+}
+
+function Details({ approval }: { approval: Approval }) {
+  return (
+    <Facts>
+      <Fact name="Amount">
+        <Amount millisats={approval.amount_millisats} /> <span class="muted">and at most {sats(approval.max_fee_millisats)} of fees</span>
+      </Fact>
+      {approval.payee && (
+        <Fact name="Payee">
+          <Id whole>{approval.payee}</Id>
+        </Fact>
+      )}
+      {approval.address && (
+        <Fact name="Address">
+          <Id whole>{approval.address}</Id>
+        </Fact>
+      )}
+      {approval.refund_of && (
+        <Fact name="Refund of">
+          <Id to={`/payments/${approval.refund_of}`}>{approval.refund_of}</Id>
+        </Fact>
+      )}
+      <Fact name="For">
+        <Text empty="Unknown: the invoice says nothing">{approval.description}</Text>
+      </Fact>
+      <Fact name="Asked for by">
+        {approval.requested_by} <span class="muted">·</span> <Time at={approval.requested_at} ago />
+      </Fact>
+      <Fact name="Until">
+        <Time at={approval.expires_at} ago />
+      </Fact>
+    </Facts>
+  );
+}

@@ -1,0 +1,247 @@
+import { useState } from "preact/hooks";
+import { useMay } from "../access.ts";
+import { call } from "../api.ts";
+import { usePages, useResource } from "../hooks.ts";
+import { FRAMEWORKS } from "../snippets.ts";
+import type { App, Schemas, Setting } from "../types.ts";
+import { Badge, Card, Copy, Id, Screen, Text, Time, UserLink } from "../ui/bits.tsx";
+import { Action, Dialog } from "../ui/dialog.tsx";
+import { Check, Field, Input, Select } from "../ui/form.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { Empty } from "../ui/states.tsx";
+import { Table } from "../ui/table.tsx";
+
+/** Apps to which users log in with OpenID Connect. */
+export function Apps() {
+  const apps = useResource<{ clients: App[] }>("/oidc/clients");
+  const issuer = useIssuer();
+  const may = useMay("apps");
+  const [edited, edit] = useState<App | "new">();
+  const [removed, remove] = useState<App>();
+  const [shown, show] = useState<{ app: App; secret?: string }>();
+  return (
+    <Screen
+      title="Apps"
+      about="Apps to which your users log in with their Nostr key, by OpenID Connect."
+      actions={
+        may && (
+          <button type="button" class="button primary" onClick={() => edit("new")}>
+            <Icon name="plus" /> New app
+          </button>
+        )
+      }
+    >
+      <Table
+        caption="OpenID Connect clients"
+        rows={apps.data?.clients}
+        error={apps.error}
+        reload={apps.reload}
+        id={({ client_id }) => client_id}
+        columns={[
+          {
+            name: "App",
+            cell: ({ name, client_id }) => (
+              <>
+                <strong>
+                  <Text>{name}</Text>
+                </strong>
+                <br />
+                <small class="muted">{client_id}</small>
+              </>
+            ),
+          },
+          { name: "Users come back to", kind: "grow", cell: ({ redirect_uris }) => <Text>{redirect_uris.join("  ")}</Text> },
+          { name: "Kind", kind: "rest", cell: (app) => <Badge>{app.public ? "public" : "with a secret"}</Badge> },
+          { name: "From", kind: "rest", cell: ({ source }) => <Badge>{source}</Badge> },
+          {
+            name: "Actions",
+            kind: "actions",
+            cell: (app) => (
+              <>
+                <button type="button" class="button small" onClick={() => show({ app })}>
+                  Settings
+                </button>
+                {may && app.source !== "configuration" && (
+                  <>
+                    <button type="button" class="button small" onClick={() => edit(app)}>
+                      Change…
+                    </button>
+                    <button type="button" class="button small" onClick={() => remove(app)}>
+                      Remove…
+                    </button>
+                  </>
+                )}
+              </>
+            ),
+          },
+        ]}
+        empty={<Empty icon="apps" title="No apps yet" text="Gitea, Synapse, JupyterHub, anything behind Apache, and any app with an OpenID Connect library can let your users log in." />}
+      />
+      <Consents />
+      {edited && (
+        <Edit
+          app={edited === "new" ? undefined : edited}
+          close={() => edit(undefined)}
+          done={(app, secret) => {
+            edit(undefined);
+            apps.reload();
+            if (secret) show({ app, secret });
+          }}
+        />
+      )}
+      {shown && <Snippets {...shown} issuer={issuer} close={() => show(undefined)} />}
+      {removed && (
+        <Action
+          title={`Remove ${removed.name}?`}
+          verb="Remove app"
+          danger
+          sensitive
+          close={() => remove(undefined)}
+          action={async () => {
+            await call("DELETE", `/oidc/clients/${encodeURIComponent(removed.client_id)}`);
+            apps.reload();
+            remove(undefined);
+          }}
+        >
+          <p>Nobody can log in to it any more, and all its tokens become invalid at once.</p>
+        </Action>
+      )}
+    </Screen>
+  );
+}
+
+/** The address of the pages is the issuer. */
+function useIssuer(): string {
+  const settings = useResource<{ settings: Setting[] }>("/settings");
+  const value = settings.data?.settings.find(({ key }) => key === "pages.public_url")?.value;
+  return typeof value === "string" ? value.replace(/\/+$/, "") : location.origin;
+}
+
+function Consents() {
+  const consents = usePages<Schemas["OidcConsent"]>("/oidc/consents?limit=100", "consents");
+  const [revoked, revoke] = useState<Schemas["OidcConsent"]>();
+  const may = useMay("apps");
+  if (!consents.items?.length) return null;
+  return (
+    <Card title="What users have agreed to" class="after">
+      <Table
+        {...consents}
+        caption="Consents of users"
+        rows={consents.items}
+        id={({ client_id, main_key }) => `${client_id} ${main_key}`}
+        columns={[
+          { name: "App", cell: ({ client_id }) => <Text>{client_id}</Text> },
+          { name: "User", cell: ({ main_key }) => <UserLink of={main_key} /> },
+          { name: "Scopes", kind: "grow", cell: ({ scopes }) => <Text>{scopes.join(" ")}</Text> },
+          { name: "Agreed", kind: "rest", cell: ({ agreed_at }) => <Time at={agreed_at} /> },
+          { name: "Actions", kind: "actions", cell: (consent) => may && <button type="button" class="button small" onClick={() => revoke(consent)}>Revoke…</button> },
+        ]}
+        empty={null}
+      />
+      {revoked && (
+        <Action
+          title="Revoke this consent?"
+          verb="Revoke"
+          danger
+          sensitive
+          close={() => revoke(undefined)}
+          action={async () => {
+            const { client_id, main_key } = revoked;
+            await call("DELETE", "/oidc/consents", { client_id, main_key });
+            consents.reload();
+            revoke(undefined);
+          }}
+        >
+          <p>The app's codes and tokens for this user stop working. The user is asked again at the next login.</p>
+        </Action>
+      )}
+    </Card>
+  );
+}
+
+interface EditProps {
+  app: App | undefined;
+  close: () => void;
+  done: (app: App, secret?: string) => void;
+}
+function Edit({ app, close, done }: EditProps) {
+  const [framework, setFramework] = useState("0");
+  const chosen = FRAMEWORKS[Number(framework)];
+  const [id, setId] = useState(app?.client_id ?? "");
+  const [name, setName] = useState(app?.name ?? "");
+  const [back, setBack] = useState(app?.redirect_uris.join("\n") ?? "");
+  const [after, setAfter] = useState(app?.post_logout_redirect_uris?.join("\n") ?? "");
+  const [isPublic, setPublic] = useState(app?.public ?? false);
+  const [pkce, setPkce] = useState(app?.require_pkce ?? true);
+  const [algorithm, setAlgorithm] = useState(app?.signing_algorithm ?? "RS256");
+  const [key] = useState(() => crypto.randomUUID());
+  const lines = (text: string) => text.split(/\s+/).filter(Boolean);
+  const action = async () => {
+    const changes = { name, redirect_uris: lines(back), post_logout_redirect_uris: lines(after), require_pkce: isPublic || pkce, signing_algorithm: algorithm };
+    if (app) {
+      await call("PATCH", `/oidc/clients/${encodeURIComponent(app.client_id)}`, changes);
+      done({ ...app, ...changes });
+    } else {
+      const made = await call<App & { secret?: string; client_secret?: string }>("POST", "/oidc/clients", { client_id: id, public: isPublic, ...changes }, { key });
+      done({ ...changes, client_id: id, public: isPublic, source: "stored" }, made.client_secret ?? made.secret ?? (isPublic ? "" : undefined));
+    }
+  };
+  const area = (label: string, value: string, set: (value: string) => void, hint: string) => (
+    <Field label={label} hint={hint}>
+      {(id, described) => <textarea id={id} aria-describedby={described} spellcheck={false} value={value} onInput={(event) => set(event.currentTarget.value)} />}
+    </Field>
+  );
+  return (
+    <Action title={app ? "Change the app" : "New app"} verb={app ? "Save" : "Create app"} sensitive close={close} action={action} disabled={lines(back).length === 0}>
+      {!app && (
+        <>
+          <Select
+            label="What is it?"
+            value={framework}
+            set={(value) => {
+              setFramework(value);
+              setPkce(!FRAMEWORKS[Number(value)]?.noPkce);
+            }}
+            options={FRAMEWORKS.map(({ name }, at) => [String(at), name])}
+          />
+          <Input label="Client id" hint="Letters, digits, dot, underscore, hyphen." value={id} set={setId} maxLength={64} />
+        </>
+      )}
+      <Input label="Name" hint="Users are shown it." value={name} set={setName} maxLength={100} />
+      {area("Users come back to", back, setBack, `One address a line, such as ${chosen?.redirect ?? ""}. Compared character by character.`)}
+      {area("After logging out (optional)", after, setAfter, "One address a line.")}
+      {!app && <Check label="It runs on its users' devices" hint="A single-page or native app: it gets no secret." checked={isPublic} set={setPublic} />}
+      {!isPublic && <Check label="Require PKCE" hint="Without, only for apps that cannot do it, such as Gitea." checked={pkce} set={setPkce} />}
+      <Select label="ID tokens are signed with" value={algorithm} set={setAlgorithm} options={[["RS256", "RS256: every library accepts it"], ["ES256", "ES256"]]} />
+    </Action>
+  );
+}
+
+interface SnippetsProps {
+  app: App;
+  secret?: string;
+  issuer: string;
+  close: () => void;
+}
+function Snippets({ app, secret, issuer, close }: SnippetsProps) {
+  const [framework, setFramework] = useState("0");
+  const text = FRAMEWORKS[Number(framework)]?.snippet(issuer, app.client_id, secret || (app.public ? "(none)" : "SECRET")) ?? "";
+  return (
+    <Dialog title={`Settings for ${app.name}`} close={close}>
+      <div class="form">
+        {secret && (
+          <div class="notice" role="status">
+            <p>
+              Its secret is shown this once: <Id whole>{secret}</Id>
+            </p>
+          </div>
+        )}
+        <Select label="The app's framework" value={framework} set={setFramework} options={FRAMEWORKS.map(({ name }, at) => [String(at), name])} />
+        <div class="snippet">
+          <pre tabIndex={0}>{text}</pre>
+          <Copy text={text} label="Copy the settings" />
+        </div>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,233 @@
+import { useState } from "preact/hooks";
+import { useMay } from "../access.ts";
+import { call } from "../api.ts";
+import { parseAmount, sats, startOfDay } from "../format.ts";
+import { useResource } from "../hooks.ts";
+import type { Schemas } from "../types.ts";
+import { Badge, Card, Id, Screen, Text, Time } from "../ui/bits.tsx";
+import { Action, Dialog } from "../ui/dialog.tsx";
+import { AmountInput, Check, Input, Select } from "../ui/form.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { Empty } from "../ui/states.tsx";
+import { Table } from "../ui/table.tsx";
+import { SCOPES } from "../words.ts";
+
+type Key = Schemas["ApiKey"];
+
+/** The keys of programs: what each may do, and when it was used last. */
+export function Keys() {
+  const keys = useResource<Schemas["ApiKeyList"]>("/keys");
+  const may = useMay("keys");
+  const [creating, create] = useState(false);
+  const [rotated, rotate] = useState<Key>();
+  const [revoked, revoke] = useState<Key>();
+  const [made, setMade] = useState<Schemas["ApiKeyWithSecret"]>();
+  return (
+    <Screen
+      title="API keys"
+      about="Give each program a key that can do only what it needs."
+      actions={
+        may && (
+          <button type="button" class="button primary" onClick={() => create(true)}>
+            <Icon name="plus" /> New key
+          </button>
+        )
+      }
+    >
+      <Table
+        caption="API keys, the newest first"
+        rows={keys.data && [...keys.data.keys].reverse()}
+        error={keys.error}
+        reload={keys.reload}
+        id={({ id }) => id}
+        columns={[
+          {
+            name: "Name",
+            cell: ({ name, id, expired }) => (
+              <>
+                <strong>
+                  <Text>{name}</Text>
+                </strong>{" "}
+                {expired && <Badge tone="bad">expired</Badge>}
+                <br />
+                <small class="muted">{id}</small>
+              </>
+            ),
+          },
+          { name: "May", kind: "grow", cell: (key) => <Limits {...key} /> },
+          { name: "Last used", kind: "rest", cell: ({ last_used_at }) => <Time at={last_used_at} ago /> },
+          { name: "Expires", kind: "rest", cell: ({ expires_at }) => <Time at={expires_at} /> },
+          ...(may
+            ? [
+                {
+                  name: "Actions",
+                  kind: "actions" as const,
+                  cell: (key: Key) => (
+                    <>
+                      <button type="button" class="button small" onClick={() => rotate(key)}>
+                        Rotate…
+                      </button>
+                      <button type="button" class="button small" onClick={() => revoke(key)}>
+                        Revoke…
+                      </button>
+                    </>
+                  ),
+                },
+              ]
+            : []),
+        ]}
+        empty={<Empty icon="keys" title="No keys yet" text="The token of the configuration may do everything: keep it for yourself, and give your app a key." />}
+      />
+      {keys.data && keys.data.configured.length > 0 && (
+        <Card title="Of the configuration" class="after">
+          <ul class="rows">
+            {keys.data.configured.map(({ setting, last_used_at }) => (
+              <li key={setting}>
+                <code class="grow">{setting}</code>
+                <span class="muted">{last_used_at ? "last used" : "not used"}</span>
+                {last_used_at && <Time at={last_used_at} ago />}
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+      {creating && (
+        <NewKey
+          close={() => create(false)}
+          done={(key) => {
+            create(false);
+            setMade(key);
+            keys.reload();
+          }}
+        />
+      )}
+      {rotated && (
+        <Rotate
+          of={rotated}
+          close={() => rotate(undefined)}
+          done={(key) => {
+            rotate(undefined);
+            setMade(key);
+            keys.reload();
+          }}
+        />
+      )}
+      {revoked && (
+        <Action
+          title={`Revoke ${revoked.name}?`}
+          verb="Revoke key"
+          danger
+          sensitive
+          close={() => revoke(undefined)}
+          action={async () => {
+            await call("DELETE", `/keys/${encodeURIComponent(revoked.id)}`);
+            keys.reload();
+            revoke(undefined);
+          }}
+        >
+          <p>The program that has it can do nothing from now on; its connections end. Payments of it that wait for an approval are declined.</p>
+        </Action>
+      )}
+      {made && (
+        <Dialog title="The secret" close={() => setMade(undefined)}>
+          {made.secret ? (
+            <>
+              <p>Put it where your program reads it: it is shown this once.</p>
+              <p>
+                <Id whole>{made.secret}</Id>
+              </p>
+            </>
+          ) : (
+            <p>The key exists, and its secret was shown before. Rotate it to get another.</p>
+          )}
+        </Dialog>
+      )}
+    </Screen>
+  );
+}
+
+function Limits({ scopes, networks, own_streams_only, daily_budget_millisats, requests_per_second }: Key) {
+  const limits = [
+    own_streams_only && "own streams only",
+    daily_budget_millisats !== undefined && `${sats(daily_budget_millisats)} a day`,
+    requests_per_second !== undefined && `${requests_per_second} requests a second`,
+    networks.length > 0 && `from ${networks.join(", ")}`,
+  ].filter(Boolean);
+  return (
+    <div class="wrap">
+      {scopes.map((scope) => (
+        <span key={scope} class="chip" title={SCOPES[scope]}>
+          {scope}
+        </span>
+      ))}
+      {limits.length > 0 && <small class="muted">{limits.join(" · ")}</small>}
+    </div>
+  );
+}
+
+interface MadeProps {
+  close: () => void;
+  done: (key: Schemas["ApiKeyWithSecret"]) => void;
+}
+function NewKey({ close, done }: MadeProps) {
+  const [name, setName] = useState("");
+  const [scopes, setScopes] = useState<string[]>([]);
+  const [budget, setBudget] = useState("");
+  const [until, setUntil] = useState("");
+  const [networks, setNetworks] = useState("");
+  const [own, setOwn] = useState(false);
+  const [key] = useState(() => crypto.randomUUID());
+  const amount = parseAmount(budget, "sats");
+  const action = async () => {
+    const from = networks.split(/[\s,]+/).filter(Boolean);
+    const body = {
+      name,
+      scopes,
+      ...(amount && scopes.includes("payments:send") ? { daily_budget_millisats: amount * 1000 } : {}),
+      ...(until ? { expires_at: startOfDay(new Date(`${until}T00:00:00`).getTime() / 1000, -1) } : {}),
+      ...(from.length > 0 ? { networks: from } : {}),
+      ...(own ? { own_streams_only: true } : {}),
+    };
+    done(await call<Schemas["ApiKeyWithSecret"]>("POST", "/keys", body, { key }));
+  };
+  return (
+    <Action title="New API key" verb="Create key" sensitive disabled={scopes.length === 0} close={close} action={action}>
+      <Input label="Name" hint="What the program is called." value={name} set={setName} maxLength={100} />
+      <fieldset>
+        <legend>It may</legend>
+        {Object.entries(SCOPES).map(([scope, about]) => (
+          <Check key={scope} label={scope} hint={about} checked={scopes.includes(scope)} set={(on) => setScopes(on ? [...scopes, scope] : scopes.filter((other) => other !== scope))} />
+        ))}
+      </fieldset>
+      {scopes.includes("payments:send") && <AmountInput label="At most a day, in sats" optional value={budget} set={setBudget} />}
+      <div class="pair">
+        <Input label="Last day" optional type="date" value={until} set={setUntil} />
+        <Input label="From these networks" optional hint="CIDR or addresses" value={networks} set={setNetworks} />
+      </div>
+      <Check label="Sees only what it has started" checked={own} set={setOwn} />
+    </Action>
+  );
+}
+
+const OVERLAPS: [string, string][] = [
+  ["0", "at once"],
+  ["3600", "in an hour"],
+  ["86400", "in a day"],
+  ["604800", "in a week"],
+];
+function Rotate({ of, close, done }: MadeProps & { of: Key }) {
+  const [overlap, setOverlap] = useState("86400");
+  const [key] = useState(() => crypto.randomUUID());
+  return (
+    <Action
+      title={`A new secret for ${of.name}`}
+      verb="Make a new secret"
+      sensitive
+      close={close}
+      action={async () => done(await call<Schemas["ApiKeyWithSecret"]>("POST", `/keys/${encodeURIComponent(of.id)}/rotate`, { overlap_seconds: Number(overlap) }, { key }))}
+    >
+      <p>What the key may do stays as it is. Until the former secret ends, both are accepted.</p>
+      <Select label="The former secret ends" value={overlap} set={setOverlap} options={OVERLAPS} />
+    </Action>
+  );
+}

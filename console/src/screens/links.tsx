@@ -1,0 +1,234 @@
+import { useState } from "preact/hooks";
+import { useMay, useSession } from "../access.ts";
+import { call } from "../api.ts";
+import { amountIn, parseAmount, startOfDay } from "../format.ts";
+import { usePages, useResource } from "../hooks.ts";
+import { Qr, svgOf } from "../qr.tsx";
+import { go } from "../router.tsx";
+import type { Link, Schemas } from "../types.ts";
+import { Amount, Card, download, Fact, Facts, Id, Screen, Status, Text, Time } from "../ui/bits.tsx";
+import { Action } from "../ui/dialog.tsx";
+import { AmountInput, Filter, Input, Select } from "../ui/form.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { Empty, Failure, Loading } from "../ui/states.tsx";
+import { Table } from "../ui/table.tsx";
+
+const LIST = "/payment-links?limit=1000";
+const useLinks = () => usePages<Link>(LIST, "links", ["StatusUpdate"]);
+
+function price({ amount, min, max, currency }: Link): string {
+  if (amount !== undefined) return amountIn(amount, currency);
+  return `${amountIn(min ?? 0, currency)} – ${amountIn(max ?? 0, currency)}`;
+}
+
+/** Payment links: the newest first. */
+export function Links() {
+  const list = useLinks();
+  const may = useMay("links");
+  const [creating, create] = useState(false);
+  const links = list.items && [...list.items].reverse();
+  const button = may && (
+    <button type="button" class="button primary" onClick={() => create(true)}>
+      <Icon name="plus" /> New link
+    </button>
+  );
+  return (
+    <Screen title="Links" about="A link is a page, and a code for paper, at which many people can pay." actions={button}>
+      <Table
+        {...list}
+        caption="Payment links, the newest first"
+        rows={links}
+        id={({ stream_id }) => stream_id}
+        to={({ stream_id }) => `/links/${stream_id}`}
+        columns={[
+          { name: "Price", kind: "number", cell: (link) => <strong>{price(link)}</strong> },
+          { name: "Status", cell: ({ status }) => <Status of={status} /> },
+          { name: "For", kind: "grow", cell: ({ description }) => <Text>{description}</Text> },
+          { name: "Payments", kind: "number", cell: ({ payments, max_payments }) => (max_payments ? `${payments} of ${max_payments}` : payments) },
+          { name: "Ends", kind: "rest", cell: ({ expires_at }) => <Time at={expires_at} /> },
+          { name: "Created", kind: "rest", cell: ({ created_at }) => <Time at={created_at} /> },
+        ]}
+        empty={<Empty icon="links" title="No links yet" text="Make one for what you sell at a fixed price, or for tips; print its code." action={button} />}
+      />
+      {creating && <NewLink close={() => create(false)} />}
+    </Screen>
+  );
+}
+
+function NewLink({ close }: { close: () => void }) {
+  const session = useSession();
+  const own = session.currency?.toUpperCase();
+  const currencies: [string, string][] = [["sats", "sats"], ...(own && own !== "SATS" ? [[own, own] as [string, string]] : [])];
+  const [description, setDescription] = useState("");
+  const [kind, setKind] = useState("fixed");
+  const [currency, setCurrency] = useState("sats");
+  const [amount, setAmount] = useState("");
+  const [max, setMax] = useState("");
+  const [most, setMost] = useState("");
+  const [until, setUntil] = useState("");
+  const [key] = useState(() => crypto.randomUUID());
+  const low = parseAmount(amount, currency);
+  const high = parseAmount(max, currency);
+  const isFixed = kind === "fixed";
+  const action = async () => {
+    const day = until ? startOfDay(new Date(`${until}T00:00:00`).getTime() / 1000, -1) : undefined;
+    const body = {
+      description,
+      currency,
+      ...(isFixed ? { amount: low } : { min: low, max: high }),
+      ...(most ? { max_payments: Number(most) } : {}),
+      ...(day ? { expires_at: day } : {}),
+    };
+    const made = await call<Schemas["PaymentLinkCreated"]>("POST", "/payment-links", body, { key });
+    go(`/links/${made.stream_id}`);
+  };
+  return (
+    <Action title="New payment link" verb="Create link" close={close} action={action} disabled={low === undefined || (!isFixed && high === undefined)}>
+      <Input label="What it is for" hint="Payers see it, in their wallet and on the page." value={description} set={setDescription} maxLength={500} />
+      <Filter label="Price" value={kind} set={setKind} options={[["fixed", "Fixed price"], ["range", "The payer chooses"]]} />
+      {currencies.length > 1 && <Select label="Currency" value={currency} set={setCurrency} options={currencies} />}
+      {isFixed ? (
+        <AmountInput label={`Price in ${currency}`} currency={currency} value={amount} set={setAmount} />
+      ) : (
+        <div class="pair">
+          <AmountInput label={`From, in ${currency}`} currency={currency} value={amount} set={setAmount} />
+          <AmountInput label={`To, in ${currency}`} currency={currency} value={max} set={setMax} />
+        </div>
+      )}
+      <div class="pair">
+        <Input label="Payments, at most" optional type="number" min="1" value={most} set={setMost} />
+        <Input label="Last day" optional type="date" value={until} set={setUntil} />
+      </div>
+    </Action>
+  );
+}
+
+/** One link: its code to print, and what was paid at it. */
+export function LinkScreen({ id }: { id: string }) {
+  const list = useLinks();
+  const link = list.items?.find(({ stream_id }) => stream_id === id);
+  const may = useMay("links");
+  const [closing, end] = useState(false);
+  if (!list.items) return <Screen title="Link">{list.error ? <Failure error={list.error} retry={list.reload} /> : <Loading />}</Screen>;
+  if (!link) {
+    return (
+      <Screen title="Link" back={{ to: "/links", label: "Links" }}>
+        <Empty icon="links" title="There is no such link" text="Links stay for 61 days after their end." />
+      </Screen>
+    );
+  }
+  return (
+    <Screen
+      title={link.description || "Payment link"}
+      back={{ to: "/links", label: "Links" }}
+      actions={
+        may &&
+        link.status === "open" && (
+          <button type="button" class="button" onClick={() => end(true)}>
+            Close…
+          </button>
+        )
+      }
+    >
+      <div class="columns">
+        <Card
+          title="Code"
+          actions={
+            <>
+              <button type="button" class="button small" onClick={() => download("payment-link.svg", "image/svg+xml", svgOf(link.lnurl))}>
+                <Icon name="download" /> SVG
+              </button>
+              <button type="button" class="button small" onClick={() => print()}>
+                Print or PDF
+              </button>
+            </>
+          }
+        >
+          <div class="center">
+            <Qr text={link.lnurl} label="Code of the payment link, for wallets" />
+            <strong class="big-number">{price(link)}</strong>
+            <Text>{link.description}</Text>
+          </div>
+        </Card>
+        <Card title="Details">
+          <Facts>
+            <Fact name="Status">
+              <Status of={link.status} />
+            </Fact>
+            <Fact name="Page">
+              <Id whole>{link.page_url}</Id>
+            </Fact>
+            <Fact name="For wallets">
+              <Id>{link.lnurl}</Id>
+            </Fact>
+            <Fact name="Payments">{link.max_payments ? `${link.payments} of ${link.max_payments}` : link.payments}</Fact>
+            {link.expires_at !== undefined && (
+              <Fact name="Ends">
+                <Time at={link.expires_at} />
+              </Fact>
+            )}
+            {link.request_id && (
+              <Fact name="Your reference">
+                <Text>{link.request_id}</Text>
+              </Fact>
+            )}
+            <Fact name="Created">
+              <Time at={link.created_at} />
+            </Fact>
+            <Fact name="Stream">
+              <Id>{link.stream_id}</Id>
+            </Fact>
+          </Facts>
+        </Card>
+      </div>
+      <PaidAt id={id} payments={link.payments} />
+      {closing && (
+        <Action
+          title="Close this link?"
+          verb="Close link"
+          danger
+          close={() => end(false)}
+          action={async () => {
+            await call("DELETE", `/payment-links/${id}`);
+            list.reload();
+            end(false);
+          }}
+        >
+          <p>It gives out no more invoices, and cannot be opened again. An invoice that was given out before can still be paid, for five minutes.</p>
+        </Action>
+      )}
+    </Screen>
+  );
+}
+
+interface PaidData {
+  status: string;
+  payment_id?: string;
+  amount_millisats?: number;
+  comment?: string;
+}
+
+/** The last payments of a link, from its stream. */
+function PaidAt({ id, payments }: { id: string; payments: number }) {
+  const from = Math.max(0, payments - 100);
+  const page = useResource<Schemas["EventPage"]>(`/events/${id}?after=${from}&limit=1000`, { live: ["StatusUpdate"] });
+  const paid = page.data && [...page.data.events].reverse();
+  return (
+    <Card title="Payments">
+      <Table
+        caption="Payments at this link, the newest first"
+        rows={paid}
+        error={page.error}
+        id={({ index }) => String(index)}
+        to={({ data }) => `/payments/${(data as PaidData).payment_id}`}
+        empty={<Empty title="Nobody has paid yet" />}
+        columns={[
+          { name: "Amount", kind: "number", cell: ({ data }) => <Amount millisats={(data as PaidData).amount_millisats ?? 0} /> },
+          { name: "Status", cell: ({ data }) => <Status of={(data as PaidData).status} /> },
+          { name: "Comment", kind: "grow", cell: ({ data }) => <Text>{(data as PaidData).comment}</Text> },
+          { name: "Time", kind: "number", cell: ({ timestamp }) => <Time at={timestamp} /> },
+        ]}
+      />
+    </Card>
+  );
+}

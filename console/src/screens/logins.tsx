@@ -1,0 +1,70 @@
+import { useState } from "preact/hooks";
+import { withQuery } from "../api.ts";
+import { usePages } from "../hooks.ts";
+import { go, setQuery } from "../router.tsx";
+import type { Login } from "../types.ts";
+import { Screen, Status, Text, Time, UserLink } from "../ui/bits.tsx";
+import { Filter } from "../ui/form.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { Empty } from "../ui/states.tsx";
+import { Table } from "../ui/table.tsx";
+import { methodOf } from "../words.ts";
+
+const STATUSES: [string, string][] = [
+  ["", "All"],
+  ["approved", "Approved"],
+  ["declined", "Declined"],
+  ["timeout", "Timed out"],
+  ["error", "Failed"],
+];
+
+/** Who logged in, and who could not. */
+export function Logins({ query }: { query: URLSearchParams }) {
+  const status = query.get("status") ?? "";
+  const found = query.get("q") ?? "";
+  const list = usePages<Login>(withQuery("/logins", { status, q: found }), "logins", ["StatusUpdate", "KeyHandshake"]);
+  const [text, setText] = useState(found);
+  const find = (event: Event) => {
+    event.preventDefault();
+    const wanted = text.trim().toLowerCase();
+    if (/^[0-9a-f]{64}$/.test(wanted)) go(`/users/${wanted}`);
+    else setQuery({ q: wanted });
+  };
+  return (
+    <Screen title="Logins and users" about="Recent logins of your users. A user is a key: open one to see all that is kept of it.">
+      <form class="wide-search" role="search" onSubmit={find}>
+        <Icon name="search" />
+        <input
+          type="search"
+          aria-label="Find a user by key, or a login by its stream"
+          placeholder="Key of a user (64 hex characters), or a stream"
+          value={text}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            if (event.currentTarget.value === "") setQuery({ q: "" });
+          }}
+        />
+      </form>
+      <div class="filters">
+        <Filter label="Outcome" value={status} set={(status) => setQuery({ status })} options={STATUSES} />
+      </div>
+      <Table
+        {...list}
+        caption="Logins, the newest first"
+        rows={list.items}
+        id={({ stream_id, at }) => `${stream_id} ${at}`}
+        columns={[
+          { name: "User", cell: ({ main_key }) => <UserLink of={main_key} /> },
+          { name: "Outcome", cell: ({ status }) => <Status of={status} /> },
+          { name: "With", cell: ({ method }) => (method ? methodOf(method) : <span class="muted">—</span>) },
+          { name: "App", kind: "rest", cell: ({ app }) => <Text empty="your app">{app}</Text> },
+          { name: "Reason", kind: "grow", cell: ({ reason }) => <Text empty="">{reason}</Text> },
+          { name: "Time", kind: "number", cell: ({ at }) => <Time at={at} /> },
+        ]}
+        empty={<Empty icon="users" title={status || found ? "Nothing found" : "No logins yet"} text="Logins appear here by themselves." />}
+      />
+    </Screen>
+  );
+}

@@ -1,0 +1,327 @@
+import { useState } from "preact/hooks";
+import { useMay, useSession } from "../access.ts";
+import { call } from "../api.ts";
+import { visible } from "../format.ts";
+import { useResource } from "../hooks.ts";
+import { setQuery } from "../router.tsx";
+import type { Operators, Setting } from "../types.ts";
+import { Badge, Card, Copy, Id, Screen, Text, Time } from "../ui/bits.tsx";
+import { Action, Dialog } from "../ui/dialog.tsx";
+import { Filter, Input } from "../ui/form.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
+import { Table } from "../ui/table.tsx";
+
+/** The look and name of the service, who works here, and every value that is in force. */
+export function Settings({ query }: { query: URLSearchParams }) {
+  const settings = useResource<{ settings: Setting[] }>("/settings");
+  const tab = query.get("tab") ?? "look";
+  return (
+    <Screen title="Settings" about={settings.data ? undefined : "What is in force, and where it comes from."}>
+      <Tabs tab={tab} />
+      {tab === "operators" ? (
+        <People />
+      ) : (
+        <Loaded {...settings}>{({ settings: list }) => (tab === "values" ? <Values settings={list} /> : <Look settings={list} />)}</Loaded>
+      )}
+    </Screen>
+  );
+}
+
+function Tabs({ tab }: { tab: string }) {
+  return (
+    <div class="filters">
+      <Filter
+        label="Part"
+        value={tab}
+        set={(tab) => setQuery({ tab })}
+        options={[
+          ["look", "Look and name"],
+          ["operators", "Operators"],
+          ["values", "All values"],
+        ]}
+      />
+    </div>
+  );
+}
+
+const isSet = (value: unknown) => value !== null && value !== undefined && value !== "not set" && value !== "";
+const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** The line of `config.toml` that sets a key. */
+function lineOf(key: string, value: unknown): string {
+  const at = key.lastIndexOf(".");
+  const shown = !isSet(value) || value === "set" ? '"…"' : Array.isArray(value) || typeof value !== "object" ? JSON.stringify(value) : "…";
+  return `[${key.slice(0, at)}]\n${key.slice(at + 1)} = ${shown}`;
+}
+const variableOf = (key: string) => `SERVICE__${key.toUpperCase().replaceAll(".", "__")}`;
+
+function Values({ settings }: { settings: Setting[] }) {
+  const [wanted, setWanted] = useState("");
+  const [changed, change] = useState<Setting>();
+  const rows = settings.filter(({ key, value }) => `${key} ${textOf(value)}`.toLowerCase().includes(wanted.toLowerCase()));
+  return (
+    <>
+      <div class="filters">
+        <input type="search" aria-label="Search in the settings" placeholder="Setting or value" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} />
+      </div>
+      <Table
+        caption="Settings in force"
+        rows={rows}
+        id={({ key }) => key}
+        columns={[
+          { name: "Setting", cell: ({ key }) => <code>{key}</code> },
+          { name: "Value", kind: "grow", cell: ({ value }) => (isSet(value) ? <Text>{textOf(value)}</Text> : <span class="muted">not set</span>) },
+          { name: "From", cell: ({ source }) => <Badge tone={source === "default" ? "plain" : "good"}>{source}</Badge> },
+          {
+            name: "Actions",
+            kind: "actions",
+            cell: (setting) => (
+              <button type="button" class="button small" onClick={() => change(setting)}>
+                How to change
+              </button>
+            ),
+          },
+        ]}
+        empty={<Empty icon="search" title="Nothing found" />}
+      />
+      {changed && <Change setting={changed} close={() => change(undefined)} />}
+    </>
+  );
+}
+
+function Change({ setting: { key, value, source }, close }: { setting: Setting; close: () => void }) {
+  const line = lineOf(key, value);
+  const variable = variableOf(key);
+  return (
+    <Dialog title={key} close={close}>
+      <div class="form">
+        <p>
+          {source === "environment"
+            ? "It comes from the environment, which is before the file. Change the variable, and restart the service:"
+            : "Write this into config.toml in the data directory, run usher config check, and restart the service:"}
+        </p>
+        <div class="snippet">
+          <pre tabIndex={0}>{source === "environment" ? `${variable}=…` : line}</pre>
+          <Copy text={source === "environment" ? variable : line} />
+        </div>
+        <p class="muted">
+          {source === "environment" ? "Or remove the variable, and write into config.toml:" : "Or set this variable in the environment, which is before the file:"}
+        </p>
+        <pre tabIndex={0}>{source === "environment" ? line : `${variable}=…`}</pre>
+      </div>
+    </Dialog>
+  );
+}
+
+const PROFILE = [
+  ["name", "Short name", "Without spaces."],
+  ["display_name", "Name", "On every page, and in users' wallets."],
+  ["picture", "Address of a picture", "https; users' wallets load it."],
+  ["about", "About", ""],
+  ["nip05", "NIP-05 name", "name@domain"],
+] as const;
+type Profile = Record<(typeof PROFILE)[number][0], string>;
+
+/** How the service is called, beside the head of its login page as it will be. */
+function Look({ settings }: { settings: Setting[] }) {
+  const { service } = useSession();
+  const may = useMay("profile");
+  const now = (key: string) => {
+    const value = settings.find((setting) => setting.key === key)?.value;
+    return isSet(value) ? textOf(value) : "";
+  };
+  const [profile, setProfile] = useState<Profile>(() => Object.fromEntries(PROFILE.map(([name]) => [name, now(`profile.${name}`)])) as Profile);
+  const [publishing, publish] = useState(false);
+  const [done, setDone] = useState(false);
+  const shown = visible(profile.display_name || profile.name || service || "Usher");
+  const keep = PROFILE.filter(([name]) => profile[name]).map(([name]) => `${name} = ${JSON.stringify(profile[name])}`);
+  return (
+    <div class="columns">
+      <Card title="Profile on Nostr">
+        <form
+          class="form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            publish(true);
+          }}
+        >
+          {PROFILE.map(([name, label, hint]) => (
+            <Input key={name} label={label} hint={hint} optional readOnly={!may} value={profile[name]} set={(value) => setProfile({ ...profile, [name]: value })} maxLength={500} />
+          ))}
+          {may && (
+            <div class="actions">
+              <button type="submit" class="button primary">
+                Publish…
+              </button>
+              {done && <Badge tone="good">Published</Badge>}
+            </div>
+          )}
+        </form>
+      </Card>
+      <div>
+        <Card title="The login page">
+          <div class="center">
+            <div class="preview" aria-label="Preview of the login page">
+              <span class="monogram" aria-hidden="true">
+                {[...shown][0]?.toUpperCase()}
+              </span>
+              <bdi class="muted">{shown}</bdi>
+              <h3>Log in</h3>
+              <span class="button primary">Log in with a passkey</span>
+              <span class="button">Log in with a wallet</span>
+            </div>
+          </div>
+        </Card>
+        <Card title="To keep it after a restart">
+          <p>The profile of the file is published at each start. Write this into config.toml:</p>
+          <div class="snippet">
+            <pre tabIndex={0}>{`[profile]\n${keep.join("\n")}`}</pre>
+            <Copy text={`[profile]\n${keep.join("\n")}`} />
+          </div>
+        </Card>
+      </div>
+      {publishing && (
+        <Action
+          title="Publish this profile?"
+          verb="Publish"
+          close={() => publish(false)}
+          action={async () => {
+            await call("PUT", "/profile", Object.fromEntries(PROFILE.map(([name]) => [name, profile[name].trim() || null])));
+            setDone(true);
+            publish(false);
+          }}
+        >
+          <p>It replaces the service's profile on your relays. Users' wallets and others show it from then on.</p>
+        </Action>
+      )}
+    </div>
+  );
+}
+
+const ROLES: [string, string][] = [
+  ["viewer", "Viewer"],
+  ["support", "Support"],
+  ["admin", "Admin"],
+];
+const ROLE_WORDS: Record<string, string> = {
+  viewer: "Sees everything, changes nothing.",
+  support: "Links, refunds up to the limit of approvals, webhooks, age checks, subscriptions, erasing users.",
+  admin: "Everything.",
+};
+
+/** Who works in the console, and who is invited. */
+function People() {
+  const people = useResource<Operators>("/operators");
+  const may = useMay("operators");
+  const [inviting, invite] = useState(false);
+  const [removed, remove] = useState<Operators["operators"][number]>();
+  return (
+    <>
+      <Card
+        title="Operators"
+        actions={
+          may && (
+            <button type="button" class="button small" onClick={() => invite(true)}>
+              <Icon name="plus" /> Invite
+            </button>
+          )
+        }
+      >
+        <Table
+          caption="Operators"
+          rows={people.data?.operators}
+          error={people.error}
+          reload={people.reload}
+          id={({ key }) => key}
+          columns={[
+            { name: "Name", cell: ({ name }) => <Text>{name}</Text> },
+            { name: "Role", cell: ({ role }) => <Badge>{role}</Badge> },
+            { name: "Key", kind: "grow", cell: ({ key }) => <Id>{key}</Id> },
+            { name: "From", kind: "rest", cell: ({ source }) => <Badge>{source}</Badge> },
+            { name: "Last used", kind: "rest", cell: ({ last_used_at }) => <Time at={last_used_at} ago /> },
+            {
+              name: "Actions",
+              kind: "actions",
+              cell: (operator) =>
+                may &&
+                operator.source !== "configuration" && (
+                  <button type="button" class="button small" onClick={() => remove(operator)}>
+                    Remove…
+                  </button>
+                ),
+            },
+          ]}
+          empty={<Empty title="Nobody yet" />}
+        />
+      </Card>
+      {people.data && people.data.invitations.length > 0 && (
+        <Card title="Invitations">
+          <ul class="rows">
+            {people.data.invitations.map(({ name, role, expires_at }, at) => (
+              <li key={at}>
+                <span class="grow">
+                  <Text>{name}</Text> <Badge>{role}</Badge>
+                </span>
+                <span class="muted">ends</span> <Time at={expires_at} ago />
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+      {inviting && <Invite close={() => invite(false)} done={people.reload} />}
+      {removed && (
+        <Action
+          title={`Remove ${removed.name}?`}
+          verb="Remove"
+          danger
+          sensitive
+          close={() => remove(undefined)}
+          action={async () => {
+            await call("DELETE", `/operators/${removed.key}`);
+            people.reload();
+            remove(undefined);
+          }}
+        >
+          <p>Their sessions end at once, and they cannot log in to the console again.</p>
+        </Action>
+      )}
+    </>
+  );
+}
+
+function Invite({ close, done }: { close: () => void; done: () => void }) {
+  const [name, setName] = useState("");
+  const [role, setRole] = useState("support");
+  const [link, setLink] = useState<{ page_url: string; expires_at: number }>();
+  const [key] = useState(() => crypto.randomUUID());
+  if (link) {
+    return (
+      <Dialog title="The invitation" close={close}>
+        <p>
+          Send it to {name} in a way that only they can read. It works once, and ends <Time at={link.expires_at} ago />.
+        </p>
+        <p>
+          <Id whole>{link.page_url}</Id>
+        </p>
+      </Dialog>
+    );
+  }
+  return (
+    <Action
+      title="Invite a colleague"
+      verb="Make an invitation"
+      sensitive
+      close={close}
+      action={async () => {
+        setLink(await call("POST", "/operators/invitations", { name, role }, { key }));
+        done();
+      }}
+    >
+      <p>A link with which your colleague binds their own passkey. Nobody types a key.</p>
+      <Input label="Name" value={name} set={setName} maxLength={64} hint="It is in the audit log with each change." />
+      <Filter label="Role" value={role} set={setRole} options={ROLES} />
+      <p class="muted">{ROLE_WORDS[role]}</p>
+    </Action>
+  );
+}
