@@ -6,12 +6,7 @@ import { onEvents } from "./live.ts";
 const kept = new Map<string, unknown>();
 const MOST_KEPT = 60;
 
-export interface Resource<T> {
-  data: T | undefined;
-  error: unknown;
-  loading: boolean;
-  reload: () => void;
-}
+export interface Resource<T> { data: T | undefined; error: unknown; loading: boolean; reload: () => void }
 
 export interface ResourceOptions {
   /** Reads again after an event of one of these types; `*` is any. */

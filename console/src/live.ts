@@ -8,10 +8,7 @@ const GATHER = 400;
 const LEAST = 2_000;
 const RECONNECT = 5_000;
 
-interface Listener {
-  types: Set<string>;
-  soon: () => void;
-}
+interface Listener { types: Set<string>; soon: () => void }
 const listeners = new Set<Listener>();
 const watchers = new Set<(connected: boolean) => void>();
 let source: EventSource | undefined;

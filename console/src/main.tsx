@@ -23,11 +23,7 @@ function Console() {
   if (!data) {
     return <div class="start">{error && codeOf(error) !== "unauthorized" ? <Failure error={error} retry={reload} /> : <Loading />}</div>;
   }
-  return (
-    <SessionContext.Provider value={{ session: data, reload }}>
-      <Shell />
-    </SessionContext.Provider>
-  );
+  return <SessionContext.Provider value={{ session: data, reload }}><Shell /></SessionContext.Provider>;
 }
 
 const root = document.getElementById("console");

@@ -2,11 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { clockTime } from "./format.ts";
 
-export interface Series {
-  label: string;
-  style: "today" | "yesterday" | "week";
-  values: (number | null)[];
-}
+export interface Series { label: string; style: "today" | "yesterday" | "week"; values: (number | null)[] }
 
 interface PlotProps {
   title: string;
@@ -43,13 +39,7 @@ export function Plot({ title, times, series, write }: PlotProps) {
   useEffect(() => plot.current?.setData(data), [JSON.stringify(data)]);
   return (
     <>
-      <div class="legend">
-        {series.map(({ label, style }) => (
-          <span key={style} class={style}>
-            {label}
-          </span>
-        ))}
-      </div>
+      <div class="legend">{series.map(({ label, style }) => <span key={style} class={style}>{label}</span>)}</div>
       <div class="plot" ref={place} aria-hidden="true" />
       <p class="readout" aria-hidden="true">
         {cursor !== null &&
@@ -58,23 +48,12 @@ export function Plot({ title, times, series, write }: PlotProps) {
       </p>
       <table class="hidden">
         <caption>{title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            {series.map(({ label }) => (
-              <th key={label} scope="col">
-                {label}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <thead><tr><th scope="col">Time</th>{series.map(({ label }) => <th key={label} scope="col">{label}</th>)}</tr></thead>
         <tbody>
           {times.map((time, at) => (
             <tr key={time}>
               <th scope="row">{clockTime(time).slice(0, 5)}</th>
-              {series.map(({ label, values }) => (
-                <td key={label}>{values[at] == null ? "" : write(values[at])}</td>
-              ))}
+              {series.map(({ label, values }) => <td key={label}>{values[at] == null ? "" : write(values[at])}</td>)}
             </tr>
           ))}
         </tbody>

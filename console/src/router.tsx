@@ -7,10 +7,7 @@ const tell = () => watchers.forEach((watcher) => watcher());
 addEventListener("popstate", tell);
 
 /** Where the browser is: the path below the console, and the parameters. */
-export interface Place {
-  path: string;
-  query: URLSearchParams;
-}
+export interface Place { path: string; query: URLSearchParams }
 
 const here = (): Place => ({
   path: location.pathname.startsWith(ROOT) ? location.pathname.slice(ROOT.length).replace(/\/+$/, "") || "/" : "/",

@@ -79,9 +79,5 @@ function decode(text: string): string {
 }
 
 function NotFound() {
-  return (
-    <Screen title="Not found">
-      <Empty icon="search" title="There is no such screen" text="The menu has all of them." />
-    </Screen>
-  );
+  return <Screen title="Not found"><Empty icon="search" title="There is no such screen" text="The menu has all of them." /></Screen>;
 }

@@ -26,35 +26,25 @@ export function Shell() {
   useSearchKey();
   return (
     <PriceContext.Provider value={price}>
-      <a class="skip" href="#content" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
-        Skip to the content
-      </a>
+      <a class="skip" href="#content" onClick={(event) => (event.preventDefault(), main.current?.focus())}>Skip to the content</a>
       <div class={`shell ${open ? "open" : ""}`}>
         <header class="bar">
           <button type="button" class="icon-button" aria-label="Menu" aria-expanded={open} onClick={() => setOpen(!open)}>
             <Icon name="menu" />
           </button>
-          <strong>
-            <bdi>{service}</bdi>
-          </strong>
+          <strong><bdi>{service}</bdi></strong>
         </header>
         <nav class="side" aria-label="Console">
           <div class="service">
-            <span class="monogram" aria-hidden="true">
-              {[...service][0]?.toUpperCase()}
-            </span>
-            <strong>
-              <bdi>{service}</bdi>
-            </strong>
+            <span class="monogram" aria-hidden="true">{[...service][0]?.toUpperCase()}</span>
+            <strong><bdi>{service}</bdi></strong>
             {session.test_mode && <span class="badge wait">Test</span>}
           </div>
           <Search />
           <Menu path={place.path} />
           <Foot />
         </nav>
-        <main ref={main} id="content" tabIndex={-1} key={screen.key}>
-          {screen.view(place)}
-        </main>
+        <main ref={main} id="content" tabIndex={-1} key={screen.key}>{screen.view(place)}</main>
       </div>
     </PriceContext.Provider>
   );
@@ -82,12 +72,7 @@ function Menu({ path }: { path: string }) {
   }
   return (
     <div class="menu">
-      {[...groups].map(([group, entries]) => (
-        <div key={group}>
-          {group && <h2>{group}</h2>}
-          <ul>{entries}</ul>
-        </div>
-      ))}
+      {[...groups].map(([group, entries]) => <div key={group}>{group && <h2>{group}</h2>}<ul>{entries}</ul></div>)}
     </div>
   );
 }
@@ -162,12 +147,7 @@ function Foot() {
   useEffect(() => onConnection(setConnected), []);
   return (
     <div class="foot">
-      <Link to="/account">
-        <strong>
-          <bdi>{visible(session.name)}</bdi>
-        </strong>
-        <small>{session.role}</small>
-      </Link>
+      <Link to="/account"><strong><bdi>{visible(session.name)}</bdi></strong><small>{session.role}</small></Link>
       <span class={`dot ${connected ? "good" : "wait"}`} role="status" title={connected ? "New events appear by themselves" : "Connecting to the event stream"}>
         <span class="hidden">{connected ? "Live" : "Not live"}</span>
       </span>

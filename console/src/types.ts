@@ -64,11 +64,7 @@ export interface App {
   signing_algorithm: string;
 }
 
-export interface Setting {
-  key: string;
-  value: unknown;
-  source: string;
-}
+export interface Setting { key: string; value: unknown; source: string }
 
 export interface Operators {
   operators: { key: string; name: string; role: string; source: string; last_used_at?: number | null }[];

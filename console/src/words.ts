@@ -66,12 +66,7 @@ const KINDS: Record<string, string> = {
 };
 export const kindOf = (kind: string) => KINDS[kind] ?? sentence(kind);
 
-const METHODS: Record<string, string> = {
-  wallet: "Wallet",
-  extension: "Extension",
-  signer: "Remote signer",
-  passkey: "Passkey",
-};
+const METHODS: Record<string, string> = { wallet: "Wallet", extension: "Extension", signer: "Remote signer", passkey: "Passkey" };
 export const methodOf = (method: string) => METHODS[method] ?? sentence(method);
 
 /** What each scope of the API lets somebody do. */

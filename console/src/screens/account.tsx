@@ -9,6 +9,7 @@ import { Failure } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { visible } from "../format.ts";
 import { SCOPES } from "../words.ts";
+import { Button } from "../ui/button.tsx";
 
 /** Who is logged in, and where else. */
 export function Account() {
@@ -25,33 +26,19 @@ export function Account() {
     <Screen
       title="Your account"
       actions={
-        <button type="button" class="button" disabled={busy} onClick={() => void logOut()}>
-          Log out
-        </button>
+        <Button disabled={busy} run={() => void logOut()}>Log out</Button>
       }
     >
       {error !== undefined && <Failure error={error} />}
       <Card>
         <Facts>
-          <Fact name="Name">
-            <bdi>{visible(session.name)}</bdi>
-          </Fact>
-          <Fact name="Key">
-            <Id>{session.key}</Id>
-          </Fact>
-          <Fact name="Role">
-            <Badge>{session.role}</Badge> {session.approver && <Badge>approver</Badge>}
-          </Fact>
+          <Fact name="Name"><bdi>{visible(session.name)}</bdi></Fact>
+          <Fact name="Key"><Id>{session.key}</Id></Fact>
+          <Fact name="Role"><Badge>{session.role}</Badge> {session.approver && <Badge>approver</Badge>}</Fact>
           <Fact name="May read and do">
-            {session.scopes.map((scope) => (
-              <span key={scope} class="chip" title={SCOPES[scope]}>
-                {scope}
-              </span>
-            ))}
+            {session.scopes.map((scope) => <span key={scope} class="chip" title={SCOPES[scope]}>{scope}</span>)}
           </Fact>
-          <Fact name="This session ends">
-            <Time at={session.expires_at} ago />
-          </Fact>
+          <Fact name="This session ends"><Time at={session.expires_at} ago /></Fact>
           <Fact name="Version of Usher">{session.version}</Fact>
         </Facts>
       </Card>
@@ -69,11 +56,7 @@ export function Account() {
               name: "Actions",
               kind: "actions",
               cell: ({ id, current }) =>
-                !current && (
-                  <button type="button" class="button small" onClick={() => end(id)}>
-                    End
-                  </button>
-                ),
+                !current && <Button small run={() => end(id)}>End</Button>,
             },
           ]}
         />

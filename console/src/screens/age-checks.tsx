@@ -8,6 +8,7 @@ import { Action } from "../ui/dialog.tsx";
 import { Input } from "../ui/form.tsx";
 import { Empty } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
+import { Button } from "../ui/button.tsx";
 
 type Check = Schemas["OpenVerificationSession"];
 
@@ -21,16 +22,7 @@ export function AgeChecks() {
   const wanted = number.trim();
   const rows = list.items?.filter((check) => wanted === "" || String(check.number ?? "").startsWith(wanted));
   const button = (check: Check, decision: "approve" | "reject") => (
-    <button
-      type="button"
-      class="button small"
-      onClick={() => {
-        setReason("");
-        decide({ check, decision });
-      }}
-    >
-      {decision === "approve" ? "Approve…" : "Reject…"}
-    </button>
+    <Button small run={() => { setReason(""); decide({ check, decision }); }}>{decision === "approve" ? "Approve…" : "Reject…"}</Button>
   );
   return (
     <Screen title="Age checks" about="Ask the user for the number on their page, look at their document, and decide. Nothing of it is kept but pass or fail.">
@@ -54,12 +46,7 @@ export function AgeChecks() {
                   name: "Actions",
                   kind: "actions" as const,
                   cell: (check: Check) =>
-                    check.status === "open" && (
-                      <>
-                        {button(check, "reject")}
-                        {button(check, "approve")}
-                      </>
-                    ),
+                    check.status === "open" && <>{button(check, "reject")}{button(check, "approve")}</>,
                 },
               ]
             : []),

@@ -8,6 +8,7 @@ import { Amount, Card, Fact, Facts, Id, Screen, Text, Time } from "../ui/bits.ts
 import { Action } from "../ui/dialog.tsx";
 import { Empty, Failure, Loading } from "../ui/states.tsx";
 import { kindOf } from "../words.ts";
+import { Button } from "../ui/button.tsx";
 
 type Approval = Schemas["Approval"];
 
@@ -31,12 +32,8 @@ export function Approvals() {
             actions={
               session.approver && (
                 <>
-                  <button type="button" class="button small" onClick={() => decide({ approval, decision: "decline" })}>
-                    Decline…
-                  </button>
-                  <button type="button" class="button small primary" onClick={() => decide({ approval, decision: "approve" })}>
-                    Approve…
-                  </button>
+                  <Button small run={() => decide({ approval, decision: "decline" })}>Decline…</Button>
+                  <Button small primary run={() => decide({ approval, decision: "approve" })}>Approve…</Button>
                 </>
               )
             }
@@ -72,30 +69,12 @@ function Details({ approval }: { approval: Approval }) {
       <Fact name="Amount">
         <Amount millisats={approval.amount_millisats} /> <span class="muted">and at most {sats(approval.max_fee_millisats)} of fees</span>
       </Fact>
-      {approval.payee && (
-        <Fact name="Payee">
-          <Id whole>{approval.payee}</Id>
-        </Fact>
-      )}
-      {approval.address && (
-        <Fact name="Address">
-          <Id whole>{approval.address}</Id>
-        </Fact>
-      )}
-      {approval.refund_of && (
-        <Fact name="Refund of">
-          <Id to={`/payments/${approval.refund_of}`}>{approval.refund_of}</Id>
-        </Fact>
-      )}
-      <Fact name="For">
-        <Text empty="Unknown: the invoice says nothing">{approval.description}</Text>
-      </Fact>
-      <Fact name="Asked for by">
-        {approval.requested_by} <span class="muted">·</span> <Time at={approval.requested_at} ago />
-      </Fact>
-      <Fact name="Until">
-        <Time at={approval.expires_at} ago />
-      </Fact>
+      {approval.payee && <Fact name="Payee"><Id whole>{approval.payee}</Id></Fact>}
+      {approval.address && <Fact name="Address"><Id whole>{approval.address}</Id></Fact>}
+      {approval.refund_of && <Fact name="Refund of"><Id to={`/payments/${approval.refund_of}`}>{approval.refund_of}</Id></Fact>}
+      <Fact name="For"><Text empty="Unknown: the invoice says nothing">{approval.description}</Text></Fact>
+      <Fact name="Asked for by">{approval.requested_by} <span class="muted">·</span> <Time at={approval.requested_at} ago /></Fact>
+      <Fact name="Until"><Time at={approval.expires_at} ago /></Fact>
     </Facts>
   );
 }

@@ -10,6 +10,7 @@ import { Check, Field, Input, Select } from "../ui/form.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Empty } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
+import { Button } from "../ui/button.tsx";
 
 /** Apps to which users log in with OpenID Connect. */
 export function Apps() {
@@ -24,11 +25,7 @@ export function Apps() {
       title="Apps"
       about="Apps to which your users log in with their Nostr key, by OpenID Connect."
       actions={
-        may && (
-          <button type="button" class="button primary" onClick={() => edit("new")}>
-            <Icon name="plus" /> New app
-          </button>
-        )
+        may && <Button primary run={() => edit("new")}><Icon name="plus" /> New app</Button>
       }
     >
       <Table
@@ -40,15 +37,7 @@ export function Apps() {
         columns={[
           {
             name: "App",
-            cell: ({ name, client_id }) => (
-              <>
-                <strong>
-                  <Text>{name}</Text>
-                </strong>
-                <br />
-                <small class="muted">{client_id}</small>
-              </>
-            ),
+            cell: ({ name, client_id }) => <><strong><Text>{name}</Text></strong><br /><small class="muted">{client_id}</small></>,
           },
           { name: "Users come back to", kind: "grow", cell: ({ redirect_uris }) => <Text>{redirect_uris.join("  ")}</Text> },
           { name: "Kind", kind: "rest", cell: (app) => <Badge>{app.public ? "public" : "with a secret"}</Badge> },
@@ -58,17 +47,11 @@ export function Apps() {
             kind: "actions",
             cell: (app) => (
               <>
-                <button type="button" class="button small" onClick={() => show({ app })}>
-                  Settings
-                </button>
+                <Button small run={() => show({ app })}>Settings</Button>
                 {may && app.source !== "configuration" && (
                   <>
-                    <button type="button" class="button small" onClick={() => edit(app)}>
-                      Change…
-                    </button>
-                    <button type="button" class="button small" onClick={() => remove(app)}>
-                      Remove…
-                    </button>
+                    <Button small run={() => edit(app)}>Change…</Button>
+                    <Button small run={() => remove(app)}>Remove…</Button>
                   </>
                 )}
               </>
@@ -134,7 +117,7 @@ function Consents() {
           { name: "User", cell: ({ main_key }) => <UserLink of={main_key} /> },
           { name: "Scopes", kind: "grow", cell: ({ scopes }) => <Text>{scopes.join(" ")}</Text> },
           { name: "Agreed", kind: "rest", cell: ({ agreed_at }) => <Time at={agreed_at} /> },
-          { name: "Actions", kind: "actions", cell: (consent) => may && <button type="button" class="button small" onClick={() => revoke(consent)}>Revoke…</button> },
+          { name: "Actions", kind: "actions", cell: (consent) => may && <Button small run={() => revoke(consent)}>Revoke…</Button> },
         ]}
         empty={null}
       />
@@ -159,11 +142,7 @@ function Consents() {
   );
 }
 
-interface EditProps {
-  app: App | undefined;
-  close: () => void;
-  done: (app: App, secret?: string) => void;
-}
+interface EditProps { app: App | undefined; close: () => void; done: (app: App, secret?: string) => void }
 function Edit({ app, close, done }: EditProps) {
   const [framework, setFramework] = useState("0");
   const chosen = FRAMEWORKS[Number(framework)];
@@ -217,30 +196,16 @@ function Edit({ app, close, done }: EditProps) {
   );
 }
 
-interface SnippetsProps {
-  app: App;
-  secret?: string;
-  issuer: string;
-  close: () => void;
-}
+interface SnippetsProps { app: App; secret?: string; issuer: string; close: () => void }
 function Snippets({ app, secret, issuer, close }: SnippetsProps) {
   const [framework, setFramework] = useState("0");
   const text = FRAMEWORKS[Number(framework)]?.snippet(issuer, app.client_id, secret || (app.public ? "(none)" : "SECRET")) ?? "";
   return (
     <Dialog title={`Settings for ${app.name}`} close={close}>
       <div class="form">
-        {secret && (
-          <div class="notice" role="status">
-            <p>
-              Its secret is shown this once: <Id whole>{secret}</Id>
-            </p>
-          </div>
-        )}
+        {secret && <div class="notice" role="status"><p>Its secret is shown this once: <Id whole>{secret}</Id></p></div>}
         <Select label="The app's framework" value={framework} set={setFramework} options={FRAMEWORKS.map(({ name }, at) => [String(at), name])} />
-        <div class="snippet">
-          <pre tabIndex={0}>{text}</pre>
-          <Copy text={text} label="Copy the settings" />
-        </div>
+        <div class="snippet"><pre tabIndex={0}>{text}</pre><Copy text={text} label="Copy the settings" /></div>
       </div>
     </Dialog>
   );

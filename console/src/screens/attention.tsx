@@ -36,16 +36,10 @@ export function Attention() {
           <li key={what} class={isBad ? "bad" : "wait"}>
             <Icon name="warn" />
             <p class="grow">
-              <strong>
-                <Text>{what}</Text>
-              </strong>{" "}
+              <strong><Text>{what}</Text></strong>{" "}
               <span class="muted">{step}</span>
             </p>
-            {to && (
-              <Link to={to} aria-label={`Open: ${what}`}>
-                Open
-              </Link>
-            )}
+            {to && <Link to={to} aria-label={`Open: ${what}`}>Open</Link>}
           </li>
         ))}
       </ul>

@@ -54,11 +54,7 @@ export function Audit({ query }: { query: URLSearchParams }) {
           {
             name: "What",
             kind: "grow",
-            cell: (entry) => (
-              <button type="button" class="link" onClick={() => show(entry)}>
-                {actionName(entry.action)}
-              </button>
-            ),
+            cell: (entry) => <button type="button" class="link" onClick={() => show(entry)}>{actionName(entry.action)}</button>,
           },
           { name: "Outcome", cell: ({ outcome }) => (outcome === "ok" || outcome === "begun" ? <Status of={outcome} /> : <Badge tone="bad">{outcome}</Badge>) },
           { name: "From", kind: "rest", cell: ({ address }) => <Text>{address}</Text> },
@@ -69,27 +65,15 @@ export function Audit({ query }: { query: URLSearchParams }) {
       {shown && (
         <Dialog title={`${actionName(shown.action)}, number ${shown.sequence}`} close={() => show(undefined)}>
           <Facts>
-            <Fact name="Who">
-              <Text>{shown.actor}</Text>
-            </Fact>
-            <Fact name="When">
-              <Time at={shown.at} />
-            </Fact>
-            <Fact name="From">
-              <Text>{shown.address}</Text>
-            </Fact>
+            <Fact name="Who"><Text>{shown.actor}</Text></Fact>
+            <Fact name="When"><Time at={shown.at} /></Fact>
+            <Fact name="From"><Text>{shown.address}</Text></Fact>
             <Fact name="Outcome">{shown.outcome}</Fact>
             {Object.entries(shown.details as Record<string, unknown>).map(([name, value]) => (
-              <Fact key={name} name={visible(name)}>
-                <Text>{String(value)}</Text>
-              </Fact>
+              <Fact key={name} name={visible(name)}><Text>{String(value)}</Text></Fact>
             ))}
-            <Fact name="Request">
-              <Id>{shown.request_id}</Id>
-            </Fact>
-            <Fact name="Hash">
-              <Id>{shown.hash}</Id>
-            </Fact>
+            <Fact name="Request"><Id>{shown.request_id}</Id></Fact>
+            <Fact name="Hash"><Id>{shown.hash}</Id></Fact>
           </Facts>
         </Dialog>
       )}

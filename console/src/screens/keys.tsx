@@ -11,6 +11,7 @@ import { Icon } from "../ui/icons.tsx";
 import { Empty } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { SCOPES } from "../words.ts";
+import { Button } from "../ui/button.tsx";
 
 type Key = Schemas["ApiKey"];
 
@@ -27,11 +28,7 @@ export function Keys() {
       title="API keys"
       about="Give each program a key that can do only what it needs."
       actions={
-        may && (
-          <button type="button" class="button primary" onClick={() => create(true)}>
-            <Icon name="plus" /> New key
-          </button>
-        )
+        may && <Button primary run={() => create(true)}><Icon name="plus" /> New key</Button>
       }
     >
       <Table
@@ -45,9 +42,7 @@ export function Keys() {
             name: "Name",
             cell: ({ name, id, expired }) => (
               <>
-                <strong>
-                  <Text>{name}</Text>
-                </strong>{" "}
+                <strong><Text>{name}</Text></strong>{" "}
                 {expired && <Badge tone="bad">expired</Badge>}
                 <br />
                 <small class="muted">{id}</small>
@@ -64,12 +59,8 @@ export function Keys() {
                   kind: "actions" as const,
                   cell: (key: Key) => (
                     <>
-                      <button type="button" class="button small" onClick={() => rotate(key)}>
-                        Rotate…
-                      </button>
-                      <button type="button" class="button small" onClick={() => revoke(key)}>
-                        Revoke…
-                      </button>
+                      <Button small run={() => rotate(key)}>Rotate…</Button>
+                      <Button small run={() => revoke(key)}>Revoke…</Button>
                     </>
                   ),
                 },
@@ -131,15 +122,8 @@ export function Keys() {
       {made && (
         <Dialog title="The secret" close={() => setMade(undefined)}>
           {made.secret ? (
-            <>
-              <p>Put it where your program reads it: it is shown this once.</p>
-              <p>
-                <Id whole>{made.secret}</Id>
-              </p>
-            </>
-          ) : (
-            <p>The key exists, and its secret was shown before. Rotate it to get another.</p>
-          )}
+            <><p>Put it where your program reads it: it is shown this once.</p><p><Id whole>{made.secret}</Id></p></>
+          ) : <p>The key exists, and its secret was shown before. Rotate it to get another.</p>}
         </Dialog>
       )}
     </Screen>
@@ -155,20 +139,13 @@ function Limits({ scopes, networks, own_streams_only, daily_budget_millisats, re
   ].filter(Boolean);
   return (
     <div class="wrap">
-      {scopes.map((scope) => (
-        <span key={scope} class="chip" title={SCOPES[scope]}>
-          {scope}
-        </span>
-      ))}
+      {scopes.map((scope) => <span key={scope} class="chip" title={SCOPES[scope]}>{scope}</span>)}
       {limits.length > 0 && <small class="muted">{limits.join(" · ")}</small>}
     </div>
   );
 }
 
-interface MadeProps {
-  close: () => void;
-  done: (key: Schemas["ApiKeyWithSecret"]) => void;
-}
+interface MadeProps { close: () => void; done: (key: Schemas["ApiKeyWithSecret"]) => void }
 function NewKey({ close, done }: MadeProps) {
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState<string[]>([]);
@@ -209,12 +186,7 @@ function NewKey({ close, done }: MadeProps) {
   );
 }
 
-const OVERLAPS: [string, string][] = [
-  ["0", "at once"],
-  ["3600", "in an hour"],
-  ["86400", "in a day"],
-  ["604800", "in a week"],
-];
+const OVERLAPS: [string, string][] = [["0", "at once"], ["3600", "in an hour"], ["86400", "in a day"], ["604800", "in a week"]];
 function Rotate({ of, close, done }: MadeProps & { of: Key }) {
   const [overlap, setOverlap] = useState("86400");
   const [key] = useState(() => crypto.randomUUID());

@@ -12,6 +12,7 @@ import { AmountInput, Filter, Input, Select } from "../ui/form.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Empty, Failure, Loading } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
+import { Button } from "../ui/button.tsx";
 
 const LIST = "/payment-links?limit=1000";
 const useLinks = () => usePages<Link>(LIST, "links", ["StatusUpdate"]);
@@ -27,11 +28,7 @@ export function Links() {
   const may = useMay("links");
   const [creating, create] = useState(false);
   const links = list.items && [...list.items].reverse();
-  const button = may && (
-    <button type="button" class="button primary" onClick={() => create(true)}>
-      <Icon name="plus" /> New link
-    </button>
-  );
+  const button = may && <Button primary run={() => create(true)}><Icon name="plus" /> New link</Button>;
   return (
     <Screen title="Links" about="A link is a page, and a code for paper, at which many people can pay." actions={button}>
       <Table
@@ -87,9 +84,7 @@ function NewLink({ close }: { close: () => void }) {
       <Input label="What it is for" hint="Payers see it, in their wallet and on the page." value={description} set={setDescription} maxLength={500} />
       <Filter label="Price" value={kind} set={setKind} options={[["fixed", "Fixed price"], ["range", "The payer chooses"]]} />
       {currencies.length > 1 && <Select label="Currency" value={currency} set={setCurrency} options={currencies} />}
-      {isFixed ? (
-        <AmountInput label={`Price in ${currency}`} currency={currency} value={amount} set={setAmount} />
-      ) : (
+      {isFixed ? <AmountInput label={`Price in ${currency}`} currency={currency} value={amount} set={setAmount} /> : (
         <div class="pair">
           <AmountInput label={`From, in ${currency}`} currency={currency} value={amount} set={setAmount} />
           <AmountInput label={`To, in ${currency}`} currency={currency} value={max} set={setMax} />
@@ -123,11 +118,7 @@ export function LinkScreen({ id }: { id: string }) {
       back={{ to: "/links", label: "Links" }}
       actions={
         may &&
-        link.status === "open" && (
-          <button type="button" class="button" onClick={() => end(true)}>
-            Close…
-          </button>
-        )
+        link.status === "open" && <Button run={() => end(true)}>Close…</Button>
       }
     >
       <div class="columns">
@@ -135,12 +126,8 @@ export function LinkScreen({ id }: { id: string }) {
           title="Code"
           actions={
             <>
-              <button type="button" class="button small" onClick={() => download("payment-link.svg", "image/svg+xml", svgOf(link.lnurl))}>
-                <Icon name="download" /> SVG
-              </button>
-              <button type="button" class="button small" onClick={() => print()}>
-                Print or PDF
-              </button>
+              <Button small run={() => download("payment-link.svg", "image/svg+xml", svgOf(link.lnurl))}><Icon name="download" /> SVG</Button>
+              <Button small run={() => print()}>Print or PDF</Button>
             </>
           }
         >
@@ -152,32 +139,14 @@ export function LinkScreen({ id }: { id: string }) {
         </Card>
         <Card title="Details">
           <Facts>
-            <Fact name="Status">
-              <Status of={link.status} />
-            </Fact>
-            <Fact name="Page">
-              <Id whole>{link.page_url}</Id>
-            </Fact>
-            <Fact name="For wallets">
-              <Id>{link.lnurl}</Id>
-            </Fact>
+            <Fact name="Status"><Status of={link.status} /></Fact>
+            <Fact name="Page"><Id whole>{link.page_url}</Id></Fact>
+            <Fact name="For wallets"><Id>{link.lnurl}</Id></Fact>
             <Fact name="Payments">{link.max_payments ? `${link.payments} of ${link.max_payments}` : link.payments}</Fact>
-            {link.expires_at !== undefined && (
-              <Fact name="Ends">
-                <Time at={link.expires_at} />
-              </Fact>
-            )}
-            {link.request_id && (
-              <Fact name="Your reference">
-                <Text>{link.request_id}</Text>
-              </Fact>
-            )}
-            <Fact name="Created">
-              <Time at={link.created_at} />
-            </Fact>
-            <Fact name="Stream">
-              <Id>{link.stream_id}</Id>
-            </Fact>
+            {link.expires_at !== undefined && <Fact name="Ends"><Time at={link.expires_at} /></Fact>}
+            {link.request_id && <Fact name="Your reference"><Text>{link.request_id}</Text></Fact>}
+            <Fact name="Created"><Time at={link.created_at} /></Fact>
+            <Fact name="Stream"><Id>{link.stream_id}</Id></Fact>
           </Facts>
         </Card>
       </div>
@@ -201,12 +170,7 @@ export function LinkScreen({ id }: { id: string }) {
   );
 }
 
-interface PaidData {
-  status: string;
-  payment_id?: string;
-  amount_millisats?: number;
-  comment?: string;
-}
+interface PaidData { status: string; payment_id?: string; amount_millisats?: number; comment?: string }
 
 /** The last payments of a link, from its stream. */
 function PaidAt({ id, payments }: { id: string; payments: number }) {

@@ -47,9 +47,7 @@ export function Logins({ query }: { query: URLSearchParams }) {
           }}
         />
       </form>
-      <div class="filters">
-        <Filter label="Outcome" value={status} set={(status) => setQuery({ status })} options={STATUSES} />
-      </div>
+      <div class="filters"><Filter label="Outcome" value={status} set={(status) => setQuery({ status })} options={STATUSES} /></div>
       <Table
         {...list}
         caption="Logins, the newest first"

@@ -12,14 +12,12 @@ import { AmountInput, Input } from "../ui/form.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Empty, Failure, Loaded } from "../ui/states.tsx";
 import { kindOf, sentence, statusOf } from "../words.ts";
+import { Button } from "../ui/button.tsx";
 
 /** Seconds around the start of a stream within which its entry in the books is looked for. */
 const AROUND = 120;
 
-interface Found {
-  payment: Payment;
-  refunds: Payment[];
-}
+interface Found { payment: Payment; refunds: Payment[] }
 
 /** One payment: from the search, or from the books at the time that its id has. */
 async function findPayment(id: string, signal: AbortSignal): Promise<Found | undefined> {
@@ -55,16 +53,8 @@ export function PaymentScreen({ id }: { id: string }) {
       back={{ to: "/payments", label: "Payments" }}
       actions={
         <>
-          {arrived && (
-            <Link class="button" to={`/receipts/${id}`}>
-              Receipt
-            </Link>
-          )}
-          {arrived && may && left > 0 && (
-            <button type="button" class="button" onClick={() => refund(true)}>
-              Refund…
-            </button>
-          )}
+          {arrived && <Link class="button" to={`/receipts/${id}`}>Receipt</Link>}
+          {arrived && may && left > 0 && <Button run={() => refund(true)}>Refund…</Button>}
         </>
       }
     >
@@ -73,21 +63,15 @@ export function PaymentScreen({ id }: { id: string }) {
           found ? (
             <>
               <div class="columns">
-                <Card title="Details">
-                  <Details {...found} events={events.data?.events ?? []} />
-                </Card>
-                <Card title="Timeline">
-                  <Timeline payment={found.payment} events={events.data?.events} error={events.error} />
-                </Card>
+                <Card title="Details"><Details {...found} events={events.data?.events ?? []} /></Card>
+                <Card title="Timeline"><Timeline payment={found.payment} events={events.data?.events} error={events.error} /></Card>
               </div>
               {found.refunds.length > 0 && (
                 <Card title="Refunds">
                   <ul class="rows">
                     {found.refunds.map((refund) => (
                       <li key={refund.stream_id}>
-                        <Link to={`/payments/${refund.stream_id}`}>
-                          <Amount millisats={refund.amount_millisats} />
-                        </Link>
+                        <Link to={`/payments/${refund.stream_id}`}><Amount millisats={refund.amount_millisats} /></Link>
                         <Status of={refund.status} />
                         <Time at={refund.created_at} />
                       </li>
@@ -117,9 +101,7 @@ function Details({ payment, events }: { payment: Payment; events: ApiEvent[] }) 
   const key = text("main_key");
   return (
     <Facts>
-      <Fact name="Status">
-        <Status of={payment.status} />
-      </Fact>
+      <Fact name="Status"><Status of={payment.status} /></Fact>
       <Fact name={payment.direction === "in" ? "Asked for" : "Amount"}>
         <Amount millisats={payment.amount_millisats} />
         {payment.amount !== undefined && payment.currency && <span class="muted"> · {amountIn(payment.amount, payment.currency)}</span>}
@@ -130,73 +112,23 @@ function Details({ payment, events }: { payment: Payment; events: ApiEvent[] }) 
         </Fact>
       )}
       {payment.settled_millisats !== undefined && (
-        <Fact name={payment.direction === "in" ? "Arrived" : "Paid"}>
-          <Amount millisats={payment.settled_millisats} />
-        </Fact>
+        <Fact name={payment.direction === "in" ? "Arrived" : "Paid"}><Amount millisats={payment.settled_millisats} /></Fact>
       )}
-      {payment.fee_millisats !== undefined && (
-        <Fact name="Fee">
-          <Amount millisats={payment.fee_millisats} />
-        </Fact>
-      )}
-      {payment.overpaid_millisats !== undefined && (
-        <Fact name="Overpaid">
-          <Amount millisats={payment.overpaid_millisats} />
-        </Fact>
-      )}
-      <Fact name="For">
-        <Text empty="No description">{payment.description}</Text>
-      </Fact>
-      {comment && (
-        <Fact name="The payer's comment">
-          <Text>{comment}</Text>
-        </Fact>
-      )}
+      {payment.fee_millisats !== undefined && <Fact name="Fee"><Amount millisats={payment.fee_millisats} /></Fact>}
+      {payment.overpaid_millisats !== undefined && <Fact name="Overpaid"><Amount millisats={payment.overpaid_millisats} /></Fact>}
+      <Fact name="For"><Text empty="No description">{payment.description}</Text></Fact>
+      {comment && <Fact name="The payer's comment"><Text>{comment}</Text></Fact>}
       <Fact name="Kind">{kindOf(payment.kind)}</Fact>
-      {payment.request_id && (
-        <Fact name="Your reference">
-          <Text>{payment.request_id}</Text>
-        </Fact>
-      )}
-      {key && (
-        <Fact name="User">
-          <UserLink of={key} />
-        </Fact>
-      )}
-      {payment.refund_of && (
-        <Fact name="Refund of">
-          <Id to={`/payments/${payment.refund_of}`}>{payment.refund_of}</Id>
-        </Fact>
-      )}
-      <Fact name="Stream">
-        <Id>{payment.stream_id}</Id>
-      </Fact>
-      {payment.payment_hash && (
-        <Fact name="Payment hash">
-          <Id>{payment.payment_hash}</Id>
-        </Fact>
-      )}
-      {preimage && (
-        <Fact name="Preimage">
-          <Id>{preimage}</Id>
-        </Fact>
-      )}
-      {invoice && (
-        <Fact name="Invoice">
-          <Id>{invoice}</Id>
-        </Fact>
-      )}
-      {payment.txid && (
-        <Fact name="Transaction">
-          <Id>{payment.txid}</Id>
-        </Fact>
-      )}
-      <Fact name="Requested">
-        <Time at={payment.created_at} />
-      </Fact>
-      <Fact name="Changed">
-        <Time at={payment.changed_at} />
-      </Fact>
+      {payment.request_id && <Fact name="Your reference"><Text>{payment.request_id}</Text></Fact>}
+      {key && <Fact name="User"><UserLink of={key} /></Fact>}
+      {payment.refund_of && <Fact name="Refund of"><Id to={`/payments/${payment.refund_of}`}>{payment.refund_of}</Id></Fact>}
+      <Fact name="Stream"><Id>{payment.stream_id}</Id></Fact>
+      {payment.payment_hash && <Fact name="Payment hash"><Id>{payment.payment_hash}</Id></Fact>}
+      {preimage && <Fact name="Preimage"><Id>{preimage}</Id></Fact>}
+      {invoice && <Fact name="Invoice"><Id>{invoice}</Id></Fact>}
+      {payment.txid && <Fact name="Transaction"><Id>{payment.txid}</Id></Fact>}
+      <Fact name="Requested"><Time at={payment.created_at} /></Fact>
+      <Fact name="Changed"><Time at={payment.changed_at} /></Fact>
     </Facts>
   );
 }
@@ -227,9 +159,7 @@ function Moment({ at, title, tone, data = {} }: { at: number; title: string; ton
   return (
     <li class={tone}>
       <strong>{title}</strong>
-      <time dateTime={new Date(at * 1000).toISOString()} title={fullTime(at)}>
-        {dayOf(at)}, {clockTime(at)}
-      </time>
+      <time dateTime={new Date(at * 1000).toISOString()} title={fullTime(at)}>{dayOf(at)}, {clockTime(at)}</time>
       {more.map(([name, value]) => (
         <p key={name}>
           <span class="muted">{sentence(name)}:</span>{" "}
@@ -252,9 +182,7 @@ function Refund({ payment, left, close }: { payment: Payment; left: number; clos
     return (
       <Action title="The refund has begun" verb="Show the refund" close={close} action={async () => go(`/payments/${page.stream_id}`)}>
         <p>The payer's wallet was asked for an invoice, if it was asked to pay. Otherwise send this address to the payer, and to nobody else: whoever has it names where the money goes.</p>
-        <p>
-          <Id whole>{page.page_url}</Id>
-        </p>
+        <p><Id whole>{page.page_url}</Id></p>
       </Action>
     );
   }
@@ -290,12 +218,8 @@ export function ReceiptScreen({ id }: { id: string }) {
       back={{ to: `/payments/${id}`, label: "Payment" }}
       actions={
         <>
-          <button type="button" class="button" disabled={!receipt.data} onClick={() => receipt.data && download(`receipt-${id}.json`, "application/json", JSON.stringify(receipt.data, null, 2))}>
-            <Icon name="download" /> JSON
-          </button>
-          <button type="button" class="button" onClick={() => print()}>
-            Print
-          </button>
+          <Button disabled={!receipt.data} run={() => receipt.data && download(`receipt-${id}.json`, "application/json", JSON.stringify(receipt.data, null, 2))}><Icon name="download" /> JSON</Button>
+          <Button run={() => print()}>Print</Button>
         </>
       }
     >
@@ -306,28 +230,12 @@ export function ReceiptScreen({ id }: { id: string }) {
               <Fact name="Paid">
                 <strong>{paid.amount !== undefined && paid.currency ? `${amountIn(paid.amount, paid.currency)} (${sats(paid.amount_millisats)})` : sats(paid.amount_millisats)}</strong>
               </Fact>
-              <Fact name="For">
-                <Text>{paid.description}</Text>
-              </Fact>
+              <Fact name="For"><Text>{paid.description}</Text></Fact>
               <Fact name="On">{fullTime(paid.paid_at)}</Fact>
-              {paid.rate && (
-                <Fact name="Rate">
-                  {paid.rate.value} ({paid.rate.source})
-                </Fact>
-              )}
-              {paid.request_id && (
-                <Fact name="Reference">
-                  <Text>{paid.request_id}</Text>
-                </Fact>
-              )}
-              <Fact name="Receipt number">
-                <Id whole>{paid.stream_id}</Id>
-              </Fact>
-              {paid.payment_hash && (
-                <Fact name="Payment hash">
-                  <Id whole>{paid.payment_hash}</Id>
-                </Fact>
-              )}
+              {paid.rate && <Fact name="Rate">{paid.rate.value} ({paid.rate.source})</Fact>}
+              {paid.request_id && <Fact name="Reference"><Text>{paid.request_id}</Text></Fact>}
+              <Fact name="Receipt number"><Id whole>{paid.stream_id}</Id></Fact>
+              {paid.payment_hash && <Fact name="Payment hash"><Id whole>{paid.payment_hash}</Id></Fact>}
             </Facts>
           )}
         </Loaded>

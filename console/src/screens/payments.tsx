@@ -11,6 +11,7 @@ import { Icon } from "../ui/icons.tsx";
 import { Empty } from "../ui/states.tsx";
 import { Table, type Column } from "../ui/table.tsx";
 import { kindOf } from "../words.ts";
+import { Button } from "../ui/button.tsx";
 
 const STATUSES: [string, string][] = [
   ["", "All"],
@@ -19,11 +20,7 @@ const STATUSES: [string, string][] = [
   ["not_paid", "Not paid"],
   ["unknown", "Unknown"],
 ];
-const DIRECTIONS: [string, string][] = [
-  ["", "In and out"],
-  ["in", "In"],
-  ["out", "Out"],
-];
+const DIRECTIONS: [string, string][] = [["", "In and out"], ["in", "In"], ["out", "Out"]];
 
 export const PAYMENT_COLUMNS: Column<Payment>[] = [
   {
@@ -37,9 +34,7 @@ export const PAYMENT_COLUMNS: Column<Payment>[] = [
     name: "Kind",
     kind: "rest",
     cell: ({ kind, direction }) => (
-      <span class="muted with-icon">
-        <Icon name={direction === "out" ? "out" : "in"} /> {kindOf(kind)}
-      </span>
+      <span class="muted with-icon"><Icon name={direction === "out" ? "out" : "in"} /> {kindOf(kind)}</span>
     ),
   },
   { name: "Reference", kind: "rest", cell: ({ request_id }) => <Text>{request_id}</Text> },
@@ -58,9 +53,7 @@ export function Payments({ query }: { query: URLSearchParams }) {
       title="Payments"
       about="Every payment to you and by you, as your books have it."
       actions={
-        <button type="button" class="button" disabled={!rows?.length} onClick={() => rows && exportCsv(rows)}>
-          <Icon name="download" /> CSV
-        </button>
+        <Button disabled={!rows?.length} run={() => rows && exportCsv(rows)}><Icon name="download" /> CSV</Button>
       }
     >
       <SearchField found={found} />
@@ -89,9 +82,7 @@ export function Payments({ query }: { query: URLSearchParams }) {
               title="Nothing found"
               text="A search finds an order reference, a stream, a payment hash, an invoice, or three letters or more of a description."
               action={
-                <button type="button" class="button" onClick={() => setQuery({ q: "", status: "", direction: "", from: "", to: "" })}>
-                  Show all payments
-                </button>
+                <Button run={() => setQuery({ q: "", status: "", direction: "", from: "", to: "" })}>Show all payments</Button>
               }
             />
           ) : (

@@ -10,6 +10,7 @@ import { Input } from "../ui/form.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Empty } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
+import { Button } from "../ui/button.tsx";
 
 type Relay = Schemas["Relay"];
 
@@ -25,11 +26,7 @@ export function Relays() {
       title="Relays"
       about="They connect the service with users' wallets. Use at least two, of different operators."
       actions={
-        may && (
-          <button type="button" class="button primary" onClick={() => add(true)}>
-            <Icon name="plus" /> Add a relay
-          </button>
-        )
+        may && <Button primary run={() => add(true)}><Icon name="plus" /> Add a relay</Button>
       }
     >
       <Table
@@ -52,11 +49,7 @@ export function Relays() {
                   name: "Actions",
                   kind: "actions" as const,
                   cell: (relay: Relay) =>
-                    relay.origin !== "user" && (
-                      <button type="button" class="button small" onClick={() => remove(relay)}>
-                        Remove…
-                      </button>
-                    ),
+                    relay.origin !== "user" && <Button small run={() => remove(relay)}>Remove…</Button>,
                 },
               ]
             : []),
@@ -91,9 +84,7 @@ export function Relays() {
             remove(undefined);
           }}
         >
-          <p>
-            <Text>{removed.relay}</Text>
-          </p>
+          <p><Text>{removed.relay}</Text></p>
           <p>Wallets that know no other relay of yours no longer reach you. A configured relay stays removed until you add it again.</p>
         </Action>
       )}

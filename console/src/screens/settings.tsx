@@ -11,6 +11,7 @@ import { Filter, Input } from "../ui/form.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
+import { Button } from "../ui/button.tsx";
 
 /** The look and name of the service, who works here, and every value that is in force. */
 export function Settings({ query }: { query: URLSearchParams }) {
@@ -19,9 +20,7 @@ export function Settings({ query }: { query: URLSearchParams }) {
   return (
     <Screen title="Settings" about={settings.data ? undefined : "What is in force, and where it comes from."}>
       <Tabs tab={tab} />
-      {tab === "operators" ? (
-        <People />
-      ) : (
+      {tab === "operators" ? <People /> : (
         <Loaded {...settings}>{({ settings: list }) => (tab === "values" ? <Values settings={list} /> : <Look settings={list} />)}</Loaded>
       )}
     </Screen>
@@ -35,11 +34,7 @@ function Tabs({ tab }: { tab: string }) {
         label="Part"
         value={tab}
         set={(tab) => setQuery({ tab })}
-        options={[
-          ["look", "Look and name"],
-          ["operators", "Operators"],
-          ["values", "All values"],
-        ]}
+        options={[["look", "Look and name"], ["operators", "Operators"], ["values", "All values"]]}
       />
     </div>
   );
@@ -73,15 +68,7 @@ function Values({ settings }: { settings: Setting[] }) {
           { name: "Setting", cell: ({ key }) => <code>{key}</code> },
           { name: "Value", kind: "grow", cell: ({ value }) => (isSet(value) ? <Text>{textOf(value)}</Text> : <span class="muted">not set</span>) },
           { name: "From", cell: ({ source }) => <Badge tone={source === "default" ? "plain" : "good"}>{source}</Badge> },
-          {
-            name: "Actions",
-            kind: "actions",
-            cell: (setting) => (
-              <button type="button" class="button small" onClick={() => change(setting)}>
-                How to change
-              </button>
-            ),
-          },
+          { name: "Actions", kind: "actions", cell: (setting) => <Button small run={() => change(setting)}>How to change</Button> },
         ]}
         empty={<Empty icon="search" title="Nothing found" />}
       />
@@ -151,9 +138,7 @@ function Look({ settings }: { settings: Setting[] }) {
           ))}
           {may && (
             <div class="actions">
-              <button type="submit" class="button primary">
-                Publish…
-              </button>
+              <button type="submit" class="button primary">Publish…</button>
               {done && <Badge tone="good">Published</Badge>}
             </div>
           )}
@@ -163,9 +148,7 @@ function Look({ settings }: { settings: Setting[] }) {
         <Card title="The login page">
           <div class="center">
             <div class="preview" aria-label="Preview of the login page">
-              <span class="monogram" aria-hidden="true">
-                {[...shown][0]?.toUpperCase()}
-              </span>
+              <span class="monogram" aria-hidden="true">{[...shown][0]?.toUpperCase()}</span>
               <bdi class="muted">{shown}</bdi>
               <h3>Log in</h3>
               <span class="button primary">Log in with a passkey</span>
@@ -199,11 +182,7 @@ function Look({ settings }: { settings: Setting[] }) {
   );
 }
 
-const ROLES: [string, string][] = [
-  ["viewer", "Viewer"],
-  ["support", "Support"],
-  ["admin", "Admin"],
-];
+const ROLES: [string, string][] = [["viewer", "Viewer"], ["support", "Support"], ["admin", "Admin"]];
 const ROLE_WORDS: Record<string, string> = {
   viewer: "Sees everything, changes nothing.",
   support: "Links, refunds up to the limit of approvals, webhooks, age checks, subscriptions, erasing users.",
@@ -221,11 +200,7 @@ function People() {
       <Card
         title="Operators"
         actions={
-          may && (
-            <button type="button" class="button small" onClick={() => invite(true)}>
-              <Icon name="plus" /> Invite
-            </button>
-          )
+          may && <Button small run={() => invite(true)}><Icon name="plus" /> Invite</Button>
         }
       >
         <Table
@@ -245,11 +220,7 @@ function People() {
               kind: "actions",
               cell: (operator) =>
                 may &&
-                operator.source !== "configuration" && (
-                  <button type="button" class="button small" onClick={() => remove(operator)}>
-                    Remove…
-                  </button>
-                ),
+                operator.source !== "configuration" && <Button small run={() => remove(operator)}>Remove…</Button>,
             },
           ]}
           empty={<Empty title="Nobody yet" />}
@@ -260,9 +231,7 @@ function People() {
           <ul class="rows">
             {people.data.invitations.map(({ name, role, expires_at }, at) => (
               <li key={at}>
-                <span class="grow">
-                  <Text>{name}</Text> <Badge>{role}</Badge>
-                </span>
+                <span class="grow"><Text>{name}</Text> <Badge>{role}</Badge></span>
                 <span class="muted">ends</span> <Time at={expires_at} ago />
               </li>
             ))}
@@ -298,12 +267,8 @@ function Invite({ close, done }: { close: () => void; done: () => void }) {
   if (link) {
     return (
       <Dialog title="The invitation" close={close}>
-        <p>
-          Send it to {name} in a way that only they can read. It works once, and ends <Time at={link.expires_at} ago />.
-        </p>
-        <p>
-          <Id whole>{link.page_url}</Id>
-        </p>
+        <p>Send it to {name} in a way that only they can read. It works once, and ends <Time at={link.expires_at} ago />.</p>
+        <p><Id whole>{link.page_url}</Id></p>
       </Dialog>
     );
   }

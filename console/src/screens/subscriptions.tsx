@@ -10,6 +10,7 @@ import { Action } from "../ui/dialog.tsx";
 import { Filter } from "../ui/form.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
+import { Button } from "../ui/button.tsx";
 
 const STATES: [string, string][] = [
   ["active", "Active"],
@@ -61,16 +62,10 @@ export function SubscriptionScreen({ id }: { id: string }) {
       back={{ to: "/subscriptions", label: "Subscriptions" }}
       actions={
         may &&
-        data?.state === "active" && (
-          <button type="button" class="button" onClick={() => end(true)}>
-            Close…
-          </button>
-        )
+        data?.state === "active" && <Button run={() => end(true)}>Close…</Button>
       }
     >
-      <Card>
-        <Loaded {...subscription}>{(info) => <Details {...info} />}</Loaded>
-      </Card>
+      <Card><Loaded {...subscription}>{(info) => <Details {...info} />}</Loaded></Card>
       {closing && data && (
         <Action
           title="Close this subscription?"
@@ -94,60 +89,24 @@ function Details(info: Subscription) {
   const { authorized_recurrence: recurrence } = info;
   return (
     <Facts>
-      <Fact name="State">
-        <Status of={info.state} />
-      </Fact>
-      <Fact name="Amount">
-        <strong>{amountIn(info.amount, info.currency)}</strong>, {recurrence.calendar}
-      </Fact>
-      <Fact name="At most">
-        <Amount millisats={info.authorized_amount} />
-      </Fact>
-      <Fact name="For">
-        <Text>{info.description}</Text>
-      </Fact>
-      <Fact name="User">
-        <UserLink of={info.main_key} />
-      </Fact>
+      <Fact name="State"><Status of={info.state} /></Fact>
+      <Fact name="Amount"><strong>{amountIn(info.amount, info.currency)}</strong>, {recurrence.calendar}</Fact>
+      <Fact name="At most"><Amount millisats={info.authorized_amount} /></Fact>
+      <Fact name="For"><Text>{info.description}</Text></Fact>
+      <Fact name="User"><UserLink of={info.main_key} /></Fact>
       <Fact name="Payments made">
         {info.payments_made}
         {recurrence.max_payments ? ` of ${recurrence.max_payments}` : ""}
       </Fact>
       <Fact name="Charged">{info.auto_charge ? "by Usher, when due" : "by your app"}</Fact>
-      {info.next_payment_due && (
-        <Fact name="Next due">
-          <Time at={info.next_payment_due} />
-        </Fact>
-      )}
-      <Fact name="First due">
-        <Time at={recurrence.first_payment_due} />
-      </Fact>
-      {recurrence.until && (
-        <Fact name="Until">
-          <Time at={recurrence.until} />
-        </Fact>
-      )}
-      <Fact name="Agreed">
-        <Time at={info.created_at} />
-      </Fact>
-      {info.ended_at && (
-        <Fact name="Ended">
-          <Time at={info.ended_at} />
-        </Fact>
-      )}
-      {info.reason && (
-        <Fact name="Reason">
-          <Text>{info.reason}</Text>
-        </Fact>
-      )}
-      {info.request_id && (
-        <Fact name="Your reference">
-          <Text>{info.request_id}</Text>
-        </Fact>
-      )}
-      <Fact name="Id">
-        <Id>{info.subscription_id}</Id>
-      </Fact>
+      {info.next_payment_due && <Fact name="Next due"><Time at={info.next_payment_due} /></Fact>}
+      <Fact name="First due"><Time at={recurrence.first_payment_due} /></Fact>
+      {recurrence.until && <Fact name="Until"><Time at={recurrence.until} /></Fact>}
+      <Fact name="Agreed"><Time at={info.created_at} /></Fact>
+      {info.ended_at && <Fact name="Ended"><Time at={info.ended_at} /></Fact>}
+      {info.reason && <Fact name="Reason"><Text>{info.reason}</Text></Fact>}
+      {info.request_id && <Fact name="Your reference"><Text>{info.request_id}</Text></Fact>}
+      <Fact name="Id"><Id>{info.subscription_id}</Id></Fact>
     </Facts>
   );
 }

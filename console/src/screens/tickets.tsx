@@ -9,6 +9,7 @@ import { Action, Dialog } from "../ui/dialog.tsx";
 import { Input } from "../ui/form.tsx";
 import { Empty } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
+import { Button } from "../ui/button.tsx";
 
 type Balance = Schemas["TicketBalance"];
 type Outgoing = Schemas["OutgoingTicket"];
@@ -33,7 +34,7 @@ export function Tickets() {
             { name: "Amount", kind: "number", cell: ({ amount, unit }) => <strong>{`${count(amount)} ${unit}`}</strong> },
             { name: "Mint", kind: "grow", cell: ({ mint_url }) => <Text>{mint_url}</Text> },
             { name: "Set aside", kind: "rest", cell: ({ set_aside }) => (set_aside ? <span title="The mint says that it is spent, and you have not spent it">{count(set_aside)}</span> : <span class="muted">—</span>) },
-            ...(may ? [{ name: "Actions", kind: "actions" as const, cell: (balance: Balance) => balance.amount > 0 && <button type="button" class="button small" onClick={() => withdraw(balance)}>Withdraw…</button> }] : []),
+            ...(may ? [{ name: "Actions", kind: "actions" as const, cell: (balance: Balance) => balance.amount > 0 && <Button small run={() => withdraw(balance)}>Withdraw…</Button> }] : []),
           ]}
           empty={<Empty title="Nothing" text="What you redeem or take back is kept here." />}
         />
@@ -51,7 +52,7 @@ export function Tickets() {
             { name: "Mint", kind: "rest", cell: ({ mint_url }) => <Text>{mint_url}</Text> },
             { name: "Sent", kind: "rest", cell: ({ created_at }) => <Time at={created_at} /> },
             { name: "Until", kind: "number", cell: ({ expires_at }) => <Time at={expires_at} /> },
-            ...(may ? [{ name: "Actions", kind: "actions" as const, cell: (ticket: Outgoing) => ticket.status !== "reclaiming" && <button type="button" class="button small" onClick={() => reclaim(ticket)}>Reclaim…</button> }] : []),
+            ...(may ? [{ name: "Actions", kind: "actions" as const, cell: (ticket: Outgoing) => ticket.status !== "reclaiming" && <Button small run={() => reclaim(ticket)}>Reclaim…</Button> }] : []),
           ]}
           empty={<Empty icon="tickets" title="None" text="Every ticket that was sent is redeemed or taken back." />}
         />
@@ -87,9 +88,7 @@ function Withdraw({ balance, close, done }: { balance: Balance; close: () => voi
     return (
       <Dialog title="The token" close={close}>
         <p>Whoever has it has the money. Put it into another wallet now: it is not shown again.</p>
-        <p>
-          <Id whole>{token}</Id>
-        </p>
+        <p><Id whole>{token}</Id></p>
       </Dialog>
     );
   }

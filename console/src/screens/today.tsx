@@ -12,11 +12,7 @@ import { Attention } from "./attention.tsx";
 
 const HOUR = 3600;
 
-interface Days {
-  today: Sums[];
-  yesterday: Sums[];
-  week: Sums[];
-}
+interface Days { today: Sums[]; yesterday: Sums[]; week: Sums[] }
 
 /** The hours of today, of yesterday and of the same day a week ago, in the browser's zone. */
 async function readDays(begin: number, signal: AbortSignal): Promise<Days> {
@@ -35,17 +31,9 @@ export function Today() {
   return (
     <Screen title="Today" about={date}>
       <Attention />
-      <Loaded {...days} lines={8}>
-        {(read) => <Numbers days={read} begin={begin} now={now} />}
-      </Loaded>
-      <div class="columns">
-        <Latest />
-        <Failures begin={begin} />
-      </div>
-      <div class="columns">
-        <Money />
-        {isAdmin(session) && <Health />}
-      </div>
+      <Loaded {...days} lines={8}>{(read) => <Numbers days={read} begin={begin} now={now} />}</Loaded>
+      <div class="columns"><Latest /><Failures begin={begin} /></div>
+      <div class="columns"><Money />{isAdmin(session) && <Health />}</div>
     </Screen>
   );
 }
@@ -68,9 +56,7 @@ function Numbers({ days, begin, now }: { days: Days; begin: number; now: number 
       <dl class="figures">
         <div class="figure">
           <dt>Received</dt>
-          <dd>
-            <Amount millisats={sum(days.today, "paid_millisats")} />
-          </dd>
+          <dd><Amount millisats={sum(days.today, "paid_millisats")} /></dd>
           <small>{change("paid_millisats")}</small>
         </div>
         <Figure name="Payments" value={sum(days.today, "paid")} note={change("paid")} />
@@ -79,9 +65,7 @@ function Numbers({ days, begin, now }: { days: Days; begin: number; now: number 
         <Figure name="Failed logins" value={sum(days.today, "logins_failed")} note={change("logins_failed")} />
         <div class="figure">
           <dt>Paid back and sent</dt>
-          <dd>
-            <Amount millisats={sum(days.today, "refunded_millisats") + sum(days.today, "sent_millisats")} />
-          </dd>
+          <dd><Amount millisats={sum(days.today, "refunded_millisats") + sum(days.today, "sent_millisats")} /></dd>
         </div>
       </dl>
       <div class="columns">
@@ -97,23 +81,10 @@ function Numbers({ days, begin, now }: { days: Days; begin: number; now: number 
 }
 
 function Figure({ name, value, note }: { name: string; value: number; note: string }) {
-  return (
-    <div class="figure">
-      <dt>{name}</dt>
-      <dd>{count(value)}</dd>
-      <small>{note}</small>
-    </div>
-  );
+  return <div class="figure"><dt>{name}</dt><dd>{count(value)}</dd><small>{note}</small></div>;
 }
 
-interface DayPlotProps {
-  title: string;
-  days: Days;
-  begin: number;
-  now: number;
-  name: Counted;
-  write: (value: number) => string;
-}
+interface DayPlotProps { title: string; days: Days; begin: number; now: number; name: Counted; write: (value: number) => string }
 function DayPlot({ title, days, begin, now, name, write }: DayPlotProps) {
   const times = Array.from({ length: 24 }, (_, hour) => begin + hour * HOUR);
   const values = (hours: Sums[]) => {
@@ -135,18 +106,14 @@ function Latest() {
     <Card title="Latest payments" actions={<Link to="/payments">All payments</Link>}>
       <Loaded {...latest}>
         {({ payments }) =>
-          payments.length === 0 ? (
-            <Empty title="No payments yet" text="The first one appears here by itself." />
-          ) : (
+          payments.length === 0 ? <Empty title="No payments yet" text="The first one appears here by itself." /> : (
             <ul class="rows">
               {payments.slice(0, 7).map((payment: Payment) => (
                 <li key={payment.stream_id}>
                   <Link to={`/payments/${payment.stream_id}`}>
                     <Amount plain millisats={payment.settled_millisats ?? payment.amount_millisats} sign={payment.direction === "out" ? "−" : ""} />
                   </Link>
-                  <span class="grow clip">
-                    <Text empty="No description">{payment.description}</Text>
-                  </span>
+                  <span class="grow clip"><Text empty="No description">{payment.description}</Text></span>
                   <Status of={payment.status} />
                   <Time at={payment.created_at} />
                 </li>
@@ -182,16 +149,12 @@ function Failures({ begin }: { begin: number }) {
     <Card title="Failures of today, by reason">
       <Loaded {...failures}>
         {(reasons) =>
-          reasons.length === 0 ? (
-            <Empty icon="check" title="None" text="No payment and no login has failed today." />
-          ) : (
+          reasons.length === 0 ? <Empty icon="check" title="None" text="No payment and no login has failed today." /> : (
             <ul class="rows">
               {reasons.map(([reason, { count: number, to }]) => (
                 <li key={reason}>
                   <strong class="tally">{count(number)}</strong>
-                  <Link class="grow" to={to}>
-                    <Text>{reason}</Text>
-                  </Link>
+                  <Link class="grow" to={to}><Text>{reason}</Text></Link>
                 </li>
               ))}
             </ul>
@@ -215,14 +178,8 @@ function Money() {
             </li>
             {node && (
               <>
-                <li>
-                  <span class="grow">Largest payment without a new channel</span>
-                  <Amount millisats={node.inbound} />
-                </li>
-                <li>
-                  <span class="grow">On chain, to spend</span>
-                  <Amount millisats={node.on_chain.spendable} />
-                </li>
+                <li><span class="grow">Largest payment without a new channel</span><Amount millisats={node.inbound} /></li>
+                <li><span class="grow">On chain, to spend</span><Amount millisats={node.on_chain.spendable} /></li>
               </>
             )}
           </ul>
@@ -237,9 +194,7 @@ function Health() {
   const ready = useResource<Schemas["Ready"]>("/health/ready", { every: 60 });
   const pending = useResource<Schemas["WebhookDeliveries"]>("/webhooks/deliveries?status=pending&limit=1000", { live: ["*"] });
   const state = (good: boolean, label: string) => (
-    <span class="with-icon">
-      <span class={`dot ${good ? "good" : "bad"}`} /> {label}
-    </span>
+    <span class="with-icon"><span class={`dot ${good ? "good" : "bad"}`} /> {label}</span>
   );
   return (
     <Card title="Health">
@@ -247,9 +202,7 @@ function Health() {
         {({ relays, store, wallet, rates, tickets }) => (
           <ul class="rows">
             <li>
-              <Link class="grow" to="/relays">
-                Relays
-              </Link>
+              <Link class="grow" to="/relays">Relays</Link>
               {state(relays.ready, `${relays.connected} of ${relays.total} connected`)}
             </li>
             <li>
@@ -257,29 +210,20 @@ function Health() {
               {state(store.ready && store.damaged_rows === 0, store.damaged_rows ? plural(store.damaged_rows, "damaged row") : store.ready ? "reads and writes" : "fails")}
             </li>
             <li>
-              <Link class="grow" to="/wallet">
-                Lightning backend
-              </Link>
+              <Link class="grow" to="/wallet">Lightning backend</Link>
               {state(wallet.ready, wallet.backend === "none" ? "none" : wallet.ready ? wallet.backend : "away")}
             </li>
             {rates.currencies.length > 0 && (
-              <li>
-                <span class="grow">Exchange rates</span>
-                {state(rates.ready, rates.ready ? "known" : "missing")}
-              </li>
+              <li><span class="grow">Exchange rates</span>{state(rates.ready, rates.ready ? "known" : "missing")}</li>
             )}
             {tickets.mints.length > 0 && (
               <li>
-                <Link class="grow" to="/tickets">
-                  Mints
-                </Link>
+                <Link class="grow" to="/tickets">Mints</Link>
                 {state(tickets.ready, tickets.ready ? "respond" : "away")}
               </li>
             )}
             <li>
-              <Link class="grow" to="/webhooks?status=pending">
-                Webhook backlog
-              </Link>
+              <Link class="grow" to="/webhooks?status=pending">Webhook backlog</Link>
               {pending.data && `${count(pending.data.deliveries.length)}${pending.data.next ? "+" : ""} pending`}
             </li>
           </ul>

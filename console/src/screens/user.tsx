@@ -9,6 +9,7 @@ import { Card, Fact, Facts, Id, Screen, Text, Time } from "../ui/bits.tsx";
 import { Action, Dialog } from "../ui/dialog.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { sentence } from "../words.ts";
+import { Button } from "../ui/button.tsx";
 
 const RECORDS: [UserRecords, string, ((id: string) => string)?][] = [
   ["payments", "Payments", (id) => `/payments/${id}`],
@@ -33,18 +34,12 @@ export function UserScreen({ id }: { id: string }) {
       back={{ to: "/logins", label: "Logins and users" }}
       actions={
         may &&
-        user.data && (
-          <button type="button" class="button" onClick={() => erase(true)}>
-            Erase…
-          </button>
-        )
+        user.data && <Button run={() => erase(true)}>Erase…</Button>
       }
     >
       <Card>
         <Facts>
-          <Fact name="Key">
-            <Id whole>{id}</Id>
-          </Fact>
+          <Fact name="Key"><Id whole>{id}</Id></Fact>
           {profile.data && (
             <Fact name="Calls itself">
               <Text>{profile.data.display_name ?? profile.data.name}</Text>
@@ -58,12 +53,8 @@ export function UserScreen({ id }: { id: string }) {
           )}
           {user.data && (
             <>
-              <Fact name="First seen">
-                <Time at={user.data.first_seen} />
-              </Fact>
-              <Fact name="Last seen">
-                <Time at={user.data.last_seen} ago />
-              </Fact>
+              <Fact name="First seen"><Time at={user.data.first_seen} /></Fact>
+              <Fact name="Last seen"><Time at={user.data.last_seen} ago /></Fact>
             </>
           )}
         </Facts>
@@ -97,43 +88,23 @@ export function UserScreen({ id }: { id: string }) {
   );
 }
 
-interface RecordsProps {
-  title: string;
-  ids: string[];
-  total: number;
-  to: ((id: string) => string) | undefined;
-}
+interface RecordsProps { title: string; ids: string[]; total: number; to: ((id: string) => string) | undefined }
 function Records({ title, ids, total, to }: RecordsProps) {
   const [all, showAll] = useState(false);
   const shown = all ? ids : ids.slice(0, 6);
   return (
     <Card title={title} actions={<span class="muted">{count(total)}</span>}>
-      {ids.length === 0 ? (
-        <p class="muted">None</p>
-      ) : (
-        <ul class="rows">
-          {shown.map((id) => (
-            <li key={id}>
-              <Id {...(to ? { to: to(id) } : {})}>{id}</Id>
-            </li>
-          ))}
-        </ul>
+      {ids.length === 0 ? <p class="muted">None</p> : (
+        <ul class="rows">{shown.map((id) => <li key={id}><Id {...(to ? { to: to(id) } : {})}>{id}</Id></li>)}</ul>
       )}
       {ids.length > shown.length && (
-        <button type="button" class="button small" onClick={() => showAll(true)}>
-          Show {count(ids.length)}
-          {total > ids.length && ` of ${count(total)}`}
-        </button>
+        <Button small run={() => showAll(true)}>Show {count(ids.length)} {total > ids.length && ` of ${count(total)}`}</Button>
       )}
     </Card>
   );
 }
 
-interface EraseProps {
-  id: string;
-  close: () => void;
-  done: (result: Schemas["UserErasure"]) => void;
-}
+interface EraseProps { id: string; close: () => void; done: (result: Schemas["UserErasure"]) => void }
 /** An erasure takes several requests: it goes on until there is nothing left to look through. */
 function Erase({ id, close, done }: EraseProps) {
   const [typed, setTyped] = useState("");
@@ -153,9 +124,7 @@ function Erase({ id, close, done }: EraseProps) {
         undone.
       </p>
       <div class="field">
-        <label for="erase-key">
-          The first eight characters of the key, <code>{id.slice(0, 8)}</code>
-        </label>
+        <label for="erase-key">The first eight characters of the key, <code>{id.slice(0, 8)}</code></label>
         <input id="erase-key" value={typed} autocomplete="off" spellcheck={false} onInput={(event) => setTyped(event.currentTarget.value)} />
       </div>
     </Action>
@@ -172,11 +141,7 @@ function Erased({ result, close }: { result: Schemas["UserErasure"]; close: () =
   return (
     <Dialog title="The user is erased" close={close}>
       <Facts>
-        {Object.entries(result.erased).map(([name, number]) => (
-          <Fact key={name} name={sentence(name)}>
-            {count(number)}
-          </Fact>
-        ))}
+        {Object.entries(result.erased).map(([name, number]) => <Fact key={name} name={sentence(name)}>{count(number)}</Fact>)}
       </Facts>
       {result.kept.length > 0 && (
         <>
@@ -192,14 +157,7 @@ function Erased({ result, close }: { result: Schemas["UserErasure"]; close: () =
           </ul>
         </>
       )}
-      <footer>
-        <Link class="button" to="/logins">
-          Logins and users
-        </Link>
-        <button type="button" class="button primary" onClick={close}>
-          Done
-        </button>
-      </footer>
+      <footer><Link class="button" to="/logins">Logins and users</Link><Button primary run={close}>Done</Button></footer>
     </Dialog>
   );
 }

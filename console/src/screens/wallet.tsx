@@ -11,6 +11,7 @@ import { Action, Dialog } from "../ui/dialog.tsx";
 import { AmountInput, Check, Input } from "../ui/form.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
+import { Button } from "../ui/button.tsx";
 
 type Channel = Schemas["Channel"];
 type Asked = "address" | "send" | "open" | "cost";
@@ -23,11 +24,7 @@ export function Wallet() {
   const channels = useResource<Schemas["Channels"]>(node ? "/wallet/channels" : null, { live: ["StatusUpdate"], every: 60 });
   const [asked, ask] = useState<Asked>();
   const [closed, shut] = useState<Channel>();
-  const button = (what: Asked, label: string) => (
-    <button type="button" class="button" onClick={() => ask(what)}>
-      {label}
-    </button>
-  );
+  const button = (what: Asked, label: string) => <Button run={() => ask(what)}>{label}</Button>;
   return (
     <Screen
       title="Wallet"
@@ -83,10 +80,7 @@ function Backend({ backend, balance, alias, network, node }: Schemas["WalletInfo
   return (
     <>
       {node?.warnings.map(({ code, text }) => (
-        <div key={code} class={`notice ${code === "low_inbound" ? "" : "bad"}`}>
-          <Icon name="warn" />
-          <p>{text}</p>
-        </div>
+        <div key={code} class={`notice ${code === "low_inbound" ? "" : "bad"}`}><Icon name="warn" /><p>{text}</p></div>
       ))}
       <dl class="figures">
         <div class="figure">
@@ -97,15 +91,11 @@ function Backend({ backend, balance, alias, network, node }: Schemas["WalletInfo
           <>
             <div class="figure">
               <dt>Largest payment to you without a new channel</dt>
-              <dd>
-                <Amount millisats={node.inbound} />
-              </dd>
+              <dd><Amount millisats={node.inbound} /></dd>
             </div>
             <div class="figure">
               <dt>On chain, to spend</dt>
-              <dd>
-                <Amount millisats={node.on_chain.spendable} />
-              </dd>
+              <dd><Amount millisats={node.on_chain.spendable} /></dd>
               {node.on_chain.reserved > 0 && <small>and {sats(node.on_chain.reserved)} kept for closing channels</small>}
             </div>
           </>
@@ -114,24 +104,14 @@ function Backend({ backend, balance, alias, network, node }: Schemas["WalletInfo
       <Card title="Backend">
         <Facts>
           <Fact name="Kind">{backend === "nwc" ? "A wallet of yours, by Nostr Wallet Connect" : backend}</Fact>
-          {alias && (
-            <Fact name="Calls itself">
-              <Text>{alias}</Text>
-            </Fact>
-          )}
+          {alias && <Fact name="Calls itself"><Text>{alias}</Text></Fact>}
           {network && <Fact name="Network">{network}</Fact>}
           {node && (
             <>
-              <Fact name="Node">
-                <Id>{node.node_id}</Id>
-              </Fact>
-              <Fact name="Chain">
-                block {count(node.height)}, <Time at={node.synced_at} ago />
-              </Fact>
+              <Fact name="Node"><Id>{node.node_id}</Id></Fact>
+              <Fact name="Chain">block {count(node.height)}, <Time at={node.synced_at} ago /></Fact>
               <Fact name="Costs so far">{sats(node.skimmed_fees)} kept by liquidity providers</Fact>
-              <Fact name="On their way">
-                {sats(node.pending.closing)} of closing channels, {sats(node.pending.sending)} being sent
-              </Fact>
+              <Fact name="On their way">{sats(node.pending.closing)} of closing channels, {sats(node.pending.sending)} being sent</Fact>
               <Fact name="Closed channels">
                 {count(node.closures.cooperative)} by agreement, {count(node.closures.forced)} by force
                 {node.closures.after_kill > 0 && `, ${count(node.closures.after_kill)} after a kill`}
@@ -163,11 +143,7 @@ function ChannelRow({ channel, close }: { channel: Channel; close: (() => void) 
           {!channel.usable && <Badge tone="wait">{channel.ready ? "not usable now" : "waits for its confirmation"}</Badge>}
         </p>
       </div>
-      {close && (
-        <button type="button" class="button small" onClick={close}>
-          Close…
-        </button>
-      )}
+      {close && <Button small run={close}>Close…</Button>}
     </li>
   );
 }
@@ -189,10 +165,7 @@ function Address({ close }: { close: () => void }) {
   }
   return (
     <Dialog title="A new address" close={close}>
-      <div class="center">
-        <Qr text={`bitcoin:${made}`} label="Code of the address" />
-        <Id whole>{made}</Id>
-      </div>
+      <div class="center"><Qr text={`bitcoin:${made}`} label="Code of the address" /><Id whole>{made}</Id></div>
     </Dialog>
   );
 }

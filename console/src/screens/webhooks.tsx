@@ -11,18 +11,11 @@ import { Action } from "../ui/dialog.tsx";
 import { Filter } from "../ui/form.tsx";
 import { Empty, Failure, Loaded, Loading } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
+import { Button } from "../ui/button.tsx";
 
-const STATUSES: [string, string][] = [
-  ["failed", "Failed"],
-  ["pending", "Pending"],
-  ["delivered", "Delivered"],
-];
+const STATUSES: [string, string][] = [["failed", "Failed"], ["pending", "Pending"], ["delivered", "Delivered"]];
 /** What was delivered is read of streams that began within so long, in seconds. */
-const SPANS: [string, string][] = [
-  ["3600", "Last hour"],
-  ["86400", "Last day"],
-  ["604800", "Last week"],
-];
+const SPANS: [string, string][] = [["3600", "Last hour"], ["86400", "Last day"], ["604800", "Last week"]];
 const MOST = 5000;
 
 /** Deliveries of one status, as far as they are read. */
@@ -53,24 +46,14 @@ export function Webhooks({ query }: { query: URLSearchParams }) {
         may && (
           <>
             {status === "failed" && list.data && list.data.deliveries.length > 0 && (
-              <button type="button" class="button" onClick={() => resend(true)}>
-                Send all again…
-              </button>
+              <Button run={() => resend(true)}>Send all again…</Button>
             )}
-            <button type="button" class="button" onClick={() => test(true)}>
-              Send a test event…
-            </button>
+            <Button run={() => test(true)}>Send a test event…</Button>
           </>
         )
       }
     >
-      {sent && (
-        <div class="notice good" role="status">
-          <p>
-            A test event is on its way: <Id>{sent}</Id>
-          </p>
-        </div>
-      )}
+      {sent && <div class="notice good" role="status"><p>A test event is on its way: <Id>{sent}</Id></p></div>}
       <div class="filters">
         <Filter label="Status" value={status} set={(status) => setQuery({ status })} options={STATUSES} />
         {status === "delivered" && <Filter label="Of streams that began in the" value={span} set={(span) => setQuery({ span })} options={SPANS} />}
@@ -164,22 +147,14 @@ export function DeliveryScreen({ id, query }: { id: string; query: URLSearchPara
       title="Delivery"
       back={{ to: `/webhooks?status=${status}`, label: "Webhooks" }}
       actions={
-        may && (
-          <button type="button" class="button" onClick={() => resend(true)}>
-            Send again…
-          </button>
-        )
+        may && <Button run={() => resend(true)}>Send again…</Button>
       }
     >
       <div class="columns">
         <Card title="Delivery">
-          {delivery.data === undefined && !delivery.error ? (
-            <Loading />
-          ) : delivery.data ? (
+          {delivery.data === undefined && !delivery.error ? <Loading /> : delivery.data ? (
             <DeliveryFacts {...delivery.data} />
-          ) : delivery.error ? (
-            <Failure error={delivery.error} retry={delivery.reload} />
-          ) : (
+          ) : delivery.error ? <Failure error={delivery.error} retry={delivery.reload} /> : (
             <Empty title="It is no longer listed" text="Its stream was removed." />
           )}
         </Card>
@@ -230,32 +205,18 @@ const before = (stream: string) => streamsFrom(parseInt(stream.replaceAll("-", "
 function DeliveryFacts(delivery: Delivery) {
   return (
     <Facts>
-      <Fact name="Status">
-        <Status of={delivery.status} />
-      </Fact>
+      <Fact name="Status"><Status of={delivery.status} /></Fact>
       <Fact name="Answer">
         <Answer {...delivery} />
         {delivery.last_error && delivery.last_status ? <span class="muted"> ({delivery.last_status})</span> : null}
       </Fact>
       <Fact name="Attempts">{count(delivery.attempts)}</Fact>
-      <Fact name="Last attempt">
-        <Time at={delivery.last_attempt_at} />
-      </Fact>
-      {delivery.next_attempt_at && (
-        <Fact name="Next attempt">
-          <Time at={delivery.next_attempt_at} ago />
-        </Fact>
-      )}
+      <Fact name="Last attempt"><Time at={delivery.last_attempt_at} /></Fact>
+      {delivery.next_attempt_at && <Fact name="Next attempt"><Time at={delivery.next_attempt_at} ago /></Fact>}
       <Fact name="Event">{delivery.type}</Fact>
-      <Fact name="Happened">
-        <Time at={delivery.timestamp} />
-      </Fact>
-      <Fact name="Id">
-        <Id>{delivery.id}</Id>
-      </Fact>
-      <Fact name="Stream">
-        <Id to={`/payments/${delivery.stream_id}`}>{delivery.stream_id}</Id>
-      </Fact>
+      <Fact name="Happened"><Time at={delivery.timestamp} /></Fact>
+      <Fact name="Id"><Id>{delivery.id}</Id></Fact>
+      <Fact name="Stream"><Id to={`/payments/${delivery.stream_id}`}>{delivery.stream_id}</Id></Fact>
     </Facts>
   );
 }

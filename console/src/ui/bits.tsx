@@ -31,11 +31,7 @@ export function Status({ of }: { of: string }) {
 export function Time({ at, ago = false }: { at: number | null | undefined; ago?: boolean }) {
   const now = useNow();
   if (at === null || at === undefined) return <span class="muted">—</span>;
-  return (
-    <time dateTime={new Date(at * 1000).toISOString()} title={fullTime(at)}>
-      {ago ? relative(at, now) : shortTime(at, now)}
-    </time>
-  );
+  return <time dateTime={new Date(at * 1000).toISOString()} title={fullTime(at)}>{ago ? relative(at, now) : shortTime(at, now)}</time>;
 }
 
 /** An amount in sats, and about how much that is in the operator's currency. */
@@ -43,10 +39,7 @@ export function Amount({ millisats, plain = false, sign = "" }: { millisats: num
   const price = usePrice();
   return (
     <span class="amount">
-      <span>
-        {sign}
-        {sats(millisats)}
-      </span>
+      <span>{sign}{sats(millisats)}</span>
       {price && !plain && <small>≈ {money(millisats, price.value, price.currency)}</small>}
     </span>
   );
@@ -71,13 +64,7 @@ export function Id({ children, to, whole = false }: { children: string; to?: str
   const text = whole ? children : short(children);
   return (
     <span class="id">
-      {to ? (
-        <Link to={to} title={children}>
-          <code>{text}</code>
-        </Link>
-      ) : (
-        <code title={children}>{text}</code>
-      )}
+      {to ? <Link to={to} title={children}><code>{text}</code></Link> : <code title={children}>{text}</code>}
       <Copy text={children} />
     </span>
   );
@@ -91,29 +78,14 @@ export function Facts({ children }: { children: ComponentChildren }) {
   return <dl class="facts">{children}</dl>;
 }
 export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
+  return <div><dt>{name}</dt><dd>{children}</dd></div>;
 }
 
-interface CardProps {
-  title?: string;
-  actions?: ComponentChildren;
-  children: ComponentChildren;
-  class?: string;
-}
+interface CardProps { title?: string; actions?: ComponentChildren; children: ComponentChildren; class?: string }
 export function Card({ title, actions, children, class: name = "" }: CardProps) {
   return (
     <section class={`card ${name}`}>
-      {(title || actions) && (
-        <header>
-          {title && <h2>{title}</h2>}
-          {actions && <div class="actions">{actions}</div>}
-        </header>
-      )}
+      {(title || actions) && <header>{title && <h2>{title}</h2>}{actions && <div class="actions">{actions}</div>}</header>}
       {children}
     </section>
   );
@@ -132,11 +104,7 @@ export function Screen({ title, about, back, actions, children }: ScreenProps) {
     <>
       <header class="screen-head">
         <div>
-          {back && (
-            <Link class="back" to={back.to}>
-              <Icon name="back" /> {back.label}
-            </Link>
-          )}
+          {back && <Link class="back" to={back.to}><Icon name="back" /> {back.label}</Link>}
           <h1>{title}</h1>
           {about && <p class="muted">{about}</p>}
         </div>

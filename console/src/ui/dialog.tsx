@@ -5,12 +5,9 @@ import { stepUp } from "../api.ts";
 import { useAction } from "../hooks.ts";
 import { Icon } from "./icons.tsx";
 import { Failure } from "./states.tsx";
+import { Button } from "./button.tsx";
 
-interface DialogProps {
-  title: string;
-  close: () => void;
-  children: ComponentChildren;
-}
+interface DialogProps { title: string; close: () => void; children: ComponentChildren }
 
 /** A dialog of the browser's own: it holds the focus, and Escape closes it. */
 export function Dialog({ title, close, children }: DialogProps) {
@@ -31,9 +28,7 @@ export function Dialog({ title, close, children }: DialogProps) {
       <div class="dialog">
         <header>
           <h2>{title}</h2>
-          <button type="button" class="icon-button" aria-label="Close" onClick={close}>
-            <Icon name="close" />
-          </button>
+          <button type="button" class="icon-button" aria-label="Close" onClick={close}><Icon name="close" /></button>
         </header>
         {children}
       </div>
@@ -63,14 +58,7 @@ export function Action({ title, children, verb, danger, sensitive, disabled, act
     return (
       <Dialog title={title} close={close}>
         <p>This is protected: confirm first that it is you. You come back to this screen.</p>
-        <footer>
-          <button type="button" class="button" onClick={close}>
-            Cancel
-          </button>
-          <button type="button" class="button primary" onClick={stepUp}>
-            Confirm with your passkey
-          </button>
-        </footer>
+        <footer><Button run={close}>Cancel</Button><Button primary run={stepUp}>Confirm with your passkey</Button></footer>
       </Dialog>
     );
   }
@@ -85,9 +73,7 @@ export function Action({ title, children, verb, danger, sensitive, disabled, act
         {children}
         {error !== undefined && <Failure error={error} />}
         <footer>
-          <button type="button" class="button" onClick={close}>
-            Cancel
-          </button>
+          <Button run={close}>Cancel</Button>
           <button type="submit" class={`button ${danger ? "danger" : "primary"}`} disabled={busy || disabled}>
             {busy ? "One moment…" : verb}
           </button>

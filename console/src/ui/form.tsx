@@ -13,16 +13,9 @@ export function Field({ label, hint, optional, children }: FieldProps) {
   const id = useId();
   return (
     <div class="field">
-      <label for={id}>
-        {label}
-        {optional && <span class="muted"> (optional)</span>}
-      </label>
+      <label for={id}>{label}{optional && <span class="muted"> (optional)</span>}</label>
       {children(id, hint ? `${id}-hint` : undefined)}
-      {hint && (
-        <small id={`${id}-hint`} class="hint">
-          {hint}
-        </small>
-      )}
+      {hint && <small id={`${id}-hint`} class="hint">{hint}</small>}
     </div>
   );
 }
@@ -65,11 +58,7 @@ export function Select({ label, value, set, options, hint }: SelectProps) {
     <Field label={label} hint={hint}>
       {(id, described) => (
         <select id={id} aria-describedby={described} value={value} onChange={(event) => set(event.currentTarget.value)}>
-          {options.map(([option, name]) => (
-            <option key={option} value={option}>
-              {name}
-            </option>
-          ))}
+          {options.map(([option, name]) => <option key={option} value={option}>{name}</option>)}
         </select>
       )}
     </Field>
@@ -81,9 +70,7 @@ export function Filter({ label, value, set, options }: SelectProps) {
   return (
     <div class="filter" role="group" aria-label={label}>
       {options.map(([option, name]) => (
-        <button key={option} type="button" aria-pressed={option === value} onClick={() => set(option)}>
-          {name}
-        </button>
+        <button key={option} type="button" aria-pressed={option === value} onClick={() => set(option)}>{name}</button>
       ))}
     </div>
   );
@@ -93,10 +80,7 @@ export function Check({ label, hint, checked, set }: { label: string; hint?: str
   return (
     <label class="check">
       <input type="checkbox" checked={checked} onChange={(event) => set(event.currentTarget.checked)} />
-      <span>
-        {label}
-        {hint && <small class="hint">{hint}</small>}
-      </span>
+      <span>{label}{hint && <small class="hint">{hint}</small>}</span>
     </label>
   );
 }

@@ -31,9 +31,5 @@ export type IconName = keyof typeof PATHS;
 
 /** A decoration: what it means is said in words beside it, or by the label of its button. */
 export function Icon({ name }: { name: IconName }) {
-  return (
-    <svg class="icon" viewBox="0 0 20 20" aria-hidden="true" focusable="false">
-      <path d={PATHS[name]} />
-    </svg>
-  );
+  return <svg class="icon" viewBox="0 0 20 20" aria-hidden="true" focusable="false"><path d={PATHS[name]} /></svg>;
 }

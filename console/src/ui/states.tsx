@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { codeOf, messageOf } from "../api.ts";
 import { Icon, type IconName } from "./icons.tsx";
+import { Button } from "./button.tsx";
 
 /** What went wrong, in the words of the API. */
 export function Failure({ error, retry }: { error: unknown; retry?: (() => void) | undefined }) {
@@ -10,40 +11,20 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
     <div class="notice bad" role="alert">
       <Icon name="warn" />
       <p>{messageOf(error)}</p>
-      {retry && (
-        <button type="button" class="button small" onClick={retry}>
-          Try again
-        </button>
-      )}
+      {retry && <Button small run={retry}>Try again</Button>}
     </div>
   );
 }
 
-interface EmptyProps {
-  icon?: IconName;
-  title: string;
-  text?: ComponentChildren;
-  action?: ComponentChildren;
-}
+interface EmptyProps { icon?: IconName; title: string; text?: ComponentChildren; action?: ComponentChildren }
 export function Empty({ icon, title, text, action }: EmptyProps) {
-  return (
-    <div class="empty">
-      {icon && <Icon name={icon} />}
-      <h3>{title}</h3>
-      {text && <p>{text}</p>}
-      {action}
-    </div>
-  );
+  return <div class="empty">{icon && <Icon name={icon} />}<h3>{title}</h3>{text && <p>{text}</p>}{action}</div>;
 }
 
 /** Lines of grey in place of what is being read. */
 export function Loading({ lines = 5 }: { lines?: number }) {
   return (
-    <div class="loading" role="status" aria-label="Loading">
-      {Array.from({ length: lines }, (_, line) => (
-        <span key={line} />
-      ))}
-    </div>
+    <div class="loading" role="status" aria-label="Loading">{Array.from({ length: lines }, (_, line) => <span key={line} />)}</div>
   );
 }
 
@@ -57,10 +38,5 @@ interface LoadedProps<T> {
 /** What was read, or why not, or that it is being read. What is known stays while a later reading fails. */
 export function Loaded<T>({ data, error, reload, lines, children }: LoadedProps<T>) {
   if (data === undefined) return error ? <Failure error={error} retry={reload} /> : <Loading {...(lines ? { lines } : {})} />;
-  return (
-    <>
-      {error !== undefined && <Failure error={error} retry={reload} />}
-      {children(data)}
-    </>
-  );
+  return <>{error !== undefined && <Failure error={error} retry={reload} />}{children(data)}</>;
 }

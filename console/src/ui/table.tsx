@@ -47,20 +47,14 @@ export function Table<T>({ caption, columns, rows, id, to, empty, error, loading
             <thead>
               <tr>
                 {columns.map(({ name, kind }) => (
-                  <th key={name} scope="col" class={kind}>
-                    {kind === "actions" ? <span class="hidden">{name}</span> : name}
-                  </th>
+                  <th key={name} scope="col" class={kind}>{kind === "actions" ? <span class="hidden">{name}</span> : name}</th>
                 ))}
               </tr>
             </thead>
             <tbody>
               {rows.slice(0, shown).map((row) => (
                 <tr key={id(row)} class={`${to ? "linked" : ""} ${fresh.has(id(row)) ? "fresh" : ""}`} onClick={(event) => open(event, row)}>
-                  {columns.map(({ name, kind, cell }) => (
-                    <td key={name} class={kind} data-label={name}>
-                      {cell(row)}
-                    </td>
-                  ))}
+                  {columns.map(({ name, kind, cell }) => <td key={name} class={kind} data-label={name}>{cell(row)}</td>)}
                 </tr>
               ))}
             </tbody>
