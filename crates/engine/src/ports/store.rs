@@ -101,7 +101,8 @@ pub trait Store: UserStore + AuditStore {
     /// The refunded amount of a payment in millisats: the sum of its refunds that are not known to be unpaid.
     async fn refunded(&self, payment: StreamId) -> Result<u64, StoreError>;
 
-    /// Whether an invoice with this payment hash was paid, by the books.
+    /// Whether an invoice with this payment hash was paid, by the books, or a finished operation keeps its key: of several
+    /// invoices that paid one payment, the books have one.
     async fn is_paid(&self, hash: PaymentHash) -> Result<bool, StoreError>;
 
     /// Removes at most `limit` payments from the books that were last changed before `before` and are not open; returns

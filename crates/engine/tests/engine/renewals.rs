@@ -98,6 +98,26 @@ async fn two_invoices_paid_at_the_same_moment_are_one_payment_and_a_surplus() {
     assert_eq!(refund.record.amount, 10_000, "what came on top can be refunded");
 }
 
+/// A wallet may take the payment of the service's own paid invoice for a payment by it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_invoice_that_brought_the_surplus_gets_no_refund() {
+    let (usher, wallet) = Running::paying().await;
+    let page = Page::expired(&usher, coffee()).await;
+    page.press(&usher).await.unwrap();
+    let second = page.invoice(&usher).await;
+    let request = RefundRequest { amount: Some(5_000), expires_at: None, reference: None };
+    let payments = usher.engine.payments();
+    for n in 0..2 {
+        wallet.settle(n);
+        usher.until(Duration::from_secs(1), "it is counted", async || usher.engine.watched_invoices() == 1 - n).await;
+        let refund = payments.refund(&Requester::Service, page.id, request.clone(), None).await.unwrap();
+        let url = payments.refund_page_url(refund);
+        let secret = url.rsplit('/').next().unwrap();
+        let named = payments.refund_to(refund, secret, &second, ClientNetwork::Loopback).await;
+        assert!(matches!(named, Err(RefundInvoiceError::Fault(RefundInvoiceFault::Paid))), "{named:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_price_in_a_currency_is_converted_again() {
     let usher = Running::with(&[Part::Lightning, Part::Rates]).await;

@@ -1,7 +1,7 @@
 //! The books.
 
 use usher_engine::ports::{
-    BookedPayment, Commit, Committed, PaymentFilter, PaymentKind, PaymentRecord, PaymentRecordStatus,
+    BookedPayment, Commit, Committed, CorrelationKey, PaymentFilter, PaymentKind, PaymentRecord, PaymentRecordStatus,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
@@ -139,6 +139,12 @@ pub async fn an_invoice_is_known_as_paid_once_a_payment_of_it_is(store: &dyn Ful
     commit_done(store, booked(of(1, PaymentRecordStatus::Paid), step(id(1), 1))).await;
     commit_done(store, booked(of(2, PaymentRecordStatus::Paid), create(id(4)))).await;
     assert_eq!((is_paid(1).await, is_paid(2).await, is_paid(3).await), (true, true, false));
+    // A further invoice of a payment is not in the books.
+    let (key, hash) = (CorrelationKey::invoice(PaymentHash::from_bytes([5; 32])), 5);
+    commit_done(store, Commit { claims: vec![key], ..create(id(5)) }).await;
+    assert!(!is_paid(hash).await);
+    commit_done(store, Commit { finished: true, kept: vec![(key, UnixMillis(7))], ..step(id(5), 1) }).await;
+    assert!(is_paid(hash).await);
 }
 
 /// Those that may still be, or may have been, paid are included.

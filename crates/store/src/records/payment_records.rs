@@ -64,7 +64,8 @@ pub(crate) const REFUNDED: Statement = Statement::new(
 
 pub(crate) const PAID: Statement = Statement::new(
     "look for a paid invoice",
-    "SELECT 1 FROM payment_records WHERE payment_hash = ?1 AND status = 'paid' LIMIT 1",
+    "SELECT 1 FROM payment_records WHERE payment_hash = ?1 AND status = 'paid'
+     UNION ALL SELECT 1 FROM correlations WHERE key = ?2 AND until IS NOT NULL LIMIT 1",
 );
 
 pub(crate) fn enter(entries: &mut Entries, stream: StreamId, record: &PaymentRecord, at: UnixMillis) {

@@ -211,7 +211,8 @@ impl<E: Engine> Store for SqlStore<E> {
     }
 
     async fn is_paid(&self, hash: PaymentHash) -> Result<bool, StoreError> {
-        Ok(self.first(payment_records::PAID.with(params![hash.as_bytes()]), |_| Ok(())).await?.is_some())
+        let of = params![hash.as_bytes(), CorrelationKey::invoice(hash).as_bytes()];
+        Ok(self.first(payment_records::PAID.with(of), |_| Ok(())).await?.is_some())
     }
 
     async fn forget_payment_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

@@ -113,7 +113,9 @@ impl Payments {
         }
         let hash = invoice.payment_hash();
         let is_of_another = self.core.index.find(CorrelationKey::paying(hash)).is_some_and(|owner| owner != id);
-        if is_of_another || self.core.store.is_paid(hash).await? {
+        // Of a payment to the service, which may be paid: several invoices can pay one payment, and the books have one.
+        let is_own = self.core.index.find(CorrelationKey::invoice(hash)).is_some();
+        if is_of_another || is_own || self.core.store.is_paid(hash).await? {
             return Err(RefundInvoiceFault::Paid.into());
         }
         self.core.inputs.put(id, Input::Signal(Signal::RefundTo(invoice))).await;
