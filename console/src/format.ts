@@ -72,9 +72,9 @@ export function duration(seconds: number): string {
   return length < 2 * DAY ? `${Math.round(length / 3600)} h` : `${Math.round(length / DAY)} d`;
 }
 
-/** `in 5 min`, `3 h ago`. */
+/** `in 5 min`, `3 h ago`; `now` for what clocks cannot tell apart. */
 export const relative = (seconds: number, now: number) =>
-  seconds > now ? `in ${duration(seconds - now)}` : `${duration(now - seconds)} ago`;
+  Math.abs(seconds - now) < 3 ? "now" : seconds > now ? `in ${duration(seconds - now)}` : `${duration(now - seconds)} ago`;
 
 /** The first second of the day, in the browser's zone, that is so many days before. */
 export function startOfDay(seconds: number, daysBefore = 0): number {

@@ -5,6 +5,7 @@ export type Tone = "good" | "bad" | "wait" | "plain";
 const STATUSES: Record<string, [string, Tone]> = {
   paid: ["Paid", "good"],
   open: ["Open", "wait"],
+  link_open: ["Open", "good"],
   not_paid: ["Not paid", "plain"],
   unknown: ["Unknown", "bad"],
   approved: ["Approved", "good"],

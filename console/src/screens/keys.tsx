@@ -45,7 +45,7 @@ export function Keys() {
                 <strong><Text>{name}</Text></strong>{" "}
                 {expired && <Badge tone="bad">expired</Badge>}
                 <br />
-                <small class="muted">{id}</small>
+                <small class="muted"><Id>{id}</Id></small>
               </>
             ),
           },

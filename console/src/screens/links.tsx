@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { useMay, useSession } from "../access.ts";
 import { call } from "../api.ts";
-import { amountIn, parseAmount, startOfDay } from "../format.ts";
+import { amountIn, parseAmount, startOfDay, visible } from "../format.ts";
 import { usePages, useResource } from "../hooks.ts";
 import { Qr, svgOf } from "../qr.tsx";
 import { go } from "../router.tsx";
@@ -39,7 +39,7 @@ export function Links() {
         to={({ stream_id }) => `/links/${stream_id}`}
         columns={[
           { name: "Price", kind: "number", cell: (link) => <strong>{price(link)}</strong> },
-          { name: "Status", cell: ({ status }) => <Status of={status} /> },
+          { name: "Status", cell: ({ status }) => <Status of={status === "open" ? "link_open" : status} /> },
           { name: "For", kind: "grow", cell: ({ description }) => <Text>{description}</Text> },
           { name: "Payments", kind: "number", cell: ({ payments, max_payments }) => (max_payments ? `${payments} of ${max_payments}` : payments) },
           { name: "Ends", kind: "rest", cell: ({ expires_at }) => <Time at={expires_at} /> },
@@ -114,7 +114,7 @@ export function LinkScreen({ id }: { id: string }) {
   }
   return (
     <Screen
-      title={link.description || "Payment link"}
+      title={visible(link.description) || "Payment link"}
       back={{ to: "/links", label: "Links" }}
       actions={
         may &&
@@ -139,7 +139,7 @@ export function LinkScreen({ id }: { id: string }) {
         </Card>
         <Card title="Details">
           <Facts>
-            <Fact name="Status"><Status of={link.status} /></Fact>
+            <Fact name="Status"><Status of={link.status === "open" ? "link_open" : link.status} /></Fact>
             <Fact name="Page"><Id whole>{link.page_url}</Id></Fact>
             <Fact name="For wallets"><Id>{link.lnurl}</Id></Fact>
             <Fact name="Payments">{link.max_payments ? `${link.payments} of ${link.max_payments}` : link.payments}</Fact>

@@ -7,7 +7,7 @@ import { newestPayments } from "../newest.ts";
 import { go, Link } from "../router.tsx";
 import type { ApiEvent, Payment, Schemas } from "../types.ts";
 import { Amount, Card, download, Fact, Facts, Id, Screen, Status, Text, Time, UserLink } from "../ui/bits.tsx";
-import { Action } from "../ui/dialog.tsx";
+import { Action, Dialog } from "../ui/dialog.tsx";
 import { AmountInput, Input } from "../ui/form.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Empty, Failure, Loaded } from "../ui/states.tsx";
@@ -180,10 +180,11 @@ function Refund({ payment, left, close }: { payment: Payment; left: number; clos
   const isAll = amount === whole;
   if (page) {
     return (
-      <Action title="The refund has begun" verb="Show the refund" close={close} action={async () => go(`/payments/${page.stream_id}`)}>
+      <Dialog title="The refund has begun" close={close}>
         <p>The payer's wallet was asked for an invoice, if it was asked to pay. Otherwise send this address to the payer, and to nobody else: whoever has it names where the money goes.</p>
         <p><Id whole>{page.page_url}</Id></p>
-      </Action>
+        <footer><Button primary run={() => go(`/payments/${page.stream_id}`)}>Show the refund</Button></footer>
+      </Dialog>
     );
   }
   return (

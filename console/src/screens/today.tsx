@@ -56,8 +56,7 @@ function Numbers({ days, begin, now }: { days: Days; begin: number; now: number 
       <dl class="figures">
         <div class="figure">
           <dt>Received</dt>
-          <dd><Amount millisats={sum(days.today, "paid_millisats")} /></dd>
-          <small>{change("paid_millisats")}</small>
+          <dd><Amount millisats={sum(days.today, "paid_millisats")} /><small>{change("paid_millisats")}</small></dd>
         </div>
         <Figure name="Payments" value={sum(days.today, "paid")} note={change("paid")} />
         <Figure name="Ended unpaid" value={sum(days.today, "unpaid")} note={change("unpaid")} />
@@ -81,7 +80,7 @@ function Numbers({ days, begin, now }: { days: Days; begin: number; now: number 
 }
 
 function Figure({ name, value, note }: { name: string; value: number; note: string }) {
-  return <div class="figure"><dt>{name}</dt><dd>{count(value)}</dd><small>{note}</small></div>;
+  return <div class="figure"><dt>{name}</dt><dd>{count(value)}<small>{note}</small></dd></div>;
 }
 
 interface DayPlotProps { title: string; days: Days; begin: number; now: number; name: Counted; write: (value: number) => string }

@@ -95,8 +95,7 @@ function Backend({ backend, balance, alias, network, node }: Schemas["WalletInfo
             </div>
             <div class="figure">
               <dt>On chain, to spend</dt>
-              <dd><Amount millisats={node.on_chain.spendable} /></dd>
-              {node.on_chain.reserved > 0 && <small>and {sats(node.on_chain.reserved)} kept for closing channels</small>}
+              <dd><Amount millisats={node.on_chain.spendable} />{node.on_chain.reserved > 0 && <small>and {sats(node.on_chain.reserved)} kept for closing channels</small>}</dd>
             </div>
           </>
         )}

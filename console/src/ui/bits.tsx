@@ -9,7 +9,7 @@ import { Icon } from "./icons.tsx";
 
 /** A text that a stranger may have written: isolated, and with nothing hidden in it. */
 export function Text({ children, empty = "—" }: { children: string | null | undefined; empty?: string }) {
-  if (!children) return <span class="muted">{empty}</span>;
+  if (!children) return empty ? <span class="muted">{empty}</span> : null;
   const text = visible(children);
   return (
     <bdi class="text" title={text.length > 40 ? text : undefined}>
@@ -29,7 +29,8 @@ export function Status({ of }: { of: string }) {
 
 /** A time in the browser's zone; `relative` also says how long ago. */
 export function Time({ at, ago = false }: { at: number | null | undefined; ago?: boolean }) {
-  const now = useNow();
+  useNow();
+  const now = Date.now() / 1000;
   if (at === null || at === undefined) return <span class="muted">—</span>;
   return <time dateTime={new Date(at * 1000).toISOString()} title={fullTime(at)}>{ago ? relative(at, now) : shortTime(at, now)}</time>;
 }

@@ -14,6 +14,7 @@ export function Dialog({ title, close, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     dialog.current?.showModal();
+    dialog.current?.querySelector<HTMLElement>("form input, form textarea, form select")?.focus();
   }, []);
   return (
     <dialog

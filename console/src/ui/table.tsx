@@ -42,19 +42,19 @@ export function Table<T>({ caption, columns, rows, id, to, empty, error, loading
         empty
       ) : (
         <div class="table" role="region" aria-label={caption} tabIndex={0}>
-          <table>
+          <table role="table">
             <caption class="hidden">{caption}</caption>
-            <thead>
-              <tr>
+            <thead role="rowgroup">
+              <tr role="row">
                 {columns.map(({ name, kind }) => (
-                  <th key={name} scope="col" class={kind}>{kind === "actions" ? <span class="hidden">{name}</span> : name}</th>
+                  <th key={name} role="columnheader" scope="col" class={kind}>{kind === "actions" ? <span class="hidden">{name}</span> : name}</th>
                 ))}
               </tr>
             </thead>
-            <tbody>
+            <tbody role="rowgroup">
               {rows.slice(0, shown).map((row) => (
-                <tr key={id(row)} class={`${to ? "linked" : ""} ${fresh.has(id(row)) ? "fresh" : ""}`} onClick={(event) => open(event, row)}>
-                  {columns.map(({ name, kind, cell }) => <td key={name} class={kind} data-label={name}>{cell(row)}</td>)}
+                <tr role="row" key={id(row)} class={`${to ? "linked" : ""} ${fresh.has(id(row)) ? "fresh" : ""}`} onClick={(event) => open(event, row)}>
+                  {columns.map(({ name, kind, cell }) => <td key={name} role="cell" class={kind}>{cell(row)}</td>)}
                 </tr>
               ))}
             </tbody>
