@@ -233,7 +233,11 @@ fn show_payment(visit: &Visit, found: &Found<PaymentView>) -> Response {
             number: number.rsplit('-').next().unwrap_or_default(),
             is_over: status.is_over(),
             is_renewable: view.is_renewable,
-            status: if view.is_renewable { texts.payment.renewable } else { status.text(&texts.payment.status) },
+            status: match (view.is_renewable, view.has_renewal_failed) {
+                (true, true) => texts.payment.renewal_failed,
+                (true, false) => texts.payment.renewable,
+                (false, _) => status.text(&texts.payment.status),
+            },
             tone: match status {
                 Status::Paid => Tone::Passed,
                 Status::Rejected | Status::Expired | Status::Failed => Tone::Failed,

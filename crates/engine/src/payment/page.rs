@@ -5,7 +5,7 @@ use super::link::offer::about;
 use crate::kernel::request_errors::EventsError;
 use crate::machine::StateMachine as _;
 use crate::page_rules::KeyedPage;
-use crate::payment::operation::PaymentProgress;
+use crate::payment::operation::{Payment, PaymentProgress};
 use crate::ports::{BookedPayment, PaymentRecordStatus, StoreError};
 use crate::price::Price;
 use crate::registry::Operation;
@@ -46,6 +46,8 @@ pub struct PaymentView {
     pub time_left: Duration,
     /// Whether the payer can request a further invoice.
     pub is_renewable: bool,
+    /// Whether the last further invoice could not be created.
+    pub has_renewal_failed: bool,
     /// Whether this is a further invoice, whose changes have no events.
     pub is_renewed: bool,
 }
@@ -67,6 +69,7 @@ fn receipt(BookedPayment { changed_at, record, .. }: BookedPayment) -> Option<Pa
         return_url: None,
         time_left: Duration::ZERO,
         is_renewable: false,
+        has_renewal_failed: false,
         is_renewed: false,
     })
 }
@@ -89,7 +92,9 @@ impl Payments {
         };
         let now = self.core.clock.now();
         let statuses = self.statuses(id).await?;
-        let renewal = if payment.is_paid() { None } else { self.open_renewal(&payment).await? };
+        let renewal = if payment.is_paid() { None } else { self.last_renewal(&payment).await? };
+        let has_renewal_failed = renewal.as_ref().is_some_and(Payment::ended_without_invoice);
+        let renewal = renewal.filter(Payment::is_open);
         let is_renewable = renewal.is_none() && payment.next_expiry(now).is_some();
         let is_renewed = renewal.is_some();
         let return_url = payment.return_url().map(str::to_owned);
@@ -114,6 +119,7 @@ impl Payments {
             return_url,
             time_left: payment.expires_at().since(now),
             is_renewable,
+            has_renewal_failed,
             is_renewed,
         }))
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Payments;
 use super::link::error::LinkError;
 use super::link::offer::fixed_now;
-use super::operation::{Payment, PaymentProgress};
+use super::operation::Payment;
 use crate::kernel::commit::Change;
 use crate::kernel::request_errors::StartError;
 use crate::page_rules::KeyedPage;
@@ -34,7 +34,7 @@ impl Payments {
             let now = self.core.clock.now();
             let expires_at = payment.next_expiry(now).filter(|_| stored.finished_at.is_none());
             let Some(expires_at) = expires_at else { return Ok(()) };
-            if self.open_renewal(&payment).await?.is_some() {
+            if self.last_renewal(&payment).await?.is_some_and(|renewal| renewal.is_open()) {
                 return Ok(());
             }
             if !self.has_lightning {
@@ -71,14 +71,11 @@ impl Payments {
         }
     }
 
-    /// The payment of the last further invoice, while that is created or can be paid.
-    pub(super) async fn open_renewal(&self, payment: &Payment) -> Result<Option<Payment>, StoreError> {
+    /// The payment of the last further invoice, unless it was removed.
+    pub(super) async fn last_renewal(&self, payment: &Payment) -> Result<Option<Payment>, StoreError> {
         let Some(id) = payment.last_renewal() else { return Ok(None) };
         match self.core.readable(&Requester::Service, id).await? {
-            Some((_, Operation::LinkPayment(renewal))) => Ok(Some(renewal).filter(|renewal| {
-                use PaymentProgress::{Asking, Closing, Making};
-                matches!(renewal.progress(), Making | Asking | Closing)
-            })),
+            Some((_, Operation::LinkPayment(renewal))) => Ok(Some(renewal)),
             _ => Ok(None),
         }
     }

@@ -60,7 +60,7 @@ impl Payment {
             );
         }
         let ended = self.end("timeout", Some("the user did not pay in time"), now);
-        self.set_renewable();
+        self.set_renewable(now);
         ended
     }
 

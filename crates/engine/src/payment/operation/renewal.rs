@@ -15,7 +15,10 @@ use std::time::Duration;
 use usher_protocol::message::Preimage;
 
 use super::terms::Renewal;
-use super::{InvoiceSource, LINGER_AT_LINK, MAX_LINGER, Payment, PaymentOfLink, PaymentTerms, Phase, Received};
+use super::{
+    InvoiceSource, LINGER, LINGER_AT_LINK, MAX_LINGER, Payment, PaymentOfLink, PaymentProgress, PaymentTerms, Phase,
+    Received,
+};
 use crate::machine::{Effect, RenewalPaid, Signal, StepResult};
 use crate::payment::expiry::PAGE_TTL;
 use crate::ports::CorrelationKey;
@@ -31,15 +34,15 @@ const MIN_TIME: Duration = Duration::from_secs(60);
 const LEAVE_EVERY: Duration = Duration::from_secs(3600);
 
 impl Payment {
-    /// Allows further invoices, after it has expired: not for a subscription, whose wallet pays, nor at a link, which issues
-    /// others.
-    pub(super) fn set_renewable(&mut self) {
-        if let (Phase::Ended { until }, InvoiceSource::Own { .. }, None, None) =
+    /// Allows further invoices for a day, after it has expired: not for a subscription, whose wallet pays, nor at a link, which
+    /// issues others.
+    pub(super) fn set_renewable(&mut self, now: UnixMillis) {
+        if let (Phase::Ended { .. }, InvoiceSource::Own { .. }, None, None) =
             (&self.phase, &self.source, &self.subscription, &self.of_link)
             && !self.disputed
             && !self.withdrawn
         {
-            self.renewable_until = Some(*until);
+            self.renewable_until = Some(now.plus(LINGER));
         }
     }
 
@@ -134,6 +137,16 @@ impl Payment {
         }
         let received = Received { amount: paid.amount_received, skimmed_fee: paid.skimmed_fee };
         self.proven(paid.preimage.as_ref(), Some(received), now)
+    }
+
+    /// Whether it has not ended.
+    pub(crate) const fn is_open(&self) -> bool {
+        !matches!(self.progress(), PaymentProgress::Paid | PaymentProgress::Ended)
+    }
+
+    /// Whether the Lightning backend created no invoice for it.
+    pub(crate) const fn ended_without_invoice(&self) -> bool {
+        matches!(self.progress(), PaymentProgress::Ended) && self.invoice().is_none()
     }
 
     /// Whether it is a further invoice of another payment.
