@@ -13,6 +13,7 @@ mod identity;
 mod lightning_backend;
 pub mod local_instance;
 pub mod logging;
+mod moved_clock;
 pub mod notify;
 mod openid;
 pub mod output;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::common::{Running, on, stdout};
+use crate::common::{Running, on, stderr, stdout};
 use crate::dev::{dev, field, start};
 
 /// A year without a day of leap.
@@ -219,9 +219,15 @@ fn a_year_of_a_subscription_passes_at_once_and_stays_passed() {
     assert!(!later.is_empty() && later.iter().all(|event| event["data"]["status"] == "paid"), "{later:?}");
     dev.running.stop();
 
-    let mut serve = on(folder.path());
-    serve.env("SERVICE__NOSTR__RELAYS", "ws://127.0.0.1:9");
-    let (running, address) = Running::serve(serve);
+    let serve = || {
+        let mut serve = on(folder.path());
+        serve.env("SERVICE__NOSTR__RELAYS", "ws://127.0.0.1:9");
+        serve
+    };
+    let refused = serve().arg("serve").output().unwrap();
+    assert!(!refused.status.success() && stderr(&refused).contains("clock-ahead"), "{}", stderr(&refused));
+    std::fs::remove_file(folder.path().join("clock-ahead")).unwrap();
+    let (running, address) = Running::serve(serve());
     let dev = Dev { running, base: format!("http://{address}"), token: key.to_owned(), user: String::new() };
     for (method, path) in
         [("GET", "/dev/clock"), ("POST", "/dev/clock"), ("GET", "/dev/outcomes"), ("POST", "/dev/outcomes")]
